@@ -24,7 +24,7 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [
     simulation(
       'context',
-      ...['context.ts', 'part.ts', 'event-names.ts', 'lifecycle.ts', 'step-observer.ts', 'command-error.ts'],
+      ...['context.ts', 'part.ts', 'events.ts', 'lifecycle.ts', 'step-observer.ts', 'command-error.ts'],
     ),
   ],
   [simulation('load')],
@@ -40,7 +40,7 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [
     simulation(
       'world',
-      ...['world.ts', 'world-options.ts', 'connect-parts.ts', 'events.ts', 'start-from-fixture.ts'],
+      ...['world.ts', 'world-options.ts', 'connect-parts.ts', 'start-from-fixture.ts'],
       ...['archived-classes.ts', 'journal-kinds.ts'],
     ),
   ],

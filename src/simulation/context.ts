@@ -1,7 +1,7 @@
 import type { Profile } from '../data/profiles/load.ts'
 import type { Fixture } from '../data/records/fixture.ts'
 import { Store } from '../data/store.ts'
-import { Agenda, type EntryHandle, type Priority } from '../kernel/agenda.ts'
+import { Agenda, type EntryHandle } from '../kernel/agenda.ts'
 import type { Archive } from '../kernel/archive.ts'
 import { Clock } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
@@ -9,7 +9,7 @@ import { type EntryFields, Journal, type RequestEntry } from '../kernel/journal.
 import { LayeredMap } from '../kernel/layered-map.ts'
 import { Chance, type EntityKey } from '../kernel/random.ts'
 import { Generation, type Row } from '../kernel/table.ts'
-import { EVENT_KIND, type EventName } from './event-names.ts'
+import { EVENT_KIND, EVENTS, type EventName } from './events.ts'
 import type { Part } from './part.ts'
 import type { StepObserver } from './step-observer.ts'
 
@@ -22,8 +22,6 @@ export interface ContextOptions {
   readonly journalLimit?: number | undefined
   /** Bytes of all files that the world may hold. */
   readonly maxStorageBytes: number
-  /** The priority of each event, by its number. */
-  readonly eventPriorities: readonly Priority[]
 }
 
 /** Keeps what a report or a log needs of a journal entry. */
@@ -54,7 +52,6 @@ export class SimulationContext implements Part {
   recorder!: Recorder
 
   readonly #counters: LayeredMap<number>
-  readonly #eventPriorities: readonly Priority[]
   #mayHaveChanged = false
   #nextEntryIsCause = false
   #visibleChanges = 0
@@ -63,7 +60,6 @@ export class SimulationContext implements Part {
     this.seed = options.seed
     this.profile = options.profile
     this.maxStorageBytes = options.maxStorageBytes
-    this.#eventPriorities = options.eventPriorities
     this.generation = new Generation()
     if (origin) {
       this.chance = origin.chance
@@ -112,7 +108,7 @@ export class SimulationContext implements Part {
 
   scheduleAt(time: Micros, event: EventName, subject = 0, arg = 0): EntryHandle {
     const kind = EVENT_KIND[event]
-    return this.agenda.schedule(time, this.#eventPriorities[kind]!, kind, subject, arg, this.journal.cause)
+    return this.agenda.schedule(time, EVENTS[kind]!.priority, kind, subject, arg, this.journal.cause)
   }
 
   /** Cancels a scheduled event; 0 means no event. */

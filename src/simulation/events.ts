@@ -1,309 +1,125 @@
 import { PRIORITY, type Priority } from '../kernel/agenda.ts'
-import type { GpuQuotas } from './account/gpu-quotas.ts'
-import type { Ledger } from './account/ledger.ts'
-import type { Batches } from './batches/batches.ts'
-import type { Files } from './batches/files.ts'
-import type { Autoscaler } from './deployments/autoscaler.ts'
-import type { Deployments } from './deployments/deployments.ts'
-import type { Instances } from './deployments/instances.ts'
-import type { LoraAdapters } from './deployments/lora-adapters.ts'
-import { EVENT_NAMES, type EventName } from './event-names.ts'
-import type { NodeAutoscaler } from './fleet/node-autoscaler.ts'
-import type { Placement } from './fleet/placement.ts'
-import type { InferenceRequests } from './inference/requests.ts'
-import type { Commands } from './operations/commands.ts'
-import type { OperationEffects } from './operations/effects.ts'
-import type { Weather } from './operations/weather.ts'
-import type { Rentals } from './rentals/rentals.ts'
-
-/** The parts that handle events. */
-interface EventParts {
-  readonly autoscaler: Autoscaler
-  readonly batches: Batches
-  readonly commands: Commands
-  readonly deployments: Deployments
-  readonly files: Files
-  readonly gpuQuotas: GpuQuotas
-  readonly inferenceRequests: InferenceRequests
-  readonly instances: Instances
-  readonly ledger: Ledger
-  readonly loraAdapters: LoraAdapters
-  readonly nodeAutoscaler: NodeAutoscaler
-  readonly operationEffects: OperationEffects
-  readonly placement: Placement
-  readonly rentals: Rentals
-  readonly weather: Weather
-}
 
 interface EventDefinition {
+  /** The part of the world that handles it with `onEvent`, by its field of `World`. */
+  readonly part: string
   /** Its order among the events of one instant. */
   readonly priority: Priority
   /**
-   * Whether it comes by itself and is no work: deadlines, weather, looks of controllers, money. A clock that jumps to the
-   * next piece of work passes such events on its way and never stops at one.
+   * Whether it is no work of the simulated service: deadlines, weather, looks of controllers, money. A clock that jumps
+   * to the next piece of work passes such events and never stops at one.
    */
   readonly housekeeping: boolean
-  /** Handles it. The agenda keeps `subject` and `arg`; `event-names.ts` tells what they are. */
-  fire(parts: EventParts, subject: number, arg: number): void
 }
 
-/** One entry for each event: a missing or unknown one does not compile. */
-function defineEvents(definitions: Readonly<Record<EventName, EventDefinition>>) {
-  return EVENT_NAMES.map(name => ({ name, ...definitions[name] }))
+/**
+ * The events of the agenda in the order of their numbers. Digests and snapshots hold the numbers, so an event keeps its
+ * place, and a new one comes last. The compiler names the part whose `onEvent` has no case for it.
+ *
+ * The agenda keeps two numbers with an event, and `onEvent` gets them: the subject and the argument.
+ */
+const DEFINITIONS = {
+  // Subject: an instance; arg: how often its slot was used.
+  'instance.placementDue': { part: 'instances', priority: PRIORITY.controller, housekeeping: false },
+  'instance.containerStarted': { part: 'instances', priority: PRIORITY.completion, housekeeping: false },
+  'instance.imagePulled': { part: 'instances', priority: PRIORITY.completion, housekeeping: false },
+  'instance.weightsRefused': { part: 'instances', priority: PRIORITY.failure, housekeeping: false },
+  'instance.weightsPulled': { part: 'instances', priority: PRIORITY.completion, housekeeping: false },
+  'instance.outOfMemory': { part: 'instances', priority: PRIORITY.failure, housekeeping: false },
+  'instance.engineExited': { part: 'instances', priority: PRIORITY.failure, housekeeping: false },
+  'instance.loaded': { part: 'instances', priority: PRIORITY.completion, housekeeping: false },
+  'instance.warmed': { part: 'instances', priority: PRIORITY.completion, housekeeping: false },
+  'instance.overdue': { part: 'instances', priority: PRIORITY.failure, housekeeping: true },
+  'instance.drained': { part: 'instances', priority: PRIORITY.completion, housekeeping: false },
+  'instance.imageTimedOut': { part: 'instances', priority: PRIORITY.failure, housekeeping: false },
+  'instance.downloadTimedOut': { part: 'instances', priority: PRIORITY.failure, housekeeping: false },
+  // Subject: a node; arg: how often its slot was used.
+  'node.provisioned': { part: 'nodeAutoscaler', priority: PRIORITY.completion, housekeeping: false },
+  'node.keptEmpty': { part: 'nodeAutoscaler', priority: PRIORITY.controller, housekeeping: true },
+  'node.preempted': { part: 'operationEffects', priority: PRIORITY.failure, housekeeping: false },
+  'node.drainDeadline': { part: 'operationEffects', priority: PRIORITY.failure, housekeeping: false },
+  // Subject: a pool, by the position of its first group.
+  'pool.spotReturned': { part: 'nodeAutoscaler', priority: PRIORITY.completion, housekeeping: false },
+  // Subject: a scheduled command.
+  'command.due': { part: 'commands', priority: PRIORITY.failure, housekeeping: false },
+  // Subject: a source of weather.
+  'weather.strikes': { part: 'weather', priority: PRIORITY.failure, housekeeping: true },
+  'weather.passes': { part: 'weather', priority: PRIORITY.completion, housekeeping: true },
+  // No subject: one round at an instant serves all tenants that wait for GPUs.
+  'placement.round': { part: 'placement', priority: PRIORITY.observer, housekeeping: false },
+  // Subject: a deployment.
+  'deployment.idle': { part: 'autoscaler', priority: PRIORITY.controller, housekeeping: true },
+  'deployment.scaleDue': { part: 'autoscaler', priority: PRIORITY.controller, housekeeping: true },
+  'adapter.downloaded': { part: 'loraAdapters', priority: PRIORITY.completion, housekeeping: false },
+  'adapter.loaded': { part: 'loraAdapters', priority: PRIORITY.completion, housekeeping: false },
+  'adapter.downloading': { part: 'loraAdapters', priority: PRIORITY.completion, housekeeping: false },
+  // Subject: an instance; arg: an adapter.
+  'adapter.loadedOnInstance': { part: 'loraAdapters', priority: PRIORITY.completion, housekeeping: false },
+  // Subject: a batch.
+  'batch.validated': { part: 'batches', priority: PRIORITY.completion, housekeeping: false },
+  'batch.resumed': { part: 'batches', priority: PRIORITY.completion, housekeeping: false },
+  'batch.capacityCame': { part: 'batches', priority: PRIORITY.completion, housekeeping: false },
+  'batch.chunkDone': { part: 'batches', priority: PRIORITY.completion, housekeeping: false },
+  'batch.finalized': { part: 'batches', priority: PRIORITY.completion, housekeeping: false },
+  'batch.cancelSettled': { part: 'batches', priority: PRIORITY.completion, housekeeping: false },
+  'batch.expired': { part: 'batches', priority: PRIORITY.failure, housekeeping: true },
+  // Subject: a request in flight; arg: how often its slot was used.
+  'inference.ended': { part: 'inferenceRequests', priority: PRIORITY.completion, housekeeping: false },
+  // Subject: a file.
+  'file.expired': { part: 'files', priority: PRIORITY.failure, housekeeping: true },
+  // Subject: a rental.
+  'rental.gaveUp': { part: 'rentals', priority: PRIORITY.failure, housekeeping: false },
+  'rental.imageRefused': { part: 'rentals', priority: PRIORITY.failure, housekeeping: false },
+  'rental.pullTimedOut': { part: 'rentals', priority: PRIORITY.failure, housekeeping: false },
+  'rental.imagePulled': { part: 'rentals', priority: PRIORITY.completion, housekeeping: false },
+  'rental.booted': { part: 'rentals', priority: PRIORITY.completion, housekeeping: false },
+  'rental.shutDown': { part: 'rentals', priority: PRIORITY.completion, housekeeping: false },
+  'rental.expanded': { part: 'rentals', priority: PRIORITY.completion, housekeeping: false },
+  // Subject: a limit request.
+  'limit.decided': { part: 'gpuQuotas', priority: PRIORITY.controller, housekeeping: false },
+  // Subject: a GPU type, by its position.
+  'limit.freed': { part: 'gpuQuotas', priority: PRIORITY.controller, housekeeping: false },
+  // No subject: the account.
+  'account.crossing': { part: 'ledger', priority: PRIORITY.controller, housekeeping: true },
+  'account.topupDue': { part: 'ledger', priority: PRIORITY.completion, housekeeping: false },
+  'account.graceEnded': { part: 'ledger', priority: PRIORITY.controller, housekeeping: true },
+} as const satisfies Readonly<Record<string, EventDefinition>>
+
+type Definitions = typeof DEFINITIONS
+
+export type EventName = keyof Definitions
+
+type EventPart = Definitions[EventName]['part']
+
+/** The names of the events that a part handles. */
+export type EventOf<Part extends EventPart> = {
+  [Name in EventName]: Definitions[Name]['part'] extends Part ? Name : never
+}[EventName]
+
+/** The parts that handle events. `World` has each of them. */
+export type EventParts = {
+  readonly [Part in EventPart]: {
+    /** Handles an event of this part that is due now. */
+    onEvent(event: EventOf<Part>, subject: number, arg: number): void
+  }
 }
+
+export const EVENT_NAMES = Object.keys(DEFINITIONS) as readonly EventName[]
+
+/** The number of each event, which the agenda keeps. */
+export const EVENT_KIND = Object.fromEntries(EVENT_NAMES.map((name, kind) => [name, kind])) as Readonly<
+  Record<EventName, number>
+>
 
 /** The events by their numbers. */
-export const EVENTS: readonly (EventDefinition & { readonly name: EventName })[] = defineEvents({
-  'instance.placementDue': {
-    priority: PRIORITY.controller,
-    housekeeping: false,
-    fire: ({ instances }, instance, use) => instances.onEvent('instance.placementDue', instance, use),
-  },
-  'instance.containerStarted': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ instances }, instance, use) => instances.onEvent('instance.containerStarted', instance, use),
-  },
-  'instance.imagePulled': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ instances }, instance, use) => instances.onEvent('instance.imagePulled', instance, use),
-  },
-  'instance.weightsRefused': {
-    priority: PRIORITY.failure,
-    housekeeping: false,
-    fire: ({ instances }, instance, use) => instances.onEvent('instance.weightsRefused', instance, use),
-  },
-  'instance.weightsPulled': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ instances }, instance, use) => instances.onEvent('instance.weightsPulled', instance, use),
-  },
-  'instance.outOfMemory': {
-    priority: PRIORITY.failure,
-    housekeeping: false,
-    fire: ({ instances }, instance, use) => instances.onEvent('instance.outOfMemory', instance, use),
-  },
-  'instance.engineExited': {
-    priority: PRIORITY.failure,
-    housekeeping: false,
-    fire: ({ instances }, instance, use) => instances.onEvent('instance.engineExited', instance, use),
-  },
-  'instance.loaded': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ instances }, instance, use) => instances.onEvent('instance.loaded', instance, use),
-  },
-  'instance.warmed': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ instances }, instance, use) => instances.onEvent('instance.warmed', instance, use),
-  },
-  'instance.overdue': {
-    priority: PRIORITY.failure,
-    housekeeping: true,
-    fire: ({ instances }, instance, use) => instances.onEvent('instance.overdue', instance, use),
-  },
-  'instance.drained': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ instances }, instance, use) => instances.onEvent('instance.drained', instance, use),
-  },
-  'instance.imageTimedOut': {
-    priority: PRIORITY.failure,
-    housekeeping: false,
-    fire: ({ instances }, instance, use) => instances.onEvent('instance.imageTimedOut', instance, use),
-  },
-  'instance.downloadTimedOut': {
-    priority: PRIORITY.failure,
-    housekeeping: false,
-    fire: ({ instances }, instance, use) => instances.onEvent('instance.downloadTimedOut', instance, use),
-  },
-  'node.provisioned': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ nodeAutoscaler }, node) => nodeAutoscaler.onProvisioned(node),
-  },
-  'node.keptEmpty': {
-    priority: PRIORITY.controller,
-    housekeeping: true,
-    fire: ({ nodeAutoscaler }, node) => nodeAutoscaler.onKeptEmpty(node),
-  },
-  'node.preempted': {
-    priority: PRIORITY.failure,
-    housekeeping: false,
-    fire: ({ operationEffects }, node) => operationEffects.onPreempted(node),
-  },
-  'node.drainDeadline': {
-    priority: PRIORITY.failure,
-    housekeeping: false,
-    fire: ({ operationEffects }, node) => operationEffects.onDrainDeadline(node),
-  },
-  'pool.spotReturned': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ nodeAutoscaler }, group) => nodeAutoscaler.onSpotReturned(group),
-  },
-  'command.due': {
-    priority: PRIORITY.failure,
-    housekeeping: false,
-    fire: ({ commands }, command) => commands.fire(command),
-  },
-  'weather.strikes': {
-    priority: PRIORITY.failure,
-    housekeeping: true,
-    fire: ({ weather }, source) => weather.onStrike(source),
-  },
-  'weather.passes': {
-    priority: PRIORITY.completion,
-    housekeeping: true,
-    fire: ({ weather }, source) => weather.onPass(source),
-  },
-  'placement.round': {
-    priority: PRIORITY.observer,
-    housekeeping: false,
-    fire: ({ placement }) => placement.runRound(),
-  },
-  'deployment.idle': {
-    priority: PRIORITY.controller,
-    housekeeping: true,
-    fire: ({ deployments }, deployment) => deployments.scaling.onIdle(deployment),
-  },
-  'deployment.scaleDue': {
-    priority: PRIORITY.controller,
-    housekeeping: true,
-    fire: ({ autoscaler }, deployment) => autoscaler.onScaleDue(deployment),
-  },
-  'adapter.downloaded': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ loraAdapters }, adapter) => loraAdapters.onDownloaded(adapter),
-  },
-  'adapter.loaded': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ loraAdapters }, adapter) => loraAdapters.onLoaded(adapter),
-  },
-  'adapter.downloading': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ loraAdapters }, adapter) => loraAdapters.onDownloadDue(adapter),
-  },
-  'adapter.loadedOnInstance': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ loraAdapters }, instance, adapter) => loraAdapters.slots.onLoaded(instance, adapter),
-  },
-  'batch.validated': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ batches }, batch) => batches.onEvent('batch.validated', batch),
-  },
-  'batch.resumed': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ batches }, batch) => batches.onEvent('batch.resumed', batch),
-  },
-  'batch.capacityCame': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ batches }, batch) => batches.onEvent('batch.capacityCame', batch),
-  },
-  'batch.chunkDone': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ batches }, batch) => batches.onEvent('batch.chunkDone', batch),
-  },
-  'batch.finalized': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ batches }, batch) => batches.onEvent('batch.finalized', batch),
-  },
-  'batch.cancelSettled': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ batches }, batch) => batches.onEvent('batch.cancelSettled', batch),
-  },
-  'batch.expired': {
-    priority: PRIORITY.failure,
-    housekeeping: true,
-    fire: ({ batches }, batch) => batches.onEvent('batch.expired', batch),
-  },
-  'inference.ended': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ inferenceRequests }, request, use) => inferenceRequests.onAnswerEnded(request, use),
-  },
-  'file.expired': {
-    priority: PRIORITY.failure,
-    housekeeping: true,
-    fire: ({ files }, file) => files.expire(file),
-  },
-  'rental.gaveUp': {
-    priority: PRIORITY.failure,
-    housekeeping: false,
-    fire: ({ rentals }, rental) => rentals.onEvent('rental.gaveUp', rental),
-  },
-  'rental.imageRefused': {
-    priority: PRIORITY.failure,
-    housekeeping: false,
-    fire: ({ rentals }, rental) => rentals.onEvent('rental.imageRefused', rental),
-  },
-  'rental.pullTimedOut': {
-    priority: PRIORITY.failure,
-    housekeeping: false,
-    fire: ({ rentals }, rental) => rentals.onEvent('rental.pullTimedOut', rental),
-  },
-  'rental.imagePulled': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ rentals }, rental) => rentals.onEvent('rental.imagePulled', rental),
-  },
-  'rental.booted': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ rentals }, rental) => rentals.onEvent('rental.booted', rental),
-  },
-  'rental.shutDown': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ rentals }, rental) => rentals.onEvent('rental.shutDown', rental),
-  },
-  'rental.expanded': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ rentals }, rental) => rentals.onEvent('rental.expanded', rental),
-  },
-  'limit.decided': {
-    priority: PRIORITY.controller,
-    housekeeping: false,
-    fire: ({ gpuQuotas }, request) => gpuQuotas.decideByPolicy(request),
-  },
-  'limit.freed': {
-    priority: PRIORITY.controller,
-    housekeeping: false,
-    fire: ({ gpuQuotas }, gpuType) => gpuQuotas.onFreed(gpuType),
-  },
-  'account.crossing': {
-    priority: PRIORITY.controller,
-    housekeeping: true,
-    fire: ({ ledger }) => ledger.onCrossing(),
-  },
-  'account.topupDue': {
-    priority: PRIORITY.completion,
-    housekeeping: false,
-    fire: ({ ledger }) => ledger.chargeCard(),
-  },
-  'account.graceEnded': {
-    priority: PRIORITY.controller,
-    housekeeping: true,
-    fire: ({ ledger }) => ledger.onGraceEnded(),
-  },
-})
-
-export const EVENT_PRIORITIES: readonly Priority[] = EVENTS.map(({ priority }) => priority)
+export const EVENTS = EVENT_NAMES.map(name => ({ name, ...DEFINITIONS[name] }))
 
 /** The events that a clock passes on its way to the next piece of work. */
 export const HOUSEKEEPING_EVENTS: ReadonlySet<EventName> = new Set(
   EVENTS.filter(({ housekeeping }) => housekeeping).map(({ name }) => name),
 )
+
+/** Throws. It ends each `onEvent`, where the compiler rejects it while an event of the part has no case. */
+export function assertHandled(event: never): never {
+  throw new Error(`Failed to handle the event ${event}: its part has no case for it.`)
+}

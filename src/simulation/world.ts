@@ -23,8 +23,7 @@ import { Deployments } from './deployments/deployments.ts'
 import { Instances } from './deployments/instances.ts'
 import { LoraAdapters } from './deployments/lora-adapters.ts'
 import { AccountModels } from './deployments/model-versions.ts'
-import { EVENT_NAMES } from './event-names.ts'
-import { EVENT_PRIORITIES, EVENTS } from './events.ts'
+import { EVENT_NAMES, EVENTS, type EventParts } from './events.ts'
 import { Downloads } from './fleet/downloads.ts'
 import { Environment } from './fleet/environment.ts'
 import { NodeAutoscaler } from './fleet/node-autoscaler.ts'
@@ -51,7 +50,7 @@ import { type ArchivedWorld, PLACEHOLDER_FIXTURE, type WorldOptions } from './wo
  * Nothing in a world waits. An event is one step, a request is one step, and what happens is a function of seed, fixture
  * and requests in order. With an origin the constructor makes a fork.
  */
-export class World {
+export class World implements EventParts {
   readonly seed: string
   readonly clock: Clock
   readonly agenda: Agenda
@@ -109,7 +108,6 @@ export class World {
         epochMs: options.epochMs,
         journalLimit: options.journalLimit,
         maxStorageBytes: options.maxStorageBytes ?? origin?.maxStorageBytes ?? profile.limits.storageBytes,
-        eventPriorities: EVENT_PRIORITIES,
       },
       origin ? origin.#context : undefined,
     )
@@ -342,9 +340,10 @@ export class World {
 
   #fireEvent(): void {
     const { kind, subject, arg } = this.agenda
-    const event = EVENTS[kind]!
+    const { name, part } = EVENTS[kind]!
     this.#context.beginEvent()
-    event.fire(this, subject, arg)
-    this.#context.endEvent(event.name, subject)
+    // The table binds each name to its part. The compiler cannot follow that through the number of an event.
+    this[part].onEvent(name as never, subject, arg)
+    this.#context.endEvent(name, subject)
   }
 }

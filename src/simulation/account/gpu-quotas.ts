@@ -2,6 +2,7 @@ import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { type Generation, Row, Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
+import { assertHandled, type EventOf } from '../events.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
 import type { Ledger } from './ledger.ts'
 import type { AccountObserverPort } from './observer.ts'
@@ -158,7 +159,20 @@ export class GpuQuotas {
     return false
   }
 
-  decideByPolicy(ordinal: number): void {
+  onEvent(event: EventOf<'gpuQuotas'>, subject: number): void {
+    switch (event) {
+      case 'limit.decided':
+        this.#decideByPolicy(subject)
+        break
+      case 'limit.freed':
+        this.#onFreed(subject)
+        break
+      default:
+        assertHandled(event)
+    }
+  }
+
+  #decideByPolicy(ordinal: number): void {
     const { limitApprovedUpTo, limitPolicy } = this.#context.profile.reviews
     const row = this.#table.writable(ordinal)
     const approved = limitPolicy === 'approve' && row.requested <= limitApprovedUpTo
@@ -175,7 +189,7 @@ export class GpuQuotas {
     this.#context.markVisibleChange()
   }
 
-  onFreed(index: number): void {
+  #onFreed(index: number): void {
     this.#waitingTypes &= ~(1 << index)
     this.#ports.observer.onQuotaAvailable(GPU_TYPES[index]!)
   }

@@ -4,6 +4,7 @@ import { HOUR, type Micros } from '../../kernel/duration.ts'
 import { AppendLog, LayeredMap } from '../../kernel/layered-map.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
+import { assertHandled, type EventOf } from '../events.ts'
 import { AccountRow, type MeterRow } from './ledger-row.ts'
 import type { LedgerEntry, LedgerTotals, MeteredUsage, SuspensionReason, TopupRule } from './ledger-types.ts'
 import { Meters } from './meters.ts'
@@ -238,17 +239,28 @@ export class Ledger {
     return this.#meters.closedInterval(index)
   }
 
-  /** The balance may have reached the top-up threshold or zero. */
-  onCrossing(): void {
-    this.#crossingEvent = 0
-    if (this.#topups.onBalanceFell(this.balance)) this.chargeCard()
-    if (this.balance <= this.#emptyBalance) this.#suspension.onOutOfFunds()
-    this.#scheduleCrossing()
+  onEvent(event: EventOf<'ledger'>): void {
+    switch (event) {
+      case 'account.crossing':
+        this.#onCrossing()
+        break
+      case 'account.topupDue':
+        this.#chargeCard()
+        break
+      case 'account.graceEnded':
+        this.#suspension.onGraceEnded()
+        break
+      default:
+        assertHandled(event)
+    }
   }
 
-  /** The grace is over: what runs stops. */
-  onGraceEnded(): void {
-    this.#suspension.onGraceEnded()
+  /** The balance may have reached the top-up threshold or zero. */
+  #onCrossing(): void {
+    this.#crossingEvent = 0
+    if (this.#topups.onBalanceFell(this.balance)) this.#chargeCard()
+    if (this.balance <= this.#emptyBalance) this.#suspension.onOutOfFunds()
+    this.#scheduleCrossing()
   }
 
   /** The balance at which an account counts as out of funds: zero, less what it may overdraw. */
@@ -257,7 +269,7 @@ export class Ledger {
   }
 
   /** Charges the card for a top-up, and posts it if the card is accepted. */
-  chargeCard(): void {
+  #chargeCard(): void {
     if (this.#topups.charge()) this.#addMoney('topup', this.#topups.rule.amount)
   }
 

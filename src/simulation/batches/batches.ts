@@ -5,7 +5,7 @@ import { purpose } from '../../kernel/random.ts'
 import type { SimulationContext } from '../context.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
 import type { BatchWork } from '../deployments/work.ts'
-import type { EventName } from '../event-names.ts'
+import { assertHandled, type EventOf } from '../events.ts'
 import { CONTROLLER } from '../recording/deployment-logs.ts'
 import { type Batch, createBatchHandle } from './batch-handle.ts'
 import { answerLines, readLines } from './batch-input.ts'
@@ -149,7 +149,7 @@ export class Batches implements BatchWork {
     return []
   }
 
-  onEvent(event: EventName, ordinal: number): void {
+  onEvent(event: EventOf<'batches'>, ordinal: number): void {
     const row = this.#table.rows.writable(ordinal)
     switch (event) {
       case 'batch.validated':
@@ -192,6 +192,8 @@ export class Batches implements BatchWork {
         row.expiryEvent = 0
         this.#expire(ordinal, row)
         break
+      default:
+        assertHandled(event)
     }
     this.#invalidateJson(ordinal)
   }

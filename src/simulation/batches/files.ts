@@ -4,6 +4,7 @@ import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row, Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
+import { assertHandled, type EventOf } from '../events.ts'
 
 const ID = purpose('file.id')
 
@@ -126,8 +127,14 @@ export class Files {
     return this.get(id)!
   }
 
-  expire(ordinal: number): void {
-    this.#end(ordinal, 'file.expired')
+  onEvent(event: EventOf<'files'>, file: number): void {
+    switch (event) {
+      case 'file.expired':
+        this.#end(file, 'file.expired')
+        break
+      default:
+        assertHandled(event)
+    }
   }
 
   /** Deletes a file. A batch that reads the file keeps its bytes. Returns false for an unknown file. */

@@ -1,5 +1,6 @@
 import type { Micros } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
+import { assertHandled, type EventOf } from '../events.ts'
 import type { Environment } from '../fleet/environment.ts'
 import { advanceFlow, maxRateFor, requiredInstances, toWholeRequests } from '../load/throughput.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
@@ -96,10 +97,19 @@ export class Autoscaler implements Scaler {
     return this.#backlog(row) > NEGLIGIBLE_BACKLOG || batches.hasWorkFor(deployments.ordinalOf(row.id)!)
   }
 
-  /** The moment of its next look has come. */
-  onScaleDue(ordinal: number): void {
-    this.#parts.deployments.writable(ordinal).scaleEvent = 0
-    this.evaluate(ordinal)
+  onEvent(event: EventOf<'autoscaler'>, deployment: number): void {
+    const { deployments } = this.#parts
+    switch (event) {
+      case 'deployment.idle':
+        deployments.scaling.onIdle(deployment)
+        break
+      case 'deployment.scaleDue':
+        deployments.writable(deployment).scaleEvent = 0
+        this.evaluate(deployment)
+        break
+      default:
+        assertHandled(event)
+    }
   }
 
   /** Looks at a deployment: decides now, or plans the moment at which there may be something to decide. */

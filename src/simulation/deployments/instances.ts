@@ -4,7 +4,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import { Table } from '../../kernel/table.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { SimulationContext } from '../context.ts'
-import type { EventName } from '../event-names.ts'
+import { assertHandled, type EventName, type EventOf } from '../events.ts'
 import { bitCount } from '../fleet/node-row.ts'
 import type { Placement } from '../fleet/placement.ts'
 import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
@@ -124,7 +124,7 @@ export class Instances implements TenantKind {
     instance.next = this.schedule(ordinal, delay, 'instance.placementDue')
   }
 
-  onEvent(event: EventName, ordinal: number, useCount: number): void {
+  onEvent(event: EventOf<'instances'>, ordinal: number, useCount: number): void {
     if (this.#table.useCount(ordinal) !== useCount) throw new Error(`Failed to fire ${event}: its instance has gone.`)
     const instance = this.#table.writable(ordinal)
     if (event === 'instance.overdue') instance.readyDeadlineEvent = 0
@@ -170,6 +170,8 @@ export class Instances implements TenantKind {
       case 'instance.drained':
         this.#finish(ordinal)
         return
+      default:
+        assertHandled(event)
     }
     this.#ports.deployments.updateStatus(instance.deployment)
   }

@@ -2,6 +2,7 @@ import { draw } from '../../data/profiles/distribution.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
+import { assertHandled, type EventOf } from '../events.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import { AdapterSlots } from './adapter-slots.ts'
 import type { Deployment } from './deployment.ts'
@@ -116,8 +117,27 @@ export class LoraAdapters implements AdapterFollower {
     if (base === undefined || base.status === 'running') this.#scheduleDownload(ordinal)
   }
 
+  onEvent(event: EventOf<'loraAdapters'>, subject: number, adapter: number): void {
+    switch (event) {
+      case 'adapter.downloading':
+        this.#onDownloadDue(subject)
+        break
+      case 'adapter.downloaded':
+        this.#onDownloaded(subject)
+        break
+      case 'adapter.loaded':
+        this.#onLoaded(subject)
+        break
+      case 'adapter.loadedOnInstance':
+        this.slots.onLoaded(subject, adapter)
+        break
+      default:
+        assertHandled(event)
+    }
+  }
+
   /** Its download begins. */
-  onDownloadDue(ordinal: number): void {
+  #onDownloadDue(ordinal: number): void {
     const { chance, profile } = this.#context
     const row = this.#parts.deployments.writable(ordinal)
     row.next = 0
@@ -126,7 +146,7 @@ export class LoraAdapters implements AdapterFollower {
     row.next = this.#context.schedule(duration, 'adapter.downloaded', ordinal)
   }
 
-  onDownloaded(ordinal: number): void {
+  #onDownloaded(ordinal: number): void {
     const row = this.#parts.deployments.writable(ordinal)
     row.next = 0
     this.#parts.deployments.setStatus(ordinal, 'deploying')
@@ -136,7 +156,7 @@ export class LoraAdapters implements AdapterFollower {
   }
 
   /** It is loaded on shared capacity. */
-  onLoaded(ordinal: number): void {
+  #onLoaded(ordinal: number): void {
     const row = this.#parts.deployments.writable(ordinal)
     row.next = 0
     row.wasReady = true

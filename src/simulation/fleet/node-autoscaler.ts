@@ -3,6 +3,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
+import { assertHandled, type EventOf } from '../events.ts'
 import type { Environment } from './environment.ts'
 import { bitCount, type NodeRow } from './node-row.ts'
 import type { Nodes } from './nodes.ts'
@@ -84,8 +85,24 @@ export class NodeAutoscaler implements NodeProvisioner {
     )
   }
 
+  onEvent(event: EventOf<'nodeAutoscaler'>, subject: number): void {
+    switch (event) {
+      case 'node.provisioned':
+        this.#onProvisioned(subject)
+        break
+      case 'node.keptEmpty':
+        this.#onKeptEmpty(subject)
+        break
+      case 'pool.spotReturned':
+        this.#onSpotReturned(subject)
+        break
+      default:
+        assertHandled(event)
+    }
+  }
+
   /** A new node is there. */
-  onProvisioned(ordinal: number): void {
+  #onProvisioned(ordinal: number): void {
     const row = this.#parts.nodes.writable(ordinal)
     row.next = 0
     this.#ports.observer.onNodeAdded(ordinal)
@@ -104,7 +121,7 @@ export class NodeAutoscaler implements NodeProvisioner {
   }
 
   /** A node has been empty for a while: it is given back. */
-  onKeptEmpty(ordinal: number): void {
+  #onKeptEmpty(ordinal: number): void {
     const row = this.#parts.nodes.writable(ordinal)
     row.next = 0
     if (row.tenants.length === 0 && this.#isSurplus(row)) this.removeNode(ordinal, row)
@@ -124,7 +141,7 @@ export class NodeAutoscaler implements NodeProvisioner {
     nodes.setSpotUnavailable(pool, until, this.#context.scheduleAt(until, 'pool.spotReturned', index))
   }
 
-  onSpotReturned(groupIndex: number): void {
+  #onSpotReturned(groupIndex: number): void {
     const { pool } = this.#parts.nodes.groups[groupIndex]!.group
     this.#parts.nodes.setSpotUnavailable(pool, 0, 0)
     this.#context.record(this.#parts.ledger.account, 'pool.spotReturned', { pool })

@@ -1,5 +1,6 @@
 import type { Archive } from '../../kernel/archive.ts'
 import type { SimulationContext } from '../context.ts'
+import { assertHandled, type EventOf } from '../events.ts'
 import type { NodeProvisionerPort } from './provisioner.ts'
 import type { Tenants } from './tenants.ts'
 
@@ -60,7 +61,17 @@ export class Placement {
     this.#roundEvent = this.#context.schedule(0, 'placement.round')
   }
 
-  runRound(): void {
+  onEvent(event: EventOf<'placement'>): void {
+    switch (event) {
+      case 'placement.round':
+        this.#runRound()
+        break
+      default:
+        assertHandled(event)
+    }
+  }
+
+  #runRound(): void {
     this.#roundEvent = 0
     const { tenants } = this.#parts
     const order = [...this.#queue]

@@ -12,6 +12,7 @@ import type { Instances } from '../deployments/instances.ts'
 import type { LoraAdapters } from '../deployments/lora-adapters.ts'
 import { findModelTarget, type ModelSources, type ModelTarget } from '../deployments/model-lookup.ts'
 import type { RequestWork } from '../deployments/work.ts'
+import { assertHandled, type EventOf } from '../events.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import { instanceSpeed } from '../load/throughput.ts'
 import type { UsageHistory } from '../recording/history.ts'
@@ -183,11 +184,16 @@ export class InferenceRequests implements RequestWork {
     return handle
   }
 
-  /** Ends a request whose answer is complete. */
-  onAnswerEnded(ordinal: number, use: number): void {
-    if (this.#table.useCount(ordinal) !== use) throw new Error('Failed to end an answer: its request has gone.')
+  onEvent(event: EventOf<'inferenceRequests'>, ordinal: number, use: number): void {
+    if (this.#table.useCount(ordinal) !== use) throw new Error(`Failed to fire ${event}: its request has gone.`)
     this.#table.writable(ordinal).next = 0
-    this.#end(ordinal, 'served', '', Number.POSITIVE_INFINITY)
+    switch (event) {
+      case 'inference.ended':
+        this.#end(ordinal, 'served', '', Number.POSITIVE_INFINITY)
+        break
+      default:
+        assertHandled(event)
+    }
   }
 
   /** Starts waiting requests after instances of a deployment became ready or loaded an adapter. */

@@ -6,6 +6,7 @@ import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
+import { assertHandled, type EventOf } from '../events.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { AUTOSCALER_COMMANDS } from './autoscaler-commands.ts'
 import { ARGUMENT_ADVICE, argumentProblem } from './command-arguments.ts'
@@ -126,8 +127,18 @@ export class Commands {
     return true
   }
 
+  onEvent(event: EventOf<'commands'>, ordinal: number): void {
+    switch (event) {
+      case 'command.due':
+        this.#execute(ordinal)
+        break
+      default:
+        assertHandled(event)
+    }
+  }
+
   /** Executes a scheduled command. A command that is no longer valid is recorded as missed. */
-  fire(ordinal: number): void {
+  #execute(ordinal: number): void {
     const { command, interval, remaining } = this.#table.read(ordinal)
     if (remaining > 1) {
       const row = this.#table.writable(ordinal)

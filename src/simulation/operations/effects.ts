@@ -5,6 +5,7 @@ import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
 import type { Deployments } from '../deployments/deployments.ts'
 import type { Instances } from '../deployments/instances.ts'
+import { assertHandled, type EventOf } from '../events.ts'
 import type { Downloads } from '../fleet/downloads.ts'
 import type { Environment, RepositoryState } from '../fleet/environment.ts'
 import type { NodeAutoscaler } from '../fleet/node-autoscaler.ts'
@@ -196,20 +197,22 @@ export class OperationEffects {
     this.#evacuate(row)
   }
 
-  /** What still runs on a drained node is cut off. */
-  onDrainDeadline(ordinal: number): void {
-    const row = this.#parts.nodes.writable(ordinal)
-    row.drainEvent = 0
-    this.#loseTenants(row.tenants, { cause: 'other', reason: `node ${row.id} was drained and its deadline passed` })
-  }
-
-  /** The notice of a preemption is over. */
-  onPreempted(ordinal: number): void {
-    const row = this.#parts.nodes.writable(ordinal)
-    row.next = 0
-    this.#takeDown(ordinal, row, 'node.preempted', { cause: 'preemption', reason: `node ${row.id} was preempted` })
-    this.#parts.nodeAutoscaler.removeNode(ordinal, this.#parts.nodes.writable(ordinal))
-    this.#parts.placement.scheduleRound()
+  onEvent(event: EventOf<'operationEffects'>, node: number): void {
+    const row = this.#parts.nodes.writable(node)
+    switch (event) {
+      case 'node.drainDeadline':
+        row.drainEvent = 0
+        this.#loseTenants(row.tenants, { cause: 'other', reason: `node ${row.id} was drained and its deadline passed` })
+        break
+      case 'node.preempted':
+        row.next = 0
+        this.#takeDown(node, row, 'node.preempted', { cause: 'preemption', reason: `node ${row.id} was preempted` })
+        this.#parts.nodeAutoscaler.removeNode(node, this.#parts.nodes.writable(node))
+        this.#parts.placement.scheduleRound()
+        break
+      default:
+        assertHandled(event)
+    }
   }
 
   takeZoneDown(zone: string): void {

@@ -6,6 +6,7 @@ import { type EntityKey, purpose } from '../../kernel/random.ts'
 import { type Generation, Row, Table } from '../../kernel/table.ts'
 import { pickByShare, weatherPack } from '../account/chaos-draws.ts'
 import type { SimulationContext } from '../context.ts'
+import { assertHandled, type EventOf } from '../events.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import { XIDS } from '../fleet/xid.ts'
 import type { Command, Commands } from './commands.ts'
@@ -128,7 +129,20 @@ export class Weather {
     if (node.group.market === 'spot') this.#addSource('preemption', node.id, pack.spotPreemptionsPerHour)
   }
 
-  onPass(ordinal: number): void {
+  onEvent(event: EventOf<'weather'>, source: number): void {
+    switch (event) {
+      case 'weather.strikes':
+        this.#onStrike(source)
+        break
+      case 'weather.passes':
+        this.#onPass(source)
+        break
+      default:
+        assertHandled(event)
+    }
+  }
+
+  #onPass(ordinal: number): void {
     const row = this.#table.writable(ordinal)
     const { undo } = row
     row.undo = undefined
@@ -136,7 +150,7 @@ export class Weather {
     this.#scheduleNextStrike(ordinal, row)
   }
 
-  onStrike(ordinal: number): void {
+  #onStrike(ordinal: number): void {
     const row = this.#table.writable(ordinal)
     if (strikesNodes(row.kind) && this.#parts.nodes.ordinalOf(row.place) === undefined) {
       this.#table.remove(ordinal)

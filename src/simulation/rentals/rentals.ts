@@ -5,7 +5,7 @@ import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
-import type { EventName } from '../event-names.ts'
+import { assertHandled, type EventOf } from '../events.ts'
 import { bitCount } from '../fleet/node-row.ts'
 import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
 import { invalidImageReason } from '../fleet/weights.ts'
@@ -211,7 +211,7 @@ export class Rentals implements TenantKind {
     for (const ordinal of this.list('hosted', state => state === 'stopped')) this.#restartAfterFunds(ordinal)
   }
 
-  onEvent(event: EventName, ordinal: number): void {
+  onEvent(event: EventOf<'rentals'>, ordinal: number): void {
     const row = this.#table.writable(ordinal)
     if (event === 'rental.expanded') {
       this.#onExpanded(row)
@@ -239,6 +239,8 @@ export class Rentals implements TenantKind {
       case 'rental.shutDown':
         this.#onShutDown(ordinal, row)
         break
+      default:
+        assertHandled(event)
     }
   }
 
