@@ -7,11 +7,19 @@ import { profilePage } from '../src/cli/commands/profile.ts'
 import { list } from '../src/cli/commands/scenarios.ts'
 import { controlPage } from '../src/control/describe.ts'
 import { controlOperations } from '../src/control/index.ts'
+import {
+  BATCH_LIFECYCLE,
+  CONTAINER_LIFECYCLE,
+  DEPLOYMENT_LIFECYCLE,
+  HOSTED_LIFECYCLE,
+} from '../src/data/records/enums.ts'
+import type { Lifecycle } from '../src/data/records/lifecycle.ts'
 import { FAULT_KINDS } from '../src/faults/kinds/index.ts'
 import type { FaultKind } from '../src/faults/kinds/kind.ts'
 import { scenarioJsonSchema } from '../src/scenario/documents/schema.ts'
 import { operations } from '../src/service/index.ts'
 import { endpointTable } from '../src/service/openapi/endpoint-table.ts'
+import { JOURNAL_SECTIONS } from '../src/simulation/journal-kinds.ts'
 import { type GeneratedFile, ROOT } from './declarations.ts'
 
 /** Returns the pages and schemas as the declarations are now. Text before the first generated line stays. */
@@ -21,6 +29,9 @@ export async function generatedPages(): Promise<GeneratedFile[]> {
     page('docs/control.md', '## ', `${controlPage(controlOperations)}\n`),
     page('docs/profile.md', '## timings', profilePage('realistic')),
     page('docs/incidents.md', '## ', await scenarioTables()),
+    page('docs/journal.md', '### Requests', journalTables()),
+    page('docs/fixtures.md', '- **deployment status:**', `${statusLists()}\n`),
+    page('docs/model-reference.md', '### Deployment status', lifecycleTables()),
     page('docs/faults.md', '| Kind', faultKindTable(), '\n\n'),
     { path: 'schemas/scenario.schema.json', text: `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n` },
   ]
@@ -49,6 +60,59 @@ function faultKindTable(): string {
       `| \`${name}\` | ${summary} | ${fieldsOf(schema)} | \`${formatExample(example)}\` |`,
   )
   return ['| Kind | The client gets | Fields | Example |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+/** Returns a table of the kinds of journal entries for each subject. */
+function journalTables(): string {
+  const sections = JOURNAL_SECTIONS.map(({ title, subject, kinds, note }) => {
+    const rows = Object.entries(kinds).map(([kind, { meaning, fields }]) => {
+      return `| \`${kind}\` |${cell(quoted(fields?.split(' ') ?? []))} | ${meaning} |`
+    })
+    const table = ['| Kind | Fields | Meaning |', '|---|---|---|', ...rows].join('\n')
+    return [`### ${title}`, subject, table, note].filter(text => text !== undefined).join('\n\n')
+  })
+  return `${sections.join('\n\n')}\n`
+}
+
+const LIFECYCLES = {
+  'deployment status': DEPLOYMENT_LIFECYCLE,
+  'batch status': BATCH_LIFECYCLE,
+  'hosted state': HOSTED_LIFECYCLE,
+  'container state': CONTAINER_LIFECYCLE,
+} as const satisfies Readonly<Record<string, unknown>>
+
+/** Returns the statuses that fixtures can have, as a list. */
+function statusLists(): string {
+  const { 'batch status': _, ...ofFixtures } = LIFECYCLES
+  return Object.entries(ofFixtures)
+    .map(([name, { statuses }]) => `- **${name}:** ${quoted(statuses)}`)
+    .join('\n')
+}
+
+/** Returns a table of the statuses of each lifecycle. */
+function lifecycleTables(): string {
+  const phases = {
+    inProgress: 'moves on by itself',
+    settled: 'stays until something changes it',
+    terminal: 'has ended',
+  }
+  const sections = Object.entries(LIFECYCLES).map(([name, lifecycle]: [string, Lifecycle<string>]) => {
+    const rows = lifecycle.statuses.map(
+      status => `| \`${status}\` | ${phases[lifecycle.phase(status)]} |${cell(quoted(lifecycle.next(status)))} |`,
+    )
+    const title = `### ${name[0]!.toUpperCase()}${name.slice(1)}`
+    return [`${title}\n`, '| Value | Phase | Can be followed by |', '|---|---|---|', ...rows].join('\n')
+  })
+  return `${sections.join('\n\n')}\n`
+}
+
+/** Returns the text of a cell with the space before it; '' if it is empty. */
+function cell(text: string): string {
+  return text === '' ? '' : ` ${text}`
+}
+
+function quoted(words: readonly string[]): string {
+  return words.map(word => `\`${word}\``).join(', ')
 }
 
 /** Returns the fields but `kind`: `` `name` `` if required, `` `name?` `` if optional, `` `name: default` `` otherwise. */

@@ -24,7 +24,8 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [
     simulation(
       'context',
-      ...['context.ts', 'part.ts', 'events.ts', 'lifecycle.ts', 'step-observer.ts', 'command-error.ts'],
+      ...['context.ts', 'part.ts', 'events.ts', 'journal-kind.ts', 'journal-kinds.ts', 'step-observer.ts'],
+      ...['command-error.ts'],
     ),
   ],
   [simulation('load')],
@@ -40,8 +41,7 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [
     simulation(
       'world',
-      ...['world.ts', 'world-options.ts', 'connect-parts.ts', 'start-from-fixture.ts'],
-      ...['archived-classes.ts', 'journal-kinds.ts'],
+      ...['world.ts', 'world-options.ts', 'connect-parts.ts', 'start-from-fixture.ts', 'archived-classes.ts'],
     ),
   ],
   [simulation('reporting'), simulation('invariants')],

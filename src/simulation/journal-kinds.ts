@@ -1,44 +1,338 @@
-import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../data/records/enums.ts'
-import { INSTANCE_STATES } from './deployments/instance-row.ts'
+import { BATCH_LIFECYCLE, CONTAINER_LIFECYCLE, DEPLOYMENT_LIFECYCLE, HOSTED_LIFECYCLE } from '../data/records/enums.ts'
+import { formatDuration } from '../kernel/duration.ts'
+import {
+  formatDeploymentStatus,
+  formatReason,
+  formatScaled,
+  type JournalKind,
+  type JournalSection,
+  type LogContext,
+  type LoggedKind,
+  type LogText,
+  statusKinds,
+} from './journal-kind.ts'
 
-/** What the journal calls things that happen, for the hint at a mistyped word; a test holds it against the source. */
-export const JOURNAL_KINDS: readonly string[] = [
-  'request',
-  ...kindsOf('account', 'graceEnded resumed suspended'),
-  ...kindsOf('adapter', 'created described evicted resident'),
-  ...kindsOf('autoscaler', 'freed frozen'),
-  ...kindsOf('batch', 'capacityCame created linesRetried progressed waiting', BATCH_STATUSES),
-  ...kindsOf('card', 'accepted declined'),
-  ...kindsOf('command', 'missed'),
-  ...kindsOf('container', 'created imagePulled placed renamed', CONTAINER_STATES),
-  ...kindsOf('data', 'created updated deleted'),
-  ...kindsOf('deployment', 'crashed created idled limited resized scaledDown scaledUp woken', DEPLOYMENT_STATUSES),
-  ...kindsOf('disk', 'filled freed'),
-  ...kindsOf('fault', 'added hit removed'),
-  ...kindsOf('file', 'created deleted expired'),
-  ...kindsOf('funds', 'added'),
-  ...kindsOf('gpu', 'failed reset'),
-  ...kindsOf('hosted', 'created deleting expanded expanding lost placed renamed', HOSTED_STATES),
-  ...kindsOf('hub', 'down repositoryChanged throttled unthrottled up'),
-  ...kindsOf('inference', 'broken cutOff left queued served turnedAway'),
-  ...kindsOf('instance', 'crashed gone imagePulled lost', INSTANCE_STATES),
-  ...kindsOf('limit', 'approved denied requested set'),
-  ...kindsOf('model', 'versionAdded versionRemoved'),
-  ...kindsOf(
-    'node',
-    'cordoned crashed degraded drained gone imageEvicted lost preempted preemptionNoticed provisioning ready recovered repaired uncordoned weightsEvicted',
-  ),
-  ...kindsOf('pool', 'restocked spotReturned stockedOut'),
-  ...kindsOf('price', 'set'),
-  ...kindsOf('provisioning', 'normal slowed'),
-  ...kindsOf('registry', 'down up'),
-  ...kindsOf('scenario', 'started stopped'),
-  ...kindsOf('token', 'allowed created deleted restored revoked'),
-  ...kindsOf('topup', 'begun calledOff charged declined delayed normal set'),
-  ...kindsOf('voice', 'created deleted edited'),
-  ...kindsOf('zone', 'down up'),
+/** The recorder adds a line to the log of the deployment for each of them with `log`. */
+const DEPLOYMENT_KINDS: Readonly<Record<string, JournalKind>> = {
+  'deployment.created': {
+    meaning: 'A deployment was created',
+    fields: 'model_name gpu num_gpus',
+    log: ({ isOfCatalog, created, modelName, numGpus, gpu }) =>
+      isOfCatalog
+        ? `INFO ${created}: ${modelName} of the catalog, on GPUs of the provider`
+        : `INFO ${created}: ${modelName} on ${numGpus} ${gpu} an instance`,
+  },
+  ...statusKinds('deployment', DEPLOYMENT_LIFECYCLE, formatDeploymentStatus),
+  'deployment.resized': {
+    meaning: 'A request changed its bounds',
+    fields: 'min_instances max_instances',
+    log: ({ fields }) => `INFO min_instances ${fields.min_instances}, max_instances ${fields.max_instances}`,
+  },
+  'deployment.scaledUp': { meaning: 'It wants more instances than before', fields: 'from to', log: formatScaled },
+  'deployment.scaledDown': { meaning: 'It wants fewer instances than before', fields: 'from to', log: formatScaled },
+  'deployment.limited': {
+    meaning: 'An instance was not requested: quota of `gpu`, or suspended account',
+    fields: 'gpu suspended',
+    log: ({ fields }) =>
+      fields.suspended === undefined
+        ? `WARNING an instance is not asked for: the limit of the account for ${fields.gpu} is reached`
+        : `WARNING an instance is not asked for: the account is suspended (${fields.suspended})`,
+  },
+  'deployment.idled': {
+    meaning: 'It gave up its last instance for lack of work',
+    log: () => 'INFO no requests for a while: down to zero instances',
+  },
+  'deployment.woken': {
+    meaning: 'Work asks for an instance again',
+    log: () => 'INFO work has come: an instance is asked for',
+  },
+  'deployment.crashed': { meaning: 'A command crashes its engine, now and at its next starts', fields: 'times' },
+  'adapter.created': {
+    meaning: 'An adapter was created on this base',
+    fields: 'base',
+    log: ({ fields, created, modelName }) => `INFO ${created}: adapter ${modelName} on ${fields.base}`,
+  },
+  'adapter.described': { meaning: 'Its visibility or description changed', fields: 'private' },
+  'adapter.resident': {
+    meaning: 'It is loaded on this instance',
+    fields: 'instance',
+    log: ({ fields }) => `INFO loaded on ${fields.instance}`,
+  },
+  'adapter.evicted': {
+    meaning: 'It gave its slot to the adapter `for`',
+    fields: 'instance for',
+    log: ({ fields }) => `INFO left its slot on ${fields.instance} to another adapter`,
+  },
+}
+
+/** Each of them is also a line in the log of its instance. */
+const INSTANCE_KINDS: Readonly<Record<string, LoggedKind>> = {
+  'instance.pending': {
+    meaning: 'Requested; waits for GPUs',
+    fields: 'deployment',
+    log: ({ numGpus, gpu }) => `INFO waiting for ${numGpus} ${gpu} on one node`,
+  },
+  'instance.placed': {
+    meaning: 'Has GPUs of this node',
+    fields: 'node gpus',
+    log: ({ fields, durationAfter }) =>
+      `INFO placed on ${fields.node} with ${fields.gpus} of its GPUs${durationAfter('instance.pending')}`,
+  },
+  'instance.pulling': {
+    meaning: 'Gets its image: `fetched`, or `cached` on the node',
+    fields: 'image',
+    log: ({ fields, image }) => (fields.image === 'cached' ? `INFO ${image} is on the node` : `INFO pulling ${image}`),
+  },
+  'instance.imagePulled': {
+    meaning: 'Has its image and gets its weights: `fetched` or `cached`',
+    fields: 'weights',
+    log: ({ fields, repo, gigabytes, durationAfter }) => {
+      const weights =
+        fields.weights === 'cached' ? `weights of ${repo} are on the node` : `downloading ${gigabytes} of ${repo}`
+      return `INFO container started${durationAfter('instance.pulling')}; ${weights}`
+    },
+  },
+  'instance.loading': {
+    meaning: 'Loads its weights to the GPUs',
+    log: ({ gigabytes, numGpus, gpu, durationAfter }) =>
+      `INFO weights complete${durationAfter('instance.imagePulled')}; loading ${gigabytes} into the memory of ${numGpus} ${gpu}`,
+  },
+  'instance.warming': {
+    meaning: 'Starts its engine',
+    log: ({ maxBatchSize, durationAfter }) =>
+      `INFO weights loaded${durationAfter('instance.loading')}; warming up for max_batch_size ${maxBatchSize}`,
+  },
+  'instance.ready': {
+    meaning: 'Serves requests',
+    log: ({ modelName, durationAfter }) => `INFO ready${durationAfter('instance.warming')}; serving ${modelName}`,
+  },
+  'instance.draining': {
+    meaning: 'Takes no new requests and ends soon',
+    log: () => 'INFO draining: no new requests; those in work are finished',
+  },
+  'instance.gone': { meaning: 'Released its GPUs', log: () => 'INFO stopped' },
+  'instance.crashed': {
+    meaning: 'Its engine exited; `state` is the state before',
+    fields: 'reason state',
+    log: formatReason,
+  },
+  'instance.lost': {
+    meaning: 'Lost for another reason, such as a crash of its node',
+    fields: 'reason state',
+    log: ({ fields }) => `ERROR lost while ${fields.state}: ${fields.reason}`,
+  },
+}
+
+/**
+ * The kinds of journal entries by subject: one table for the hints at mistyped words, the logs of deployments and
+ * docs/journal.md. Statuses follow from their lifecycle.
+ */
+export const JOURNAL_SECTIONS: readonly JournalSection[] = [
+  {
+    title: 'Requests',
+    kinds: {
+      request: {
+        meaning: 'A request of a client. `status` is 0 until it ends, and if it got no answer',
+        fields: 'operation status',
+      },
+    },
+  },
+  {
+    title: 'Deployments',
+    subject: 'The subject is the `deploy_id`. A LoRA adapter is a deployment too.',
+    kinds: DEPLOYMENT_KINDS,
+    note: '`reason` is present only if the deployment has a `fail_reason`.',
+  },
+  {
+    title: 'Instances',
+    subject: 'The subject is the id of the instance: the `deploy_id`, a dash and a number.',
+    kinds: INSTANCE_KINDS,
+  },
+  {
+    title: 'Requests to models',
+    subject: 'The subject is the id of the answer, such as `chatcmpl-…`.',
+    kinds: {
+      'inference.queued': { meaning: 'No place is free, so the request waits', fields: 'deployment' },
+      'inference.served': { meaning: 'Answered', fields: 'model prompt_tokens completion_tokens' },
+      'inference.left': { meaning: 'The client disconnected', fields: 'model prompt_tokens completion_tokens' },
+      'inference.broken': { meaning: 'Its instance was lost', fields: 'model reason' },
+      'inference.turnedAway': { meaning: 'Refused while it waited', fields: 'model reason' },
+      'inference.cutOff': { meaning: 'The grace period of the account ended', fields: 'model reason' },
+    },
+  },
+  {
+    title: 'Batches and files',
+    subject: 'The subject is the id of the batch or file.',
+    kinds: {
+      'batch.created': { meaning: 'A batch was created; its validation begins', fields: 'input_file_id endpoint' },
+      ...statusKinds('batch', BATCH_LIFECYCLE, ({ status, fields }) => `INFO batch ${fields.batch} is ${status}`),
+      'batch.waiting': {
+        meaning: 'It waits for shared capacity; `wait` is the class of the wait in the profile',
+        fields: 'wait',
+      },
+      'batch.capacityCame': { meaning: 'That wait ended' },
+      'batch.progressed': { meaning: 'Lines so far; an entry for each hundredth', fields: 'done failed total' },
+      'batch.linesRetried': {
+        meaning: 'So many lines run again, because their instance was lost',
+        fields: 'lines',
+        log: ({ fields }) => `WARNING ${fields.lines} lines of ${fields.batch} are run again`,
+      },
+      'file.created': { meaning: 'Uploaded, or written by a batch', fields: 'filename bytes hash' },
+      'file.deleted': { meaning: 'Deleted by a request' },
+      'file.expired': { meaning: 'Deleted at its `expires_at`' },
+    },
+  },
+  {
+    title: 'Models and voices',
+    subject: 'The subject is the name of the model. For voices it is the account.',
+    kinds: {
+      'model.versionAdded': { meaning: 'A version was added; the first eight digits', fields: 'version' },
+      'model.versionRemoved': { meaning: 'A version was removed', fields: 'version' },
+      'voice.created': { meaning: 'A voice was created', fields: 'voice_id name' },
+      'voice.edited': { meaning: 'A voice was changed', fields: 'voice_id name' },
+      'voice.deleted': { meaning: 'A voice was deleted', fields: 'voice_id' },
+    },
+  },
+  {
+    title: 'Rentals',
+    subject: 'The subject is the id of the hosted instance or container.',
+    kinds: {
+      'hosted.created': { meaning: 'A hosted instance was created', fields: 'name gpu num_gpus' },
+      ...statusKinds('hosted', HOSTED_LIFECYCLE),
+      'hosted.placed': { meaning: 'It has GPUs of this node', fields: 'node gpus' },
+      'hosted.deleting': { meaning: 'A deletion replaces a stop in progress' },
+      'hosted.lost': { meaning: 'Its node was lost; it starts on another', fields: 'reason' },
+      'hosted.expanding': { meaning: 'More storage was requested', fields: 'storage_gb' },
+      'hosted.expanded': { meaning: 'It has more storage', fields: 'storage_gb' },
+      'hosted.renamed': { meaning: 'It has another name', fields: 'name' },
+      'container.created': { meaning: 'A container was created', fields: 'name gpu num_gpus' },
+      ...statusKinds('container', CONTAINER_LIFECYCLE),
+      'container.placed': { meaning: 'It has GPUs of this node', fields: 'node gpus' },
+      'container.imagePulled': { meaning: 'It has its image: `fetched`, or `cached` on the node', fields: 'image' },
+      'container.renamed': { meaning: 'It has another name', fields: 'name' },
+    },
+    note: '`reason` is present only if the simulator, and not a request, caused the change.',
+  },
+  {
+    title: 'Nodes and GPUs',
+    subject: 'The subject is the name of the node.',
+    kinds: {
+      'node.provisioning': { meaning: 'A new node was requested', fields: 'pool' },
+      'node.ready': { meaning: 'It can serve, new or after an outage of its zone' },
+      'node.crashed': { meaning: 'It crashed' },
+      'node.repaired': { meaning: 'It was repaired, or a GPU of it replaced' },
+      'node.cordoned': { meaning: 'It gets no new tenants' },
+      'node.uncordoned': { meaning: 'It gets tenants again' },
+      'node.drained': {
+        meaning: 'Its tenants are moved away',
+        log: ({ fields }) => `WARNING ${fields.node} is being drained`,
+      },
+      'node.degraded': { meaning: 'It is slower by this factor', fields: 'factor' },
+      'node.recovered': { meaning: 'It has its full speed again', fields: 'factor' },
+      'node.preemptionNoticed': {
+        meaning: 'The spot node goes after this notice',
+        fields: 'notice_seconds',
+        log: ({ fields }) =>
+          `WARNING ${fields.node} is taken back in ${formatDuration(Number(fields.notice_seconds) * 1e6)}`,
+      },
+      'node.preempted': { meaning: 'The spot node is gone' },
+      'node.lost': { meaning: 'It is lost with its zone', fields: 'zone' },
+      'node.gone': { meaning: 'The autoscaler removed it' },
+      'node.imageEvicted': { meaning: 'An image left its disk', fields: 'image' },
+      'node.weightsEvicted': { meaning: 'Weights left its disk', fields: 'repo' },
+      'gpu.failed': { meaning: 'A GPU failed with this code; `action` is what it needs', fields: 'gpu xid action' },
+      'gpu.reset': { meaning: 'A GPU was reset', fields: 'gpu' },
+      'disk.filled': { meaning: 'Its disk is full' },
+      'disk.freed': { meaning: 'Its disk has room again' },
+    },
+  },
+  {
+    title: 'Services of the provider',
+    subject: 'The subject is the account.',
+    kinds: {
+      'zone.down': { meaning: 'All nodes of the zone are lost', fields: 'zone' },
+      'zone.up': { meaning: 'The zone is back', fields: 'zone' },
+      'pool.stockedOut': { meaning: 'No GPU of this type is assigned', fields: 'gpu' },
+      'pool.restocked': { meaning: 'GPUs of this type are assigned again', fields: 'gpu' },
+      'pool.spotReturned': { meaning: 'The pool gets spot nodes again', fields: 'pool' },
+      'hub.down': { meaning: 'The model hub does not answer', fields: 'hubDown' },
+      'hub.up': { meaning: 'The model hub answers again', fields: 'hubDown' },
+      'hub.throttled': { meaning: 'Downloads have this share of their speed', fields: 'hubShare' },
+      'hub.unthrottled': { meaning: 'Downloads have their full speed', fields: 'hubShare' },
+      'hub.repositoryChanged': { meaning: 'A repository is `open`, `gated` or `missing`', fields: 'repo state' },
+      'registry.down': { meaning: 'The image registry does not answer' },
+      'registry.up': { meaning: 'The image registry answers again' },
+      'autoscaler.frozen': { meaning: 'The autoscaler does nothing' },
+      'autoscaler.freed': { meaning: 'The autoscaler works again' },
+      'provisioning.slowed': { meaning: 'New nodes take longer by this factor', fields: 'factor' },
+      'provisioning.normal': { meaning: 'New nodes take their usual time', fields: 'factor' },
+    },
+  },
+  {
+    title: 'Account',
+    subject: 'The subject is the account.',
+    kinds: {
+      'funds.added': { meaning: 'Funds were added by hand', fields: 'cents' },
+      'topup.set': { meaning: 'The top-up rule was set', fields: 'amount threshold enabled' },
+      'topup.begun': { meaning: 'The balance fell below the threshold', fields: 'cents' },
+      'topup.charged': { meaning: 'The card was charged', fields: 'cents' },
+      'topup.declined': { meaning: 'The card declined the charge', fields: 'cents' },
+      'topup.calledOff': { meaning: 'Funds came before the charge, so it was cancelled' },
+      'topup.delayed': { meaning: 'Top-ups take so many microseconds from now on', fields: 'by_us' },
+      'topup.normal': { meaning: 'Top-ups take their usual time' },
+      'card.declined': { meaning: 'The card declines charges from now on' },
+      'card.accepted': { meaning: 'The card accepts charges again' },
+      'account.suspended': { meaning: 'Suspended: `balance`, or the reason of the command', fields: 'reason' },
+      'account.graceEnded': { meaning: 'The grace period ended; all that runs stops' },
+      'account.resumed': { meaning: 'A suspension ended' },
+      'limit.set': { meaning: 'The GPU quota was set; `null` means no quota', fields: 'gpu limit' },
+      'limit.requested': { meaning: 'A higher quota was requested', fields: 'gpu requested_limit' },
+      'limit.approved': { meaning: 'The quota request was approved', fields: 'gpu requested_limit' },
+      'limit.denied': { meaning: 'The quota request was denied', fields: 'gpu requested_limit' },
+      'price.set': { meaning: 'The price of a GPU type changed', fields: 'gpu cents_per_hour' },
+      'token.created': { meaning: 'An API token was created', fields: 'token_id name' },
+      'token.deleted': { meaning: 'An API token was deleted by a request', fields: 'token_id' },
+      'token.revoked': { meaning: 'A command revoked an API token', fields: 'token_id' },
+      'token.restored': { meaning: 'A command restored an API token', fields: 'token_id' },
+      'token.allowed': { meaning: 'The allowed addresses of an API token changed', fields: 'token_id addresses' },
+    },
+  },
+  {
+    title: 'The simulator itself',
+    subject: 'The subject is the name of the rule or scenario. For commands and data it is the account.',
+    kinds: {
+      'fault.added': { meaning: 'A fault rule was added: its fault kind and operations', fields: 'fault on' },
+      'fault.hit': { meaning: 'A fault rule acted on a request', fields: 'fault operation' },
+      'fault.removed': { meaning: 'A fault rule was removed' },
+      'scenario.started': { meaning: 'The timeline of a scenario started' },
+      'scenario.stopped': { meaning: 'The timeline of a scenario was stopped' },
+      'command.missed': { meaning: 'A scheduled command could not be executed', fields: 'verb reason' },
+      'data.created': { meaning: 'A test added reference data through `sim.data()`', fields: 'kind key' },
+      'data.updated': { meaning: 'A test changed reference data', fields: 'kind key' },
+      'data.deleted': { meaning: 'A test deleted reference data', fields: 'kind key' },
+    },
+  },
 ]
 
-function kindsOf(subject: string, words: string, states: readonly string[] = []): string[] {
-  return [...new Set([...words.split(' '), ...states])].map(word => `${subject}.${word}`)
+const KINDS = new Map(JOURNAL_SECTIONS.flatMap(({ kinds }) => Object.entries(kinds)))
+
+/** What the journal calls things that happen; a test compares it with the source. */
+export const JOURNAL_KINDS: readonly string[] = [...KINDS.keys()]
+
+/** The kinds of deployments that the recorder also logs. */
+export const LOGGED_KINDS: ReadonlySet<string> = new Set(
+  Object.keys(DEPLOYMENT_KINDS).filter(kind => DEPLOYMENT_KINDS[kind]!.log !== undefined),
+)
+
+/** Log lines of instances without a journal entry: the entry is the failure of the deployment. */
+const LOG_ONLY_LINES: Readonly<Record<string, LogText>> = {
+  'instance.outOfMemory': formatReason,
+  'instance.refused': formatReason,
+}
+
+/** Returns the text of a log line. Throws for a kind without one. */
+export function formatLogLine(kind: string, context: LogContext): string {
+  const log = KINDS.get(kind)?.log ?? LOG_ONLY_LINES[kind]
+  if (log === undefined) throw new Error(`Failed to format the log line '${kind}': the kind has no text.`)
+  return log(context)
 }

@@ -1,4 +1,5 @@
 import { FixtureError } from '../data/fixtures/load.ts'
+import { DEPLOYMENT_LIFECYCLE } from '../data/records/enums.ts'
 import type { Fixture } from '../data/records/fixture.ts'
 import { type GpuType, parseGpuConfig } from '../data/records/gpu-config.ts'
 import type { BatchSeed, ContainerSeed, DeploymentSeed, HostedSeed } from '../data/records/seeds.ts'
@@ -177,7 +178,7 @@ function startAdapter(world: FixtureParts, seed: DeploymentSeed): string | undef
     },
     identity,
   )
-  if (seed.status === 'initializing' || seed.status === 'downloading' || seed.status === 'deploying') {
+  if (DEPLOYMENT_LIFECYCLE.inProgress.has(seed.status)) {
     world.loraAdapters.start(ordinal)
   } else {
     applyFinalStatus(world, ordinal, seed)

@@ -1,5 +1,6 @@
 /** Matchers for simulators. They read and change nothing. */
 
+import { BATCH_LIFECYCLE } from '../data/records/enums.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import { differences, formatJsonValue } from '../scenario/check.ts'
@@ -203,9 +204,7 @@ function listRunning({ world }: Simulator): string[] {
     lines.push(`instance ${row.id} of ${world.deployments.read(row.deployment).plan.modelName} is ${row.state}`)
   }
   for (const [, row] of world.batches.entries()) {
-    if (['validating', 'in_progress', 'finalizing', 'cancelling'].includes(row.status)) {
-      lines.push(`batch ${row.id} is ${row.status}`)
-    }
+    if (BATCH_LIFECYCLE.inProgress.has(row.status)) lines.push(`batch ${row.id} is ${row.status}`)
   }
   for (const [, row] of world.rentals.entries()) {
     const label = row.kind === 'hosted' ? 'hosted instance' : 'container'

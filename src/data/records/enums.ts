@@ -1,4 +1,6 @@
-/** The words that fields of records take, as the interface document lists them. */
+/** The words that fields of records take, as the interface document lists them, and the order of the statuses. */
+
+import { Lifecycle } from './lifecycle.ts'
 
 /** The tasks of models: the catalog's `type` and a deployment's `task`. */
 export const MODEL_TASKS = [
@@ -33,34 +35,130 @@ export const VARIANT_KEYS = [
 ] as const
 export type VariantKey = (typeof VARIANT_KEYS)[number]
 
-export const DEPLOYMENT_STATUSES = [
-  'initializing',
-  'downloading',
-  'deploying',
-  'running',
-  'stopped',
-  'failed',
-  'deleted',
-] as const
+/** The statuses of a deployment. One that failed may start again only if the profile allows it. */
+export const DEPLOYMENT_LIFECYCLE = new Lifecycle({
+  initializing: {
+    phase: 'inProgress',
+    next: ['downloading', 'deploying', 'running', 'stopped', 'failed', 'deleted'],
+    entry: 'Its status moved back to, or starts again at, `initializing`',
+    fields: 'reason',
+  },
+  downloading: {
+    phase: 'inProgress',
+    next: ['initializing', 'deploying', 'running', 'stopped', 'failed', 'deleted'],
+    entry: 'Its status is `downloading`',
+    fields: 'reason',
+  },
+  deploying: {
+    phase: 'inProgress',
+    next: ['initializing', 'downloading', 'running', 'stopped', 'failed', 'deleted'],
+    entry: 'Its status is `deploying`',
+    fields: 'reason',
+  },
+  running: {
+    phase: 'settled',
+    next: ['stopped', 'failed', 'deleted'],
+    entry: 'Its status is `running`',
+    fields: 'reason',
+  },
+  stopped: {
+    phase: 'terminal',
+    next: ['initializing', 'deleted'],
+    entry: 'Its status is `stopped`',
+    fields: 'reason',
+  },
+  failed: {
+    phase: 'terminal',
+    next: ['deleted'],
+    entry: 'Its status is `failed`; `reason` is its `fail_reason`',
+    fields: 'reason',
+  },
+  deleted: { phase: 'terminal', next: [], entry: 'Its status is `deleted`', fields: 'reason' },
+})
+export const DEPLOYMENT_STATUSES = DEPLOYMENT_LIFECYCLE.statuses
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number]
 
 export const DEPLOYMENT_TYPES = ['legacy', 'llm', 'lora', 'tts'] as const
 export type DeploymentType = (typeof DEPLOYMENT_TYPES)[number]
 
-export const BATCH_STATUSES = [
-  'validating',
-  'failed',
-  'in_progress',
-  'finalizing',
-  'completed',
-  'expired',
-  'cancelling',
-  'cancelled',
-] as const
+/** The statuses of a batch. */
+export const BATCH_LIFECYCLE = new Lifecycle({
+  validating: {
+    phase: 'inProgress',
+    next: ['failed', 'in_progress', 'cancelling', 'expired'],
+    entry: 'Not recorded: `batch.created` is the entry',
+  },
+  failed: {
+    phase: 'terminal',
+    next: [],
+    entry: 'Validation failed: the number of errors, and the code of the first',
+    fields: 'errors first',
+  },
+  in_progress: {
+    phase: 'inProgress',
+    next: ['finalizing', 'cancelling', 'expired'],
+    entry: 'Validation passed',
+    fields: 'lines',
+  },
+  finalizing: { phase: 'inProgress', next: ['completed'], entry: 'Writes its output' },
+  completed: { phase: 'terminal', next: [], entry: 'All lines ended' },
+  expired: { phase: 'terminal', next: [], entry: 'Its completion window ended' },
+  cancelling: { phase: 'inProgress', next: ['cancelled'], entry: 'A request cancels it' },
+  cancelled: { phase: 'terminal', next: [], entry: 'Cancelled' },
+})
+export const BATCH_STATUSES = BATCH_LIFECYCLE.statuses
 export type BatchStatus = (typeof BATCH_STATUSES)[number]
 
-export const HOSTED_STATES = ['creating', 'starting', 'running', 'stopping', 'stopped', 'failed', 'deleted'] as const
+/** The states of a hosted instance. One that runs starts again if its provider moves it to another machine. */
+export const HOSTED_LIFECYCLE = new Lifecycle({
+  creating: {
+    phase: 'inProgress',
+    next: ['starting', 'stopped', 'failed', 'deleted'],
+    entry: 'Not recorded: `hosted.created` is the entry',
+  },
+  starting: {
+    phase: 'inProgress',
+    next: ['running', 'stopped', 'failed', 'deleted'],
+    entry: 'It boots',
+    fields: 'reason',
+  },
+  running: {
+    phase: 'settled',
+    next: ['starting', 'stopping', 'failed'],
+    entry: 'It runs and is billed',
+    fields: 'reason',
+  },
+  // It starts at once if funds have come back meanwhile and the provider restarts what lacked them.
+  stopping: {
+    phase: 'inProgress',
+    next: ['stopped', 'deleted', 'starting'],
+    entry: 'It shuts down',
+    fields: 'reason',
+  },
+  stopped: { phase: 'terminal', next: ['starting', 'deleted'], entry: 'It is stopped', fields: 'reason' },
+  failed: { phase: 'terminal', next: ['starting', 'deleted'], entry: 'It failed', fields: 'reason' },
+  deleted: { phase: 'terminal', next: [], entry: 'It is deleted', fields: 'reason' },
+})
+export const HOSTED_STATES = HOSTED_LIFECYCLE.statuses
 export type HostedState = (typeof HOSTED_STATES)[number]
 
-export const CONTAINER_STATES = ['creating', 'starting', 'running', 'shutting_down', 'failed', 'deleted'] as const
+/** The states of a container, which lives once. */
+export const CONTAINER_LIFECYCLE = new Lifecycle({
+  creating: {
+    phase: 'inProgress',
+    next: ['starting', 'failed', 'deleted'],
+    entry: 'Not recorded: `container.created` is the entry',
+  },
+  starting: {
+    phase: 'inProgress',
+    next: ['running', 'failed', 'deleted'],
+    entry: 'It pulls its image and boots',
+    fields: 'reason',
+  },
+  running: { phase: 'settled', next: ['shutting_down', 'failed'], entry: 'It runs and is billed', fields: 'reason' },
+  shutting_down: { phase: 'inProgress', next: ['deleted'], entry: 'It shuts down', fields: 'reason' },
+  failed: { phase: 'terminal', next: ['deleted'], entry: 'It failed', fields: 'reason' },
+  deleted: { phase: 'terminal', next: [], entry: 'It is deleted', fields: 'reason' },
+})
+export const CONTAINER_STATES = CONTAINER_LIFECYCLE.statuses
 export type ContainerState = (typeof CONTAINER_STATES)[number]

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { CONTAINER_LIFECYCLE } from '../../data/records/enums.ts'
 import { GPU_TYPES, parseGpuConfig } from '../../data/records/gpu-config.ts'
 import type { World } from '../../simulation/world.ts'
 import { requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
@@ -10,6 +11,8 @@ import { refuse } from '../refusals.ts'
 
 /** Maximum length of cloud_init_user_data, in characters. */
 const MAX_USER_DATA_CHARACTERS = 65_536
+
+const ACTIVE_STATES = CONTAINER_LIFECYCLE.statuses.filter(state => !CONTAINER_LIFECYCLE.terminal.has(state))
 
 const ContainerId = z.object({ container_id: z.string() }).meta({ id: 'ContainerId' })
 const Name = text({ min: 1, max: 64 })
@@ -65,7 +68,7 @@ export const listContainers = endpoint({
   provenance: 'neighbour',
   assumptions: [
     'a bare array, oldest first',
-    'active: creating, starting, running, shutting_down; inactive: failed, deleted; default: all except deleted',
+    `active: ${ACTIVE_STATES.join(', ')}; inactive: ${[...CONTAINER_LIFECYCLE.terminal].join(', ')}; default: all except deleted`,
   ],
   query: { state: z.enum(['active', 'inactive']).optional() },
   returns: z.array(ContainerRecord),

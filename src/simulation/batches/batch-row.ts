@@ -39,14 +39,7 @@ export interface BatchRecord {
   metadata: Readonly<Record<string, string>> | null
 }
 
-export type TimestampedStatus =
-  | 'in_progress'
-  | 'completed'
-  | 'failed'
-  | 'finalizing'
-  | 'expired'
-  | 'cancelled'
-  | 'cancelling'
+export type TimestampedStatus = Exclude<BatchStatus, 'validating'>
 
 /** A line as it is kept until it is written. */
 export interface BatchLine {

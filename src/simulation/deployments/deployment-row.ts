@@ -1,4 +1,5 @@
 import type { DeploymentStatus, DeploymentType, ModelTask } from '../../data/records/enums.ts'
+import { DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
@@ -6,7 +7,6 @@ import { type Generation, Row } from '../../kernel/table.ts'
 import type { ModelWeights } from '../fleet/weights.ts'
 import { NO_REQUESTS, type RequestTotals } from '../load/request-totals.ts'
 import { type DeploymentLoad, EMPTY_FLOW, type RequestFlow } from '../load/throughput.ts'
-import { DEPLOYMENT_LIFECYCLE } from './deployment-lifecycle.ts'
 import type { InstanceState } from './instance-row.ts'
 
 /** Whether a deployment of this status is neither there nor coming. */

@@ -1,6 +1,6 @@
 import type { BatchStatus } from '../../data/records/enums.ts'
+import { BATCH_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { BATCH_LIFECYCLE } from '../batches/batch-lifecycle.ts'
 import type { BatchRow } from '../batches/batch-row.ts'
 import { decodeLines } from '../batches/files.ts'
 import type { World } from '../world.ts'

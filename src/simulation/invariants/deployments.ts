@@ -1,7 +1,7 @@
 import type { DeploymentStatus } from '../../data/records/enums.ts'
+import { DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
-import { DEPLOYMENT_LIFECYCLE } from '../deployments/deployment-lifecycle.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
 import type { DeploymentLoad } from '../load/throughput.ts'
 import { type RequestFlow, toWholeRequests } from '../load/throughput.ts'

@@ -1,5 +1,5 @@
+import type { Lifecycle } from '../../data/records/lifecycle.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import type { Lifecycle } from '../lifecycle.ts'
 import { countsAgainstQuota, RENTAL_LIFECYCLES, type RentalRow, type RentalState } from '../rentals/rental-row.ts'
 import type { World } from '../world.ts'
 import type { ReportViolation } from './invariant.ts'

@@ -1,4 +1,3 @@
-import { DEPLOYMENT_STATUSES } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntryFields } from '../../kernel/journal.ts'
@@ -20,13 +19,6 @@ export interface LogLine {
   readonly kind: string
   readonly fields: EntryFields | undefined
 }
-
-/** Journal kinds of deployments that are also logged. All kinds of instances are logged. */
-export const LOGGED_KINDS: ReadonlySet<string> = new Set([
-  ...['deployment.created', ...DEPLOYMENT_STATUSES.map(status => `deployment.${status}`)],
-  ...['limited', 'resized', 'scaledUp', 'scaledDown', 'idled', 'woken'].map(word => `deployment.${word}`),
-  ...['adapter.created', 'adapter.resident', 'adapter.evicted'],
-])
 
 /** Log lines whose text depends only on the deployment. */
 const KINDS_WITHOUT_FIELDS: ReadonlySet<string> = new Set(['deployment.created', 'instance.pending'])

@@ -1,9 +1,9 @@
 import type { ContainerState, HostedState } from '../../data/records/enums.ts'
+import { CONTAINER_LIFECYCLE, HOSTED_LIFECYCLE } from '../../data/records/enums.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/table.ts'
-import { CONTAINER_LIFECYCLE, HOSTED_LIFECYCLE } from './rental-lifecycles.ts'
 
 /** The kinds of rentals: a machine with its own storage that can be stopped, and a container that runs once. */
 export type RentalKind = 'hosted' | 'container'

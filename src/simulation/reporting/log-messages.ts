@@ -1,6 +1,7 @@
 /** Logs in words, as an engine and who runs it would write them: a level, and what happened. */
 import { formatDuration, MINUTE, type Micros } from '../../kernel/duration.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
+import { formatLogLine } from '../journal-kinds.ts'
 import { requestsInProgress } from '../load/request-totals.ts'
 import { EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
 import { CONTROLLER, type LogLine } from '../recording/deployment-logs.ts'
@@ -150,78 +151,20 @@ function formatMessage(
   previousLine: LogLine | undefined,
 ): string {
   const { kind, fields = {}, at } = line
-  const { plan, weights, numGpus, gpu } = row
-  const repo = weights.repo || plan.modelName
-  const image = plan.containerImage === '' ? "the provider's image" : `image ${plan.containerImage}`
-  const gigabytes = `${(weights.bytes / 1e9).toFixed(1)} GB`
-  const durationAfter = (...kinds: string[]) =>
-    previousLine !== undefined && previousLine.at < at && kinds.includes(previousLine.kind)
-      ? ` after ${formatDuration(at - previousLine.at)}`
-      : ''
-  // What a fixture has is older than the world.
-  const created = plan.createdAt === at ? 'created' : `created at ${world.clock.iso(plan.createdAt)}`
-  switch (kind) {
-    case 'instance.pending':
-      return `INFO waiting for ${numGpus} ${gpu} on one node`
-    case 'instance.placed':
-      return `INFO placed on ${fields.node} with ${fields.gpus} of its GPUs${durationAfter('instance.pending')}`
-    case 'instance.pulling':
-      return fields.image === 'cached' ? `INFO ${image} is on the node` : `INFO pulling ${image}`
-    case 'instance.imagePulled':
-      return `INFO container started${durationAfter('instance.pulling')}; ${
-        fields.weights === 'cached' ? `weights of ${repo} are on the node` : `downloading ${gigabytes} of ${repo}`
-      }`
-    case 'instance.loading':
-      return `INFO weights complete${durationAfter('instance.imagePulled')}; loading ${gigabytes} into the memory of ${numGpus} ${gpu}`
-    case 'instance.warming':
-      return `INFO weights loaded${durationAfter('instance.loading')}; warming up for max_batch_size ${row.maxBatchSize}`
-    case 'instance.ready':
-      return `INFO ready${durationAfter('instance.warming')}; serving ${plan.modelName}`
-    case 'instance.draining':
-      return 'INFO draining: no new requests; those in work are finished'
-    case 'instance.gone':
-      return 'INFO stopped'
-    case 'instance.outOfMemory':
-    case 'instance.refused':
-    case 'instance.crashed':
-      return `ERROR ${fields.reason}`
-    case 'instance.lost':
-      return `ERROR lost while ${fields.state}: ${fields.reason}`
-    case 'node.preemptionNoticed':
-      return `WARNING ${fields.node} is taken back in ${formatDuration(Number(fields.notice_seconds) * 1e6)}`
-    case 'node.drained':
-      return `WARNING ${fields.node} is being drained`
-    case 'deployment.created':
-      if (plan.type === 'legacy' || plan.type === 'tts') {
-        return `INFO ${created}: ${plan.modelName} of the catalog, on GPUs of the provider`
-      }
-      return `INFO ${created}: ${plan.modelName} on ${numGpus} ${gpu} an instance`
-    case 'deployment.failed':
-      return `ERROR failed: ${fields.reason}`
-    case 'deployment.limited':
-      return fields.suspended === undefined
-        ? `WARNING an instance is not asked for: the limit of the account for ${fields.gpu} is reached`
-        : `WARNING an instance is not asked for: the account is suspended (${fields.suspended})`
-    case 'deployment.resized':
-      return `INFO min_instances ${fields.min_instances}, max_instances ${fields.max_instances}`
-    case 'deployment.scaledUp':
-    case 'deployment.scaledDown':
-      return `INFO scaled from ${fields.from} to ${fields.to} instances`
-    case 'deployment.idled':
-      return 'INFO no requests for a while: down to zero instances'
-    case 'deployment.woken':
-      return 'INFO work has come: an instance is asked for'
-    case 'adapter.created':
-      return `INFO ${created}: adapter ${plan.modelName} on ${fields.base}`
-    case 'adapter.resident':
-      return `INFO loaded on ${fields.instance}`
-    case 'adapter.evicted':
-      return `INFO left its slot on ${fields.instance} to another adapter`
-    case 'batch.linesRetried':
-      return `WARNING ${fields.lines} lines of ${fields.batch} are run again`
-    default: {
-      const [thing, status] = kind.split('.')
-      return thing === 'batch' ? `INFO batch ${fields.batch} is ${status}` : `INFO status ${status}`
-    }
-  }
+  const { plan, weights, numGpus, gpu, maxBatchSize } = row
+  return formatLogLine(kind, {
+    ...{ fields, numGpus, gpu, maxBatchSize },
+    status: kind.slice(kind.indexOf('.') + 1),
+    modelName: plan.modelName,
+    isOfCatalog: plan.type === 'legacy' || plan.type === 'tts',
+    repo: weights.repo || plan.modelName,
+    image: plan.containerImage === '' ? "the provider's image" : `image ${plan.containerImage}`,
+    gigabytes: `${(weights.bytes / 1e9).toFixed(1)} GB`,
+    // A deployment of a fixture is older than the world.
+    created: plan.createdAt === at ? 'created' : `created at ${world.clock.iso(plan.createdAt)}`,
+    durationAfter: previousKind =>
+      previousLine !== undefined && previousLine.at < at && previousKind === previousLine.kind
+        ? ` after ${formatDuration(at - previousLine.at)}`
+        : '',
+  })
 }

@@ -1,8 +1,11 @@
+import {
+  BATCH_LIFECYCLE,
+  CONTAINER_LIFECYCLE,
+  DEPLOYMENT_LIFECYCLE,
+  HOSTED_LIFECYCLE,
+} from '../../data/records/enums.ts'
 import { DAY, type Micros } from '../../kernel/duration.ts'
-import { BATCH_LIFECYCLE } from '../batches/batch-lifecycle.ts'
-import { DEPLOYMENT_LIFECYCLE } from '../deployments/deployment-lifecycle.ts'
 import { EVENTS, type EventName } from '../events.ts'
-import { CONTAINER_LIFECYCLE, HOSTED_LIFECYCLE } from '../rentals/rental-lifecycles.ts'
 import type { RentalRow } from '../rentals/rental-row.ts'
 import type { World } from '../world.ts'
 
