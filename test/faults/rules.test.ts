@@ -227,7 +227,7 @@ describe('rules are entities', () => {
     await expect(ask('/deploy/llm', { body: CHAT })).rejects.toThrow('fetch failed')
     expect(sim.journal.entries().find(({ kind }) => kind === 'request')).toMatchObject({
       subject: 'POST /deploy/llm',
-      fields: { operation: 'createLlmDeployment', status: 0 },
+      fields: { operation: 'createLlmDeployment', status: 0, decidedBy: 'fault' },
     })
     expect(sim.digest).toBe(before)
   })
