@@ -1,5 +1,6 @@
 /** The control plane: the simulator's own endpoints, which take a `Request` and return a `Response` as the service does. */
 
+import type { RequestEntry } from '../kernel/journal.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { type Operations, sortByPath } from '../service/endpoint.ts'
 import { Pipeline } from '../service/http/pipeline.ts'
@@ -90,8 +91,8 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
       world.closeRequest(entry, 0)
       return entry
     },
-    closeEntry(_, entry, status) {
-      if (entry !== undefined) (entry as { fields: { status: number } }).fields.status = status
+    closeEntry(_, entry, status, decidedBy) {
+      if (entry !== undefined) Object.assign((entry as RequestEntry).fields, { status, decidedBy })
     },
   })
 

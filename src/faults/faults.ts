@@ -305,6 +305,7 @@ export class Faults implements FaultControls {
   ): Response | Promise<Response> {
     const { world } = this.#host
     const cause = this.#record('fault.hit', id, { fault: rule.fault.kind, operation: passage.operationId })
+    passage.decide('fault', `${id} (${rule.fault.kind})`)
     const { act } = FAULT_KINDS[rule.fault.kind] as unknown as FaultKind
     let recorded = undefined as void | Promise<void>
     const answer = act(rule.fault, {

@@ -51,10 +51,17 @@ export function matches({ rule }: ArmedRule, context: RequestContext<FaultWorld>
   return given.some(one => matchesName(model, one))
 }
 
-/** Returns whether a name matches the pattern of a rule. A model may lack its owner, as in the service. */
+/**
+ * Returns whether a name matches the pattern of a rule. A name may lack its owner, as in the service. A pattern without an
+ * owner matches the model of any owner.
+ */
 function matchesName(pattern: string, name: unknown): boolean {
   if (typeof name !== 'string' || name === '') return false
-  return globOf(pattern)(name) || (!name.includes('/') && pattern.endsWith(`/${name}`))
+  const matchesPattern = globOf(pattern)
+  if (matchesPattern(name)) return true
+  const nameStart = name.lastIndexOf('/') + 1
+  if (nameStart === 0) return pattern.endsWith(`/${name}`)
+  return !pattern.includes('/') && matchesPattern(name.slice(nameStart))
 }
 
 /** Returns the fields of a JSON body; none for another body. */

@@ -13,11 +13,18 @@ export function weatherFaultRules({ weather }: Profile): FaultRule[] {
   const activePack = packs[pack]
   if (activePack === undefined) return []
   const slowDelay = `${wireSlowBy / SECOND}s`
+  const retryAfter = `${wireRetryAfter / SECOND}s`
+  const overloaded: Fault = {
+    kind: 'status',
+    status: 503,
+    message: 'the service is overloaded',
+    headers: { 'retry-after': String(Math.ceil(wireRetryAfter / SECOND)) },
+  }
   const parts: readonly [name: string, on: string, chance: number, fault: Fault][] = [
     // Only for a write does a lost answer leave the client in doubt.
     ['lost-answers', 'POST *', activePack.wireLostAnswers, { kind: 'reset', effect: 'done' }],
-    ['errors', '*', activePack.wireErrors, { kind: 'status', status: 503, message: 'the service is overloaded' }],
-    ['rate-limits', '*', activePack.wireRateLimits, { kind: 'rateLimit', retryAfter: `${wireRetryAfter / SECOND}s` }],
+    ['errors', '*', activePack.wireErrors, overloaded],
+    ['rate-limits', '*', activePack.wireRateLimits, { kind: 'rateLimit', retryAfter }],
     ['slow-answers', '*', activePack.wireSlowAnswers, { kind: 'latency', delay: slowDelay, jitter: slowDelay }],
   ]
   return parts

@@ -21,10 +21,17 @@ export interface Entry {
   readonly fields: EntryFields | undefined
 }
 
+/**
+ * What decided the answer to a request: a fault rule, a limit, the state of account or fleet, or the rule of a scripted
+ * answer. `none`: the request alone, as in a success or a 422.
+ */
+export const DECIDERS = ['fault', 'limit', 'state', 'rule', 'none'] as const
+export type DecidedBy = (typeof DECIDERS)[number]
+
 /** The entry of a request. Its outcome is known when the request has ended. */
 export interface RequestEntry extends Entry {
   readonly kind: 'request'
-  readonly fields: { operation: string; status: number }
+  readonly fields: { operation: string; status: number; decidedBy: DecidedBy }
 }
 
 const fieldHashes = createHashCache()
@@ -100,7 +107,7 @@ export class Journal {
 
   /** Records a request. Its outcome is added at its end. Requests are not digested. */
   recordRequest(time: Micros, operation: string, subject: string, cause = 0): RequestEntry {
-    const fields = { operation, status: 0 }
+    const fields = { operation, status: 0, decidedBy: 'none' as const }
     const seq = this.#push(time, 'request', subject, cause, fields)
     return { seq, time, kind: 'request', subject, cause, fields }
   }

@@ -2,7 +2,7 @@
 
 import type { GpuType } from '../data/records/gpu-config.ts'
 import type { World } from '../simulation/world.ts'
-import { refuse } from './refusals.ts'
+import { refuse, refuseOverLimit } from './refusals.ts'
 
 /** Limit of rentals in a world; far above the quota of any account. */
 const MAX_RENTALS = 100_000
@@ -26,7 +26,7 @@ export function requireGpuQuota(world: World, gpu: GpuType, requestedGpus: numbe
   if (limit === null) return
   const held = world.gpuQuotas.held(gpu)
   if (held + requestedGpus > limit) {
-    refuse(
+    refuseOverLimit(
       403,
       `over the GPU limit: this asks for ${requestedGpus} ${gpu}, ${held} ${held === 1 ? 'is' : 'are'} held or asked for, and the ` +
         `limit is ${limit}; ` +

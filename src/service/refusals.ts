@@ -1,4 +1,5 @@
 /** Errors that end a request with a refusal. */
+import type { DecidedBy } from '../kernel/journal.ts'
 
 /** A refusal of the service. Any other exception of a handler is a bug of the simulator. */
 export class RefusalError extends Error {
@@ -9,14 +10,18 @@ export class RefusalError extends Error {
   readonly body: unknown
   /** Whether the message is the user's own text, which is never translated. */
   readonly isQuoted: boolean
+  /** Default: by the status. */
+  readonly decidedBy: DecidedBy
   constructor(
     status: number,
     message: string,
     headers?: Readonly<Record<string, string>>,
     body?: unknown,
     isQuoted = false,
+    decidedBy = deciderOf(status),
   ) {
     super(message)
+    this.decidedBy = decidedBy
     this.isQuoted = isQuoted
     this.status = status
     this.headers = headers
@@ -31,6 +36,21 @@ export class RefusalError extends Error {
  */
 export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): never {
   throw new RefusalError(status, message, headers)
+}
+
+/** Ends the request as `refuse` does, because a limit of the account or the service is reached. */
+export function refuseOverLimit(status: number, message: string): never {
+  throw new RefusalError(status, message, undefined, undefined, false, 'limit')
+}
+
+const LIMIT_STATUSES: readonly number[] = [413, 429]
+/** Statuses of requests that no state of the world would allow. */
+const REQUEST_STATUSES: readonly number[] = [401, 405, 415, 422, 500]
+
+/** Returns what a refusal with a status usually comes from. */
+function deciderOf(status: number): DecidedBy {
+  if (LIMIT_STATUSES.includes(status)) return 'limit'
+  return REQUEST_STATUSES.includes(status) ? 'none' : 'state'
 }
 
 /** Ends the request with a 422 about one field, for rules that need more than the body to judge. */

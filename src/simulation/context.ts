@@ -5,7 +5,7 @@ import { Agenda, type EntryHandle } from '../kernel/agenda.ts'
 import type { Archive } from '../kernel/archive.ts'
 import { Clock } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
-import { type EntryFields, Journal, type RequestEntry } from '../kernel/journal.ts'
+import { type DecidedBy, type EntryFields, Journal, type RequestEntry } from '../kernel/journal.ts'
 import { LayeredMap } from '../kernel/layered-map.ts'
 import { Chance, type EntityKey } from '../kernel/random.ts'
 import { Generation, type Row } from '../kernel/table.ts'
@@ -156,8 +156,9 @@ export class SimulationContext implements Part {
     return entry
   }
 
-  closeRequest(entry: RequestEntry, status: number): void {
+  closeRequest(entry: RequestEntry, status: number, decidedBy: DecidedBy): void {
     entry.fields.status = status
+    entry.fields.decidedBy = decidedBy
     this.journal.cause = 0
     this.stepObserver?.onRequestClosed(entry.seq, entry.subject, status)
   }

@@ -4,7 +4,7 @@ import type { Agenda } from '../kernel/agenda.ts'
 import { type Archive, ArchiveReader, ArchiveWriter } from '../kernel/archive.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
-import type { Entry, EntryFields, Journal, RequestEntry } from '../kernel/journal.ts'
+import type { DecidedBy, Entry, EntryFields, Journal, RequestEntry } from '../kernel/journal.ts'
 import { DEFAULT_EVENT_LIMITS, type EventLimits, Loop } from '../kernel/loop.ts'
 import type { Chance } from '../kernel/random.ts'
 import type { Generation, Row } from '../kernel/table.ts'
@@ -316,8 +316,8 @@ export class World implements EventParts {
     return this.#context.openRequest(operation, method, path, cause)
   }
 
-  closeRequest(entry: RequestEntry, status: number): void {
-    this.#context.closeRequest(entry, status)
+  closeRequest(entry: RequestEntry, status: number, decidedBy: DecidedBy = 'none'): void {
+    this.#context.closeRequest(entry, status, decidedBy)
   }
 
   /** Records a command of the user of the simulator, such as a failure or a repair. */

@@ -1,8 +1,9 @@
 /** The requests that a simulator received, for tests that inspect their client. */
 
 import type { Micros } from '../kernel/duration.ts'
+import type { DecidedBy } from '../kernel/journal.ts'
 import { parseJsonOrText } from '../lib/json-text.ts'
-import type { RequestContext } from '../service/http/request-context.ts'
+import type { AnsweredRequest } from '../service/http/request-context.ts'
 
 /** The newest requests that are kept. */
 const MAX_REQUESTS = 1_000
@@ -11,7 +12,7 @@ const MAX_BODY_CHARS = 65_536
 
 /** A request that a simulator answered, or that a wire fault prevented from being answered. */
 export interface ReceivedRequest {
-  /** As in `createLlmDeployment`. Requests to unknown paths are not kept. */
+  /** As in `createLlmDeployment`; `''` for a request to an unknown path. */
   readonly operation: string
   readonly method: string
   /** Path and query. */
@@ -20,6 +21,8 @@ export interface ReceivedRequest {
   readonly at: string
   /** 0 if a fault left the client without a response. */
   readonly status: number
+  /** What decided the answer; `none` for the request alone. */
+  readonly decidedBy: DecidedBy
   /** The parsed JSON, or the text; undefined for no body and for an upload. A long body is cut and left as text. */
   readonly body: unknown
   /** Unknown fields, as in `query stauts` or `body hub.repo_name`. Only with `strictRequests`. */
@@ -35,7 +38,7 @@ export interface UnreadField {
   readonly times: number
 }
 
-interface LogEntry extends Pick<ReceivedRequest, 'operation' | 'method' | 'path' | 'status'> {
+interface LogEntry extends Pick<ReceivedRequest, 'operation' | 'method' | 'path' | 'status' | 'decidedBy'> {
   readonly unread: readonly string[] | undefined
   readonly text: string | undefined
   readonly time: Micros
@@ -46,9 +49,9 @@ export class RequestLog {
   #entries: LogEntry[] = []
 
   /** @param status 0 if a fault left the client without a response */
-  add(context: RequestContext, status: number, time: Micros): void {
-    const { operationId: operation, method, target: path, text, unread } = context
-    this.#entries.push({ operation, method, path, status, text: text && shorten(text), unread, time })
+  add(request: AnsweredRequest, status: number, time: Micros): void {
+    const { operationId: operation, method, target: path, text, unread, decidedBy } = request
+    this.#entries.push({ operation, method, path, status, decidedBy, text: text && shorten(text), unread, time })
     if (this.#entries.length >= 2 * MAX_REQUESTS) this.#entries.splice(0, MAX_REQUESTS)
   }
 

@@ -95,7 +95,7 @@ export class WorldSimulator implements Simulator {
       enter: () => this.clock.catchUp(),
       findScriptedAnswer: (model, words) => this.inference.takeAnswer(model, words),
       createWaiter: context => this.#createWaiter(context),
-      onAnswered: (context, status) => this.#requests.add(context, status, this.clock.elapsed),
+      onAnswered: (request, status) => this.#requests.add(request, status, this.clock.elapsed),
       get middleware() {
         // Undefined while there are no rules.
         return simulator.#faults.middleware as Middleware<World>

@@ -330,7 +330,7 @@ describe('the journal', () => {
       'request POST /_sim/commands',
       expect.stringMatching(/^card\.declined /),
     ])
-    expect(entries[1].fields).toEqual({ operation: 'giveCommand', status: 200 })
+    expect(entries[1].fields).toEqual({ operation: 'giveCommand', status: 200, decidedBy: 'none' })
   })
 
   test('never shows a token, wherever it was sent', async () => {

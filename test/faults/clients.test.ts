@@ -134,7 +134,7 @@ const ROWS: Row[] = [
   {
     name: 'a status',
     fault: { kind: 'status', status: 503 },
-    all: { status: 503, type: JSON_TYPE, text: '{"error":"Service Unavailable"}' },
+    all: { status: 503, type: JSON_TYPE, retryAfter: '1', text: '{"error":"Service Unavailable"}' },
     done: false,
   },
   {
@@ -157,8 +157,31 @@ const ROWS: Row[] = [
   },
   {
     name: 'a rate limit without a hint',
-    fault: { kind: 'rateLimit' },
+    fault: { kind: 'rateLimit', headers: { 'Retry-After': null } },
     all: { status: 429, retryAfter: null },
+    done: false,
+  },
+  {
+    name: 'a rate limit of default time',
+    fault: { kind: 'rateLimit' },
+    all: { status: 429, retryAfter: '1' },
+    done: false,
+  },
+  {
+    name: 'a status with headers and a body',
+    fault: {
+      kind: 'status',
+      status: 529,
+      headers: { 'Retry-After': '7' },
+      body: { error: { code: 'engine_overloaded' } },
+    },
+    all: { status: 529, type: JSON_TYPE, retryAfter: '7', text: '{"error":{"code":"engine_overloaded"}}' },
+    done: false,
+  },
+  {
+    name: 'a status with a text',
+    fault: { kind: 'status', status: 500, body: 'upstream connect error' },
+    all: { status: 500, type: 'text/plain; charset=utf-8', text: 'upstream connect error' },
     done: false,
   },
   { name: 'a reset before the effect', fault: { kind: 'reset' }, ...reset, done: false },

@@ -30,7 +30,7 @@ async function outcomeOf(asked: Promise<unknown>): Promise<unknown> {
 const ONCE: [FaultRule['fault'], unknown][] = [
   [
     { kind: 'status', status: 503 },
-    { threw: 'InternalServerError', status: 503 },
+    { threw: 'InternalServerError', status: 503, retryAfter: '1' },
   ],
   [
     { kind: 'status', status: 403 },
@@ -44,7 +44,7 @@ const ONCE: [FaultRule['fault'], unknown][] = [
     { kind: 'rateLimit', retryAfter: '90s', as: 'date' },
     { threw: 'RateLimitError', status: 429, retryAfter: 'Thu, 01 Jan 2026 00:01:30 GMT' },
   ],
-  [{ kind: 'rateLimit' }, { threw: 'RateLimitError', status: 429 }],
+  [{ kind: 'rateLimit' }, { threw: 'RateLimitError', status: 429, retryAfter: '1' }],
   [{ kind: 'reset' }, { threw: 'APIConnectionError' }],
   [{ kind: 'refused' }, { threw: 'APIConnectionError' }],
   [{ kind: 'html' }, { threw: 'InternalServerError', status: 502 }],

@@ -133,6 +133,19 @@ describe('the target of a rule', () => {
     expect((await ask('/deploy/list')).status).toBe(200)
   })
 
+  test.each([
+    ['assistant', 'acme/assistant', true],
+    ['assistant', 'assistant', true],
+    ['assis*', 'acme/assistant', true],
+    ['acme/assistant', 'other/assistant', false],
+    ['acme', 'acme/assistant', false],
+  ])('a rule with the model %s decides about a request for %s: %s', async (model, asked, isMatch) => {
+    const { sim, ask } = world()
+    const fault = sim.faults.add({ on: 'createLlmDeployment', model, fault: DOWN })
+    await ask('/deploy/llm', { body: { ...CHAT, model_name: asked } })
+    expect(fault.hits).toBe(isMatch ? 1 : 0)
+  })
+
   test('a model pattern of many asterisks is matched fast against a long name', async () => {
     const { sim, ask } = world()
     const fault = sim.faults.add({ on: '*', model: `${'*a'.repeat(400)}!`, fault: DOWN })
@@ -214,7 +227,7 @@ describe('rules are entities', () => {
     await expect(ask('/deploy/llm', { body: CHAT })).rejects.toThrow('fetch failed')
     expect(sim.journal.entries().find(({ kind }) => kind === 'request')).toMatchObject({
       subject: 'POST /deploy/llm',
-      fields: { operation: 'createLlmDeployment', status: 0 },
+      fields: { operation: 'createLlmDeployment', status: 0, decidedBy: 'fault' },
     })
     expect(sim.digest).toBe(before)
   })
@@ -240,6 +253,21 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
       '$.on: expected patterns of at most 1000 characters',
     ],
     ['a list of too many patterns', { on: Array(1001).fill('*'), fault: DOWN }, '$.on: expected at most 1000 patterns'],
+    [
+      'a header of the connection',
+      { on: '*', fault: { kind: 'status', status: 503, headers: { 'Content-Length': '3' } } },
+      '$.fault.headers: expected headers by name, without those that the connection decides',
+    ],
+    [
+      'a header of two lines',
+      { on: '*', fault: { kind: 'status', status: 503, headers: { note: 'two\nlines' } } },
+      '$.fault.headers.note: expected text of printable ASCII',
+    ],
+    [
+      'a body that is nested too deep',
+      { on: '*', fault: { kind: 'status', status: 503, body: JSON.parse('['.repeat(100) + ']'.repeat(100)) } },
+      '$.fault.body: expected text or JSON of at most 65536 characters, nested at most 64 deep',
+    ],
     [
       'a model pattern that is too long',
       { on: '*', model: '*'.repeat(1001), fault: DOWN },

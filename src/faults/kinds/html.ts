@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { headers, withHeaders } from './answer-fields.ts'
 import { effect } from './fields.ts'
 import { answerInstead, defineFaultKind } from './kind.ts'
 
@@ -16,14 +17,17 @@ export const html = defineFaultKind({
     kind: z.literal('html'),
     status: z.union([z.literal(200), z.literal(500), z.literal(502), z.literal(503), z.literal(504)]).default(502),
     effect,
+    headers: headers.optional(),
   }),
   summary: 'The HTML page of a proxy',
   example: { kind: 'html', status: 504, effect: 'done' },
-  act({ status, effect }, hit) {
+  act({ status, effect, headers }, hit) {
     const title = `${status} ${TITLES[status]}`
     const text =
       `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n` +
       '<hr><center>proxy</center>\r\n</body>\r\n</html>\r\n'
-    return answerInstead(effect, hit, status, () => hit.passage.respondText(status, text, 'text/html'))
+    return answerInstead(effect, hit, status, () =>
+      withHeaders(hit.passage.respondText(status, text, 'text/html'), headers),
+    )
   },
 })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { body, createErrorAnswer, headers } from './answer-fields.ts'
 import { effect, message } from './fields.ts'
 import { answerInstead, defineFaultKind } from './kind.ts'
 
@@ -18,17 +19,19 @@ const REASON_PHRASES: Readonly<Record<number, string>> = {
   504: 'Gateway Timeout',
 }
 
-/** An error in the endpoint's own shape. */
+/** An error in the endpoint's own shape, or with a body of the rule. A 429 and a 503 have `Retry-After`. */
 export const status = defineFaultKind({
   schema: z.strictObject({
     kind: z.literal('status'),
     status: z.int().min(400).max(599),
     message: message.optional(),
     effect,
+    headers: headers.optional(),
+    body: body.optional(),
   }),
-  summary: 'An error status, 400 to 599, in the error shape of the endpoint',
+  summary: 'An error status, 400 to 599, in the error shape of the endpoint or with `body`',
   example: { kind: 'status', status: 503, message: 'try later' },
-  act({ status, message = REASON_PHRASES[status] ?? 'Error', effect }, hit) {
-    return answerInstead(effect, hit, status, () => hit.passage.refuse(status, message))
+  act({ status, message = REASON_PHRASES[status] ?? 'Error', effect, ...answer }, hit) {
+    return answerInstead(effect, hit, status, () => createErrorAnswer(hit, status, message, answer))
   },
 })

@@ -4,6 +4,7 @@
  * A request enters its world in one synchronous step, after its body has been read. A request without a body is answered
  * without a promise.
  */
+import type { DecidedBy } from '../../kernel/journal.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import type { Operations } from '../endpoint.ts'
 import type { VendorMapping } from '../naming/translation.ts'
@@ -13,6 +14,7 @@ import { DeferredResult } from '../results.ts'
 import { type RawBody, readBody } from './body.ts'
 import { type CompiledOperation, getRouter } from './compiled-operation.ts'
 import {
+  type AnsweredRequest,
   type ContextHost,
   type IncomingRequest,
   NAMES_HEADER,
@@ -37,9 +39,9 @@ export interface PipelineOptions<Backend, Scope> extends ResponsesOptions<Backen
   replaceBackend?(scope: Scope, backend: Backend): Scope
   /** Opens a request in the journal; `operationId` is `''` if no route matches. */
   openEntry?(backend: Backend, operationId: string, method: string, path: string, cause?: number): unknown
-  closeEntry?(backend: Backend, entry: unknown, status: number): void
+  closeEntry?(backend: Backend, entry: unknown, status: number, decidedBy: DecidedBy): void
   /** Changes the status of an entry that was closed as a success while the response was waited for. */
-  amendEntry?(entry: unknown, status: number): void
+  amendEntry?(entry: unknown, status: number, decidedBy: DecidedBy): void
   /** The names profile of the world. */
   readonly mapping?: VendorMapping | undefined
   /** Refuses undeclared query parameters. Default: they are ignored, as unknown fields of a body are. */
@@ -79,10 +81,10 @@ export class Pipeline<Backend, Scope extends object> {
     const queryStart = target.indexOf('?')
     const path = queryStart < 0 ? target : target.slice(0, queryStart)
     const match = this.#router.match(method, path)
-    if (match === undefined) return this.#answerUnrouted(backend, hooks, method, path, 404, 'Not Found')
+    if (match === undefined) return this.#answerUnrouted(backend, hooks, incoming, method, target, 404, 'Not Found')
     if ('allow' in match) {
       const headers = { allow: match.allow.join(', ') }
-      return this.#answerUnrouted(backend, hooks, method, path, 405, 'Method Not Allowed', headers)
+      return this.#answerUnrouted(backend, hooks, incoming, method, target, 405, 'Method Not Allowed', headers)
     }
     const search = queryStart < 0 ? '' : target.slice(queryStart + 1)
     const context = this.#createContext(backend, hooks, request, incoming, match.target, path, match.params, search)
@@ -141,15 +143,17 @@ export class Pipeline<Backend, Scope extends object> {
   #answerUnrouted(
     backend: Backend,
     hooks: RequestHooks<Backend>,
+    incoming: IncomingRequest,
     method: string,
-    path: string,
+    target: string,
     status: number,
     detail: string,
     headers?: Record<string, string>,
   ): Response | Promise<Response> {
     const respond = () => {
-      const entry = this.#options.openEntry?.(backend, '', method, path)
-      this.#options.closeEntry?.(backend, entry, status)
+      const entry = this.#options.openEntry?.(backend, '', method, target.split('?', 1)[0]!)
+      this.#options.closeEntry?.(backend, entry, status, 'none')
+      this.#report({ ...UNROUTED, method, target }, status, backend, hooks, incoming)
       return omitBodyForHead(method, this.#responses.json(backend, status, JSON.stringify({ detail }), headers))
     }
     const entering = hooks.enter?.(backend, undefined)
@@ -251,7 +255,7 @@ export class Pipeline<Backend, Scope extends object> {
     const result = value.resolve(context.waiter)
     if (!(result instanceof Promise)) return this.#finish(context, entry, this.#responses.success(context, result))
     // The step of this request is over: others take theirs while its client waits.
-    this.#options.closeEntry?.(context.backend, entry, 200)
+    this.#options.closeEntry?.(context.backend, entry, 200, context.decidedBy)
     return result
       .then(
         value => this.#responses.success(context, value),
@@ -262,7 +266,8 @@ export class Pipeline<Backend, Scope extends object> {
         },
       )
       .then(response => {
-        if (response.status !== 200) this.#options.amendEntry?.(entry, response.status)
+        const { decidedBy } = context
+        if (response.status !== 200) this.#options.amendEntry?.(entry, response.status, decidedBy)
         return this.#deliver(context, response)
       })
   }
@@ -273,37 +278,61 @@ export class Pipeline<Backend, Scope extends object> {
       response = this.#responses.failure(context, error)
     } catch (thrown) {
       // The user's `onBug` may throw. The request is over all the same.
-      this.#options.closeEntry?.(context.backend, entry, 500)
+      this.#options.closeEntry?.(context.backend, entry, 500, context.decidedBy)
       throw new NoResponseError(thrown)
     }
     return this.#finish(context, entry, response)
   }
 
   #finish(context: RequestContext<Backend>, entry: unknown, response: Response): Response {
-    this.#options.closeEntry?.(context.backend, entry, response.status)
+    this.#options.closeEntry?.(context.backend, entry, response.status, context.decidedBy)
     return this.#deliver(context, response)
   }
 
   #deliver(context: RequestContext<Backend>, response: Response): Response {
-    context.hooks.onAnswered?.(context, response.status)
+    this.#reportAnswer(context, response.status)
     return omitBodyForHead(context.method, response)
   }
 
   #recordUnhandled(context: RequestContext<Backend>, status: number, cause: number): void | Promise<void> {
     const { openEntry, closeEntry } = this.#options
-    const { backend, hooks, operationId, method, path, endpoint, request } = context
-    closeEntry?.(backend, openEntry?.(backend, operationId, method, path, cause), status)
-    if (hooks.onAnswered === undefined) return
-    if (endpoint.body === undefined || request.body === null) return hooks.onAnswered(context, status)
+    const { backend, hooks, incoming, operationId, method, path, endpoint, request } = context
+    closeEntry?.(backend, openEntry?.(backend, operationId, method, path, cause), status, context.decidedBy)
+    if (hooks.onAnswered === undefined && incoming.onAnswered === undefined) return
+    if (endpoint.body === undefined || request.body === null) return this.#reportAnswer(context, status)
     return request.text().then(
       text => {
         context.text = text
-        hooks.onAnswered?.(context, status)
+        this.#reportAnswer(context, status)
       },
-      () => hooks.onAnswered?.(context, status),
+      () => this.#reportAnswer(context, status),
     )
   }
+
+  #reportAnswer(context: RequestContext<Backend>, status: number): void {
+    this.#report(context, status, context.backend, context.hooks, context.incoming)
+  }
+
+  #report(
+    request: AnsweredRequest,
+    status: number,
+    backend: Backend,
+    hooks: RequestHooks<Backend>,
+    incoming: IncomingRequest,
+  ): void {
+    hooks.onAnswered?.(request, status)
+    incoming.onAnswered?.(request, status, this.#options.time(backend))
+  }
 }
+
+/** What is known of a request that no route matches. */
+const UNROUTED = {
+  operationId: '',
+  text: undefined,
+  unread: undefined,
+  decidedBy: 'none',
+  reason: undefined,
+} as const satisfies Partial<AnsweredRequest>
 
 function toUnreadFields({ query, body }: UnknownFields, operation: CompiledOperation): readonly string[] {
   return [...query.places, ...body.places].map(loc => toVendorLocation(loc, operation))

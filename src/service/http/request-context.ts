@@ -1,5 +1,6 @@
 /** The two types of a request: what a transport knows of it, and its context after routing. */
 import type { Micros } from '../../kernel/duration.ts'
+import type { DecidedBy } from '../../kernel/journal.ts'
 import type { VendorMapping } from '../naming/translation.ts'
 import type { ScriptedAnswer } from '../openai/scripted-answers.ts'
 import type { AnswerPart, ResponseWaiter } from '../results.ts'
@@ -28,6 +29,22 @@ export interface WaiterClock {
   readonly speed: number | undefined
 }
 
+/** A request that has its answer, for logs. */
+export interface AnsweredRequest {
+  /** `''` if no route matches. */
+  readonly operationId: string
+  readonly method: string
+  /** Path and query below the base address, as the client sent them. */
+  readonly target: string
+  /** The body as text; undefined for no body and for an upload. */
+  readonly text: string | undefined
+  /** Fields that nothing reads; undefined unless the world looks for them. */
+  readonly unread: readonly string[] | undefined
+  readonly decidedBy: DecidedBy
+  /** The name of the rule, or the words of the refusal; undefined if nothing but the request decided. */
+  readonly reason: string | undefined
+}
+
 /** What a transport knows of a request beside the `Request` itself. */
 export interface IncomingRequest {
   /** The address of the caller, which `allowed_ips` of a token restricts. Default: 127.0.0.1. */
@@ -50,6 +67,14 @@ export interface IncomingRequest {
    * @internal
    */
   readonly controlPath?: string | undefined
+  /**
+   * Called when the request has its answer.
+   *
+   * @param status 0 if a fault left its client without a response
+   * @param time milliseconds since 1970 in the world
+   * @internal
+   */
+  onAnswered?(request: AnsweredRequest, status: number, time: number): void
   /**
    * Creates the waiter of a client that waits in its own way. Called only if the response may have to be waited for.
    *
@@ -80,8 +105,8 @@ export interface RequestHooks<Backend> {
   enter?(backend: Backend, operationId: string | undefined): void | Promise<void>
   /** Creates the waiter of a client. Default: only the end of the request ends the wait. */
   createWaiter?(context: RequestContext<Backend>): ResponseWaiter
-  /** Called with each routed request after it was answered; `status` is 0 if a fault left its client without a response. */
-  onAnswered?(context: RequestContext<Backend>, status: number): void
+  /** Called with each request after it was answered; `status` is 0 if a fault left its client without a response. */
+  onAnswered?(request: AnsweredRequest, status: number): void
   /** Returns the scripted answer to a prompt, if a rule matches. */
   findScriptedAnswer?(model: string, words: string): ScriptedAnswer | undefined
   /** Wraps everything behind the route: faults of the wire. */
@@ -107,7 +132,7 @@ export interface ContextHost<Backend> {
 }
 
 /** A request whose operation is known. */
-export class RequestContext<Backend = unknown> {
+export class RequestContext<Backend = unknown> implements AnsweredRequest {
   readonly backend: Backend
   readonly request: Request
   readonly incoming: IncomingRequest
@@ -128,6 +153,8 @@ export class RequestContext<Backend = unknown> {
   text: string | undefined
   /** Fields that nothing reads, as in `body hub.repo`; undefined unless the world looks for them. */
   unread: readonly string[] | undefined
+  decidedBy: DecidedBy
+  reason: string | undefined
   #waiter: ResponseWaiter | undefined
 
   constructor(
@@ -155,13 +182,36 @@ export class RequestContext<Backend = unknown> {
     this.handlerBackend = handlerBackend
     this.text = undefined
     this.unread = undefined
+    this.decidedBy = 'none'
+    this.reason = undefined
   }
 
   /** Returns the context of the same request with the changes of a fault. */
   with(options: NextOptions<Backend>): RequestContext<Backend> {
     const { hooks, backend, incoming, operation, path, params, search } = this
     const request = options.request ?? this.request
-    return new RequestContext(this.#host, hooks, backend, request, incoming, operation, path, params, search, options)
+    const host = this.#host
+    const context = new RequestContext(
+      host,
+      hooks,
+      backend,
+      request,
+      incoming,
+      operation,
+      path,
+      params,
+      search,
+      options,
+    )
+    context.decide(this.decidedBy, this.reason)
+    return context
+  }
+
+  /** Records what decided the answer. The first decision counts: a fault rule acts before the endpoint. */
+  decide(decidedBy: DecidedBy, reason: string | undefined): void {
+    if (this.decidedBy !== 'none') return
+    this.decidedBy = decidedBy
+    this.reason = reason
   }
 
   get method(): string {

@@ -58,6 +58,7 @@ export class Responses<Backend> {
   failure(context: RequestContext<Backend>, error: unknown): Response {
     const { backend, operation } = context
     if (error instanceof RefusalError) {
+      context.decide(error.decidedBy, error.message)
       const body = error.body ?? toErrorBody(operation.endpoint.errorShape, error.message)
       const vendorBody =
         operation.responseMapping === undefined || error.isQuoted

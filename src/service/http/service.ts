@@ -1,4 +1,5 @@
 /** The service's API over a world: `Request` in, `Response` out. */
+import type { RequestEntry } from '../../kernel/journal.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import type { World } from '../../simulation/world.ts'
 import type { ApiScope } from '../api-scope.ts'
@@ -10,7 +11,13 @@ import { VendorMapping } from '../naming/translation.ts'
 import { createOpenapiDocument } from '../openapi/openapi.ts'
 import { authenticate, KEY_HEADER } from './authentication.ts'
 import { Pipeline } from './pipeline.ts'
-import { type IncomingRequest, NAMES_HEADER, type RequestHooks, toPathAndQuery } from './request-context.ts'
+import {
+  type IncomingRequest,
+  NAMES_HEADER,
+  type RequestContext,
+  type RequestHooks,
+  toPathAndQuery,
+} from './request-context.ts'
 
 export interface ApiOptions {
   /** Serves the endpoints that the interface document lacks but its lifecycles need. Default: true. */
@@ -66,15 +73,15 @@ export function createApi(options: ApiOptions = {}): Api {
         context.endpoint.auth,
         context.incoming.clientAddress ?? LOCALHOST,
       ),
-      findScriptedAnswer: context.hooks.findScriptedAnswer ?? NO_SCRIPTED_ANSWERS,
+      findScriptedAnswer: scriptedAnswersFor(context),
     }),
     time: worldEpochMs,
     replaceBackend: (scope, world) => ({ ...scope, world }),
     openEntry: (world, operation, method, path, cause) => world.openRequest(operation, method, path, cause),
-    amendEntry: (entry, status) => {
-      ;(entry as ReturnType<World['openRequest']>).fields.status = status
+    amendEntry: (entry, status, decidedBy) => {
+      Object.assign((entry as RequestEntry).fields, { status, decidedBy })
     },
-    closeEntry: (world, entry, status) => world.closeRequest(entry as ReturnType<World['openRequest']>, status),
+    closeEntry: (world, entry, status, decidedBy) => world.closeRequest(entry as RequestEntry, status, decidedBy),
     mapping,
     ...(options.strictRequests && { strictRequests: true }),
     ...(options.onBug && { onBug: options.onBug }),
@@ -105,6 +112,17 @@ export function createApi(options: ApiOptions = {}): Api {
     servedPaths: path => mapping?.servedPaths(path) ?? [path],
     findPolledResource: (method, target) => pipeline.findPolledResource(method, target),
     answer,
+  }
+}
+
+/** Returns the look-up of scripted answers, which notes that a rule decided the request. */
+function scriptedAnswersFor(context: RequestContext<World>): ApiScope['findScriptedAnswer'] {
+  const { findScriptedAnswer } = context.hooks
+  if (findScriptedAnswer === undefined) return NO_SCRIPTED_ANSWERS
+  return (model, words) => {
+    const answer = findScriptedAnswer(model, words)
+    if (answer !== undefined) context.decide('rule', 'scripted answer')
+    return answer
   }
 }
 

@@ -1,6 +1,7 @@
 /** Answers to batch lines. They are validated and answered like requests to the same endpoint. */
 
 import type { Chance } from '../../kernel/random.ts'
+import { isNestedDeeper } from '../../lib/json-nesting.ts'
 import type { BatchEndpoint } from '../../simulation/batches/input-lines.ts'
 import type {
   LineAnswer,
@@ -198,13 +199,4 @@ function shorten(message: string): string {
 function toErrorCode(status: number): string {
   if (status === 429) return 'rate_limit_exceeded'
   return status < 500 ? 'invalid_request' : 'server_error'
-}
-
-/** Returns whether arrays and objects are nested deeper than `maxDepth`. */
-function isNestedDeeper(value: unknown, maxDepth: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (maxDepth === 0) return true
-  if (Array.isArray(value)) return value.some(inner => isNestedDeeper(inner, maxDepth - 1))
-  for (const name in value) if (isNestedDeeper((value as Record<string, unknown>)[name], maxDepth - 1)) return true
-  return false
 }

@@ -9,7 +9,7 @@ import { RETRY_AFTER } from '../../simulation/inference/request-admission.ts'
 import type { InferenceHandle, InferenceSpec } from '../../simulation/inference/request-row.ts'
 import type { World } from '../../simulation/world.ts'
 import { requireFunds } from '../admission.ts'
-import { RefusalError, refuse } from '../refusals.ts'
+import { RefusalError, refuse, refuseOverLimit } from '../refusals.ts'
 import type { AnswerPart, HandlerResult, ResponseWaiter } from '../results.ts'
 
 /** Declared refusals of inference requests. */
@@ -66,7 +66,10 @@ export function requireContextLength(
   const context = findContextLength(world, target) ?? Number.POSITIVE_INFINITY
   if (longestPromptTokens + minAnswerTokens > context) {
     const noRoomText = longestPromptTokens > context ? '' : ': there is no room for an answer'
-    refuse(400, `the prompt has ${longestPromptTokens} tokens, and the context of ${model} is ${context}${noRoomText}`)
+    refuseOverLimit(
+      400,
+      `the prompt has ${longestPromptTokens} tokens, and the context of ${model} is ${context}${noRoomText}`,
+    )
   }
   return context
 }

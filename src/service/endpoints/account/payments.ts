@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { endpoint } from '../../endpoint.ts'
 import { integer, queryInteger } from '../../fields.ts'
 import { EmptyRecord, RentUsage } from '../../records.ts'
-import { refuse, rejectInput } from '../../refusals.ts'
+import { refuse, refuseOverLimit, rejectInput } from '../../refusals.ts'
 
 /** Maximum amount of one payment or rule, in cents. Sums stay far below the largest exact integer. */
 const MAX_CENTS = 1_000_000_000
@@ -43,7 +43,7 @@ export const addFunds = endpoint({
   example: { body: { amount: 2500 } },
   handle: ({ body, world }) => {
     if (world.ledger.balance + body.amount * 1_000_000 > MAX_FUNDS) {
-      refuse(400, `amount ${body.amount} is too much: the account may hold ${MAX_FUNDS / 1_000_000} cents`)
+      refuseOverLimit(400, `amount ${body.amount} is too much: the account may hold ${MAX_FUNDS / 1_000_000} cents`)
     }
     if (!world.ledger.addFunds(body.amount)) refuse(402, `the card was declined: ${body.amount} cents were not added`)
     return {}
