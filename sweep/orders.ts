@@ -38,7 +38,7 @@ export const COMMANDS: readonly Command[] = [
   about('acme/assistant', 'PUT', '', { settings: ALONE }),
   about('acme/summarizer', 'POST', '/start'),
   about('acme/translator', 'POST', '/stop'),
-  (_, ask) => ask('PATCH', '/v1/hosted/inst_HmSomZNCU5EAVUqw', { name: 'order' }),
+  (_, ask) => ask('PATCH', '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc', { name: 'order' }),
   (_, ask) => ask('POST', '/payment/funds', { amount: 500 }),
 ]
 

@@ -126,7 +126,7 @@ describe('a request for a higher GPU limit', () => {
 
 describe('hosted instances', () => {
   const one = service('default').world.hostedInstances
-  const instance_id = 'inst_HmSomZNCU5EAVUqw'
+  const instance_id = 'inst_HmSomZNCU5EAVUqwFpxpN9vc'
   test('the fixture has an instance of 120 GB', () => {
     expect(one.get(instance_id)?.storage_gb).toBe(120)
   })

@@ -230,7 +230,7 @@ describe('a hosted instance', () => {
   test('starts after a failure when the profile allows it', async () => {
     const profile = loadProfile({ policies: { failed_may_start: true } })
     const { client, world } = service('default', undefined, { profile })
-    const instance_id = 'inst_Ba3ir72S8nPDgfv4'
+    const instance_id = 'inst_Ba3ir72S8nPDgfv4vncKcgCJ'
     expect(await client.startHosted({ instance_id })).toEqual({ instance_id })
     await loadTokenizer()
     world.runTo(900 * SECOND)

@@ -3,7 +3,7 @@ import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { issues, refused } from './service-world.ts'
 
-const KNOWN = 'voice_k7RtWq2mXb4Hn9Zp'
+const KNOWN = 'voice_k7RtWq2mXb4Hn9ZpGam4zyNb'
 
 function voices() {
   const sim = createSimulator({ seed: 1 })

@@ -55,9 +55,9 @@ interface Options {
 const MODEL = 'aurora-labs/aurora-8b-instruct'
 const RUNNING = '2cZeTxVFN7tKxCCh'
 const STOPPED = 'ZULBVvLkUPftB8Mo'
-const HOSTED = 'inst_HmSomZNCU5EAVUqw'
+const HOSTED = 'inst_HmSomZNCU5EAVUqwFpxpN9vc'
 /** Deleted in the moment that it is asked for: it holds nothing any more. */
-const FAILED = 'inst_Ba3ir72S8nPDgfv4'
+const FAILED = 'inst_Ba3ir72S8nPDgfv4vncKcgCJ'
 const FILE = 'file_HSCZDQPBeSpnXB5vXxnzQcds'
 const EPOCH = 1_767_225_600
 const LLAMAS = (count: number) => '🦙'.repeat(count)
@@ -435,7 +435,7 @@ export const ROWS: readonly Row[] = [
     'none',
   ),
   row('listVoices', get('/v1/voices'), []),
-  row('getVoice', get('/v1/voices/voice_k7RtWq2mXb4Hn9Zp'), [
+  row('getVoice', get('/v1/voices/voice_k7RtWq2mXb4Hn9ZpGam4zyNb'), [
     answers(404, 'an unknown voice', get('/v1/voices/none')),
     answers(404, 'a voice that does not print', get('/v1/voices/%00%F0%9F%A6%99')),
   ]),

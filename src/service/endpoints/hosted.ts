@@ -69,7 +69,7 @@ export const getHosted = endpoint({
   ],
   refusals: { 404: 'unknown instance' },
   returns: HostedRecord,
-  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw' },
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc' },
   findPolledResource: ({ instance_id }) => ({ kind: 'hosted', id: instance_id! }),
   handle: ({ params, world }) => requireHosted(world, params.instance_id).toRecord(),
 })
@@ -89,7 +89,7 @@ export const startHosted = endpoint({
     ...GPU_QUOTA_REFUSAL,
   },
   returns: InstanceId,
-  example: { target: '/v1/hosted/inst_djvv7xQqcTZpad3H/start' },
+  example: { target: '/v1/hosted/inst_djvv7xQqcTZpad3Hiy2HQWs2/start' },
   handle: ({ params: { instance_id }, world }) => {
     const instance = requireHosted(world, instance_id)
     const { state, gpu, num_gpus } = instance
@@ -112,7 +112,7 @@ export const stopHosted = endpoint({
   ],
   refusals: { 404: 'unknown instance', 400: 'the instance is stopping, stopped, failed or deleted' },
   returns: InstanceId,
-  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw/stop' },
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc/stop' },
   handle: ({ params: { instance_id }, world }) => {
     const instance = requireHosted(world, instance_id)
     const { state } = instance
@@ -131,7 +131,7 @@ export const deleteHosted = endpoint({
   assumptions: ['a running instance is stopping first', 'an instance that is stopping ends as deleted'],
   refusals: { 404: 'unknown instance', 400: 'the instance is deleted, or its deletion is in progress' },
   returns: InstanceId,
-  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw' },
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc' },
   handle: ({ params: { instance_id }, world }) => {
     const instance = requireHosted(world, instance_id)
     if (instance.state === 'deleted') refuse(400, `hosted instance ${instance_id} is deleted already`)
@@ -149,7 +149,7 @@ export const renameHosted = endpoint({
   refusals: { 404: 'unknown instance', 400: 'the instance is deleted' },
   body: z.object({ name: Name }),
   returns: EmptyRecord,
-  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw', body: { name: 'workbench' } },
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc', body: { name: 'workbench' } },
   handle: ({ params, body, world }) => {
     requireUndeletedHosted(world, params.instance_id).rename(body.name)
     return {}
@@ -168,7 +168,7 @@ export const expandHostedStorage = endpoint({
   },
   body: z.object({ new_size_gb: integer({ min: 21, max: 512 }) }),
   returns: EmptyRecord,
-  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw/expand_storage', body: { new_size_gb: 200 } },
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc/expand_storage', body: { new_size_gb: 200 } },
   handle: ({ params: { instance_id }, body: { new_size_gb }, world }) => {
     const instance = requireUndeletedHosted(world, instance_id)
     if (instance.expanding) refuse(409, `storage of ${instance_id} is being expanded already`)

@@ -25,7 +25,7 @@ export const getVoice = endpoint({
   assumptions: ['timestamps are Unix seconds'],
   refusals: { 404: 'unknown voice' },
   returns: VoiceRecord,
-  example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9Zp' },
+  example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9ZpGam4zyNb' },
   handle: ({ params, world }) => ({ ...requireVoice(world, params.voice_id) }),
 })
 
@@ -69,7 +69,7 @@ export const editVoice = endpoint({
   consumes: 'form',
   body: z.object({ name: Name.optional(), description: Description.optional() }),
   returns: VoiceRecord,
-  example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9Zp/edit', body: { name: 'Evening narrator' } },
+  example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9ZpGam4zyNb/edit', body: { name: 'Evening narrator' } },
   handle: ({ params, body, world }) => {
     const voice = requireVoice(world, params.voice_id)
     const { name = voice.name, description = voice.description } = body
@@ -84,7 +84,7 @@ export const deleteVoice = endpoint({
   assumptions: ['200 {}'],
   refusals: { 404: 'unknown voice' },
   returns: EmptyRecord,
-  example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9Zp' },
+  example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9ZpGam4zyNb' },
   handle: ({ params, world }) => {
     world.voices.delete(requireVoice(world, params.voice_id))
     return {}

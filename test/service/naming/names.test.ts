@@ -158,9 +158,9 @@ describe('the words of a request', () => {
       const listed = await (await get(sim, '/deploy/list?status=failed')).json()
       expect(listed.map((one: { fail_reason: string }) => one.fail_reason)).toContain(fail_reason)
     }
-    await post(named, '/v1/qq-boxes/inst_HmSomZNCU5EAVUqw', { name: 'x' }, 'PATCH')
+    await post(named, '/v1/qq-boxes/inst_HmSomZNCU5EAVUqwFpxpN9vc', { name: 'x' }, 'PATCH')
     await get(named, '/models/aurora-labs/aurora-8b-instruct/schema/qqc-completions')
-    await post(neutral, '/v1/hosted/inst_HmSomZNCU5EAVUqw', { name: 'x' }, 'PATCH')
+    await post(neutral, '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc', { name: 'x' }, 'PATCH')
     await get(neutral, '/models/aurora-labs/aurora-8b-instruct/schema/compat-completions')
     expect(named.journal.entries()).toEqual(neutral.journal.entries())
     expect(named.digest).toBe(neutral.digest)
@@ -313,9 +313,9 @@ describe('worlds of one process', () => {
     )
     expect(await Promise.all(checklists)).toEqual(['qqOwed', 'owed', 'account_balance'])
     const patch = (sim: Simulator, path: string) => post(sim, path, { name: 'x' }, 'PATCH').then(({ status }) => status)
-    expect(await patch(other, '/v1/machines/inst_HmSomZNCU5EAVUqw')).toBe(200)
-    expect(await patch(named, '/v1/machines/inst_HmSomZNCU5EAVUqw')).toBe(404)
-    expect(await patch(other, '/v1/qq-boxes/inst_HmSomZNCU5EAVUqw')).toBe(404)
+    expect(await patch(other, '/v1/machines/inst_HmSomZNCU5EAVUqwFpxpN9vc')).toBe(200)
+    expect(await patch(named, '/v1/machines/inst_HmSomZNCU5EAVUqwFpxpN9vc')).toBe(404)
+    expect(await patch(other, '/v1/qq-boxes/inst_HmSomZNCU5EAVUqwFpxpN9vc')).toBe(404)
   })
 
   test('and two worlds of a server, distinguished by a header that only one of them has', async () => {

@@ -40,7 +40,7 @@ export const getApiToken = endpoint({
   assumptions: ['the answer has the full token value'],
   refusals: { 404: 'unknown token' },
   returns: ApiTokenRecord,
-  example: { target: '/v1/api-tokens/token_9dJJ6PyFdjRGUDYc' },
+  example: { target: '/v1/api-tokens/token_9dJJ6PyFdjRGUDYcMa6xvisV' },
   handle: ({ params, world }) => ({ ...requireToken(world, params.token) }),
 })
 
@@ -55,7 +55,7 @@ export const deleteApiToken = endpoint({
   ],
   refusals: { 404: 'unknown token' },
   returns: EmptyRecord,
-  example: { target: '/v1/api-tokens/token_9dJJ6PyFdjRGUDYc' },
+  example: { target: '/v1/api-tokens/token_9dJJ6PyFdjRGUDYcMa6xvisV' },
   handle: ({ params, world }) => {
     world.apiTokens.delete(requireToken(world, params.token))
     return {}
