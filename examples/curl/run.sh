@@ -23,6 +23,11 @@ echo "created $batch" >&2
 curl -sSf -H 'Content-Type: application/json' "$api/_sim/clock/advance" -d '{"by":"2h"}' >/dev/null
 
 done=$(curl -sSf -H "$auth" "$api/v1/batches/$batch")
-echo "it is $(echo "$done" | value status)" >&2
+status=$(echo "$done" | value status)
+echo "it is $status" >&2
+[ "$status" = completed ] || exit 1
 
-curl -sSf -H "$auth" "$api/v1/files/$(echo "$done" | value output_file_id)/content"
+# Every request has a row in the output. A download with fewer rows is broken.
+output=$(curl -sSf -H "$auth" "$api/v1/files/$(echo "$done" | value output_file_id)/content")
+[ "$(echo "$output" | grep -c custom_id)" = "$(grep -c custom_id requests.jsonl)" ] || exit 1
+echo "$output"

@@ -40,7 +40,18 @@ test('keeps what was answered before the batch expired', async () => {
   assert.ok(answered > 0 && answered < 400, `${answered} of 400 were answered`)
 })
 
-test('says what the service said', async () => {
-  sim.faults.add({ on: 'uploadFile', times: 1, fault: { kind: 'status', status: 503 } })
-  await assert.rejects(client.ask(MODEL, ['Anybody there?']), /POST \/v1\/files: 503/)
+test('downloads again when an answer is empty', async () => {
+  sim.faults.add({ on: 'getFileContent', times: 1, fault: { kind: 'empty' } })
+  const asking = client.ask(MODEL, ['How is tea made?'])
+  await sim.clock.advance('24h')
+  const { answers } = await asking
+
+  assert.ok(answers[0].length > 0)
+})
+
+test('names the failed request when the service does not recover', async () => {
+  sim.faults.add({ on: 'uploadFile', fault: { kind: 'status', status: 503 } })
+  const rejected = assert.rejects(client.ask(MODEL, ['How is tea made?']), /POST \/v1\/files: 503/)
+  await sim.clock.advance('5m')
+  await rejected
 })

@@ -17,12 +17,21 @@ createServer(async (request, response) => {
       gpu: 'H100-80GB',
       hub: { repo: 'acme/chat-8b' },
     }
-    const created = await service('/deploy/llm', { method: 'POST', body: JSON.stringify(spec) })
-    if (created.ok) return html(201, `${spec.model_name} is on its way`)
-    return html(502, `${spec.model_name} could not be deployed: ${(await created.json()).error}`)
+    try {
+      const created = await service('/deploy/llm', { method: 'POST', body: JSON.stringify(spec) })
+      if (created.ok) return html(201, `${spec.model_name} is on its way`)
+      return html(502, `${spec.model_name} could not be deployed: ${(await created.json()).error}`)
+    } catch {
+      // The connection broke, so the model may be deployed: the list of the page shows it.
+      return html(502, `It is unknown whether ${spec.model_name} is deployed. Look at the list before you try again.`)
+    }
   }
-  const listed = await service('/deploy/list')
-  if (!listed.ok) return html(502, 'The service is in trouble. Try again in a moment.')
-  const rows = (await listed.json()).map(one => `<li>${one.model_name}: ${one.status}</li>`)
-  html(200, rows.length === 0 ? '<p>Nothing is deployed.</p>' : `<ul>${rows.join('')}</ul>`)
+  try {
+    const listed = await service('/deploy/list')
+    if (!listed.ok) throw new Error(`status ${listed.status}`)
+    const rows = (await listed.json()).map(({ model_name, status }) => `<li>${model_name}: ${status}</li>`)
+    html(200, rows.length === 0 ? '<p>Nothing is deployed.</p>' : `<ul>${rows.join('')}</ul>`)
+  } catch {
+    html(502, 'The service is in trouble. Try again in a moment.')
+  }
 }).listen(Number(APP_PORT), '127.0.0.1')

@@ -37,7 +37,20 @@ class DeployTest(unittest.TestCase):
         self.client.deploy("acme/chat")
         self.assertEqual(self.slept[:2], [1, 2])
 
-    def test_does_not_try_again_what_is_its_own_fault(self):
+    def test_creates_one_deployment_when_the_answer_to_its_create_is_lost(self):
+        rule = {"on": "createLlmDeployment", "times": 1, "fault": {"kind": "reset", "effect": "done"}}
+        self.sim.call("POST", "/_sim/faults", rule)
+        deployment = self.client.deploy("acme/chat")
+        listed = self.client.call("GET", "/deploy/list")
+        self.assertEqual([row["deploy_id"] for row in listed], [deployment["deploy_id"]])
+
+    def test_reads_again_when_an_answer_breaks(self):
+        for kind in ("reset", "empty", "truncated", "garbled"):
+            rule = {"on": "getDeployment", "times": 1, "fault": {"kind": kind}}
+            self.sim.call("POST", "/_sim/faults", rule)
+        self.assertEqual(self.client.deploy("acme/chat")["status"], "running")
+
+    def test_does_not_repeat_a_request_that_is_wrong(self):
         with self.assertRaises(ServiceError) as refused:
             self.client.deploy("acme/chat", gpu="H1000")
         self.assertEqual(refused.exception.status, 422)

@@ -62,7 +62,23 @@ test('tries again, with longer pauses, when the service is in trouble', async ()
   expect(slept.slice(0, 2)).toEqual([1000, 2000])
 })
 
-test('does not try again what is its own fault', async () => {
+test('waits as long as the service asks it to', async () => {
+  sim.faults.add({ on: 'createLlmDeployment', times: 1, fault: { kind: 'rateLimit', retryAfter: '42s' } })
+
+  expect(await client.deploy(model)).toMatchObject({ status: 'running' })
+
+  expect(slept[0]).toBe(42_000)
+})
+
+test('creates one deployment when the answer to its create is lost', async () => {
+  sim.faults.add({ on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } })
+
+  const { deploy_id } = await client.deploy(model)
+
+  expect(await client.call('GET', '/deploy/list')).toMatchObject([{ deploy_id, status: 'running' }])
+})
+
+test('does not repeat a request that is wrong', async () => {
   await expect(client.deploy({ ...model, gpu: 'other' })).rejects.toThrow('POST /deploy/llm: 400')
   expect(slept).toEqual([])
 })

@@ -16,7 +16,7 @@ const NPM_TEST = ['npm', 'test', '--silent'] as const
 
 test('examples/vitest: a client behind MSW, and one on fake timers', async () => {
   const { code, said } = await runIn(installed.copy('vitest'), NPM_TEST)
-  expect(said).toMatch(/Test Files {2}2 passed \(2\)\n\s+Tests {2}7 passed \(7\)/)
+  expect(said).toMatch(/Test Files {2}2 passed \(2\)\n\s+Tests {2}9 passed \(9\)/)
   expect(code).toBe(0)
 })
 
@@ -51,7 +51,7 @@ test('a failed test prints what its client did and how to run it again, and a pa
 
 test('examples/node-test: a client with sim.fetch, and one on timers of sinon', async () => {
   const { code, said } = await runIn(installed.copy('node-test'), NPM_TEST)
-  expect(said).toMatch(/# tests 4\n[\s\S]*# pass 4\n# fail 0/)
+  expect(said).toMatch(/# tests 5\n[\s\S]*# pass 5\n# fail 0/)
   expect(code).toBe(0)
 })
 
@@ -76,7 +76,7 @@ describe(`examples/python${hasPython ? '' : ' (skipped: there is no python3 on t
     const serve = /^npx (modelhost-sim serve .*)$/m.exec(readFileSync(join(folder, 'README.md'), 'utf8'))![1]!
     const url = await serving(folder, serve.split(' '))
     const { code, said } = await runIn(folder, ['python3', '-m', 'unittest'], { MODELHOST_SIM_URL: url })
-    expect(said).toMatch(/Ran 4 tests in [\d.]+s\n\nOK/)
+    expect(said).toMatch(/Ran 6 tests in [\d.]+s\n\nOK/)
     expect(code).toBe(0)
   })
 })
