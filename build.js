@@ -4,8 +4,10 @@
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
+import { joinChunks } from './join-chunks.js'
 
 const { values } = parseArgs({
   options: { outdir: { type: 'string', default: 'dist' }, 'no-types': { type: 'boolean', default: false } },
@@ -39,13 +41,12 @@ const entries = {
 }
 /** Packages that are large and rarely needed, or the user's own copy: loaded from node_modules on demand. */
 const external = ['@msw/data', 'gpt-tokenizer', '@faker-js/faker', 'tsx', 'esbuild', 'msw', 'vitest']
-/** Dependencies in CommonJS load Node's modules with `require`. */
-const banner = {
-  js: "import { createRequire as requireFrom } from 'node:module'\nconst require = requireFrom(import.meta.url)",
-}
+/** Dependencies in CommonJS load Node's modules with `require`. This one loads nothing itself, unlike `node:module`. */
+const banner = { js: 'const require = process.getBuiltinModule' }
 
-await build({
+const { metafile: libraryFiles } = await build({
   ...common,
+  metafile: true,
   entryPoints: entries,
   outdir,
   chunkNames: 'library-[hash]',
@@ -54,6 +55,8 @@ await build({
   external,
   banner,
 })
+
+await joinChunks({ metafile: libraryFiles, outdir, entry: 'index.js', name: 'library.js' })
 
 // A browser has no files: it has the profiles in its bundle, and loads dependencies by its own bundler.
 const { scenario, vitest, ...inBrowsers } = entries
@@ -67,8 +70,9 @@ await build({
   conditions: ['modelhost-sim-source'],
 })
 
-await build({
+const { metafile: cliFiles } = await build({
   ...common,
+  metafile: true,
   entryPoints: { cli: 'src/cli/index.ts' },
   outdir,
   chunkNames: 'cli-[name]-[hash]',
@@ -95,13 +99,18 @@ await build({
   ],
 })
 
-run([
-  '--conditions=modelhost-sim-source',
-  '--import',
-  'tsx',
-  'src/data/fixtures/write-checked-worlds.ts',
-  `${outdir}/worlds`,
-])
+// Most starts serve. Other commands read the same file, of which they need a part.
+await joinChunks({
+  metafile: cliFiles,
+  outdir,
+  entry: Object.keys(cliFiles.outputs)
+    .map(path => basename(path))
+    .find(name => name.startsWith('cli-serve-')),
+  apart: 'cli.js',
+  name: 'cli-server.js',
+})
+
+run(['--conditions=modelhost-sim-source', '--import', 'tsx', 'scaffold/checked-files.ts', outdir])
 
 function run(args) {
   const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' })

@@ -1,4 +1,5 @@
 import { FixtureError } from '../data/fixtures/load.ts'
+import { storedLineErrors } from '../data/fixtures/stored-results.ts'
 import { DEPLOYMENT_LIFECYCLE } from '../data/records/enums.ts'
 import type { Fixture } from '../data/records/fixture.ts'
 import { type GpuType, parseGpuConfig } from '../data/records/gpu-config.ts'
@@ -250,7 +251,7 @@ function startBatch(world: FixtureParts, seed: BatchSeed): string | undefined {
           finalizing: timeOr(seed.finalizing_at),
           completed: timeOr(seed.completed_at),
         }
-  const [error] = batches.restoreFromFixture(ordinal, seed.status, statusTimes)
+  const [error] = batches.restoreFromFixture(ordinal, seed.status, statusTimes, storedLineErrors(seed))
   if (!error) return undefined
   // People count lines from 1, as their editors do; the wire counts from 0.
   const position = error.line === null ? '' : `line ${error.line + 1} of it: `

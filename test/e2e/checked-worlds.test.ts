@@ -1,8 +1,11 @@
-/** The bundled worlds that the build checks: the installed package trusts them, and checks a file that has changed. */
+/** The worlds and profiles that the build checks: the installed package trusts them, and checks a file that has changed. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { digestOfTexts } from '../../src/data/checked-file.ts'
+import { ProfileChain } from '../../src/data/profiles/chain.ts'
+import { loadProfile } from '../../src/data/profiles/load.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { installed, packageIn } from './installed-package.ts'
 
@@ -24,6 +27,37 @@ test.each(WORLDS)('the world %s of the package is the world of the source', asyn
   expect(digestOf(installed(), world)).toMatchObject({ stdout: `${sim.digest}\n`, stderr: '' })
 })
 
+/** Returns what a script of a project prints, as a value. */
+function valueOf(project: string, script: string): unknown {
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: project,
+    encoding: 'utf8',
+  })
+  expect(stderr).toBe('')
+  return JSON.parse(stdout)
+}
+
+test.each(['realistic', 'quick', 'rough'])('the profile %s of the package is the profile of the source', name => {
+  const file = join(packageIn(installed()), `dist/profiles/${name}.json`)
+  const [digest, profile] = readFileSync(file, 'utf8').split('\n') as [string, string]
+  expect(digest).toBe(digestOfTexts(new ProfileChain(name).texts))
+  expect(JSON.parse(profile)).toStrictEqual(loadProfile(name))
+})
+
+test('a completed batch of the package has the invalid lines of the source', async () => {
+  const script = (options: string) => `
+    import { createSimulator } from 'modelhost-sim'
+    const sim = createSimulator(${options})
+    const answer = await sim.fetch('http://sim/v1/batches', { headers: { authorization: 'Bearer ' + sim.token } })
+    console.log(await answer.text())`
+  for (const options of [{}, { strictRequests: true }]) {
+    const sim = createSimulator(options)
+    const answer = await sim.fetch('http://sim/v1/batches', { headers: { authorization: `Bearer ${sim.token}` } })
+    expect(answer.status).toBe(200)
+    expect(valueOf(installed(), script(JSON.stringify(options)))).toEqual(await answer.json())
+  }
+})
+
 describe('a changed package', () => {
   let project: string
   beforeAll(() => {
@@ -40,6 +74,34 @@ describe('a changed package', () => {
     expect(digestOf(project, 'empty').stderr).toContain("Failed to load fixture 'empty': account.json: $.funds_cents")
     writeFileSync(file, text)
     expect(digestOf(project, 'empty').stderr).toBe('')
+  })
+
+  test('checks a profile again after a change of the profile or of the one that it extends', () => {
+    const script = `
+      import { createSimulator } from 'modelhost-sim'
+      const sim = createSimulator({ fixtures: 'empty', profile: 'quick' })
+      console.log(sim.token.length)`
+    const print = () =>
+      spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd: project, encoding: 'utf8' })
+    for (const name of ['quick', 'realistic']) {
+      const file = join(packageIn(project), `profiles/${name}.json`)
+      const text = readFileSync(file, 'utf8')
+      writeFileSync(file, text.replace(/"timings": *\{/, '"timings": { "image_pul": "5s",'))
+      expect(print().stderr, name).toContain(`Failed to load profile 'quick': ${name}.json: $.timings.image_pul`)
+      writeFileSync(file, text)
+      expect(print().stderr, name).toBe('')
+    }
+  })
+
+  test('reads the checked form of a profile when no file has changed', () => {
+    const file = join(packageIn(project), 'dist/profiles/realistic.json')
+    const text = readFileSync(file, 'utf8')
+    writeFileSync(file, text.replace('"placementDelay":10000000', '"placementDelay":11000000'))
+    const args = [join(packageIn(project), 'bin/modelhost-sim.js'), 'profile', 'realistic']
+    expect(spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' }).stdout).toContain(
+      'timings.placement_delay  11s',
+    )
+    writeFileSync(file, text)
   })
 
   test('reads the checked form when no file has changed', () => {

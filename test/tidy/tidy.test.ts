@@ -108,6 +108,8 @@ describe('determinism', () => {
 const CACHES: readonly string[] = [
   'data/fixtures/files.ts packageFolders',
   'data/fixtures/load.ts loadedFixtures',
+  'data/fixtures/stored-results.ts fileHashes',
+  'data/fixtures/stored-results.ts lineErrors',
   'data/profiles/chain.ts parsedFiles',
   'data/profiles/load.ts loadedProfiles',
   'service/endpoints/aggregator.ts cachedJson',

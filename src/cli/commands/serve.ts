@@ -81,7 +81,7 @@ export function builder(argv: Argv): Argv<Arguments> {
 }
 
 /** The flags of `serve`; each can be given in the environment, too. */
-function flags() {
+export function flags() {
   return {
     port: {
       ...flag('port', 'Port to listen on; 0 selects a free port', String(DEFAULT_PORT)),

@@ -10,7 +10,7 @@ import { isRecord } from './setting-kinds.ts'
 export const DEFAULT_PROFILE = 'realistic'
 
 /** Parsed files by path. */
-const parsedFiles = new Map<string, { readonly stamp: string; readonly raw: unknown }>()
+const parsedFiles = new Map<string, { readonly stamp: string; readonly text: string; readonly raw: unknown }>()
 
 /** One profile of a chain, as written. */
 export interface ProfileLayer {
@@ -24,6 +24,8 @@ export class ProfileChain {
   readonly subject: string
   /** The files of the chain. The last one has no `extends`. */
   readonly #files: ProfileFile[] = []
+  /** The texts of the files. */
+  readonly #texts: string[] = []
   readonly #layers: ProfileLayer[] = []
   readonly #isObject: boolean
 
@@ -74,23 +76,36 @@ export class ProfileChain {
     return this.#isObject ? undefined : this.#files.map(file => `${file.path}:${file.stamp}`).join('|')
   }
 
+  /** The profile as JSON, as the build stored it. Undefined unless it is a bundled profile whose files are unchanged. */
+  readChecked(): string | undefined {
+    return this.#isObject ? undefined : this.#files[0]!.readChecked(this.#texts)
+  }
+
+  /** The texts of the files of the chain. */
+  get texts(): readonly string[] {
+    return this.#texts
+  }
+
   #add(file: ProfileFile): string | null {
-    const raw = this.#parse(file)
+    const { text, raw } = this.#parse(file)
     this.#files.push(file)
+    this.#texts.push(text)
     this.#layers.push({ label: file.label, raw })
     return this.#baseOf(file.label, raw)
   }
 
-  #parse(file: ProfileFile): unknown {
+  #parse(file: ProfileFile): { readonly text: string; readonly raw: unknown } {
     const cached = parsedFiles.get(file.path)
-    if (cached !== undefined && cached.stamp === file.stamp) return cached.raw
-    const parsed = parseJsonText(file.read())
+    if (cached !== undefined && cached.stamp === file.stamp) return cached
+    const text = file.read()
+    const parsed = parseJsonText(text)
     if ('fault' in parsed) {
       const { line, column, reason } = parsed.fault
       throw this.#failure(`${file.label}: line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
     }
-    parsedFiles.set(file.path, { stamp: file.stamp, raw: parsed.value })
-    return parsed.value
+    const parsedFile = { stamp: file.stamp, text, raw: parsed.value }
+    parsedFiles.set(file.path, parsedFile)
+    return parsedFile
   }
 
   #baseOf(label: string, raw: unknown): string | null {

@@ -38,6 +38,14 @@ export function loadProfile(source: string | ProfileInput = DEFAULT_PROFILE): Pr
   const cached = stamp === undefined ? undefined : loadedProfiles.get(chain.cacheKey)
   if (cached !== undefined && cached.stamp === stamp) return cached.profile
 
+  const checked = chain.readChecked()
+  const profile = checked === undefined ? checkChain(chain) : deepFreeze(JSON.parse(checked) as Profile)
+  if (stamp !== undefined) loadedProfiles.set(chain.cacheKey, { stamp, profile })
+  return profile
+}
+
+/** Reads the settings of all files of a chain. */
+function checkChain(chain: ProfileChain): Profile {
   const layers = chain.layers
   const report = new ProblemReport(chain.subject)
   const reader = new ProfileReader(report)
@@ -53,7 +61,6 @@ export function loadProfile(source: string | ProfileInput = DEFAULT_PROFILE): Pr
   })
   checkConsistency(profile, layers, report)
   report.throwIfAny()
-  if (stamp !== undefined) loadedProfiles.set(chain.cacheKey, { stamp, profile })
   return profile
 }
 

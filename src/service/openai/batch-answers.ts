@@ -44,12 +44,12 @@ interface ParsedBody {
 /** Answers the batch lines of a simulator with scripted answers, else with generated ones. */
 export class BatchLineAnswerer implements LineAnswerer {
   readonly #scripted: ScriptedAnswers
-  readonly #isStrict: boolean
+  readonly isStrict: boolean
 
   /** @param isStrict whether unknown fields are refused */
   constructor(scripted: ScriptedAnswers, isStrict: boolean) {
     this.#scripted = scripted
-    this.#isStrict = isStrict
+    this.isStrict = isStrict
   }
 
   get isReady(): boolean {
@@ -59,7 +59,7 @@ export class BatchLineAnswerer implements LineAnswerer {
   fork(): BatchLineAnswerer {
     const scripted = new ScriptedAnswers()
     scripted.restore(this.#scripted.state)
-    return new BatchLineAnswerer(scripted, this.#isStrict)
+    return new BatchLineAnswerer(scripted, this.isStrict)
   }
 
   adopt(fork: BatchLineAnswerer): void {
@@ -67,7 +67,7 @@ export class BatchLineAnswerer implements LineAnswerer {
   }
 
   validate(endpoint: BatchEndpoint, body: LineBody): LineError | undefined {
-    return catchLineError(() => void parseBody(endpoint, body, this.#isStrict)) as LineError | undefined
+    return catchLineError(() => void parseBody(endpoint, body, this.isStrict)) as LineError | undefined
   }
 
   parse(endpoint: BatchEndpoint, body: LineBody): ParsedBody | LineError {
@@ -76,8 +76,8 @@ export class BatchLineAnswerer implements LineAnswerer {
 
   answer(world: World, { endpoint, model, target, body, parsed: parseLineBody }: ResolvedLine): LineAnswer | LineError {
     // `parse` serves every world, so it does not check for unknown fields.
-    const reusableBody = this.#isStrict ? undefined : (parseLineBody as ParsedBody | LineError | undefined)
-    const parsedBody = reusableBody ?? parseLine(endpoint, body, this.#isStrict)
+    const reusableBody = this.isStrict ? undefined : (parseLineBody as ParsedBody | LineError | undefined)
+    const parsedBody = reusableBody ?? parseLine(endpoint, body, this.isStrict)
     return 'code' in parsedBody
       ? parsedBody
       : catchLineError(() => this.#answerBody(world, endpoint, model, target, parsedBody))

@@ -1,3 +1,4 @@
+import type { StoredLineErrors } from '../../data/fixtures/stored-results.ts'
 import type { BatchStatus } from '../../data/records/enums.ts'
 import { BATCH_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
@@ -124,18 +125,28 @@ export class Batches implements BatchWork {
     )
   }
 
-  /** Restores a batch of a fixture after its validation. Returns the errors of its input. */
+  /**
+   * Restores a batch of a fixture after its validation. Returns the errors of its input.
+   *
+   * @param storedErrors the errors of its invalid lines; undefined to validate them now
+   */
   restoreFromFixture(
     ordinal: number,
     status: 'in_progress' | 'completed',
     statusTimes: BatchRow['statusTimes'],
+    storedErrors?: StoredLineErrors,
   ): readonly BatchError[] {
     const row = this.#table.rows.writable(ordinal)
     const { lineAnswerer } = this
     // The constructor of a world is synchronous, so lines are answered at the first move of the clock.
-    const errors = readLines(row, this.#findTarget, ({ body }) =>
-      status === 'completed' ? (lineAnswerer?.validate(row.spec.endpoint, body) ?? PENDING_ANSWER) : PENDING_ANSWER,
-    )
+    const errors = readLines(row, this.#findTarget, ({ customId, body }) => {
+      if (status !== 'completed' || lineAnswerer === undefined) return PENDING_ANSWER
+      const error =
+        storedErrors === undefined || lineAnswerer.isStrict
+          ? lineAnswerer.validate(row.spec.endpoint, body)
+          : storedErrors[customId]
+      return error ?? PENDING_ANSWER
+    })
     if (errors.length > 0) return errors
     row.statusTimes = statusTimes
     row.status = status

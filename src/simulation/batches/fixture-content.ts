@@ -1,5 +1,5 @@
 /** The files of a fixture. Their content is the same in every world of that fixture, so it is read once. */
-
+import { storedFileHash } from '../../data/fixtures/stored-results.ts'
 import type { FileSeed } from '../../data/records/seeds.ts'
 import { ByteHash } from '../../kernel/random.ts'
 import { decodeLines, type FileContent } from './files.ts'
@@ -23,12 +23,16 @@ export function fixtureFileContent(seed: FileSeed): FileContent | undefined {
   const cached = contentCache.get(seed)
   if (cached !== undefined) return cached
   const bytes = new TextEncoder().encode(seed.content)
-  const hash = new ByteHash()
-  hash.update(bytes)
-  const content = { chunks: [bytes], bytes: bytes.length, hash: hash.digest() }
+  const content = { chunks: [bytes], bytes: bytes.length, hash: storedFileHash(seed) ?? hashOf(bytes) }
   contentCache.set(seed, content)
   parsedInputCache.set(content.chunks, [])
   return content
+}
+
+function hashOf(bytes: Uint8Array): string {
+  const hash = new ByteHash()
+  hash.update(bytes)
+  return hash.digest()
 }
 
 /**

@@ -50,6 +50,8 @@ export interface LineWorld extends ModelSources {
 export interface LineAnswerer {
   /** Whether everything that an answer needs is loaded. */
   readonly isReady: boolean
+  /** Whether lines with unknown fields are invalid. */
+  readonly isStrict: boolean
   /** Returns the error of a body that no answer can change. It needs nothing loaded. */
   validate(endpoint: BatchEndpoint, responseBody: Readonly<Record<string, unknown>>): LineError | undefined
   /** Parses a body independently of the world, or returns its error. Worlds that share a line share the result. */
