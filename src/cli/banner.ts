@@ -14,7 +14,7 @@ export interface BannerOptions {
   readonly startedMs: number
 }
 
-/** Returns what `serve` prints when it is ready: address, world, clock and two commands to paste. */
+/** Returns what `serve` prints when it is ready: address, world, clock, paths and two commands to paste. */
 export function banner(sim: Simulator, options: BannerOptions): string {
   const bold = (text: string) => (options.isTerminal ? `\u001b[1m${text}\u001b[22m` : text)
   // Without the scheme, which curl takes for granted, both lines stay within 80 columns.
@@ -34,6 +34,8 @@ export function banner(sim: Simulator, options: BannerOptions): string {
           'warning   other machines can reach this server; its control plane requires a token',
           `control   ${options.controlToken}`,
         ]),
+    'paths     /_sim for control, /openapi.json for the OpenAPI document',
+    'stop      Ctrl-C',
     '',
     `curl -H "Authorization: Bearer ${sim.token}" ${address}/deploy/list`,
     `curl${guard} --json '{"by":"10m"}' ${address}/_sim/clock/advance`,
@@ -44,7 +46,7 @@ export function banner(sim: Simulator, options: BannerOptions): string {
 function clockLine({ clock }: Simulator): string {
   switch (clock.mode) {
     case 'scaled':
-      return `scaled, ${clock.speed} simulated seconds per second`
+      return `scaled, ${clock.speed} simulated seconds per second; not reproducible`
     case 'on-poll':
       return 'on-poll: each GET of something in progress moves time to its next change'
     case 'idle':

@@ -15,8 +15,11 @@ interface FlagValue {
 /** The default of a flag from the environment. Prints as its value, for the help. */
 export class EnvironmentValue {
   readonly text: string
-  constructor(text: string) {
+  /** The variable, if its name does not follow from the flag. */
+  readonly variable: string | undefined
+  constructor(text: string, variable?: string) {
     this.text = text
+    this.variable = variable
   }
 
   toJSON(): string {
@@ -175,7 +178,7 @@ export function texts(given: unknown): string[] {
 function readSingle(flag: string, given: unknown): FlagValue | undefined {
   if (given === undefined) return undefined
   if (given instanceof EnvironmentValue) {
-    const name = variableOf(flag)
+    const name = given.variable ?? variableOf(flag)
     return { text: given.text, name, example: value => `${name}=${value}` }
   }
   if (Array.isArray(given)) {
@@ -201,7 +204,7 @@ const OTHER_VARIABLES: readonly string[] = [
     'MAX_STORAGE',
     'JOURNAL_LIMIT',
   ],
-  ...['TRUST_PROXY', 'ALLOW_HOST', 'CONTROL_TOKEN'],
+  ...['TRUST_PROXY', 'ALLOW_HOST', 'CONTROL_TOKEN', 'CORS', 'LOG', 'QUIET'],
   ...['WEATHER', 'ACCELERATION', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS', 'FROM', 'TO'],
 ]
 
@@ -220,9 +223,29 @@ export function fromEnvironment(flag: string): EnvironmentValue | undefined {
 }
 
 /** Returns a flag with a value, from the command line or the environment. */
-export function flag(name: string, describe: string, fallback?: string) {
+export function flag(name: string, describe: string, fallback?: string | EnvironmentValue) {
   const value = fromEnvironment(name) ?? fallback
   return { describe, requiresArg: true, type: 'string' as const, ...(value !== undefined && { default: value }) }
+}
+
+/** Returns the variable of this very name, which hosts of processes set, as in PORT; undefined if it is empty or missing. */
+export function sharedVariable(name: string): EnvironmentValue | undefined {
+  const value = process.env[name]
+  return value === undefined || value === '' ? undefined : new EnvironmentValue(value, name)
+}
+
+/** Reads an origin of pages: `*`, or scheme and host as in `http://localhost:5173`. The flag alone means `*`. */
+export function origin(flag: string) {
+  return (given: unknown): string | undefined => {
+    const flagValue = readSingle(flag, given)
+    if (flagValue === undefined) return undefined
+    const { text, name, example } = flagValue
+    if (text === '' || text === '*') return '*'
+    if (/^https?:\/\/[^\s/?#@]+$/i.test(text)) return text
+    throw new UsageError(
+      `Failed to read ${name} '${text}': it is no origin. Give scheme and host, as in ${example('http://localhost:5173')}, or '*'.`,
+    )
+  }
 }
 
 /** Returns a switch, from the command line or the environment. */

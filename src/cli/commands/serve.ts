@@ -20,14 +20,17 @@ import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type Server, serve } from '..
 import { banner } from '../banner.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
+import { LOG_FORMATS, type LogFormat, requestLine } from '../request-lines.ts'
 import { onSignals } from '../signals.ts'
 import {
   duration,
   flag,
   integer,
+  origin,
   positive,
   requireKnownVariables,
   secret,
+  sharedVariable,
   text,
   texts,
   toggle,
@@ -58,6 +61,9 @@ interface Arguments {
   trustProxy: boolean
   allowHost: string[]
   controlToken: string | undefined
+  cors: string | undefined
+  log: LogFormat | undefined
+  quiet: boolean
 }
 
 export const command = ['serve', '$0']
@@ -84,7 +90,11 @@ export function builder(argv: Argv): Argv<Arguments> {
 export function flags() {
   return {
     port: {
-      ...flag('port', 'Port to listen on; 0 selects a free port', String(DEFAULT_PORT)),
+      ...flag(
+        'port',
+        'Port to listen on; 0 selects a free port. The variable PORT is read, too',
+        sharedVariable('PORT') ?? String(DEFAULT_PORT),
+      ),
       coerce: integer('port', { min: 0, max: 65_535 }, DEFAULT_PORT),
     },
     host: {
@@ -147,6 +157,19 @@ export function flags() {
       ...flag('allow-host', 'A further host name to answer to; repeatable'),
       coerce: texts,
     },
+    cors: {
+      ...flag('cors', 'Let pages of an origin use the service, as in http://localhost:5173; alone: of every origin'),
+      requiresArg: false,
+      coerce: origin('cors'),
+    },
+    log: {
+      ...flag(
+        'log',
+        'A line on stdout for each request: text, json or none. With json, the banner goes to stderr. Default: text on a terminal, otherwise none.',
+      ),
+      coerce: word('log', LOG_FORMATS),
+    },
+    quiet: toggle('quiet', 'Print no line for requests, as --log none'),
     'control-token': {
       ...flag('control-token', 'Token of the control plane for addresses other than loopback. Default: generated.'),
       coerce: secret('control-token'),
@@ -155,6 +178,7 @@ export function flags() {
 }
 
 export async function handler(argv: Arguments): Promise<void> {
+  const format = logFormat(argv)
   const sim = await createServedSimulator(argv)
   const isPublic = !isLoopback(argv.host)
   // Random, not from the seed: a known seed must not reveal the token.
@@ -176,19 +200,30 @@ export async function handler(argv: Arguments): Promise<void> {
     ownProcess: true,
     ...(argv.latency !== undefined && { latency: argv.latency }),
     ...(controlToken !== undefined && { controlToken }),
+    ...(argv.cors !== undefined && { cors: argv.cors }),
+    ...(format !== 'none' && { onRequest: request => process.stdout.write(requestLine(request, format)) }),
   })
   // In the tick in which the server began to listen, so before its first answer.
-  process.stdout.write(
+  const terminal = format === 'json' ? process.stderr : process.stdout
+  terminal.write(
     banner(sim, {
       url: server.url,
       fixtures: argv.fixtures,
       weather: argv.weather,
-      isTerminal: process.stdout.isTTY === true && !process.env.NO_COLOR,
+      isTerminal: terminal.isTTY === true && !process.env.NO_COLOR,
       startedMs: monotonicMs(),
       ...(controlToken !== undefined && { controlToken }),
     }),
   )
   closeOnSignals(server)
+}
+
+/** Returns the format of the lines for requests. Throws UsageError for flags that contradict each other. */
+function logFormat({ log, quiet }: Arguments): LogFormat {
+  if (quiet && log !== undefined && log !== 'none') {
+    throw new UsageError(`Failed to read --quiet: --log ${log} contradicts it. Leave one of them out.`)
+  }
+  return quiet ? 'none' : (log ?? (process.stdout.isTTY === true ? 'text' : 'none'))
 }
 
 /** Returns the folders of scenarios, the user's first: its scenarios take precedence over those of the package. */

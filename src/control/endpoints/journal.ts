@@ -6,6 +6,7 @@ import { refuse } from '../../service/refusals.ts'
 import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { tokenRedactor } from '../token-redactor.ts'
 
 const JournalEntry = z.object({
   seq: z.int().describe('Position in the journal'),
@@ -73,11 +74,4 @@ function toJournalEntry(entry: Entry, sim: Simulator, redact: (text: string) => 
     cause,
     ...(entry.fields && { fields: Object.fromEntries(fields) }),
   }
-}
-
-/** Returns a function that shortens the API tokens in a text: the path of a request may contain one. */
-function tokenRedactor(sim: Simulator): (text: string) => string {
-  const { store, apiTokens } = sim.world
-  const values = [...store.tokens.all().map(({ token }) => token), ...apiTokens.formerValues]
-  return text => values.reduce((rest, value) => rest.replaceAll(value, `…${value.slice(-4)}`), text)
 }

@@ -326,7 +326,7 @@ export class Pipeline<Backend, Scope extends object> {
 }
 
 /** What is known of a request that no route matches. */
-const UNROUTED = {
+export const UNROUTED = {
   operationId: '',
   text: undefined,
   unread: undefined,

@@ -76,8 +76,12 @@ export class PollingClients {
 
   #send(world: ServedWorld, request: Request, incoming: HttpRequest): PolledResponse {
     const { clientAddress, path } = incoming
+    incoming.world = world
     return new PolledResponse(waiterFor =>
-      answerWorldRequest(this.#worlds, world, request, { clientAddress, path, waiterFor }),
+      answerWorldRequest(this.#worlds, world, request, {
+        ...{ clientAddress, path, waiterFor },
+        onAnswered: (...answered) => incoming.onAnswered?.(...answered),
+      }),
     )
   }
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { type GuardRefusal, originGuard, serviceGuard } from '../../control/guards.ts'
 import type { Control } from '../../control/index.ts'
 import type { ServedWorld, Worlds } from '../../simulator/worlds.ts'
+import type { Cors } from './cors.ts'
 import { isPoll, PollingClients } from './polling-clients.ts'
 import type { ServerRequest } from './server-request.ts'
 import {
@@ -24,6 +25,8 @@ interface ControlAccess {
   /** Rejects a request without the control token, if the server requires one. */
   checkToken(incoming: IncomingMessage): GuardRefusal | undefined
   readonly controlToken: string | undefined
+  /** Lets pages of other origins use the service. Default: the server grants them nothing. */
+  readonly cors: Cors | undefined
 }
 
 export class RequestRouter {
@@ -43,6 +46,19 @@ export class RequestRouter {
     const { path } = incoming
     const worldPath = parseWorldPath(path)
     if (isControlPath(worldPath?.path ?? path)) return this.#answerControl(request, incoming, worldPath)
+    const { cors } = this.#access
+    // The service of a world below /_sim shares its address with the control plane.
+    if (cors === undefined || worldPath !== undefined) return this.#answerService(request, incoming, worldPath)
+    const preflight = cors.answerPreflight(request)
+    if (preflight !== undefined) return preflight
+    const answer = cors.allows(incoming.incoming.headers.origin)
+      ? answerRootRequest(this.#worlds, request, incoming)
+      : this.#answerService(request, incoming, undefined)
+    if (answer instanceof Promise) return answer.then(response => cors.withHeaders(request, response))
+    return cors.withHeaders(request, answer)
+  }
+
+  #answerService(request: Request, incoming: ServerRequest, worldPath: WorldPath | undefined): Answered {
     const rejection = serviceGuard(incoming.incoming, () => tokenOf(request, this.#worlds) !== undefined)
     if (rejection !== undefined) return this.#reject(this.#worlds.default, rejection)
     if (worldPath === undefined) return answerRootRequest(this.#worlds, request, incoming)
@@ -80,6 +96,7 @@ export class RequestRouter {
     if (world === undefined) return worldNotFound(worlds, worldPath!.name)
     if (world instanceof Response) return withSecurityHeaders(world)
     incoming.path = target
+    incoming.world = world
     const response = world.trackUse(() => this.#control.answer(world.sim, request, incoming))
     return response instanceof Promise ? response.then(withSecurityHeaders) : withSecurityHeaders(response)
   }

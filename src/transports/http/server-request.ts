@@ -2,12 +2,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { WireFaultResponse } from '../../faults/broken-response.ts'
-import { type HoldingWaiter, toPathAndQuery, type WaiterClock } from '../../service/http/request-context.ts'
+import {
+  type AnsweredRequest,
+  type HoldingWaiter,
+  toPathAndQuery,
+  type WaiterClock,
+} from '../../service/http/request-context.ts'
 import type { ResponseWaiter } from '../../service/results.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
+import type { ServedWorld } from '../../simulator/worlds.ts'
 import { cutWhenBroken, deliverFaultToSocket } from './fault-delivery.ts'
 import { DisconnectAwareWaiter, type HalfOpenConnections } from './half-open-clients.ts'
 import { createLatencyWaiter, type Latency } from './latency.ts'
+import type { ServedRequests } from './served-requests.ts'
 import type { HttpRequest } from './world-routing.ts'
 
 /** What all requests of a server share. */
@@ -19,6 +26,7 @@ export interface ServerContext {
   readonly hangingSockets: Set<Socket>
   /** Takes the client's address from X-Forwarded-For. */
   readonly trustProxy: boolean
+  readonly servedRequests: ServedRequests
 }
 
 /** A class, because every request has one: its methods cost nothing until a response waits or breaks. */
@@ -29,6 +37,10 @@ export class ServerRequest implements HttpRequest {
   header: HttpRequest['header']
   controlPath: string | undefined
   mayStream: boolean
+  world: ServedWorld | undefined
+  /** Whether the request was reported with what decided it. */
+  isReported: boolean
+  readonly #origin: string
   readonly #outgoing: ServerResponse
   readonly #server: ServerContext
 
@@ -39,8 +51,18 @@ export class ServerRequest implements HttpRequest {
     this.header = undefined
     this.controlPath = undefined
     this.mayStream = false
+    this.world = undefined
+    this.isReported = false
+    this.#origin = request.url.slice(0, request.url.indexOf('/', 8))
     this.#outgoing = outgoing
     this.#server = server
+  }
+
+  onAnswered(request: AnsweredRequest, status: number, time: number): void {
+    if (this.world === undefined) return
+    this.isReported = true
+    const control = `${this.#origin}${this.controlPath ?? '/_sim'}`
+    this.#server.servedRequests.add(this.world, request, status, time, control)
   }
 
   waiterFor(defaultWaiter: HoldingWaiter, clock: WaiterClock): ResponseWaiter {

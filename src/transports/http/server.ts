@@ -5,11 +5,13 @@ import { getRequestListener } from '@hono/node-server'
 import { hostGuard, isLoopback, tokenGuard } from '../../control/guards.ts'
 import { createControl } from '../../control/index.ts'
 import { realDelay } from '../../lib/real-time.ts'
+import { UNROUTED } from '../../service/http/pipeline.ts'
 import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { TimelineLibrary } from '../../simulator/timelines.ts'
 import { Worlds, type WorldsOptions } from '../../simulator/worlds.ts'
 import { answerBadRequests } from './bad-requests.ts'
+import { Cors } from './cors.ts'
 import { HalfOpenConnections } from './half-open-clients.ts'
 import type { Latency } from './latency.ts'
 import {
@@ -23,10 +25,12 @@ import {
 } from './listen.ts'
 import { drainBeforeAnswer } from './request-drain.ts'
 import { RequestRouter } from './request-router.ts'
+import { type ServedRequest, ServedRequests } from './served-requests.ts'
 import { type ServerContext, ServerRequest } from './server-request.ts'
 
 export type { Latency } from './latency.ts'
 export { DEFAULT_HOST, DEFAULT_PORT, ListenError } from './listen.ts'
+export type { ServedRequest } from './served-requests.ts'
 
 /** Slow and silent clients are disconnected, so that they cannot hold the server's sockets. */
 const TIMEOUTS = {
@@ -55,6 +59,10 @@ export interface ServeOptions extends WorldsOptions {
   readonly latency?: Latency
   /** Scenarios whose timelines it can play in its worlds. Default: none. */
   readonly scenarios?: TimelineLibrary
+  /** The origin whose pages may use the service, or `*` for every origin. They never reach `/_sim`. Default: none. */
+  readonly cors?: string
+  /** Called with each request that was answered. It must not throw. */
+  readonly onRequest?: (request: ServedRequest) => void
   /**
    * The process has no other use than the server: lighter classes replace the global `Request` and `Response`, which
    * saves about a third of the cost of a request.
@@ -110,6 +118,8 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     })
     const rejection = checkHost(incoming.headers.host)
     if (rejection === undefined) return void listener(incoming, outgoing)
+    const rejected = { ...UNROUTED, method: incoming.method ?? '', target: incoming.url ?? '' }
+    servedRequests.add(worlds.default, rejected, rejection.status, sim.clock.now.getTime(), '')
     outgoing.writeHead(rejection.status, { 'content-type': 'application/json', connection: 'close' })
     outgoing.end(JSON.stringify({ error: rejection.message }))
   })
@@ -117,15 +127,30 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   const requestRouter = new RequestRouter(worlds, createControl(worlds, options.scenarios), {
     checkToken: isPublic ? tokenGuard(controlToken!) : () => undefined,
     controlToken,
+    cors: options.cors === undefined ? undefined : new Cors(options.cors),
   })
-  const context: ServerContext = { latency: options.latency, halfOpen, hangingSockets, trustProxy }
+  const servedRequests = new ServedRequests(options.onRequest)
+  const context: ServerContext = { latency: options.latency, halfOpen, hangingSockets, trustProxy, servedRequests }
   const listener = getRequestListener(
     drainBeforeAnswer((request, env) => {
       const [incoming, outgoing] = [env.incoming as IncomingMessage, env.outgoing as ServerResponse]
-      return requestRouter.answer(request, new ServerRequest(request, incoming, outgoing, context))
+      const serverRequest = new ServerRequest(request, incoming, outgoing, context)
+      const answer = requestRouter.answer(request, serverRequest)
+      if (options.onRequest === undefined) return answer
+      return Promise.resolve(answer).then(response => {
+        reportOutside(serverRequest, request.method, response.status)
+        return response
+      })
     }),
     { overrideGlobalObjects: options.ownProcess ?? false },
   )
+  /** Reports a request that no pipeline answered, such as one for the document or a refusal of a guard. */
+  const reportOutside = (request: ServerRequest, method: string, status: number) => {
+    if (request.isReported || request.incoming.headers['x-sim-client'] === 'scenario') return
+    request.world ??= worlds.default
+    const { sim } = request.world
+    request.onAnswered({ ...UNROUTED, method, target: request.path }, status, sim.clock.now.getTime())
+  }
   answerBadRequests(server)
   server.maxConnections = MAX_CONNECTIONS
   server.on('connection', (socket: Socket) => {

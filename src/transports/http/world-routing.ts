@@ -23,6 +23,8 @@ export interface HttpRequest extends IncomingRequest {
   path: string
   header?: HeaderReader | undefined
   controlPath?: string | undefined
+  /** The world that answers it. */
+  world?: ServedWorld | undefined
   /** Whether the response may be a stream: only a response that a client may have to wait for is. */
   mayStream?: boolean
   /** Does to the connection what a response cannot express: the transport's part of a wire fault. */
@@ -104,6 +106,7 @@ function forward(
   transform?: Transform,
 ): Response | Promise<Response> {
   const { name } = world
+  incoming.world = world
   incoming.controlPath = name === DEFAULT_WORLD ? '/_sim' : `/_sim/worlds/${name}/_sim`
   return world.trackUse(() => {
     const response = world.sim.answer(request, incoming)

@@ -30,12 +30,13 @@ export function runCloned(args: readonly string[]): Promise<Ended> {
 export function started(
   args: readonly string[],
   env: Record<string, string> = {},
+  stream: 'stdout' | 'stderr' = 'stdout',
 ): Promise<{ banner: string; url: string; child: ChildProcess; end: Promise<Ended> }> {
   const child = launch(args, env)
   const end = ended(child)
   let banner = ''
   return new Promise((resolve, reject) => {
-    child.stdout?.on('data', data => {
+    child[stream]?.on('data', data => {
       banner += data
       const url = /http:\/\/\S+/.exec(banner)?.[0]
       if (url !== undefined && banner.includes('/_sim/clock/advance')) resolve({ banner, url, child, end })

@@ -54,6 +54,42 @@ test('flags and environment set the options of the world, and a flag takes prece
   expect(await end).toMatchObject({ code: 143, stderr: '' })
 })
 
+test('serve takes the variable PORT, names its paths, and prints a line of JSON for each request on stdout', async () => {
+  const { url, child, end } = await started(
+    ['serve', '--log', 'json', '--port', '0', '--clock', 'scaled'],
+    {},
+    'stderr',
+  )
+  await fetch(`${url}/deploy/none`, { headers: { authorization: 'Bearer sim_default_token' } })
+  await fetch(`${url}/_sim/health`)
+  child.kill('SIGTERM')
+  const { stdout, stderr } = await end
+  expect(
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line)),
+  ).toMatchObject([
+    { method: 'GET', path: '/deploy/none', status: 404, operation: 'getDeployment', decidedBy: 'state' },
+    { path: '/_sim/health', operation: 'getHealth' },
+  ])
+  for (const word of ['/_sim', '/openapi.json', 'Ctrl-C', 'not reproducible']) expect(stderr).toContain(word)
+
+  const { stderr: refusal, code } = await run(['serve'], { PORT: 'http' })
+  expect([code, refusal]).toEqual([2, expect.stringContaining("Failed to read PORT 'http': not an integer")])
+})
+
+test('serve prints no line for requests if stdout is no terminal, and refuses contradicting flags', async () => {
+  const { banner, url, child, end } = await started(['serve', '--port', '0', '--cors'])
+  const headers = { origin: 'http://localhost:5173' }
+  const answer = await fetch(`${url}/deploy/list`, { headers })
+  expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+  child.kill('SIGTERM')
+  expect((await end).stdout).toBe(banner)
+  expect((await run(['serve', '--quiet', '--log', 'json'])).stderr).toContain('--log json contradicts it')
+  expect((await run(['serve', '--cors', 'localhost'])).stderr).toContain("Failed to read --cors 'localhost'")
+})
+
 test('serve takes a profile by name and prints a control token that is not required', async () => {
   const { url, child, end } = await started([
     ...['--port', '0', '--fixtures', 'two-nodes', '--clock', 'manual', '--profile', 'quick'],

@@ -1,0 +1,32 @@
+/** The lines that `serve` prints for the requests that it answered. */
+import type { ServedRequest } from '../transports/http/server.ts'
+
+export const LOG_FORMATS = ['text', 'json', 'none'] as const
+export type LogFormat = (typeof LOG_FORMATS)[number]
+
+/** Longest reason in a line of text. */
+const MAX_REASON_LENGTH = 160
+
+/** Returns a line for a request, with its line break. */
+export function requestLine(request: ServedRequest, format: Exclude<LogFormat, 'none'>): string {
+  if (format === 'json') return `${JSON.stringify(request)}\n`
+  const { time, world, method, path, status, operation, decidedBy, reason } = request
+  const parts = [
+    time.replace('T', ' ').replace(/\.\d+Z$/, ''),
+    status === 0 ? '---' : String(status),
+    `${method} ${path}`,
+    ...(operation === '' ? [] : [operation]),
+    ...(world === 'default' ? [] : [`in ${world}`]),
+    ...(decidedBy === 'none' ? [] : [reason === undefined ? decidedBy : `${decidedBy}: ${shorten(reason)}`]),
+  ]
+  return `${toPrintable(parts.join('  '))}\n`
+}
+
+function shorten(reason: string): string {
+  return reason.length <= MAX_REASON_LENGTH ? reason : `${reason.slice(0, MAX_REASON_LENGTH)}…`
+}
+
+/** Replaces control characters, so that a request cannot write to the terminal. */
+function toPrintable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, '?')
+}
