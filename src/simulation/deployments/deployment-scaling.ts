@@ -81,8 +81,11 @@ export class DeploymentScaling {
     this.#parts.history.onLoadChanged(row, row.load)
   }
 
-  /** Requests instances until there are `target`, as far as the GPU quota allows. Requests nothing while the account is suspended. */
-  requestInstances(ordinal: number, target: number, delay: Micros): void {
+  /**
+   * Requests instances until there are `target`, as far as the GPU quota allows. Requests nothing while the account is
+   * suspended. `delay` is the time until their placement; by default it is drawn.
+   */
+  requestInstances(ordinal: number, target: number, delay?: Micros): void {
     const { gpuQuotas, instances, ledger } = this.#parts
     const { suspensionReason } = ledger
     if (suspensionReason !== undefined && target > countAlive(this.#deployments.read(ordinal))) {
@@ -100,7 +103,7 @@ export class DeploymentScaling {
   }
 
   /** Requests the missing instances of a deployment unless the autoscaler is frozen. */
-  replenish(ordinal: number, delay: Micros = this.#context.profile.timings.placementDelay): void {
+  replenish(ordinal: number, delay?: Micros): void {
     const row = this.#deployments.read(ordinal)
     if (!isTerminal(row.status) && !this.#parts.environment.autoscalerFrozen)
       this.requestInstances(ordinal, row.desired, delay)
