@@ -233,7 +233,7 @@ const policies = {
   overdraft_cents: setting(count, 'Cents that the balance may fall below zero before the account is out of funds.'),
   unknown_repositories: setting(
     oneOf('unknown_repositories', ['refuse', 'estimate']),
-    'Repositories and image tags that the fixture does not list. refuse: they do not exist, except a repository of a known owner whose name has a size, as in acme/chat-13b; estimate: they exist, and the name gives the size. The policy of a hub in a fixture wins.',
+    'Repositories and image tags that the fixture does not list. refuse: they do not exist; estimate: they exist, and the name gives the size. Repositories of an owner in the fixture whose name has a size always exist. The policy of a hub in a fixture wins.',
   ),
   unknown_gpu_types: setting(
     oneOf('unknown_gpu_types', ['refuse', 'wait']),
