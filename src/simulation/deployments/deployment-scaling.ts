@@ -11,6 +11,7 @@ import { instanceSpeed } from '../load/throughput.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import type { Deployment } from './deployment.ts'
 import { countAlive, type DeploymentRow, isTerminal } from './deployment-row.ts'
+import { instanceWorkload } from './instance-speed.ts'
 import type { Instances } from './instances.ts'
 import type { Scaler, WorkPorts } from './work.ts'
 
@@ -65,17 +66,9 @@ export class DeploymentScaling {
   setLoad(ordinal: number, load: OfferedLoad): void {
     const { chance, clock } = this.#context
     const row = this.#deployments.writable(ordinal)
-    const { gpu, numGpus: gpus, maxBatchSize, weights } = row
     const curve = new LoadCurve(load, { chance, key: row.key })
     const { prompt_tokens: promptTokens, output_tokens: outputTokens } = load
-    const speed = instanceSpeed({
-      gpu,
-      gpus,
-      parametersB: weights.parametersB,
-      maxBatchSize,
-      promptTokens,
-      outputTokens,
-    })
+    const speed = instanceSpeed(instanceWorkload(row, promptTokens, outputTokens))
     row.load = { curve, speed }
     row.flowAt = clock.now
     this.#parts.history.onLoadChanged(row, row.load)
