@@ -5,6 +5,7 @@
  * It lacks what the real one has beside: draws, digest, causes, forks, faults, queues, exact money.
  */
 
+import type { Distribution } from '../src/data/profiles/distribution.ts'
 import { loadProfile } from '../src/data/profiles/load.ts'
 import type { Fixture } from '../src/data/records/fixture.ts'
 import { HOUR } from '../src/kernel/duration.ts'
@@ -163,7 +164,7 @@ export class NaiveFleet {
       if (best === undefined) return true
       best.free -= gpus
       instance.node = best
-      this.#plan(timings.placementDelay, 'placed', instance)
+      this.#plan(medianOf(timings.placementDelay), 'placed', instance)
       return false
     })
   }
@@ -177,7 +178,7 @@ export class NaiveFleet {
     const isCached = node?.repositories.includes(deployment.repo) ?? false
     switch (state) {
       case 'placed':
-        this.#plan(timings.containerStart, 'pulling', instance)
+        this.#plan(medianOf(timings.containerStart), 'pulling', instance)
         break
       case 'pulling':
         this.#plan(0, 'downloading', instance)
@@ -211,4 +212,9 @@ export class NaiveFleet {
     this.journal.push({ time: this.#now, kind, subject, ...(fields && { fields }) })
     if (this.journal.length > 20_000) this.journal.splice(0, 10_000)
   }
+}
+
+/** Returns the median of a lognormal time, because the naive fleet has no draws. */
+function medianOf(distribution: Distribution): number {
+  return 'median' in distribution ? distribution.median : 0
 }

@@ -122,10 +122,11 @@ export function sometimes(sim: Simulator): Sometimes {
 
 /** Whether an instance waits for GPUs that are free, but not on one node. */
 function isFragmented(sim: Simulator): boolean {
-  const { deployments, instances, nodes, environment, profile, clock } = sim.world
+  const { deployments, instances, nodes, environment } = sim.world
   const largest = new Map<GpuType, number>()
-  for (const [, { state, deployment, since }] of instances.entries()) {
-    if (state !== 'pending' || since + profile.timings.placementDelay >= clock.now) continue
+  for (const [, { state, deployment, next }] of instances.entries()) {
+    // An instance in the queue for placement has no event of its own.
+    if (state !== 'pending' || next !== 0) continue
     const { gpu, numGpus } = deployments.read(deployment)
     if (environment.isStockedOut(gpu) || nodes.free(gpu) < numGpus) continue
     let most = largest.get(gpu)

@@ -1,18 +1,18 @@
 import { scenario } from 'modelhost-sim/scenario'
 
 export default scenario(
-  'a bigger batch size does not fit into the memory of the GPU',
+  'a model does not fit into the memory of one GPU, whatever the batch size',
   {
     fixtures: 'empty',
     seed: 21,
     tags: ['deployments'],
     teaches:
-      'Weights and cache share the memory: max_batch_size costs memory, and too much of it fails the start at once.',
+      'Only the weights decide whether a model fits. A smaller max_batch_size saves no memory, so a retry with it fails too.',
     client:
-      'Reads fail_reason, deletes the failed deployment, and uses a smaller batch or more GPUs instead of a retry.',
+      'Reads fail_reason, deletes the failed deployment, and uses more GPUs or smaller weights instead of a retry.',
   },
   async ({ api, clock, check, never }) => {
-    const wanted = { model_name: 'acme/chat', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } } as const
+    const wanted = { model_name: 'acme/chat', gpu: 'L4-24GB', hub: { repo: 'harbor-ai/harbor-12b-instruct' } } as const
     const start = (max_batch_size: number, num_gpus: number) =>
       api.createLlmDeployment({ ...wanted, max_batch_size, num_gpus })
     const settled = async ({ deploy_id }: { deploy_id: string }) => {
@@ -22,7 +22,7 @@ export default scenario(
     }
 
     const small = await settled(await start(8, 1))
-    check(small, { status: 'running' })
+    check(small, { status: 'failed', fail_reason: /memory/ })
     await api.deleteDeployment(small)
 
     const big = await settled(await start(256, 1))
@@ -33,6 +33,6 @@ export default scenario(
     watch.stop()
 
     await api.deleteDeployment(big)
-    check(await settled(await start(256, 3)), { status: 'running' })
+    check(await settled(await start(256, 2)), { status: 'running' })
   },
 )

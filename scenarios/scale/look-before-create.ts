@@ -14,7 +14,7 @@ export default scenario(
   async ({ api, clock, cluster, check }) => {
     const offers = async () => (await api.getGpuAvailability({ base_model })).gpus
     const recommended = async () => (await offers()).find(one => one.recommended)!.gpu_config
-    check(await recommended(), '2xA100-80GB')
+    check(await recommended(), '1xA100-80GB')
 
     await cluster.stockOut('A100-80GB')
     const soldOut = (await offers()).filter(one => one.gpu_config.endsWith('xA100-80GB'))
@@ -22,18 +22,18 @@ export default scenario(
       soldOut.map(one => one.available),
       [false, false, false, false],
     )
-    check(await recommended(), '1xH200-141GB')
+    check(await recommended(), '2xL40S-48GB')
 
     const { model_name } = await api.suggestDeploymentName({ model_name: base_model })
     check(model_name, 'acme/aurora-70b-instruct')
-    const waits = await api.createLlmDeployment({ model_name, base_model, gpu: 'A100-80GB', num_gpus: 2 })
+    const waits = await api.createLlmDeployment({ model_name, base_model, gpu: 'A100-80GB' })
     const other = (await api.suggestDeploymentName({ model_name: base_model })).model_name
     check(other, 'acme/aurora-70b-instruct-2', 'a name is free until another deployment takes it')
-    const comes = await api.createLlmDeployment({ model_name: other, base_model, gpu: 'H200-141GB' })
+    const comes = await api.createLlmDeployment({ model_name: other, base_model, gpu: 'L40S-48GB', num_gpus: 2 })
     await clock.until(async () => (await api.getDeployment(comes)).status === 'running', { within: '1h' })
     check(await api.getDeployment(waits), { status: 'initializing', instances: { pending: 1 } })
     await api.deleteDeployment(waits)
-    const left = (await offers()).find(one => one.gpu_config === '4xH200-141GB')!
-    check(left, { available: false }, 'the limit of four H200 is used in part')
+    const left = (await offers()).find(one => one.gpu_config === '4xL40S-48GB')!
+    check(left, { available: false }, 'the limit of four L40S is used in part')
   },
 )

@@ -83,6 +83,8 @@ const DEFINITIONS = {
   'account.crossing': { part: 'ledger', priority: PRIORITY.controller, housekeeping: true },
   'account.topupDue': { part: 'ledger', priority: PRIORITY.completion, housekeeping: false },
   'account.graceEnded': { part: 'ledger', priority: PRIORITY.controller, housekeeping: true },
+  // Subject: a rental.
+  'rental.placementDue': { part: 'rentals', priority: PRIORITY.completion, housekeeping: false },
 } as const satisfies Readonly<Record<string, EventDefinition>>
 
 type Definitions = typeof DEFINITIONS

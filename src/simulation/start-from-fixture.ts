@@ -141,7 +141,7 @@ function startDeployment(world: FixtureParts, seed: DeploymentSeed): string | un
   }
   if (state === 'loading' || state === 'ready') {
     const { weights } = deployments.read(ordinal)
-    const shortage = memoryShortage(weights, seed.gpu, seed.num_gpus, seed.max_batch_size)
+    const shortage = memoryShortage(weights, seed.gpu, seed.num_gpus)
     const badArguments = deployments.failures.engineArgsProblem(deployments.read(ordinal))
     if (badArguments) return `it can not be ${seed.status}: its engine exits with ${badArguments}. Mend extra_args.`
     if (shortage)

@@ -48,11 +48,11 @@ describe('shipped profiles', () => {
     }
   })
 
-  test('realistic has the values that the simulation had before profiles existed', () => {
+  test('realistic has the values that its page names', () => {
     const { timings, prices, limits, reviews, policies } = loadProfile('realistic')
     expect({ ...timings, ...reviews, ...policies }).toMatchObject({
-      placementDelay: 10 * SECOND,
-      containerStart: SECOND,
+      placementDelay: { median: 10 * SECOND, sigma: 0.3, cap: MINUTE },
+      containerStart: { median: SECOND, sigma: 0.4, cap: 20 * SECOND },
       imagePull: { median: 200 * SECOND, sigma: 0.5, cap: 15 * MINUTE },
       hubRefusal: 2 * SECOND,
       downloadRate: { median: 0.8e9, sigma: 0.5, cap: 5e9 },
@@ -64,15 +64,15 @@ describe('shipped profiles', () => {
       drain: 10 * SECOND,
       adapterDownload: { median: 6 * SECOND, sigma: 0.4, cap: 2 * MINUTE },
       adapterLoad: 3 * SECOND,
-      batchValidation: 2 * SECOND,
+      batchValidation: { median: 2 * SECOND, sigma: 0.4, cap: MINUTE },
       batchValidationPerLine: 20,
       batchSharedTokensPerSecond: 250,
-      batchFinalizing: 5 * SECOND,
+      batchFinalizing: { median: 5 * SECOND, sigma: 0.4, cap: 2 * MINUTE },
       batchFinalizingRate: 200e6,
       batchWindow: DAY,
       fileLife: 30 * DAY,
-      storageExpansion: MINUTE,
-      limitReview: 4 * HOUR,
+      storageExpansion: { median: MINUTE, sigma: 0.4, cap: 10 * MINUTE },
+      limitReview: { median: 4 * HOUR, sigma: 0.5, cap: 2 * DAY },
       limitApprovedUpTo: 64,
       suspensionGrace: 10 * MINUTE,
       topupRetry: HOUR,
@@ -91,6 +91,7 @@ describe('shipped profiles', () => {
         'RTXPRO6000-96GB': 140,
       },
       batchShare: 0.8,
+      spotShare: 0.4,
       adapterFactor: 1.5,
     })
     expect(Object.keys(prices.centsPerHour).sort()).toEqual(Object.keys(GPUS).sort())

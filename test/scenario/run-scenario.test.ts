@@ -43,7 +43,9 @@ describe('a scenario that holds', () => {
         "0.000000 model.versionAdded acme/chat version=e6a72036",
         "0.000000 deployment.created aQyG2ENBHyUv6BnO gpu=H100-80GB model_name=acme/chat num_gpus=4",
         "0.000000 instance.pending aQyG2ENBHyUv6BnO-0 deployment=aQyG2ENBHyUv6BnO",
-        "10.000000 instance.placed aQyG2ENBHyUv6BnO-0 gpus=4 node=h100-0",
+        "9.202645 instance.placed aQyG2ENBHyUv6BnO-0 gpus=4 node=h100-0",
+        "9.982025 instance.pulling aQyG2ENBHyUv6BnO-0 image=fetched",
+        "9.982025 deployment.downloading aQyG2ENBHyUv6BnO",
         "10.000000 node.cordoned h100-0",
         "10.000000 check 1 state=cordoned",
         "10.000000 check "a thing with a name" is=x",
@@ -113,13 +115,12 @@ describe('a check that does not hold', () => {
     expect(result.failure!.events).toMatchInlineSnapshot(`
       [
         "0.000000 request createLlmDeployment status=200",
-        "0.000000 request createLlmDeployment status=200",
         "0.000000 model.versionAdded acme/chat version=e6a72036",
         "0.000000 deployment.created aQyG2ENBHyUv6BnO gpu=H100-80GB model_name=acme/chat num_gpus=4",
         "0.000000 instance.pending aQyG2ENBHyUv6BnO-0 deployment=aQyG2ENBHyUv6BnO",
-        "10.000000 instance.placed aQyG2ENBHyUv6BnO-0 gpus=4 node=h100-0",
-        "11.000000 instance.pulling aQyG2ENBHyUv6BnO-0 image=fetched",
-        "11.000000 deployment.downloading aQyG2ENBHyUv6BnO",
+        "9.202645 instance.placed aQyG2ENBHyUv6BnO-0 gpus=4 node=h100-0",
+        "9.982025 instance.pulling aQyG2ENBHyUv6BnO-0 image=fetched",
+        "9.982025 deployment.downloading aQyG2ENBHyUv6BnO",
       ]
     `)
   })

@@ -93,8 +93,8 @@ describe('traces', () => {
     expect(code).toBe(1)
     expect(out).toContain(
       '    the trace differs from story.trace at line 6:\n' +
-        '      expected 10.000000 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-1\n' +
-        '      found    10.000000 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-0\n' +
+        '      expected 9.202645 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-1\n' +
+        '      found    9.202645 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-0\n' +
         '    If the change is intended, write the trace again with --update, and review it before you commit it.\n',
     )
   })
@@ -191,9 +191,9 @@ describe('a failure', () => {
             0.000000 model.versionAdded acme/chat version=e6a72036
             0.000000 deployment.created aQyG2ENBHyUv6BnO gpu=H100-80GB model_name=acme/chat num_gpus=1
             0.000000 instance.pending aQyG2ENBHyUv6BnO-0 deployment=aQyG2ENBHyUv6BnO
-            10.000000 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-0
-            11.000000 instance.pulling aQyG2ENBHyUv6BnO-0 image=fetched
-            11.000000 deployment.downloading aQyG2ENBHyUv6BnO
+            9.202645 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-0
+            9.982025 instance.pulling aQyG2ENBHyUv6BnO-0 image=fetched
+            9.982025 deployment.downloading aQyG2ENBHyUv6BnO
           repeat: npx modelhost-sim run broken.ts --seed 7
 
       1 of 1 scenario failed in N s

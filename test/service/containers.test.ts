@@ -30,12 +30,14 @@ describe('a container', () => {
       created_at: EPOCH,
       updated_at: EPOCH,
     })
-    pass(0)
+    pass(1)
+    expect((await shown()).state).toBe('creating')
+    pass(60)
     expect((await shown()).state).toBe('starting')
     pass(1800)
     expect((await shown()).state).toBe('running')
     expect(await client.renameContainer({ container_id, name: 'kept' })).toEqual({ container_id })
-    expect(await shown()).toMatchObject({ name: 'kept', updated_at: EPOCH + 1800 })
+    expect(await shown()).toMatchObject({ name: 'kept', updated_at: EPOCH + 1861 })
     expect(await client.deleteContainer({ container_id })).toEqual({ container_id })
     expect((await shown()).state).toBe('shutting_down')
     expect((await refused(client.deleteContainer({ container_id })))[0]).toBe(400)
@@ -54,7 +56,7 @@ describe('a container', () => {
     const make = async (name: string, image = CRATE.container_image) =>
       (await client.createContainer({ ...CRATE, name, gpu_config: '1xL4-24GB', container_image: image })).container_id
     const [a, b, c] = [await make('a'), await make('b', 'No Such'), await make('c')]
-    pass(5)
+    pass(90)
     await client.deleteContainer({ container_id: c })
     const listed = async (state?: 'active' | 'inactive') =>
       (await client.listContainers(state ? { state } : {})).map(one => one.container_id).sort()
@@ -150,7 +152,7 @@ describe('a hosted instance', () => {
       400,
       expect.stringContaining('stopping already'),
     ])
-    pass(60)
+    pass(300)
     expect(await shown()).toMatchObject({ state: 'stopped', storage_gb: 200, expanding_to_gb: null })
     await client.startHosted({ instance_id })
     expect((await shown()).state).toBe('starting')

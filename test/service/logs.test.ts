@@ -39,7 +39,7 @@ describe('the logs of a deployment', () => {
     const pod = entries[`${deploy_id}-0`]!
     expect(pod.map(([, text]) => text)).toEqual([
       'INFO waiting for 2 H100-80GB on one node',
-      expect.stringMatching(/^INFO placed on h100-[ab]?-?\d with 2 of its GPUs after 10s$/),
+      expect.stringMatching(/^INFO placed on h100-[ab]?-?\d with 2 of its GPUs after \d+s$/),
       "INFO pulling the provider's image",
       expect.stringMatching(/^INFO container started after \d+m.*; downloading 16\.1 GB of acme\/chat-8b$/),
       expect.stringMatching(/^INFO weights complete after \d+s; loading 16\.1 GB into the memory of 2 H100-80GB$/),

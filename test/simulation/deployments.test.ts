@@ -70,14 +70,16 @@ describe('a cold start', () => {
 })
 
 describe('weights', () => {
-  test('an 8B fits an L40S at max_batch_size 96, and at 256 it runs out of memory while it loads', () => {
+  test('an 8B fits an L40S at any max_batch_size, and a 27B runs out of memory before it loads', () => {
     const sim = stage([{ gpu: 'L40S-48GB' }])
-    const fits = sim.world.deployments.createLlm(spec({ gpu: 'L40S-48GB', model_name: 'acme/fits' }))
+    const fits = sim.world.deployments.createLlm(
+      spec({ gpu: 'L40S-48GB', model_name: 'acme/fits', max_batch_size: 256 }),
+    )
     const bursts = sim.world.deployments.createLlm(
-      spec({ gpu: 'L40S-48GB', model_name: 'acme/bursts', max_batch_size: 256 }),
+      spec({ gpu: 'L40S-48GB', model_name: 'acme/bursts', max_batch_size: 1, repo: 'brightmoor/moor-27b-it' }),
     )
     passUntil(sim, () => bursts.status === 'failed')
-    expect(bursts.fail_reason).toMatch(/out of memory.*max_batch_size 256.*1xL40S-48GB/)
+    expect(bursts.fail_reason).toMatch(/out of memory.*weights 54\.9 GB.*1xL40S-48GB/)
     expect(story(sim, bursts.deploy_id)).toContain('deployment.deploying')
     passUntil(sim, () => fits.status === 'running')
   })

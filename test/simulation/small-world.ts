@@ -1,4 +1,5 @@
 import { loadFixture } from '../../src/data/fixtures/load.ts'
+import type { ProfileInput } from '../../src/data/profiles/load.ts'
 import type { FixtureInput } from '../../src/data/records/fixture.ts'
 import type { GpuType } from '../../src/data/records/gpu-config.ts'
 import { type Duration, micros } from '../../src/kernel/duration.ts'
@@ -8,7 +9,30 @@ import { createSimulator, type Simulator, type SimulatorOptions } from '../../sr
 
 const { api_tokens, models, hardware, hub } = loadFixture('empty')
 
-/** A small world: an account, the catalog, and the nodes that a story needs. */
+/** Constant times, so that a test can count by hand. */
+const CONSTANT_TIMES: ProfileInput = {
+  timings: {
+    placement_delay: '10s',
+    container_start: '1s',
+    batch_validation: '2s',
+    batch_finalizing: '5s',
+    storage_expansion: '60s',
+    rental_placement_delay: '0s',
+  },
+  reviews: { limit_review: '4h' },
+}
+
+/** Adds the constant times to a profile that extends `realistic`. */
+function withConstantTimes(profile: string | ProfileInput = {}): string | ProfileInput {
+  if (typeof profile === 'string' || profile.extends !== undefined) return profile
+  return {
+    ...profile,
+    timings: { ...CONSTANT_TIMES.timings, ...profile.timings },
+    reviews: { ...CONSTANT_TIMES.reviews, ...profile.reviews },
+  }
+}
+
+/** A small world with constant times: an account, the catalog, and the nodes that a story needs. */
 export function stage(
   nodes: readonly { gpu?: GpuType; gpus?: number; count?: number; prefix?: string; cached?: boolean }[] = [{}],
   account: Partial<FixtureInput['account']> = {},
@@ -49,6 +73,7 @@ export function stage(
     },
     check: true,
     ...options,
+    profile: withConstantTimes(options.profile),
   })
 }
 

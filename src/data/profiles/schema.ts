@@ -24,8 +24,11 @@ import {
 import { type packSettings, weather } from './weather-settings.ts'
 
 const timings = {
-  placement_delay: setting(duration, 'Time from create or start to the first placement.'),
-  container_start: setting(duration, 'Time from a placement to the first pull, in which the container is created.'),
+  placement_delay: setting(timeDistribution, 'Time from create or start to the first placement.'),
+  container_start: setting(
+    timeDistribution,
+    'Time from a placement to the first pull, in which the container is created.',
+  ),
   image_pull: setting(timeDistribution, 'Duration of a pull of the serving image to a node that does not have it.'),
   hub_refusal: setting(duration, 'Time until the hub refuses a repository.'),
   hub_timeout: setting(period, 'Time after which a pull from a hub or registry that does not answer fails.'),
@@ -101,16 +104,20 @@ const timings = {
     'Sigma of the time between two tokens of a stream, as a share of that time. Used by inference only; load and batches use means.',
   ),
 
-  batch_validation: setting(duration, 'Validation of a batch: the fixed part.'),
+  batch_validation: setting(timeDistribution, 'Validation of a batch: the fixed part.'),
   batch_validation_per_line: setting(duration, 'Validation of a batch: the part of each line.'),
   batch_shared_tokens_per_second: setting(
     amountAboveZero,
     'Tokens/s of prompts and answers that the shared capacity of a catalog model gives to one batch.',
   ),
-  batch_finalizing: setting(duration, 'Finalizing a batch: the fixed part.'),
+  batch_finalizing: setting(timeDistribution, 'Finalizing a batch: the fixed part.'),
   batch_finalizing_rate: setting(rate, 'Finalizing a batch: rate at which its output is written.'),
   batch_window: setting(period, 'Time from the creation of a batch to its expires_at.'),
   file_life: setting(period, 'Time from the creation of a file to its expires_at.'),
+  rental_placement_delay: setting(
+    timeDistribution,
+    'Time from create or start of a hosted instance or container to the first search for GPUs.',
+  ),
   rental_capacity_wait: setting(
     period,
     'Longest wait of a hosted instance or container for GPUs. Then a new one fails, and a restarted one is stopped again.',
@@ -127,7 +134,10 @@ const timings = {
     duration,
     'Time that a hosted instance or container takes to shut down before its GPUs are free.',
   ),
-  storage_expansion: setting(duration, 'Time from the request for more storage of a hosted instance to its expansion.'),
+  storage_expansion: setting(
+    timeDistribution,
+    'Time from the request for more storage of a hosted instance to its expansion.',
+  ),
   topup_delay: setting(
     duration,
     'Time from the crossing of the threshold to the charge of the card. The charge decides whether the funds arrive.',
@@ -151,6 +161,7 @@ const prices = {
     'RTXPRO6000-96GB': priceSetting('RTXPRO6000-96GB'),
   },
   batch_share: setting(portion, 'Price of batch tokens as a share of the price of live tokens.'),
+  spot_share: setting(portion, 'Price of a GPU of a spot node as a share of the price per hour.'),
   adapter_factor: setting(
     amount,
     'Price of tokens of an adapter on a catalog model, as a multiple of the price of the model.',
@@ -178,7 +189,7 @@ const limits = {
 }
 
 const reviews = {
-  limit_review: setting(duration, 'Time until a request for a higher GPU limit is decided.'),
+  limit_review: setting(timeDistribution, 'Time until a request for a higher GPU limit is decided.'),
   limit_approved_up_to: setting(count, 'Highest GPU limit that is approved. A request for more is denied.'),
   limit_policy: setting(
     oneOf('limit_policy', ['approve', 'deny', 'manual']),
@@ -224,6 +235,14 @@ const policies = {
     'When an invoice closes, in UTC. Then account_balance takes over the use of the period, and recent begins at 0.',
   ),
   overdraft_cents: setting(count, 'Cents that the balance may fall below zero before the account is out of funds.'),
+  unknown_repositories: setting(
+    oneOf('unknown_repositories', ['refuse', 'estimate']),
+    'Repositories and image tags that the fixture does not list. refuse: they do not exist; estimate: they exist, and the name gives the size. Repositories of an owner in the fixture whose name has a size always exist. The policy of a hub in a fixture wins.',
+  ),
+  unknown_gpu_types: setting(
+    oneOf('unknown_gpu_types', ['refuse', 'wait']),
+    'Requests for GPUs that no node of the fleet can have. refuse: 400; wait: they are accepted and wait for capacity.',
+  ),
   placement: setting(
     oneOf('placement', ['best-fit', 'spread']),
     'best-fit: the node with the fewest free GPUs that suffice; spread: the node with the most free GPUs.',

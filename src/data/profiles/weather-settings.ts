@@ -31,6 +31,11 @@ export const packSettings = {
   registry_outages_per_hour: setting(amount, 'Outages of the image registry, per hour.', 0),
   autoscaler_freezes_per_hour: setting(amount, 'Freezes of the autoscaler, per hour.', 0),
   slow_provisioning_per_hour: setting(amount, 'Periods of slow provisioning of nodes that begin, per hour.', 0),
+  tenant_share: setting(
+    portion,
+    'Share of the GPUs of a type that other customers hold, on average over a week. They take free GPUs only.',
+    0,
+  ),
   topup_declined: setting(portion, 'Share of top-up charges that are declined although the card is good.', 0),
   topup_delayed: setting(portion, 'Share of top-ups that are late by weather.topup_delay_lasts.', 0),
   batch_wait_shares: setting(
@@ -75,6 +80,15 @@ export const weather = {
   autoscaler_freeze_lasts: setting(timeDistribution, 'Duration of a freeze of the autoscaler.'),
   slow_provisioning_lasts: setting(timeDistribution, 'Duration of a period of slow provisioning.'),
   slow_provisioning_factor: setting(factorDistribution, 'Factor by which a new node takes longer in that period.'),
+  tenant_day_swing: setting(
+    portion,
+    'Part of tenant_share by which other customers hold more GPUs in the afternoon, and fewer at night.',
+  ),
+  tenant_weekend_swing: setting(portion, 'Part of tenant_share by which other customers hold fewer GPUs on weekends.'),
+  tenant_spread: setting(
+    portion,
+    'Largest difference of tenant_share from its mean on one day for one GPU type, as a part of tenant_share.',
+  ),
   topup_delay_lasts: setting(timeDistribution, 'Delay of a late top-up.'),
   batch_wait_short: setting(timeDistribution, 'Short wait of a batch for capacity.'),
   batch_wait_long: setting(timeDistribution, 'Long wait of a batch for capacity.'),

@@ -8,7 +8,6 @@ import { BareName, qualifyModelName } from '../model-names.ts'
 import { refuse } from '../refusals.ts'
 
 const INSTANCE_GPU_COUNTS = [1, 2, 4, 8] as const
-const DEFAULT_BATCH_SIZE = 96
 /** Weights of the recommendation if the request has no base_model. */
 const DEFAULT_WEIGHTS = estimateWeights('8b')
 
@@ -20,7 +19,7 @@ export const getGpuAvailability = endpoint({
     'every GPU type of the fleet, with 1, 2, 4 and 8 GPUs, up to the GPUs of its largest node',
     'available: one node has that many free GPUs now, and the GPU limit of the account has room for them',
     'nothing is reserved',
-    'recommended: the cheapest available configuration that holds the weights at max_batch_size 96',
+    'recommended: the cheapest available configuration that holds the weights',
     'the weights are those of base_model; default: a model of 8 billion parameters',
     'usd_per_hour is the price of one instance',
   ],
@@ -37,14 +36,17 @@ export const getGpuAvailability = endpoint({
     ),
   }),
   handle: ({ query: { base_model }, world }) => {
-    const weights = base_model === undefined ? DEFAULT_WEIGHTS : catalogWeights(requireBaseModel(world, base_model))
+    const weights =
+      base_model === undefined
+        ? DEFAULT_WEIGHTS
+        : catalogWeights(requireBaseModel(world, base_model), world.store.hub.get(base_model))
     const offers = GPU_TYPES.flatMap(gpu => {
       const maxGpus = world.nodes.maxGpusPerNode(gpu)
       return INSTANCE_GPU_COUNTS.filter(gpus => gpus <= maxGpus).map(gpus => ({
         gpu_config: formatGpuConfig(gpu, gpus),
         usd_per_hour: (world.ledger.priceCentsPerHour(gpu) * gpus) / 100,
         available: world.gpuQuotas.hasRoom(gpu, gpus) && world.nodes.chooseNode(gpu, gpus, '') >= 0,
-        fits: memoryShortage(weights, gpu, gpus, DEFAULT_BATCH_SIZE) === undefined,
+        fits: memoryShortage(weights, gpu, gpus) === undefined,
       }))
     })
     const [best] = offers.filter(offer => offer.available && offer.fits).sort((a, b) => a.usd_per_hour - b.usd_per_hour)

@@ -1,11 +1,15 @@
+import { draw } from '../../data/profiles/distribution.ts'
 import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
+import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row, Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
 import type { Ledger } from './ledger.ts'
 import type { AccountObserverPort } from './observer.ts'
+
+const REVIEW = purpose('limit.review')
 
 /** A request for a higher GPU limit, decided after a review. */
 export class QuotaRequestRow extends Row {
@@ -143,8 +147,11 @@ export class GpuQuotas {
     const row = new QuotaRequestRow(this.#table.generation, id, gpu, requested, reason)
     const ordinal = this.#table.add(row)
     this.#context.record(row, 'limit.requested', { gpu, requested_limit: requested })
-    const { limitReview, limitPolicy } = this.#context.profile.reviews
-    if (limitPolicy !== 'manual') row.reviewEvent = this.#context.schedule(limitReview, 'limit.decided', ordinal)
+    const { chance, profile } = this.#context
+    if (profile.reviews.limitPolicy !== 'manual') {
+      const duration = draw(profile.reviews.limitReview, chance, key, REVIEW)
+      row.reviewEvent = this.#context.schedule(duration, 'limit.decided', ordinal)
+    }
     this.#context.markVisibleChange()
   }
 

@@ -5,6 +5,7 @@ import { tokenCost, tokenWeight } from '../account/money.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
 import type { Deployments } from '../deployments/deployments.ts'
+import { instanceWorkload } from '../deployments/instance-speed.ts'
 import type { LoraAdapters } from '../deployments/lora-adapters.ts'
 import { findModelTarget, type ModelSources, type ModelTarget } from '../deployments/model-lookup.ts'
 import { batchTokensPerSecond, estimateServing, findSpareTime, type LiveLoad } from '../load/throughput.ts'
@@ -240,7 +241,6 @@ export class BatchPacing {
       return this.#context.clock.now < row.waitsUntil ? 0 : this.#context.profile.timings.batchSharedTokensPerSecond
     }
     const base = this.#parts.deployments.read(target.deployment)
-    const { gpu, numGpus: gpus, maxBatchSize, weights } = base
     const share =
       target.adapter === undefined
         ? base.effectiveInstances
@@ -248,14 +248,9 @@ export class BatchPacing {
     // Batches on one deployment share it evenly.
     const batchCount = this.#batchesOn(target.deployment).length || 1
     const validLines = Math.max(1, lines.length - failedBefore[lines.length]!)
-    const speed = batchTokensPerSecond({
-      gpu,
-      gpus,
-      parametersB: weights.parametersB,
-      maxBatchSize,
-      promptTokens: promptBefore[lines.length]! / validLines,
-      outputTokens: Math.max(1, answerBefore[lines.length]! / validLines),
-    })
+    const promptTokens = promptBefore[lines.length]! / validLines
+    const outputTokens = Math.max(1, answerBefore[lines.length]! / validLines)
+    const speed = batchTokensPerSecond(instanceWorkload(base, promptTokens, outputTokens))
     return (share * speed) / batchCount
   }
 

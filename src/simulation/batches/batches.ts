@@ -9,6 +9,7 @@ import type { ModelTarget } from '../deployments/model-lookup.ts'
 import type { BatchWork } from '../deployments/work.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { CONTROLLER } from '../recording/deployment-logs.ts'
+import { cancellingTime, finalizingTime, validationTime } from './batch-durations.ts'
 import { type Batch, createBatchHandle } from './batch-handle.ts'
 import { answerLines, readLines } from './batch-input.ts'
 import { composeOutput, writeFiles } from './batch-output.ts'
@@ -17,7 +18,6 @@ import { BatchRow, type BatchSpec } from './batch-row.ts'
 import { BatchTable } from './batch-table.ts'
 import type { Files } from './files.ts'
 import type { BatchError } from './input-lines.ts'
-import { countLines } from './jsonl-writer.ts'
 import type { LineAnswerer, LineError, LineWorld } from './line-answering.ts'
 import { PENDING_ANSWER } from './work-list.ts'
 
@@ -117,12 +117,7 @@ export class Batches implements BatchWork {
 
   startValidation(ordinal: number): void {
     const row = this.#table.rows.writable(ordinal)
-    const { batchValidation, batchValidationPerLine } = this.#context.profile.timings
-    row.next = this.#context.schedule(
-      batchValidation + countLines(row.inputChunks) * batchValidationPerLine,
-      'batch.validated',
-      ordinal,
-    )
+    row.next = this.#context.schedule(validationTime(this.#context, row), 'batch.validated', ordinal)
   }
 
   /**
@@ -220,7 +215,7 @@ export class Batches implements BatchWork {
     if (row.status === 'finalizing' || row.status === 'cancelling') return true
     this.#pacing.stopLines(row)
     this.#setStatus(row, 'cancelling')
-    row.next = this.#context.schedule(this.#context.profile.timings.batchFinalizing, 'batch.cancelSettled', ordinal)
+    row.next = this.#context.schedule(cancellingTime(this.#context, row), 'batch.cancelSettled', ordinal)
     this.#pacing.rebalance(row)
     this.#invalidateJson(ordinal)
     return true
@@ -262,13 +257,8 @@ export class Batches implements BatchWork {
       this.#composeOutput(row, { code: 'batch_expired', message: '' })
       this.#setStatus(row, 'finalizing')
       this.#pacing.rebalance(row)
-      const { batchFinalizing, batchFinalizingRate } = this.#context.profile.timings
       const bytes = row.pendingOutput!.output.bytes + row.pendingOutput!.error.bytes
-      row.next = this.#context.schedule(
-        batchFinalizing + (bytes / batchFinalizingRate) * 1e6,
-        'batch.finalized',
-        ordinal,
-      )
+      row.next = this.#context.schedule(finalizingTime(this.#context, row, bytes), 'batch.finalized', ordinal)
       return
     }
     row.stepEnd = Math.min(lines.length, row.doneLines + Math.ceil(lines.length / PROGRESS_STEPS))

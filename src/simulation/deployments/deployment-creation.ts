@@ -116,6 +116,6 @@ export class DeploymentCreation {
       return { source: 'hub', repo, revision: 'main', token: '', ...repositoryWeights(store.hub.get(repo), repo) }
     }
     const revision = base.versions[base.versions.length - 1] ?? ''
-    return { source: 'catalog', repo, revision, token: '', ...catalogWeights(base) }
+    return { source: 'catalog', repo, revision, token: '', ...catalogWeights(base, store.hub.get(repo)) }
   }
 }

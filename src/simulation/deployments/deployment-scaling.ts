@@ -11,6 +11,7 @@ import { instanceSpeed } from '../load/throughput.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import type { Deployment } from './deployment.ts'
 import { countAlive, type DeploymentRow, isTerminal } from './deployment-row.ts'
+import { instanceWorkload } from './instance-speed.ts'
 import type { Instances } from './instances.ts'
 import type { Scaler, WorkPorts } from './work.ts'
 
@@ -65,24 +66,19 @@ export class DeploymentScaling {
   setLoad(ordinal: number, load: OfferedLoad): void {
     const { chance, clock } = this.#context
     const row = this.#deployments.writable(ordinal)
-    const { gpu, numGpus: gpus, maxBatchSize, weights } = row
     const curve = new LoadCurve(load, { chance, key: row.key })
     const { prompt_tokens: promptTokens, output_tokens: outputTokens } = load
-    const speed = instanceSpeed({
-      gpu,
-      gpus,
-      parametersB: weights.parametersB,
-      maxBatchSize,
-      promptTokens,
-      outputTokens,
-    })
+    const speed = instanceSpeed(instanceWorkload(row, promptTokens, outputTokens))
     row.load = { curve, speed }
     row.flowAt = clock.now
     this.#parts.history.onLoadChanged(row, row.load)
   }
 
-  /** Requests instances until there are `target`, as far as the GPU quota allows. Requests nothing while the account is suspended. */
-  requestInstances(ordinal: number, target: number, delay: Micros): void {
+  /**
+   * Requests instances until there are `target`, as far as the GPU quota allows. Requests nothing while the account is
+   * suspended. `delay` is the time until their placement; by default it is drawn.
+   */
+  requestInstances(ordinal: number, target: number, delay?: Micros): void {
     const { gpuQuotas, instances, ledger } = this.#parts
     const { suspensionReason } = ledger
     if (suspensionReason !== undefined && target > countAlive(this.#deployments.read(ordinal))) {
@@ -100,7 +96,7 @@ export class DeploymentScaling {
   }
 
   /** Requests the missing instances of a deployment unless the autoscaler is frozen. */
-  replenish(ordinal: number, delay: Micros = this.#context.profile.timings.placementDelay): void {
+  replenish(ordinal: number, delay?: Micros): void {
     const row = this.#deployments.read(ordinal)
     if (!isTerminal(row.status) && !this.#parts.environment.autoscalerFrozen)
       this.requestInstances(ordinal, row.desired, delay)

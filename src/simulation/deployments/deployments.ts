@@ -161,7 +161,7 @@ export class Deployments implements DeploymentControls, InstanceOwner {
     }
     row.desired = Math.max(1, this.#ports.autoscaler.desiredInstances(row))
     row.scaleDirection = 0
-    this.#scaling.requestInstances(ordinal, row.desired, this.#context.profile.timings.placementDelay)
+    this.#scaling.requestInstances(ordinal, row.desired)
     this.updateStatus(ordinal)
   }
 

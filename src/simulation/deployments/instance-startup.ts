@@ -116,13 +116,14 @@ export class InstanceStartup {
       instance.next = this.#instances.schedule(ordinal, timings.crashAfter, 'instance.engineExited')
       return
     }
-    const duration = timings.loadFixed + (deployment.weights.bytes / timings.loadRate) * 1e6
-    const shortage = memoryShortage(deployment.weights, deployment.gpu, deployment.numGpus, deployment.maxBatchSize)
-    instance.next = this.#instances.schedule(
-      ordinal,
-      duration,
-      shortage === undefined ? 'instance.loaded' : 'instance.outOfMemory',
-    )
+    const { weights, gpu, numGpus } = deployment
+    if (memoryShortage(weights, gpu, numGpus) !== undefined) {
+      // The engine allocates all memory for the weights before it reads the first byte.
+      instance.next = this.#instances.schedule(ordinal, timings.loadFixed, 'instance.outOfMemory')
+      return
+    }
+    const duration = timings.loadFixed + (weights.bytes / timings.loadRate) * 1e6
+    instance.next = this.#instances.schedule(ordinal, duration, 'instance.loaded')
   }
 
   /** Returns the reason for which the engine exited, and counts down the crashes that a command asked for. */
@@ -136,8 +137,8 @@ export class InstanceStartup {
 
   /** Fails the deployment because its weights do not fit into the memory of the GPUs. */
   onOutOfMemory(instance: InstanceRow): void {
-    const { weights, gpu, numGpus, maxBatchSize } = this.#deployments.read(instance.deployment)
-    const reason = memoryShortage(weights, gpu, numGpus, maxBatchSize) ?? 'CUDA out of memory'
+    const { weights, gpu, numGpus } = this.#deployments.read(instance.deployment)
+    const reason = memoryShortage(weights, gpu, numGpus) ?? 'CUDA out of memory'
     this.#failDeployment(instance, 'instance.outOfMemory', reason)
   }
 

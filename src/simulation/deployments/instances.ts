@@ -1,6 +1,8 @@
+import { draw } from '../../data/profiles/distribution.ts'
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
+import { purpose } from '../../kernel/random.ts'
 import { Table } from '../../kernel/table.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { SimulationContext } from '../context.ts'
@@ -14,6 +16,9 @@ import type { DeploymentRow } from './deployment-row.ts'
 import { INSTANCE_STATES, InstanceRow, type InstanceState } from './instance-row.ts'
 import { InstanceStartup, type InstanceStartupParts } from './instance-startup.ts'
 import type { BatchWork, InstanceOwner, RequestWork } from './work.ts'
+
+const PLACEMENT = purpose('instance.placement')
+const CONTAINER_START = purpose('instance.containerStart')
 
 /** The journal kind of each state. The texts are made once, because the engine hashes every new text. */
 const STATE_ENTRY_KIND = Object.fromEntries(INSTANCE_STATES.map(state => [state, `instance.${state}`])) as Readonly<
@@ -105,8 +110,8 @@ export class Instances implements TenantKind {
     return this.#table.entries()
   }
 
-  /** Requests an instance. It is pending now and joins the placement queue after `delay`. */
-  request(deployment: number, delay: Micros): void {
+  /** Requests an instance. It is pending now and joins the placement queue after `delay`, which is drawn by default. */
+  request(deployment: number, delay?: Micros): void {
     const row = this.#ports.deployments.writable(deployment)
     const index = row.nextInstanceIndex++
     const instance = new InstanceRow(
@@ -121,7 +126,7 @@ export class Instances implements TenantKind {
     this.#ports.deployments.countMove(deployment, undefined, 'pending')
     this.#parts.gpuQuotas.acquire(row.gpu, row.numGpus)
     this.#context.record(instance, 'instance.pending', { deployment: row.id })
-    instance.next = this.schedule(ordinal, delay, 'instance.placementDue')
+    instance.next = this.schedule(ordinal, delay ?? this.#drawPlacementDelay(row, index), 'instance.placementDue')
   }
 
   onEvent(event: EventOf<'instances'>, ordinal: number, useCount: number): void {
@@ -186,7 +191,9 @@ export class Instances implements TenantKind {
     instance.gpus = this.#parts.nodes.allocate(node, deployment.numGpus, ordinal)
     if (this.#context.profile.policies.billFrom === 'placed') this.#ports.deployments.updateMeter(instance.deployment)
     this.enterState(instance, 'placed', { node: this.#parts.nodes.read(node).id, gpus: bitCount(instance.gpus) })
-    instance.next = this.schedule(ordinal, this.#context.profile.timings.containerStart, 'instance.containerStarted')
+    const { profile, chance } = this.#context
+    const delay = draw(profile.timings.containerStart, chance, deployment.key, CONTAINER_START, instance.index)
+    instance.next = this.schedule(ordinal, delay, 'instance.containerStarted')
     this.#ports.deployments.updateStatus(instance.deployment)
     return true
   }
@@ -247,12 +254,8 @@ export class Instances implements TenantKind {
     this.#context.cancel(instance.next)
     instance.next = 0
     if (state === 'pending') {
-      instance.next = this.#context.schedule(
-        this.#context.profile.timings.placementDelay,
-        'instance.placementDue',
-        ordinal,
-        this.#table.useCount(ordinal),
-      )
+      const delay = this.#drawPlacementDelay(this.#deploymentOf(ordinal), instance.index)
+      instance.next = this.schedule(ordinal, delay, 'instance.placementDue')
       return true
     }
     if (!this.place(ordinal)) return false
@@ -262,6 +265,11 @@ export class Instances implements TenantKind {
     else if (state === 'loading' || state === 'warming') this.#startup.loadWeights(ordinal, instance)
     else this.#becomeReady(instance)
     return true
+  }
+
+  #drawPlacementDelay({ key }: Readonly<DeploymentRow>, index: number): Micros {
+    const { profile, chance } = this.#context
+    return draw(profile.timings.placementDelay, chance, key, PLACEMENT, index)
   }
 
   #deploymentOf(ordinal: number): Readonly<DeploymentRow> {

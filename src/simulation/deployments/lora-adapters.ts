@@ -19,6 +19,7 @@ import type { Instances } from './instances.ts'
 import type { AdapterFollower } from './work.ts'
 
 const DOWNLOAD = purpose('adapter.download')
+const PLACEMENT = purpose('adapter.placement')
 
 /** Of an adapter whose base is a model of the catalog. */
 const NO_WEIGHTS: DeployedWeights = {
@@ -208,7 +209,9 @@ export class LoraAdapters implements AdapterFollower {
 
   #scheduleDownload(ordinal: number): void {
     const row = this.#parts.deployments.writable(ordinal)
-    row.next = this.#context.schedule(this.#context.profile.timings.placementDelay, 'adapter.downloading', ordinal)
+    const { chance, profile } = this.#context
+    const delay = draw(profile.timings.placementDelay, chance, row.key, PLACEMENT, row.nextInstanceIndex)
+    row.next = this.#context.schedule(delay, 'adapter.downloading', ordinal)
   }
 
   #baseOf(row: Readonly<DeploymentRow>): Readonly<DeploymentRow> | undefined {

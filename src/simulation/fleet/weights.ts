@@ -65,9 +65,13 @@ export function repositoryWeights(repository: HubRepository | undefined, repo: s
   return { bytes: repository.bytes, parametersB: repository.parameters_b, context: repository.context }
 }
 
-/** Weights of a model of the catalog. */
-export function catalogWeights({ parameters_b, quantization, max_tokens }: CatalogModel): ModelWeights {
-  return { bytes: weightBytes(parameters_b, quantization), parametersB: parameters_b, context: max_tokens ?? 8192 }
+/** Returns the weights of a model of the catalog. If the hub has a repository of that name, its size is the real one. */
+export function catalogWeights(
+  { parameters_b, quantization, max_tokens }: CatalogModel,
+  repository?: HubRepository,
+): ModelWeights {
+  const bytes = repository?.bytes ?? weightBytes(parameters_b, quantization)
+  return { bytes, parametersB: parameters_b, context: max_tokens ?? 8192 }
 }
 
 /** `registry/name:tag`, `name@sha256:…` and what else names an image (the grammar of the distribution project). */
@@ -128,27 +132,45 @@ export function kvCacheBytesPerToken(parametersB: number): number {
   return lower[1]
 }
 
+/** Memory of a GPU that the engine takes, as a share. */
+const USABLE_MEMORY = 0.9
+/** Memory of a GPU that the engine needs beside weights and cache. */
+const ENGINE_BYTES_PER_GPU = 1e9
+
+/** Returns the bytes that remain for the cache of an instance; below 0 if its weights do not fit. */
+function cacheBytes(weights: ModelWeights, gpu: GpuType, gpus: number): number {
+  return (USABLE_MEMORY * gpuSpec(gpu).memoryBytes - ENGINE_BYTES_PER_GPU) * gpus - weights.bytes
+}
+
 /**
- * Why weights do not fit the GPUs of one instance, or undefined when they do.
+ * Returns the reason for which weights do not fit into the GPUs of one instance; undefined if they fit.
  *
- * `weights × 1.05 + 1.5 GB × GPUs + cache(max_batch_size × min(context, 1,024)) ≤ 0.90 × memory × GPUs`. A client meets
- * it while the engine loads, not when it creates the deployment.
+ * They fit if `weights + 1 GB × GPUs ≤ 0.90 × memory × GPUs`. The rest is cache, so `max_batch_size` reserves nothing. A
+ * client learns it while the engine starts, not when it creates the deployment.
  */
-export function memoryShortage(
-  weights: ModelWeights,
-  gpu: GpuType,
-  gpus: number,
-  maxBatchSize: number,
-): string | undefined {
-  const cache = kvCacheBytesPerToken(weights.parametersB) * Math.min(weights.context, 1024) * maxBatchSize
-  const overhead = weights.bytes * 0.05 + 1.5e9 * gpus
-  const needed = weights.bytes + overhead + cache
-  const usable = 0.9 * gpuSpec(gpu).memoryBytes * gpus
-  if (needed <= usable) return undefined
+export function memoryShortage(weights: ModelWeights, gpu: GpuType, gpus: number): string | undefined {
+  if (cacheBytes(weights, gpu, gpus) >= 0) return undefined
+  const engineBytes = ENGINE_BYTES_PER_GPU * gpus
+  const usable = USABLE_MEMORY * gpuSpec(gpu).memoryBytes * gpus
   return (
-    `CUDA out of memory: the model needs ${formatGigabytes(needed)} (weights ${formatGigabytes(weights.bytes)}, ` +
-    `overhead ${formatGigabytes(overhead)}, cache ${formatGigabytes(cache)} at max_batch_size ${maxBatchSize}), ${gpus}x${gpu} offers ${formatGigabytes(usable)}`
+    `CUDA out of memory: the model needs ${formatGigabytes(weights.bytes + engineBytes)} (weights ` +
+    `${formatGigabytes(weights.bytes)}, engine ${formatGigabytes(engineBytes)}), ${gpus}x${gpu} offers ${formatGigabytes(usable)}`
   )
+}
+
+/**
+ * Returns how many sequences of these mean lengths an instance serves at once: as many as its cache holds, from 1 to
+ * `maxBatchSize`. The cache is paged, so a sequence takes its prompt and, on average, half of its answer.
+ */
+export function concurrentSequences(
+  weights: ModelWeights,
+  { gpu, gpus, maxBatchSize }: { readonly gpu: GpuType; readonly gpus: number; readonly maxBatchSize: number },
+  promptTokens: number,
+  outputTokens: number,
+): number {
+  const tokens = Math.max(1, Math.min(weights.context, promptTokens + outputTokens / 2))
+  const sequences = Math.floor(cacheBytes(weights, gpu, gpus) / (kvCacheBytesPerToken(weights.parametersB) * tokens))
+  return Math.max(1, Math.min(maxBatchSize, sequences))
 }
 
 function formatGigabytes(bytes: number): string {

@@ -104,8 +104,8 @@ export class FleetInvariants {
       }
     }
     if (row.state === 'ready' && before?.state !== 'ready') {
-      const { weights, gpu, numGpus, maxBatchSize } = deployment
-      const shortage = memoryShortage(weights, gpu, numGpus, maxBatchSize)
+      const { weights, gpu, numGpus } = deployment
+      const shortage = memoryShortage(weights, gpu, numGpus)
       if (shortage !== undefined) report('I4', `instance ${row.id} is ready: ${shortage}`, row.id)
     }
     if (row.adapters !== before?.adapters) {

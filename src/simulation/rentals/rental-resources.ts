@@ -14,6 +14,7 @@ import type { RentalRow } from './rental-row.ts'
 
 const IMAGE_PULL = purpose('rental.imagePull')
 const BOOT = purpose('rental.boot')
+const PLACEMENT = purpose('rental.placement')
 
 /** The lower parts that rentals use. */
 export interface RentalsParts {
@@ -41,10 +42,17 @@ export class RentalResources {
     this.waitForGpus(ordinal, row)
   }
 
-  /** Adds a rental to the queue for placement. It gives up after `timings.rentalCapacityWait`. */
+  /** Schedules the moment at which a rental joins the queue for placement. */
   waitForGpus(ordinal: number, row: RentalRow): void {
+    const { profile, chance, clock } = this.#context
     row.starts++
-    row.since = this.#context.clock.now
+    row.since = clock.now
+    const delay = draw(profile.timings.rentalPlacementDelay, chance, row.plan.key, PLACEMENT, row.starts)
+    row.next = this.#context.schedule(delay, 'rental.placementDue', ordinal)
+  }
+
+  /** Adds a rental to the queue for placement. It gives up after `timings.rentalCapacityWait`. */
+  joinQueue(ordinal: number, row: RentalRow): void {
     row.next = this.#context.schedule(this.#context.profile.timings.rentalCapacityWait, 'rental.gaveUp', ordinal)
     this.#parts.placement.enqueue(toTenantId(ordinal))
   }

@@ -1,3 +1,4 @@
+import { draw } from '../../data/profiles/distribution.ts'
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { formatDuration, type Micros } from '../../kernel/duration.ts'
@@ -22,6 +23,7 @@ import {
 } from './rental-row.ts'
 
 const ID = purpose('rental.id')
+const EXPANSION = purpose('rental.expansion')
 
 const ID_PREFIXES: Readonly<Record<RentalKind, string>> = { hosted: 'inst_', container: 'container_' }
 
@@ -98,7 +100,7 @@ export class Rentals implements TenantKind {
     return rentals.map(({ ordinal }) => ordinal)
   }
 
-  /** Creates a rental, which waits for GPUs at once. The API has validated `spec`. */
+  /** Creates a rental, which waits for GPUs. The API has validated `spec`. */
   create(spec: RentalSpec): number {
     const ordinal = this.#addRow(spec)
     this.#resources.requestGpus(ordinal, this.#table.writable(ordinal))
@@ -137,11 +139,10 @@ export class Rentals implements TenantKind {
   expand(ordinal: number, sizeGb: number): void {
     const row = this.#table.writable(ordinal)
     row.expansionTargetGb = sizeGb
-    row.expansionEvent = this.#context.schedule(
-      this.#context.profile.timings.storageExpansion,
-      'rental.expanded',
-      ordinal,
-    )
+    const { profile, chance } = this.#context
+    // A rental only grows, so its size names the expansion.
+    const duration = draw(profile.timings.storageExpansion, chance, row.plan.key, EXPANSION, sizeGb)
+    row.expansionEvent = this.#context.schedule(duration, 'rental.expanded', ordinal)
     recordChange(this.#context, row, 'expanding', { storage_gb: sizeGb })
   }
 
@@ -219,6 +220,9 @@ export class Rentals implements TenantKind {
     }
     row.next = 0
     switch (event) {
+      case 'rental.placementDue':
+        this.#resources.joinQueue(ordinal, row)
+        break
       case 'rental.gaveUp':
         this.#giveUp(ordinal, row)
         break
