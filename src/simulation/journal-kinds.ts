@@ -314,7 +314,7 @@ export const JOURNAL_SECTIONS: readonly JournalSection[] = [
   },
 ]
 
-const KINDS = new Map(JOURNAL_SECTIONS.flatMap(({ kinds }) => Object.entries(kinds)))
+const KINDS: ReadonlyMap<string, JournalKind> = new Map(JOURNAL_SECTIONS.flatMap(({ kinds }) => Object.entries(kinds)))
 
 /** What the journal calls things that happen; a test compares it with the source. */
 export const JOURNAL_KINDS: readonly string[] = [...KINDS.keys()]
