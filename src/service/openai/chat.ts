@@ -68,6 +68,7 @@ export const createChatCompletion = endpoint({
     'stream: server-sent events, the last is data: [DONE]; if the instance is lost, the connection breaks',
   ],
   refusals: INFERENCE_REFUSALS,
+  errorShape: 'compat',
   acceptsKeyHeader: true,
   needs: ['tokenizer'],
   body: ChatBody,

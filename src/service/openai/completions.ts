@@ -115,6 +115,7 @@ export const createCompletion = endpoint({
     'logprobs are unsupported: a number is 422',
   ],
   refusals: INFERENCE_REFUSALS,
+  errorShape: 'compat',
   acceptsKeyHeader: true,
   needs: ['tokenizer'],
   body: CompletionBody,

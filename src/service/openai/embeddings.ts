@@ -49,6 +49,7 @@ export const createEmbeddings = endpoint({
     ...INFERENCE_REFUSALS,
     400: `${INFERENCE_REFUSALS[400]}, or dimensions is above the length of the model`,
   },
+  errorShape: 'compat',
   acceptsKeyHeader: true,
   needs: ['tokenizer'],
   body: z.object({

@@ -179,7 +179,7 @@ test.each([CHAT, TEXT])('%s: a line is refused with the message of the same requ
   for (const { custom_id, response, error } of errors) {
     const { status, body } = await one.ask(endpoint, bodies[custom_id])
     expect(status, custom_id).toBeGreaterThanOrEqual(400)
-    const { detail = body.error } = body
+    const { detail = body.error?.message } = body
     const words = Array.isArray(detail)
       ? detail.map(({ loc, msg }: { loc: string[]; msg: string }) => `${loc.join('.')}: ${msg}`).join('; ')
       : (detail.error ?? detail)

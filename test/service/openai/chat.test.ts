@@ -77,11 +77,11 @@ describe('text', () => {
       'length',
     ])
     const full = await sent(max_tokens)
-    expect([full.status, full.body.error]).toEqual([
+    expect([full.status, full.body.error.message]).toEqual([
       400,
       'the prompt has 8192 tokens, and the context of acme/assistant is 8192: there is no room for an answer',
     ])
-    expect((await sent(max_tokens + 1)).body.error).toBe(
+    expect((await sent(max_tokens + 1)).body.error.message).toBe(
       'the prompt has 8193 tokens, and the context of acme/assistant is 8192',
     )
   })
@@ -277,7 +277,7 @@ describe('a tool', () => {
     const grammar = { type: 'grammar', grammar: { definition: 'a', syntax: 'regex' } }
     const tools = [{ type: 'custom', custom: { name: 'run_code', format: grammar } }]
     const refused = await post('/v1/chat/completions', { ...body, tools })
-    expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining('run_code')])
+    expect([refused.status, refused.body.error.message]).toEqual([400, expect.stringContaining('run_code')])
   })
 
   test('ends the tool loop of the openai package', async () => {
@@ -446,7 +446,7 @@ describe('a request', () => {
     const { sim, ask } = openaiWorld({ fixtures: 'default', with: {} })
     const asked = async (model: string, more: object = {}) => {
       const { status, body } = await ask('/v1/chat/completions', { model, messages: HELLO, ...more })
-      return [status, body.error]
+      return [status, body.error?.message]
     }
     const later = async (model: string) => {
       const { status, headers } = await ask('/v1/chat/completions', { model, messages: HELLO })
@@ -473,7 +473,7 @@ test('a reference to the catalog answers by its id while it runs, equal to its m
   const { sim, ask } = openaiWorld({ fixtures: 'default', with: {} })
   const asked = async (model: string) => {
     const { status, body } = await ask('/v1/chat/completions', { model, messages: HELLO })
-    return [status, body.error?.replace(/^model \S+/, 'model M')]
+    return [status, body.error?.message.replace(/^model \S+/, 'model M')]
   }
   const legacy = sim.world.deployments.get('NXbeHeMeJT6BGzJR')!
   const id = `deploy_id:${legacy.deploy_id}`

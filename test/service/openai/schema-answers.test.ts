@@ -59,10 +59,10 @@ describe('a schema', () => {
     const before = sim.digest
     for (const [schema, why] of REFUSED) {
       const { status, body } = await ask('/v1/chat/completions', asked(schema))
-      expect([status, body.error]).toEqual([400, expect.stringContaining(why)])
+      expect([status, body.error.message]).toEqual([400, expect.stringContaining(why)])
     }
     const none = await ask('/v1/chat/completions', called({ type: 'array' }))
-    expect([none.status, none.body.error]).toEqual([400, expect.stringContaining('tool note')])
+    expect([none.status, none.body.error.message]).toEqual([400, expect.stringContaining('tool note')])
     expect(sim.digest).toBe(before)
   })
 
