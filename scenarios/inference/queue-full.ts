@@ -30,7 +30,9 @@ export default scenario(
         order.push(nth)
       } catch (error) {
         if (!(error instanceof Refusal) || error.status !== 429) throw error
-        check(error.body, { error: `${QUEUE} requests wait for ${model} already` })
+        check(error.body, {
+          error: { message: `${QUEUE} requests wait for ${model} already`, code: 'engine_overloaded' },
+        })
         refusals.push(nth)
         await clock.sleep(`${error.headers.get('retry-after')}s`)
         await patiently(nth)

@@ -28,7 +28,7 @@ export default scenario(
     await clock.advance('30s')
     for (const answer of await Promise.all(waiting)) {
       check(answer instanceof Refusal && answer.status, 503)
-      check(answer, { body: { error: /is stopped, not running/ } })
+      check(answer, { body: { error: { message: /is stopped, not running/ } } })
     }
     check(clock.elapsed - asked, 30_000_000)
     await countOf('inference.turnedAway', 3)

@@ -48,7 +48,9 @@ export default scenario(
       Array.from({ length: PAGES - LIMIT }, (_, nth) => LIMIT + nth),
       'the last ten, in the moment in which they came',
     )
-    check(atOnce[0]!.error.body, { error: /^200 requests to acme\/chat are in flight with this token$/ })
+    check(atOnce[0]!.error.body, {
+      error: { message: /^200 requests to acme\/chat are in flight with this token$/, code: 'engine_overloaded' },
+    })
     check(
       refused.every(({ error }) => error.headers.get('retry-after') === '1'),
       true,

@@ -2,6 +2,7 @@
 import type { Micros } from '../kernel/duration.ts'
 import { type EntityKey, purpose } from '../kernel/random.ts'
 import { globOf } from '../lib/glob.ts'
+import { KEY_HEADERS } from '../service/http/authentication.ts'
 import type { RequestContext } from '../service/http/request-context.ts'
 import type { FaultWorld } from './kinds/kind.ts'
 import { MODEL_FIELDS, type ParsedRule } from './rules.ts'
@@ -42,7 +43,7 @@ export function matches({ rule }: ArmedRule, context: RequestContext<FaultWorld>
   const { params, search } = context
   if (token !== undefined) {
     const bearer = context.header('authorization')?.replace(/^Bearer\s+/i, '')
-    if (bearer !== token && context.header('alt-api-key') !== token) return false
+    if (![bearer, ...KEY_HEADERS.map(name => context.header(name))].includes(token)) return false
   }
   if (deployment !== undefined && !matchesName(deployment, params.deploy_id)) return false
   if (model === undefined) return true

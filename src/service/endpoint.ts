@@ -16,8 +16,11 @@ export type Provenance = 'documented' | 'neighbour' | 'assumed'
 /** `token`: an API token is required; `optional`: judged when it is sent; `none`: not looked at. */
 export type AuthRule = 'token' | 'optional' | 'none'
 
-/** Shape of refusals: `{"error": m}`, `{"detail": m}` or `{"detail": {"error": m}}`. */
-export type ErrorShape = 'simple' | 'detail' | 'wrapped'
+/**
+ * Shape of refusals: `{"error": m}`, `{"detail": m}`, `{"detail": {"error": m}}`, or that of the OpenAI-compatible
+ * routes, `{"error": {"message": m, "type", "param", "code"}}`.
+ */
+export type ErrorShape = 'simple' | 'detail' | 'wrapped' | 'compat'
 
 /** What must be loaded before the request takes its place among the others. */
 export type Prerequisite = 'tokenizer'

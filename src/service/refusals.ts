@@ -38,9 +38,13 @@ export function refuse(status: number, message: string, headers?: Readonly<Recor
   throw new RefusalError(status, message, headers)
 }
 
-/** Ends the request as `refuse` does, because a limit of the account or the service is reached. */
-export function refuseOverLimit(status: number, message: string): never {
-  throw new RefusalError(status, message, undefined, undefined, false, 'limit')
+/**
+ * Ends the request as `refuse` does, because a limit of the account or the service is reached.
+ *
+ * @param body the whole body, where the endpoint's error shape does not apply
+ */
+export function refuseOverLimit(status: number, message: string, body?: unknown): never {
+  throw new RefusalError(status, message, undefined, body, false, 'limit')
 }
 
 const LIMIT_STATUSES: readonly number[] = [413, 429]

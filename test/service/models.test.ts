@@ -180,31 +180,66 @@ describe('counting tokens', () => {
     return body.input_tokens
   }
 
+  /** Returns what a chat with the same content is billed as its prompt. */
+  const billed = async (messages: object[], tools?: object[]) => {
+    const chat = { model: MODEL, messages, max_tokens: 0, ...(tools && { tools }) }
+    const { status, body } = await service().ask('POST /v1/chat/completions', chat)
+    expect(status).toBe(200)
+    return body.usage.prompt_tokens
+  }
+  const user = (content: unknown) => ({ role: 'user', content })
+  const words = { type: 'text', text: 'Hello, world!' }
+
   test('uses o200k_base and needs no token', async () => {
     await loadTokenizer()
-    expect(await count()).toBe(countTokens('Hello, world!'))
-    expect(await count()).toBe(4)
+    expect(await count()).toBe(3 + 3 + 1 + countTokens('Hello, world!'))
+    expect(await count()).toBe(11)
   })
 
-  test('counts the texts of blocks, system and tools', async () => {
-    const hellos = 4
-    expect(await count({ messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello, world!' }] }] })).toBe(
-      hellos,
+  test('equals what a chat with the same texts, system, tools and tool calls is billed', async () => {
+    expect(await count()).toBe(await billed([user('Hello, world!')]))
+    expect(await count({ messages: [user([words, words, { type: 'image' }])] })).toBe(
+      await billed([user([words, words])]),
     )
-    expect(await count({ system: 'Hello, world!' })).toBe(2 * hellos)
-    expect(await count({ system: [{ type: 'text', text: 'Hello, world!' }] })).toBe(2 * hellos)
-    const tool = { name: 'Hello, world!', description: 'Hello, world!', input_schema: {} }
-    expect(await count({ tools: [tool] })).toBe(3 * hellos + countTokens('{}'))
-    expect(
-      await count({
-        messages: [{ role: 'user', content: [{ type: 'tool_result', content: 'Hello, world!' }, { type: 'image' }] }],
-      }),
-    ).toBe(hellos)
+    const withSystem = await billed([{ role: 'system', content: 'Be brief.' }, user('Hello, world!')])
+    expect(await count({ system: 'Be brief.' })).toBe(withSystem)
+    expect(await count({ system: [{ type: 'text', text: 'Be brief.' }] })).toBe(withSystem)
+    const parameters = { type: 'object', properties: { city: { type: 'string' } } }
+    const tool = { name: 'get_weather', description: 'The weather of a city' }
+    const chatTool = { type: 'function', function: { ...tool, parameters } }
+    expect(await count({ tools: [{ ...tool, input_schema: parameters }] })).toBe(
+      await billed([user('Hello, world!')], [chatTool]),
+    )
+    const input = { city: 'Rome' }
+    const conversation = [
+      user('How is the weather?'),
+      { role: 'assistant', content: [words, { type: 'tool_use', id: 'a', name: 'get_weather', input }] },
+      user([{ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'Sunny.' }] }]),
+    ]
+    const call = { id: 'a', type: 'function', function: { name: 'get_weather', arguments: JSON.stringify(input) } }
+    expect(await count({ messages: conversation })).toBe(
+      await billed([
+        user('How is the weather?'),
+        { role: 'assistant', content: [words], tool_calls: [call] },
+        { role: 'tool', tool_call_id: 'a', content: 'Sunny.' },
+      ]),
+    )
   })
 
-  test('ignores thinking and tool_choice; empty messages have no tokens', async () => {
-    expect(await count({ thinking: { enabled: true }, tool_choice: { type: 'auto' } })).toBe(4)
-    expect(await count({ messages: [] })).toBe(0)
+  test('ignores thinking and tool_choice, and takes null for a field that is missing', async () => {
+    expect(await count({ thinking: { enabled: true }, tool_choice: { type: 'auto' } })).toBe(11)
+    expect(await count({ system: null, tools: null, thinking: null, tool_choice: null })).toBe(11)
+    expect(await count({ messages: [] })).toBe(3)
+  })
+
+  test('takes every name that a chat takes, and refuses a deprecated model', async () => {
+    const { ask, world } = service()
+    const status = async (model: string) =>
+      (await ask('POST /vendor_a/v1/messages/count_tokens', { ...hello, model }, {})).status
+    const [version] = world.store.models.get(MODEL)!.versions
+    expect(await status(`${MODEL}:${version}`)).toBe(200)
+    expect(await status('assistant')).toBe(200)
+    expect(await status('aurora-labs/aurora-v1-7b-chat')).toBe(404)
   })
 
   test('counts the spelling of a special token as text', async () => {

@@ -95,7 +95,7 @@ describe('the schemas for client generators', () => {
     expect(at('get', '/deploy/{deploy_id}')['x-provenance']).toBe('neighbour')
     expect(at('post', '/deploy/{deploy_id}/start')['x-assumed']).toContain('404: unknown deployment')
     expect(at('get', '/aggregator/models').security).toEqual([])
-    expect(at('get', '/v1/voices').security).toEqual([{ bearer: [] }, { 'alt-api-key': [] }])
+    expect(at('get', '/v1/voices').security).toEqual([{ bearer: [] }, { 'alt-api-key': [] }, { 'second-api-key': [] }])
   })
 
   test('pass linters: servers, licence, a refusal for each operation, no unused schema', () => {

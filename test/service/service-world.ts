@@ -83,10 +83,12 @@ export async function refusal(call: Promise<unknown>): Promise<[number, unknown]
   throw outcome instanceof Error ? outcome : new Error(`expected a refusal, got ${JSON.stringify(outcome)}`)
 }
 
-/** Status and message of a refusal in the simple or the wrapped shape. */
+/** Status and message of a refusal in any error shape. */
 export async function refused(call: Promise<unknown>): Promise<[number, string]> {
-  const [status, body] = (await refusal(call)) as [number, { error?: string; detail?: { error: string } }]
-  return [status, body.error ?? body.detail?.error ?? JSON.stringify(body)]
+  type Body = { error?: string | { message: string }; detail?: { error: string } }
+  const [status, { error, detail }] = (await refusal(call)) as [number, Body]
+  const message = typeof error === 'object' ? error.message : error
+  return [status, message ?? detail?.error ?? JSON.stringify({ detail })]
 }
 
 /** Locations and types of a 422. */

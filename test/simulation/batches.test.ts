@@ -75,7 +75,7 @@ describe('a batch', () => {
 
   test('a line whose body is wrong fails alone, in the error file, and costs nothing', () => {
     const sim = stage()
-    const batch = batchOf(sim, [chat(0), chat(1, { body: { messages: [] } }), chat(2, { body: { max_tokens: 0 } })])
+    const batch = batchOf(sim, [chat(0), chat(1, { body: { messages: [] } }), chat(2, { body: { max_tokens: -1 } })])
     passUntil(sim, () => batch.status === 'completed')
     const record = batch.toRecord()
     expect(record.request_counts).toEqual({ total: 3, completed: 1, failed: 2 })

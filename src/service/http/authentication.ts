@@ -1,4 +1,4 @@
-/** Authentication: API tokens in `Authorization` or `alt-api-key`, and the addresses that a token may be used from. */
+/** Authentication: API tokens in `Authorization`, `alt-api-key` or `x-api-key`, and the addresses that a token may be used from. */
 
 import type { ApiToken } from '../../data/records/account.ts'
 import { isAddressAllowed } from '../../lib/ip-ranges.ts'
@@ -8,8 +8,11 @@ import { RefusalError } from '../refusals.ts'
 /** Returns the value of a header, or null. A transport that rewrites headers has its own reader. */
 export type HeaderReader = (name: string) => string | null
 
-/** Takes a token if `Authorization` has none. */
+/** Takes a token if `Authorization` has none. A names profile can rename it. */
 export const KEY_HEADER = 'alt-api-key'
+/** Takes a token if the other two headers have none. */
+export const SECOND_KEY_HEADER = 'x-api-key'
+export const KEY_HEADERS = [KEY_HEADER, SECOND_KEY_HEADER] as const
 
 /** What authentication needs of the account. */
 export interface TokenLookup {
@@ -19,7 +22,7 @@ export interface TokenLookup {
 /**
  * Returns the token of a request, or undefined if the endpoint needs none and the request has none.
  *
- * With both headers `Authorization` decides. An empty header and the word `null` count as absent.
+ * With several headers `Authorization` decides, then `alt-api-key`. An empty header and the word `null` count as absent.
  *
  * @throws RefusalError 401 for a missing, malformed or unknown token, 403 from an address outside `allowed_ips`
  */
@@ -30,7 +33,10 @@ export function authenticate(
   clientAddress: string,
 ): ApiToken | undefined {
   if (rule === 'none') return undefined
-  const value = parseBearerToken(request.header('authorization')) ?? parseKeyHeaderToken(request.header(KEY_HEADER))
+  const value =
+    parseBearerToken(request.header('authorization')) ??
+    parseKeyHeaderToken(request.header(KEY_HEADER)) ??
+    parseKeyHeaderToken(request.header(SECOND_KEY_HEADER))
   if (value === undefined) {
     if (rule === 'optional') return undefined
     throw notAuthenticatedError()
@@ -38,11 +44,7 @@ export function authenticate(
   const token = value === MALFORMED_TOKEN ? undefined : tokens.tokenByValue(value)
   if (token === undefined) throw value === MALFORMED_TOKEN ? notAuthenticatedError() : notAuthorizedError()
   if (token.allowed_ips.length > 0 && !isAddressAllowed(clientAddress, token.allowed_ips)) {
-    throw new RefusalError(403, '', undefined, {
-      error:
-        `token '${token.name}' is not allowed from ${clientAddress}; its allowed_ips are ` +
-        `${token.allowed_ips.join(', ')}. Behind a proxy, serve with --trust-proxy`,
-    })
+    throw addressRefusedError(token, clientAddress)
   }
   return token
 }
@@ -54,7 +56,7 @@ export function authenticate(
  */
 export function presentedToken(header: HeaderReader, keyHeaders: readonly string[] = [KEY_HEADER]): string | undefined {
   const keyHeaderToken = () =>
-    keyHeaders.map(name => parseKeyHeaderToken(header(name))).find(value => value !== undefined)
+    [...keyHeaders, SECOND_KEY_HEADER].map(name => parseKeyHeaderToken(header(name))).find(value => value !== undefined)
   const value = parseBearerToken(header('authorization')) ?? keyHeaderToken()
   return value === MALFORMED_TOKEN ? undefined : value
 }
@@ -76,6 +78,13 @@ function parseKeyHeaderToken(key: string | null): string | undefined {
   const value = key?.trim()
   if (value === undefined || value === '' || value === 'null') return undefined
   return /\s/.test(value) ? MALFORMED_TOKEN : value
+}
+
+function addressRefusedError({ name, allowed_ips }: ApiToken, clientAddress: string): RefusalError {
+  const message =
+    `token '${name}' is not allowed from ${clientAddress}; its allowed_ips are ${allowed_ips.join(', ')}. ` +
+    'Behind a proxy, serve with --trust-proxy'
+  return new RefusalError(403, message, undefined, { error: message })
 }
 
 function notAuthenticatedError(): RefusalError {

@@ -1,8 +1,8 @@
 /** Creates the responses of a pipeline: at the time of the world and with its vendor names. */
 
-import type { ErrorShape } from '../endpoint.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { Bytes, JsonText, ServerSentEvents } from '../results.ts'
+import { createErrorBody, createInvalidBody } from './error-bodies.ts'
 import type { RequestContext } from './request-context.ts'
 import type { ValidationDetail } from './validation-errors.ts'
 
@@ -59,7 +59,7 @@ export class Responses<Backend> {
     const { backend, operation } = context
     if (error instanceof RefusalError) {
       context.decide(error.decidedBy, error.message)
-      const body = error.body ?? toErrorBody(operation.endpoint.errorShape, error.message)
+      const body = createErrorBody(operation.endpoint.errorShape, error)
       const vendorBody =
         operation.responseMapping === undefined || error.isQuoted
           ? body
@@ -108,13 +108,7 @@ export function createFaultRefusal(
   message: string,
   headers: Readonly<Record<string, string>> | undefined,
 ): RefusalError {
-  const body = status === 422 ? { detail: [{ loc: ['body'], msg: message, type: 'value_error' }] } : undefined
-  return new RefusalError(status, message, headers, body)
-}
-
-function toErrorBody(shape: ErrorShape, message: string): unknown {
-  if (shape === 'simple') return { error: message }
-  return { detail: shape === 'detail' ? message : { error: message } }
+  return new RefusalError(status, message, headers, status === 422 ? createInvalidBody(message) : undefined)
 }
 
 function createBytesResponse(answer: Bytes, headers: Record<string, string>): Response {

@@ -22,13 +22,14 @@ import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { DrawnReply } from './answers.ts'
 import {
   createReplies,
-  MIN_ANSWER_TOKENS,
+  minAnswerTokens,
   type PromptInput,
   sumTokens,
   toChoices,
   toTextAnswer,
   toUsage,
 } from './generation.ts'
+import { drawLogprobs } from './logprobs.ts'
 import { requireContextLength } from './request-lifecycle.ts'
 import { ScriptedAnswers } from './scripted-answers.ts'
 import { getTokenCounter } from './tokenizer.ts'
@@ -95,16 +96,18 @@ export class BatchLineAnswerer implements LineAnswerer {
     const textRequest = createRequest(value, prompt, { world, findScriptedAnswer, name: target.name })
     const replies = createReplies(
       textRequest,
-      requireContextLength(world, target, model, textRequest.longestPromptTokens, MIN_ANSWER_TOKENS),
+      requireContextLength(world, target, model, textRequest.longestPromptTokens, minAnswerTokens(textRequest)),
     )
     const [first] = replies
-    const isDrawn = replies.length === 1 && first!.isDrawn && textRequest.leads === undefined
+    const { leads, topLogprobs } = textRequest
+    const isDrawn = replies.length === 1 && first!.isDrawn && leads === undefined && topLogprobs === undefined
+    const logprobs = drawLogprobs(world.chance, textRequest, replies)
     return {
       promptTokens: textRequest.promptTokens,
       answerTokens: sumTokens(replies),
       key: isDrawn ? textRequest.keys[0] : undefined,
       isCut: isDrawn && first!.finish_reason === 'length',
-      choices: isDrawn ? undefined : JSON.stringify(toChoices(format, replies, textRequest.leads)),
+      choices: isDrawn ? undefined : JSON.stringify(toChoices(format, replies, leads, logprobs)),
     }
   }
 

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { integer, looseObject, stringMap, text } from '../fields.ts'
 import { Usage } from './generation.ts'
+import { ChatLogprobs, MAX_TOP_LOGPROBS } from './logprobs.ts'
 import { SamplingFields } from './sampling.ts'
 
 /** Part of a message. Only its text is read; other content is accepted and ignored. */
@@ -20,8 +21,6 @@ const RequestToolCall = looseObject({
   function: looseObject({ name: text(), arguments: text(), parsed_arguments: z.unknown().optional() }).optional(),
   custom: looseObject({ name: text(), input: text() }).optional(),
 })
-
-export type RequestToolCall = z.output<typeof RequestToolCall>
 
 const Message = looseObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
@@ -45,7 +44,7 @@ const FunctionName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
 
 const ToolSpec = z.discriminatedUnion('type', [
   looseObject({
-    type: z.literal('function'),
+    type: z.literal('function').optional(),
     function: looseObject({
       name: FunctionName,
       description: text().nullable().optional(),
@@ -66,22 +65,23 @@ const ToolSpec = z.discriminatedUnion('type', [
 ])
 export type ToolSpec = z.output<typeof ToolSpec>
 
+const JsonSchemaSpec = looseObject({
+  name: FunctionName,
+  description: text().nullable().optional(),
+  schema: z.record(z.string(), z.unknown()).optional(),
+  strict: z.boolean().nullable().optional(),
+})
+
 const ResponseFormat = z.discriminatedUnion('type', [
   looseObject({ type: z.literal('text') }),
   looseObject({ type: z.literal('json_object') }),
-  looseObject({
-    type: z.literal('json_schema'),
-    json_schema: looseObject({
-      name: FunctionName,
-      description: text().nullable().optional(),
-      schema: z.record(z.string(), z.unknown()).optional(),
-      strict: z.boolean().nullable().optional(),
-    }),
-  }),
+  looseObject({ type: z.literal('json_schema'), json_schema: JsonSchemaSpec }),
+  // Without a type, the format is the one that its fields fit.
+  looseObject({ type: z.undefined().optional(), json_schema: JsonSchemaSpec.optional() }),
 ])
 
 const NamedTool = z.discriminatedUnion('type', [
-  looseObject({ type: z.literal('function'), function: looseObject({ name: text() }) }),
+  looseObject({ type: z.literal('function').optional(), function: looseObject({ name: text() }) }),
   looseObject({ type: z.literal('custom'), custom: looseObject({ name: text() }) }),
 ])
 export type NamedTool = z.output<typeof NamedTool>
@@ -101,12 +101,14 @@ export const ChatBody = z.object({
   model: text({ min: 1 }),
   messages: z.array(Message).min(1),
   ...SamplingFields,
+  max_tokens: integer({ min: 0 }).nullable().optional(),
   max_completion_tokens: integer({ min: 1 }).nullable().optional(),
   response_format: ResponseFormat.nullable().optional(),
   tools: z.array(ToolSpec).max(128).nullable().optional(),
   tool_choice: ToolChoice.nullable().optional(),
   parallel_tool_calls: z.boolean().nullable().optional(),
-  logprobs: z.literal(false).nullable().optional(),
+  logprobs: z.boolean().nullable().optional(),
+  top_logprobs: integer({ min: 0, max: MAX_TOP_LOGPROBS }).nullable().optional(),
   metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
 })
 export type ChatBody = z.output<typeof ChatBody>
@@ -140,11 +142,12 @@ export const ChatCompletion = z
           refusal: z.null(),
           tool_calls: z.array(z.discriminatedUnion('type', [FunctionCall, CustomCall])).optional(),
         }),
-        logprobs: z.null(),
+        logprobs: ChatLogprobs.nullable(),
         finish_reason: FinishReason,
       }),
     ),
     usage: Usage,
+    service_tier: z.string().optional(),
   })
   .meta({ id: 'ChatCompletion' })
 
@@ -170,10 +173,11 @@ export const ChatCompletionChunk = z
           content: z.string().nullable().optional(),
           tool_calls: z.array(ToolCallDelta).optional(),
         }),
-        logprobs: z.null(),
+        logprobs: ChatLogprobs.nullable(),
         finish_reason: FinishReason.nullable(),
       }),
     ),
-    usage: Usage.nullable().optional(),
+    usage: Usage.optional(),
+    service_tier: z.string().optional(),
   })
   .meta({ id: 'ChatCompletionChunk' })

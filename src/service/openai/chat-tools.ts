@@ -16,13 +16,10 @@ export function validateTools({ tools, tool_choice: choice }: ChatBody): void {
   if (typeof choice === 'string') return
   const names = tools.map(toolName)
   const requireTool = (named: NamedTool, loc: readonly string[]) => {
-    const isListed = tools.some(tool => tool.type === named.type && toolName(tool) === toolName(named))
-    if (isListed) return
-    const location = ['body', 'tool_choice', ...loc, named.type, 'name']
-    rejectInput(
-      location,
-      `Value error, there is no ${named.type} tool ${toolName(named)}: tools has ${names.join(', ')}`,
-    )
+    if (tools.some(tool => isNamed(tool, named))) return
+    const type = toolType(named)
+    const location = ['body', 'tool_choice', ...loc, type, 'name']
+    rejectInput(location, `Value error, there is no ${type} tool ${toolName(named)}: tools has ${names.join(', ')}`)
   }
   if (choice.type === 'allowed_tools') {
     for (const [i, named] of choice.allowed_tools.tools.entries())
@@ -41,7 +38,6 @@ export function chooseCalledTool(
 ): Tool | undefined {
   if (!tools || tool_choice === 'none') return undefined
   const choice = tool_choice ?? 'auto'
-  const isNamed = (tool: ToolSpec, named: NamedTool) => tool.type === named.type && toolName(tool) === toolName(named)
   if (typeof choice === 'object' && choice.type !== 'allowed_tools') {
     return toTool(tools.find(tool => isNamed(tool, choice))!)
   }
@@ -54,7 +50,7 @@ export function chooseCalledTool(
 }
 
 function toTool(tool: ToolSpec): Tool {
-  if (tool.type === 'function') {
+  if (tool.type !== 'custom') {
     const { name, parameters } = tool.function
     return { name, parameters: (parameters ?? { type: 'object', properties: {} }) as JsonSchema }
   }
@@ -74,6 +70,14 @@ export function messageText({ content }: Pick<Message, 'content'>): string {
   return (content ?? []).map(part => part.text ?? '').join('\n')
 }
 
+function isNamed(tool: ToolSpec, named: NamedTool): boolean {
+  return toolType(tool) === toolType(named) && toolName(tool) === toolName(named)
+}
+
+function toolType({ type }: ToolSpec | NamedTool): 'function' | 'custom' {
+  return type ?? 'function'
+}
+
 function toolName(tool: ToolSpec | NamedTool): string {
-  return tool.type === 'function' ? tool.function.name : tool.custom.name
+  return tool.type === 'custom' ? tool.custom.name : tool.function.name
 }

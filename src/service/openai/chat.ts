@@ -2,6 +2,7 @@ import type { EntityKey } from '../../kernel/random.ts'
 import type { JsonSchema } from '../../lib/json-schema/generate.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
+import { rejectInput } from '../refusals.ts'
 import {
   createDrawnReply,
   createJsonReply,
@@ -11,15 +12,18 @@ import {
   type ReplyBounds,
   replyKey,
 } from './answers.ts'
-import { ChatBody, ChatCompletion, ChatCompletionChunk, type Message, type RequestToolCall } from './chat-schema.ts'
+import { ChatBody, ChatCompletion, ChatCompletionChunk } from './chat-schema.ts'
 import { chooseCalledTool, messageText, validateTools } from './chat-tools.ts'
 import { generateText, type TextProtocol } from './generation.ts'
+import { type TokenLogprob, toChatLogprobs } from './logprobs.ts'
+import { countPromptTokens } from './prompt-tokens.ts'
 import { INFERENCE_REFUSALS } from './request-lifecycle.ts'
-import { countTokens } from './tokenizer.ts'
 
 const CHAT_PROTOCOL: TextProtocol<ChatBody, 'chat.completion', ReturnType<typeof toChoice>> = {
   parsePrompt: body => {
     validateTools(body)
+    if (body.top_logprobs && !body.logprobs)
+      rejectInput(['body', 'top_logprobs'], 'Value error, top_logprobs needs logprobs: true')
     const promptTokens = countChatPromptTokens(body)
     return { prompt: JSON.stringify(body.messages), promptTokens, longestPromptTokens: promptTokens }
   },
@@ -34,13 +38,18 @@ const CHAT_PROTOCOL: TextProtocol<ChatBody, 'chat.completion', ReturnType<typeof
           : createScriptedReply(world.chance, key, scriptedAnswer, bounds),
       )
     }
-    const limit = body.max_completion_tokens ?? body.max_tokens
-    return { model, prompt, promptTokens, longestPromptTokens, keys, limit, stop, replies }
+    return {
+      ...{ model, prompt, promptTokens, longestPromptTokens, keys, stop, replies },
+      limit: body.max_completion_tokens ?? body.max_tokens,
+      topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : undefined,
+      serviceTier: body.service_tier,
+    }
   },
   format: {
     idPrefix: 'chatcmpl-',
     objectNames: { whole: 'chat.completion', event: 'chat.completion.chunk' },
     toChoice,
+    toLogprobs: toChatLogprobs,
     chunkField: 'delta',
     toOpening: ({ toolCalls }) => `{"role":"assistant","content":${toolCalls.length > 0 ? 'null' : '""'}}`,
     toPieces: toDeltas,
@@ -55,6 +64,7 @@ export const createChatCompletion = endpoint({
   provenance: 'neighbour',
   assumptions: [
     'model: name of a deployment or adapter of the account, deploy_id:<id>, or name of a current catalog model',
+    'model can also be NAME:VERSION with a version of the model; any other version is 404',
     'the deploy_id of a reference to the catalog means its model',
     'text, answer length and tool calls are generated from seed, model and messages',
     'usage counts the tokens of o200k_base',
@@ -64,10 +74,15 @@ export const createChatCompletion = endpoint({
     'the answer is valid under response_format.json_schema or the parameters of the tool, except if max_tokens cuts it',
     'max_completion_tokens takes precedence over max_tokens',
     'temperature, top_p, penalties, logit_bias, seed and user are validated and ignored',
-    'logprobs are unsupported: true is 422',
+    'max_tokens 0: the prompt is billed, and the answer is empty with the finish reason length',
+    'tools[].type defaults to function; response_format without type is json_schema if it has json_schema, else text',
+    'logprobs and top_logprobs are drawn from the seed; they are null beside tool calls',
+    'service_tier is repeated in the answer and changes nothing',
     'stream: server-sent events, the last is data: [DONE]; if the instance is lost, the connection breaks',
+    'the last chunk with a finish reason has usage, except with stream_options.include_usage false',
   ],
   refusals: INFERENCE_REFUSALS,
+  errorShape: 'compat',
   acceptsKeyHeader: true,
   needs: ['tokenizer'],
   body: ChatBody,
@@ -79,30 +94,8 @@ export const createChatCompletion = endpoint({
 })
 
 function countChatPromptTokens({ messages, tools }: ChatBody): number {
-  const calls = messages.flatMap(({ tool_calls }) => tool_calls ?? [])
-  return (
-    countMessageTokens(messages) +
-    calls.reduce((sum, toolCall) => sum + countTokens(toolCallText(toolCall)), 0) +
-    (tools ?? []).reduce((sum, tool) => sum + countTokens(JSON.stringify(tool[tool.type as 'function'])), 0)
-  )
-}
-
-/**
- * Counts the tokens of a conversation: its texts, 3 for each message, and 3 for the start of the answer (OpenAI cookbook,
- * "How to count tokens with tiktoken").
- */
-function countMessageTokens(messages: readonly Message[]): number {
-  let sum = 3
-  for (const { role, content } of messages) {
-    sum += 3 + countTokens(role)
-    if (typeof content === 'string') sum += countTokens(content)
-    else if (Array.isArray(content)) for (const part of content) sum += countTokens(part.text ?? '')
-  }
-  return sum
-}
-
-function toolCallText({ function: functionCall, custom }: RequestToolCall): string {
-  return `${functionCall?.name ?? ''}${functionCall?.arguments ?? ''}${custom?.name ?? ''}${custom?.input ?? ''}`
+  const definitions = (tools ?? []).map(tool => (tool.type === 'custom' ? tool.custom : tool.function))
+  return countPromptTokens(messages, definitions)
 }
 
 function createReply(world: World, key: EntityKey, body: ChatBody, bounds: ReplyBounds): Reply {
@@ -110,8 +103,9 @@ function createReply(world: World, key: EntityKey, body: ChatBody, bounds: Reply
   const tool = chooseCalledTool(world, key, body)
   if (tool !== undefined) return createToolReply(chance, key, tool, bounds)
   const format = body.response_format
-  if (format?.type === 'json_schema') {
-    return createJsonReply(chance, key, (format.json_schema.schema ?? { type: 'object' }) as JsonSchema, bounds)
+  const jsonSchema = format?.type === 'json_object' || format?.type === 'text' ? undefined : format?.json_schema
+  if (jsonSchema) {
+    return createJsonReply(chance, key, (jsonSchema.schema ?? { type: 'object' }) as JsonSchema, bounds)
   }
   if (format?.type === 'json_object') return createJsonReply(chance, key, ANY_OBJECT, bounds)
   return createDrawnReply(chance, key, bounds)
@@ -124,7 +118,12 @@ const ANY_OBJECT: JsonSchema = {
   properties: { answer: { type: 'string' }, points: { type: 'array', items: { type: 'string' } } },
 }
 
-function toChoice({ text, toolCalls, finish_reason }: Reply, index: number) {
+function toChoice(
+  { text, toolCalls, finish_reason }: Reply,
+  index: number,
+  _lead: string,
+  tokens: readonly TokenLogprob[] | undefined,
+) {
   const calls = toolCalls.map(toToolCall)
   return {
     index,
@@ -134,7 +133,7 @@ function toChoice({ text, toolCalls, finish_reason }: Reply, index: number) {
       refusal: null,
       ...(calls.length > 0 && { tool_calls: calls }),
     },
-    logprobs: null,
+    logprobs: tokens === undefined ? null : toChatLogprobs(tokens),
     finish_reason,
   }
 }

@@ -1,32 +1,38 @@
 import * as z from 'zod'
 import { endpoint } from '../endpoint.ts'
-import { text } from '../fields.ts'
+import { integer, text } from '../fields.ts'
 import { rejectInput } from '../refusals.ts'
 import { createDrawnReply, createScriptedReply, type ReplyBounds, replyKey } from './answers.ts'
 import { generateText, type TextProtocol, Usage } from './generation.ts'
+import { CompletionLogprobs, toCompletionLogprobs } from './logprobs.ts'
 import { INFERENCE_REFUSALS } from './request-lifecycle.ts'
 import { SamplingFields } from './sampling.ts'
 import { TokenArray, toInputList } from './text-inputs.ts'
 import { countTokens, decodeTokens } from './tokenizer.ts'
 
 const MAX_PROMPTS = 128
+/** Maximum of `logprobs`, as in the API of the openai package. */
+const MAX_LOGPROBS = 5
 
 const Choice = z.object({
   index: z.int(),
   text: z.string(),
-  logprobs: z.null(),
+  logprobs: CompletionLogprobs.nullable(),
   finish_reason: z.enum(['stop', 'length']),
 })
 
 const commonFields = { id: z.string(), object: z.literal('text_completion'), created: z.int(), model: z.string() }
 
-const Completion = z.object({ ...commonFields, choices: z.array(Choice), usage: Usage }).meta({ id: 'Completion' })
+const Completion = z
+  .object({ ...commonFields, choices: z.array(Choice), usage: Usage, service_tier: z.string().optional() })
+  .meta({ id: 'Completion' })
 
 const CompletionChunk = z
   .object({
     ...commonFields,
     choices: z.array(Choice.extend({ finish_reason: Choice.shape.finish_reason.nullable() })),
-    usage: Usage.nullable().optional(),
+    usage: Usage.optional(),
+    service_tier: z.string().optional(),
   })
   .meta({ id: 'CompletionChunk' })
 
@@ -42,7 +48,7 @@ const CompletionBody = z.object({
   echo: z.boolean().nullable().optional(),
   suffix: text().nullable().optional(),
   best_of: SamplingFields.n,
-  logprobs: z.null().optional(),
+  logprobs: integer({ min: 0, max: MAX_LOGPROBS }).nullable().optional(),
 })
 type CompletionBody = z.output<typeof CompletionBody>
 
@@ -55,7 +61,7 @@ const COMPLETION_PROTOCOL: TextProtocol<CompletionBody, 'text_completion', z.inp
     return { prompt: JSON.stringify(prompt), promptTokens, longestPromptTokens: Math.max(...tokenCounts) }
   },
   createRequest: (
-    { model, prompt, n, echo, stop, max_tokens: limit },
+    { model, prompt, n, echo, stop, max_tokens: limit, logprobs, service_tier },
     promptInput,
     { world, findScriptedAnswer, name },
   ) => {
@@ -81,16 +87,19 @@ const COMPLETION_PROTOCOL: TextProtocol<CompletionBody, 'text_completion', z.inp
       limit,
       stop,
       replies,
+      topLogprobs: logprobs ?? undefined,
+      serviceTier: service_tier,
       ...(echo && { leads: keys.map((_, index) => prompts[Math.floor(index / answersPerPrompt)]!) }),
     }
   },
   format: {
     idPrefix: 'cmpl-',
     objectNames: { whole: 'text_completion', event: 'text_completion' },
-    toChoice: (reply, index, lead) => ({
+    toLogprobs: toCompletionLogprobs,
+    toChoice: (reply, index, lead, tokens) => ({
       index,
       text: lead + reply.text,
-      logprobs: null,
+      logprobs: tokens === undefined ? null : toCompletionLogprobs(tokens, 0),
       finish_reason: reply.finish_reason as 'stop' | 'length',
     }),
     chunkField: 'text',
@@ -112,9 +121,10 @@ export const createCompletion = endpoint({
     'tokens are those of o200k_base, and are answered like their text; an unknown token is 422',
     'echo puts the prompt before its answer',
     'suffix, best_of and the fields that POST /v1/chat/completions ignores are validated and ignored',
-    'logprobs are unsupported: a number is 422',
+    `logprobs: 0 to ${MAX_LOGPROBS}, drawn from the seed; with echo, the first token of the prompt has null`,
   ],
   refusals: INFERENCE_REFUSALS,
+  errorShape: 'compat',
   acceptsKeyHeader: true,
   needs: ['tokenizer'],
   body: CompletionBody,

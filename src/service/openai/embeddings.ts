@@ -26,6 +26,7 @@ const EmbeddingList = z
     data: z.array(Embedding),
     model: z.string(),
     usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
+    service_tier: z.string().optional(),
   })
   .meta({ id: 'EmbeddingList' })
 
@@ -49,6 +50,7 @@ export const createEmbeddings = endpoint({
     ...INFERENCE_REFUSALS,
     400: `${INFERENCE_REFUSALS[400]}, or dimensions is above the length of the model`,
   },
+  errorShape: 'compat',
   acceptsKeyHeader: true,
   needs: ['tokenizer'],
   body: z.object({
@@ -65,6 +67,7 @@ export const createEmbeddings = endpoint({
     encoding_format: z.enum(['float', 'base64']).nullable().optional(),
     dimensions: integer({ min: MIN_DIMENSIONS }).nullable().optional(),
     user: text().nullable().optional(),
+    service_tier: z.enum(['default', 'priority']).nullable().optional(),
   }),
   returns: EmbeddingList,
   example: { body: { model: 'cedarline/cedar-embed-base', input: 'A river in spring.' } },
@@ -98,6 +101,7 @@ export const createEmbeddings = endpoint({
         }),
         model,
         usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+        ...(body.service_tier && { service_tier: body.service_tier }),
       })),
     )
   },

@@ -5,12 +5,15 @@ import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { ApiScope } from '../api-scope.ts'
 import { DeferredResult } from '../results.ts'
 import type { Reply, ReplyBounds } from './answers.ts'
+import { drawLogprobs, type TokenLogprob } from './logprobs.ts'
 import { hashRequest, startInference, waitForWholeAnswer, waitUntilStarted } from './request-lifecycle.ts'
 import type { SamplingFields } from './sampling.ts'
 import { createEventStream, type SseFrame } from './sse.ts'
 
-/** Minimum length of an answer in tokens. The prompt must leave room for it in the context. */
-export const MIN_ANSWER_TOKENS = 1
+/** Returns the minimum length of an answer in tokens. The prompt must leave room for it in the context. */
+export function minAnswerTokens({ limit }: Pick<TextRequest, 'limit'>): number {
+  return limit === 0 ? 0 : 1
+}
 
 /** Token counts by o200k_base. */
 export const Usage = z
@@ -33,6 +36,10 @@ export interface TextRequest extends PromptInput {
   /** Maximum number of tokens of an answer, as in the request. */
   readonly limit: number | null | undefined
   readonly stop: DeliveryOptions['stop']
+  /** How many likely tokens are named for each token; undefined for an answer without log probabilities. */
+  readonly topLogprobs?: number | undefined
+  /** The answer repeats it. */
+  readonly serviceTier?: string | null | undefined
   /** Texts before each answer that are not generated. Default: no texts. */
   readonly leads?: readonly string[]
   /** Creates the answers within the bounds. Refuses the request if that is impossible. */
@@ -45,7 +52,9 @@ export interface AnswerFormat<Whole extends string, Choice> {
   readonly idPrefix: string
   /** The field `object` of a whole answer, and of an event. */
   readonly objectNames: { readonly whole: Whole; readonly event: string }
-  readonly toChoice: (reply: Reply, index: number, lead: string) => Choice
+  readonly toChoice: (reply: Reply, index: number, lead: string, tokens: readonly TokenLogprob[] | undefined) => Choice
+  /** Returns the field `logprobs` of tokens that follow `textOffset` characters of an answer. */
+  readonly toLogprobs: (tokens: readonly TokenLogprob[], textOffset: number) => unknown
   /** The field of an event that holds a piece of an answer. */
   readonly chunkField: 'delta' | 'text'
   /** JSON of the piece before the first token; undefined for no such piece. */
@@ -76,6 +85,7 @@ interface TextAnswer<Whole, Choice> {
   model: string
   choices: Choice[]
   usage: z.output<typeof Usage>
+  service_tier?: string
 }
 
 type DeliveryOptions = z.output<z.ZodObject<Pick<typeof SamplingFields, 'stop' | 'stream' | 'stream_options'>>>
@@ -94,6 +104,7 @@ export function generateText<Body extends DeliveryOptions & { readonly model: st
   const name = findModelTarget(world, body.model)?.name ?? body.model
   const textRequest = createRequest(body, parsePrompt(body), { world, findScriptedAnswer, name })
   const { model, promptTokens, longestPromptTokens } = textRequest
+  const tier = textRequest.serviceTier ? { service_tier: textRequest.serviceTier } : {}
   let replies: readonly Reply[] = []
   let longestAnswer = 0
   let usage = toUsage(promptTokens, 0)
@@ -103,7 +114,7 @@ export function generateText<Body extends DeliveryOptions & { readonly model: st
     model,
     'text-generation',
     longestPromptTokens,
-    MIN_ANSWER_TOKENS,
+    minAnswerTokens(textRequest),
     context => {
       replies = createReplies(textRequest, context)
       longestAnswer = Math.max(...replies.map(({ tokens }) => tokens))
@@ -121,14 +132,21 @@ export function generateText<Body extends DeliveryOptions & { readonly model: st
   if (!stream) {
     return new DeferredResult(waiter =>
       waitForWholeAnswer(world, handle, longestAnswer, waiter, request, () =>
-        toTextAnswer(format, { id: handle.id, created, model }, toChoices(format, replies, textRequest.leads), usage),
+        toTextAnswer(
+          format,
+          { id: handle.id, created, model, ...tier },
+          toChoices(format, replies, textRequest.leads, drawLogprobs(world.chance, textRequest, replies)),
+          usage,
+        ),
       ),
     )
   }
   return new DeferredResult<never>(async waiter => {
     await waitUntilStarted(world, handle, waiter, request)
-    const head = { id: handle.id, object: format.objectNames.event, created, model }
-    const frames = createFrames(format, head, replies, textRequest.leads, options?.include_usage ? usage : undefined)
+    const head = { id: handle.id, object: format.objectNames.event, created, model, ...tier }
+    const logprobs = drawLogprobs(world.chance, textRequest, replies)
+    const sentUsage = options?.include_usage === false ? undefined : usage
+    const frames = createFrames(format, head, replies, textRequest.leads, logprobs, sentUsage)
     return createEventStream({
       world,
       handle,
@@ -146,58 +164,84 @@ export function createReplies(
   { keys, limit, stop, longestPromptTokens, replies }: TextRequest,
   contextLength: number,
 ): readonly Reply[] {
-  return replies({ ...toBounds(limit, contextLength - longestPromptTokens, stop), answerCount: keys.length })
+  const made = replies({ ...toBounds(limit, contextLength - longestPromptTokens, stop), answerCount: keys.length })
+  // A tool call has at least its name, so an answer without tokens is a text.
+  return limit === 0 ? made.map(() => EMPTY_REPLY) : made
 }
 
 export function toChoices<Choice>(
   { toChoice }: AnswerFormat<string, Choice>,
   replies: readonly Reply[],
   leads: TextRequest['leads'],
+  logprobs?: ReturnType<typeof drawLogprobs>,
 ): Choice[] {
-  return replies.map((reply, index) => toChoice(reply, index, leads?.[index] ?? ''))
+  return replies.map((reply, index) => toChoice(reply, index, leads?.[index] ?? '', logprobs?.[index]))
 }
 
 /** Returns the body of a whole answer. */
 export function toTextAnswer<Whole extends string, Choice>(
   { objectNames }: AnswerFormat<Whole, Choice>,
-  { id, created, model }: Pick<TextAnswer<Whole, Choice>, 'id' | 'created' | 'model'>,
+  { id, created, model, service_tier }: Pick<TextAnswer<Whole, Choice>, 'id' | 'created' | 'model' | 'service_tier'>,
   choices: Choice[],
   usage: z.output<typeof Usage>,
 ): TextAnswer<Whole, Choice> {
-  return { id, object: objectNames.whole, created, model, choices, usage }
+  const answer = { id, object: objectNames.whole, created, model, choices, usage }
+  return service_tier === undefined ? answer : { ...answer, service_tier }
 }
 
-/** Yields the events of a stream: the openings, the tokens, the finish reasons, the usage. */
+/** Yields the events of a stream: the openings, the tokens, and the finish reasons, the last with the usage. */
 function* createFrames(
-  { chunkField, toOpening, toPieces, closing }: AnswerFormat<string, unknown>,
+  { chunkField, toOpening, toPieces, toLogprobs, closing }: AnswerFormat<string, unknown>,
   head: Readonly<Record<string, string | number>>,
   replies: readonly Reply[],
   leads: TextRequest['leads'],
+  logprobs: ReturnType<typeof drawLogprobs>,
   usage: z.output<typeof Usage> | undefined,
 ): Generator<SseFrame> {
   // Created once, because all events share most of their text.
   const chunkStart = JSON.stringify(head).slice(0, -1)
-  const chunkEnd = usage === undefined ? '' : ',"usage":null'
-  const toChunk = (index: number, piece: string, finishReason: string) =>
-    `${chunkStart},"choices":[{"index":${index},"${chunkField}":${piece},"logprobs":null,"finish_reason":${finishReason}}]${chunkEnd}}`
+  const toChunk = (index: number, piece: string, finishReason: string, tokenLogprobs = 'null', chunkEnd = '') =>
+    `${chunkStart},"choices":[{"index":${index},"${chunkField}":${piece},"logprobs":${tokenLogprobs},"finish_reason":${finishReason}}]${chunkEnd}}`
+  const takers = replies.map((_, index) => createLogprobTaker(toLogprobs, logprobs[index]))
   for (const [index, reply] of replies.entries()) {
-    const piece = toOpening(reply, leads?.[index] ?? '')
-    if (piece !== undefined) yield { token: -1, data: toChunk(index, piece, 'null') }
+    const lead = leads?.[index] ?? ''
+    const piece = toOpening(reply, lead)
+    if (piece === undefined) continue
+    yield { token: -1, data: toChunk(index, piece, 'null', lead === '' ? 'null' : takers[index]!(lead)) }
   }
   const piecesByReply = replies.map(reply => [...toPieces(reply)])
   const tokenCount = Math.max(...piecesByReply.map(replyPieces => replyPieces.length))
   for (let token = 0; token < tokenCount; token++) {
     for (const [index, pieces] of piecesByReply.entries()) {
-      if (token < pieces.length) yield { token, data: toChunk(index, pieces[token]!, 'null') }
+      if (token < pieces.length) yield { token, data: toChunk(index, pieces[token]!, 'null', takers[index]!()) }
     }
   }
   const lastToken = Math.max(0, tokenCount - 1)
   for (const [index, { finish_reason }] of replies.entries()) {
-    yield { token: lastToken, data: toChunk(index, closing, JSON.stringify(finish_reason)) }
+    const hasUsage = usage !== undefined && index === replies.length - 1
+    const chunkEnd = hasUsage ? `,"usage":${JSON.stringify(usage)}` : ''
+    yield { token: lastToken, data: toChunk(index, closing, JSON.stringify(finish_reason), 'null', chunkEnd) }
   }
-  if (usage !== undefined)
-    yield { token: lastToken, data: `${chunkStart},"choices":[],"usage":${JSON.stringify(usage)}}` }
   yield { token: lastToken, data: '[DONE]' }
+}
+
+/** Returns a function that takes the log probabilities of the next token, or of the tokens of a text, as JSON. */
+function createLogprobTaker(
+  toLogprobs: AnswerFormat<string, unknown>['toLogprobs'],
+  tokens: readonly TokenLogprob[] | undefined,
+): (text?: string) => string {
+  let position = 0
+  let offset = 0
+  return (text = '') => {
+    if (tokens === undefined) return 'null'
+    const first = position
+    let length = 0
+    do length += tokens[position++]!.token.length
+    while (length < text.length)
+    const taken = toLogprobs(tokens.slice(first, position), offset)
+    offset += length
+    return JSON.stringify(taken)
+  }
 }
 
 /** Returns the bounds of an answer: the requested limit and the room that the prompt leaves in the context. */
@@ -207,6 +251,16 @@ function toBounds(requestedLimit: number | null | undefined, room: number, stop:
     limit: limit === Number.POSITIVE_INFINITY ? undefined : limit,
     stop: typeof stop === 'string' ? [stop] : (stop ?? []),
   }
+}
+
+/** The answer to a request with `max_tokens` 0. */
+const EMPTY_REPLY: Reply = {
+  text: '',
+  toolCalls: [],
+  finish_reason: 'length',
+  tokens: 0,
+  isDrawn: false,
+  pieces: () => [],
 }
 
 export function sumTokens(replies: readonly Reply[]): number {

@@ -15,6 +15,7 @@ export const listServedModels = endpoint({
     'created: creation time of the deployment; for a catalog model the start of the world',
     'owned_by is the owner part of the name',
   ],
+  errorShape: 'compat',
   acceptsKeyHeader: true,
   returns: z.object({ object: z.literal('list'), data: z.array(ServedModel) }).meta({ id: 'ServedModelList' }),
   handle: ({ world }) => {

@@ -11,6 +11,7 @@ import type { World } from '../../simulation/world.ts'
 import { requireFunds } from '../admission.ts'
 import { RefusalError, refuse, refuseOverLimit } from '../refusals.ts'
 import type { AnswerPart, HandlerResult, ResponseWaiter } from '../results.ts'
+import { createCompatErrorBody } from './error-body.ts'
 
 /** Declared refusals of inference requests. */
 export const INFERENCE_REFUSALS = {
@@ -66,10 +67,8 @@ export function requireContextLength(
   const context = findContextLength(world, target) ?? Number.POSITIVE_INFINITY
   if (longestPromptTokens + minAnswerTokens > context) {
     const noRoomText = longestPromptTokens > context ? '' : ': there is no room for an answer'
-    refuseOverLimit(
-      400,
-      `the prompt has ${longestPromptTokens} tokens, and the context of ${model} is ${context}${noRoomText}`,
-    )
+    const message = `the prompt has ${longestPromptTokens} tokens, and the context of ${model} is ${context}${noRoomText}`
+    refuseOverLimit(400, message, createCompatErrorBody(400, message, { code: 'context_length_exceeded' }))
   }
   return context
 }

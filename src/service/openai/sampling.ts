@@ -3,9 +3,10 @@ import * as z from 'zod'
 import { integer, looseObject, text } from '../fields.ts'
 
 /** Maximum of `n`. */
-const MAX_CHOICES = 128
+const MAX_CHOICES = 4
 
 export const SamplingFields = {
+  /** A completion has at least one token. */
   max_tokens: integer({ min: 1 }).nullable().optional(),
   n: integer({ min: 1, max: MAX_CHOICES }).nullable().optional(),
   stop: z
@@ -26,4 +27,5 @@ export const SamplingFields = {
   logit_bias: z.record(z.string(), z.number().min(-100).max(100)).nullable().optional(),
   seed: integer().nullable().optional(),
   user: text().nullable().optional(),
+  service_tier: z.enum(['auto', 'default', 'flex', 'priority', 'scale']).nullable().optional(),
 }

@@ -6,6 +6,9 @@ import { text } from '../fields.ts'
 import { RefusalError } from '../refusals.ts'
 
 const Json = z.json()
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** Printable ASCII, with inner spaces and tabs. */
+const HEADER_VALUE = /^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/
 
 /** The answer of a rule. */
 export const ScriptedAnswer = z.union([
@@ -20,6 +23,10 @@ export const ScriptedAnswer = z.union([
       message: z.string().default(''),
       /** Value of Retry-After, in seconds. Default: 1 for 429 and 503, no header for other statuses. */
       retryAfter: z.int().min(0).optional(),
+      /** The whole body. Default: an error with `message`. */
+      body: Json.optional(),
+      /** Headers of the answer. They take precedence over `retryAfter`. Default: no more headers. */
+      headers: z.record(z.string().regex(HEADER_NAME), z.string().regex(HEADER_VALUE)).optional(),
     }),
   }),
 ])
@@ -40,10 +47,11 @@ export const ScriptRule = z.strictObject({
 export type ScriptRule = z.input<typeof ScriptRule>
 
 /** Refuses the request with the error of a rule. A names profile leaves its message unchanged. */
-export function throwScriptedError({ status, message, retryAfter }: ScriptedError): never {
+export function throwScriptedError({ status, message, retryAfter, body, headers = {} }: ScriptedError): never {
   const seconds = retryAfter ?? (status === 429 || status === 503 ? RETRY_AFTER.place : undefined)
-  const headers = seconds === undefined ? undefined : { 'retry-after': String(seconds) }
-  throw new RefusalError(status, message, headers, undefined, true)
+  const answerHeaders: Record<string, string> = seconds === undefined ? {} : { 'retry-after': String(seconds) }
+  for (const [name, value] of Object.entries(headers)) answerHeaders[name.toLowerCase()] = value
+  throw new RefusalError(status, message, answerHeaders, body, true)
 }
 
 /** A rule and how often it has answered. */

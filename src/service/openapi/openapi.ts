@@ -57,6 +57,7 @@ export function createOpenapiDocument(operations: Operations, info: OpenapiInfo 
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer' },
         'alt-api-key': { type: 'apiKey', in: 'header', name: 'alt-api-key' },
+        'second-api-key': { type: 'apiKey', in: 'header', name: 'x-api-key' },
       },
     },
   }
@@ -136,14 +137,16 @@ function describeResponses(endpoint: AnyEndpoint, components: Json): Json {
     },
   }
   const refusals: Record<string, string> = { ...endpoint.refusals }
+  const isCompat = endpoint.errorShape === 'compat'
+  const authRefusals = isCompat ? COMPAT_AUTH_REFUSALS : AUTH_REFUSALS
   // Authentication refuses before the endpoint runs, and always with the same schemas.
   if (endpoint.auth !== 'none') {
-    for (const [status, [reason, schema]] of Object.entries(AUTH_REFUSALS))
+    for (const [status, [reason, schema]] of Object.entries(authRefusals))
       responses[status] = describeRefusal(reason, schema)
   }
   for (const [status, reason] of Object.entries(refusals)) {
     const authRefusal =
-      responses[status] === undefined ? undefined : AUTH_REFUSALS[Number(status) as keyof typeof AUTH_REFUSALS]
+      responses[status] === undefined ? undefined : authRefusals[Number(status) as keyof typeof authRefusals]
     const refusalObject = describeRefusal(reason, SCHEMA_OF_SHAPE[endpoint.errorShape], authRefusal)
     responses[status] =
       status === '429' || status === '503' ? { ...refusalObject, headers: RETRY_AFTER_HEADER } : refusalObject
@@ -156,7 +159,7 @@ function describeResponses(endpoint: AnyEndpoint, components: Json): Json {
   if (takesInput) responses[422] = describeRefusal('the request is invalid', 'ValidationError')
   const mediaReason = UNSUPPORTED_MEDIA_REASONS[endpoint.upload === undefined ? endpoint.consumes : 'upload']
   if (endpoint.body !== undefined || endpoint.upload !== undefined)
-    responses[415] = describeRefusal(mediaReason, 'DetailError')
+    responses[415] = describeRefusal(mediaReason, isCompat ? 'CompatError' : 'DetailError')
   // Every operation documents at least one refusal.
   if (Object.keys(responses).length === 1)
     responses[405] = describeRefusal('the path does not support the method', 'DetailError')
@@ -179,6 +182,11 @@ const AUTH_REFUSALS = {
   403: ['the token does not allow this address', 'SimpleError'],
 } as const
 
+const COMPAT_AUTH_REFUSALS = {
+  401: [AUTH_REFUSALS[401][0], 'CompatError'],
+  403: [AUTH_REFUSALS[403][0], 'CompatError'],
+} as const
+
 const RETRY_AFTER_HEADER = {
   'Retry-After': {
     description: 'Seconds after which a retry may succeed',
@@ -186,7 +194,12 @@ const RETRY_AFTER_HEADER = {
   },
 } as const
 
-const SCHEMA_OF_SHAPE = { simple: 'SimpleError', detail: 'DetailError', wrapped: 'WrappedError' } as const
+const SCHEMA_OF_SHAPE = {
+  simple: 'SimpleError',
+  detail: 'DetailError',
+  wrapped: 'WrappedError',
+  compat: 'CompatError',
+} as const
 
 /** Describes a refusal. Each is assumed, because the interface document has no error statuses. */
 function describeRefusal(
@@ -204,7 +217,7 @@ function describeRefusal(
 
 function describeSecurity(endpoint: AnyEndpoint): Json[] {
   if (endpoint.auth === 'none') return []
-  const either = [{ bearer: [] }, { 'alt-api-key': [] }]
+  const either = [{ bearer: [] }, { 'alt-api-key': [] }, { 'second-api-key': [] }]
   return endpoint.auth === 'optional' ? [{}, ...either] : either
 }
 
@@ -282,6 +295,22 @@ const ERROR_SCHEMAS: Json = {
     type: 'object',
     required: ['detail'],
     properties: { detail: { type: 'object', required: ['error'], properties: { error: STRING_SCHEMA } } },
+  },
+  CompatError: {
+    type: 'object',
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'object',
+        required: ['message', 'type', 'param', 'code'],
+        properties: {
+          message: STRING_SCHEMA,
+          type: STRING_SCHEMA,
+          param: { type: ['string', 'null'] },
+          code: { type: ['string', 'null'] },
+        },
+      },
+    },
   },
   AuthenticationError: {
     type: 'object',

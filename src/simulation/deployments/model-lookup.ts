@@ -38,11 +38,25 @@ export type ModelTarget =
 const DEPLOY_ID_PREFIX = 'deploy_id:'
 
 /**
- * What a model name means now: an own deployment by name or as `deploy_id:<id>`, an adapter's base, or a current model of
- * the catalog, by its name or by the id of the account's reference to it. Undefined for a name that nothing has, and for
- * what is deleted.
+ * Returns the target of a model name: a deployment of the account by name or as `deploy_id:<id>`, the base of an adapter,
+ * or a current model of the catalog, by its name or by the id of the account's reference to it. A name can end with
+ * `:` and a version of the model. Undefined for an unknown name or version, and for a deleted deployment.
  */
-export function findModelTarget({ deployments, store, profile }: ModelSources, model: string): ModelTarget | undefined {
+export function findModelTarget(sources: ModelSources, model: string): ModelTarget | undefined {
+  const target = findUnversionedTarget(sources, model)
+  const colon = model.lastIndexOf(':')
+  if (target !== undefined || colon < 0 || model.startsWith(DEPLOY_ID_PREFIX)) return target
+  const versioned = findUnversionedTarget(sources, model.slice(0, colon))
+  return versioned && hasVersion(sources, versioned, model.slice(colon + 1)) ? versioned : undefined
+}
+
+/** Returns whether the model has this version. A deployment of the account serves only its own. */
+function hasVersion({ deployments, store }: ModelSources, { name, row }: ModelTarget, version: string): boolean {
+  if (row !== undefined) return deployments.findLive(name)?.version === version
+  return store.models.get(name)?.versions.includes(version) ?? false
+}
+
+function findUnversionedTarget({ deployments, store, profile }: ModelSources, model: string): ModelTarget | undefined {
   const isId = model.startsWith(DEPLOY_ID_PREFIX)
   const deployment = isId
     ? deployments.get(model.slice(DEPLOY_ID_PREFIX.length))

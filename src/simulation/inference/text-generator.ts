@@ -4,7 +4,7 @@ const LENGTH = purpose('answer.length')
 const WORD_SEED = purpose('answer.words')
 
 /** Words that are one token of `o200k_base` each, with or without a space or a capital before them (a test counts). */
-const WORDS =
+export const ANSWER_WORDS: readonly string[] =
   'the one each every most some many few both all model server cluster node memory cache token batch request answer client system network signal value result test case point line word table figure list order change step state time hour day week month year place part side group team user name key number rate limit cost price load queue stream chunk file page report plan task job work start end stop run move turn open close read write send give take make keep hold find show tell ask call use need want know think see look feel come get put set let help build grow reach pass lead follow learn teach study measure count check note mark sign map path road river lake sea sky sun light wind rain snow fire stone tree leaf field garden house room door window wall floor bridge city street market school library hand head eye voice song story book letter paper color green blue white black red small large long short high low new old young early late clear plain simple quick slow quiet strong warm cold deep wide near far good better best same other next last first second third more less often always never again still yet also only just very quite almost about after before between under over with without from into through across along around because while when where which that this these those and but then than for down out off'.split(
     ' ',
   )
@@ -45,7 +45,7 @@ export function generateText(chance: Chance, key: EntityKey, tokens: number, isC
       text += '.'
       wordsInSentence = 0
     } else {
-      const word = WORDS[(state >>> 8) % WORDS.length]!
+      const word = ANSWER_WORDS[(state >>> 8) % ANSWER_WORDS.length]!
       const casedWord = wordsInSentence === 0 ? word.charAt(0).toUpperCase() + word.slice(1) : word
       text += text === '' ? casedWord : ` ${casedWord}`
       wordsInSentence++

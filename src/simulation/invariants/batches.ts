@@ -3,6 +3,7 @@ import { BATCH_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { BatchRow } from '../batches/batch-row.ts'
 import { decodeLines } from '../batches/files.ts'
+import { findModelTarget } from '../deployments/model-lookup.ts'
 import type { World } from '../world.ts'
 import type { ReportViolation } from './invariant.ts'
 
@@ -101,17 +102,16 @@ export class BatchInvariants {
     // What was charged before anybody looked is taken as it is.
     if (before === undefined || row.work === undefined) return row.chargedMicrocents
     if (row.doneLines <= before.done) return before.maxCost
-    const { store, deployments, profile } = this.#world
+    const { store, profile } = this.#world
     const { model, promptBefore, answerBefore } = row.work
-    const deployment = deployments.findLive(model) ?? deployments.findLive(`${store.account.display_name}/${model}`)
-    const baseModel = deployment?.type === 'lora' ? deployments.read(deployment.ordinal).plan.baseModel : undefined
-    const serverless = store.hardware.get(baseModel ?? model)?.hardware.find(one => one.type === 'serverless')
+    const target = findModelTarget(this.#world, model)
+    if (target?.kind !== 'catalog') return before.maxCost
+    const serverless = store.hardware.get(target.model)?.hardware.find(one => one.type === 'serverless')
     if (serverless?.type !== 'serverless') return before.maxCost
     const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
-    const factor = baseModel === undefined ? 1 : profile.prices.adapterFactor
     const prompt = promptBefore[row.doneLines]! - promptBefore[before.done]!
     const answer = answerBefore[row.doneLines]! - answerBefore[before.done]!
-    return before.maxCost + (prompt * input + answer * output) * factor * profile.prices.batchShare
+    return before.maxCost + (prompt * input + answer * output) * target.priceShare * profile.prices.batchShare
   }
 
   /** Every request is in exactly one of the two files, once. */

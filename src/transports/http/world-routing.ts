@@ -3,7 +3,7 @@
 import { WireFaultResponse } from '../../faults/broken-response.ts'
 import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
-import { type HeaderReader, KEY_HEADER, presentedToken } from '../../service/http/authentication.ts'
+import { type HeaderReader, KEY_HEADER, presentedToken, SECOND_KEY_HEADER } from '../../service/http/authentication.ts'
 import type { IncomingRequest } from '../../service/http/request-context.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import {
@@ -189,7 +189,7 @@ export function withSecurityHeaders(response: Response): Response {
 }
 
 function isCredential(name: string, { sim }: ServedWorld): boolean {
-  return name === 'authorization' || name === KEY_HEADER || name === sim.api.keyHeader
+  return name === 'authorization' || name === KEY_HEADER || name === SECOND_KEY_HEADER || name === sim.api.keyHeader
 }
 
 function toWorldHeader(world: ServedWorld, value: string | null): string | null {

@@ -54,6 +54,9 @@ const ANSWERED: Record<string, readonly [endpoint: string, body: object]> = {
   'a tool by name': [CHAT, chat({ tools: TOOLS, tool_choice: { type: 'function', function: { name: 'read_clock' } } })],
   'no tool': [CHAT, chat({ tools: TOOLS, tool_choice: 'none' })],
   'what changes nothing': [CHAT, chat({ temperature: 0.3, top_p: 0.5, seed: 4, user: 'u', logprobs: false })],
+  logprobs: [CHAT, chat({ logprobs: true, top_logprobs: 2 })],
+  'logprobs of a text with echo': [TEXT, text({ logprobs: 2, echo: true })],
+  'max_tokens 0': [CHAT, chat({ max_tokens: 0 })],
   'a scripted text': [CHAT, chat({ messages: user('Say rain twice') })],
   'a scripted text, n times and cut': [CHAT, chat({ messages: user('Say rain twice'), n: 2, max_tokens: 2 })],
   'scripted json': [CHAT, chat({ messages: user('Say a list') })],
@@ -73,14 +76,14 @@ const REFUSED: Record<string, readonly [endpoint: string, body: object]> = {
   'empty messages': [CHAT, chat({ messages: [] })],
   'an unknown role': [CHAT, chat({ messages: [{ role: 'wizard', content: 'hi' }] })],
   'two things at once': [CHAT, chat({ temperature: 9, n: 0 })],
-  logprobs: [CHAT, chat({ logprobs: true })],
+  'top_logprobs without logprobs': [CHAT, chat({ top_logprobs: 2 })],
   'no tools': [CHAT, chat({ tools: [] })],
   'a choice without tools': [CHAT, chat({ tool_choice: 'required' })],
   'a tool that is not there': [
     CHAT,
     chat({ tools: TOOLS, tool_choice: { type: 'function', function: { name: 'fly' } } }),
   ],
-  'max_tokens 0': [CHAT, chat({ max_tokens: 0 })],
+  'max_tokens below 0': [CHAT, chat({ max_tokens: -1 })],
   'a schema that nothing fits': [
     CHAT,
     chat({ response_format: { type: 'json_schema', json_schema: { name: 'it', schema: { enum: [] } } } }),
@@ -89,7 +92,7 @@ const REFUSED: Record<string, readonly [endpoint: string, body: object]> = {
   'a scripted error': [CHAT, chat({ messages: user('Say too much') })],
   'no prompt': [TEXT, { model: MODEL }],
   'a prompt of numbers': [TEXT, text({ prompt: 7 })],
-  'logprobs of a text': [TEXT, text({ logprobs: 2 })],
+  'max_tokens 0 of a text': [TEXT, text({ max_tokens: 0 })],
   'a text above the context': [TEXT, text({ prompt: ['a', 'river '.repeat(9_000)] })],
 }
 
@@ -179,7 +182,7 @@ test.each([CHAT, TEXT])('%s: a line is refused with the message of the same requ
   for (const { custom_id, response, error } of errors) {
     const { status, body } = await one.ask(endpoint, bodies[custom_id])
     expect(status, custom_id).toBeGreaterThanOrEqual(400)
-    const { detail = body.error } = body
+    const { detail = body.error?.message } = body
     const words = Array.isArray(detail)
       ? detail.map(({ loc, msg }: { loc: string[]; msg: string }) => `${loc.join('.')}: ${msg}`).join('; ')
       : (detail.error ?? detail)

@@ -77,11 +77,11 @@ describe('text', () => {
       'length',
     ])
     const full = await sent(max_tokens)
-    expect([full.status, full.body.error]).toEqual([
+    expect([full.status, full.body.error.message]).toEqual([
       400,
       'the prompt has 8192 tokens, and the context of acme/assistant is 8192: there is no room for an answer',
     ])
-    expect((await sent(max_tokens + 1)).body.error).toBe(
+    expect((await sent(max_tokens + 1)).body.error.message).toBe(
       'the prompt has 8193 tokens, and the context of acme/assistant is 8192',
     )
   })
@@ -171,8 +171,8 @@ describe('a stream', () => {
       expect(said(index).filter(piece => piece !== '')).toHaveLength(encode(message.content!).length)
     }
     expect(new Set(chunks.map(({ id }) => id)).size).toBe(1)
-    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: whole.usage })
-    expect(chunks.slice(0, -1).every(({ usage }) => usage === null)).toBe(true)
+    expect(chunks.at(-1)).toMatchObject({ choices: [{ index: 1, finish_reason: 'stop' }], usage: whole.usage })
+    expect(chunks.slice(0, -1).every(chunk => !('usage' in chunk))).toBe(true)
     expect(chunks.flatMap(({ choices }) => choices.map(one => one.finish_reason)).filter(Boolean)).toEqual([
       'stop',
       'stop',
@@ -180,13 +180,22 @@ describe('a stream', () => {
     expect(inferenceKinds()).toEqual(['served', 'served'])
   })
 
-  test('has usage only on request and ends with [DONE]', async () => {
+  test('has usage beside the finish reason, except with include_usage false, and ends with [DONE]', async () => {
     const { sim } = openaiWorld()
-    const answer = await sim.fetch('http://sim/v1/chat/completions', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${sim.token}` },
-      body: JSON.stringify({ model: 'acme/chat', messages: HELLO, stream: true, max_tokens: 3 }),
-    })
+    const send = (more: object) =>
+      sim.fetch('http://sim/v1/chat/completions', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${sim.token}` },
+        body: JSON.stringify({ model: 'acme/chat', messages: HELLO, stream: true, max_tokens: 3, ...more }),
+      })
+    for (const options of [undefined, null, {}, { include_usage: true }, { include_usage: null }]) {
+      const chunks = (await (await send({ stream_options: options })).text()).split('\n\n').slice(0, -2)
+      const last = JSON.parse(chunks.at(-1)!.slice('data: '.length))
+      expect(last.choices[0].finish_reason).toBe('length')
+      expect(last.usage).toMatchObject({ completion_tokens: 3 })
+      expect(chunks.slice(0, -1).join('')).not.toContain('usage')
+    }
+    const answer = await send({ stream_options: { include_usage: false } })
     expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     expect(answer.headers.get('date')).toBe('Thu, 01 Jan 2026 00:00:00 GMT')
     const events = (await answer.text()).split('\n\n')
@@ -277,7 +286,7 @@ describe('a tool', () => {
     const grammar = { type: 'grammar', grammar: { definition: 'a', syntax: 'regex' } }
     const tools = [{ type: 'custom', custom: { name: 'run_code', format: grammar } }]
     const refused = await post('/v1/chat/completions', { ...body, tools })
-    expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining('run_code')])
+    expect([refused.status, refused.body.error.message]).toEqual([400, expect.stringContaining('run_code')])
   })
 
   test('ends the tool loop of the openai package', async () => {
@@ -314,9 +323,9 @@ describe('JSON', () => {
       ...{ model: 'acme/chat', messages: HELLO },
       response_format: { type: 'json_schema' as const, json_schema: { name: 'event', strict: true, schema } },
     }
-    const { choices } = await client.chat.completions.create({ ...ask, n: 20 })
+    const { choices } = await client.chat.completions.create({ ...ask, n: 4 })
     for (const { message } of choices) Event.parse(JSON.parse(message.content!))
-    expect(new Set(choices.map(({ message }) => message.content)).size).toBe(20)
+    expect(new Set(choices.map(({ message }) => message.content)).size).toBe(4)
     const cut = await client.chat.completions.create({ ...ask, max_tokens: 4 })
     expect(cut.choices[0]!.finish_reason).toBe('length')
     expect(() => JSON.parse(cut.choices[0]!.message.content!)).toThrow()
@@ -338,7 +347,7 @@ describe('JSON', () => {
       model: 'acme/chat',
       messages: HELLO,
       response_format: format,
-      n: 10,
+      n: 4,
     })
     for (const { message } of choices) Tree.parse(JSON.parse(message.content!))
   })
@@ -415,12 +424,13 @@ describe('a request', () => {
       'body/messages/0/role literal_error',
       'body/messages/0/content string_type',
     ])
-    expect(await issues({ ...good, max_tokens: 0, n: 0, temperature: 3, stop: ['a', 'b', 'c', 'd', 'e'] })).toEqual([
+    expect(await issues({ ...good, max_tokens: -1, n: 0, temperature: 3, stop: ['a', 'b', 'c', 'd', 'e'] })).toEqual([
       'body/max_tokens greater_than_equal',
       'body/n greater_than_equal',
       'body/stop too_long',
       'body/temperature less_than_equal',
     ])
+    expect(await issues({ ...good, n: 5 })).toEqual(['body/n less_than_equal'])
     expect(await issues({ ...good, tools: [] })).toEqual(['body/tools too_short'])
     expect(await issues({ ...good, tool_choice: 'required' })).toEqual(['body/tool_choice value_error'])
     const choice = { type: 'function', function: { name: 'nope' } }
@@ -446,7 +456,7 @@ describe('a request', () => {
     const { sim, ask } = openaiWorld({ fixtures: 'default', with: {} })
     const asked = async (model: string, more: object = {}) => {
       const { status, body } = await ask('/v1/chat/completions', { model, messages: HELLO, ...more })
-      return [status, body.error]
+      return [status, body.error?.message]
     }
     const later = async (model: string) => {
       const { status, headers } = await ask('/v1/chat/completions', { model, messages: HELLO })
@@ -473,7 +483,7 @@ test('a reference to the catalog answers by its id while it runs, equal to its m
   const { sim, ask } = openaiWorld({ fixtures: 'default', with: {} })
   const asked = async (model: string) => {
     const { status, body } = await ask('/v1/chat/completions', { model, messages: HELLO })
-    return [status, body.error?.replace(/^model \S+/, 'model M')]
+    return [status, body.error?.message.replace(/^model \S+/, 'model M')]
   }
   const legacy = sim.world.deployments.get('NXbeHeMeJT6BGzJR')!
   const id = `deploy_id:${legacy.deploy_id}`

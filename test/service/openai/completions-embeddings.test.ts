@@ -77,7 +77,10 @@ test('embeddings are unit vectors, equal for equal texts and similar for texts w
   expect(body.usage).toEqual({ prompt_tokens: 4, total_tokens: 4 })
   expect(body.data.map(({ index }: { index: number }) => index)).toEqual([0, 1])
   const wrong = await ask('/v1/embeddings', { model: 'acme/assistant', input: 'a' })
-  expect([wrong.status, wrong.body.error]).toEqual([400, 'model acme/assistant does text-generation, not embeddings'])
+  expect([wrong.status, wrong.body.error.message]).toEqual([
+    400,
+    'model acme/assistant does text-generation, not embeddings',
+  ])
   expect((await ask('/v1/embeddings', { ...EMBED, input: [] })).status).toBe(422)
 })
 
@@ -127,7 +130,7 @@ describe('a vector', () => {
     expect(dot(begin, short) / Math.sqrt(dot(begin, begin))).toBeCloseTo(1, 10)
     expect(await vector({ dimensions: 768 })).toEqual(whole)
     const long = await ask('/v1/embeddings', { ...EMBED, input: 'a', dimensions: 769 })
-    expect([long.status, long.body.error]).toEqual([
+    expect([long.status, long.body.error.message]).toEqual([
       400,
       'a vector of cedarline/cedar-embed-base has 768 numbers, and dimensions asks for 769',
     ])
@@ -179,7 +182,7 @@ test('a scripted rule answers matching requests until its count is used up', asy
     finish_reason: 'tool_calls',
     message: { tool_calls: [{ function: { name: 'book_table', arguments: '{"people":2}' } }] },
   })
-  await expect(said('any luck?')).rejects.toMatchObject({ status: 500, error: 'out of luck' })
+  await expect(said('any luck?')).rejects.toMatchObject({ status: 500, error: { message: 'out of luck' } })
   expect((await said('any luck?')).finish_reason).toBe('stop')
   for (const [error, seconds] of [
     [{ status: 429 }, '1'],

@@ -97,7 +97,7 @@ describe('a request is refused', () => {
     await one.sim.clock.advance('1us')
     const digest = one.sim.digest
     const sixth = await stream(one)
-    expect([sixth.status, (await sixth.json()).error]).toEqual([
+    expect([sixth.status, (await sixth.json()).error.message]).toEqual([
       429,
       '5 requests to acme/chat are in flight with this token',
     ])
@@ -106,7 +106,7 @@ describe('a request is refused', () => {
     const [{ deploy_id }] = (await one.ask('/deploy/list')).body
     for (const model of ['chat', `deploy_id:${deploy_id}`]) {
       const more = await stream(one, undefined, { ...ASK, model })
-      expect([more.status, (await more.json()).error]).toEqual([
+      expect([more.status, (await more.json()).error.message]).toEqual([
         429,
         `5 requests to ${model} are in flight with this token`,
       ])
@@ -118,7 +118,7 @@ describe('a request is refused', () => {
       headers: { authorization: `Bearer ${other}` },
       body: JSON.stringify(ASK),
     })
-    expect([queued.status, (await queued.json()).error]).toEqual([429, '1 requests wait for acme/chat already'])
+    expect([queued.status, (await queued.json()).error.message]).toEqual([429, '1 requests wait for acme/chat already'])
     await open[0]!.body!.cancel()
     expect((await waiting).status).toBe(200)
   })
@@ -129,7 +129,7 @@ describe('a request is refused', () => {
     await Promise.all(Array.from({ length: 4 }, () => stream(one)))
     const waiting = one.client.chat.completions
       .create(ASK)
-      .catch(error => [error.status, error.error, error.headers.get('retry-after')])
+      .catch(error => [error.status, error.error.message, error.headers.get('retry-after')])
     await one.sim.clock.advance('1ms')
     await one.ask(`/deploy/${deploy_id}/stop`, {})
     expect(await waiting).toEqual([503, 'model acme/chat is stopped, not running', '10'])
@@ -159,7 +159,7 @@ describe('a sleeping deployment', () => {
     one.sim.cluster.limit.set('H100-80GB', 0)
     const digest = one.sim.digest
     const { status, body, headers } = await one.ask('/v1/chat/completions', ASK)
-    expect([status, body.error]).toEqual([429, expect.stringContaining('the limit of H100-80GB is reached')])
+    expect([status, body.error.message]).toEqual([429, expect.stringContaining('the limit of H100-80GB is reached')])
     expect(headers.get('retry-after')).toBe('10')
     expect(one.sim.digest).toBe(digest)
   })

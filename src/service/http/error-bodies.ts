@@ -1,0 +1,29 @@
+/** The bodies of refusals, by the error shape of their endpoint. */
+import type { ErrorShape } from '../endpoint.ts'
+import { createCompatErrorBody } from '../openai/error-body.ts'
+import type { RefusalError } from '../refusals.ts'
+import type { ValidationDetail } from './validation-errors.ts'
+
+/**
+ * Returns the body of a refusal in the error shape of its endpoint.
+ *
+ * A refusal with a body of its own keeps it. In an OpenAI-compatible route, only a 422 and scripted bodies are kept.
+ */
+export function createErrorBody(shape: ErrorShape, { status, message, body, isQuoted }: RefusalError): unknown {
+  if (shape === 'compat') {
+    if (body !== undefined && (isQuoted || status === 422 || hasErrorObject(body))) return body
+    return status === 422 ? createInvalidBody(message) : createCompatErrorBody(status, message)
+  }
+  if (body !== undefined) return body
+  if (shape === 'simple') return { error: message }
+  return { detail: shape === 'detail' ? message : { error: message } }
+}
+
+/** Returns the body of a 422 that is not about a field. */
+export function createInvalidBody(message: string): { readonly detail: readonly ValidationDetail[] } {
+  return { detail: [{ loc: ['body'], msg: message, type: 'value_error' }] }
+}
+
+function hasErrorObject(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && typeof (body as { error?: unknown }).error === 'object'
+}
