@@ -66,22 +66,6 @@ export function listSchema<Entry extends z.ZodType>(entry: Entry, id: string) {
     .meta({ id })
 }
 
-const usd = z.number().describe('US dollars')
-
-export const PaymentChecklist = z
-  .object({
-    account_balance: usd.describe('US dollars owed: prepaid credit is negative'),
-    recent: usd.describe('US dollars spent so far'),
-    limit: usd.nullable(),
-    suspended: z.boolean(),
-    suspend_reason: z.string().nullable(),
-    topup: z.boolean(),
-    topup_amount: usd,
-    topup_threshold: usd,
-    topup_failed: z.boolean(),
-  })
-  .meta({ id: 'PaymentChecklist' })
-
 const optionalTime = unixSeconds.nullable().optional()
 
 export const BatchRecord = z

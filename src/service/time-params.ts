@@ -28,12 +28,12 @@ export function timeParam(): z.ZodType<string, string | number> {
   ) as unknown as z.ZodType<string, string | number>
 }
 
-/** The window between two such moments: no end of it before the world began, or to come. */
+/** The window between two such moments: no end of it before the account was opened, or to come. */
 export function parseWindow(world: World, from: string, to: string): { readonly from: Micros; readonly to: Micros } {
   const window = { from: parseTime(world, from), to: parseTime(world, to) }
   if (window.from > window.to)
     rejectInput(['query', 'from'], `Value error, from (${from}) should not be later than to (${to})`)
-  const clip = (at: Micros) => Math.min(Math.max(0, at), world.clock.now)
+  const clip = (at: Micros) => Math.min(Math.max(world.ledger.past.openedAt, at), world.clock.now)
   return { from: clip(window.from), to: clip(window.to) }
 }
 

@@ -54,6 +54,7 @@ export function startFromFixture(world: FixtureParts, fixture: Fixture): void {
   const problems: string[] = []
   const { account } = fixture
   world.ledger.openAccount(account.uid, account.funds_cents, account.topup, account.card === 'good')
+  world.ledger.past.open(fixture)
   world.nodes.buildFleet(fixture.nodes.pools)
   world.weather.start()
   for (const [gpu, limit] of Object.entries(account.gpu_limits)) {
@@ -234,6 +235,7 @@ function startBatch(world: FixtureParts, seed: BatchSeed): string | undefined {
       endpoint: seed.endpoint,
       completion_window: seed.completion_window,
       metadata: seed.metadata,
+      token_id: [...world.store.tokens.all()][0]?.token_id,
     },
     { id: seed.id, created_at },
   )

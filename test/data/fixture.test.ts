@@ -101,7 +101,7 @@ describe('a patch', () => {
 test('an epoch before many records is one problem with the earliest valid epoch', () => {
   const { message, problems } = failureOf(() => loadFixture('default', { epochMs: Date.UTC(2020, 0, 1) }))
   const [, needed] =
-    /the epoch 2020-01-01T00:00:00\.000Z is earlier than 67 times in the records, the latest \S+\. Give an epoch of (\S+) or later\.$/.exec(
+    /the epoch 2020-01-01T00:00:00\.000Z is earlier than 85 times in the records, the latest \S+\. Give an epoch of (\S+) or later\.$/.exec(
       message,
     ) ?? []
   expect(problems).toHaveLength(1)
@@ -533,6 +533,7 @@ describe('a folder', () => {
   test('may have a README, and files may be missing', () => {
     write('README.md', '# a world')
     rmSync(join(folder, 'hosted.json'))
+    rmSync(join(folder, 'history.json'))
     expect(loadFixture(folder).hosted).toEqual([])
   })
 

@@ -47,7 +47,11 @@ export const VALUE_LISTS: Readonly<Record<string, readonly string[]>> = {
 export function fixtureFields(): ReadonlyMap<string, readonly FieldRow[]> {
   const { properties } = toJsonSchema(Fixture)
   return new Map(
-    Object.entries(properties!).map(([key, schema]) => [`${key}.json`, fieldsOf(schema.items ?? schema, '', '')]),
+    Object.entries(properties!).map(([key, schema]) => {
+      const { oneOf } = schema.items ?? schema
+      const rows = oneOf ? variantFields(oneOf, '') : fieldsOf(schema.items ?? schema, '', '')
+      return [`${key}.json`, rows]
+    }),
   )
 }
 

@@ -46,7 +46,7 @@ describe('a container', () => {
     const { id_to_duration } = await client.getRentUsage({ from: EPOCH })
     expect(id_to_duration[container_id]).toBeGreaterThan(60)
     const { months } = await client.getUsage({ from: 'current' })
-    expect(months[0]!.items.map(({ id, name }) => [id, name])).toContainEqual([container_id, 'kept'])
+    expect(months[0]!.items.map(({ model }) => [model.task, model.model_name])).toContainEqual(['container', 'kept'])
   })
 
   test('is listed by the filter state', async () => {

@@ -285,22 +285,28 @@ test('GET /v1/me, the payment checklist and the GPU limits describe the account'
   }
   const { sim, ask } = world({ with: { account, deployments: [{ model_name: 'acme/chat', num_gpus: 2 }] } })
   const me = (await ask('GET /v1/me')).body
-  expect(me).toEqual({ uid: expect.any(String), email: expect.any(String), display_name: 'acme' })
+  expect(me).toMatchObject({ display_name: 'acme', name: 'Robin Okafor', team_role: null, checklist: null })
   const before = (await ask('GET /payment/checklist')).body
   expect(before).toEqual({
+    email: true,
+    billing_address: true,
+    payment_method: true,
+    suspended: false,
+    overdue_invoices: 0,
+    last_checked: sim.world.clock.unix(),
     account_balance: -50,
     recent: 0,
+    billing_type: 'balance',
     limit: null,
-    suspended: false,
     suspend_reason: null,
     topup: true,
-    topup_amount: 20,
-    topup_threshold: 1,
+    topup_amount: 2000,
+    topup_threshold: 100,
     topup_failed: false,
   })
   await sim.clock.advance('1h')
   const after = (await ask('GET /v1/me?checklist=true')).body
-  expect(after).toEqual({ ...me, checklist: { ...before, account_balance: -45.6, recent: 4.4 } })
+  expect(after).toEqual({ ...me, checklist: { ...before, recent: 4.4, last_checked: before.last_checked + 3600 } })
   sim.cluster.account.suspend('overdue-invoices')
   expect((await ask('GET /payment/checklist')).body).toMatchObject({
     suspended: true,

@@ -219,6 +219,10 @@ const policies = {
     duration,
     'Time for which instances continue to run after a suspension, by an empty balance or by an operator.',
   ),
+  invoice_closes: setting(
+    oneOf('invoice_closes', ['monthly', 'daily']),
+    'When an invoice closes, in UTC. Then account_balance takes over the use of the period, and recent begins at 0.',
+  ),
   overdraft_cents: setting(count, 'Cents that the balance may fall below zero before the account is out of funds.'),
   placement: setting(
     oneOf('placement', ['best-fit', 'spread']),

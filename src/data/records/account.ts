@@ -9,6 +9,10 @@ const unixSeconds = z.int()
 export const Account = z.strictObject({
   uid: z.string().min(1),
   email: z.string().min(3),
+  email_verified: z.boolean().default(true),
+  /** Whether the user has completed the account. */
+  account_setup: z.boolean().default(true),
+  require_email_verified: z.boolean().default(false),
   /** The owner prefix of every model the account deploys: `acme` in `acme/chat`. */
   display_name: z
     .string()
@@ -16,6 +20,35 @@ export const Account = z.strictObject({
       /^[A-Za-z0-9][A-Za-z0-9_.-]*$/,
       'text of letters, digits, dots, dashes and underscores that begins with a letter or digit',
     ),
+  /** How the user signs in. */
+  provider: z.string().default('email'),
+  /** Address of a picture of the user. */
+  picture: z.string().nullable().default(null),
+  is_admin: z.boolean().default(false),
+  /** Default: first_name and last_name. */
+  name: z.string().optional(),
+  first_name: z.string().default('Robin'),
+  last_name: z.string().default('Okafor'),
+  country: z.string().default('US'),
+  is_business_account: z.boolean().default(true),
+  company: z.string().default('Acme'),
+  website: z.string().default('https://acme.example'),
+  title: z.string().default('Platform engineer'),
+  is_team_account: z.boolean().default(false),
+  is_team_owner: z.boolean().default(false),
+  team_role: z.string().nullable().default(null),
+  team_display_name: z.string().nullable().default(null),
+  is_team_upgrade_enabled: z.boolean().default(true),
+  partner_connection: z
+    .strictObject({ user_id: z.string(), team_id: z.string().nullable().default(null), installation_id: z.string() })
+    .nullable()
+    .default(null),
+  /** Whether the account has an address for invoices. */
+  billing_address: z.boolean().default(true),
+  /** Unpaid invoices, in cents. They do not suspend the account by themselves. */
+  overdue_cents: cents.min(0).default(0),
+  /** When the account was opened. Default: the first day of the month two months before that of the epoch. */
+  created_at: z.iso.datetime({ offset: true }).optional(),
   /** Prepaid funds at the world's epoch, in cents. */
   funds_cents: cents,
   topup: z

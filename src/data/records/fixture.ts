@@ -8,6 +8,7 @@ import * as z from 'zod'
 import { Account, ApiToken, Voice } from './account.ts'
 import { AggregatorModel, CatalogModel, Hub, ModelHardware, ModelSchema } from './catalog.ts'
 import { Fleet } from './fleet.ts'
+import { PastUsageRecord } from './history.ts'
 import { BatchSeed, ContainerSeed, DeploymentSeed, FileSeed, HostedSeed } from './seeds.ts'
 
 /**
@@ -29,6 +30,7 @@ export const Fixture = z.strictObject({
   batches: z.array(BatchSeed).default([]),
   hosted: z.array(HostedSeed).default([]),
   containers: z.array(ContainerSeed).default([]),
+  history: z.array(PastUsageRecord).default([]),
 })
 export type Fixture = z.infer<typeof Fixture>
 /** A fixture as a user writes it: defaults may be left out. */

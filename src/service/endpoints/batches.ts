@@ -43,14 +43,16 @@ export const createBatch = endpoint({
       metadata: { team: 'search' },
     },
   },
-  handle: ({ body, world }) => {
+  handle: ({ body, token, world }) => {
     requireFunds(world)
     if (world.files.get(body.input_file_id) === undefined) refuse(404, 'file not found')
     const { batchesUnderWay } = world.profile.limits
     if (world.batches.activeCount >= batchesUnderWay) {
       refuse(429, `${world.batches.activeCount} batches are under way: wait for one to end`, { 'retry-after': '60' })
     }
-    return new JsonText(world.batches.create({ ...body, metadata: body.metadata ?? null }).toJson())
+    return new JsonText(
+      world.batches.create({ ...body, metadata: body.metadata ?? null, token_id: token?.token_id }).toJson(),
+    )
   },
 })
 

@@ -13,8 +13,14 @@ export interface TopupRule {
   readonly enabled: boolean
 }
 
+/** The tokens of a charge, and the API token whose requests they served. */
+export interface ChargedTokens {
+  readonly tokens: number
+  readonly token_id: string
+}
+
 /** A posting or, with `open`, an accrued amount that is not posted yet. */
-export interface LedgerEntry {
+export interface LedgerEntry extends Partial<ChargedTokens> {
   /** Microseconds since the epoch of the world. */
   readonly time: Micros
   readonly kind: 'funds' | 'topup' | 'rent' | 'tokens'

@@ -1,15 +1,23 @@
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
-import { HOUR, type Micros } from '../../kernel/duration.ts'
+import { HOUR, type Micros, SECOND } from '../../kernel/duration.ts'
 import { AppendLog, LayeredMap } from '../../kernel/layered-map.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { AccountRow, type MeterRow } from './ledger-row.ts'
-import type { LedgerEntry, LedgerTotals, MeteredUsage, SuspensionReason, TopupRule } from './ledger-types.ts'
+import type {
+  ChargedTokens,
+  LedgerEntry,
+  LedgerTotals,
+  MeteredUsage,
+  SuspensionReason,
+  TopupRule,
+} from './ledger-types.ts'
 import { Meters } from './meters.ts'
 import { type BilledInterval, MICROCENTS_PER_CENT, type Microcents, tokenCost, tokenWeight } from './money.ts'
 import type { AccountObserverPort } from './observer.ts'
+import { PastUsage } from './past-usage.ts'
 import { Suspension } from './suspension.ts'
 import { Topups } from './topups.ts'
 
@@ -18,6 +26,8 @@ import { Topups } from './topups.ts'
  * always `floor(Σ GPU-µs × µ¢/h ÷ 3.6e9)` minus what was posted before, so the sum never depends on when it was posted.
  */
 export class Ledger {
+  /** What was used before the epoch. Neither the balance nor the entries contain it. */
+  readonly past: PastUsage
   readonly #context: SimulationContext
   readonly #meters: Meters
   readonly #topups: Topups
@@ -39,6 +49,7 @@ export class Ledger {
       : new Table(context.generation)
     this.#entries = origin ? origin.#entries.fork() : new AppendLog()
     this.#meters = new Meters(context, this.#entries, origin ? origin.#meters : undefined)
+    this.past = new PastUsage(context, origin?.past)
     this.#topups = new Topups(context, this.#accounts, origin ? origin.#topups : undefined)
     this.#suspension = new Suspension(context, this.#accounts, origin ? origin.#suspension : undefined)
     this.#tokenMeters = origin ? origin.#tokenMeters.fork() : new LayeredMap()
@@ -65,6 +76,7 @@ export class Ledger {
     this.#topups.archive(archive)
     this.#suspension.archive(archive)
     this.#crossingEvent = archive.value(this.#crossingEvent)
+    this.past.archive(archive)
   }
 
   /** Opens the account with its funds at the world's epoch. */
@@ -181,15 +193,21 @@ export class Ledger {
   }
 
   /** Charges tokens: `microcents` more for this subject. */
-  chargeTokens(subject: string, microcents: Microcents): void {
+  chargeTokens(subject: string, microcents: Microcents, charged?: ChargedTokens): void {
     if (microcents === 0) return
     this.#tokens += microcents
-    this.#entries.push({ time: this.#context.clock.now, kind: 'tokens', subject, microcents: -microcents })
+    this.#entries.push({ time: this.#context.clock.now, kind: 'tokens', subject, microcents: -microcents, ...charged })
     this.#scheduleCrossing()
   }
 
   /** Charges the tokens of a request to a model of the catalog, at a share of its price: one floor for each model. */
-  chargeRequestTokens(model: string, share: number, promptTokens: number, answerTokens: number): void {
+  chargeRequestTokens(
+    model: string,
+    share: number,
+    promptTokens: number,
+    answerTokens: number,
+    token_id: string,
+  ): void {
     const serverless = this.#context.store.hardware.get(model)?.hardware.find(one => one.type === 'serverless')
     if (serverless?.type !== 'serverless') return
     const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
@@ -197,12 +215,19 @@ export class Ledger {
     const sum = weighted + tokenWeight(promptTokens, input * share) + tokenWeight(answerTokens, output * share)
     const total = tokenCost(sum)
     this.#tokenMeters.set(model, { weighted: sum, charged: total })
-    this.chargeTokens(model, total - charged)
+    this.chargeTokens(model, total - charged, { tokens: promptTokens + answerTokens, token_id })
   }
 
-  /** Returns the billed seconds of each meter between two Unix times. */
+  /** Returns the billed seconds of each deployment and rental between two Unix times, before the epoch too. */
   secondsBilled(fromUnix: number, toUnix: number): Record<string, number> {
-    return this.#meters.secondsBilled(fromUnix, toUnix)
+    const { clock } = this.#context
+    const [from, to] = [clock.fromUnix(fromUnix), clock.fromUnix(toUnix)]
+    const times = this.#meters.billedUnitTimes(from, to)
+    for (const { id, instanceMicros } of this.past.rentUsage(from, to)) {
+      times.set(id, (times.get(id) ?? 0) + instanceMicros)
+    }
+    const seconds = Array.from(times, ([id, time]) => [id, Math.floor(time / SECOND)] as const)
+    return Object.fromEntries(seconds.sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
   /** Returns the GPU time and cost of each meter between two times, both in the past. */

@@ -101,21 +101,20 @@ export class Meters {
     }
   }
 
-  /** Returns the billed seconds of each meter between two Unix times, summed over its units and floored once. */
-  secondsBilled(fromUnix: number, toUnix: number): Record<string, number> {
-    const { clock } = this.#context
-    const from = clock.fromUnix(fromUnix)
-    const to = Math.min(clock.fromUnix(toUnix), clock.now)
-    const seconds: [string, number][] = []
+  /** Returns the billed microseconds of the units of each meter between two times, summed over its units. */
+  billedUnitTimes(from: Micros, to: Micros): Map<string, number> {
+    const { now } = this.#context.clock
+    const end = Math.min(to, now)
+    const times = new Map<string, number>()
     for (const [, row] of this.#meters.entries()) {
-      let total = row.units > 0 ? overlap(row.since, clock.now, from, to) * row.units : 0
+      let total = row.units > 0 ? overlap(row.since, now, from, end) * row.units : 0
       const log = this.#intervals
       for (let index = row.newestInterval; index >= 0; index = log.at(index, 0)) {
-        total += overlap(log.at(index, 1), log.at(index, 2), from, to) * log.at(index, 3)
+        total += overlap(log.at(index, 1), log.at(index, 2), from, end) * log.at(index, 3)
       }
-      if (total > 0) seconds.push([row.id, Math.floor(total / 1_000_000)])
+      if (total > 0) times.set(row.id, total)
     }
-    return Object.fromEntries(seconds.sort(([a], [b]) => (a < b ? -1 : 1)))
+    return times
   }
 
   /**

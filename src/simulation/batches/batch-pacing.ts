@@ -124,7 +124,8 @@ export class BatchPacing {
     const share = this.#context.profile.prices.batchShare * target.priceShare
     row.unroundedCharge += tokenWeight(prompt, input * share) + tokenWeight(answer, output * share)
     const total = tokenCost(row.unroundedCharge)
-    ledger.chargeTokens(row.id, total - row.chargedMicrocents)
+    const charged = { tokens: prompt + answer, token_id: row.spec.token_id ?? '' }
+    ledger.chargeTokens(row.id, total - row.chargedMicrocents, charged)
     row.chargedMicrocents = total
   }
 

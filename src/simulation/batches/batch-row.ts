@@ -13,6 +13,8 @@ export interface BatchSpec {
   readonly endpoint: BatchEndpoint
   readonly completion_window: '24h'
   readonly metadata: Readonly<Record<string, string>> | null
+  /** The API token that created it. */
+  readonly token_id?: string | undefined
 }
 
 /** The batch record of the interface document (2.2). */

@@ -342,6 +342,7 @@ export class InferenceRequests implements RequestWork {
   }
 
   #charge({ plan }: Readonly<InferenceRow>, answeredTokens: number): void {
-    this.#parts.ledger.chargeRequestTokens(plan.chargedModel, plan.priceShare, plan.promptTokens, answeredTokens)
+    const { chargedModel, priceShare, promptTokens, token } = plan
+    this.#parts.ledger.chargeRequestTokens(chargedModel, priceShare, promptTokens, answeredTokens, token)
   }
 }

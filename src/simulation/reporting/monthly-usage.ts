@@ -1,105 +1,150 @@
 import type { GpuType } from '../../data/records/gpu-config.ts'
-import { HOUR, type Micros } from '../../kernel/duration.ts'
+import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { Microcents } from '../account/money.ts'
 import type { World } from '../world.ts'
+import { compareTexts, sumBy } from './figures.ts'
 
 const INVOICE = purpose('invoice.id')
 
 /** A calendar month in UTC, counted from the year 0. */
 export type Month = number
 
-/** What one thing cost in a month, or a part of it. */
+/** The use and cost of one thing in a month, or a part of it. */
 export interface UsageItem {
   readonly type: 'rent' | 'tokens'
-  /** Wire id of what was billed; the model's name where live requests were. */
+  /** Wire id of the billed deployment or rental; the model for tokens. */
   readonly id: string
-  /** Its name, or that of the model whose tokens they are. */
+  /** Name of the deployment or rental; the model for tokens. */
   readonly name: string
   /** Null for tokens. */
   readonly gpu: GpuType | null
-  readonly gpu_hours: number | null
+  /** Whole GPU-seconds, or tokens. */
+  readonly units: number
   readonly microcents: Microcents
 }
 
-/** A month of the ledger, as far as it lies within what was asked for. */
+/** Which usage a reader wants. Default: all. */
+export interface UsageFilter {
+  /** Without rent. */
+  readonly tokensOnly?: boolean
+  /** Only the requests of this API token. */
+  readonly tokenId?: string
+}
+
+/** A month of the account, as far as it lies within the window that was asked for. */
 export interface MonthlyUsage {
   readonly month: Month
   readonly from: Micros
   readonly to: Micros
-  /** The dearest first. */
+  /** The highest cost first. */
   readonly items: readonly UsageItem[]
   readonly microcents: Microcents
-  /** Once the month is over. */
-  readonly invoice: string | undefined
+  /** Undefined before the month has ended; null if nothing was used in it. */
+  readonly invoice: string | null | undefined
 }
 
-/** The month of a moment. */
+/** Returns the month of a time. */
 export function monthOf({ clock }: World, at: Micros): Month {
   const date = new Date(clock.epochMs + Math.floor(at / 1000))
   return date.getUTCFullYear() * 12 + date.getUTCMonth()
 }
 
-/** The first moment of a month, which is the end of the one before. */
+/** Returns the first moment of a month, which is the end of the month before. */
 export function startOfMonth({ clock }: World, month: Month): Micros {
   return (Date.UTC(Math.floor(month / 12), month % 12, 1) - clock.epochMs) * 1000
 }
 
-/** @example periodOf(2026 * 12) === '2026.01' */
+/** @example formatMonth(2026 * 12) === '2026.01' */
 export function formatMonth(month: Month): string {
   return `${String(Math.floor(month / 12)).padStart(4, '0')}.${String((month % 12) + 1).padStart(2, '0')}`
 }
 
 /**
- * What the account used between two moments, month by month: a difference of two running totals of the ledger, so the
- * sum of all months is what was spent, to the micro-cent. Reading changes nothing.
+ * Returns the use of the account between two times, month by month. Each figure is a difference of two running totals,
+ * so the sum of all months is the spent money, to the micro-cent. Times before the epoch answer from the history of the
+ * fixture. Reading changes nothing.
  */
-export function monthlyUsage(world: World, from: Micros, to: Micros): MonthlyUsage[] {
+export function monthlyUsage(world: World, from: Micros, to: Micros, filter: UsageFilter = {}): MonthlyUsage[] {
   const months: MonthlyUsage[] = []
   for (let month = monthOf(world, from), start = from; start < to || month === monthOf(world, from); month++) {
     const end = startOfMonth(world, month + 1)
     const until = Math.min(end, to)
-    const items = [...rentItems(world, start, until), ...tokenItems(world, start, until)]
-    items.sort((a, b) => b.microcents - a.microcents || (a.id < b.id ? -1 : 1))
+    const items = usageItems(world, start, until, filter)
     months.push({
       month,
       from: start,
       to: until,
       items,
-      microcents: items.reduce((sum, one) => sum + one.microcents, 0),
-      invoice: end <= world.clock.now ? invoiceId(world, month) : undefined,
+      microcents: sumBy(items, one => one.microcents),
+      invoice: end <= world.clock.now ? invoiceOf(world, month) : undefined,
     })
     start = until
   }
   return months
 }
 
+/** Returns the use of the account between two times, the highest cost first. */
+export function usageItems(world: World, from: Micros, to: Micros, filter: UsageFilter = {}): UsageItem[] {
+  const isRentShown = !filter.tokensOnly && filter.tokenId === undefined
+  const items = [...(isRentShown ? rentItems(world, from, to) : []), ...tokenItems(world, from, to, filter.tokenId)]
+  return items.sort((a, b) => b.microcents - a.microcents || compareTexts(a.id, b.id))
+}
+
 function rentItems(world: World, from: Micros, to: Micros): UsageItem[] {
-  return world.ledger.meteredUsage(from, to).flatMap(({ id, gpu, gpuMicros, microcents }) => {
+  const sums = new Map<string, { gpu: GpuType; gpuMicros: number; microcents: Microcents }>()
+  const recorded = isAfterEpoch(from, to) ? world.ledger.meteredUsage(Math.max(0, from), to) : []
+  for (const { id, gpu, gpuMicros, microcents } of [...world.ledger.past.rentUsage(from, to), ...recorded]) {
+    const sum = sums.get(id)
+    sums.set(id, {
+      gpu,
+      gpuMicros: (sum?.gpuMicros ?? 0) + gpuMicros,
+      microcents: (sum?.microcents ?? 0) + microcents,
+    })
+  }
+  return [...sums].flatMap(([id, { gpu, gpuMicros, microcents }]) => {
     if (gpuMicros === 0 && microcents === 0) return []
     const name =
       world.deployments.get(id)?.model_name ??
       world.hostedInstances.get(id)?.name ??
       world.containers.get(id)?.name ??
       id
-    return [{ type: 'rent' as const, id, name, gpu, gpu_hours: gpuMicros / HOUR, microcents }]
+    return [{ type: 'rent' as const, id, name, gpu, units: Math.floor(gpuMicros / SECOND), microcents }]
   })
 }
 
-function tokenItems(world: World, from: Micros, to: Micros): UsageItem[] {
-  const sums = new Map<string, Microcents>()
-  for (const { kind, time, subject, microcents } of world.ledger.entries()) {
-    // A window includes its end. No window ends at the epoch of the world.
-    if (kind !== 'tokens' || time > to || (time <= from && from > 0)) continue
-    sums.set(subject, (sums.get(subject) ?? 0) - microcents)
+function tokenItems(world: World, from: Micros, to: Micros, tokenId: string | undefined): UsageItem[] {
+  const sums = new Map<string, { tokens: number; microcents: Microcents }>()
+  const add = (model: string, tokens: number, microcents: Microcents) => {
+    const sum = sums.get(model)
+    sums.set(model, { tokens: (sum?.tokens ?? 0) + tokens, microcents: (sum?.microcents ?? 0) + microcents })
   }
-  return Array.from(sums, ([id, microcents]) => {
-    const name = world.batches.modelOf(id) ?? id
-    return { type: 'tokens' as const, id, name, gpu: null, gpu_hours: null, microcents }
+  for (const past of world.ledger.past.tokenUsage(from, to)) {
+    if (tokenId === undefined || past.tokenId === tokenId) add(past.model, past.tokens, past.microcents)
+  }
+  for (const { kind, time, subject, microcents, tokens, token_id } of isAfterEpoch(from, to)
+    ? world.ledger.entries()
+    : []) {
+    // A window includes its end and excludes its start, except a window that begins at the epoch.
+    if (kind !== 'tokens' || time > to || (time <= from && from > 0)) continue
+    if (tokenId !== undefined && token_id !== tokenId) continue
+    add(world.batches.modelOf(subject) ?? subject, tokens ?? 0, -microcents)
+  }
+  return Array.from(sums, ([model, { tokens, microcents }]) => {
+    return { type: 'tokens' as const, id: model, name: model, gpu: null, units: tokens, microcents }
   })
 }
 
-/** A function of the account's seed and the month, so that it reads the same whenever it is asked for. */
-function invoiceId({ chance }: World, month: Month): string {
+/** Whether a window has times of the ledger. A window that ends at the epoch has none, so no charge counts twice. */
+function isAfterEpoch(from: Micros, to: Micros): boolean {
+  return to > 0 || from === 0
+}
+
+/** Returns the id of the invoice of a month that is over; null if nothing was used in it. */
+function invoiceOf(world: World, month: Month): string | null {
+  const items = usageItems(world, startOfMonth(world, month), startOfMonth(world, month + 1))
+  if (items.length === 0) return null
+  // A function of the seed and the month, so it is equal whenever it is read.
+  const { chance } = world
   return `invoice_${chance.letters(24, chance.key('invoice', formatMonth(month), 0), INVOICE)}`
 }

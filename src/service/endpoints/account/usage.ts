@@ -1,96 +1,95 @@
-import * as z from 'zod'
-import { GPU_TYPES } from '../../../data/records/gpu-config.ts'
-import type { Micros } from '../../../kernel/duration.ts'
-import { formatMonth, monthlyUsage, monthOf, startOfMonth } from '../../../simulation/reporting/monthly-usage.ts'
+import type * as z from 'zod'
+import { formatMonth, monthlyUsage, monthOf, type UsageFilter } from '../../../simulation/reporting/monthly-usage.ts'
 import type { World } from '../../../simulation/world.ts'
 import { endpoint } from '../../endpoint.ts'
-import { rejectInput } from '../../refusals.ts'
+import { refuse } from '../../refusals.ts'
+import { UsageByMonth } from './records.ts'
+import { toUsageItem } from './usage-items.ts'
+import { parseUsagePeriod, periodParam } from './usage-period.ts'
 
 const MICROCENTS_PER_CENT = 1_000_000
-const PERIOD_PATTERN = /^(?:\d{1,12}|\d{4}\.(?:0[1-9]|1[0-2])|current(?:-\d{1,5})?)$/
 
-const cents = z.number().describe('Cents, in steps of a millionth')
+const USAGE_ASSUMPTIONS = [
+  'from and to: YYYY.MM, current, current-N, or Unix seconds; months are in UTC; any other text is 422',
+  'a month in from means its beginning, in to its end; in the running month, the end is now',
+  'to: default the end of the month of from, or now if that is earlier; as current, to is now',
+  'interval: the requested part of the month, in Unix milliseconds; an item has the interval of its month',
+  'cost and total_cost are whole cents: each item is rounded down, and total_cost is the rounded sum of the exact items',
+  'units are tokens (pricing_type tokens) or GPU-seconds (pricing_type uptime); rate is the mean of cents per unit',
+  'items: tokens by model, rent by deployment, hosted instance or container; highest cost first',
+  'provider is the owner part of a name; private is true for what the account deploys or rents',
+  'invoice_id: NOT_FINAL for the running month, EMPTY for a month without use',
+  'initial_month is the month in which the account was opened',
+] as const
 
-function periodParam(): z.ZodType<string, string | number> {
-  return z.preprocess(
-    // As a number, 2026.10 equals 2026.1, so only text is unambiguous.
-    value => (Number.isInteger(value) ? String(value) : value),
-    z.string().regex(PERIOD_PATTERN).describe('Unix seconds, YYYY.MM, current, or current-1 and so on'),
-  ) as unknown as z.ZodType<string, string | number>
-}
+const RANGE_REFUSALS = {
+  400: 'a range of more than 31 days, before the month in which the account was opened, in the future, or that ends before it begins',
+} as const
+
+const query = { from: periodParam(), to: periodParam().optional() }
 
 export const getUsage = endpoint({
   route: 'GET /payment/usage',
   summary: 'Get usage and cost of the account by month',
   provenance: 'neighbour',
-  assumptions: [
-    'from and to: Unix seconds, YYYY.MM, current, or current-N; default current; months are in UTC',
-    'a month in from means its beginning, in to its end; both are limited to the time from the start of the account to now',
-    '422 if to is present and from is later than to; if from is later than now, months is empty',
-    'interval: the requested part of the month, in Unix milliseconds',
-    'items: rent by deployment, hosted instance or container, tokens by batch or model; highest cost first',
-    'cost and total_cost are unrounded cents; the months add up to the total of the ledger',
-    'invoice_id is null until the month has ended',
-    'initial_month is the first month of the account',
-  ],
-  query: { from: periodParam().default('current'), to: periodParam().optional() },
-  returns: z
-    .object({
-      months: z.array(
-        z.object({
-          period: z.string().describe('As in 2026.01'),
-          interval: z.object({ from: z.int(), to: z.int() }).describe('Unix milliseconds'),
-          items: z.array(
-            z.object({
-              type: z.enum(['rent', 'tokens']),
-              id: z.string(),
-              name: z.string(),
-              gpu: z.enum(GPU_TYPES).nullable(),
-              gpu_hours: z.number().nullable(),
-              cost: cents,
-            }),
-          ),
-          total_cost: cents,
-          invoice_id: z.string().nullable(),
-        }),
-      ),
-      initial_month: z.string(),
-    })
-    .meta({ id: 'MonthlyUsage' }),
+  assumptions: USAGE_ASSUMPTIONS,
+  refusals: RANGE_REFUSALS,
+  query,
+  returns: UsageByMonth,
   example: { target: '/payment/usage?from=current-1' },
-  handle: ({ query, world }) => {
-    const { clock } = world
-    const from = parsePeriodEdge(world, query.from, 'start')
-    const to = parsePeriodEdge(world, query.to ?? 'current', 'end')
-    // The end of one month is the beginning of the next.
-    if (query.to !== undefined && (from > to || (from === to && !/^\d+$/.test(query.to)))) {
-      rejectInput(['query', 'from'], `Value error, from (${query.from}) should not be later than to (${query.to})`)
-    }
-    const isEmpty = from > clock.now || (from < 0 && to <= 0)
-    const months = isEmpty ? [] : monthlyUsage(world, Math.max(0, from), Math.min(to, clock.now))
-    return {
-      months: months.map(month => ({
-        period: formatMonth(month.month),
-        interval: { from: toUnixMs(world, month.from), to: toUnixMs(world, month.to) },
-        items: month.items.map(({ microcents, ...item }) => ({ ...item, cost: microcents / MICROCENTS_PER_CENT })),
-        total_cost: month.microcents / MICROCENTS_PER_CENT,
-        invoice_id: month.invoice ?? null,
-      })),
-      initial_month: formatMonth(monthOf(world, 0)),
-    }
+  handle: ({ query, world }) => usageByMonth(world, query.from, query.to),
+})
+
+export const getTokenUsage = endpoint({
+  route: 'GET /payment/usage/tokens',
+  summary: 'Get usage and cost of requests with API tokens by month',
+  provenance: 'neighbour',
+  assumptions: ['the usage of all API tokens together: without rent', ...USAGE_ASSUMPTIONS],
+  refusals: RANGE_REFUSALS,
+  query,
+  returns: UsageByMonth,
+  example: { target: '/payment/usage/tokens?from=current-1' },
+  handle: ({ query, world }) => usageByMonth(world, query.from, query.to, { tokensOnly: true }),
+})
+
+export const getUsageOfApiToken = endpoint({
+  route: 'GET /payment/usage/{api_token}',
+  summary: 'Get usage and cost of the requests of one API token by month',
+  provenance: 'neighbour',
+  assumptions: [
+    'api_token is a token or its token_id',
+    'the usage of requests with that token, and of batches that it created',
+    ...USAGE_ASSUMPTIONS,
+  ],
+  refusals: { ...RANGE_REFUSALS, 404: 'unknown API token' },
+  query,
+  returns: UsageByMonth,
+  example: { target: '/payment/usage/sim_default_token?from=current-1' },
+  handle: ({ params, query, world }) => {
+    const token = world.apiTokens.find(params.api_token) ?? refuse(404, 'API token not found')
+    return usageByMonth(world, query.from, query.to, { tokenId: token.token_id })
   },
 })
 
-function parsePeriodEdge(world: World, text: string, edge: 'start' | 'end'): Micros {
-  const monthOffset = edge === 'start' ? 0 : 1
-  if (text.startsWith('current')) {
-    return startOfMonth(world, monthOf(world, world.clock.now) - Number(text.slice('current-'.length)) + monthOffset)
+function usageByMonth(
+  world: World,
+  fromText: string,
+  toText: string | undefined,
+  filter: UsageFilter = {},
+): z.input<typeof UsageByMonth> {
+  const { from, to } = parseUsagePeriod(world, fromText, toText)
+  const toUnixMs = (at: number) => world.clock.epochMs + Math.floor(at / 1000)
+  return {
+    months: monthlyUsage(world, from, to, filter).map(month => {
+      const interval = { fr: toUnixMs(month.from), to: toUnixMs(month.to) }
+      return {
+        period: formatMonth(month.month),
+        interval,
+        items: month.items.map(item => ({ ...toUsageItem(world, item), interval })),
+        total_cost: Math.floor(month.microcents / MICROCENTS_PER_CENT),
+        invoice_id: month.invoice === undefined ? 'NOT_FINAL' : (month.invoice ?? 'EMPTY'),
+      }
+    }),
+    initial_month: formatMonth(monthOf(world, world.ledger.past.openedAt)),
   }
-  const [, year, month] = /^(\d{4})\.(\d{2})$/.exec(text) ?? []
-  if (year === undefined) return world.clock.fromUnix(Number(text))
-  return startOfMonth(world, Number(year) * 12 + Number(month) - 1 + monthOffset)
-}
-
-function toUnixMs({ clock }: World, at: Micros): number {
-  return clock.epochMs + Math.floor(at / 1000)
 }

@@ -1,0 +1,226 @@
+import type { Fixture } from '../../data/records/fixture.ts'
+import { type GpuType, parseGpuConfig } from '../../data/records/gpu-config.ts'
+import type { PastUsageRecord } from '../../data/records/history.ts'
+import type { Archive } from '../../kernel/archive.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import type { SimulationContext } from '../context.ts'
+import type { MeteredUsage } from './ledger-types.ts'
+import { gpuTimeCost, MICROCENTS_PER_CENT, type Microcents, overlap, tokenCost, tokenWeight } from './money.ts'
+
+/** Months between the opening of an account and its epoch, if the fixture does not state the opening. */
+const DEFAULT_MONTHS = 2
+
+/** A stretch of time before the epoch, with a use that is spread evenly over it. */
+interface PastStretch {
+  readonly from: Micros
+  readonly to: Micros
+  readonly requests: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+
+interface PastRent extends PastStretch {
+  readonly id: string
+  readonly kind: MeteredUsage['kind']
+  readonly gpu: GpuType
+  readonly instances: number
+  readonly gpus: number
+  /** Micro-cents per hour of one GPU. */
+  readonly price: number
+}
+
+interface PastTokens extends PastStretch {
+  readonly model: string
+  readonly tokenId: string
+  /** Cents per million tokens. */
+  readonly inputPrice: number
+  readonly outputPrice: number
+}
+
+/** The use of one deployment, hosted instance or container before the epoch. */
+export interface PastRentUsage extends MeteredUsage {
+  /** Billed microseconds of its instances, summed. */
+  readonly instanceMicros: number
+  readonly requests: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+
+/** The tokens of one model and one API token before the epoch. */
+export interface PastTokenUsage {
+  readonly model: string
+  readonly tokenId: string
+  readonly tokens: number
+  readonly microcents: Microcents
+}
+
+/**
+ * What the account used before the epoch of the world. It follows from the fixture and never changes.
+ *
+ * Each figure of a window is the difference of two running totals that are rounded down, so adjoining windows add up.
+ * Windows end at the epoch: their later part is empty.
+ */
+export class PastUsage {
+  readonly #context: SimulationContext
+  #openedAt: Micros = 0
+  #rents: readonly PastRent[] = []
+  #tokens: readonly PastTokens[] = []
+
+  constructor(context: SimulationContext, origin?: PastUsage) {
+    this.#context = context
+    if (!origin) return
+    this.#openedAt = origin.#openedAt
+    this.#rents = origin.#rents
+    this.#tokens = origin.#tokens
+  }
+
+  archive(archive: Archive): void {
+    this.#openedAt = archive.value(this.#openedAt)
+    this.#rents = archive.value(this.#rents)
+    this.#tokens = archive.value(this.#tokens)
+  }
+
+  /** Reads the past from a fixture. Ids, models and times were checked when it was loaded. */
+  open(fixture: Fixture): void {
+    const { clock } = this.#context
+    const billed = billedThings(fixture)
+    const rents: PastRent[] = []
+    const tokens: PastTokens[] = []
+    for (const record of fixture.history) {
+      if (record.kind === 'rent') rents.push(this.#pastRent(record, billed))
+      else tokens.push(this.#pastTokens(record, fixture))
+    }
+    this.#rents = rents
+    this.#tokens = tokens
+    const date = new Date(clock.epochMs)
+    const months = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - DEFAULT_MONTHS, 1)
+    const { created_at } = fixture.account
+    this.#openedAt =
+      created_at === undefined
+        ? Math.min((months - clock.epochMs) * 1000, ...[...rents, ...tokens].map(({ from }) => from))
+        : clock.elapsedAt(created_at)
+  }
+
+  /** When the account was opened, in microseconds since the epoch: not above 0. */
+  get openedAt(): Micros {
+    return this.#openedAt
+  }
+
+  /** Returns the use of each deployment, hosted instance and container in a window, sorted by id. */
+  rentUsage(from: Micros, to: Micros): PastRentUsage[] {
+    const usages = new Map<string, PastRentUsage>()
+    for (const rent of this.#rents) {
+      const instanceMicros = overlap(rent.from, rent.to, from, to) * rent.instances
+      if (instanceMicros === 0) continue
+      const { id, kind, gpu, gpus } = rent
+      const before = usages.get(id)
+      const cost = (at: Micros) => gpuTimeCost(BigInt(elapsed(rent, at)) * BigInt(gpus) * BigInt(rent.price))
+      const within = (total: number) => shareAt(rent, total, to) - shareAt(rent, total, from)
+      usages.set(id, {
+        ...{ id, kind, gpu },
+        microcents: (before?.microcents ?? 0) + cost(to) - cost(from),
+        gpuMicros: (before?.gpuMicros ?? 0) + overlap(rent.from, rent.to, from, to) * gpus,
+        instanceMicros: (before?.instanceMicros ?? 0) + instanceMicros,
+        requests: (before?.requests ?? 0) + within(rent.requests),
+        inputTokens: (before?.inputTokens ?? 0) + within(rent.inputTokens),
+        outputTokens: (before?.outputTokens ?? 0) + within(rent.outputTokens),
+      })
+    }
+    return [...usages.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  /** Returns the tokens of each model and API token in a window. */
+  tokenUsage(from: Micros, to: Micros): PastTokenUsage[] {
+    const usages: PastTokenUsage[] = []
+    for (const past of this.#tokens) {
+      const { model, tokenId, inputTokens, outputTokens } = past
+      const [input, output] = [inputTokens, outputTokens].map(total => [
+        shareAt(past, total, from),
+        shareAt(past, total, to),
+      ]) as [[number, number], [number, number]]
+      const tokens = input[1] - input[0] + output[1] - output[0]
+      if (tokens === 0) continue
+      const cost = (at: 0 | 1) =>
+        tokenCost(tokenWeight(input[at], past.inputPrice) + tokenWeight(output[at], past.outputPrice))
+      usages.push({ model, tokenId, tokens, microcents: cost(1) - cost(0) })
+    }
+    return usages
+  }
+
+  #stretch(record: PastUsageRecord, from: string): Pick<PastStretch, 'from' | 'to' | 'inputTokens' | 'outputTokens'> {
+    const { clock } = this.#context
+    return {
+      from: clock.elapsedAt(from),
+      to: record.to === undefined ? 0 : clock.elapsedAt(record.to),
+      inputTokens: record.input_tokens,
+      outputTokens: record.output_tokens,
+    }
+  }
+
+  #pastRent(record: Extract<PastUsageRecord, { kind: 'rent' }>, billed: ReadonlyMap<string, BilledThing>): PastRent {
+    const { id, instances, requests } = record
+    const { kind, gpu, numGpus, createdAt } = billed.get(id)!
+    const cents = record.cents_per_hour ?? (gpu === 'other' ? 0 : this.#context.profile.prices.centsPerHour[gpu])
+    return {
+      ...{ id, kind, gpu, instances, requests },
+      ...this.#stretch(record, record.from ?? createdAt!),
+      gpus: instances * numGpus,
+      price: Math.round(cents * MICROCENTS_PER_CENT),
+    }
+  }
+
+  #pastTokens(record: Extract<PastUsageRecord, { kind: 'tokens' }>, fixture: Fixture): PastTokens {
+    const { model, from, token_id, price_share } = record
+    const hardware = fixture.hardware.find(({ model_name }) => model_name === model)?.hardware
+    const serverless = hardware?.find(one => one.type === 'serverless')
+    return {
+      model,
+      tokenId: token_id ?? fixture.api_tokens[0]?.token_id ?? '',
+      ...this.#stretch(record, from),
+      requests: 0,
+      inputPrice:
+        serverless?.type === 'serverless' ? serverless.pricing.cents_per_million_input_tokens * price_share : 0,
+      outputPrice:
+        serverless?.type === 'serverless' ? serverless.pricing.cents_per_million_output_tokens * price_share : 0,
+    }
+  }
+}
+
+interface BilledThing {
+  readonly kind: MeteredUsage['kind']
+  readonly gpu: GpuType
+  readonly numGpus: number
+  readonly createdAt: string | undefined
+}
+
+/** Returns all that a history can name, by id. */
+function billedThings({ deployments, hosted, containers }: Fixture): Map<string, BilledThing> {
+  const things = new Map<string, BilledThing>()
+  for (const { deploy_id, gpu, num_gpus, created_at } of deployments) {
+    if (deploy_id === undefined) continue
+    things.set(deploy_id, { kind: 'deployment', gpu, numGpus: num_gpus, createdAt: created_at })
+  }
+  for (const { instance_id, gpu, num_gpus, created_at } of hosted) {
+    things.set(instance_id, { kind: 'hosted', gpu, numGpus: num_gpus, createdAt: toIso(created_at) })
+  }
+  for (const { container_id, gpu_config, created_at } of containers) {
+    const { gpu, num_gpus } = parseGpuConfig(gpu_config)!
+    things.set(container_id, { kind: 'container', gpu, numGpus: num_gpus, createdAt: toIso(created_at) })
+  }
+  return things
+}
+
+function toIso(unixSeconds: number): string {
+  return new Date(unixSeconds * 1000).toISOString()
+}
+
+/** Microseconds of a stretch that have passed at a time. */
+function elapsed({ from, to }: PastStretch, at: Micros): Micros {
+  return Math.min(Math.max(0, at - from), to - from)
+}
+
+/** Returns how much of a total that is spread over a stretch has come about at a time, rounded down. */
+function shareAt(stretch: PastStretch, total: number, at: Micros): number {
+  if (total === 0 || stretch.to === stretch.from) return 0
+  return Number((BigInt(total) * BigInt(elapsed(stretch, at))) / BigInt(stretch.to - stretch.from))
+}
