@@ -10,7 +10,7 @@
  * })
  */
 import { setupServer } from 'msw/node'
-import { test as base, expect, type RunnerTestSuite as Suite } from 'vitest'
+import { test as base, expect, type RunnerTestCase, type RunnerTestSuite as Suite } from 'vitest'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../simulator/simulator.ts'
 import { handlers, listenOptions } from '../transports/msw/handlers.ts'
 import { formatFailureReport } from './failure-report.ts'
@@ -29,28 +29,57 @@ export interface SimulatorFixtures {
   sim: Simulator
 }
 
+interface ServedFixture {
+  /** The simulator that answers at `baseUrl`, also in tests that do not name `sim`; undefined without `baseUrl`. */
+  servedSim: Simulator | undefined
+}
+
 /**
  * vitest's `test` with a simulator, created from `simOptions` before each test and disposed after it. If the test fails,
  * stderr gets the last requests, the events of the touched deployments and batches, and the seed.
  */
-export const test = base.extend<SimulatorFixtures>({
+export const test = base.extend<SimulatorFixtures & ServedFixture>({
   simOptions: [{}, { injected: false }],
-  sim: async ({ simOptions, task }, use) => {
-    const { baseUrl, ...options } = simOptions
-    const sim = createSimulator(options)
-    const server = baseUrl === undefined ? undefined : setupServer(...handlers(sim, { baseUrl }))
-    server?.listen(listenOptions)
-    try {
-      await use(sim)
-    } finally {
-      if (task.result?.state === 'fail') {
-        process.stderr.write(formatFailureReport(sim, { test: fullNameOf(task), file: task.file.name }))
-      }
-      server?.close()
-      await sim[Symbol.asyncDispose]()
-    }
+  // For each test: one that does not name `sim` would otherwise reach the real service at the address.
+  servedSim: [
+    async ({ simOptions, task }, use) => {
+      const { baseUrl, ...options } = simOptions
+      if (baseUrl === undefined) return use(undefined)
+      return useSimulator(options, task, async sim => {
+        const server = setupServer(...handlers(sim, { baseUrl }))
+        server.listen(listenOptions)
+        try {
+          await use(sim)
+        } finally {
+          server.close()
+        }
+      })
+    },
+    { auto: true },
+  ],
+  sim: async ({ simOptions, servedSim, task }, use) => {
+    if (servedSim !== undefined) return use(servedSim)
+    const { baseUrl: _, ...options } = simOptions
+    return useSimulator(options, task, use)
   },
 })
+
+/** Creates a simulator for a test, disposes it afterwards, and writes its report if the test failed. */
+async function useSimulator(
+  options: SimulatorOptions,
+  task: RunnerTestCase,
+  use: (sim: Simulator) => Promise<void>,
+): Promise<void> {
+  const sim = createSimulator(options)
+  try {
+    await use(sim)
+  } finally {
+    if (task.result?.state === 'fail') {
+      process.stderr.write(formatFailureReport(sim, { test: fullNameOf(task), file: task.file.name }))
+    }
+    await sim[Symbol.asyncDispose]()
+  }
+}
 
 /** Returns the full name of a test, which `vitest -t` matches. */
 function fullNameOf({ name, suite }: { readonly name: string; readonly suite?: Suite | undefined }): string {

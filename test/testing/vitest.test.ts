@@ -44,6 +44,11 @@ describe('with a base address', () => {
     const { deploy_id } = await client(globalThis.fetch, sim.token).deploy(SPEC)
     await sim.clock.until(() => sim.world.deployments.get(deploy_id)?.status === 'running', { within: '1h' })
   })
+  test('MSW answers in a test that does not name the simulator', async () => {
+    const answer = await fetch(`${BASE}/deploy/list`, { headers: { authorization: 'Bearer sim_empty_token' } })
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toEqual([])
+  })
   afterAll(() => {
     expect(globalThis.fetch).toBe(before)
   })
@@ -93,6 +98,8 @@ describe('toHaveReceived', () => {
       expect(sim).toHaveReceived('createLlmDeployment', { body: { gpu: expect.stringContaining('L4') } }),
     ).toThrow('body.gpu: expected StringContaining "L4", found "H100-80GB"')
     expect(() => expect(sim).toHaveReceived('stopDeployment')).toThrow(/it asked last:\n\s+POST \/deploy\/llm → 200/)
+    await sim.fetch(`${BASE}/deploys?page=2`)
+    expect(() => expect(sim).toHaveReceived('stopDeployment')).toThrow('GET /deploys?page=2 → 404')
     expect(() => expect(sim).toHaveReceived('stopDeploymnt' as 'stopDeployment')).toThrow(
       "Did you mean 'stopDeployment'?",
     )

@@ -1,10 +1,12 @@
 /** `modelhost-sim run`: plays scenarios and compares them with their traces. */
 import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
+import { micros } from '../../kernel/duration.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import { dryRun } from '../../scenario/runner/dry-run.ts'
 import { LoadError } from '../../scenario/runner/files.ts'
 import type { FileResult, PlayJob, RunFilesOptions } from '../../scenario/runner/jobs.ts'
+import { startLoopWatchdog } from '../../scenario/runner/loop-watchdog.ts'
 import { guardProcess } from '../../scenario/runner/process-guard.ts'
 import { REPORTERS, type ReporterName, reporter } from '../../scenario/runner/reporters.ts'
 import { playJob, runFiles } from '../../scenario/runner/runner.ts'
@@ -13,12 +15,15 @@ import { createApi } from '../../service/http/service.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES } from '../command.ts'
 import { exitProcess, exitWhenWritten } from '../exit.ts'
-import { integer, seed, seedList, text, texts, word } from '../values.ts'
+import { duration, integer, seed, seedList, text, texts, word } from '../values.ts'
 import { watch } from './watch.ts'
 
 export const command = 'run [scenarios..]'
 /** Default: every file in the folder `scenarios`, at any depth. */
 const DEFAULT_PATTERN = 'scenarios/**/*'
+
+/** Far longer than any step of a simulation blocks the process. */
+const DEFAULT_LOOP_LIMIT = '1m'
 
 export const describe = 'Play scenarios and compare them with their traces'
 
@@ -37,6 +42,8 @@ export interface RunArguments {
   watch?: boolean | undefined
   dryRun?: boolean | undefined
   check?: boolean | undefined
+  /** Microseconds. */
+  loopLimit?: number | undefined
 }
 
 export function builder(argv: Argv): Argv<RunArguments> {
@@ -94,6 +101,13 @@ export function builder(argv: Argv): Argv<RunArguments> {
         coerce: text('names'),
         describe: 'File with a names profile for clients that use the fetch of a scenario',
       },
+      'loop-limit': {
+        type: 'string',
+        requiresArg: true,
+        default: DEFAULT_LOOP_LIMIT,
+        coerce: duration('loop-limit', DEFAULT_LOOP_LIMIT),
+        describe: 'Real time after which a script that never yields ends the run with exit code 137',
+      },
       watch: { type: 'boolean', default: false, describe: 'Play again whenever a file changes' },
       'dry-run': {
         type: 'boolean',
@@ -110,7 +124,7 @@ export function builder(argv: Argv): Argv<RunArguments> {
 
 export async function handler(args: RunArguments): Promise<void> {
   if (process.env[WORKER_VARIABLE] !== undefined && process.send !== undefined) {
-    runWorker()
+    await runWorker()
     return
   }
   const color = process.stdout.isTTY === true && process.env.NO_COLOR === undefined
@@ -118,20 +132,24 @@ export async function handler(args: RunArguments): Promise<void> {
     process.exitCode = await watch(args.scenarios ?? [DEFAULT_PATTERN], process.argv.slice(2))
     return
   }
+  const watchdog = await startLoopWatchdog((args.loopLimit ?? micros(DEFAULT_LOOP_LIMIT)) / 1000)
   process.exitCode = await run(args, {
+    playing: watchdog.playing,
     out: text => process.stdout.write(text),
     error: text => process.stderr.write(text),
     color,
     ...(process.argv[1] !== undefined && { entry: process.argv[1] }),
     ...(process.stderr.isTTY === true && { progress: text => process.stderr.write(`\r\u001b[2K${text}`) }),
   })
+  watchdog.stop()
   // Scripts may have left timers or sockets, which would keep the process alive.
   await exitWhenWritten()
 }
 
 /** Plays the jobs of the parent process until it disconnects. */
-function runWorker(): void {
+async function runWorker(): Promise<void> {
   guardProcess()
+  const watchdog = await startLoopWatchdog(micros(DEFAULT_LOOP_LIMIT) / 1000)
   Error.stackTraceLimit = STACK_LINES
   const send = (message: WorkerMessage) => {
     // The parent process may have ended.
@@ -139,6 +157,7 @@ function runWorker(): void {
   }
   process.on('disconnect', () => exitProcess())
   process.on('message', (job: PlayJob) => {
+    watchdog.playing(`'${job.title}'`)
     playJob(job, () => send({ is: 'played' })).then(
       // Traces are already compared or written, and large.
       results => send({ is: 'done', results: results.map(result => ({ ...result, trace: [] })) }),
@@ -156,6 +175,8 @@ export interface RunIo {
   error(text: string): void
   /** Shows the progress in place of the last. */
   progress?(text: string): void
+  /** Called with what is played. */
+  playing?(name: string): void
   readonly color?: boolean
   readonly folder?: string
   /** The script of the command line, for workers. */
@@ -245,6 +266,7 @@ export async function run(args: RunArguments, io: RunIo): Promise<0 | 1 | 2> {
       counter.clear()
       resultReporter.result(result)
     },
+    onPlay: (title, file) => io.playing?.(`'${title}' (${file})`),
     onProgress: (done, most) => counter.update(done, most),
   }
   let results: FileResult[] = []

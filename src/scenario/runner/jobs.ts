@@ -23,6 +23,8 @@ export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'names' | 'pa
   readonly onLoadError?: ((error: LoadError) => void) | undefined
   /** Called for each scenario when it ends, in the order of the files. */
   readonly onResult?: ((result: FileResult) => void) | undefined
+  /** Called before each scenario that this process plays. */
+  readonly onPlay?: ((title: string, file: string) => void) | undefined
   /** Called with the number of finished plays and the number of all. */
   readonly onProgress?: ((done: number, of: number) => void) | undefined
 }

@@ -44,6 +44,7 @@ export async function runFiles(patterns: readonly string[], options: RunFilesOpt
     // Awaited in the order of the files. A rejection before its turn must not be unhandled.
     for (const promise of pending ?? []) promise.catch(() => {})
     for (const [i, job] of jobs.entries()) {
+      if (!pending) options.onPlay?.(job.title, relative(job.folder, job.file))
       for (const result of pending ? await pending[i]! : await playJob(job, onPlayed)) {
         results.push(result)
         options.onResult?.(result)

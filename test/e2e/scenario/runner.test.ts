@@ -63,6 +63,21 @@ describe('npx modelhost-sim run', () => {
     }
   })
 
+  test('ends and names the scenario when a script loops without end', () => {
+    const home = mkdtempSync(join(PROJECT, 'scenarios-'))
+    try {
+      const text =
+        "import { scenario } from 'modelhost-sim/scenario'\nexport default scenario('spins', {}, async () => { for (;;); })\n"
+      writeFileSync(join(home, 'spins.ts'), text)
+      const options = { encoding: 'utf8', cwd: PROJECT, timeout: 60_000, killSignal: 'SIGTERM' } as const
+      const { signal, stderr } = spawnSync(process.execPath, [BIN, 'run', home, '--loop-limit', '3s'], options)
+      expect(signal).toBe('SIGKILL')
+      expect(stderr).toMatch(/^Failed to play 'spins' \(.*spins\.ts\): the script blocked the process for 3 s/)
+    } finally {
+      rmSync(home, { recursive: true })
+    }
+  })
+
   test.each([['1'], ['2']])(
     'plays every scenario to its report when scripts try to end the process, workers: %s',
     workers => {
