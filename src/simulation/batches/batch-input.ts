@@ -1,7 +1,8 @@
+import type { StoredLineErrors } from '../../data/fixtures/stored-results.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
 import type { BatchRow } from './batch-row.ts'
 import { readInput } from './fixture-content.ts'
-import type { BatchError, LineRequest, OnLine } from './input-lines.ts'
+import type { BatchEndpoint, BatchError, LineRequest, OnLine } from './input-lines.ts'
 import { countLines } from './jsonl-writer.ts'
 import type { LineAnswer, LineAnswerer, LineError, LineWorld } from './line-answering.ts'
 import { PENDING_ANSWER, WorkListBuilder } from './work-list.ts'
@@ -27,6 +28,18 @@ export function answerLines(
   )
   if (errors.length === 0) answerer.adopt(trial)
   return errors
+}
+
+/** Returns a function that finds the error of a line; undefined without an answerer, which knows the rules. */
+export function lineErrorFinder(
+  answerer: LineAnswerer | undefined,
+  endpoint: BatchEndpoint,
+  storedErrors: StoredLineErrors | undefined,
+): ((request: LineRequest) => LineError | undefined) | undefined {
+  if (answerer === undefined) return undefined
+  return storedErrors === undefined || answerer.isStrict
+    ? ({ body }) => answerer.validate(endpoint, body)
+    : ({ customId }) => storedErrors[customId]
 }
 
 /** Reads the input file into the work list of a batch. Returns the errors of the file. */

@@ -11,7 +11,7 @@ import { assertHandled, type EventOf } from '../events.ts'
 import { CONTROLLER } from '../recording/deployment-logs.ts'
 import { cancellingTime, finalizingTime, validationTime } from './batch-durations.ts'
 import { type Batch, createBatchHandle } from './batch-handle.ts'
-import { answerLines, readLines } from './batch-input.ts'
+import { answerLines, lineErrorFinder, readLines } from './batch-input.ts'
 import { composeOutput, writeFiles } from './batch-output.ts'
 import { BatchPacing, type BatchPacingParts } from './batch-pacing.ts'
 import { BatchRow, type BatchSpec } from './batch-row.ts'
@@ -134,14 +134,8 @@ export class Batches implements BatchWork {
     const row = this.#table.rows.writable(ordinal)
     const { lineAnswerer } = this
     // The constructor of a world is synchronous, so lines are answered at the first move of the clock.
-    const errors = readLines(row, this.#findTarget, ({ customId, body }) => {
-      if (status !== 'completed' || lineAnswerer === undefined) return PENDING_ANSWER
-      const error =
-        storedErrors === undefined || lineAnswerer.isStrict
-          ? lineAnswerer.validate(row.spec.endpoint, body)
-          : storedErrors[customId]
-      return error ?? PENDING_ANSWER
-    })
+    const errorOf = status === 'completed' ? lineErrorFinder(lineAnswerer, row.spec.endpoint, storedErrors) : undefined
+    const errors = readLines(row, this.#findTarget, request => errorOf?.(request) ?? PENDING_ANSWER)
     if (errors.length > 0) return errors
     row.statusTimes = statusTimes
     row.status = status
