@@ -8,7 +8,7 @@ export interface GpuSpec {
   readonly tokensPerSecond8b: number
 }
 
-const MIB = 1024 ** 2
+const MIB = 1024 * 1024
 
 /**
  * Memory is what nvidia-smi shows, B300 from its name (A); prices are in the provider profile. Throughput of an 8B fp8 model at
