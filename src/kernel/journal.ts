@@ -1,7 +1,7 @@
 import type { Archive } from './archive.ts'
 import type { Micros } from './duration.ts'
 import { hash32 } from './random.ts'
-import type { Row } from './table.ts'
+import type { Row } from './row.ts'
 
 /** The fields of an event, for people and traces. */
 export type EntryFields = Readonly<Record<string, string | number | boolean | null>>

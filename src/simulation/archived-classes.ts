@@ -1,11 +1,10 @@
 /**
- * The classes of what a snapshot of a world holds. Rows are kept by their own fields, so a field that is added to one is
- * kept without a change here. A new class must be listed here; a test checks it.
+ * The classes of what a snapshot of a world holds. Rows are kept by the fields that they declare, so a new field is kept
+ * without a change here. A new class must be listed here; a test checks it.
  */
 
 import type { OfferedLoad } from '../data/offered-load.ts'
 import { Chance } from '../kernel/random.ts'
-import { Generation } from '../kernel/table.ts'
 import { Accrual } from './account/accrual.ts'
 import { QuotaRequestRow } from './account/gpu-quotas.ts'
 import { AccountRow, MeterRow } from './account/ledger-row.ts'
@@ -22,8 +21,8 @@ import { WeatherSourceRow } from './operations/weather.ts'
 import { InstanceTimeline } from './recording/instance-timeline.ts'
 import { RentalRow } from './rentals/rental-row.ts'
 
-/** Rows and what else has nothing but fields. */
-export const CLASSES_ARCHIVED_BY_FIELDS = {
+/** Every class of rows. */
+export const ROW_CLASSES = {
   AccountRow,
   BatchRow,
   ScheduledCommandRow,
@@ -31,7 +30,6 @@ export const CLASSES_ARCHIVED_BY_FIELDS = {
   FileRow,
   InferenceRow,
   InstanceRow,
-  InstanceTimeline,
   QuotaRequestRow,
   MeterRow,
   NodeRow,
@@ -39,6 +37,9 @@ export const CLASSES_ARCHIVED_BY_FIELDS = {
   RentalRow,
   WeatherSourceRow,
 } as const
+
+/** Classes that have nothing but fields. */
+export const CLASSES_ARCHIVED_BY_FIELDS = { InstanceTimeline } as const
 
 /** What is taken apart and put together again. */
 export const CLASSES_ARCHIVED_BY_PARTS = {
@@ -51,12 +52,6 @@ export const CLASSES_ARCHIVED_BY_PARTS = {
     of: Chance,
     take: (chance: Chance): readonly unknown[] => [chance.seed],
     make: ([seed]: readonly unknown[]): Chance => new Chance(seed as string),
-  },
-  // A restored row needs only a generation that owns no other row.
-  Generation: {
-    of: Generation,
-    take: (): readonly unknown[] => [],
-    make: (): Generation => new Generation(),
   },
   // Compiled again on restore, because its source takes a hundredth of the bytes.
   LoadCurve: {

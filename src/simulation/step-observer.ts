@@ -1,4 +1,4 @@
-import type { WriteObserver } from '../kernel/table.ts'
+import type { WriteObserver } from '../kernel/row.ts'
 
 /** Sees every step of a world: an event, a request, a command. An invariant checker is one. */
 export interface StepObserver extends WriteObserver {

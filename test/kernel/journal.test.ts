@@ -1,13 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { formatTraceLine, Journal } from '../../src/kernel/journal.ts'
-import { Generation, Row } from '../../src/kernel/table.ts'
+import { Generation, Row } from '../../src/kernel/row.ts'
 
-class Thing extends Row {
-  copy(generation: Generation): Thing {
-    return new Thing(generation, this.id).takeHash(this)
-  }
-}
+class Thing extends Row {}
 
 const generation = new Generation()
 const kinds = ['thing.made', 'thing.moved', 'thing.gone']

@@ -1,15 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppendLog, LayeredMap } from '../../src/kernel/layered-map.ts'
-import { Generation, Row, Table } from '../../src/kernel/table.ts'
+import { Generation, Row } from '../../src/kernel/row.ts'
+import { Table } from '../../src/kernel/table.ts'
 
 class Counter extends Row {
-  value = 0
-  copy(generation: Generation): Counter {
-    const copy = new Counter(generation, this.id)
-    copy.value = this.value
-    return copy.takeHash(this)
-  }
+  value = this.number(0)
 }
 
 type Step =
@@ -30,7 +26,7 @@ describe('tables', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), steps => {
         const tables: { table: Table<Counter>; model: Map<number, number> }[] = [
-          { table: new Table<Counter>(new Generation()), model: new Map() },
+          { table: new Table(Counter, new Generation()), model: new Map() },
         ]
         for (const one of steps) {
           const { table, model } = tables[one.in % tables.length]!
@@ -63,7 +59,7 @@ describe('tables', () => {
   })
 
   test('a slot that is used again counts its uses', () => {
-    const table = new Table<Counter>(new Generation())
+    const table = new Table(Counter, new Generation())
     const first = table.add(new Counter(table.generation, 'a'))
     expect(table.useCount(first)).toBe(1)
     table.remove(first)

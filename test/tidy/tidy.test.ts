@@ -112,6 +112,7 @@ const CACHES: readonly string[] = [
   'data/fixtures/stored-results.ts lineErrors',
   'data/profiles/chain.ts parsedFiles',
   'data/profiles/load.ts loadedProfiles',
+  'kernel/row.ts layouts',
   'service/endpoints/aggregator.ts cachedJson',
   'service/endpoints/models.ts cachedJson',
   'service/http/compiled-operation.ts routers',

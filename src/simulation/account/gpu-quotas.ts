@@ -2,7 +2,8 @@ import { draw } from '../../data/profiles/distribution.ts'
 import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { purpose } from '../../kernel/random.ts'
-import { type Generation, Row, Table } from '../../kernel/table.ts'
+import { type Generation, Row } from '../../kernel/row.ts'
+import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
@@ -16,22 +17,15 @@ export class QuotaRequestRow extends Row {
   readonly gpu: GpuType
   readonly requested: number
   readonly reason: string
-  decision: 'pending' | 'approved' | 'denied' = 'pending'
+  decision = this.reference<'pending' | 'approved' | 'denied'>('pending')
   /** The end of its review. */
-  reviewEvent = 0
+  reviewEvent = this.number(0)
 
-  constructor(generation: Generation, id: string, gpu: GpuType, requested: number, reason: string) {
+  constructor(generation: Generation, id: string, initial: Pick<QuotaRequestRow, 'gpu' | 'requested' | 'reason'>) {
     super(generation, id)
-    this.gpu = gpu
-    this.requested = requested
-    this.reason = reason
-  }
-
-  copy(generation: Generation): QuotaRequestRow {
-    const copy = new QuotaRequestRow(generation, this.id, this.gpu, this.requested, this.reason)
-    copy.decision = this.decision
-    copy.reviewEvent = this.reviewEvent
-    return copy.takeHash(this)
+    this.gpu = this.reference(initial.gpu)
+    this.requested = this.number(initial.requested)
+    this.reason = this.reference(initial.reason)
   }
 }
 
@@ -57,7 +51,7 @@ export class GpuQuotas {
     this.#parts = parts
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(context.generation)
+      : new Table(QuotaRequestRow, context.generation)
     this.#quotas = origin
       ? origin.#quotas.slice()
       : new Int32Array(GPU_TYPES.length).fill(context.profile.limits.defaultGpuLimit ?? -1)
@@ -144,7 +138,7 @@ export class GpuQuotas {
   fileRequest(gpu: GpuType, requested: number, reason: string): void {
     const key = this.#context.newKey('limit', gpu)
     const id = `limit_${this.#context.chance.letters(24, key, 0)}`
-    const row = new QuotaRequestRow(this.#table.generation, id, gpu, requested, reason)
+    const row = new QuotaRequestRow(this.#table.generation, id, { gpu, requested, reason })
     const ordinal = this.#table.add(row)
     this.#context.record(row, 'limit.requested', { gpu, requested_limit: requested })
     const { chance, profile } = this.#context

@@ -2,7 +2,7 @@
 
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { type Generation, Row } from '../../kernel/table.ts'
+import { type Generation, Row } from '../../kernel/row.ts'
 import { Accrual } from './accrual.ts'
 import type { Microcents } from './money.ts'
 
@@ -11,35 +11,21 @@ export class MeterRow extends Row {
   readonly kind: 'deployment' | 'hosted' | 'container'
   readonly gpu: GpuType
   readonly gpusPerUnit: number
-  units = 0
-  since: Micros = 0
+  units = this.int32(0)
+  since: Micros = this.number(0)
   /** Σ GPU-time × price up to `since`. */
-  accrued = new Accrual()
-  posted: Microcents = 0
+  accrued = this.owned(new Accrual())
+  posted: Microcents = this.number(0)
   /** Its newest stretch that is over; -1 for none. */
-  newestInterval = -1
+  newestInterval = this.int32(-1)
 
-  constructor(generation: Generation, id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number) {
+  constructor(generation: Generation, id: string, initial: Pick<MeterRow, 'kind' | 'gpu' | 'gpusPerUnit'>) {
     super(generation, id)
-    this.kind = kind
-    this.gpu = gpu
-    this.gpusPerUnit = gpusPerUnit
-  }
-
-  copy(generation: Generation): MeterRow {
-    const copy = new MeterRow(generation, this.id, this.kind, this.gpu, this.gpusPerUnit)
-    copy.units = this.units
-    copy.since = this.since
-    copy.accrued = this.accrued.copy()
-    copy.posted = this.posted
-    copy.newestInterval = this.newestInterval
-    return copy.takeHash(this)
+    this.kind = this.reference(initial.kind)
+    this.gpu = this.reference(initial.gpu)
+    this.gpusPerUnit = this.int32(initial.gpusPerUnit)
   }
 }
 
 /** The account itself, as a thing that events happen to. */
-export class AccountRow extends Row {
-  copy(generation: Generation): AccountRow {
-    return new AccountRow(generation, this.id).takeHash(this)
-  }
-}
+export class AccountRow extends Row {}

@@ -46,7 +46,7 @@ export class Ledger {
     this.#context = context
     this.#accounts = origin
       ? origin.#accounts.fork(origin.#context.generation, context.generation)
-      : new Table(context.generation)
+      : new Table(AccountRow, context.generation)
     this.#entries = origin ? origin.#entries.fork() : new AppendLog()
     this.#meters = new Meters(context, this.#entries, origin ? origin.#meters : undefined)
     this.past = new PastUsage(context, origin?.past)

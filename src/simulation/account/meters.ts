@@ -38,7 +38,7 @@ export class Meters {
     this.#entries = entries
     this.#meters = origin
       ? origin.#meters.fork(origin.#context.generation, context.generation)
-      : new Table(context.generation)
+      : new Table(MeterRow, context.generation)
     this.#intervals = origin ? origin.#intervals.fork() : new NumberLog(5)
     this.#prices = origin
       ? origin.#prices.slice()
@@ -66,7 +66,7 @@ export class Meters {
 
   /** Opens a meter. Returns its ordinal. */
   open(id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number): number {
-    const row = new MeterRow(this.#meters.generation, id, kind, gpu, gpusPerUnit)
+    const row = new MeterRow(this.#meters.generation, id, { kind, gpu, gpusPerUnit })
     row.since = this.#context.clock.now
     return this.#meters.add(row)
   }

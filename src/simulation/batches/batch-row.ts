@@ -1,7 +1,7 @@
 import type { BatchStatus } from '../../data/records/enums.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
-import { type Generation, Row } from '../../kernel/table.ts'
+import { type Generation, Row } from '../../kernel/row.ts'
 import { type LiveLoad, spareSeconds } from '../load/throughput.ts'
 import type { FileContent } from './files.ts'
 import type { BatchEndpoint, BatchError } from './input-lines.ts'
@@ -80,62 +80,38 @@ export class BatchRow extends Row {
   readonly spec: BatchSpec
   readonly key: EntityKey
   readonly createdAt: Micros
-  status: BatchStatus = 'validating'
-  statusTimes: Readonly<Partial<Record<TimestampedStatus, Micros>>> = {}
-  errors: readonly BatchError[] | undefined
-  work: BatchWork | undefined
+  status = this.reference<BatchStatus>('validating')
+  statusTimes = this.reference<Readonly<Partial<Record<TimestampedStatus, Micros>>>>({})
+  errors = this.reference<readonly BatchError[] | undefined>(undefined)
+  work = this.reference<BatchWork | undefined>(undefined)
   /** Lines that were over when they were counted last: at a step's end, a change of pace, an end. */
-  doneLines = 0
+  doneLines = this.int32(0)
   /** Up to which line the step under way goes; 0 before the first. */
-  stepEnd = 0
+  stepEnd = this.int32(0)
   /** Tokens done at `since`, those to be run again before it goes on, and the pace from then on. */
-  doneTokens = 0
-  retryTokens = 0
-  progressAt: Micros = 0
-  rate: BatchRate = STOPPED
+  doneTokens = this.number(0)
+  retryTokens = this.number(0)
+  progressAt: Micros = this.number(0)
+  rate = this.reference<BatchRate>(STOPPED)
   /** Until when it waits for shared capacity. */
-  waitsUntil: Micros = 0
+  waitsUntil: Micros = this.number(0)
   /** The adapter that its lines keep in the slots of instances; -1 for none. */
-  heldAdapter = -1
-  next = 0
-  expiryEvent = 0
+  heldAdapter = this.int32(-1)
+  next = this.number(0)
+  expiryEvent = this.number(0)
   /** Σ tokens × price in force when they were charged, in millionths of a micro-cent; and what of it is posted. */
-  unroundedCharge = 0n
-  chargedMicrocents = 0
+  unroundedCharge = this.reference(0n)
+  chargedMicrocents = this.number(0)
   /** What it was created for: the file may expire before it is read. */
-  inputChunks: readonly Uint8Array[] = []
-  filesWritten = false
-  pendingOutput: { readonly output: FileContent; readonly error: FileContent } | undefined
+  inputChunks = this.reference<readonly Uint8Array[]>([])
+  filesWritten = this.boolean(false)
+  pendingOutput = this.reference<{ readonly output: FileContent; readonly error: FileContent } | undefined>(undefined)
 
-  constructor(generation: Generation, id: string, spec: BatchSpec, key: EntityKey, createdAt: Micros) {
+  constructor(generation: Generation, id: string, initial: Pick<BatchRow, 'spec' | 'key' | 'createdAt'>) {
     super(generation, id)
-    this.spec = spec
-    this.key = key
-    this.createdAt = createdAt
-  }
-
-  copy(generation: Generation): BatchRow {
-    const copy = new BatchRow(generation, this.id, this.spec, this.key, this.createdAt)
-    copy.status = this.status
-    copy.statusTimes = this.statusTimes
-    copy.errors = this.errors
-    copy.work = this.work
-    copy.doneLines = this.doneLines
-    copy.stepEnd = this.stepEnd
-    copy.doneTokens = this.doneTokens
-    copy.retryTokens = this.retryTokens
-    copy.progressAt = this.progressAt
-    copy.rate = this.rate
-    copy.waitsUntil = this.waitsUntil
-    copy.heldAdapter = this.heldAdapter
-    copy.next = this.next
-    copy.expiryEvent = this.expiryEvent
-    copy.unroundedCharge = this.unroundedCharge
-    copy.chargedMicrocents = this.chargedMicrocents
-    copy.inputChunks = this.inputChunks
-    copy.filesWritten = this.filesWritten
-    copy.pendingOutput = this.pendingOutput
-    return copy.takeHash(this)
+    this.spec = this.reference(initial.spec)
+    this.key = this.reference(initial.key)
+    this.createdAt = this.number(initial.createdAt)
   }
 
   /** Stops the lines of the batch from now on. */

@@ -1,7 +1,8 @@
 import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
-import { type Generation, Table } from '../../kernel/table.ts'
-import type { BatchRow } from './batch-row.ts'
+import type { Generation } from '../../kernel/row.ts'
+import { Table } from '../../kernel/table.ts'
+import { BatchRow } from './batch-row.ts'
 
 /** The rows of all batches, with an index by id and the list of active batches. */
 export class BatchTable {
@@ -12,7 +13,7 @@ export class BatchTable {
   #active: readonly number[]
 
   constructor(generation: Generation, origin?: { readonly table: BatchTable; readonly generation: Generation }) {
-    this.rows = origin ? origin.table.rows.fork(origin.generation, generation) : new Table(generation)
+    this.rows = origin ? origin.table.rows.fork(origin.generation, generation) : new Table(BatchRow, generation)
     this.#byId = origin ? origin.table.#byId.fork() : new LayeredMap()
     this.#jsonTexts = origin ? origin.table.#jsonTexts.slice() : []
     this.#active = origin ? origin.table.#active : []

@@ -102,7 +102,8 @@ export class Batches implements BatchWork {
   add(spec: BatchSpec, fixture: { id?: string; created_at?: Micros } = {}): number {
     const key = this.#context.newKey('batch', spec.input_file_id)
     const id = fixture.id ?? `batch_${this.#context.chance.letters(24, key, ID)}`
-    const row = new BatchRow(this.#table.rows.generation, id, spec, key, fixture.created_at ?? this.#context.clock.now)
+    const createdAt = fixture.created_at ?? this.#context.clock.now
+    const row = new BatchRow(this.#table.rows.generation, id, { spec, key, createdAt })
     row.inputChunks = this.#parts.files.get(spec.input_file_id)?.chunks() ?? []
     const ordinal = this.#table.add(row)
     this.#context.record(row, 'batch.created', { input_file_id: spec.input_file_id, endpoint: spec.endpoint })

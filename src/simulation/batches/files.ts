@@ -2,7 +2,8 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
-import { type Generation, Row, Table } from '../../kernel/table.ts'
+import { type Generation, Row } from '../../kernel/row.ts'
+import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 
@@ -25,27 +26,20 @@ export class FileRow extends Row {
   content: FileContent | undefined
   readonly bytes: number
   /** The event that ends it. */
-  expiryEvent = 0
+  expiryEvent = this.number(0)
 
   constructor(
     generation: Generation,
     id: string,
-    initial: { filename: string; purpose: string; createdAt: Micros; expiresAt: Micros; bytes: number },
-    content: FileContent | undefined,
+    initial: Pick<FileRow, 'filename' | 'purpose' | 'createdAt' | 'expiresAt' | 'content' | 'bytes'>,
   ) {
     super(generation, id)
-    this.filename = initial.filename
-    this.purpose = initial.purpose
-    this.createdAt = initial.createdAt
-    this.expiresAt = initial.expiresAt
-    this.bytes = initial.bytes
-    this.content = content
-  }
-
-  copy(generation: Generation): FileRow {
-    const copy = new FileRow(generation, this.id, this, this.content)
-    copy.expiryEvent = this.expiryEvent
-    return copy.takeHash(this)
+    this.filename = this.reference(initial.filename)
+    this.purpose = this.reference(initial.purpose)
+    this.createdAt = this.number(initial.createdAt)
+    this.expiresAt = this.number(initial.expiresAt)
+    this.content = this.reference(initial.content)
+    this.bytes = this.number(initial.bytes)
   }
 }
 
@@ -81,7 +75,7 @@ export class Files {
     this.#context = context
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(context.generation)
+      : new Table(FileRow, context.generation)
     this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
     this.#storedBytes = origin ? origin.#storedBytes : 0
   }
@@ -116,8 +110,9 @@ export class Files {
       `file_${this.#context.chance.letters(24, this.#context.newKey('file', `${filename}\u0000${hash}`), ID)}`
     const createdAt = file.createdAt ?? this.#context.clock.now
     const expiresAt = file.expiresAt ?? createdAt + this.#context.profile.timings.fileLife
-    const initial = { filename, purpose: file.purpose, createdAt, expiresAt, bytes }
-    const row = new FileRow(this.#table.generation, id, initial, { chunks, bytes, hash })
+    const content = { chunks, bytes, hash }
+    const initial = { filename, purpose: file.purpose, createdAt, expiresAt, bytes, content }
+    const row = new FileRow(this.#table.generation, id, initial)
     const ordinal = this.#table.add(row)
     this.#byId.set(id, ordinal)
     this.#storedBytes += bytes

@@ -80,7 +80,7 @@ export class DeploymentCreation {
       ? (identity.version ?? catalogModel.versions[catalogModel.versions.length - 1] ?? '')
       : this.#parts.modelVersions.addVersion(plan.modelName, plan.task, plan.type, identity.version)
     // Field by field: a spread would take a tenth of the time of a creation.
-    const row = new DeploymentRow(this.#table.generation, id, {
+    const fixedPlan: DeploymentPlan = {
       key,
       modelName: plan.modelName,
       version,
@@ -96,8 +96,9 @@ export class DeploymentCreation {
       base: plan.base,
       baseModel: plan.baseModel,
       modelhubUrl: plan.modelhubUrl,
-    })
-    row.updatedAt = identity.updated_at ?? row.plan.createdAt
+    }
+    const updatedAt = identity.updated_at ?? fixedPlan.createdAt
+    const row = new DeploymentRow(this.#table.generation, id, { plan: fixedPlan, updatedAt })
     const ordinal = this.#table.add(row)
     this.#parts.history.onStatusChanged(row)
     this.#context.markVisibleChange()

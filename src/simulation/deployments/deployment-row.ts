@@ -3,7 +3,7 @@ import { DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
-import { type Generation, Row } from '../../kernel/table.ts'
+import { type Generation, Row } from '../../kernel/row.ts'
 import type { ModelWeights } from '../fleet/weights.ts'
 import { NO_REQUESTS, type RequestTotals } from '../load/request-totals.ts'
 import { type DeploymentLoad, EMPTY_FLOW, type RequestFlow } from '../load/throughput.ts'
@@ -92,73 +92,73 @@ export const EMPTY_LIST: readonly never[] = Object.freeze([])
 
 export class DeploymentRow extends Row {
   readonly plan: DeploymentPlan
-  status: DeploymentStatus = 'initializing'
-  failReason = ''
+  status = this.reference<DeploymentStatus>('initializing')
+  failReason = this.reference('')
   updatedAt: Micros
-  minInstances = 1
-  maxInstances = 1
-  instances: readonly number[] = EMPTY_LIST
-  nextInstanceIndex = 0
+  minInstances = this.number(1)
+  maxInstances = this.number(1)
+  instances = this.reference<readonly number[]>(EMPTY_LIST)
+  nextInstanceIndex = this.int32(0)
   /** Since the first ready instance of this start: from here on it is running, whatever happens to single instances. */
-  wasReady = false
-  lostStarts = 0
+  wasReady = this.boolean(false)
+  lostStarts = this.int32(0)
   /** Crashes of its engine that count towards the crash loop, and how many of the next starts will crash as well. */
-  crashes = 0
-  remainingCrashes = 0
+  crashes = this.int32(0)
+  remainingCrashes = this.number(0)
   /** Whether it was stopped for lack of funds. */
-  stoppedForFunds = false
+  stoppedForFunds = this.boolean(false)
   /** Instances that it should have: what settings and load want. */
-  desired = 1
+  desired = this.number(1)
   /** Whether load has been asking for more (1) or fewer (-1) instances, and since when. */
-  scaleDirection = 0
-  scaleDirectionSince: Micros = 0
+  scaleDirection = this.int32(0)
+  scaleDirectionSince: Micros = this.number(0)
   /** The next look of the autoscaler. */
-  scaleEvent = 0
+  scaleEvent = this.number(0)
   /** Its offered load, compiled, and what an instance makes of it. Shared, never changed. */
-  load: DeploymentLoad | undefined
+  load = this.reference<DeploymentLoad | undefined>(undefined)
   /** What became of its requests up to `servedAt`. */
-  flow: RequestFlow = EMPTY_FLOW
-  flowAt: Micros = 0
+  flow = this.reference<RequestFlow>(EMPTY_FLOW)
+  flowAt: Micros = this.number(0)
   /** Ready instances, each counted by its speed: 1 for a sound one. */
-  effectiveInstances = 0
+  effectiveInstances = this.number(0)
   /** How many times longer a ready instance takes for a request than a sound one, in the mean; 1 while none is ready. */
-  meanSlowdown = 1
+  meanSlowdown = this.number(1)
   /** What became of requests that were made one by one. */
-  requests: RequestTotals = NO_REQUESTS
+  requests = this.reference<RequestTotals>(NO_REQUESTS)
   /** Instances by what they are doing, kept as they move. */
-  waiting = 0
-  pulling = 0
-  starting = 0
-  ready = 0
-  draining = 0
+  waiting = this.int32(0)
+  pulling = this.int32(0)
+  starting = this.int32(0)
+  ready = this.int32(0)
+  draining = this.int32(0)
   /** Shown last: what `updated_at` follows. */
-  reportedRunning = 0
-  reportedPending = 0
+  reportedRunning = this.int32(0)
+  reportedPending = this.int32(0)
   /** The meter of its GPU time; -1 for what has none. */
-  meter = -1
-  idleEvent = 0
+  meter = this.int32(-1)
+  idleEvent = this.number(0)
   /** Adapters: the next event of their life, and whether they only follow their base's end. */
-  next = 0
-  restartsWithBase = false
+  next = this.number(0)
+  restartsWithBase = this.boolean(false)
   /** Adapters: pieces of work that use it now, and since when there are any. */
-  activeUses = 0
-  inUseSince: Micros = 0
+  activeUses = this.int32(0)
+  inUseSince: Micros = this.number(0)
   /** Bases: their adapters that are not deleted. */
-  adapters: readonly number[] = EMPTY_LIST
+  adapters = this.reference<readonly number[]>(EMPTY_LIST)
   /** What its owner says of it. */
-  isPrivate = true
-  description = ''
+  isPrivate = this.boolean(true)
+  description = this.reference('')
   /** The last lines of the usage history about it, -1 for no line, and the loads in these lines. */
-  lastStatusLine = -1
-  lastServingLine = -1
-  lastTimelineLine = -1
-  lastRequestsLine = -1
-  recordedLoads: readonly DeploymentLoad[] = EMPTY_LIST
+  lastStatusLine = this.int32(-1)
+  lastServingLine = this.int32(-1)
+  lastTimelineLine = this.int32(-1)
+  lastRequestsLine = this.int32(-1)
+  recordedLoads = this.reference<readonly DeploymentLoad[]>(EMPTY_LIST)
 
-  constructor(generation: Generation, id: string, plan: DeploymentPlan) {
+  constructor(generation: Generation, id: string, initial: Pick<DeploymentRow, 'plan' | 'updatedAt'>) {
     super(generation, id)
-    this.plan = plan
-    this.updatedAt = plan.createdAt
+    this.plan = this.reference(initial.plan)
+    this.updatedAt = this.number(initial.updatedAt)
   }
 
   get key(): EntityKey {
@@ -175,54 +175,6 @@ export class DeploymentRow extends Row {
   }
   get weights(): DeployedWeights {
     return this.plan.weights
-  }
-
-  copy(generation: Generation): DeploymentRow {
-    const copy = new DeploymentRow(generation, this.id, this.plan)
-    copy.status = this.status
-    copy.failReason = this.failReason
-    copy.updatedAt = this.updatedAt
-    copy.minInstances = this.minInstances
-    copy.maxInstances = this.maxInstances
-    copy.instances = this.instances
-    copy.nextInstanceIndex = this.nextInstanceIndex
-    copy.wasReady = this.wasReady
-    copy.lostStarts = this.lostStarts
-    copy.crashes = this.crashes
-    copy.remainingCrashes = this.remainingCrashes
-    copy.stoppedForFunds = this.stoppedForFunds
-    copy.desired = this.desired
-    copy.scaleDirection = this.scaleDirection
-    copy.scaleDirectionSince = this.scaleDirectionSince
-    copy.scaleEvent = this.scaleEvent
-    copy.load = this.load
-    copy.flow = this.flow
-    copy.flowAt = this.flowAt
-    copy.requests = this.requests
-    copy.effectiveInstances = this.effectiveInstances
-    copy.meanSlowdown = this.meanSlowdown
-    copy.waiting = this.waiting
-    copy.pulling = this.pulling
-    copy.starting = this.starting
-    copy.ready = this.ready
-    copy.draining = this.draining
-    copy.reportedRunning = this.reportedRunning
-    copy.reportedPending = this.reportedPending
-    copy.meter = this.meter
-    copy.idleEvent = this.idleEvent
-    copy.next = this.next
-    copy.restartsWithBase = this.restartsWithBase
-    copy.activeUses = this.activeUses
-    copy.inUseSince = this.inUseSince
-    copy.adapters = this.adapters
-    copy.isPrivate = this.isPrivate
-    copy.description = this.description
-    copy.lastStatusLine = this.lastStatusLine
-    copy.lastServingLine = this.lastServingLine
-    copy.lastTimelineLine = this.lastTimelineLine
-    copy.lastRequestsLine = this.lastRequestsLine
-    copy.recordedLoads = this.recordedLoads
-    return copy.takeHash(this)
   }
 }
 

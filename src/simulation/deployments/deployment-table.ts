@@ -1,10 +1,11 @@
 import type { DeploymentStatus } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
-import { type Generation, Table } from '../../kernel/table.ts'
+import type { Generation } from '../../kernel/row.ts'
+import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Part } from '../part.ts'
-import { type DeploymentRecord, type DeploymentRow, isTerminal } from './deployment-row.ts'
+import { type DeploymentRecord, DeploymentRow, isTerminal } from './deployment-row.ts'
 
 /** The rows of the deployments, their lookup by id and by name, and their records. */
 export class DeploymentTable implements Part {
@@ -20,7 +21,7 @@ export class DeploymentTable implements Part {
     this.#context = context
     this.#rows = origin
       ? origin.#rows.fork(origin.#context.generation, context.generation)
-      : new Table(context.generation)
+      : new Table(DeploymentRow, context.generation)
     this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
     this.#liveByName = origin ? origin.#liveByName.fork() : new LayeredMap()
     this.#jsonCache = origin ? origin.#jsonCache.slice() : []

@@ -1,7 +1,7 @@
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { type Generation, Row } from '../../kernel/table.ts'
-import { type InstanceStage, InstanceTimeline } from '../recording/instance-timeline.ts'
+import { type Generation, Row } from '../../kernel/row.ts'
+import type { InstanceStage, InstanceTimeline } from '../recording/instance-timeline.ts'
 
 /** The states of an instance, in order. */
 export const INSTANCE_STATES = [
@@ -32,52 +32,34 @@ export class InstanceRow extends Row {
   readonly deployment: number
   /** The number of this instance in its deployment, from 0. It is the index of its random draws. */
   readonly index: number
-  state: InstanceState = 'pending'
+  state = this.reference<InstanceState>('pending')
   since: Micros
-  node = -1
+  node = this.int32(-1)
   /** The GPUs that it holds on its node, as bits. */
-  gpus = 0
+  gpus = this.int32(0)
   /** The event that ends its present state; 0 for no event. */
-  next = 0
+  next = this.number(0)
   /** The event at which it counts as lost because it is not ready; 0 for no event. */
-  readyDeadlineEvent = 0
+  readyDeadlineEvent = this.number(0)
   /** Its download: the bytes left, its own rate, its present rate, and the start of that rate. All 0 without a download. */
-  bytesLeft = 0
-  ownRate = 0
-  rate = 0
-  rateSince: Micros = 0
+  bytesLeft = this.number(0)
+  ownRate = this.number(0)
+  rate = this.number(0)
+  rateSince: Micros = this.number(0)
   /** The adapters in its slots. The list is replaced, never edited. */
-  adapters: readonly ResidentAdapter[] = []
+  adapters = this.reference<readonly ResidentAdapter[]>([])
   /** The time at which it entered each state, for reports. */
   readonly timeline: InstanceTimeline
 
   constructor(
     generation: Generation,
     id: string,
-    deployment: number,
-    index: number,
-    since: Micros,
-    timeline = new InstanceTimeline(since),
+    initial: Pick<InstanceRow, 'deployment' | 'index' | 'since' | 'timeline'>,
   ) {
     super(generation, id)
-    this.deployment = deployment
-    this.index = index
-    this.since = since
-    this.timeline = timeline
-  }
-
-  copy(generation: Generation): InstanceRow {
-    const copy = new InstanceRow(generation, this.id, this.deployment, this.index, this.since, this.timeline.copy())
-    copy.state = this.state
-    copy.node = this.node
-    copy.gpus = this.gpus
-    copy.next = this.next
-    copy.readyDeadlineEvent = this.readyDeadlineEvent
-    copy.bytesLeft = this.bytesLeft
-    copy.ownRate = this.ownRate
-    copy.rate = this.rate
-    copy.rateSince = this.rateSince
-    copy.adapters = this.adapters
-    return copy.takeHash(this)
+    this.deployment = this.int32(initial.deployment)
+    this.index = this.int32(initial.index)
+    this.since = this.number(initial.since)
+    this.timeline = this.owned(initial.timeline)
   }
 }

@@ -11,7 +11,7 @@ import { bitCount } from '../fleet/node-row.ts'
 import type { Placement } from '../fleet/placement.ts'
 import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
 import type { UsageHistory } from '../recording/history.ts'
-import type { Loss } from '../recording/instance-timeline.ts'
+import { InstanceTimeline, type Loss } from '../recording/instance-timeline.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import { INSTANCE_STATES, InstanceRow, type InstanceState } from './instance-row.ts'
 import { InstanceStartup, type InstanceStartupParts } from './instance-startup.ts'
@@ -56,7 +56,7 @@ export class Instances implements TenantKind {
     this.#parts = parts
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(context.generation)
+      : new Table(InstanceRow, context.generation)
     this.#startup = new InstanceStartup(context, parts, this)
   }
 
@@ -114,13 +114,9 @@ export class Instances implements TenantKind {
   request(deployment: number, delay?: Micros): void {
     const row = this.#ports.deployments.writable(deployment)
     const index = row.nextInstanceIndex++
-    const instance = new InstanceRow(
-      this.#table.generation,
-      `${row.id}-${index}`,
-      deployment,
-      index,
-      this.#context.clock.now,
-    )
+    const { now } = this.#context.clock
+    const initial = { deployment, index, since: now, timeline: new InstanceTimeline(now) }
+    const instance = new InstanceRow(this.#table.generation, `${row.id}-${index}`, initial)
     const ordinal = this.#table.add(instance)
     row.instances = [...row.instances, ordinal]
     this.#ports.deployments.countMove(deployment, undefined, 'pending')

@@ -2,7 +2,8 @@ import type { DeploymentType, ModelTask } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
-import { type Generation, Row, Table } from '../../kernel/table.ts'
+import { type Generation, Row } from '../../kernel/row.ts'
+import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 
 const VERSION = purpose('model.version')
@@ -11,18 +12,12 @@ const VERSION = purpose('model.version')
 export class AccountModelRow extends Row {
   readonly task: ModelTask
   readonly type: DeploymentType
-  versions: readonly string[] = []
+  versions = this.reference<readonly string[]>([])
 
-  constructor(generation: Generation, id: string, task: ModelTask, type: DeploymentType) {
+  constructor(generation: Generation, id: string, initial: Pick<AccountModelRow, 'task' | 'type'>) {
     super(generation, id)
-    this.task = task
-    this.type = type
-  }
-
-  copy(generation: Generation): AccountModelRow {
-    const copy = new AccountModelRow(generation, this.id, this.task, this.type)
-    copy.versions = this.versions
-    return copy.takeHash(this)
+    this.task = this.reference(initial.task)
+    this.type = this.reference(initial.type)
   }
 }
 
@@ -44,7 +39,7 @@ export class AccountModels {
     this.#context = context
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(context.generation)
+      : new Table(AccountModelRow, context.generation)
     this.#byName = origin ? origin.#byName.fork() : new LayeredMap()
   }
 
@@ -78,7 +73,7 @@ export class AccountModels {
     const version = fixtureVersion ?? this.#context.chance.hex(64, this.#context.newKey('version', modelName), VERSION)
     const existingOrdinal = this.#byName.get(modelName)
     const ordinal =
-      existingOrdinal ?? this.#table.add(new AccountModelRow(this.#table.generation, modelName, task, type))
+      existingOrdinal ?? this.#table.add(new AccountModelRow(this.#table.generation, modelName, { task, type }))
     if (existingOrdinal === undefined) this.#byName.set(modelName, ordinal)
     const row = this.#table.writable(ordinal)
     row.versions = [...row.versions, version]

@@ -1,5 +1,5 @@
 import type { EntryFields } from '../../kernel/journal.ts'
-import type { Row } from '../../kernel/table.ts'
+import type { Row } from '../../kernel/row.ts'
 import type { Recorder } from '../context.ts'
 import { LOGGED_KINDS } from '../journal-kinds.ts'
 import { CONTROLLER, type DeploymentLogs } from '../recording/deployment-logs.ts'

@@ -1,6 +1,6 @@
 import type { NodePool } from '../../data/records/fleet.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
-import { type Generation, Row } from '../../kernel/table.ts'
+import { type Generation, Row } from '../../kernel/row.ts'
 
 /**
  * The state of a node. `provisioning`: not yet available. `ready`: accepts instances. `cordoned`: keeps its instances and
@@ -60,47 +60,30 @@ export interface CachedImage {
 /** A machine with up to 16 GPUs of one type. Sets of GPUs are bits, one per GPU. */
 export class NodeRow extends Row {
   readonly group: NodeGroup
-  state: NodeState = 'ready'
+  state = this.reference<NodeState>('ready')
   /** GPUs that instances and rentals of this account hold, as bits. */
-  allocated = 0
+  allocated = this.int32(0)
   /** Broken GPUs, as bits. */
-  broken = 0
+  broken = this.int32(0)
   /** Broken GPUs that need a repair of the node; a reset has no effect on them. */
-  needService = 0
+  needService = this.int32(0)
   /** The factor by which its GPUs are slower than normal; 1 is full speed. */
-  slowdown = 1
-  images: readonly CachedImage[] = []
-  weights: readonly CachedWeights[] = []
-  diskFull = false
+  slowdown = this.number(1)
+  images = this.reference<readonly CachedImage[]>([])
+  weights = this.reference<readonly CachedWeights[]>([])
+  diskFull = this.boolean(false)
   /** Whether it went down with its zone and returns with it. */
-  downWithZone = false
+  downWithZone = this.boolean(false)
   /** Its tenants: ordinals of instances, and negative numbers for rentals (`tenantOf`). */
-  tenants: readonly number[] = []
+  tenants = this.reference<readonly number[]>([])
   /** The event that ends its provisioning, preempts it, or releases it after a time without tenants. */
-  next = 0
+  next = this.number(0)
   /** The event at the end of a drain that stops the remaining tenants. */
-  drainEvent = 0
+  drainEvent = this.number(0)
 
-  constructor(generation: Generation, id: string, group: NodeGroup) {
+  constructor(generation: Generation, id: string, initial: Pick<NodeRow, 'group'>) {
     super(generation, id)
-    this.group = group
-  }
-
-  copy(generation: Generation): NodeRow {
-    const copy = new NodeRow(generation, this.id, this.group)
-    copy.state = this.state
-    copy.allocated = this.allocated
-    copy.broken = this.broken
-    copy.needService = this.needService
-    copy.slowdown = this.slowdown
-    copy.images = this.images
-    copy.weights = this.weights
-    copy.diskFull = this.diskFull
-    copy.downWithZone = this.downWithZone
-    copy.tenants = this.tenants
-    copy.next = this.next
-    copy.drainEvent = this.drainEvent
-    return copy.takeHash(this)
+    this.group = this.reference(initial.group)
   }
 }
 

@@ -79,7 +79,7 @@ export class Nodes {
     this.#parts = parts
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(context.generation)
+      : new Table(NodeRow, context.generation)
     this.#byType = origin ? origin.#byType.map(copyGpuTypeIndex) : []
     this.#byName = origin ? origin.#byName.fork() : new LayeredMap()
     this.#groups = origin ? origin.#groups : []
@@ -114,7 +114,7 @@ export class Nodes {
         }))
         const images = poolGroup.image_cached ? [{ image: '', bytes: profile.timings.imageBytes, usedAt: 0 }] : []
         for (let i = 0; i < poolGroup.count; i++) {
-          const row = new NodeRow(this.#table.generation, `${poolGroup.prefix}-${i}`, group)
+          const row = new NodeRow(this.#table.generation, `${poolGroup.prefix}-${i}`, { group })
           row.images = images
           row.weights = weights
           const ordinal = this.#table.add(row)
@@ -288,7 +288,7 @@ export class Nodes {
   add(groupIndex: number): number {
     const state = this.#groups[groupIndex]!
     const { group, nextNumber } = state
-    const row = new NodeRow(this.#table.generation, `${group.prefix}-${nextNumber}`, group)
+    const row = new NodeRow(this.#table.generation, `${group.prefix}-${nextNumber}`, { group })
     row.state = 'provisioning'
     const ordinal = this.#table.add(row)
     this.#byName.set(row.id, ordinal)

@@ -1,6 +1,6 @@
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
-import { type Generation, Row } from '../../kernel/table.ts'
+import { type Generation, Row } from '../../kernel/row.ts'
 
 /** A valid request to a model, with known lengths. */
 export interface InferenceSpec {
@@ -39,28 +39,18 @@ export interface InferencePlan extends InferenceSpec {
 export class InferenceRow extends Row {
   readonly plan: InferencePlan
   /** The instance that runs it. -1 while it waits, and on shared capacity. */
-  instance = -1
+  instance = this.int32(-1)
   /** When it started. -1 while it waits. */
-  startedAt: Micros = -1
+  startedAt: Micros = this.number(-1)
   /** When its first token arrives, and the microseconds between two tokens. */
-  firstTokenAt: Micros = 0
-  tokenTime = 0
+  firstTokenAt: Micros = this.number(0)
+  tokenTime = this.number(0)
   /** The event that ends its answer. */
-  next = 0
+  next = this.number(0)
 
-  constructor(generation: Generation, id: string, plan: InferencePlan) {
+  constructor(generation: Generation, id: string, initial: Pick<InferenceRow, 'plan'>) {
     super(generation, id)
-    this.plan = plan
-  }
-
-  copy(generation: Generation): InferenceRow {
-    const copy = new InferenceRow(generation, this.id, this.plan)
-    copy.instance = this.instance
-    copy.startedAt = this.startedAt
-    copy.firstTokenAt = this.firstTokenAt
-    copy.tokenTime = this.tokenTime
-    copy.next = this.next
-    return copy.takeHash(this)
+    this.plan = this.reference(initial.plan)
   }
 }
 

@@ -73,7 +73,7 @@ export class InferenceRequests implements RequestWork {
     this.#models = { deployments: parts.deployments, store: context.store, profile: context.profile }
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(context.generation)
+      : new Table(InferenceRow, context.generation)
     this.#nextSequence = origin === undefined ? 0 : origin.#nextSequence
     if (!origin) return
     this.#countedAt = origin.#countedAt
@@ -155,7 +155,7 @@ export class InferenceRequests implements RequestWork {
       arrivedAt: now,
       sequence: this.#nextSequence++,
     }
-    const row = new InferenceRow(this.#table.generation, id, plan)
+    const row = new InferenceRow(this.#table.generation, id, { plan })
     const ordinal = this.#table.add(row)
     const use = this.#table.useCount(ordinal)
     const handle = new InferenceHandle(row, ordinal, (state, tokens) => {

@@ -1,5 +1,5 @@
 import { formatTraceLine } from '../../kernel/journal.ts'
-import type { Row } from '../../kernel/table.ts'
+import { describeRow, type Row, type RowClass } from '../../kernel/row.ts'
 import { MeterRow } from '../account/ledger-row.ts'
 import { BatchRow } from '../batches/batch-row.ts'
 import { DeploymentRow } from '../deployments/deployment-row.ts'
@@ -153,6 +153,7 @@ export class InvariantChecker implements StepObserver {
     const written = this.#written
     for (const [row, ordinal] of this.#removed) this.#applyRemoval(row, ordinal, broken)
     for (const [row, ordinal] of written) {
+      describeRow(row.constructor as RowClass<Row>).assertStorage(row)
       if (row instanceof NodeRow) this.#fleet.onNodeWrite(row, ordinal)
       else if (row instanceof MeterRow) {
         this.#meters[ordinal] = row

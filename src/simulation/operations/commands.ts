@@ -1,7 +1,8 @@
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { type Generation, Row, Table } from '../../kernel/table.ts'
+import { type Generation, Row } from '../../kernel/row.ts'
+import { Table } from '../../kernel/table.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { CommandError } from '../command-error.ts'
@@ -59,19 +60,17 @@ export class ScheduledCommandRow extends Row {
   /** How many executions remain. */
   remaining: number
   /** Its event on the agenda. */
-  event: EntryHandle = 0
+  event: EntryHandle = this.number(0)
 
-  constructor(generation: Generation, id: string, command: Command, interval: Micros, remaining: number) {
+  constructor(
+    generation: Generation,
+    id: string,
+    initial: Pick<ScheduledCommandRow, 'command' | 'interval' | 'remaining'>,
+  ) {
     super(generation, id)
-    this.command = command
-    this.interval = interval
-    this.remaining = remaining
-  }
-
-  copy(generation: Generation): ScheduledCommandRow {
-    const copy = new ScheduledCommandRow(generation, this.id, this.command, this.interval, this.remaining)
-    copy.event = this.event
-    return copy.takeHash(this)
+    this.command = this.reference(initial.command)
+    this.interval = this.number(initial.interval)
+    this.remaining = this.number(initial.remaining)
   }
 }
 
@@ -86,7 +85,7 @@ export class Commands {
     this.#targets = { ...parts, profile: context.profile }
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(context.generation)
+      : new Table(ScheduledCommandRow, context.generation)
   }
 
   archive(archive: Archive): void {
@@ -113,7 +112,8 @@ export class Commands {
     }
     const { interval = 0, times = repetition === undefined ? 1 : Number.POSITIVE_INFINITY } = repetition ?? {}
     const table = this.#table
-    const ordinal = table.add(new ScheduledCommandRow(table.generation, command.verb, command, interval, times))
+    const initial = { command, interval, remaining: times }
+    const ordinal = table.add(new ScheduledCommandRow(table.generation, command.verb, initial))
     table.writable(ordinal).event = this.#context.schedule(delay, 'command.due', ordinal)
     return { ordinal, use: table.useCount(ordinal) }
   }

@@ -3,7 +3,8 @@ import { type Distribution, draw } from '../../data/profiles/distribution.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { type EntityKey, purpose } from '../../kernel/random.ts'
-import { type Generation, Row, Table } from '../../kernel/table.ts'
+import { type Generation, Row } from '../../kernel/row.ts'
+import { Table } from '../../kernel/table.ts'
 import { pickByShare, weatherPack } from '../account/chaos-draws.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
@@ -41,27 +42,20 @@ export class WeatherSourceRow extends Row {
   readonly key: EntityKey
   /** Strikes in an hour. */
   readonly strikesPerHour: number
-  strikeCount = 0
+  strikeCount = this.int32(0)
   /** What makes it pass, while it lasts. */
-  undo: Command | undefined
+  undo = this.reference<Command | undefined>(undefined)
 
   constructor(
     generation: Generation,
     id: string,
-    initial: { kind: WeatherKind; place: string; key: EntityKey; strikesPerHour: number },
+    initial: Pick<WeatherSourceRow, 'kind' | 'place' | 'key' | 'strikesPerHour'>,
   ) {
     super(generation, id)
-    this.kind = initial.kind
-    this.place = initial.place
-    this.key = initial.key
-    this.strikesPerHour = initial.strikesPerHour
-  }
-
-  copy(generation: Generation): WeatherSourceRow {
-    const copy = new WeatherSourceRow(generation, this.id, this)
-    copy.strikeCount = this.strikeCount
-    copy.undo = this.undo
-    return copy.takeHash(this)
+    this.kind = this.reference(initial.kind)
+    this.place = this.reference(initial.place)
+    this.key = this.reference(initial.key)
+    this.strikesPerHour = this.number(initial.strikesPerHour)
   }
 }
 
@@ -86,7 +80,7 @@ export class Weather {
     this.#parts = parts
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(context.generation)
+      : new Table(WeatherSourceRow, context.generation)
   }
 
   archive(archive: Archive): void {

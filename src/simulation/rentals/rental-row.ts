@@ -3,7 +3,7 @@ import { CONTAINER_LIFECYCLE, HOSTED_LIFECYCLE } from '../../data/records/enums.
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
-import { type Generation, Row } from '../../kernel/table.ts'
+import { type Generation, Row } from '../../kernel/row.ts'
 
 /** The kinds of rentals: a machine with its own storage that can be stopped, and a container that runs once. */
 export type RentalKind = 'hosted' | 'container'
@@ -60,50 +60,49 @@ export class RentalRow extends Row {
   name: string
   state: RentalState
   /** Why it failed, or why its last start or the rental itself ended without a request of the user. */
-  failReason = ''
+  failReason = this.reference('')
   /** When it entered its state, and when a visible field last changed. */
   since: Micros
   updatedAt: Micros
   storageGb: number
   /** Its storage after the current expansion, in GB. 0: no expansion. */
-  expansionTargetGb = 0
-  expansionEvent = 0
-  node = -1
+  expansionTargetGb = this.number(0)
+  expansionEvent = this.number(0)
+  node = this.int32(-1)
   /** The GPUs that it holds on its node, as bits. */
-  gpus = 0
+  gpus = this.int32(0)
   /** Its next event. */
-  next = 0
+  next = this.number(0)
   /** The number of its starts: the index of its random draws. */
-  starts = 0
+  starts = this.int32(0)
   /** Whether its current start is complete. From then on it is billed until it releases its GPUs. */
-  hasBooted = false
+  hasBooted = this.boolean(false)
   /** Its state after its shutdown. */
   stateAfterShutdown: 'stopped' | 'deleted'
-  stoppedForFunds = false
+  stoppedForFunds = this.boolean(false)
   /** The pull of its image: remaining bytes, the rate without contention, the actual rate, and the time of that rate. */
-  bytesLeft = 0
-  ownRate = 0
-  rate = 0
-  rateSince: Micros = 0
-  meter = -1
+  bytesLeft = this.number(0)
+  ownRate = this.number(0)
+  rate = this.number(0)
+  rateSince: Micros = this.number(0)
+  meter = this.int32(-1)
   /** Since when it holds its GPUs, and its newest line in the usage history. -1: none. */
-  heldSince: Micros = -1
-  lastHeldLine = -1
+  heldSince: Micros = this.number(-1)
+  lastHeldLine = this.int32(-1)
 
   constructor(
     generation: Generation,
     id: string,
-    plan: RentalPlan,
-    initial: { readonly name: string; readonly state: RentalState; readonly since: Micros; readonly storageGb: number },
+    initial: Pick<RentalRow, 'plan' | 'name' | 'state' | 'since' | 'updatedAt' | 'storageGb' | 'stateAfterShutdown'>,
   ) {
     super(generation, id)
-    this.plan = plan
-    this.name = initial.name
-    this.state = initial.state
-    this.since = initial.since
-    this.updatedAt = initial.since
-    this.storageGb = initial.storageGb
-    this.stateAfterShutdown = plan.kind === 'hosted' ? 'stopped' : 'deleted'
+    this.plan = this.reference(initial.plan)
+    this.name = this.reference(initial.name)
+    this.state = this.reference(initial.state)
+    this.since = this.number(initial.since)
+    this.updatedAt = this.number(initial.updatedAt)
+    this.storageGb = this.number(initial.storageGb)
+    this.stateAfterShutdown = this.reference(initial.stateAfterShutdown)
   }
 
   get kind(): RentalKind {
@@ -114,28 +113,5 @@ export class RentalRow extends Row {
   }
   get numGpus(): number {
     return this.plan.numGpus
-  }
-
-  copy(generation: Generation): RentalRow {
-    const copy = new RentalRow(generation, this.id, this.plan, this)
-    copy.failReason = this.failReason
-    copy.updatedAt = this.updatedAt
-    copy.expansionTargetGb = this.expansionTargetGb
-    copy.expansionEvent = this.expansionEvent
-    copy.node = this.node
-    copy.gpus = this.gpus
-    copy.next = this.next
-    copy.starts = this.starts
-    copy.hasBooted = this.hasBooted
-    copy.stateAfterShutdown = this.stateAfterShutdown
-    copy.stoppedForFunds = this.stoppedForFunds
-    copy.bytesLeft = this.bytesLeft
-    copy.ownRate = this.ownRate
-    copy.rate = this.rate
-    copy.rateSince = this.rateSince
-    copy.meter = this.meter
-    copy.heldSince = this.heldSince
-    copy.lastHeldLine = this.lastHeldLine
-    return copy.takeHash(this)
   }
 }

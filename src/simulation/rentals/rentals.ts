@@ -44,7 +44,7 @@ export class Rentals implements TenantKind {
     this.#resources = new RentalResources(context, parts)
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(context.generation)
+      : new Table(RentalRow, context.generation)
     this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
   }
 
@@ -253,12 +253,15 @@ export class Rentals implements TenantKind {
     const key = this.#context.newKey(kind, name)
     const id = fixture?.id ?? `${ID_PREFIXES[kind]}${this.#context.chance.letters(24, key, ID)}`
     const createdAt = fixture?.createdAt ?? this.#context.clock.now
-    const row = new RentalRow(
-      this.#table.generation,
-      id,
-      { kind, key, gpu, numGpus, image, createdAt },
-      { name, state: fixture?.state ?? 'creating', since: createdAt, storageGb },
-    )
+    const row = new RentalRow(this.#table.generation, id, {
+      plan: { kind, key, gpu, numGpus, image, createdAt },
+      name,
+      state: fixture?.state ?? 'creating',
+      since: createdAt,
+      updatedAt: createdAt,
+      storageGb,
+      stateAfterShutdown: kind === 'hosted' ? 'stopped' : 'deleted',
+    })
     row.failReason = fixture?.failReason ?? ''
     const ordinal = this.#table.add(row)
     this.#byId.set(id, ordinal)

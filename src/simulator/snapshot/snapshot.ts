@@ -3,8 +3,13 @@ import { readSnapshotFile, writeSnapshotFile } from '#snapshot-files'
 import { type ClockSetting, followsFakeTimers } from '../../clock/settings.ts'
 import type { FaultsState } from '../../faults/faults.ts'
 import type { FaultWorld } from '../../faults/kinds/kind.ts'
+import { describeRow, type Row, type RowClass } from '../../kernel/row.ts'
 import type { ScriptedState } from '../../service/openai/scripted-answers.ts'
-import { CLASSES_ARCHIVED_BY_FIELDS, CLASSES_ARCHIVED_BY_PARTS } from '../../simulation/archived-classes.ts'
+import {
+  CLASSES_ARCHIVED_BY_FIELDS,
+  CLASSES_ARCHIVED_BY_PARTS,
+  ROW_CLASSES,
+} from '../../simulation/archived-classes.ts'
 import { World } from '../../simulation/world.ts'
 import type { ArchivedWorld } from '../../simulation/world-options.ts'
 import { VERSION } from '../../version.ts'
@@ -29,7 +34,14 @@ export interface SimulatorState<W = World> {
   readonly pausedBy: readonly string[]
 }
 
+/** Rows are written by their declarations. */
+const ROWS = Object.entries(ROW_CLASSES).map(([name, of]) => [
+  name,
+  { of, declared: describeRow(of as unknown as RowClass<Row>) },
+])
+
 const SERIALIZABLE_CLASSES: SerializableClasses = {
+  ...Object.fromEntries(ROWS),
   ...Object.fromEntries(Object.entries(CLASSES_ARCHIVED_BY_FIELDS).map(([name, of]) => [name, { of }])),
   ...(CLASSES_ARCHIVED_BY_PARTS as unknown as SerializableClasses),
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Generation, Row } from '../../../src/kernel/table.ts'
+import { describeRow, Generation, Row, type RowClass } from '../../../src/kernel/row.ts'
 import { loadTokenizer } from '../../../src/service/openai/tokenizer.ts'
 import { findViolations } from '../../../src/simulation/invariants/check-world.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
@@ -53,7 +53,7 @@ test('a copy of a row has all its fields', async () => {
         if (!(row instanceof Row)) continue
         kinds.add(row.constructor.name)
         const { generation: _, ...fields } = row
-        const { generation: __, ...copied } = row.copy(new Generation())
+        const { generation: __, ...copied } = describeRow(row.constructor as RowClass<Row>).copy(row, new Generation())
         expect(copied).toEqual(fields)
       }
       expect(kinds.size).toBeGreaterThan(8)

@@ -1,11 +1,23 @@
 /** Forms of the objects of a graph, for its writer and its reader. */
 
-/** How objects of a class are split into parts and created from them. Default: by their own fields. */
+/** The declared fields of a class: the layout of its rows. */
+export interface DeclaredFields {
+  readonly names: readonly string[]
+  /** Returns the values of the fields in the order of `names`. */
+  valuesOf(thing: object): readonly unknown[]
+  /** Throws if a value does not fit its field. */
+  assertFits(index: number, value: unknown): void
+  /** Creates an object that no table owns. */
+  restore(fields: object): object
+}
+
+/** How objects of a class are written: by declared fields, by parts, or by default by their own fields. */
 export interface SerializableClass<T extends object = object> {
   // Only the prototype is used, so the parameters do not matter.
   readonly of: abstract new (
     ...parameters: never[]
   ) => T
+  readonly declared?: DeclaredFields
   readonly take?: (thing: T) => readonly unknown[]
   readonly make?: (parts: readonly unknown[]) => T
 }

@@ -1,7 +1,13 @@
 /** Reads graphs that `graph-writer.ts` wrote. */
 import { ByteReader } from './bytes.ts'
 import { type DecodedColumn, type DecodedNumbers, FIRST_OBJECT_ID, readColumn, readNumbers } from './columns.ts'
-import { type FormHeader, type SerializableClass, type SerializableClasses, TYPED_ARRAYS } from './graph-forms.ts'
+import {
+  type DeclaredFields,
+  type FormHeader,
+  type SerializableClass,
+  type SerializableClasses,
+  TYPED_ARRAYS,
+} from './graph-forms.ts'
 
 /**
  * Returns the root of a graph.
@@ -74,8 +80,9 @@ class GraphDecoder {
     const [first, second] = columns as [DecodedColumn, DecodedColumn]
     switch (sort) {
       case 'fields': {
-        const prototype = name === '' ? Object.prototype : findClass(classes, name).of.prototype
-        return fieldsFactory(prototype, keys, columns)
+        const found = name === '' ? undefined : findClass(classes, name)
+        if (found?.declared) return declaredFactory(found.declared, name, keys, columns)
+        return fieldsFactory(found?.of.prototype ?? Object.prototype, keys, columns)
       }
       case 'parts': {
         const { make } = findClass(classes, name)
@@ -122,6 +129,25 @@ function fieldsFactory(prototype: object, keys: readonly string[], columns: read
     if (prototype !== Object.prototype) Object.setPrototypeOf(object, prototype)
     for (const { key, at } of differing) object[key] = at(index)
     return object
+  }
+}
+
+/** Returns a factory of objects with declared fields. Each object gets the shape that its constructor gives. */
+function declaredFactory(
+  declared: DeclaredFields,
+  name: string,
+  keys: readonly string[],
+  columns: readonly DecodedColumn[],
+): ObjectFactory {
+  if (keys.length !== declared.names.length || keys.some((key, i) => key !== declared.names[i])) {
+    throw new RangeError(`${name} has other fields`)
+  }
+  const fieldsOf = fieldsFactory(Object.prototype, keys, columns)
+  return index => {
+    const fields = fieldsOf(index) as object
+    const values = Object.values(fields)
+    for (let i = 0; i < values.length; i++) declared.assertFits(i, values[i])
+    return declared.restore(fields)
   }
 }
 

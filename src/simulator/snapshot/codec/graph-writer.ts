@@ -6,7 +6,13 @@
  */
 import { ByteWriter } from './bytes.ts'
 import { Column, FIRST_OBJECT_ID, isSameAsLast, NumberSequence, type ObjectRegistry } from './columns.ts'
-import { type FormHeader, type FormKind, type SerializableClasses, TYPED_ARRAYS } from './graph-forms.ts'
+import {
+  type DeclaredFields,
+  type FormHeader,
+  type FormKind,
+  type SerializableClasses,
+  TYPED_ARRAYS,
+} from './graph-forms.ts'
 
 type GraphObject = object | bigint
 
@@ -14,6 +20,8 @@ type GraphObject = object | bigint
 interface ObjectForm extends Pick<FormHeader, 'sort' | 'name' | 'keys'> {
   /** Prototype of the objects, for the kinds `fields` and `parts`. */
   readonly prototype: object | null | undefined
+  /** The declared fields of their class. */
+  readonly declared: DeclaredFields | undefined
   readonly things: GraphObject[]
   /** How many of the objects are in the columns, and how many values each column has. */
   writtenCount: number
@@ -88,7 +96,7 @@ class GraphWalker implements ObjectRegistry {
     const take = this.#classes[name]?.take
     for (; form.writtenCount < end; form.writtenCount++) {
       const thing = things[form.writtenCount]!
-      if (sort === 'fields') this.#putValues(form, Object.values(thing))
+      if (sort === 'fields') this.#putValues(form, form.declared?.valuesOf(thing as object) ?? Object.values(thing))
       else if (sort === 'parts') {
         const parts = take!(thing as object)
         while (columns.length < parts.length) columns.push(new Column())
@@ -109,11 +117,13 @@ class GraphWalker implements ObjectRegistry {
 
   /** Adds a value to each column. */
   #putValues(form: ObjectForm, values: readonly unknown[]): void {
-    const { columns } = form
+    const { columns, declared } = form
     const place = form.valueCount++
     for (let k = 0; k < values.length; k++) {
       const column = columns[k]!
-      if (!isSameAsLast(values[k], column.last)) column.put(place, values[k], this)
+      if (isSameAsLast(values[k], column.last)) continue
+      declared?.assertFits(k, values[k])
+      column.put(place, values[k], this)
     }
   }
 
@@ -147,8 +157,9 @@ class GraphWalker implements ObjectRegistry {
     const name = prototype === Object.prototype || prototype === null ? '' : this.#names.get(prototype)
     if (name !== undefined) {
       if (this.#classes[name]?.take) return { ...newForm('parts', name, 0), prototype }
-      const keys = Object.keys(thing)
-      return { ...newForm('fields', name, keys.length), keys, prototype }
+      const declared = this.#classes[name]?.declared
+      const keys = declared?.names ?? Object.keys(thing)
+      return { ...newForm('fields', name, keys.length), keys, prototype, declared }
     }
     if (thing instanceof Map) return newForm('map', typeof firstOf(thing), 2)
     if (thing instanceof Set) return newForm('set', typeof firstOf(thing), 1)
@@ -168,6 +179,7 @@ function newForm(sort: FormKind, name: string, width: number): ObjectForm {
     name,
     keys: [],
     prototype: undefined,
+    declared: undefined,
     things: [],
     writtenCount: 0,
     valueCount: 0,
@@ -177,10 +189,11 @@ function newForm(sort: FormKind, name: string, width: number): ObjectForm {
 }
 
 /** Returns whether an object has a form. Objects of one class may differ in fields: a field that was never set is missing. */
-function hasForm(thing: GraphObject, { sort, name, keys, prototype }: ObjectForm): boolean {
+function hasForm(thing: GraphObject, { sort, name, keys, prototype, declared }: ObjectForm): boolean {
   switch (sort) {
     case 'fields':
-      return typeof thing === 'object' && Object.getPrototypeOf(thing) === prototype && hasFields(thing, keys)
+      if (typeof thing !== 'object' || Object.getPrototypeOf(thing) !== prototype) return false
+      return declared !== undefined || hasFields(thing, keys)
     case 'parts':
       return Object.getPrototypeOf(thing) === prototype
     case 'list':
