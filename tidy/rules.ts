@@ -4,6 +4,7 @@ import { type Finding, ROOT, readFiles } from './files.ts'
 import { USERS_OF_THE_PACKAGE } from './import-rules.ts'
 import { checkImports } from './imports.ts'
 import { checkDocument, findBannedWords } from './prose.ts'
+import { findUndeclaredFields } from './row-fields.ts'
 import { findFullFolders, findLongFiles } from './sizes.ts'
 
 /** Folders and files with code. */
@@ -54,6 +55,7 @@ export function applyRules(): Record<string, Finding[]> {
     'files in import cycles': cyclic,
     'files without an import rule': unruled,
     'forbidden imports': forbidden,
+    'row fields without a kind of storage': findUndeclaredFields(source),
     'banned words': texts.flatMap(findBannedWords),
     'sentences over 30 words': documents.flatMap(found => found.longSentences),
     'doubled sentences': documents.flatMap(found => found.doubledSentences),

@@ -120,12 +120,17 @@ export class RowLayout<R extends Row = Row> {
     return this.create(fields, NO_OWNER)
   }
 
-  /** Returns the values of the fields of a row, in their order. Throws if the row has another number of fields. */
+  /** Returns the values of the fields of a row, in their order. Throws if the row has another field. */
   valuesOf(row: Readonly<R>): readonly unknown[] {
+    // The owner is the first field of every row. The loop also makes the engine list the fields, and without such a list
+    // `Object.values` takes several times as long.
+    let index = -1
+    for (const name in row) {
+      if (index >= 0 && name !== this.names[index]) throw new Error(this.#explainOtherField(name))
+      index++
+    }
     const values = Object.values(row)
-    // The owner is the first field of every row.
     values.shift()
-    if (values.length !== this.names.length) throw new Error(this.#explainOtherFields(row))
     return values
   }
 
@@ -133,7 +138,7 @@ export class RowLayout<R extends Row = Row> {
   assertFits(index: number, value: unknown): void {
     const { name, storage } = this.fields[index]!
     if (fits(storage, value)) return
-    const shown = typeof value === 'number' ? String(value) : `a value of type ${typeof value}`
+    const shown = typeof value !== 'number' ? `a value of type ${typeof value}` : Object.is(value, -0) ? '-0' : value
     throw new RangeError(
       `Failed to store '${name}' of ${this.rowClass.name}: ${shown} does not fit ${storage}. Declare the field by another kind of storage.`,
     )
@@ -145,10 +150,9 @@ export class RowLayout<R extends Row = Row> {
     for (let i = 0; i < values.length; i++) this.assertFits(i, values[i])
   }
 
-  #explainOtherFields(row: Readonly<R>): string {
-    const undeclared = Object.keys(row).find(name => name !== OWNER && !this.names.includes(name))
+  #explainOtherField(name: string): string {
     return (
-      `Failed to read the fields of ${this.rowClass.name}: '${undeclared}' has no kind of storage. ` +
+      `Failed to read the fields of ${this.rowClass.name}: '${name}' has no kind of storage. ` +
       'Give it its first value by int32(), number(), boolean(), reference() or owned().'
     )
   }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { reportApi } from '../../tidy/api-report.ts'
 import { checkImports } from '../../tidy/imports.ts'
 import { checkDocument, findBannedWords } from '../../tidy/prose.ts'
+import { findUndeclaredFields } from '../../tidy/row-fields.ts'
 import { applyRules } from '../../tidy/rules.ts'
 import { findFullFolders, findLongFiles } from '../../tidy/sizes.ts'
 
@@ -148,6 +149,25 @@ describe('the check of sizes', () => {
   })
 })
 
+describe('the check of row fields', () => {
+  const found = (fields: string) =>
+    findUndeclaredFields([{ path: 'src/a-row.ts', text: `export class ARow extends Row {\n${fields}}\n` }])
+
+  test('finds a field without a kind of storage when it has a first value, a type alone, or a plain assignment', () => {
+    expect(found('  plain = 0\n')).toEqual(["src/a-row.ts: 'plain' of ARow has no kind of storage"])
+    expect(found('  readonly late: string | undefined\n')).toHaveLength(1)
+    expect(found('  given: string\n  constructor() {\n    this.given = given\n  }\n')).toHaveLength(1)
+    expect(found('  list: readonly number[] = []\n')).toHaveLength(1)
+  })
+
+  test('accepts fields with a kind of storage, accessors and methods', () => {
+    const given = '  readonly given: string\n  constructor() {\n    this.given = this.reference(given)\n  }\n'
+    const long = '  long =\n    this.reference<readonly number[]>([])\n'
+    const members = '  get size(): number {\n    return 1\n  }\n  stop(): void {\n    this.count = 0\n  }\n'
+    expect(found(`  count: Micros = this.number(0)\n${given}${long}${members}`)).toEqual([])
+  })
+})
+
 describe('the report of public types', () => {
   const FILES: Readonly<Record<string, string>> = {
     'index.d.ts': "export { make, type Made as Thing } from './make.js'\n",
@@ -174,5 +194,5 @@ describe('the report of public types', () => {
 test('the rules read the repository', () => {
   const found = applyRules()
   expect(found['files without an import rule']).toEqual([])
-  expect(Object.keys(found)).toHaveLength(10)
+  expect(Object.keys(found)).toHaveLength(11)
 })
