@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { describeRow, Generation, Row, type RowClass } from '../../../src/kernel/row.ts'
 import { ByteWriter, concatBytes } from '../../../src/simulator/snapshot/codec/bytes.ts'
 import type { SerializableClasses } from '../../../src/simulator/snapshot/codec/graph-forms.ts'
 import { decodeGraph } from '../../../src/simulator/snapshot/codec/graph-reader.ts'
@@ -217,3 +218,50 @@ function withPlainPrototypes(value: unknown): unknown {
   }
   return plain
 }
+
+class Gauge extends Row {
+  level = this.int32(0)
+  label = this.reference<unknown>('')
+}
+
+class WiderGauge extends Row {
+  level = this.int32(0)
+  label = this.reference<unknown>('')
+  unit = this.reference('')
+}
+
+class TextGauge extends Row {
+  level = this.reference<unknown>('')
+  label = this.reference<unknown>('')
+}
+
+const rowsOf = (rowClass: RowClass<Row>): SerializableClasses => ({
+  Gauge: { of: rowClass, declared: describeRow(rowClass) },
+})
+const GAUGES = rowsOf(Gauge)
+
+test('a row is read with the fields that it declares, and belongs to no table', () => {
+  const gauge = new Gauge(new Generation(), 'g1')
+  gauge.level = -7
+  gauge.label = { deep: [gauge.level] }
+  const { row } = decodeGraph(concatBytes(encodeGraph({ row: gauge }, GAUGES)), GAUGES) as { row: Gauge }
+  expect(row).toBeInstanceOf(Gauge)
+  expect({ ...row, generation: undefined }).toEqual({ ...gauge, generation: undefined })
+  expect(row.generation).not.toBe(gauge.generation)
+})
+
+test('encodeGraph throws when a value of a row does not fit its storage', () => {
+  const gauge = new Gauge(new Generation(), 'g1')
+  gauge.level = 2 ** 31
+  expect(() => encodeGraph({ gauge }, GAUGES)).toThrow(
+    "Failed to store 'level' of Gauge: 2147483648 does not fit int32. Declare the field by another kind of storage.",
+  )
+})
+
+test('decodeGraph throws when a row has other fields or a value that does not fit', () => {
+  const gauge = new Gauge(new Generation(), 'g1')
+  const bytes = concatBytes(encodeGraph({ gauge }, GAUGES))
+  expect(() => decodeGraph(bytes, rowsOf(WiderGauge))).toThrow('Gauge has other fields')
+  const text = concatBytes(encodeGraph({ gauge: new TextGauge(new Generation(), 'g1') }, rowsOf(TextGauge)))
+  expect(() => decodeGraph(text, GAUGES)).toThrow("'level' of Gauge: a value of type string does not fit int32")
+})
