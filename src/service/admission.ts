@@ -19,6 +19,19 @@ export function requireFunds({ ledger }: World): void {
   )
 }
 
+/** 400: a node of the fleet must be able to have the GPUs. The profile can let the request wait instead. */
+export function requireFleetGpus({ nodes, profile }: World, gpu: GpuType, requestedGpus: number): void {
+  if (gpu === 'other' || profile.policies.unknownGpuTypes === 'wait') return
+  const maxGpus = nodes.maxGpusPerNode(gpu)
+  if (maxGpus >= requestedGpus) return
+  refuse(
+    400,
+    maxGpus === 0
+      ? `${gpu} is not offered: no node has GPUs of that type; GET /deploy/llm/gpu_availability lists those that are`
+      : `${requestedGpus}x${gpu} is not offered: a node has at most ${maxGpus} GPUs of that type`,
+  )
+}
+
 /** 403: what is asked for must fit beside what the account holds or has asked for. */
 export function requireGpuQuota(world: World, gpu: GpuType, requestedGpus: number): void {
   if (requestedGpus === 0 || gpu === 'other') return

@@ -231,7 +231,12 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
         status: 400,
         says: 'the fleet has none of that name',
       },
-      { path: '/_sim/commands', body: { verb: 'pool.stockOut', target: 'other' }, status: 400, says: 'no pool has it' },
+      {
+        path: '/_sim/commands',
+        body: { verb: 'pool.stockOut', target: 'other' },
+        status: 400,
+        says: 'the type is unknown',
+      },
       {
         path: '/_sim/commands',
         body: { verb: 'price.set', target: 'H100-80GB', args: { cents: -0.5 } },

@@ -84,9 +84,9 @@ describe('a container', () => {
   })
 
   test('is created with values at the bounds', async () => {
-    const { client } = empty({ account: { gpu_limits: { 'L4-24GB': 8 } } })
+    const { client } = empty({ account: { gpu_limits: { 'H100-80GB': 8 } } })
     const name = '🦙'.repeat(64)
-    const asked = { ...CRATE, name, gpu_config: '8xL4-24GB', cloud_init_user_data: 'x'.repeat(65_536) }
+    const asked = { ...CRATE, name, gpu_config: '8xH100-80GB', cloud_init_user_data: 'x'.repeat(65_536) }
     expect(await client.createContainer(asked)).toEqual({ container_id: expect.any(String) })
     expect((await client.listContainers({}))[0]!.name).toBe(name)
   })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { CONTAINER_LIFECYCLE } from '../../data/records/enums.ts'
 import { GPU_TYPES, parseGpuConfig } from '../../data/records/gpu-config.ts'
 import type { World } from '../../simulation/world.ts'
-import { requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
+import { requireFleetGpus, requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, RENTAL_CAPACITY_REFUSAL } from '../lookups.ts'
@@ -37,7 +37,7 @@ export const createContainer = endpoint({
   ],
   refusals: {
     ...FUNDS_REFUSAL,
-    400: 'the GPU type "other"',
+    400: 'the GPU type "other", or GPUs that no node of the fleet can have (policies.unknown_gpu_types)',
     ...GPU_QUOTA_REFUSAL,
     ...RENTAL_CAPACITY_REFUSAL,
   },
@@ -56,6 +56,7 @@ export const createContainer = endpoint({
     const { gpu, num_gpus } = parseGpuConfig(gpu_config)!
     requireFunds(world)
     if (gpu === 'other') refuse(400, `gpu_config ${gpu_config} cannot be rented: 'other' has no pool and no price`)
+    requireFleetGpus(world, gpu, num_gpus)
     requireGpuQuota(world, gpu, num_gpus)
     requireRentalCapacity(world)
     return { container_id: world.containers.create({ name, gpu, num_gpus, container_image }).container_id }

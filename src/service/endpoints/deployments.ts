@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { isTerminal } from '../../simulation/deployments/deployment-row.ts'
-import { requireFunds, requireGpuQuota } from '../admission.ts'
+import { requireFleetGpus, requireFunds, requireGpuQuota } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { integer, text, words } from '../fields.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, requireDeployment } from '../lookups.ts'
@@ -47,7 +47,7 @@ export const createLlmDeployment = endpoint({
   ],
   refusals: {
     ...FUNDS_REFUSAL,
-    400: 'an owner prefix of another account, or the GPU type "other"',
+    400: 'an owner prefix of another account, the GPU type "other", or GPUs that no node of the fleet can have (policies.unknown_gpu_types)',
     404: 'unknown base_model',
     403: `${GPU_QUOTA_REFUSAL[403]}: num_gpus × min_instances plus the GPUs held and requested`,
     409: 'a live deployment has this name',
@@ -79,6 +79,7 @@ export const createLlmDeployment = endpoint({
       refuse(400, `model_name ${model_name} should start with ${world.store.account.display_name}/`)
     }
     if (gpu === 'other') refuse(400, "gpu 'other' cannot be deployed on: it has no pool and no price")
+    requireFleetGpus(world, gpu, num_gpus)
     if (base_model != null && !world.store.models.has(base_model)) refuse(404, `no base_model ${base_model}`)
     requireGpuQuota(world, gpu, num_gpus * settings.min_instances)
     if (world.deployments.findLive(model_name) !== undefined) {

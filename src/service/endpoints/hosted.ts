@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import type { World } from '../../simulation/world.ts'
-import { requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
+import { requireFleetGpus, requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, RENTAL_CAPACITY_REFUSAL } from '../lookups.ts'
@@ -27,7 +27,7 @@ export const createHosted = endpoint({
   ],
   refusals: {
     ...FUNDS_REFUSAL,
-    400: 'the GPU type "other"',
+    400: 'the GPU type "other", or GPUs that no node of the fleet can have (policies.unknown_gpu_types)',
     ...GPU_QUOTA_REFUSAL,
     ...RENTAL_CAPACITY_REFUSAL,
   },
@@ -42,6 +42,7 @@ export const createHosted = endpoint({
   handle: ({ body, world }) => {
     requireFunds(world)
     if (body.gpu === 'other') refuse(400, "gpu 'other' cannot be rented: it has no pool and no price")
+    requireFleetGpus(world, body.gpu, body.num_gpus)
     requireGpuQuota(world, body.gpu, body.num_gpus)
     requireRentalCapacity(world)
     return { instance_id: world.hostedInstances.create(body).instance_id }

@@ -1,4 +1,4 @@
-import type { Micros } from '../../kernel/duration.ts'
+import { MINUTE, type Micros, SECOND } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Environment } from '../fleet/environment.ts'
 import { hubRefusal, invalidImageReason } from '../fleet/weights.ts'
@@ -16,6 +16,17 @@ const HAS_ENGINE: ReadonlySet<InstanceState> = new Set(['loading', 'warming', 'r
 export interface DeploymentFailuresParts {
   readonly environment: Environment
   readonly instances: Instances
+}
+
+/** The longest wait before a retry, as of Kubernetes' exponential back-off. */
+const MAX_RETRY_DELAY = 5 * MINUTE
+
+/** Returns the wait before a retry. After the last wait of the profile, it doubles with each retry up to five minutes. */
+function retryDelay(previousRetries: number, waits: readonly Micros[]): Micros {
+  const last = waits.at(-1) ?? 0
+  const further = previousRetries - waits.length + 1
+  if (further <= 0) return waits[previousRetries]!
+  return Math.max(last, Math.min(MAX_RETRY_DELAY, Math.max(last, SECOND) * 2 ** further))
 }
 
 /** The deployments, as their failures see them. */
@@ -62,10 +73,18 @@ export class DeploymentFailures implements InstanceFailures {
       this.#deployments.fail(ordinal, `the last of ${row.lostStarts + 1} starts was lost: ${reason}`)
       return
     }
-    const delay = retryAfter[Math.min(row.lostStarts, retryAfter.length - 1)] ?? 0
-    row.lostStarts++
-    this.#scaling.replenish(ordinal, delay)
+    this.#scaling.replenish(ordinal, this.#scheduledRetryDelay(row) ?? retryDelay(row.lostStarts++, retryAfter))
     this.#deployments.updateStatus(ordinal)
+  }
+
+  /** Returns the time until the next scheduled start of a deployment; undefined if none is scheduled. */
+  #scheduledRetryDelay({ instances: ordinals }: Readonly<DeploymentRow>): Micros | undefined {
+    const { agenda, clock } = this.#context
+    for (const ordinal of ordinals) {
+      const { state, next } = this.#parts.instances.read(ordinal)
+      if (state === 'pending' && next !== 0) return agenda.timeOf(next) - clock.now
+    }
+    return undefined
   }
 
   /**

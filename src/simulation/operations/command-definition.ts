@@ -28,6 +28,7 @@ export type CommandTarget =
   | 'pool'
   | 'zone'
   | 'gpuType'
+  | 'offeredGpuType'
   | 'repository'
   | 'token'
   | 'deployment'

@@ -44,7 +44,7 @@ type TargetParameter<N extends Name> =
     ? []
     : Table[N]['target'] extends 'none'
       ? []
-      : [target: Table[N]['target'] extends 'gpuType' ? GpuType : string]
+      : [target: Table[N]['target'] extends 'gpuType' | 'offeredGpuType' ? GpuType : string]
 /** No command has more than one argument. */
 type ArgumentParameter<N extends Name> = Table[N] extends { readonly args: infer Args }
   ? Args[keyof Args] extends { readonly kind: infer Kind extends ArgumentKind; readonly optional: true }

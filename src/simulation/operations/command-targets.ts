@@ -57,7 +57,17 @@ export function requireGpuType(name: string): GpuType {
   if (Object.hasOwn(GPUS, name)) return name as GpuType
   const types = Object.keys(GPUS)
   const advice = formatSuggestion(name, types, `Types are ${types.join(', ')}.`)
-  throw new CommandError(`Failed to find the GPU type '${name}': no pool has it. ${advice}`)
+  throw new CommandError(`Failed to find the GPU type '${name}': the type is unknown. ${advice}`)
+}
+
+/** Rejects a GPU type that no pool of the fleet has. */
+export function requireOfferedGpuType(world: CommandTargets, name: string): GpuType {
+  const gpu = requireGpuType(name)
+  const types = [...new Set(world.nodes.groups.map(({ group }) => group.gpu))]
+  if (types.includes(gpu)) return gpu
+  throw new CommandError(
+    `Failed to find the GPU type '${name}': no pool has it. Types of this fleet are ${types.join(', ')}.`,
+  )
 }
 
 function unknownTargetError(targetKind: string, name: string, known: readonly string[], advice: string): CommandError {

@@ -17,6 +17,7 @@ import {
   requireGpu,
   requireGpuType,
   requireNode,
+  requireOfferedGpuType,
   requirePool,
   requireZone,
 } from './command-targets.ts'
@@ -189,6 +190,7 @@ function assertValid(world: CommandTargets, command: Command): CommandDefinition
   else if (definition.target === 'pool') requirePool(world, target)
   else if (definition.target === 'zone') requireZone(world, target)
   else if (definition.target === 'gpuType') requireGpuType(target)
+  else if (definition.target === 'offeredGpuType') requireOfferedGpuType(world, target)
   else if (definition.target === 'deployment') requireDeployment(world, target)
   else if (definition.target === 'token') world.apiTokens.require(target)
   else if (definition.target === 'repository' && target === '') {

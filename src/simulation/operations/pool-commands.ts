@@ -13,13 +13,13 @@ export const POOL_COMMANDS = {
       world.operationEffects.preemptPool(requirePool(world, pool), toNotice(world, notice)),
   },
   'pool.stockOut': {
-    target: 'gpuType',
+    target: 'offeredGpuType',
     undo: 'pool.restock',
     description: 'no GPU of a type is handed out any more; what runs goes on',
     apply: (world, gpu) => world.operationEffects.setStock(requireGpuType(gpu), false),
   },
   'pool.restock': {
-    target: 'gpuType',
+    target: 'offeredGpuType',
     undo: 'pool.stockOut',
     description: 'GPUs of a type are to be had again',
     apply: (world, gpu) => world.operationEffects.setStock(requireGpuType(gpu), true),
