@@ -41,6 +41,7 @@ export type ArgumentKind =
   | 'xid'
   | 'times'
   | 'cents'
+  | 'usd'
   | 'countOrNone'
   | 'reason'
   | 'addresses'
