@@ -39,6 +39,7 @@ function money({ money: totals }: Report): string {
     ['opening balance', formatDollars(totals.opening_balance_microcents)],
     ['+ funds', formatDollars(totals.funds_microcents)],
     [`+ top-ups (${totals.topups}${declined})`, formatDollars(totals.topups_microcents)],
+    ...(totals.adjustments_microcents === 0 ? [] : [['+ set by hand', formatDollars(totals.adjustments_microcents)]]),
     ['- rent', formatDollars(totals.rent_microcents)],
     ...totals.hosted.map(one => [
       `    of it hosted ${one.name}, ${formatHours(one.billed_gpu_hours)} h of ${one.gpu}`,

@@ -273,6 +273,7 @@ export const JOURNAL_SECTIONS: readonly JournalSection[] = [
     subject: 'The subject is the account.',
     kinds: {
       'funds.added': { meaning: 'Funds were added by hand', fields: 'cents' },
+      'funds.set': { meaning: 'A command set the remaining funds', fields: 'cents' },
       'topup.set': { meaning: 'The top-up rule was set', fields: 'amount threshold enabled' },
       'topup.begun': { meaning: 'The balance fell below the threshold', fields: 'cents' },
       'topup.charged': { meaning: 'The card was charged', fields: 'cents' },

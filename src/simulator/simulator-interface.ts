@@ -54,6 +54,15 @@ export interface Simulator {
      */
     listen(listener: (entry: Entry) => void): () => void
   }
+  readonly funds: {
+    /**
+     * Sets the remaining funds in US dollars, from 0 to 40,000,000, without a charge to the card.
+     *
+     * @throws CommandError for any other amount
+     * @example sim.funds.set(0) // the account is out of funds at the next move of time
+     */
+    set(usd: number): void
+  }
   readonly ledger: {
     /** Remaining funds in micro-cents, computed to now. */
     readonly balance: number

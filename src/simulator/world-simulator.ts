@@ -178,12 +178,11 @@ export class WorldSimulator implements Simulator {
     listen: (listener: (entry: Entry) => void) => this.#listeners.add(listener),
   }
 
+  readonly funds: Simulator['funds'] = { set: usd => this.cluster.funds.set(usd) }
+
   get ledger(): Simulator['ledger'] {
-    const world = this.#world
-    return {
-      balance: world.ledger.balance,
-      entries: (window = {}) => world.ledger.entries(window.from, window.to),
-    }
+    const { ledger } = this.#world
+    return { balance: ledger.balance, entries: (window = {}) => ledger.entries(window.from, window.to) }
   }
 
   report(options: ReportOptions = {}): Report {

@@ -424,11 +424,13 @@ describe('a failure of the fleet', () => {
     here.sim.cluster.card.decline()
     here.sim.cluster.limit.set('H100-80GB', null)
     here.sim.cluster.price.set('H100-80GB', 300)
+    here.sim.funds.set(12.5)
     for (const command of [
       { verb: 'pool.stockOut', target: 'H100-80GB' },
       { verb: 'card.decline' },
       { verb: 'limit.set', target: 'H100-80GB', args: { limit: null } },
       { verb: 'price.set', target: 'H100-80GB', args: { cents: 300 } },
+      { verb: 'funds.set', args: { usd: 12.5 } },
     ]) {
       const { status, body } = await there.command('/_sim/commands', command)
       expect([status, body]).toEqual([200, { verb: command.verb, at: there.sim.clock.iso }])

@@ -388,6 +388,7 @@ const ADDITIVE: readonly ((report: Report) => number)[] = [
   report => report.money.tokens_microcents,
   report => report.money.funds_microcents,
   report => report.money.topups_microcents,
+  report => report.money.adjustments_microcents,
   report => report.totals.held_gpu_hours,
   report => report.totals.billed_gpu_hours,
   report => report.totals.used_gpu_hours,

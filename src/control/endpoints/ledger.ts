@@ -15,9 +15,11 @@ export const getLedger = control({
     entries: z.array(
       z.object({
         time: z.string(),
-        kind: z.enum(['funds', 'topup', 'rent', 'tokens']),
+        kind: z.enum(['funds', 'topup', 'rent', 'tokens', 'adjustment']),
         subject: z.string().describe('Id of the billed resource'),
         microcents: z.int(),
+        tokens: z.int().optional().describe('Tokens of the charge'),
+        token_id: z.string().optional().describe('Id of the API token whose requests were charged'),
         open: z.literal(true).optional().describe('Accrued, and not posted yet'),
       }),
     ),

@@ -23,7 +23,7 @@ export interface ChargedTokens {
 export interface LedgerEntry extends Partial<ChargedTokens> {
   /** Microseconds since the epoch of the world. */
   readonly time: Micros
-  readonly kind: 'funds' | 'topup' | 'rent' | 'tokens'
+  readonly kind: 'funds' | 'topup' | 'rent' | 'tokens' | 'adjustment'
   /** Id of the billed subject; the id of the account for funds. */
   readonly subject: string
   /** Positive is money in, negative money out. */

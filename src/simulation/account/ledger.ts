@@ -1,6 +1,6 @@
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
-import { HOUR, type Micros, SECOND } from '../../kernel/duration.ts'
+import { HOUR, type Micros } from '../../kernel/duration.ts'
 import { AppendLog, LayeredMap } from '../../kernel/layered-map.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
@@ -17,7 +17,7 @@ import type {
 import { Meters } from './meters.ts'
 import { type BilledInterval, MICROCENTS_PER_CENT, type Microcents, tokenCost, tokenWeight } from './money.ts'
 import type { AccountObserverPort } from './observer.ts'
-import { PastUsage } from './past-usage.ts'
+import { PastUsage, toBilledSeconds } from './past-usage.ts'
 import { Suspension } from './suspension.ts'
 import { Topups } from './topups.ts'
 
@@ -149,6 +149,18 @@ export class Ledger {
     return true
   }
 
+  /** Sets the remaining funds by a posting of the difference. It needs no card, and can suspend or resume the account. */
+  setFunds(cents: number): void {
+    const microcents = Math.round(cents * MICROCENTS_PER_CENT) - this.balance
+    this.#context.recordCommand(this.account, 'funds.set', { cents })
+    if (microcents === 0) return
+    this.#funds += microcents
+    this.#entries.push({ time: this.#context.clock.now, kind: 'adjustment', subject: this.uid, microcents })
+    if (microcents > 0) this.#onMoneyAdded('funds')
+    this.#context.markVisibleChange()
+    this.#scheduleCrossing()
+  }
+
   /** A new rule takes the place of the old one and of everything that was under way by it. */
   setTopupRule(rule: TopupRule): void {
     this.#topups.setRule(rule)
@@ -220,14 +232,8 @@ export class Ledger {
 
   /** Returns the billed seconds of each deployment and rental between two Unix times, before the epoch too. */
   secondsBilled(fromUnix: number, toUnix: number): Record<string, number> {
-    const { clock } = this.#context
-    const [from, to] = [clock.fromUnix(fromUnix), clock.fromUnix(toUnix)]
-    const times = this.#meters.billedUnitTimes(from, to)
-    for (const { id, instanceMicros } of this.past.rentUsage(from, to)) {
-      times.set(id, (times.get(id) ?? 0) + instanceMicros)
-    }
-    const seconds = Array.from(times, ([id, time]) => [id, Math.floor(time / SECOND)] as const)
-    return Object.fromEntries(seconds.sort(([a], [b]) => (a < b ? -1 : 1)))
+    const [from, to] = [this.#context.clock.fromUnix(fromUnix), this.#context.clock.fromUnix(toUnix)]
+    return toBilledSeconds(this.#meters.billedUnitTimes(from, to), this.past.rentUsage(from, to))
   }
 
   /** Returns the GPU time and cost of each meter between two times, both in the past. */
@@ -304,11 +310,15 @@ export class Ledger {
     this.#funds += microcents
     this.#entries.push({ time: this.#context.clock.now, kind, subject: this.uid, microcents })
     this.#context.record(this.account, kind === 'topup' ? 'topup.charged' : 'funds.added', { cents })
+    this.#onMoneyAdded(kind)
+    this.#context.markVisibleChange()
+    this.#scheduleCrossing()
+  }
+
+  #onMoneyAdded(kind: 'funds' | 'topup'): void {
     const { balance } = this
     this.#topups.onMoneyAdded(kind, balance)
     this.#suspension.onMoneyAdded(balance)
-    this.#context.markVisibleChange()
-    this.#scheduleCrossing()
   }
 
   /**

@@ -2,7 +2,7 @@ import type { Fixture } from '../../data/records/fixture.ts'
 import { type GpuType, parseGpuConfig } from '../../data/records/gpu-config.ts'
 import type { PastUsageRecord } from '../../data/records/history.ts'
 import type { Archive } from '../../kernel/archive.ts'
-import type { Micros } from '../../kernel/duration.ts'
+import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
 import type { MeteredUsage } from './ledger-types.ts'
 import { gpuTimeCost, MICROCENTS_PER_CENT, type Microcents, overlap, tokenCost, tokenWeight } from './money.ts'
@@ -184,6 +184,17 @@ export class PastUsage {
         serverless?.type === 'serverless' ? serverless.pricing.cents_per_million_output_tokens * price_share : 0,
     }
   }
+}
+
+/** Returns whole seconds by id, sorted: the sums of billed times before and after the epoch, rounded down once. */
+export function toBilledSeconds(
+  times: ReadonlyMap<string, Micros>,
+  past: readonly PastRentUsage[],
+): Record<string, number> {
+  const sums = new Map(times)
+  for (const { id, instanceMicros } of past) sums.set(id, (sums.get(id) ?? 0) + instanceMicros)
+  const seconds = Array.from(sums, ([id, time]) => [id, Math.floor(time / SECOND)] as const)
+  return Object.fromEntries(seconds.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 interface BilledThing {

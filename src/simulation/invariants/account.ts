@@ -108,7 +108,8 @@ export class AccountInvariants {
       const { kind, microcents, time } = entry
       this.#addPosting(entry)
       const isPaidIn = kind === 'funds' || kind === 'topup'
-      if (!Number.isSafeInteger(microcents) || microcents === 0 || microcents > 0 !== isPaidIn) {
+      const hasWrongSign = kind !== 'adjustment' && microcents > 0 !== isPaidIn
+      if (!Number.isSafeInteger(microcents) || microcents === 0 || hasWrongSign) {
         report('I9', `a posting of ${kind} is ${microcents} micro-cents`, entry.subject)
       }
       if (time !== clock.now) report('I9', `a posting of ${kind} is dated ${time}, it is ${clock.now}`, entry.subject)

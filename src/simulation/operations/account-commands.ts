@@ -4,6 +4,8 @@ import type { SUSPENSION_REASONS } from './command-arguments.ts'
 import type { CommandTable, CommandTargets } from './command-definition.ts'
 import { requireGpuType } from './command-targets.ts'
 
+const CENTS_PER_USD = 100
+
 /** Commands to the account: card, top-ups, prices, GPU quotas, suspension. */
 export const ACCOUNT_COMMANDS = {
   'card.decline': {
@@ -30,6 +32,13 @@ export const ACCOUNT_COMMANDS = {
     undo: 'topup.delay',
     description: 'they come as soon as ever; one that is late comes now',
     apply: world => world.ledger.setTopupDelay(0),
+  },
+  'funds.set': {
+    target: 'none',
+    undo: undefined,
+    description: 'the account has this many US dollars left, whatever it had',
+    args: { usd: { kind: 'usd' } },
+    apply: (world, _, { usd }) => world.ledger.setFunds(Number(usd) * CENTS_PER_USD),
   },
   'price.set': {
     target: 'gpuType',

@@ -81,6 +81,8 @@ export interface ClusterControls {
     delay(by: Duration, when?: CommandTiming): void
     normal(when?: CommandTiming): void
   }
+  /** Sets the remaining funds in US dollars, from 0 to 40,000,000. The card is not charged. */
+  readonly funds: { set(usd: number, when?: CommandTiming): void }
   readonly limit: {
     set(gpu: GpuType, limit: number | null, when?: CommandTiming): void
     approve(gpu: GpuType, when?: CommandTiming): void

@@ -15,6 +15,7 @@ export const ARGUMENT_ADVICE: Readonly<Record<ArgumentKind, string>> = {
   share: 'Give a share above 0 and up to 1.',
   xid: `Give one of the codes ${Object.keys(XIDS).join(', ')}.`,
   times: 'Give an integer from 1 to 1,000.',
+  usd: 'Give US dollars from 0 to 40,000,000.',
   cents: 'Give cents per hour from 0 to 1,000,000,000.',
   countOrNone: 'Give an integer from 0 to 9,007,199,254,740,991, or null for none.',
   reason: `Give one of ${SUSPENSION_REASONS.join(', ')}.`,
@@ -44,6 +45,8 @@ function isValidArgument(kind: ArgumentKind, value: unknown): boolean {
       return XIDS[number] !== undefined
     case 'times':
       return Number.isInteger(value) && number >= 1 && number <= 1000
+    case 'usd':
+      return number >= 0 && number <= 40_000_000
     case 'cents':
       return number >= 0 && number <= 1e9
     case 'countOrNone':

@@ -42,6 +42,7 @@ export type ArgumentKind =
   | 'xid'
   | 'times'
   | 'cents'
+  | 'usd'
   | 'countOrNone'
   | 'reason'
   | 'addresses'

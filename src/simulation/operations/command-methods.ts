@@ -35,6 +35,7 @@ interface ArgumentTypes {
   readonly xid: number
   readonly times: number
   readonly cents: number
+  readonly usd: number
   readonly countOrNone: number | null
   readonly reason: string
   readonly addresses: readonly string[]

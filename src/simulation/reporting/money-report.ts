@@ -15,7 +15,7 @@ export function moneyReport(
 ): Report['money'] {
   const { ledger } = world
   let opening = ledger.openingFunds - sumBy(ledger.meteredUsage(0, window.from), usage => usage.microcents)
-  const sums = { funds: 0, topup: 0, tokens: 0 }
+  const sums = { funds: 0, topup: 0, tokens: 0, adjustment: 0 }
   let topups = 0
   const bySubject = new Map<string, number>()
   for (const { kind, time, subject, microcents } of ledger.entries()) {
@@ -50,9 +50,10 @@ export function moneyReport(
     opening_balance_microcents: opening,
     funds_microcents: sums.funds,
     topups_microcents: sums.topup,
+    adjustments_microcents: sums.adjustment,
     rent_microcents: rent,
     tokens_microcents: -sums.tokens || 0,
-    closing_balance_microcents: opening + sums.funds + sums.topup + sums.tokens - rent,
+    closing_balance_microcents: opening + sums.funds + sums.topup + sums.adjustment + sums.tokens - rent,
     topups,
     topups_declined: counts['topup.declined'],
     suspensions: counts['account.suspended'],

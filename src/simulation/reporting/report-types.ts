@@ -112,6 +112,8 @@ export interface Report {
     readonly opening_balance_microcents: number
     readonly funds_microcents: number
     readonly topups_microcents: number
+    /** Differences that the command `funds.set` posted: positive or negative. */
+    readonly adjustments_microcents: number
     readonly rent_microcents: number
     readonly tokens_microcents: number
     readonly closing_balance_microcents: number
