@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { type SimulateArguments, simulate } from '../../src/cli/commands/simulate.ts'
 import { Progress } from '../../src/cli/progress.ts'
 import { formatReport } from '../../src/cli/report-text.ts'
@@ -9,14 +9,8 @@ import { DAY, HOUR, MINUTE } from '../../src/kernel/duration.ts'
 import type { Report } from '../../src/simulation/reporting/report-types.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { serve } from '../../src/transports/http/server.ts'
+import { wall } from '../setup/wall-clock.ts'
 import { commanded } from './commanded.ts'
-
-/** The real clock, in the hands of a test. */
-const wall = vi.hoisted(() => ({ now: undefined as number | undefined }))
-vi.mock('../../src/lib/real-time.ts', async original => {
-  const real = await original<typeof import('../../src/lib/real-time.ts')>()
-  return { ...real, monotonicMs: () => wall.now ?? real.monotonicMs() }
-})
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'simulate-'))

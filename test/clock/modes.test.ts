@@ -1,12 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
-
-/** The real clock, in the hands of a test. */
-const wall = vi.hoisted(() => ({ now: undefined as number | undefined }))
-vi.mock('../../src/lib/real-time.ts', async original => {
-  const real = await original<typeof import('../../src/lib/real-time.ts')>()
-  return { ...real, monotonicMs: () => wall.now ?? real.monotonicMs() }
-})
+import { wall } from '../setup/wall-clock.ts'
 
 const BASE = 'http://sim'
 

@@ -5,19 +5,7 @@ import { mock } from 'node:test'
 import { install } from '@sinonjs/fake-timers'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createSimulator as create, type Simulator } from '../../src/simulator/simulator.ts'
-
-/** The real clock, which a test can speed up: the limit of two seconds ends after about twenty reads. */
-const wall = vi.hoisted(() => ({ ahead: 0, ms: 0 }))
-vi.mock('../../src/lib/real-time.ts', async original => {
-  const real = await original<typeof import('../../src/lib/real-time.ts')>()
-  return {
-    ...real,
-    monotonicMs: () => {
-      wall.ms += wall.ahead
-      return real.monotonicMs() + wall.ms
-    },
-  }
-})
+import { wall } from '../setup/wall-clock.ts'
 
 const warned = vi.fn()
 beforeEach(() => {

@@ -1,14 +1,8 @@
 /** Several worlds behind one server: each an account of its own. */
 import { describe, expect, test, vi } from 'vitest'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { wall } from '../setup/wall-clock.ts'
 import { type Running, running } from '../transports/http/running-server.ts'
-
-/** The real clock, in the hands of a test. */
-const wall = vi.hoisted(() => ({ now: undefined as number | undefined }))
-vi.mock('../../src/lib/real-time.ts', async original => {
-  const real = await original<typeof import('../../src/lib/real-time.ts')>()
-  return { ...real, monotonicMs: () => wall.now ?? real.monotonicMs() }
-})
 
 const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })

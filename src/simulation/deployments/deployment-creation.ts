@@ -1,7 +1,7 @@
 import { purpose } from '../../kernel/random.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
-import { catalogWeights, repositoryWeights } from '../fleet/weights.ts'
+import { catalogWeights, type ModelWeights, repositoryWeights } from '../fleet/weights.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import {
   type DeployedWeights,
@@ -108,15 +108,24 @@ export class DeploymentCreation {
   #weightsOf(spec: LlmSpec): DeployedWeights {
     const { store } = this.#context
     if (spec.weights) {
-      const { repo } = spec.weights
-      return { source: 'hub', ...spec.weights, ...repositoryWeights(store.hub.get(repo), repo) }
+      const { repo, revision, token } = spec.weights
+      return toDeployedWeights('hub', repo, revision, token, repositoryWeights(store.hub.get(repo), repo))
     }
     const base = spec.base_model === undefined ? undefined : store.models.get(spec.base_model)
     const repo = spec.base_model ?? spec.model_name
-    if (!base) {
-      return { source: 'hub', repo, revision: 'main', token: '', ...repositoryWeights(store.hub.get(repo), repo) }
-    }
+    if (!base) return toDeployedWeights('hub', repo, 'main', '', repositoryWeights(store.hub.get(repo), repo))
     const revision = base.versions[base.versions.length - 1] ?? ''
-    return { source: 'catalog', repo, revision, token: '', ...catalogWeights(base, store.hub.get(repo)) }
+    return toDeployedWeights('catalog', repo, revision, '', catalogWeights(base, store.hub.get(repo)))
   }
+}
+
+/** Field by field, for the same reason as the plan. */
+function toDeployedWeights(
+  source: DeployedWeights['source'],
+  repo: string,
+  revision: string,
+  token: string,
+  { bytes, parametersB, context }: ModelWeights,
+): DeployedWeights {
+  return { source, repo, revision, token, bytes, parametersB, context }
 }
