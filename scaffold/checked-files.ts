@@ -45,9 +45,14 @@ function lineErrorsOf(
 ): StoredLineErrors {
   const answerer = new BatchLineAnswerer(new ScriptedAnswers(), false)
   const errors: [string, StoredLineErrors[string]][] = []
-  readInput(input, endpoint, ({ customId, body }) => {
+  const { errors: invalidLines } = readInput(input, endpoint, ({ customId, body }) => {
     const error = answerer.validate(endpoint, body)
-    if (error !== undefined) errors.push([customId, error])
+    if (error === undefined) return undefined
+    if ('invalidField' in error) return error
+    errors.push([customId, error])
+    return undefined
   })
+  if (invalidLines.length > 0)
+    throw new Error(`Failed to store the results of a completed batch: ${JSON.stringify(invalidLines)}. Fix its input.`)
   return Object.fromEntries(errors)
 }

@@ -54,7 +54,10 @@ async function intercepting(sim: Simulator) {
 async function live(story: Story) {
   const { tokensPerSecond, hours, batches, deploys } = stories[story]
   const sim = createSimulator({
-    profile: { extends: 'realistic', timings: { batch_shared_tokens_per_second: tokensPerSecond } },
+    profile: {
+      extends: 'realistic',
+      timings: { batch_shared_tokens_per_second: tokensPerSecond, batch_shared_day_swing: 0 },
+    },
   })
   const headers = { authorization: `Bearer ${sim.token}` }
   const server = transport === 'msw' ? await intercepting(sim) : undefined

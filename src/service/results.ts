@@ -15,11 +15,13 @@ export class JsonText {
   }
 }
 
-/** An answer of raw bytes, in pieces. */
+/** An answer of raw bytes, in pieces. If it has a filename, clients save it under that name. */
 export class Bytes {
   readonly chunks: readonly Uint8Array[]
-  constructor(chunks: readonly Uint8Array[]) {
+  readonly filename: string | undefined
+  constructor(chunks: readonly Uint8Array[], filename?: string) {
     this.chunks = chunks
+    this.filename = filename
   }
 }
 

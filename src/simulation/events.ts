@@ -85,6 +85,8 @@ const DEFINITIONS = {
   'account.graceEnded': { part: 'ledger', priority: PRIORITY.controller, housekeeping: true },
   // Subject: a rental.
   'rental.placementDue': { part: 'rentals', priority: PRIORITY.completion, housekeeping: false },
+  // Subject: a batch on shared capacity.
+  'batch.hourChanged': { part: 'batches', priority: PRIORITY.completion, housekeeping: true },
 } as const satisfies Readonly<Record<string, EventDefinition>>
 
 type Definitions = typeof DEFINITIONS

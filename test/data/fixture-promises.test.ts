@@ -134,14 +134,22 @@ test('the model names of the scenarios are unused', () => {
   for (const name of ['acme/chat', 'acme/chat-8b', 'acme/chat-70b']) expect(names).not.toContain(name)
 })
 
-test('the completed batch has its answers: every custom_id once, in order, none in the error file', () => {
+test('the completed batch has its answers: every custom_id once, in another order, none in the error file', () => {
   const done = batch('completed')
   const asked = lines(done.input_file_id)
   expect(asked).toHaveLength(20)
   const answered = lines(`${done.id}_output`)
   const failed = lines(`${done.id}_error`)
-  expect([...answered, ...failed].map(line => line.custom_id)).toEqual(asked.map(line => line.custom_id))
+  const order = [...answered, ...failed].map(line => line.custom_id)
+  expect(order).not.toEqual(asked.map(line => line.custom_id))
+  expect(order.sort()).toEqual(asked.map(line => line.custom_id))
   for (const line of answered) {
+    const position = asked.findIndex(one => one.custom_id === line.custom_id)
+    expect(line.id).toBe(`${done.id.replace('batch_', 'batch_req_')}_${String(position).padStart(6, '0')}`)
+    expect(line.response).toMatchObject({
+      endpoint: done.endpoint,
+      body: { usage: { estimated_cost: expect.any(Number) } },
+    })
     expect(line).toMatchObject({ response: { status_code: 200, body: { object: 'chat.completion' } }, error: null })
   }
   const outputs = world.files.filter(file => file.purpose === 'batch_output').map(file => file.id)

@@ -46,7 +46,8 @@ describe('files', () => {
     const content = new Uint8Array(200_000).map((_, i) => i % 256)
     const { id } = await client.uploadFile({ purpose: 'batch', file: content })
     const response = await client.raw(new Request(`http://sim/v1/files/${id}/content`))
-    expect(response.headers.get('content-type')).toBe('application/octet-stream')
+    expect(response.headers.get('content-type')).toBe('binary/octet-stream')
+    expect(response.headers.get('content-disposition')).toBe('attachment; filename="file.jsonl"')
     expect(Buffer.compare(new Uint8Array(await response.arrayBuffer()), content)).toBe(0)
   })
 
@@ -144,8 +145,16 @@ describe('batches', () => {
       output
         .trim()
         .split('\n')
-        .map(text => JSON.parse(text).custom_id),
+        .map(text => JSON.parse(text).custom_id)
+        .sort(),
     ).toEqual(['one', 'two'])
+    const { filename } = await client.getFile({ file_id: done.output_file_id! })
+    const errors = await client.getFile({ file_id: done.error_file_id! })
+    expect([filename, errors.filename, errors.bytes]).toEqual([
+      `${created.id}_output.jsonl`,
+      `${created.id}_errors.jsonl`,
+      0,
+    ])
   })
 
   test.each<[string, object, string[]]>([

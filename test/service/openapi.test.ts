@@ -77,7 +77,7 @@ describe('the schemas for client generators', () => {
     const form = at('post', '/v1/files').requestBody.content['multipart/form-data'].schema
     expect(form.properties.purpose).toEqual({ type: 'string', enum: ['batch'] })
     expect(form.required).toEqual(['purpose', 'file'])
-    expect(at('get', '/v1/files/{file_id}/content').responses[200].content).toHaveProperty('application/octet-stream')
+    expect(at('get', '/v1/files/{file_id}/content').responses[200].content).toHaveProperty('binary/octet-stream')
   })
 
   test('have refusals with the error schema of the endpoint', () => {

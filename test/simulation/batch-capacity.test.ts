@@ -239,6 +239,87 @@ describe('any moment', () => {
   })
 })
 
+describe('the shared capacity of catalog models', () => {
+  const SLOWEST = 'saltmarsh/marsh-671b-think'
+  const SMALLEST = 'aurora-labs/aurora-3b-instruct'
+  /** Lines of about 900 tokens each, with an answer that `max_tokens` bounds. */
+  const long = (count: number, model: string) => {
+    const content = 'river '.repeat(880)
+    return many(count, { model, body: { messages: [{ role: 'user', content }] } })
+  }
+  const runs = (batches: number, lines: number, model: string, profile = {}, about: { at?: string } = {}) => {
+    const sim = stage([], {}, { profile: { timings: { batch_validation: '0s', ...profile } }, check: false })
+    if (about.at !== undefined) pass(sim, about.at)
+    const all = Array.from({ length: batches }, () => batchOf(sim, long(lines, model)))
+    passUntil(sim, () => all.every(one => one.status !== 'validating'), '1m')
+    const from = sim.world.clock.now
+    passUntil(sim, () => all.every(one => one.status !== 'in_progress'), '25h')
+    return { seconds: (sim.world.clock.now - from) / SECOND, all }
+  }
+
+  test('completes 30,000 lines of 900 tokens on the slowest model within the day, and 20 such batches slow each other', () => {
+    const { models } = stage().world.store
+    const sizes = models.all().map(({ parameters_b }) => parameters_b)
+    expect(Math.max(...sizes)).toBe(models.get(SLOWEST)!.parameters_b)
+    // A tenth of the lines at a tenth of the capacity takes the same time.
+    const scaled = { batch_shared_tokens_per_second: 2500 }
+    const alone = runs(1, 3_000, SLOWEST, scaled)
+    expect(alone.all[0]!.status).toBe('finalizing')
+    expect(alone.seconds).toBeLessThan(86_000)
+    const crowd = runs(20, 300, SLOWEST, { batch_shared_tokens_per_second: 250 })
+    expect(crowd.all.map(one => one.status)).not.toContain('expired')
+    expect(crowd.seconds).toBeLessThan(86_000)
+    expect(crowd.seconds / alone.seconds).toBeGreaterThan(2)
+  })
+
+  test('gives a model of 3 billion parameters 20 times as much as one of 671 billion', () => {
+    const still = { batch_shared_tokens_per_second: 500, batch_shared_day_swing: 0, batch_shared_shortest: '0s' }
+    const [small, large] = [runs(1, 100, SMALLEST, still), runs(1, 100, SLOWEST, still)]
+    expect(large.seconds / small.seconds).toBeGreaterThan(19)
+    expect(large.seconds / small.seconds).toBeLessThan(22)
+  })
+
+  test('depends on the hour: least in the afternoon, most before the morning', () => {
+    const profile = { batch_shared_tokens_per_second: 500, batch_shared_shortest: '0s' }
+    const night = runs(1, 100, SMALLEST, profile, { at: '4h' })
+    const afternoon = runs(1, 100, SMALLEST, profile, { at: '16h' })
+    expect(afternoon.seconds / night.seconds).toBeCloseTo(1.4 / 0.6, 1)
+  })
+
+  test('changes within a batch when the hour changes', () => {
+    const profile = { batch_shared_tokens_per_second: 10, batch_shared_shortest: '0s' }
+    const sim = stage([], {}, { profile: { timings: profile } })
+    const batch = batchOf(sim, many(5_000))
+    const doneAt = (time: Parameters<typeof pass>[1]) => {
+      pass(sim, time)
+      return batch.toRecord().request_counts?.completed ?? 0
+    }
+    const first = doneAt('1h')
+    const fourth = -doneAt('2h') + doneAt('1h')
+    expect(fourth / first).toBeCloseTo((1 + 0.4 * (11 / 6 - 1)) / (1 + 0.4 * (8 / 6 - 1)), 1)
+  })
+
+  test('runs no batch faster than the shortest time of the profile', () => {
+    expect(runs(1, 5, SMALLEST).seconds).toBeCloseTo(30, 0)
+    expect(runs(1, 5, SMALLEST, { batch_shared_shortest: '0s' }).seconds).toBeLessThan(1)
+  })
+
+  test('frees the share of a batch that ends, and of one that is cancelled', () => {
+    const profile = { batch_shared_tokens_per_second: 500, batch_shared_day_swing: 0, batch_shared_others: 0 }
+    const sim = stage([], {}, { profile: { timings: profile } })
+    const [one, other] = [batchOf(sim, many(3_000)), batchOf(sim, many(3_000))]
+    pass(sim, '1m')
+    const before = one.toRecord().request_counts!.completed
+    pass(sim, '1m')
+    const shared = one.toRecord().request_counts!.completed - before
+    other.cancel()
+    pass(sim, '1m')
+    const alone = one.toRecord().request_counts!.completed - before - shared
+    expect(alone / shared).toBeGreaterThan(1.8)
+    expect(alone / shared).toBeLessThan(2.2)
+  })
+})
+
 describe('weather', () => {
   const shares = { none: 0, short: 0, long: 0, day: 0, forever: 0 }
   const waiting = (kind: keyof typeof shares, deployments: NonNullable<FixturePatch['deployments']> = []) =>
@@ -248,6 +329,7 @@ describe('weather', () => {
       {
         with: { deployments },
         profile: {
+          timings: { batch_shared_tokens_per_second: 250, batch_shared_day_swing: 0, batch_shared_shortest: '0s' },
           weather: {
             pack: 'queue',
             packs: { queue: { batch_wait_shares: { ...shares, [kind]: 1 } } },

@@ -48,8 +48,14 @@ describe('a batch', () => {
     const uncut = batchOf(sim, many(20))
     passUntil(sim, () => uncut.status === 'completed')
     const said = (one: typeof batch) =>
-      linesIn(sim, one.toRecord().output_file_id).map(line => line.response!.body.choices[0]!.message.content)
-    for (const [i, text] of said(uncut).entries()) expect(text.startsWith(said(batch)[i]!)).toBe(true)
+      Object.fromEntries(
+        linesIn(sim, one.toRecord().output_file_id).map(line => [
+          line.custom_id,
+          line.response!.body.choices[0]!.message.content,
+        ]),
+      )
+    const cutTexts = said(batch)
+    for (const [id, text] of Object.entries(said(uncut))) expect(text.startsWith(cutTexts[id]!)).toBe(true)
   })
 
   test('costs its tokens at four fifths of the live price, by one floor for all of it', () => {
@@ -73,18 +79,20 @@ describe('a batch', () => {
     expect(before - sim.ledger.balance).toBe(Number(expected))
   })
 
-  test('a line whose body is wrong fails alone, in the error file, and costs nothing', () => {
+  test('a line with stream fails alone, in the error file', () => {
     const sim = stage()
-    const batch = batchOf(sim, [chat(0), chat(1, { body: { messages: [] } }), chat(2, { body: { max_tokens: -1 } })])
+    const batch = batchOf(sim, [chat(0), chat(1, { body: { stream: true } }), chat(2, { body: { stream: true } })])
     passUntil(sim, () => batch.status === 'completed')
     const record = batch.toRecord()
     expect(record.request_counts).toEqual({ total: 3, completed: 1, failed: 2 })
     expect(
       linesIn(sim, record.error_file_id).map(({ custom_id, response, error }) => [custom_id, response, error?.code]),
-    ).toEqual([
-      ['line-1', null, 'invalid_request'],
-      ['line-2', null, 'invalid_request'],
-    ])
+    ).toEqual(
+      expect.arrayContaining([
+        ['line-1', null, '500'],
+        ['line-2', null, '500'],
+      ]),
+    )
   })
 
   test.each([
@@ -97,9 +105,11 @@ describe('a batch', () => {
     ['invalid_line', [chat(0, { body: { model: null } })], 0],
     ['duplicate_custom_id', [chat(0), chat(1), chat(0)], 2],
     ['model_mismatch', [chat(0), chat(1, { model: 'acme/other' })], 1],
-    ['unknown_model', [chat(0, { model: 'unknown/nothing' })], 0],
-    ['empty_file', [], null],
-    ['empty_file', ['', '  '], null],
+    ['invalid_line', [chat(0), chat(1, { body: { messages: [] } })], 1],
+    ['invalid_line', [chat(0), chat(1, { body: { max_tokens: -1 } })], 1],
+    ['unknown_model', [chat(0, { model: 'unknown/nothing' })], null],
+    ['invalid_json', [], null],
+    ['invalid_json', ['', '  '], null],
   ] as const)('fails its validation with %s', (code, lines, line) => {
     const sim = stage()
     const batch = batchOf(sim, lines)
@@ -270,14 +280,31 @@ describe('work that meets the rest of the world', () => {
     passUntil(sim, () => batch.status === 'completed')
   })
 
-  test('that a fixture has completed counts the lines whose bodies are wrong', () => {
+  test('that a fixture has completed counts the lines that fail alone', () => {
     const epoch = 1_767_225_600
-    const lines = [chat(0), chat(1, { body: { temperature: 9 } }), chat(2)]
+    const lines = [chat(0), chat(1, { body: { stream: true } }), chat(2)]
     const content = lines.map(line => JSON.stringify(line)).join('\n')
     const file = { id: 'file_1', filename: 'in.jsonl', created_at: epoch - 900, content }
     const seed = { id: 'batch_1', input_file_id: 'file_1', status: 'completed' as const, created_at: epoch - 900 }
     const sim = stage([{}], {}, { with: { files: [file], batches: [seed] } })
     expect(sim.world.batches.get('batch_1')!.toRecord().request_counts).toEqual({ total: 3, completed: 2, failed: 1 })
+  })
+
+  test.each(['completed', 'in_progress'] as const)('of a fixture that is %s cannot have an invalid line', status => {
+    const epoch = 1_767_225_600
+    const content = [chat(0), chat(1, { body: { temperature: 9 } })].map(line => JSON.stringify(line)).join('\n')
+    const file = { id: 'file_1', filename: 'in.jsonl', created_at: epoch - 900, content }
+    const seed = { id: 'batch_1', input_file_id: 'file_1', status, created_at: epoch - 900 }
+    const start = () => stage([{}], {}, { with: { files: [file], batches: [seed] } })
+    if (status === 'completed') return expect(start).toThrow(/batch_1.*line 2.*2/)
+    const sim = start()
+    pass(sim, '1s')
+    expect(sim.world.batches.get('batch_1')!.toRecord()).toMatchObject({
+      status: 'failed',
+      request_counts: null,
+      errors: { data: [{ code: 'invalid_line', line: 1, param: '/v1/chat/completions.body.temperature' }] },
+    })
+    expect(sim.world.batches.activeCount).toBe(0)
   })
 
   test('that has expired stays expired', () => {

@@ -108,7 +108,19 @@ const timings = {
   batch_validation_per_line: setting(duration, 'Validation of a batch: the part of each line.'),
   batch_shared_tokens_per_second: setting(
     amountAboveZero,
-    'Tokens/s of prompts and answers that the shared capacity of a catalog model gives to one batch.',
+    'Tokens/s that a batch gets from the shared capacity of an 8B catalog model, at the mean of the day. More batches and larger models lower it.',
+  ),
+  batch_shared_others: setting(
+    amount,
+    'Batches of other accounts that share the capacity of a catalog model. Each batch gets an equal share.',
+  ),
+  batch_shared_day_swing: setting(
+    portion,
+    'Change of the shared capacity over the day: by this share less at 16:00 UTC, and more at 04:00 UTC. 0: constant.',
+  ),
+  batch_shared_shortest: setting(
+    duration,
+    'Shortest time in which all lines of a batch run on shared capacity. 0s: as fast as the capacity allows.',
   ),
   batch_finalizing: setting(timeDistribution, 'Finalizing a batch: the fixed part.'),
   batch_finalizing_rate: setting(rate, 'Finalizing a batch: rate at which its output is written.'),

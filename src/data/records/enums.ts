@@ -96,14 +96,15 @@ export const BATCH_LIFECYCLE = new Lifecycle({
   },
   in_progress: {
     phase: 'inProgress',
-    next: ['finalizing', 'cancelling', 'expired'],
+    // A batch of a fixture is in progress before its lines are validated.
+    next: ['finalizing', 'failed', 'cancelling', 'expired'],
     entry: 'Validation passed',
     fields: 'lines',
   },
-  finalizing: { phase: 'inProgress', next: ['completed'], entry: 'Writes its output' },
+  finalizing: { phase: 'inProgress', next: ['completed', 'cancelling'], entry: 'Writes its output' },
   completed: { phase: 'terminal', next: [], entry: 'All lines ended' },
   expired: { phase: 'terminal', next: [], entry: 'Its completion window ended' },
-  cancelling: { phase: 'inProgress', next: ['cancelled'], entry: 'A request cancels it' },
+  cancelling: { phase: 'inProgress', next: ['cancelled', 'completed'], entry: 'A request cancels it' },
   cancelled: { phase: 'terminal', next: [], entry: 'Cancelled' },
 })
 export const BATCH_STATUSES = BATCH_LIFECYCLE.statuses

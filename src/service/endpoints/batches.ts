@@ -17,9 +17,10 @@ export const createBatch = endpoint({
     'metadata: optional, or null; up to 16 pairs of strings, keys up to 64 characters, values up to 512',
     'timestamps are Unix seconds; expires_at is created_at + 86,400',
     'errors, request_counts and the file ids are null until they are known',
-    'each line is validated and answered like a request to its endpoint; stream is ignored',
-    'a refused line is in the error file with the message of the refusal',
-    'its code is invalid_request, rate_limit_exceeded (429) or server_error (5xx)',
+    'each line is validated and answered like a request to its endpoint; an invalid body fails the batch',
+    'any other refusal fails only its line: its row in the error file has the status as code, and the message',
+    'a line with stream fails alone with the code 500',
+    'rows have another order than the input; custom_id identifies them',
   ],
   refusals: {
     ...FUNDS_REFUSAL,
@@ -100,7 +101,7 @@ export const cancelBatch = endpoint({
   assumptions: [
     'the status is cancelling, then cancelled',
     'a second request changes nothing',
-    'a finalizing batch ends as completed',
+    'a batch near its end still ends as completed, with cancelling_at',
   ],
   refusals: { 404: 'unknown batch', 400: 'the batch is completed, failed, expired or cancelled' },
   errorShape: 'wrapped',

@@ -122,15 +122,15 @@ export const getFileContent = endpoint({
   isMirrored: true,
   summary: 'Get the content of a file',
   provenance: 'neighbour',
-  assumptions: ['the bytes as they are, as application/octet-stream'],
+  assumptions: ['the bytes as they are, as binary/octet-stream, with the filename in content-disposition'],
   refusals: { 404: 'unknown file' },
   errorShape: 'wrapped',
   returns: z.string(),
-  produces: 'application/octet-stream',
+  produces: 'binary/octet-stream',
   example: { target: '/v1/files/file_HSCZDQPBeSpnXB5vXxnzQcds/content' },
   handle: ({ params, world }) => {
     const file = world.files.get(params.file_id) ?? refuse(404, 'file not found')
-    return new Bytes(file.chunks())
+    return new Bytes(file.chunks(), file.filename)
   },
 })
 

@@ -36,7 +36,11 @@ export class Responses<Backend> {
       return new Response(value.body, { headers: { ...EVENT_STREAM_HEADERS, date: this.#formatDate(backend) } })
     }
     if (value instanceof Bytes) {
-      return createBytesResponse(value, { 'content-type': endpoint.produces, date: this.#formatDate(backend) })
+      return createBytesResponse(value, {
+        'content-type': endpoint.produces,
+        ...(value.filename !== undefined && { 'content-disposition': toContentDisposition(value.filename) }),
+        date: this.#formatDate(backend),
+      })
     }
     return this.json(
       backend,
@@ -109,6 +113,13 @@ export function createFaultRefusal(
   headers: Readonly<Record<string, string>> | undefined,
 ): RefusalError {
   return new RefusalError(status, message, headers, status === 422 ? createInvalidBody(message) : undefined)
+}
+
+/** Returns the header for a file that a client saves. Names beyond ASCII have the form of RFC 6266. */
+function toContentDisposition(filename: string): string {
+  const ascii = filename.replace(/[^\x20-\x7e]|["\\]/g, '_')
+  const exact = ascii === filename ? '' : `; filename*=UTF-8''${encodeURIComponent(filename.toWellFormed())}`
+  return `attachment; filename="${ascii}"${exact}`
 }
 
 function createBytesResponse(answer: Bytes, headers: Record<string, string>): Response {

@@ -1,8 +1,11 @@
-/** Answers to batch lines. They are validated and answered like requests to the same endpoint. */
+/**
+ * Answers to batch lines. They are validated and answered like requests to the same endpoint. An invalid body fails the
+ * whole batch, any other refusal only its line.
+ */
 
 import type { Chance } from '../../kernel/random.ts'
 import { isNestedDeeper } from '../../lib/json-nesting.ts'
-import type { BatchEndpoint } from '../../simulation/batches/input-lines.ts'
+import type { BatchEndpoint, InvalidBody } from '../../simulation/batches/input-lines.ts'
 import type {
   LineAnswer,
   LineAnswerer,
@@ -67,21 +70,24 @@ export class BatchLineAnswerer implements LineAnswerer {
     this.#scripted.restore(fork.#scripted.state)
   }
 
-  validate(endpoint: BatchEndpoint, body: LineBody): LineError | undefined {
-    return catchLineError(() => void parseBody(endpoint, body, this.isStrict)) as LineError | undefined
+  validate(endpoint: BatchEndpoint, body: LineBody): InvalidBody | LineError | undefined {
+    return catchProblem((): InvalidBody | LineError | undefined => {
+      const value = parseBody(endpoint, body, this.isStrict)
+      return isStreamed(value) ? STREAM_ERROR : undefined
+    })
   }
 
-  parse(endpoint: BatchEndpoint, body: LineBody): ParsedBody | LineError {
+  parse(endpoint: BatchEndpoint, body: LineBody): ParsedBody | InvalidBody | LineError {
     return parseLine(endpoint, body, false)
   }
 
-  answer(world: World, { endpoint, model, target, body, parsed: parseLineBody }: ResolvedLine): LineAnswer | LineError {
+  answer(world: World, { endpoint, model, target, body, parsed }: ResolvedLine): LineAnswer | LineError | InvalidBody {
     // `parse` serves every world, so it does not check for unknown fields.
-    const reusableBody = this.isStrict ? undefined : (parseLineBody as ParsedBody | LineError | undefined)
+    const reusableBody = this.isStrict ? undefined : (parsed as ReturnType<BatchLineAnswerer['parse']> | undefined)
     const parsedBody = reusableBody ?? parseLine(endpoint, body, this.isStrict)
-    return 'code' in parsedBody
-      ? parsedBody
-      : catchLineError(() => this.#answerBody(world, endpoint, model, target, parsedBody))
+    if (!('prompt' in parsedBody)) return parsedBody
+    if (isStreamed(parsedBody.value)) return STREAM_ERROR
+    return catchProblem(() => this.#answerBody(world, endpoint, model, target, parsedBody))
   }
 
   #answerBody(
@@ -112,23 +118,31 @@ export class BatchLineAnswerer implements LineAnswerer {
   }
 
   body(chance: Chance, line: OutputLine): unknown {
-    const { endpoint, model, suffix, created, promptTokens, answerTokens, key, isCut, choices } = line
+    const { endpoint, model, suffix, created, promptTokens, answerTokens, key, isCut, choices, estimatedCost } = line
     const { format } = getTextProtocol(endpoint)
     const choiceList =
       key === undefined
         ? (JSON.parse(choices!) as unknown[])
         : toChoices(format, [new DrawnReply(chance, key, answerTokens, isCut)], undefined)
+    const usage = toUsage(promptTokens, answerTokens)
     return toTextAnswer(
       format,
       { id: `${format.idPrefix}${suffix}`, created, model },
       choiceList,
-      toUsage(promptTokens, answerTokens),
+      endpoint === '/v1/chat/completions' ? Object.assign(usage, { estimated_cost: estimatedCost }) : usage,
     )
   }
 }
 
-function parseLine(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): ParsedBody | LineError {
-  return catchLineError(() => {
+/** The error of a line with `stream: true`, which has no stream to answer on. */
+const STREAM_ERROR: LineError = { code: '500', message: 'internal error', param: null, type: 'internal_error' }
+
+function isStreamed(value: { readonly stream?: boolean | null | undefined }): boolean {
+  return value.stream === true
+}
+
+function parseLine(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): ParsedBody | InvalidBody | LineError {
+  return catchProblem(() => {
     const value = parseBody(endpoint, body, isStrict)
     return { value, prompt: getTextProtocol(endpoint).parsePrompt(value) }
   })
@@ -167,29 +181,33 @@ function getTextProtocol(endpoint: BatchEndpoint) {
   return getCompiledOperation(endpoint).endpoint.batchProtocol!
 }
 
-/** Returns the result of `make`, or the error of the line if `make` refuses it. */
-function catchLineError<Value>(make: () => Value): Value | LineError {
+/** Returns the result of `make`, or the problem of the line if `make` refuses it. */
+function catchProblem<Value>(make: () => Value): Value | InvalidBody | LineError {
   try {
     return make()
   } catch (error) {
-    return toLineError(error)
+    return toProblem(error)
   }
 }
 
-/** Returns the refusal of a request as the error of a line. Throws any other error again. */
-function toLineError(error: unknown): LineError {
-  if (error instanceof InvalidLineBodyError) return toInvalidLineError(error.issues)
+/** Returns the refusal of a request as the problem of a line. Throws any other error again. */
+function toProblem(error: unknown): InvalidBody | LineError {
+  if (error instanceof InvalidLineBodyError) return toInvalidBody(error.issues)
   if (error instanceof InvalidInputError)
-    return toInvalidLineError([{ loc: [...error.loc], msg: error.message, type: error.type }])
-  if (error instanceof RefusalError) return { code: toErrorCode(error.status), message: shorten(error.message) }
+    return toInvalidBody([{ loc: [...error.loc], msg: error.message, type: error.type }])
+  if (error instanceof RefusalError) {
+    const { status, message } = error
+    const type = status < 500 ? 'invalid_request_error' : 'internal_error'
+    return { code: String(status), message: shorten(message), param: null, type }
+  }
   throw error
 }
 
-function toInvalidLineError(issues: readonly ValidationDetail[]): LineError {
-  return {
-    code: 'invalid_request',
-    message: shorten(issues.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ')),
-  }
+/** Returns the first problem of a body, with the number of the others. */
+function toInvalidBody(issues: readonly ValidationDetail[]): InvalidBody {
+  const [{ loc, msg }, ...others] = issues as [ValidationDetail, ...ValidationDetail[]]
+  const more = others.length === 0 ? '' : ` (and ${others.length} more in this line)`
+  return { invalidField: shorten(loc.join('.')), message: `${shorten(msg)}${more}` }
 }
 
 /** Maximum length of the message of a line, in characters. A file has many lines. */
@@ -197,9 +215,4 @@ const MAX_MESSAGE_LENGTH = 4_000
 
 function shorten(message: string): string {
   return message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, MAX_MESSAGE_LENGTH)}…`
-}
-
-function toErrorCode(status: number): string {
-  if (status === 429) return 'rate_limit_exceeded'
-  return status < 500 ? 'invalid_request' : 'server_error'
 }

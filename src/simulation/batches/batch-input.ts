@@ -1,8 +1,9 @@
 import type { StoredLineErrors } from '../../data/fixtures/stored-results.ts'
+import type { Chance } from '../../kernel/random.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
 import type { BatchRow } from './batch-row.ts'
 import { readInput } from './fixture-content.ts'
-import type { BatchEndpoint, BatchError, LineRequest, OnLine } from './input-lines.ts'
+import type { BatchError, InvalidBody, LineRequest, OnLine } from './input-lines.ts'
 import { countLines } from './jsonl-writer.ts'
 import type { LineAnswer, LineAnswerer, LineError, LineWorld } from './line-answering.ts'
 import { PENDING_ANSWER, WorkListBuilder } from './work-list.ts'
@@ -23,6 +24,7 @@ export function answerLines(
   const errors = readLines(
     row,
     findTarget,
+    world.chance,
     ({ body, parsed }, model, target) => trial.answer(world, { endpoint, model, target, body, parsed }),
     body => trial.parse(endpoint, body),
   )
@@ -30,37 +32,50 @@ export function answerLines(
   return errors
 }
 
-/** Returns a function that finds the error of a line; undefined without an answerer, which knows the rules. */
-export function lineErrorFinder(
-  answerer: LineAnswerer | undefined,
-  endpoint: BatchEndpoint,
+/**
+ * Reads the lines of a batch of a fixture. The constructor of a world is synchronous, so its lines are answered at the
+ * first move of the clock.
+ *
+ * @param validator validates the bodies; undefined for a batch whose lines are validated later
+ * @param storedErrors the errors of its failed lines; undefined to validate them now
+ */
+export function readFixtureLines(
+  row: BatchRow,
+  findTarget: FindTarget,
+  chance: Chance,
+  validator: LineAnswerer | undefined,
   storedErrors: StoredLineErrors | undefined,
-): ((request: LineRequest) => LineError | undefined) | undefined {
-  if (answerer === undefined) return undefined
-  return storedErrors === undefined || answerer.isStrict
-    ? ({ body }) => answerer.validate(endpoint, body)
-    : ({ customId }) => storedErrors[customId]
+): readonly BatchError[] {
+  return readLines(row, findTarget, chance, ({ customId, body }) => {
+    if (validator === undefined) return PENDING_ANSWER
+    const isStored = storedErrors !== undefined && !validator.isStrict
+    return (isStored ? storedErrors[customId] : validator.validate(row.spec.endpoint, body)) ?? PENDING_ANSWER
+  })
 }
 
 /** Reads the input file into the work list of a batch. Returns the errors of the file. */
-export function readLines(
+function readLines(
   row: BatchRow,
   findTarget: FindTarget,
-  answer: (request: LineRequest, model: string, target: ModelTarget) => LineAnswer | LineError,
+  chance: Chance,
+  answer: (request: LineRequest, model: string, target: ModelTarget) => LineAnswer | LineError | InvalidBody,
   read?: (body: LineRequest['body']) => unknown,
 ): readonly BatchError[] {
   const work = new WorkListBuilder(countLines(row.inputChunks))
   let target: ModelTarget | undefined
   const onLine: OnLine = (request, modelName) => {
     if (work.isEmpty) target = findTarget(modelName)
-    work.add(request.customId, target === undefined ? PENDING_ANSWER : answer(request, modelName, target))
+    const lineAnswer = target === undefined ? PENDING_ANSWER : answer(request, modelName, target)
+    if ('invalidField' in lineAnswer) return lineAnswer
+    work.add(request.customId, lineAnswer)
+    return undefined
   }
   const { errors, model } = readInput(row.inputChunks, row.spec.endpoint, onLine, read)
   if (errors.length > 0) return errors
   if (target === undefined) {
     const message = `no model ${JSON.stringify(model)} that can be called`
-    return [{ code: 'unknown_model', line: 0, message, param: 'body.model' }]
+    return [{ code: 'unknown_model', line: null, message, param: 'body.model' }]
   }
-  row.work = work.build(model)
+  row.work = work.build(model, chance, row.key)
   return []
 }

@@ -1,3 +1,4 @@
+import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { SimulationContext } from '../context.ts'
 import type { BatchRow } from './batch-row.ts'
@@ -6,46 +7,70 @@ import { JsonlWriter } from './jsonl-writer.ts'
 import type { LineAnswerer, LineError } from './line-answering.ts'
 
 const REQUEST_ID = purpose('batch.requestId')
+const ANSWER_ID = purpose('batch.answerId')
+
+/** Cents per million tokens of a batch. */
+export interface TokenPrice {
+  readonly input: number
+  readonly output: number
+}
 
 /**
- * Composes the output and error files of a batch. Each done line gets its answer or error.
+ * Composes the output and error files of a batch. Each done line gets its answer or error. The rows have the order in
+ * which the lines ran.
  *
+ * @param price the price of the tokens, for the estimated cost of a chat
  * @param unfinishedError the error of each other line
  */
 export function composeOutput(
   { chance, clock }: SimulationContext,
   answerer: LineAnswerer,
   row: BatchRow,
+  price: TokenPrice,
   unfinishedError: LineError,
 ): void {
   const { model, lines, promptBefore, answerTokens, isCut } = row.work!
   const { endpoint } = row.spec
   const output = new JsonlWriter()
   const error = new JsonlWriter()
-  const created = clock.unix()
+  const rowIdPrefix = `batch_req_${row.id.replace(/^batch_/, '')}_`
+  const lineTimes = new LineTimes(row)
   for (const [i, line] of lines.entries()) {
-    const suffix = chance.letters(16, row.key, REQUEST_ID + i)
-    const id = `batch_req_${suffix}`
+    const id = `${rowIdPrefix}${String(line.inputIndex).padStart(6, '0')}`
     if (i >= row.doneLines || line.error) {
       const lineError = i >= row.doneLines ? unfinishedError : line.error!
       error.push(JSON.stringify({ id, custom_id: line.customId, response: null, error: lineError }))
       continue
     }
+    const promptTokens = promptBefore[i + 1]! - promptBefore[i]!
     const body = answerer.body(chance, {
       endpoint,
       model,
-      suffix,
-      created,
-      promptTokens: promptBefore[i + 1]! - promptBefore[i]!,
+      suffix: chance.letters(24, row.key, ANSWER_ID + line.inputIndex),
+      created: clock.unix(lineTimes.timeOf(i)),
+      promptTokens,
       answerTokens: answerTokens[i]!,
       key: line.key,
       isCut: isCut[i] === 1,
       choices: line.choices,
+      estimatedCost: toUsd(promptTokens * price.input + answerTokens[i]! * price.output),
     })
-    const response = { status_code: 200, request_id: `req_${suffix}`, body }
+    const request_id = `req_${chance.letters(24, row.key, REQUEST_ID + line.inputIndex)}`
+    const response = { status_code: 200, request_id, endpoint, body }
     output.push(JSON.stringify({ id, custom_id: line.customId, response, error: null }))
   }
   row.pendingOutput = { output: output.finish(), error: error.finish() }
+}
+
+/** Returns millionths of cents in USD, with ten decimals. */
+function toUsd(millionths: number): number {
+  return Math.round(millionths * 100) / 1e10
+}
+
+/** Returns the error of a line that did not run before its batch ended. */
+export function toUnfinishedError(status: 'cancelled' | 'expired'): LineError {
+  const verb = status === 'cancelled' ? 'was cancelled' : 'expired'
+  return { code: `batch_${status}`, message: `the batch ${verb} before this request ran`, param: null, type: null }
 }
 
 /** Creates the composed output and error files of a batch. */
@@ -53,7 +78,30 @@ export function writeFiles(files: Files, row: BatchRow): void {
   if (!row.pendingOutput) throw new Error(`Failed to write the files of ${row.id}: nothing was composed.`)
   const file = { purpose: 'batch_output' }
   files.create({ ...file, ...row.pendingOutput.output, id: `${row.id}_output`, filename: `${row.id}_output.jsonl` })
-  files.create({ ...file, ...row.pendingOutput.error, id: `${row.id}_error`, filename: `${row.id}_error.jsonl` })
+  files.create({ ...file, ...row.pendingOutput.error, id: `${row.id}_error`, filename: `${row.id}_errors.jsonl` })
   row.pendingOutput = undefined
   row.filesWritten = true
+}
+
+/** The moments at which the lines of a batch began, between the moments at which its progress was counted. */
+class LineTimes {
+  readonly #row: Readonly<BatchRow>
+  #next = 0
+
+  constructor(row: Readonly<BatchRow>) {
+    this.#row = row
+  }
+
+  /** Returns the moment of a done line. Lines must be read in order. */
+  timeOf(line: number): Micros {
+    const { progressMarks: marks, createdAt, statusTimes, work } = this.#row
+    while (this.#next < marks.length && marks[this.#next]!.lines <= line) this.#next++
+    const from = marks[this.#next - 1] ?? { lines: 0, at: statusTimes.in_progress ?? createdAt }
+    const to = marks[this.#next] ?? from
+    if (to.lines === from.lines) return from.at
+    const { tokensBefore } = work!
+    const start = tokensBefore[from.lines]!
+    const share = (tokensBefore[line]! - start) / (tokensBefore[to.lines]! - start)
+    return Math.floor(from.at + share * (to.at - from.at))
+  }
 }

@@ -1,4 +1,5 @@
 import type { EntryHandle } from '../../kernel/agenda.ts'
+import type { Micros } from '../../kernel/duration.ts'
 import { drawBatchWait } from '../account/chaos-draws.ts'
 import type { Ledger } from '../account/ledger.ts'
 import { tokenCost, tokenWeight } from '../account/money.ts'
@@ -11,8 +12,10 @@ import { findModelTarget, type ModelSources, type ModelTarget } from '../deploym
 import { batchTokensPerSecond, estimateServing, findSpareTime, type LiveLoad } from '../load/throughput.ts'
 import { CONTROLLER, type DeploymentLogs } from '../recording/deployment-logs.ts'
 import type { UsageHistory } from '../recording/history.ts'
+import type { TokenPrice } from './batch-output.ts'
 import { type BatchRow, doneLinesAt, progressOf } from './batch-row.ts'
 import type { BatchTable } from './batch-table.ts'
+import { nextHour, sharedTokensPerSecond } from './shared-capacity.ts'
 
 /** The lower parts that the pacing of batches uses. */
 export interface BatchPacingParts {
@@ -46,6 +49,7 @@ export class BatchPacing {
     const target = this.findTarget(row.work!.model)
     this.holdAdapter(row, target?.kind === 'own' ? (target.adapter ?? -1) : -1)
     const rate = this.#tokensPerSecond(row)
+    if (rate > 0 && row.rate.tokensPerSecond === 0) row.markProgress(this.#context.clock.now)
     row.rate = {
       tokensPerSecond: rate,
       liveLoad: rate > 0 && target?.kind === 'own' ? this.#liveLoad(target.deployment) : undefined,
@@ -69,6 +73,10 @@ export class BatchPacing {
       Math.max(0, row.retryTokens + row.work!.tokensBefore[row.stepEnd]! - row.doneTokens) / tokensPerSecond
     const window = row.createdAt + this.#context.profile.timings.batchWindow
     const stepEndTime = liveLoad ? findSpareTime(liveLoad, seconds, now, window) : now + Math.ceil(seconds * 1e6)
+    if (!liveLoad && this.findTarget(row.work!.model)?.kind === 'catalog') {
+      const hourEnd = nextHour(this.#context)
+      if (hourEnd < stepEndTime) return this.#context.scheduleAt(hourEnd, 'batch.hourChanged', ordinal)
+    }
     return stepEndTime < Number.POSITIVE_INFINITY
       ? this.#context.scheduleAt(stepEndTime, 'batch.chunkDone', ordinal)
       : 0
@@ -100,6 +108,25 @@ export class BatchPacing {
     this.#charge(row, row.doneLines, doneLines)
     this.#parts.history.onLinesDone(doneLines - row.doneLines, failedBefore[doneLines]! - failedBefore[row.doneLines]!)
     row.doneLines = doneLines
+    row.markProgress(now)
+  }
+
+  /**
+   * Counts all lines as done if at most a tenth of the work is left, and it would be done within a duration. Returns
+   * whether they are done.
+   */
+  finishLinesWithin(row: BatchRow, duration: Micros): boolean {
+    this.updateProgress(row)
+    const { tokensPerSecond, liveLoad } = row.rate
+    const { lines, tokensBefore } = row.work!
+    const allTokens = tokensBefore[lines.length]!
+    const tokens = row.retryTokens + allTokens - row.doneTokens
+    if (tokensPerSecond === 0 || liveLoad !== undefined || tokens > allTokens / 10) return false
+    if ((tokens / tokensPerSecond) * 1e6 > duration) return false
+    this.updateProgress(row, lines.length)
+    this.#context.cancel(row.next)
+    row.next = 0
+    return true
   }
 
   /** Stops the lines of a batch. */
@@ -112,22 +139,29 @@ export class BatchPacing {
 
   /** Charges the tokens of newly done lines. The sum of the whole batch is rounded down once. */
   #charge(row: BatchRow, from: number, to: number): void {
-    const { store } = this.#context
     const { ledger } = this.#parts
-    const { model, promptBefore, answerBefore } = row.work!
-    const target = this.findTarget(model)
-    if (target?.kind !== 'catalog') return
-    const serverless = store.hardware.get(target.model)?.hardware.find(one => one.type === 'serverless')
-    if (serverless?.type !== 'serverless') return
+    const { promptBefore, answerBefore } = row.work!
+    const price = this.tokenPrice(row)
+    if (price === undefined) return
     const prompt = promptBefore[to]! - promptBefore[from]!
     const answer = answerBefore[to]! - answerBefore[from]!
-    const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
-    const share = this.#context.profile.prices.batchShare * target.priceShare
-    row.unroundedCharge += tokenWeight(prompt, input * share) + tokenWeight(answer, output * share)
+    row.unroundedCharge += tokenWeight(prompt, price.input) + tokenWeight(answer, price.output)
     const total = tokenCost(row.unroundedCharge)
     const charged = { tokens: prompt + answer, token_id: row.spec.token_id ?? '' }
     ledger.chargeTokens(row.id, total - row.chargedMicrocents, charged)
     row.chargedMicrocents = total
+  }
+
+  /** Returns the present price of the tokens of a batch; undefined if its lines run on a deployment of the account. */
+  tokenPrice(row: Readonly<BatchRow>): TokenPrice | undefined {
+    const target = this.findTarget(row.work!.model)
+    if (target?.kind !== 'catalog') return undefined
+    const { profile, store } = this.#context
+    const serverless = store.hardware.get(target.model)?.hardware.find(one => one.type === 'serverless')
+    if (serverless?.type !== 'serverless') return undefined
+    const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
+    const share = profile.prices.batchShare * target.priceShare
+    return { input: input * share, output: output * share }
   }
 
   /** Keeps the adapter of running lines in the slots of instances. -1: no adapter. */
@@ -223,22 +257,37 @@ export class BatchPacing {
     })
   }
 
-  /** Updates the rate of all batches on the deployment of a batch that joined or left it. */
+  /** Updates the rate of all batches on the deployment or catalog model of a batch that joined or left it. */
   rebalance(row: Readonly<BatchRow>): void {
     const target = row.work && this.findTarget(row.work.model)
-    if (target?.kind === 'own')
-      for (const other of this.#batchesOn(target.deployment)) this.updateRate(other, this.#table.rows.writable(other))
+    if (target === undefined) return
+    const others = target.kind === 'own' ? this.#batchesOn(target.deployment) : this.#batchesOnModel(target.model)
+    for (const other of others) this.updateRate(other, this.#table.rows.writable(other))
+  }
+
+  /** Returns the batches whose lines run on the shared capacity of a model. */
+  #batchesOnModel(catalogModel: string): number[] {
+    const { now } = this.#context.clock
+    return this.#table.active.filter(ordinal => {
+      const { status, work, waitsUntil } = this.#table.rows.read(ordinal)
+      if (status !== 'in_progress' || !work || now < waitsUntil) return false
+      const target = this.findTarget(work.model)
+      return target?.kind === 'catalog' && target.model === catalogModel
+    })
   }
 
   /** Returns the tokens per second of a batch without live load. */
   #tokensPerSecond(row: Readonly<BatchRow>): number {
-    const { model, lines, promptBefore, answerBefore, failedBefore } = row.work!
+    const { model, lines, promptBefore, answerBefore, failedBefore, tokensBefore } = row.work!
     const target = this.findTarget(model)
     if (target === undefined || this.#parts.ledger.isCutOff) return 0
     // A deployment serves only while it runs, an adapter only on instances that have loaded it.
     if (target.row !== undefined && this.#parts.deployments.read(target.row).status !== 'running') return 0
     if (target.kind === 'catalog') {
-      return this.#context.clock.now < row.waitsUntil ? 0 : this.#context.profile.timings.batchSharedTokensPerSecond
+      if (this.#context.clock.now < row.waitsUntil) return 0
+      const parametersB = this.#context.store.models.get(target.model)?.parameters_b ?? 8
+      const batchCount = this.#batchesOnModel(target.model).length || 1
+      return sharedTokensPerSecond(this.#context, parametersB, batchCount, tokensBefore[lines.length]!)
     }
     const base = this.#parts.deployments.read(target.deployment)
     const share =

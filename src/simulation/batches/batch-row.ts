@@ -45,6 +45,8 @@ export type TimestampedStatus = Exclude<BatchStatus, 'validating'>
 
 /** A line as it is kept until it is written. */
 export interface BatchLine {
+  /** Its position in the input among the lines with a request, from 0. */
+  readonly inputIndex: number
   readonly customId: string
   /** What its words are drawn from; undefined where `choices` has them, or nothing is said. */
   readonly key: EntityKey | undefined
@@ -55,6 +57,7 @@ export interface BatchLine {
 /** What there is to run: made once, by validation, and never changed, so forks share it. */
 export interface BatchWork {
   readonly model: string
+  /** The lines in the order in which they run and are written, which is not that of the input. */
   readonly lines: readonly BatchLine[]
   /** Tokens of all lines before each, and of all of them: what capacity is spent on. A line that fails takes one. */
   readonly tokensBefore: Float64Array
@@ -92,6 +95,8 @@ export class BatchRow extends Row {
   doneTokens = this.number(0)
   retryTokens = this.number(0)
   progressAt: Micros = this.number(0)
+  /** How many lines were over at which moment, for the moments at which lines began to run or were counted. */
+  progressMarks = this.reference<readonly { readonly lines: number; readonly at: Micros }[]>([])
   rate = this.reference<BatchRate>(STOPPED)
   /** Until when it waits for shared capacity. */
   waitsUntil: Micros = this.number(0)
@@ -112,6 +117,11 @@ export class BatchRow extends Row {
     this.spec = this.reference(initial.spec)
     this.key = this.reference(initial.key)
     this.createdAt = this.number(initial.createdAt)
+  }
+
+  /** Keeps how many lines are over at a moment. */
+  markProgress(at: Micros): void {
+    this.progressMarks = [...this.progressMarks, { lines: this.doneLines, at }]
   }
 
   /** Stops the lines of the batch from now on. */

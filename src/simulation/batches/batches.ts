@@ -11,15 +11,14 @@ import { assertHandled, type EventOf } from '../events.ts'
 import { CONTROLLER } from '../recording/deployment-logs.ts'
 import { cancellingTime, finalizingTime, validationTime } from './batch-durations.ts'
 import { type Batch, createBatchHandle } from './batch-handle.ts'
-import { answerLines, lineErrorFinder, readLines } from './batch-input.ts'
-import { composeOutput, writeFiles } from './batch-output.ts'
+import { answerLines, readFixtureLines } from './batch-input.ts'
+import { composeOutput, toUnfinishedError, writeFiles } from './batch-output.ts'
 import { BatchPacing, type BatchPacingParts } from './batch-pacing.ts'
 import { BatchRow, type BatchSpec } from './batch-row.ts'
 import { BatchTable } from './batch-table.ts'
 import type { Files } from './files.ts'
 import type { BatchError } from './input-lines.ts'
 import type { LineAnswerer, LineError, LineWorld } from './line-answering.ts'
-import { PENDING_ANSWER } from './work-list.ts'
 
 const ID = purpose('batch.id')
 /** A batch reports its progress in steps of one percent of its lines. */
@@ -133,10 +132,8 @@ export class Batches implements BatchWork {
     storedErrors?: StoredLineErrors,
   ): readonly BatchError[] {
     const row = this.#table.rows.writable(ordinal)
-    const { lineAnswerer } = this
-    // The constructor of a world is synchronous, so lines are answered at the first move of the clock.
-    const errorOf = status === 'completed' ? lineErrorFinder(lineAnswerer, row.spec.endpoint, storedErrors) : undefined
-    const errors = readLines(row, this.#findTarget, request => errorOf?.(request) ?? PENDING_ANSWER)
+    const validator = status === 'completed' ? this.lineAnswerer : undefined
+    const errors = readFixtureLines(row, this.#findTarget, this.#context.chance, validator, storedErrors)
     if (errors.length > 0) return errors
     row.statusTimes = statusTimes
     row.status = status
@@ -159,12 +156,16 @@ export class Batches implements BatchWork {
         break
       case 'batch.resumed':
         row.next = 0
-        this.#answerLines(row)
-        this.#startNextStep(ordinal, row)
+        if (this.#hasValidLines(ordinal, row)) this.#startNextStep(ordinal, row)
         break
       case 'batch.capacityCame':
         row.next = 0
         this.#context.record(row, 'batch.capacityCame')
+        this.#pacing.updateRate(ordinal, row)
+        this.#pacing.rebalance(row)
+        break
+      case 'batch.hourChanged':
+        row.next = 0
         this.#pacing.updateRate(ordinal, row)
         break
       case 'batch.chunkDone':
@@ -180,10 +181,7 @@ export class Batches implements BatchWork {
       case 'batch.cancelSettled':
         row.next = 0
         if (row.work) {
-          this.#composeOutput(row, {
-            code: 'batch_cancelled',
-            message: 'the batch was cancelled before this request ran',
-          })
+          this.#composeOutput(row, toUnfinishedError('cancelled'))
           writeFiles(this.#parts.files, row)
         }
         this.#setStatus(row, 'cancelled')
@@ -206,32 +204,39 @@ export class Batches implements BatchWork {
   #cancel(ordinal: number): boolean {
     const row = this.#table.rows.writable(ordinal)
     if (BATCH_LIFECYCLE.terminal.has(row.status)) return false
-    // Too late: its files are already being written, and it ends as completed.
-    if (row.status === 'finalizing' || row.status === 'cancelling') return true
-    this.#pacing.stopLines(row)
+    if (row.status === 'cancelling') return true
+    const settlingTime = cancellingTime(this.#context, row)
+    if (row.status === 'in_progress' && this.#pacing.finishLinesWithin(row, settlingTime))
+      this.#startNextStep(ordinal, row)
+    // Too late for a batch whose files are being written: it still completes.
+    const isTooLate = row.status === 'finalizing'
+    if (!isTooLate) {
+      this.#pacing.stopLines(row)
+      row.next = this.#context.schedule(settlingTime, 'batch.cancelSettled', ordinal)
+    }
     this.#setStatus(row, 'cancelling')
-    row.next = this.#context.schedule(cancellingTime(this.#context, row), 'batch.cancelSettled', ordinal)
     this.#pacing.rebalance(row)
     this.#invalidateJson(ordinal)
     return true
   }
 
   #onValidated(ordinal: number, row: BatchRow): void {
-    const errors = this.#answerLines(row)
-    if (errors.length > 0) {
-      row.errors = errors
-      this.#setStatus(row, 'failed', { errors: errors.length, first: errors[0]!.code })
-      this.#finish(ordinal, row)
-      return
-    }
+    if (!this.#hasValidLines(ordinal, row)) return
     this.#setStatus(row, 'in_progress', { lines: row.work!.lines.length })
     this.#pacing.delayForCapacity(row)
     this.#startNextStep(ordinal, row)
     this.#pacing.rebalance(row)
   }
 
-  #answerLines(row: BatchRow): readonly BatchError[] {
-    return answerLines(row, this.#findTarget, this.#requireLineAnswerer(), this.#ports.world)
+  /** Answers the lines of a batch. If one of them is invalid, the batch fails. */
+  #hasValidLines(ordinal: number, row: BatchRow): boolean {
+    const errors = answerLines(row, this.#findTarget, this.#requireLineAnswerer(), this.#ports.world)
+    if (errors.length === 0) return true
+    row.errors = errors
+    row.work = undefined
+    this.#setStatus(row, 'failed', { errors: errors.length, first: errors[0]!.code })
+    this.#finish(ordinal, row)
+    return false
   }
 
   #requireLineAnswerer(): LineAnswerer {
@@ -242,14 +247,15 @@ export class Batches implements BatchWork {
 
   /** Composes the files of a batch. `unfinishedError` is the error of each line that is not done. */
   #composeOutput(row: BatchRow, unfinishedError: LineError): void {
-    composeOutput(this.#context, this.#requireLineAnswerer(), row, unfinishedError)
+    const price = this.#pacing.tokenPrice(row) ?? { input: 0, output: 0 }
+    composeOutput(this.#context, this.#requireLineAnswerer(), row, price, unfinishedError)
   }
 
   #startNextStep(ordinal: number, row: BatchRow): void {
     const { lines } = row.work!
     if (row.doneLines === lines.length) {
       this.#pacing.stopLines(row)
-      this.#composeOutput(row, { code: 'batch_expired', message: '' })
+      this.#composeOutput(row, toUnfinishedError('expired'))
       this.#setStatus(row, 'finalizing')
       this.#pacing.rebalance(row)
       const bytes = row.pendingOutput!.output.bytes + row.pendingOutput!.error.bytes
@@ -273,7 +279,7 @@ export class Batches implements BatchWork {
     if (row.status === 'finalizing' || row.status === 'cancelling') return
     this.#pacing.stopLines(row)
     if (row.status === 'in_progress') {
-      this.#composeOutput(row, { code: 'batch_expired', message: 'the batch expired before this request ran' })
+      this.#composeOutput(row, toUnfinishedError('expired'))
       writeFiles(this.#parts.files, row)
     }
     this.#setStatus(row, 'expired')

@@ -3,7 +3,15 @@ import { storedFileHash } from '../../data/fixtures/stored-results.ts'
 import type { FileSeed } from '../../data/records/seeds.ts'
 import { ByteHash } from '../../kernel/random.ts'
 import { decodeLines, type FileContent } from './files.ts'
-import { type BatchEndpoint, type InputSummary, type LineRequest, type OnLine, readBatchLines } from './input-lines.ts'
+import {
+  type BatchEndpoint,
+  type BatchError,
+  type InputSummary,
+  type LineRequest,
+  type OnLine,
+  readBatchLines,
+  toInvalidLine,
+} from './input-lines.ts'
 
 interface ParsedInput extends InputSummary {
   readonly endpoint: BatchEndpoint
@@ -53,8 +61,12 @@ export function readInput(
     parsedInput = parseFixtureInput(input, endpoint, parseBody)
     parsedInputCache.set(input, [...cached.filter(one => one.endpoint !== endpoint), parsedInput])
   }
-  for (const request of parsedInput.requests) onLine(request, parsedInput.model)
-  return parsedInput
+  const bodyErrors: BatchError[] = []
+  for (const request of parsedInput.requests) {
+    const invalidBody = onLine(request, parsedInput.model)
+    if (invalidBody) bodyErrors.push(toInvalidLine(endpoint, request.line, invalidBody))
+  }
+  return bodyErrors.length === 0 ? parsedInput : { ...parsedInput, errors: [...parsedInput.errors, ...bodyErrors] }
 }
 
 function parseFixtureInput(
@@ -63,8 +75,9 @@ function parseFixtureInput(
   parseBody: ((body: LineRequest['body']) => unknown) | undefined,
 ): ParsedInput {
   const requests: LineRequest[] = []
-  const summary = readBatchLines(decodeLines(input), endpoint, ({ customId, body }) =>
-    requests.push({ customId, body, parsed: parseBody?.(body) }),
-  )
+  const summary = readBatchLines(decodeLines(input), endpoint, ({ line, customId, body }) => {
+    requests.push({ line, customId, body, parsed: parseBody?.(body) })
+    return undefined
+  })
   return { ...summary, endpoint, requests, hasParsedBodies: parseBody !== undefined }
 }

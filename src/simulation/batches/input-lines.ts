@@ -11,7 +11,6 @@ export interface BatchError {
     | 'duplicate_custom_id'
     | 'unknown_model'
     | 'model_mismatch'
-    | 'empty_file'
     | 'too_many_lines'
   /** The line number from 0; null for the whole file. */
   readonly line: number | null
@@ -19,8 +18,10 @@ export interface BatchError {
   readonly param: string | null
 }
 
-/** A line with a valid form. Its body is validated when the batch is answered. */
+/** A line with a valid form. */
 export interface LineRequest {
+  /** The line number from 0. */
+  readonly line: number
   readonly customId: string
   readonly body: Readonly<Record<string, unknown>>
   /** The parsed body; undefined before it is parsed. */
@@ -33,8 +34,18 @@ export interface InputSummary {
   readonly model: string
 }
 
-/** Receives each line with a valid form. Its results are discarded if the file has errors. */
-export type OnLine = (request: LineRequest, model: string) => void
+/** A body that its endpoint rejects. It fails the whole batch. */
+export interface InvalidBody {
+  /** The rejected field, as in `body.max_tokens`. */
+  readonly invalidField: string
+  readonly message: string
+}
+
+/**
+ * Receives each line with a valid form. Returns the problem of its body. Its results are discarded if the file has
+ * errors.
+ */
+export type OnLine = (request: LineRequest, model: string) => InvalidBody | undefined
 
 export type BatchEndpoint = '/v1/chat/completions' | '/v1/completions'
 
@@ -69,7 +80,7 @@ export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint
     }
     const problem = lineProblem(request, endpoint)
     if (problem) {
-      errors.push({ code: 'invalid_line', line, ...problem })
+      errors.push(toInvalidLine(endpoint, line, problem))
       continue
     }
     const customId = request.custom_id as string
@@ -96,12 +107,22 @@ export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint
       })
       continue
     }
-    onLine({ customId, body, parsed: undefined }, model)
+    const invalidBody = onLine({ line, customId, body, parsed: undefined }, model)
+    if (invalidBody) errors.push(toInvalidLine(endpoint, line, invalidBody))
   }
   if (line < 0 || (linesByCustomId.size === 0 && errors.length === 0)) {
-    errors.push({ code: 'empty_file', line: null, message: 'the file has no request', param: null })
+    errors.push({ code: 'invalid_json', line: null, message: 'input file is empty', param: null })
   }
   return { errors, model }
+}
+
+/** Returns the error of a line with a rejected field. */
+export function toInvalidLine(
+  endpoint: BatchEndpoint,
+  line: number,
+  { invalidField, message }: InvalidBody,
+): BatchError {
+  return { code: 'invalid_line', line, message, param: `${endpoint}.${invalidField}` }
 }
 
 function parseLine(text: string): Record<string, unknown> | undefined {
@@ -109,20 +130,17 @@ function parseLine(text: string): Record<string, unknown> | undefined {
   return isObject(value) ? value : undefined
 }
 
-function lineProblem(
-  request: Record<string, unknown>,
-  endpoint: BatchEndpoint,
-): { message: string; param: string } | undefined {
+function lineProblem(request: Record<string, unknown>, endpoint: BatchEndpoint): InvalidBody | undefined {
   if (typeof request.custom_id !== 'string' || request.custom_id === '') {
-    return { message: 'custom_id is missing or no text', param: 'custom_id' }
+    return { message: 'custom_id is missing or no text', invalidField: 'custom_id' }
   }
-  if (request.method !== 'POST') return { message: 'method is not POST', param: 'method' }
+  if (request.method !== 'POST') return { message: 'method is not POST', invalidField: 'method' }
   if (request.url !== endpoint) {
-    return { message: `url is ${shown(request.url)}, the batch runs ${endpoint}`, param: 'url' }
+    return { message: `url is ${shown(request.url)}, the batch runs ${endpoint}`, invalidField: 'url' }
   }
-  if (!isObject(request.body)) return { message: 'body is missing or no object', param: 'body' }
+  if (!isObject(request.body)) return { message: 'body is missing or no object', invalidField: 'body' }
   if (typeof request.body.model !== 'string' || request.body.model === '') {
-    return { message: 'body.model is missing or no text', param: 'body.model' }
+    return { message: 'body.model is missing or no text', invalidField: 'body.model' }
   }
   return undefined
 }

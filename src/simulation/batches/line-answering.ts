@@ -1,7 +1,7 @@
 /** The validation and answering of batch lines. The service implements it with the rules of its requests. */
 import type { Chance, EntityKey } from '../../kernel/random.ts'
 import type { ModelSources, ModelTarget } from '../deployments/model-lookup.ts'
-import type { BatchEndpoint } from './input-lines.ts'
+import type { BatchEndpoint, InvalidBody } from './input-lines.ts'
 
 /** A request of a batch. */
 export interface ResolvedLine {
@@ -16,8 +16,11 @@ export interface ResolvedLine {
 
 /** The error of a line that fails. The batch continues. */
 export interface LineError {
+  /** The status of the refusal as text, or the reason why the line did not run. */
   readonly code: string
   readonly message: string
+  readonly param: string | null
+  readonly type: string | null
 }
 
 /** The part of a line's answer that is kept until the output file is written. */
@@ -36,10 +39,12 @@ export interface LineAnswer {
 export interface OutputLine extends LineAnswer {
   readonly endpoint: BatchEndpoint
   readonly model: string
-  /** The suffix of its id in the API. */
+  /** The suffix of the id of the answer. */
   readonly suffix: string
   /** Unix seconds. */
   readonly created: number
+  /** Price of its tokens in USD. */
+  readonly estimatedCost: number
 }
 
 /** The parts of the world that answering a line needs. */
@@ -52,11 +57,11 @@ export interface LineAnswerer {
   readonly isReady: boolean
   /** Whether lines with unknown fields are invalid. */
   readonly isStrict: boolean
-  /** Returns the error of a body that no answer can change. It needs nothing loaded. */
-  validate(endpoint: BatchEndpoint, responseBody: Readonly<Record<string, unknown>>): LineError | undefined
-  /** Parses a body independently of the world, or returns its error. Worlds that share a line share the result. */
+  /** Returns the problem of a body that the world cannot change. It needs nothing loaded. */
+  validate(endpoint: BatchEndpoint, body: Readonly<Record<string, unknown>>): InvalidBody | LineError | undefined
+  /** Parses a body independently of the world, or returns its problem. Worlds that share a line share the result. */
   parse(endpoint: BatchEndpoint, body: Readonly<Record<string, unknown>>): unknown
-  answer(world: LineWorld, line: ResolvedLine): LineAnswer | LineError
+  answer(world: LineWorld, line: ResolvedLine): LineAnswer | LineError | InvalidBody
   /** Returns the body of an answer. */
   body(chance: Chance, line: OutputLine): unknown
   /** Returns a copy for a fork of the world, with its own position in the scripted answers. */

@@ -1,8 +1,11 @@
 /** Builds the work of a batch line by line. */
 
+import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
 import type { BatchLine, BatchWork } from './batch-row.ts'
 import { MAX_BATCH_LINES } from './input-lines.ts'
 import type { LineAnswer, LineError } from './line-answering.ts'
+
+const ORDER = purpose('batch.lineOrder')
 
 /** Before anything can be answered: each line takes something, so that none is over. */
 export const PENDING_ANSWER: LineAnswer = {
@@ -16,20 +19,14 @@ export const PENDING_ANSWER: LineAnswer = {
 /** Collects the lines of a batch that will run. */
 export class WorkListBuilder {
   readonly #lines: BatchLine[] = []
-  readonly #tokensBefore: Float64Array
-  readonly #promptBefore: Float64Array
-  readonly #answerBefore: Float64Array
-  readonly #failedBefore: Int32Array
+  readonly #promptTokens: Float64Array
   readonly #answerTokens: Int32Array
   readonly #isCut: Uint8Array
 
   /** @param maxLines the maximum number of lines */
   constructor(maxLines: number) {
     const lines = Math.min(maxLines, MAX_BATCH_LINES)
-    this.#tokensBefore = new Float64Array(lines + 1)
-    this.#promptBefore = new Float64Array(lines + 1)
-    this.#answerBefore = new Float64Array(lines + 1)
-    this.#failedBefore = new Int32Array(lines + 1)
+    this.#promptTokens = new Float64Array(lines)
     this.#answerTokens = new Int32Array(lines)
     this.#isCut = new Uint8Array(lines)
   }
@@ -42,28 +39,48 @@ export class WorkListBuilder {
     const index = this.#lines.length
     const error = 'code' in answer ? answer : undefined
     const { promptTokens, answerTokens, key, isCut, choices } = 'code' in answer ? REFUSED_ANSWER : answer
-    this.#lines.push({ customId, key, choices, error })
+    this.#lines.push({ inputIndex: index, customId, key, choices, error })
+    this.#promptTokens[index] = promptTokens
     this.#answerTokens[index] = answerTokens
     this.#isCut[index] = isCut ? 1 : 0
-    this.#promptBefore[index + 1] = this.#promptBefore[index]! + promptTokens
-    this.#answerBefore[index + 1] = this.#answerBefore[index]! + answerTokens
-    this.#failedBefore[index + 1] = this.#failedBefore[index]! + (error === undefined ? 0 : 1)
-    this.#tokensBefore[index + 1] =
-      this.#promptBefore[index + 1]! + this.#answerBefore[index + 1]! + this.#failedBefore[index + 1]!
   }
 
-  build(model: string): BatchWork {
-    const lines = this.#lines
-    const count = lines.length
-    return {
-      ...{ model, lines, tokensBefore: this.#tokensBefore.slice(0, count + 1) },
-      promptBefore: this.#promptBefore.slice(0, count + 1),
-      answerBefore: this.#answerBefore.slice(0, count + 1),
-      failedBefore: this.#failedBefore.slice(0, count + 1),
-      answerTokens: this.#answerTokens.slice(0, count),
-      isCut: this.#isCut.slice(0, count),
+  /** Returns the work in the order in which its lines run, which is drawn. */
+  build(model: string, chance: Chance, key: EntityKey): BatchWork {
+    const count = this.#lines.length
+    const lines = shuffleLines(this.#lines, chance, key)
+    const work = {
+      tokensBefore: new Float64Array(count + 1),
+      promptBefore: new Float64Array(count + 1),
+      answerBefore: new Float64Array(count + 1),
+      failedBefore: new Int32Array(count + 1),
+      answerTokens: new Int32Array(count),
+      isCut: new Uint8Array(count),
     }
+    for (let i = 0; i < count; i++) {
+      const { inputIndex, error } = lines[i]!
+      work.answerTokens[i] = this.#answerTokens[inputIndex]!
+      work.isCut[i] = this.#isCut[inputIndex]!
+      work.promptBefore[i + 1] = work.promptBefore[i]! + this.#promptTokens[inputIndex]!
+      work.answerBefore[i + 1] = work.answerBefore[i]! + work.answerTokens[i]!
+      work.failedBefore[i + 1] = work.failedBefore[i]! + (error === undefined ? 0 : 1)
+      work.tokensBefore[i + 1] = work.promptBefore[i + 1]! + work.answerBefore[i + 1]! + work.failedBefore[i + 1]!
+    }
+    return { model, lines, ...work }
   }
+}
+
+/** Returns the lines in a drawn order. The order of more than 10 lines always differs from that of the input. */
+function shuffleLines(input: readonly BatchLine[], chance: Chance, key: EntityKey): readonly BatchLine[] {
+  const lines = [...input]
+  for (let i = lines.length - 1; i > 0; i--) {
+    const other = chance.integer(i + 1, key, ORDER, i)
+    const line = lines[i]!
+    lines[i] = lines[other]!
+    lines[other] = line
+  }
+  if (lines.length > 10 && lines.every(({ inputIndex }, i) => inputIndex === i)) lines.push(lines.shift()!)
+  return lines
 }
 
 /** Returns the work of a line that fails. */

@@ -110,17 +110,30 @@ function here(strictRequests = false): OpenaiWorld {
 type Line = { id: string; custom_id: string; response: any; error: any }
 
 /** Runs the bodies as lines of one batch. Returns the lines of the output and of the error file. */
-async function batched({ sim, client }: OpenaiWorld, endpoint: string, bodies: Record<string, object>) {
+async function batched(one: OpenaiWorld, endpoint: string, bodies: Record<string, object>) {
+  const { id } = await createBatch(one, endpoint, bodies)
+  await one.sim.clock.advance('1h')
+  return { id, ...(await filesOf(one.client, id)) }
+}
+
+async function createBatch({ client }: OpenaiWorld, endpoint: string, bodies: Record<string, object>) {
   const lines = Object.entries(bodies).map(([custom_id, body]) => ({ custom_id, method: 'POST', url: endpoint, body }))
   const content = lines.map(line => JSON.stringify(line)).join('\n')
   const file = await client.files.create({ purpose: 'batch', file: new File([content], 'in.jsonl') })
-  const { id } = await client.batches.create({
+  return client.batches.create({
     input_file_id: file.id,
     endpoint: endpoint as '/v1/completions',
     completion_window: '24h',
   })
+}
+
+/** Runs the bodies as lines of one batch, which fails. */
+async function failedBatch({ sim, client }: OpenaiWorld, endpoint: string, bodies: Record<string, object>) {
+  const { id } = await createBatch({ sim, client } as OpenaiWorld, endpoint, bodies)
   await sim.clock.advance('1h')
-  return { id, ...(await filesOf(client, id)) }
+  const batch = await client.batches.retrieve(id)
+  expect(batch.status).toBe('failed')
+  return batch
 }
 
 async function filesOf(client: OpenAI, id: string) {
@@ -153,6 +166,7 @@ test.each([CHAT, TEXT])('%s: lines and requests have equal answers', async endpo
     const live = await one.ask(endpoint, bodies[custom_id])
     const { id, created, ...body } = response.body
     const { id: _, created: __, ...expected } = live.body
+    if (endpoint === CHAT) Object.assign(expected.usage, { estimated_cost: 0 })
     expect(body, custom_id).toEqual(expected)
     expect(response.status_code).toBe(live.status)
     expect(id).toMatch(endpoint === CHAT ? /^chatcmpl-/ : /^cmpl-/)
@@ -162,15 +176,50 @@ test.each([CHAT, TEXT])('%s: lines and requests have equal answers', async endpo
   }
 })
 
-test('a line with stream has the whole answer', async () => {
-  const one = here()
-  const { output } = await batched(one, CHAT, { a: chat({}), b: chat({ stream: true }) })
-  expect(output[1]!.response.body.choices).toEqual(output[0]!.response.body.choices)
+test('a line with stream fails alone with 500', async () => {
+  const { output, errors } = await batched(here(), CHAT, { a: chat({}), b: chat({ stream: true }) })
+  expect(output.map(({ custom_id }) => custom_id)).toEqual(['a'])
+  expect(errors.map(({ custom_id, response, error }) => ({ custom_id, response, error }))).toEqual([
+    {
+      custom_id: 'b',
+      response: null,
+      error: { code: '500', message: 'internal error', param: null, type: 'internal_error' },
+    },
+  ])
 })
 
-test.each([CHAT, TEXT])('%s: a line is refused with the message of the same request', async endpoint => {
-  const bodies = asked(REFUSED, endpoint)
+test.each([CHAT, TEXT])('%s: a body that the endpoint rejects with 422 fails the whole batch', async endpoint => {
   const one = here()
+  const good = endpoint === CHAT ? chat({}) : text({})
+  let tried = 0
+  for (const [name, body] of Object.entries(asked(REFUSED, endpoint))) {
+    const { status, body: refused } = await one.ask(endpoint, body)
+    if (status !== 422) continue
+    tried++
+    const { loc, msg } = refused.detail[0]
+    const batch = await failedBatch(one, endpoint, { good, bad: body })
+    expect(batch, name).toMatchObject({ status: 'failed', request_counts: null, output_file_id: null })
+    const [error, ...others] = batch.errors!.data!
+    expect(others, name).toEqual([])
+    expect(error, name).toMatchObject({ code: 'invalid_line', line: 1, param: `${endpoint}.${loc.join('.')}` })
+    expect(error!.message!.startsWith(msg), name).toBe(true)
+  }
+  expect(tried).toBeGreaterThan(1)
+})
+
+test.each([CHAT, TEXT])('%s: any other refusal fails only its line, with the status as its code', async endpoint => {
+  const one = here()
+  const bodies: Record<string, object> = {}
+  const expected: Record<string, object> = {}
+  for (const [name, body] of Object.entries(asked(REFUSED, endpoint))) {
+    const { status, body: refused } = await one.ask(endpoint, body)
+    expect(status, name).toBeGreaterThanOrEqual(400)
+    if (status === 422) continue
+    const { detail = refused.error } = refused
+    const message = detail.message ?? detail.error ?? detail
+    bodies[name] = body
+    expected[name] = { code: String(status), message, param: null, type: 'invalid_request_error' }
+  }
   const { output, errors, batch } = await batched(one, endpoint, {
     good: endpoint === CHAT ? chat({}) : text({}),
     ...bodies,
@@ -178,53 +227,90 @@ test.each([CHAT, TEXT])('%s: a line is refused with the message of the same requ
   expect(output.map(({ custom_id }) => custom_id)).toEqual(['good'])
   expect(batch).toMatchObject({ status: 'completed', errors: null })
   expect(batch.request_counts).toMatchObject({ completed: 1, failed: Object.keys(bodies).length })
-  expect(errors.map(({ custom_id }) => custom_id)).toEqual(Object.keys(bodies))
-  for (const { custom_id, response, error } of errors) {
-    const { status, body } = await one.ask(endpoint, bodies[custom_id])
-    expect(status, custom_id).toBeGreaterThanOrEqual(400)
-    const { detail = body.error?.message } = body
-    const words = Array.isArray(detail)
-      ? detail.map(({ loc, msg }: { loc: string[]; msg: string }) => `${loc.join('.')}: ${msg}`).join('; ')
-      : (detail.error ?? detail)
-    const code = status === 429 ? 'rate_limit_exceeded' : 'invalid_request'
-    expect({ custom_id, response, error }).toEqual({ custom_id, response: null, error: { code, message: words } })
-  }
+  expect(Object.fromEntries(errors.map(({ custom_id, error }) => [custom_id, error]))).toEqual(expected)
+  expect(Object.keys(expected)).toContain(endpoint === CHAT ? 'a prompt above the context' : 'a text above the context')
+  for (const { response } of errors) expect(response).toBeNull()
 })
 
-test('a strict world refuses unknown fields in lines', async () => {
+test('a batch of a strict world fails on an unknown field in a line', async () => {
   const body = chat({ temprature: 1 })
   const one = here(true)
-  const { errors } = await batched(one, CHAT, { a: body, b: chat({}) })
+  const { errors } = await failedBatch(one, CHAT, { a: body, b: chat({}) })
   const { status, body: refused } = await one.ask(CHAT, body)
   expect(status).toBe(422)
-  expect(errors.map(({ error }) => error.message)).toEqual([`body.temprature: ${refused.detail[0].msg}`])
+  expect(errors!.data).toMatchObject([
+    { code: 'invalid_line', line: 0, message: refused.detail[0].msg, param: `${CHAT}.body.temprature` },
+  ])
 })
 
-test('a body that is nested too deeply fails only its line', async () => {
+test('a body that is nested too deeply fails the batch', async () => {
   let deep: unknown = 1
   for (let i = 0; i < 1_000; i++) deep = [deep]
-  const { errors, output } = await batched(here(), CHAT, { a: chat({ metadata: { deep } }), b: chat({}) })
-  expect(errors.map(({ error }) => error.message)).toEqual(['body: JSON decode error: nesting deeper than 64'])
-  expect(output).toHaveLength(1)
+  const { errors } = await failedBatch(here(), CHAT, { a: chat({ metadata: { deep } }), b: chat({}) })
+  expect(errors!.data).toMatchObject([
+    { line: 0, message: 'JSON decode error: nesting deeper than 64', param: `${CHAT}.body` },
+  ])
 })
 
-test('a line with 150,000 invalid messages fails only itself, with a short message', async () => {
+test('a line with 150,000 invalid messages gives one error with a short message', async () => {
   const messages = Array.from({ length: 150_000 }, () => 1)
   const name = 'x'.repeat(100_000)
-  const bodies = {
+  const { errors } = await failedBatch(here(), CHAT, {
     a: chat({ messages }),
     b: chat({}),
     c: chat({ tool_choice: { type: 'function', function: { name } } }),
-  }
-  const { errors, output, batch } = await batched(here(), CHAT, bodies)
-  expect(batch.status).toBe('completed')
-  expect(errors.map(({ custom_id, error }) => [custom_id, error.code])).toEqual([
-    ['a', 'invalid_request'],
-    ['c', 'invalid_request'],
+  })
+  expect(errors!.data!.map(({ code, line, param }) => [code, line, param])).toEqual([
+    ['invalid_line', 0, `${CHAT}.body.messages.0`],
+    ['invalid_line', 2, `${CHAT}.body.tool_choice`],
   ])
-  expect(errors[0]!.error.message).toMatch(/^body\.messages\.0: Input should be/)
-  expect(Math.max(...errors.map(({ error }) => error.message.length))).toBeLessThanOrEqual(4_001)
-  expect(output.map(({ custom_id }) => custom_id)).toEqual(['b'])
+  expect(Math.max(...errors!.data!.map(({ message }) => message!.length))).toBeLessThanOrEqual(4_100)
+})
+
+test('each row has its own ids, and its created is between the start and the end of the batch', async () => {
+  const one = here()
+  const bodies = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`line-${i}`, chat({ n: 1 + (i % 3) })]))
+  const { id, batch, output } = await batched(one, CHAT, bodies)
+  const suffix = id.replace('batch_', '')
+  for (const row of output) {
+    const position = row.custom_id.slice(5).padStart(6, '0')
+    expect(row.id).toBe(`batch_req_${suffix}_${position}`)
+    expect(row.response).toMatchObject({ status_code: 200, endpoint: CHAT })
+    expect(row.response.request_id).toMatch(/^req_[A-Za-z0-9]{24}$/)
+    expect(row.response.body.id).toMatch(/^chatcmpl-[A-Za-z0-9]{24}$/)
+    expect(row.response.request_id.slice(4)).not.toBe(row.response.body.id.slice(9))
+    expect(row.response.body.created).toBeGreaterThanOrEqual(batch.in_progress_at!)
+    expect(row.response.body.created).toBeLessThanOrEqual(batch.finalizing_at!)
+  }
+  for (const idOf of [(row: Line) => row.response.request_id, (row: Line) => row.response.body.id])
+    expect(new Set(output.map(idOf)).size).toBe(200)
+  const times = output.map(({ response }) => response.body.created)
+  expect(times).toEqual([...times].sort((a, b) => a - b))
+  expect(new Set(times).size).toBeGreaterThan(1)
+})
+
+test.each(Array.from({ length: 12 }, (_, seed) => seed))('the order of rows is drawn: seed %i', async seed => {
+  const bodies = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`line-${i}`, chat({})]))
+  const run = async () => (await batched(openaiWorld({ seed }), CHAT, bodies)).output.map(row => row.custom_id)
+  const order = await run()
+  expect(order).not.toEqual(Object.keys(bodies))
+  expect([...order].sort()).toEqual(Object.keys(bodies).sort())
+  expect(await run()).toEqual(order)
+})
+
+test('the usage of a chat has its cost in USD, and the sum is the charge', async () => {
+  const model = 'aurora-labs/aurora-8b-instruct'
+  const { sim, ...one } = here()
+  const bodies = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`line-${i}`, { ...chat({}), model }]))
+  const { output } = await batched({ sim, ...one }, CHAT, bodies)
+  const sum = output.reduce((total, { response }) => total + response.body.usage.estimated_cost, 0)
+  const charged = sim.ledger
+    .entries()
+    .reduce((all, { kind, microcents }) => all - (kind === 'tokens' ? microcents : 0), 0)
+  expect(charged).toBeGreaterThan(0)
+  expect(sum * 1e8).toBeCloseTo(charged, -1)
+  const own = await batched({ sim, ...one }, CHAT, { a: chat({}) })
+  expect(own.output[0]!.response.body.usage.estimated_cost).toBe(0)
 })
 
 test.each([
@@ -246,7 +332,10 @@ test.each([
   const { id } = await client.batches.create({ input_file_id: file.id, endpoint: CHAT, completion_window: '24h' })
   await sim.clock.advance('1h')
   const { status, errors } = await client.batches.retrieve(id)
-  expect([status, errors!.data!.map(error => error.param)]).toEqual(['failed', [param]])
+  expect([status, errors!.data!.map(error => error.param)]).toEqual([
+    'failed',
+    [param === 'url' ? `${CHAT}.url` : param],
+  ])
   expect(errors!.data![0]!.message!.length).toBeLessThan(500)
 })
 
@@ -254,7 +343,7 @@ test('the charge matches the usage of the lines', async () => {
   const model = 'aurora-labs/aurora-8b-instruct'
   const { sim, ...one } = here()
   const bodies = Object.fromEntries(
-    Object.entries({ ...asked(ANSWERED, CHAT), ...asked(REFUSED, CHAT) }).map(([name, body]) => [
+    Object.entries({ ...asked(ANSWERED, CHAT), streamed: chat({ stream: true }) }).map(([name, body]) => [
       name,
       { ...body, model },
     ]),
