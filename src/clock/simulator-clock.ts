@@ -180,28 +180,32 @@ export class SimulatorClock {
     )
   }
 
-  /** The same as `advance` for a server: in time slices, and without waiting for clients. */
-  async advanceInSlices(duration: Duration): Promise<MoveResult> {
+  /** The same as `advance` for a server: in time slices, without waiting for clients. It ends early when `client` leaves. */
+  async advanceInSlices(duration: Duration, client?: AbortSignal): Promise<MoveResult> {
     const delta = micros(duration)
-    return this.#moves.run(this.#slicedMoves, clients => moveTo(clients, this.#endAfter(delta)))
+    return this.#moves.run(this.#slicedMoves.endedBy(client), clients => moveTo(clients, this.#endAfter(delta)))
   }
 
   /** The same as `advanceTo` for a server. */
-  async advanceToInSlices(target: Micros): Promise<MoveResult> {
-    return this.#moves.run(this.#slicedMoves, clients => moveTo(clients, target))
+  async advanceToInSlices(target: Micros, client?: AbortSignal): Promise<MoveResult> {
+    return this.#moves.run(this.#slicedMoves.endedBy(client), clients => moveTo(clients, target))
   }
 
   /** The same as `next` for a server. `reached` of the result is false if `within` ends first. */
-  async nextInSlices(options: NextOptions = {}): Promise<BoundedMoveResult> {
-    return this.#moves.run(this.#slicedMoves, this.#planNext(options), outcome => outcome)
+  async nextInSlices(options: NextOptions = {}, client?: AbortSignal): Promise<BoundedMoveResult> {
+    return this.#moves.run(this.#slicedMoves.endedBy(client), this.#planNext(options), outcome => outcome)
   }
 
   /** The same as `until` for a server. If the predicate does not hold in time, `reached` of the result is false. */
-  async untilInSlices(predicate: Predicate, options: WithinOption = {}): Promise<BoundedMoveResult> {
-    const within = micros(options.within ?? '24h')
+  async untilInSlices(
+    predicate: Predicate,
+    { within = '24h' }: WithinOption = {},
+    client?: AbortSignal,
+  ): Promise<BoundedMoveResult> {
+    const span = micros(within)
     return this.#moves.run(
-      this.#slicedMoves,
-      clients => moveUntil(clients, () => evaluateOnce(predicate), this.#endAfter(within)),
+      this.#slicedMoves.endedBy(client),
+      clients => moveUntil(clients, () => evaluateOnce(predicate), this.#endAfter(span)),
       outcome => outcome,
     )
   }
@@ -302,9 +306,7 @@ export class SimulatorClock {
     this.#time.fire(due)
   }
 
-  /**
-   * Ends a sliced move early, at its present time. A server that closes calls it, so that the client gets an answer.
-   */
+  /** Ends a sliced move early, at its present time. A server that closes calls it, so that the client gets an answer. */
   interrupt(): void {
     this.#slicedMoves.interrupt()
   }

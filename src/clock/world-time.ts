@@ -54,7 +54,10 @@ export class WorldTime {
     }
     if (drive.mode === 'scaled') return drive.pacer.target
     if (drive.mode === 'follow' && drive.now !== undefined) {
-      return this.#followBase.world + Math.floor((drive.now() - this.#followBase.now) * 1000)
+      const now = drive.now()
+      // A clock that is broken for a moment must not end the time of the world for good.
+      if (!Number.isFinite(now)) return this.elapsed
+      return this.#followBase.world + Math.floor((now - this.#followBase.now) * 1000)
     }
     if (this.detectTimers()) {
       this.quiescence.watch()
@@ -79,7 +82,10 @@ export class WorldTime {
   rebase(): void {
     const { drive } = this
     if (drive.mode === 'scaled') drive.pacer.rebase(this.elapsed)
-    if (drive.mode === 'follow' && drive.now !== undefined) this.#followBase = { world: this.elapsed, now: drive.now() }
+    if (drive.mode === 'follow' && drive.now !== undefined) {
+      const now = drive.now()
+      if (Number.isFinite(now)) this.#followBase = { world: this.elapsed, now }
+    }
     // Both clocks count from one base as long as they are in step, so that rounding never adds up.
     if (this.timers.detect(this.elapsed) && Math.abs(this.elapsed - this.timers.targetTime) >= 1000) {
       this.timers.rebase(this.elapsed)

@@ -1,3 +1,5 @@
+import { quote } from '../lib/quote.ts'
+
 /** A duration in the form of the user: `'90s'`, `'1h30m'`, `'PT1H'`, or a number of milliseconds. */
 export type Duration = string | number
 
@@ -40,7 +42,7 @@ export function micros(duration: Duration): Micros {
   const value = typeof duration === 'number' ? duration * 1000 : parse(duration)
   if (value === undefined || !Number.isFinite(value) || value < 0 || value > 36_525 * DAY) {
     throw new RangeError(
-      `Failed to read the duration ${typeof duration === 'number' ? duration : (JSON.stringify(duration) ?? String(duration))}: ${reason(duration, value)}. ${FORMS}.`,
+      `Failed to read the duration ${typeof duration === 'number' ? duration : quote(duration)}: ${reason(duration, value)}. ${FORMS}.`,
     )
   }
   return Math.round(value)

@@ -1,6 +1,9 @@
 /** Errors that end a request with a refusal. */
 import type { DecidedBy } from '../kernel/journal.ts'
 
+/** The maximum length of a message: it may quote what the client sent. */
+const MESSAGE_MAX_LENGTH = 4_000
+
 /** A refusal of the service. Any other exception of a handler is a bug of the simulator. */
 export class RefusalError extends Error {
   override readonly name = 'RefusalError'
@@ -20,7 +23,7 @@ export class RefusalError extends Error {
     isQuoted = false,
     decidedBy = deciderOf(status),
   ) {
-    super(message)
+    super(message.length <= MESSAGE_MAX_LENGTH ? message : `${message.slice(0, MESSAGE_MAX_LENGTH)}…`)
     this.decidedBy = decidedBy
     this.isQuoted = isQuoted
     this.status = status

@@ -149,7 +149,7 @@ export class SimulationContext implements Part {
   /** Opens a request: entries until it is closed are caused by it. */
   openRequest(operation: string, method: string, path: string, cause = 0): RequestEntry {
     if (method !== 'GET') this.#mayHaveChanged = true
-    const entry = this.journal.recordRequest(this.clock.now, operation, `${method} ${path}`, cause)
+    const entry = this.journal.recordRequest(this.clock.now, operation, `${method} ${cutPath(path)}`, cause)
     this.journal.cause = entry.seq
     this.#nextEntryIsCause = false
     this.stepObserver?.onRequestOpened(entry.seq)
@@ -183,4 +183,13 @@ export class SimulationContext implements Part {
     this.journal.cause = 0
     this.stepObserver?.onEventFired(name, subject)
   }
+}
+
+/** The maximum length of the path of a request in the journal. */
+const PATH_MAX_LENGTH = 1_000
+
+function cutPath(path: string): string {
+  if (path.length <= PATH_MAX_LENGTH) return path
+  // A slice keeps the whole text alive; a parsed copy does not.
+  return `${JSON.parse(JSON.stringify(path.slice(0, PATH_MAX_LENGTH)))}…`
 }

@@ -133,7 +133,7 @@ export const JOURNAL_SECTIONS: readonly JournalSection[] = [
     kinds: {
       request: {
         meaning: 'A request of a client. `status` is 0 until it ends, and if it got no answer',
-        fields: 'operation status',
+        fields: 'operation status decidedBy',
       },
     },
   },

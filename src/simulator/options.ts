@@ -10,9 +10,11 @@ import type { FixtureInput } from '../data/records/fixture.ts'
 import { type FaultRule, RuleSchema } from '../faults/rules.ts'
 import { DEFAULT_EPOCH_MS, elapsedAt } from '../kernel/clock.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
+import { quote } from '../lib/quote.ts'
 import { type NamesProfile, namesJsonSchema } from '../service/naming/names-profile.ts'
 import type { ScriptRule } from '../service/openai/scripted-answers.ts'
 import type { InferencePace } from './answer-waiter.ts'
+import { List, NamedOrObject, PlainObject } from './option-checks.ts'
 import { SNAPSHOT_ENDING } from './snapshot/file-ending.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
 
@@ -126,6 +128,7 @@ export const SERVED_CLOCK_MODES = ['manual', 'scaled', 'on-poll', 'idle'] as con
 /** Every option, in the order of `SimulatorOptions`. A further option is a property there, a row here, and the code that reads it. */
 export const OPTION_DECLARATIONS = {
   fixtures: {
+    check: NamedOrObject,
     flag: {
       name: 'fixtures',
       value: 'text',
@@ -137,8 +140,9 @@ export const OPTION_DECLARATIONS = {
     remoteDefault: 'default',
     inSnapshot: 'always',
   },
-  with: { http: JsonObject, scenario: JsonObject, remoteDefault: {}, inSnapshot: 'always' },
+  with: { check: PlainObject, http: JsonObject, scenario: JsonObject, remoteDefault: {}, inSnapshot: 'always' },
   profile: {
+    check: NamedOrObject,
     flag: {
       name: 'profile',
       value: 'text',
@@ -162,6 +166,7 @@ export const OPTION_DECLARATIONS = {
     inSnapshot: 'always',
   },
   faults: {
+    check: List,
     flag: { name: 'faults', value: 'text', describe: 'File with fault rules, a JSON array' },
     // The simulator checks the rules, with errors that name the rule.
     http: z.array(JsonObject),
@@ -250,7 +255,7 @@ export const OPTION_DECLARATIONS = {
     remoteDefault: null,
     inSnapshot: 'never',
   },
-  answers: { inSnapshot: 'always' },
+  answers: { check: List, inSnapshot: 'always' },
   journalLimit: {
     check: PositiveInteger,
     flag: {
@@ -305,7 +310,7 @@ export function assertOptions(options: SimulatorOptions): void {
     const value = options[name]
     const expected = value === undefined ? undefined : check?.safeParse(value).error?.issues[0]?.message
     if (expected === undefined) continue
-    const shown = typeof value === 'number' ? String(value) : JSON.stringify(value)
+    const shown = typeof value === 'number' ? String(value) : quote(value)
     throw new RangeError(`Failed to make a simulator: ${name} is ${shown}. Give ${expected}.`)
   }
 }

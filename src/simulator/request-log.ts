@@ -7,8 +7,11 @@ import type { AnsweredRequest } from '../service/http/request-context.ts'
 
 /** The newest requests that are kept. */
 const MAX_REQUESTS = 1_000
-/** Characters that are kept of a body. */
+/** Characters that are kept of a body, and of a path. */
 const MAX_BODY_CHARS = 65_536
+const MAX_PATH_CHARS = 4_000
+/** Characters that are kept of all requests together. Older requests are dropped. */
+const MAX_CHARS = 16_777_216
 
 /** A request that a simulator answered, or that a wire fault prevented from being answered. */
 export interface ReceivedRequest {
@@ -47,12 +50,32 @@ interface LogEntry extends Pick<ReceivedRequest, 'operation' | 'method' | 'path'
 /** The requests of one simulator. Bodies are parsed on demand, so that adding a request costs next to nothing. */
 export class RequestLog {
   #entries: LogEntry[] = []
+  #chars = 0
 
   /** @param status 0 if a fault left the client without a response */
   add(request: AnsweredRequest, status: number, time: Micros): void {
     const { operationId: operation, method, target: path, text, unread, decidedBy } = request
-    this.#entries.push({ operation, method, path, status, decidedBy, text: text && shorten(text), unread, time })
-    if (this.#entries.length >= 2 * MAX_REQUESTS) this.#entries.splice(0, MAX_REQUESTS)
+    this.#entries.push({
+      operation,
+      method,
+      path: shorten(path, MAX_PATH_CHARS),
+      status,
+      decidedBy,
+      text: text && shorten(text, MAX_BODY_CHARS),
+      unread,
+      time,
+    })
+    this.#chars += sizeOf(this.#entries.at(-1)!)
+    if (this.#entries.length >= 2 * MAX_REQUESTS) this.#drop(MAX_REQUESTS)
+    let excess = 0
+    for (let chars = this.#chars; chars > MAX_CHARS && excess < this.#entries.length - 1; excess++) {
+      chars -= sizeOf(this.#entries[excess]!)
+    }
+    if (excess > 0) this.#drop(excess)
+  }
+
+  #drop(count: number): void {
+    for (const dropped of this.#entries.splice(0, count)) this.#chars -= sizeOf(dropped)
   }
 
   /** Oldest first. */
@@ -79,11 +102,17 @@ export class RequestLog {
 
   clear(): void {
     this.#entries = []
+    this.#chars = 0
   }
 }
 
-function shorten(text: string): string {
-  if (text.length <= MAX_BODY_CHARS) return text
+/** Characters that an entry keeps alive. */
+function sizeOf({ path, text = '', unread = [] }: LogEntry): number {
+  return unread.reduce((sum, field) => sum + field.length, path.length + text.length)
+}
+
+function shorten(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text
   // A slice keeps the whole text alive; a parsed copy does not.
-  return JSON.parse(JSON.stringify(text.slice(0, MAX_BODY_CHARS)))
+  return JSON.parse(JSON.stringify(text.slice(0, maxLength)))
 }

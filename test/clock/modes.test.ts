@@ -256,6 +256,19 @@ describe('an idle clock before a jump', () => {
 })
 
 describe('a clock that follows another clock', () => {
+  test('ignores a time that is not finite', async () => {
+    let now = 0
+    const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'follow', now: () => now } })
+    for (const value of [1000, Number.POSITIVE_INFINITY, Number.NaN, Number.NEGATIVE_INFINITY]) {
+      now = value
+      await sim.fetch('http://sim/deploy/list')
+      expect(sim.clock.iso).toBe('2026-01-01T00:00:01.000000+00:00')
+    }
+    now = 5000
+    await sim.fetch('http://sim/deploy/list')
+    expect(sim.clock.iso).toBe('2026-01-01T00:00:05.000000+00:00')
+  })
+
   test('starts from the present times of both clocks', async () => {
     const sim = createSimulator({ fixtures: 'empty' })
     await sim.clock.advance('1h')

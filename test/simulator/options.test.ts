@@ -70,6 +70,13 @@ test.each([
   [{ journalLimit: 0 }, 'journalLimit is 0. Give an integer above 0.'],
   [{ maxStorageBytes: Number.NaN }, 'maxStorageBytes is NaN. Give an integer above 0.'],
   [{ journalLimit: '5' }, 'journalLimit is "5". Give an integer above 0.'],
+  [{ fixtures: null }, 'fixtures is null. Give a name, a path, or an object.'],
+  [{ fixtures: 5 }, 'fixtures is 5. Give a name, a path, or an object.'],
+  [{ profile: [] }, 'profile is []. Give a name, a path, or an object.'],
+  [{ with: null }, 'with is null. Give an object.'],
+  [{ faults: {} }, 'faults is {}. Give a list.'],
+  [{ answers: 5 }, 'answers is 5. Give a list.'],
+  [{ faults: 'x'.repeat(1_000_000) }, `faults is "${'x'.repeat(199)}…. Give a list.`],
 ])('createSimulator(%j) throws an error that names the option', (options, message) => {
   expect(() => createSimulator(options as object)).toThrow(new RangeError(`Failed to make a simulator: ${message}`))
 })

@@ -4,6 +4,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import { eventLoopTurn, monotonicMs } from '../../lib/real-time.ts'
 import type { WorldTime } from '../world-time.ts'
 import { type MoveStep, type MovingClients, NO_LIMIT } from './moves.ts'
+import type { MoveDriver } from './runner.ts'
 
 /** Longest real time of a slice in milliseconds. */
 const SLICE_MS = 20
@@ -13,6 +14,8 @@ export class SlicedMoves {
   readonly #time: WorldTime
   #currentMove: Promise<void> | undefined
   #isInterrupted = false
+  /** Aborted when the client of the move in progress has left. */
+  #client: AbortSignal | undefined
   #sliceStartMs = 0
 
   constructor(time: WorldTime) {
@@ -36,10 +39,16 @@ export class SlicedMoves {
     this.#isInterrupted = true
   }
 
-  readonly isStopped = () => this.#isInterrupted
+  readonly isStopped = () => this.#isInterrupted || this.#client?.aborted === true
+
+  /** Returns the same driver for a move that ends early, at its present time, when its client leaves. */
+  endedBy(client: AbortSignal | undefined): MoveDriver {
+    const { clients, perform, isStopped } = this
+    return { clients, perform, isStopped, run: move => this.run(move, client) }
+  }
 
   /** Runs a move. Every other request to this world waits for it. */
-  async run<T>(move: () => Promise<T>): Promise<T> {
+  async run<T>(move: () => Promise<T>, client?: AbortSignal): Promise<T> {
     await this.#time.host.prepare()
     let release = () => {}
     this.#currentMove = new Promise(resolve => {
@@ -47,9 +56,11 @@ export class SlicedMoves {
     })
     this.#sliceStartMs = monotonicMs()
     try {
+      this.#client = client
       this.#time.catchUp()
       return await move()
     } finally {
+      this.#client = undefined
       this.#time.rebase()
       this.#currentMove = undefined
       release()
@@ -75,7 +86,7 @@ export class SlicedMoves {
       const turn = this.#yieldIfDue()
       if (turn) await turn
       this.#time.assertSameWorld(world)
-      if (this.#isInterrupted) return false
+      if (this.isStopped()) return false
     }
     this.#time.fire(target)
     return true
@@ -93,7 +104,7 @@ export class SlicedMoves {
       const turn = this.#yieldIfDue()
       if (turn) await turn
       this.#time.assertSameWorld(world)
-      if (this.#isInterrupted) return false
+      if (this.isStopped()) return false
     }
     this.#time.wakeSleepers()
     return true

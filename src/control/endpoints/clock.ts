@@ -113,14 +113,14 @@ export const advanceClock = control({
   refusals: { 400: 'an invalid duration or time, a time in the past, or too many events at once' },
   body: z.strictObject({ by: DurationField.optional(), to: z.string().optional() }),
   returns: MoveView,
-  handle: async ({ body: { by, to }, sim }) => {
+  handle: async ({ body: { by, to }, sim, request: { signal } }) => {
     if ((by === undefined) === (to === undefined)) {
       refuse(400, `Failed to advance the clock: give one of 'by' and 'to', as in {"by":"10m"}.`)
     }
     const result = await refuseInvalid(() =>
       by === undefined
-        ? sim.clock.advanceToInSlices(toFutureTime(sim.world.clock, to!))
-        : sim.clock.advanceInSlices(by),
+        ? sim.clock.advanceToInSlices(toFutureTime(sim.world.clock, to!), signal)
+        : sim.clock.advanceInSlices(by, signal),
     )
     return toMoveView(sim, result)
   },
@@ -134,11 +134,14 @@ export const nextClock = control({
   refusals: { 400: 'an invalid duration' },
   body: z.strictObject({ visible: z.boolean().optional(), within: DurationField.optional() }).optional(),
   returns: MoveView.extend({ reached: z.boolean().describe('Whether there was such an event within the duration') }),
-  handle: async ({ body = {}, sim }) => {
-    const { reached, result: happened } = await refuseInvalid(() => sim.clock.nextInSlices(body))
+  handle: async ({ body = {}, sim, request: { signal } }) => {
+    const { reached, result: happened } = await refuseInvalid(() => sim.clock.nextInSlices(body, signal))
     return { ...toMoveView(sim, happened), reached }
   },
 })
+
+/** The maximum length of `where` as JSON: it is compared after each change that a client can see. */
+const WHERE_MAX_LENGTH = 10_000
 
 /** The expected response of a GET: fields of an object, or rows of a list in any order. */
 const Where = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown()).min(1)])
@@ -163,7 +166,8 @@ export const untilClock = control({
     happened: MoveView.omit({ now: true }),
     last: GetResult,
   }),
-  handle: async ({ body: { get, where, within }, sim }) => {
+  handle: async ({ body: { get, where, within }, sim, request: { signal } }) => {
+    assertSmall(where)
     const [path] = get.split('?', 1)
     if (!get.startsWith('/') || sim.api.findOperationId('GET', path!) === undefined) {
       refuse(400, `Failed to wait for '${get}': the service has no GET with this path. Give one, as in '/deploy/list'.`)
@@ -179,11 +183,18 @@ export const untilClock = control({
       if (isFirst) assertComparable(get, last, where)
       return response.ok && matchesWhere(last.body, where)
     }
-    const { reached, result: happened } = await refuseInvalid(() => sim.clock.untilInSlices(look, { within }))
+    const { reached, result: happened } = await refuseInvalid(() => sim.clock.untilInSlices(look, { within }, signal))
     const { now, ...result } = toMoveView(sim, happened)
     return { reached, now, happened: result, last: last! }
   },
 })
+
+/** Rejects a description that would take long to compare after each event. */
+function assertSmall(where: z.output<typeof Where>): void {
+  const { length } = JSON.stringify(where)
+  if (length <= WHERE_MAX_LENGTH) return
+  refuse(400, `Failed to wait: where has ${length} characters. Give at most ${WHERE_MAX_LENGTH}.`)
+}
 
 /** Rejects a wait that can never end: for a GET that is refused, or that returns another type than `where`. */
 function assertComparable(

@@ -9,8 +9,33 @@ const STATUSES: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 }
 
+/** The refusal of a request that is invalid HTTP for a server of this kind. */
+interface BadRequest {
+  readonly status: 400
+  readonly detail: string
+}
+
+/** Returns the refusal of a request without a host or with an invalid target; undefined for any other. */
+export function findBadTarget({ headers, url = '' }: IncomingMessage): BadRequest | undefined {
+  if (headers.host === undefined) return { status: 400, detail: 'Bad Request: the Host header is missing' }
+  if (url.startsWith('/') && !url.split('?', 1)[0]!.includes('\\')) return undefined
+  return { status: 400, detail: 'Bad Request: the target is no path' }
+}
+
+/** Returns path and query of a target that names a scheme and a host; any other target as it is. */
+export function toOriginForm(target: string): string {
+  const [, path] = /^https?:\/\/[^/?#]*(.*)$/is.exec(target) ?? []
+  if (path === undefined) return target
+  return path.startsWith('/') ? path : `/${path}`
+}
+
 /** Makes a server answer them with `{"detail": …}`, as its other refusals, and close the connection. */
 export function answerBadRequests(server: Server): void {
+  server.on('checkExpectation', (_: IncomingMessage, answer: ServerResponse) => {
+    answer.sendDate = false
+    answer.writeHead(417, { 'content-type': 'application/json', connection: 'close' })
+    answer.end(JSON.stringify({ detail: STATUS_CODES[417] }))
+  })
   /** The last response on a connection. After its head no other response may be sent. */
   const lastResponses = new WeakMap<Socket, ServerResponse>()
   server.on('request', ({ socket }: IncomingMessage, answer: ServerResponse) => lastResponses.set(socket, answer))

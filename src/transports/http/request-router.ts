@@ -21,6 +21,9 @@ import {
 
 type Answered = Response | Promise<Response>
 
+/** Paths of commands that move the clock, and can take long. */
+const MOVE_PATH = /^\/_sim\/clock\/(?:advance|next|until)\/?$/
+
 interface ControlAccess {
   /** Rejects a request without the control token, if the server requires one. */
   checkToken(incoming: IncomingMessage): GuardRefusal | undefined
@@ -98,7 +101,9 @@ export class RequestRouter {
     incoming.path = target
     incoming.world = world
     const response = world.trackUse(() => this.#control.answer(world.sim, request, incoming))
-    return response instanceof Promise ? response.then(withSecurityHeaders) : withSecurityHeaders(response)
+    if (!(response instanceof Promise)) return withSecurityHeaders(response)
+    const isMove = request.method === 'POST' && MOVE_PATH.test(pathname)
+    return (isMove ? incoming.trackMove(response) : response).then(withSecurityHeaders)
   }
 
   #reject(world: ServedWorld, { status, message }: GuardRefusal): Response {

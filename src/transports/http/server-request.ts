@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { WireFaultResponse } from '../../faults/broken-response.ts'
+import { realDelay } from '../../lib/real-time.ts'
 import {
   type AnsweredRequest,
   type HoldingWaiter,
@@ -16,6 +17,9 @@ import { DisconnectAwareWaiter, type HalfOpenConnections } from './half-open-cli
 import { createLatencyWaiter, type Latency } from './latency.ts'
 import type { ServedRequests } from './served-requests.ts'
 import type { HttpRequest } from './world-routing.ts'
+
+/** Real milliseconds after which a client that has closed its side counts as gone. */
+const LONG_MOVE_MS = 200
 
 /** What all requests of a server share. */
 export interface ServerContext {
@@ -70,6 +74,12 @@ export class ServerRequest implements HttpRequest {
     const { halfOpen, latency } = this.#server
     const waiter = createLatencyWaiter(latency, defaultWaiter, clock)
     return new DisconnectAwareWaiter(halfOpen, this.incoming.socket, waiter)
+  }
+
+  /** Ends the connection of a client that has left during a long move of the clock, which aborts its request. */
+  async trackMove(answer: Promise<Response>): Promise<Response> {
+    const isLong = await Promise.race([answer.then(() => false), realDelay(LONG_MOVE_MS).then(() => true)])
+    return isLong ? this.#server.halfOpen.trackWait(this.incoming.socket, answer) : answer
   }
 
   deliver(sim: Simulator, response: Response): Response | Promise<Response> {

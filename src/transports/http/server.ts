@@ -10,7 +10,7 @@ import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { TimelineLibrary } from '../../simulator/timelines.ts'
 import { Worlds, type WorldsOptions } from '../../simulator/worlds.ts'
-import { answerBadRequests } from './bad-requests.ts'
+import { answerBadRequests, findBadTarget, toOriginForm } from './bad-requests.ts'
 import { Cors } from './cors.ts'
 import { HalfOpenConnections } from './half-open-clients.ts'
 import type { Latency } from './latency.ts'
@@ -106,23 +106,28 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   const hangingSockets = new Set<Socket>()
   const connections: Connections = new Map()
   let inFlight = 0
-  const server = createServer({ ...TIMEOUTS }, (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    // Every time in a response is simulated time. A response without a date gets none.
-    outgoing.sendDate = false
-    inFlight++
-    const { socket } = incoming
-    connections.set(socket, (connections.get(socket) ?? 0) + 1)
-    outgoing.on('close', () => {
-      inFlight--
-      if (connections.has(socket)) connections.set(socket, connections.get(socket)! - 1)
-    })
-    const rejection = checkHost(incoming.headers.host)
-    if (rejection === undefined) return void listener(incoming, outgoing)
-    const rejected = { ...UNROUTED, method: incoming.method ?? '', target: incoming.url ?? '' }
-    servedRequests.add(worlds.default, rejected, rejection.status, sim.clock.now.getTime(), '')
-    outgoing.writeHead(rejection.status, { 'content-type': 'application/json', connection: 'close' })
-    outgoing.end(JSON.stringify({ error: rejection.message }))
-  })
+  const server = createServer(
+    { ...TIMEOUTS, requireHostHeader: false },
+    (incoming: IncomingMessage, outgoing: ServerResponse) => {
+      // Every time in a response is simulated time. A response without a date gets none.
+      outgoing.sendDate = false
+      // The host is in its header, which a guard checks. The target may name another one.
+      incoming.url = toOriginForm(incoming.url ?? '/')
+      inFlight++
+      const { socket } = incoming
+      connections.set(socket, (connections.get(socket) ?? 0) + 1)
+      outgoing.on('close', () => {
+        inFlight--
+        if (connections.has(socket)) connections.set(socket, connections.get(socket)! - 1)
+      })
+      const rejection = findBadTarget(incoming) ?? checkHost(incoming.headers.host)
+      if (rejection === undefined) return void listener(incoming, outgoing)
+      const rejected = { ...UNROUTED, method: incoming.method ?? '', target: incoming.url ?? '' }
+      servedRequests.add(worlds.default, rejected, rejection.status, sim.clock.now.getTime(), '')
+      outgoing.writeHead(rejection.status, { 'content-type': 'application/json', connection: 'close' })
+      outgoing.end(JSON.stringify('message' in rejection ? { error: rejection.message } : { detail: rejection.detail }))
+    },
+  )
   const halfOpen = new HalfOpenConnections(server)
   const requestRouter = new RequestRouter(worlds, createControl(worlds, options.scenarios), {
     checkToken: isPublic ? tokenGuard(controlToken!) : () => undefined,

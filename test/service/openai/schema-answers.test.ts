@@ -40,6 +40,19 @@ function judge(schema: Record<string, unknown>): (value: unknown) => boolean | u
 
 describe('a schema', () => {
   test('of everyday use has four valid answers and valid tool arguments', async () => {
+
+  test('with a pattern that is too long is refused in a few words', async () => {
+    const { ask } = openaiWorld({ check: false })
+    const { status, body } = await ask(
+      '/v1/chat/completions',
+      asked({ type: 'string', pattern: 'a'.repeat(1_000_000) }),
+    )
+    expect(status).toBe(400)
+    expect(JSON.stringify(body)).toContain('pattern has 1000000 characters, and at most 4000 are read')
+    expect(JSON.stringify(body).length).toBeLessThan(1_000)
+  })
+
+  test('of everyday use has ten valid answers and valid tool arguments', async () => {
     const { ask } = openaiWorld({ check: false })
     for (const schema of FITTED) {
       const isGood = judge(schema)
