@@ -160,6 +160,7 @@ function bulkModel(source: SeededFaker, key: EntityKey, takenNames: Set<string>)
     quantization: isText ? 'bf16' : null,
     mmlu: isText ? faker.number.int({ min: 400, max: 880 }) / 1000 : null,
     expected: null,
+    featured: false,
     is_partner: faker.number.int(9) === 0,
     versions: [chance.hex(64, key, purpose('version'))],
     parameters_b: size,

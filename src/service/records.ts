@@ -10,6 +10,7 @@ import {
   VARIANT_KEYS,
 } from '../data/records/enums.ts'
 import { GPU_TYPES } from '../data/records/gpu-config.ts'
+import { ModelPricing, TimePricing } from '../data/records/pricing.ts'
 
 /** The document shows a value or two of the field, and says that there may be others. */
 const OPEN_ENUM = { 'x-open': true } as const
@@ -149,20 +150,12 @@ export const LoraStatus = DeploymentRecord.pick({
 
 export const DeployId = z.object({ deploy_id: z.string() }).meta({ id: 'DeployId' })
 
-const Pricing = z.object({
-  type: z.literal('time').meta(OPEN_ENUM),
-  cents_per_sec: z.number(),
-  short: z.string(),
-  full: z.string(),
-  table: z.object({ columns: z.array(z.string()), rows: z.array(z.array(z.string())) }),
-})
-
 export const ModelEntry = z
   .object({
     model_name: z.string(),
     type: z.string(),
     reported_type: z.string(),
-    pricing: Pricing,
+    pricing: ModelPricing,
     description: z.string().default(''),
     cover_img_url: z.string().default(''),
     tags: z.array(z.string()).optional(),
@@ -177,10 +170,32 @@ export const ModelEntry = z
   })
   .meta({ id: 'Model' })
 
-export const ModelDetail = ModelEntry.extend({ version: z.string() }).meta({ id: 'ModelDetail' })
+/** The catalog as deployments see it: every price is by time. */
+export const DeploymentModelEntry = ModelEntry.extend({ pricing: TimePricing }).meta({ id: 'DeploymentModel' })
+
+const SchemaVariant = z.object({ key: z.enum(VARIANT_KEYS), url: z.string().meta(ENDPOINT_PATH) })
+
+export const ModelInfo = ModelEntry.omit({ cover_img_url: true, private: true })
+  .extend({
+    tags: z.array(z.string()),
+    version: z.string(),
+    featured: z.boolean(),
+    owner: z.boolean(),
+    public: z.boolean(),
+    schemas: z.array(SchemaVariant),
+    max_output_tokens: z.int().nullable(),
+    is_custom_deployable: z.boolean(),
+    curl_inv: z.string(),
+    cmdline_inv: z.string(),
+    txt_docs: z.string(),
+    out_example: z.string(),
+    out_docs: z.string(),
+    meta: jsonObject,
+  })
+  .meta({ id: 'ModelInfo' })
 
 export const ModelVersion = z
-  .object({ version: z.string(), deploy_ids: z.array(z.string()) })
+  .object({ model_name: z.string(), version: z.string(), uploaded_at: isoTime, deploy_ids: z.array(z.string()) })
   .meta({ id: 'ModelVersion' })
 
 // The description of z.json() in an OpenAPI document is long and says no more than an empty schema.
@@ -193,7 +208,7 @@ const FieldDescriptionRecord = z.object({
 
 export const ModelSchemaRecord = z
   .object({
-    variant: z.object({ key: z.enum(VARIANT_KEYS), url: z.string().meta(ENDPOINT_PATH) }),
+    variant: SchemaVariant,
     fields_in: z.array(FieldDescriptionRecord),
     schema_in: jsonObject.optional(),
     schema_out: jsonObject.optional(),

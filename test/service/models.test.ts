@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { countTokens, loadTokenizer } from '../../src/service/openai/tokenizer.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
 import { issues, refusal, refused, service } from './service-world.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
@@ -124,6 +126,90 @@ describe('deleting a model', () => {
       'no model acme/none',
     ])
     expect((await refused(client.deleteModel({ model_name: 'assistant', version: 'all' })))[0]).toBe(404)
+  })
+})
+
+describe('one model', () => {
+  test.each(['default', 'two-nodes'])('has equal prices, dates and contexts at every endpoint of %s', async fixture => {
+    const { client, ask } = service(fixture)
+    const entries = (await ask('GET /aggregator/models')).body.data
+    const served = new Map((await client.listServedModels()).data.map(one => [one.id, one]))
+    const byTime = new Map((await client.listModels()).map(one => [one.model_name, one.pricing]))
+    for (const model of await client.listPublicModels()) {
+      const { hardware } = await client.getHardware({ model: model.model_name })
+      const tokens = hardware.find(one => one.type === 'serverless')!.pricing as Record<string, number>
+      const input = tokens.cents_per_million_input_tokens! / 1e6
+      if ('cents_per_input_token' in model.pricing) expect(model.pricing.cents_per_input_token).toBeCloseTo(input, 12)
+      const dedicated = hardware.flatMap(one => (one.type === 'dedicated' ? [one.pricing.cents_per_minute / 60] : []))
+      const time = byTime.get(model.model_name)!
+      expect(time.type).toBe('time')
+      if (dedicated.length > 0) expect(time.cents_per_sec).toBeCloseTo(Math.min(...dedicated), 12)
+      const entry = entries.find(({ id }: { id: string }) => id === model.model_name)
+      const callable = served.get(model.model_name)
+      expect(callable === undefined).toBe(model.deprecated != null)
+      if (callable?.metadata) {
+        expect(callable.metadata).toMatchObject({ context_length: model.max_tokens, tags: model.tags })
+        if (input > 0) expect(callable.metadata.pricing.input_tokens).toBeCloseTo(input * 1e4, 9)
+      }
+      if (entry === undefined) continue
+      expect(Number(entry.pricing.prompt)).toBeCloseTo(input / 100, 15)
+      expect([entry.context_length, entry.quantization]).toEqual([model.max_tokens, model.quantization])
+      expect(entry.deprecation_date ?? '').toBe(
+        model.deprecated == null ? '' : new Date(model.deprecated * 1000).toISOString().slice(0, 10),
+      )
+      for (const [feature, tag] of [
+        ['tools', 'tools'],
+        ['json_mode', 'json'],
+        ['reasoning', 'reasoning'],
+      ]) {
+        expect([model.model_name, tag, entry.supported_features.includes(feature)]).toEqual([
+          model.model_name,
+          tag,
+          model.tags!.includes(tag!),
+        ])
+      }
+      if (callable) expect(callable).toMatchObject({ created: entry.created, root: entry.id, parent: null })
+    }
+  })
+
+  test('has words as tags that clients filter on', async () => {
+    const tags = new Set((await service().client.listPublicModels()).flatMap(model => model.tags!))
+    expect([...tags]).toEqual(
+      expect.arrayContaining(['compat', 'tools', 'json', 'reasoning', 'multimodal', 'input-audio']),
+    )
+  })
+
+  test.each([
+    { type: 'time', cents_per_sec: 1 },
+    { type: 'uptime', cents_per_sec: 1 },
+    { type: 'tokens', cents_per_input_token: 3e-6, cents_per_output_token: 6e-6 },
+    { type: 'input_tokens', cents_per_input_token: 3e-6 },
+    { type: 'input_length', cents_per_input_sec: 0.5 },
+    { type: 'input_character_length', cents_per_input_chars: 0.5 },
+    { type: 'output_length', cents_per_output_sec: 0.5 },
+    { type: 'image_units', cents_per_image_unit: 1, default_width: 512, default_height: 512, default_iterations: 4 },
+  ] as const)(
+    'has its own price $type of a fixture in its list and its record, and a price by time for deployments',
+    async pricing => {
+      const base = loadFixture('two-nodes')
+      const models = base.models.map(model => (model.model_name === MODEL ? { ...model, pricing } : model))
+      const sim = createSimulator({ fixtures: { ...base, models } as never })
+      const get = async (path: string) =>
+        (await sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })).json()
+      const find = (list: { model_name: string }[]) => list.find(({ model_name }) => model_name === MODEL)
+      expect(find(await get('/models/list'))).toMatchObject({ pricing })
+      expect(await get(`/models/${MODEL}`)).toMatchObject({ pricing })
+      expect(find(await get('/models/deployment/list'))).toMatchObject({ pricing: { type: 'time' } })
+    },
+  )
+
+  test('is refused in a fixture when its price of tokens differs from hardware.json', () => {
+    const base = loadFixture('two-nodes')
+    const pricing = { type: 'tokens', cents_per_input_token: 1, cents_per_output_token: 6e-6 }
+    const models = base.models.map(model => (model.model_name === MODEL ? { ...model, pricing } : model))
+    expect(() => createSimulator({ fixtures: { ...base, models } as never })).toThrow(
+      /pricing\.cents_per_input_token.*expected 0\.000003, the price in hardware\.json, got 1/,
+    )
   })
 })
 
@@ -277,16 +363,63 @@ describe('model, versions and public list', () => {
   test('the public list needs no token and has only public models', async () => {
     const { client, ask } = service()
     const listed = await ask('GET /models/list', undefined, {})
-    expect(listed.body).toEqual((await client.listModels()).filter(model => model.private === 0))
+    const names = (models: { model_name: string }[]) => models.map(({ model_name }) => model_name)
+    expect(names(listed.body)).toEqual(names((await client.listModels()).filter(model => model.private === 0)))
     expect((await ask('GET /models/list', undefined, { authorization: 'Bearer nonsense' })).status).toBe(200)
     expect((await ask('GET /models/deployment/list', undefined, {})).status).toBe(401)
   })
 
-  test('a catalog model is its entry with the newest version', async () => {
+  test('a catalog model has its own price, its variants and how to call it, of the newest version or the given one', async () => {
+    const { client, ask, world } = service()
+    const model = await client.getModel({ model_name: MODEL })
+    const {
+      cover_img_url: _,
+      private: __,
+      ...entry
+    } = (await client.listPublicModels()).find(one => one.model_name === MODEL)!
+    expect(model).toMatchObject(entry)
+    const { versions } = world.store.models.get(MODEL)!
+    expect(model).toMatchObject({
+      ...{ featured: true, public: true, owner: false, version: versions.at(-1), is_custom_deployable: true },
+      ...{ max_output_tokens: 16_384, max_tokens: 131_072, meta: {}, cmdline_inv: '', out_docs: '' },
+    })
+    expect(model.pricing).toMatchObject({ type: 'tokens', cents_per_input_token: 3e-6, cents_per_output_token: 6e-6 })
+    expect(model.curl_inv).toContain(MODEL)
+    expect(JSON.parse(model.out_example)).toHaveProperty('choices')
+    expect(model.schemas.map(({ key }) => key)).toContain('compat-chat-completions')
+    for (const { url } of model.schemas) expect((await ask(`POST ${url}`, {})).status).toBe(422)
+    expect((await client.getModel({ model_name: MODEL, version: versions[0]! })).version).toBe(versions[0])
+    expect((await ask(`GET /models/${MODEL}?version=`)).body.version).toBe(versions.at(-1))
+    expect(await refused(client.getModel({ model_name: MODEL, version: 'f'.repeat(64) }))).toEqual([
+      404,
+      `model ${MODEL} has no version ${'f'.repeat(64)}`,
+    ])
+  })
+
+  test('a model of the account is owned and private, and listed as private', async () => {
     const { client } = service()
-    const entry = (await client.listModels()).find(model => model.model_name === MODEL)!
+    const own = await client.getModel({ model_name: 'assistant' })
+    expect(own).toMatchObject({ owner: true, public: false, featured: false, is_custom_deployable: false })
+    expect(own.pricing.type).toBe('time')
+    const listed = await client.listPrivateModels()
+    expect(listed).toEqual((await client.listModels()).filter(model => model.private === 1))
+    expect(listed.map(({ model_name }) => model_name)).toContain('acme/assistant')
+  })
+
+  test('versions of a catalog model have a name and a time, the oldest first', async () => {
+    const { client } = service()
     const versions = await client.listModelVersions({ model_name: MODEL })
-    expect(await client.getModel({ model_name: MODEL })).toEqual({ ...entry, version: versions.at(-1)!.version })
+    const times = versions.map(({ uploaded_at }) => Date.parse(uploaded_at))
+    expect(times).toEqual([...times].sort((a, b) => a - b))
+    expect(versions[0]).toMatchObject({ model_name: MODEL, uploaded_at: '2025-01-14T00:00:00.000000+00:00' })
+  })
+
+  test('a literal path is never the name of a model', async () => {
+    const { ask } = service()
+    for (const path of ['/models/list', '/models/private/list', '/models/deployment/list']) {
+      const { status, headers } = await ask(`DELETE ${path}?version=ALL`)
+      expect([path, status, headers.get('allow')]).toEqual([path, 405, 'GET, HEAD'])
+    }
   })
 
   test('versions of a model of the account follow its deployments', async () => {
@@ -295,11 +428,12 @@ describe('model, versions and public list', () => {
     const first = await client.createLlmDeployment(body)
     await client.deleteDeployment(first)
     const second = await client.createLlmDeployment(body)
+    const own = { model_name: 'acme/chat' }
     expect(await client.listModelVersions({ model_name: 'chat' })).toEqual([
-      { version: first.version, deploy_ids: [] },
-      { version: second.version, deploy_ids: [second.deploy_id] },
+      { ...own, version: first.version, uploaded_at: first.created_at, deploy_ids: [] },
+      { ...own, version: second.version, uploaded_at: second.created_at, deploy_ids: [second.deploy_id] },
     ])
-    expect(await client.getModel({ model_name: 'acme/chat' })).toMatchObject({ version: second.version, private: 1 })
+    expect(await client.getModel({ model_name: 'acme/chat' })).toMatchObject({ version: second.version, public: false })
     expect((await ask('GET /models/acme%2Fchat/versions')).body).toHaveLength(2)
     await client.deleteModel({ model_name: 'chat', version: second.version })
     expect(await client.getModel({ model_name: 'chat' })).toMatchObject({ version: first.version })

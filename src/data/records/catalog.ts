@@ -4,16 +4,9 @@
 import * as z from 'zod'
 import { MODEL_TASKS, VARIANT_KEYS } from './enums.ts'
 import { realGpu } from './gpu-config.ts'
+import { ModelPricing } from './pricing.ts'
 
 const unixSeconds = z.int()
-
-export const TimePricing = z.strictObject({
-  type: z.literal('time'),
-  cents_per_sec: z.number().min(0),
-  short: z.string(),
-  full: z.string(),
-  table: z.strictObject({ columns: z.array(z.string()), rows: z.array(z.array(z.string())) }),
-})
 
 /** A public model of the catalog (2.9), with fields for the simulation. */
 export const CatalogModel = z.strictObject({
@@ -23,7 +16,8 @@ export const CatalogModel = z.strictObject({
   description: z.string().default(''),
   cover_img_url: z.string().default(''),
   tags: z.array(z.string()).default([]),
-  pricing: TimePricing,
+  /** The model's own price. `GET /models/deployment/list` shows the price of its hardware by time. */
+  pricing: ModelPricing,
   max_tokens: z.int().min(1).nullable().default(null),
   replaced_by: z.string().nullable().default(null),
   /** Unix seconds of the deprecation, or null while the model is current. */
@@ -32,6 +26,9 @@ export const CatalogModel = z.strictObject({
   mmlu: z.number().nullable().default(null),
   expected: z.string().nullable().default(null),
   is_partner: z.boolean().default(false),
+  featured: z.boolean().default(false),
+  /** Unix seconds. Default: that of the aggregator's entry, else a time drawn from the name. */
+  created: unixSeconds.optional(),
   /** Newest last; 64 hex characters each. */
   versions: z.array(z.string().regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits')).min(1),
   /** Billions of parameters: sizes downloads, memory and speed of a deployment on this base. */

@@ -1,13 +1,22 @@
 import * as z from 'zod'
 import type { CatalogModel } from '../../data/records/catalog.ts'
 import { type ModelTask, VARIANT_KEYS } from '../../data/records/enums.ts'
+import { SECOND } from '../../kernel/duration.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { AccountModel } from '../../simulation/deployments/model-versions.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
+import { isDeployable, maxOutputTokens, toTimePricing, versionTimes } from '../model-catalog.ts'
 import { isForeignModelName, qualifyModelName } from '../model-names.ts'
 import { findContextLength } from '../openai/request-lifecycle.ts'
-import { EmptyRecord, ModelDetail, ModelEntry, ModelSchemaRecord, ModelVersion } from '../records.ts'
+import {
+  DeploymentModelEntry,
+  EmptyRecord,
+  ModelEntry,
+  ModelInfo,
+  ModelSchemaRecord,
+  ModelVersion,
+} from '../records.ts'
 import { refuse } from '../refusals.ts'
 import { JsonText } from '../results.ts'
 
@@ -18,18 +27,32 @@ export const listModels = endpoint({
   assumptions: [
     'a bare array: current catalog models (text-generation first), deprecated ones, models of the account',
     'deprecated is Unix seconds',
+    'pricing is always by time: that of the cheapest dedicated hardware; GET /models/list has the own price of a model',
     'max_tokens of a model of the account: the context of its deployment for text-generation, else null',
     'private of a model of the account: 0 for an adapter with private false, else 1',
   ],
   acceptsKeyHeader: true,
+  returns: z.array(DeploymentModelEntry),
+  handle: ({ world }) => [
+    ...sortCatalog(world.store.models.all()).map(model => ({
+      ...toModelEntry(model),
+      pricing: toTimePricing(world, model),
+    })),
+    ...listOwnModels(world).map(model => toOwnModelEntry(world, model)),
+  ],
+})
+
+export const listPrivateModels = endpoint({
+  route: 'GET /models/private/list',
+  summary: 'List the private models of the account',
+  provenance: 'neighbour',
+  assumptions: ['a bare array: the models of GET /models/deployment/list with private 1'],
+  acceptsKeyHeader: true,
   returns: z.array(ModelEntry),
-  handle: ({ world }) => {
-    const accountModels = world.modelVersions
-      .list()
-      .filter(model => !isForeignModelName(world, model.model_name))
-      .map(model => JSON.stringify(toOwnModelEntry(world, model)))
-    return JsonText.list([...toCatalogJson(world.store.models.all()), ...accountModels])
-  },
+  handle: ({ world }) =>
+    listOwnModels(world)
+      .map(model => toOwnModelEntry(world, model))
+      .filter(model => model.private === 1),
 })
 
 export const listPublicModels = endpoint({
@@ -46,17 +69,32 @@ export const getModel = endpoint({
   route: 'GET /models/{model_name}',
   summary: 'Get one model of the catalog or of the account',
   provenance: 'neighbour',
-  assumptions: ['the entry of GET /models/deployment/list, and the newest version'],
-  refusals: { 404: 'unknown model' },
+  assumptions: [
+    'pricing is the own price of the model, as in GET /models/list',
+    'version selects a version; default: the newest; an empty version is ignored',
+    'schemas lists the variants whose endpoints are served',
+    'curl_inv and out_example are empty for a model without such an endpoint; cmdline_inv and out_docs are empty',
+  ],
+  refusals: { 404: 'unknown model or version' },
   acceptsKeyHeader: true,
-  returns: ModelDetail,
+  query: { version: z.string().nullable().optional() },
+  returns: ModelInfo,
   example: { target: '/models/aurora-labs/aurora-8b-instruct' },
-  handle: ({ params, world }) => {
+  handle: ({ params, query, world }) => {
     const model_name = qualifyModelName(world, params.model_name)
     const catalogModel = world.store.models.get(model_name)
-    if (catalogModel !== undefined) return { ...toModelEntry(catalogModel), version: catalogModel.versions.at(-1)! }
-    const accountModel = findOwnModel(world, model_name) ?? refuse(404, `no model ${model_name}`)
-    return { ...toOwnModelEntry(world, accountModel), version: accountModel.versions.at(-1)! }
+    const accountModel = catalogModel === undefined ? findOwnModel(world, model_name) : undefined
+    const { versions } = catalogModel ?? accountModel ?? refuse(404, `no model ${model_name}`)
+    if (query.version && !versions.includes(query.version))
+      refuse(404, `model ${model_name} has no version ${query.version}`)
+    const version = query.version || versions.at(-1)!
+    if (catalogModel !== undefined) return toCatalogInfo(world, catalogModel, version)
+    const { cover_img_url: _, private: isPrivate, ...entry } = toOwnModelEntry(world, accountModel!)
+    return {
+      ...{ ...entry, version, featured: false, owner: true, public: isPrivate === 0, is_custom_deployable: false },
+      ...describeInvocation(world, model_name, accountModel!.task, entry.description),
+      max_output_tokens: entry.max_tokens,
+    }
   },
 })
 
@@ -64,20 +102,33 @@ export const listModelVersions = endpoint({
   route: 'GET /models/{model_name}/versions',
   summary: "List the versions of a model, with the account's deployments of each",
   provenance: 'neighbour',
-  assumptions: ['a bare array, oldest first', 'deploy_ids has no deleted deployments'],
+  assumptions: [
+    'a bare array, oldest first',
+    'uploaded_at of a catalog model: the first version with the model, the others a month apart',
+    'uploaded_at of a model of the account: creation time of the first deployment of the version',
+    'deploy_ids has no deleted deployments',
+  ],
   refusals: { 404: 'unknown model' },
   acceptsKeyHeader: true,
   returns: z.array(ModelVersion),
   example: { target: '/models/aurora-labs/aurora-8b-instruct/versions' },
   handle: ({ params, world }) => {
     const model_name = qualifyModelName(world, params.model_name)
-    const { versions } =
-      world.store.models.get(model_name) ?? findOwnModel(world, model_name) ?? refuse(404, `no model ${model_name}`)
-    const deployments = world.deployments.list().filter(deployment => deployment.model_name === model_name)
-    return versions.map(version => ({
-      version,
-      deploy_ids: deployments.filter(deployment => deployment.version === version).map(({ deploy_id }) => deploy_id),
-    }))
+    const catalogModel = world.store.models.get(model_name)
+    const { versions } = catalogModel ?? findOwnModel(world, model_name) ?? refuse(404, `no model ${model_name}`)
+    const rows = [...world.deployments.entries()].map(([, row]) => row)
+    const times = catalogModel && versionTimes(world, catalogModel)
+    return versions.map((version, index) => {
+      const served = rows.filter(({ plan }) => plan.modelName === model_name && plan.version === version)
+      const firstAt = Math.min(...served.map(({ plan }) => plan.createdAt))
+      const ownAt = Number.isFinite(firstAt) ? firstAt : 0
+      return {
+        model_name,
+        version,
+        uploaded_at: world.clock.iso(times ? (times[index]! - world.clock.unix(0)) * SECOND : ownAt),
+        deploy_ids: served.filter(({ status }) => status !== 'deleted').map(({ id }) => id),
+      }
+    })
   },
 })
 
@@ -103,7 +154,7 @@ export const getModelSchema = endpoint({
         `model ${model_name} (${model.type}) has no variant ${variantKey}: ${formatVariants(world, model.type)}`,
       )
     const { type: _, variant, url, ...rest } = schema
-    return { variant: { key: variant, url: url.replaceAll('{model_name}', model_name) }, ...rest }
+    return { variant: toVariant(variant, url, model_name), ...rest }
   },
 })
 
@@ -154,12 +205,14 @@ const cachedJson = new WeakMap<readonly CatalogModel[], readonly string[]>()
 function toCatalogJson(models: readonly CatalogModel[]): readonly string[] {
   let modelJson = cachedJson.get(models)
   if (modelJson === undefined) {
-    modelJson = [...models]
-      .sort((a, b) => toSortRank(a) - toSortRank(b))
-      .map(model => JSON.stringify(toModelEntry(model)))
+    modelJson = sortCatalog(models).map(model => JSON.stringify(toModelEntry(model)))
     cachedJson.set(models, modelJson)
   }
   return modelJson
+}
+
+function sortCatalog(models: readonly CatalogModel[]): readonly CatalogModel[] {
+  return [...models].sort((a, b) => toSortRank(a) - toSortRank(b))
 }
 
 function toSortRank(model: CatalogModel): number {
@@ -167,8 +220,65 @@ function toSortRank(model: CatalogModel): number {
   return model.type === 'text-generation' ? 0 : 1
 }
 
-function toModelEntry({ versions: _, parameters_b: __, ...model }: CatalogModel) {
+function toModelEntry({ versions: _, parameters_b: __, featured: ___, created: ____, ...model }: CatalogModel) {
   return { ...model, private: 0 }
+}
+
+function toCatalogInfo(world: World, model: CatalogModel, version: string) {
+  const { cover_img_url: _, private: __, ...entry } = toModelEntry(model)
+  return {
+    ...{ ...entry, version, featured: model.featured, owner: false, public: true },
+    ...describeInvocation(world, model.model_name, model.type, model.description),
+    max_output_tokens: maxOutputTokens(world, model),
+    is_custom_deployable: isDeployable(world, model),
+  }
+}
+
+/** Requests to the endpoints of a task, and what they answer. */
+const INVOCATIONS: Readonly<Partial<Record<ModelTask, { path: string; input: object; output: object }>>> = {
+  'text-generation': {
+    path: '/v1/chat/completions',
+    input: { messages: [{ role: 'user', content: 'Hello!' }] },
+    output: { choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }] },
+  },
+  embeddings: {
+    path: '/v1/embeddings',
+    input: { input: 'A river in spring.' },
+    output: { object: 'list', data: [{ object: 'embedding', index: 0, embedding: [0.1, 0.2] }] },
+  },
+}
+
+/** Returns the variants and the documentation of a model. */
+function describeInvocation(world: World, model_name: string, type: ModelTask, description: string) {
+  const invocation = INVOCATIONS[type]
+  const body = JSON.stringify({ model: model_name, ...invocation?.input })
+  const served = world.store
+    .variantsOf(type)
+    .map(variant => toVariant(variant, world.store.schema(type, variant)!.url, model_name))
+    .filter(({ url }) => SERVED_URLS.test(url))
+  return {
+    schemas: served,
+    curl_inv:
+      invocation === undefined
+        ? ''
+        : `curl "$BASE_URL${invocation.path}" -H "Authorization: Bearer $API_TOKEN" --json '${body}'`,
+    cmdline_inv: '',
+    txt_docs: description,
+    out_example: invocation === undefined ? '' : JSON.stringify(invocation.output),
+    out_docs: '',
+    meta: {},
+  }
+}
+
+/** The addresses of variants that answer. */
+const SERVED_URLS = /^\/v1\/(?:compat\/(?:completions|chat\/completions|embeddings)|voices(?:\/.*)?)$/
+
+function toVariant<Key extends string>(key: Key, url: string, model_name: string): { key: Key; url: string } {
+  return { key, url: url.replaceAll('{model_name}', model_name) }
+}
+
+function listOwnModels(world: World): readonly AccountModel[] {
+  return world.modelVersions.list().filter(model => !isForeignModelName(world, model.model_name))
 }
 
 /** Returns the catalog entry of a model of the account. Its price is the price of its GPUs. */
@@ -203,5 +313,5 @@ function toOwnModelEntry(world: World, model: AccountModel) {
     expected: null,
     private: deployment?.is_private === false ? 0 : 1,
     is_partner: false,
-  } satisfies z.output<typeof ModelEntry>
+  } satisfies z.output<typeof DeploymentModelEntry>
 }

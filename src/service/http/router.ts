@@ -60,8 +60,12 @@ export class Router<Target> {
   }
 
   #find(method: string, path: string): { target: Target; params: Readonly<Record<string, string>> } | undefined {
-    const literal = this.#literalPaths.get(path)?.get(method)
-    if (literal !== undefined) return { target: literal, params: NO_PARAMS }
+    const byMethod = this.#literalPaths.get(path)
+    if (byMethod !== undefined) {
+      // With any method: `DELETE /models/deployment/list` never deletes a model of that name.
+      const literal = byMethod.get(method)
+      return literal === undefined ? undefined : { target: literal, params: NO_PARAMS }
+    }
     const [handlers, values] = this.#patterns.match(method, path) as [[Target, Record<string, number>][], string[]]
     const first = handlers[0]
     if (first === undefined) return undefined

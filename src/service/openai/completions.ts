@@ -40,8 +40,8 @@ const CompletionBody = z.object({
   model: text({ min: 1 }),
   prompt: z.union([
     text(),
-    z.array(text()).min(1).max(MAX_PROMPTS),
     TokenArray,
+    z.array(text()).min(1).max(MAX_PROMPTS),
     z.array(TokenArray).min(1).max(MAX_PROMPTS),
   ]),
   ...SamplingFields,

@@ -1,8 +1,27 @@
 import * as z from 'zod'
+import type { CatalogModel } from '../../data/records/catalog.ts'
+import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
+import { maxOutputTokens, modelCreatedAt, tokenPrices } from '../model-catalog.ts'
 
 const ServedModel = z
-  .object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() })
+  .object({
+    id: z.string(),
+    object: z.literal('model'),
+    created: z.int(),
+    owned_by: z.string(),
+    root: z.string(),
+    parent: z.null(),
+    metadata: z
+      .object({
+        description: z.string(),
+        context_length: z.int(),
+        max_tokens: z.int(),
+        pricing: z.record(z.string(), z.number()).describe('US dollars per million tokens'),
+        tags: z.array(z.string()),
+      })
+      .nullable(),
+  })
   .meta({ id: 'ServedModel' })
 
 export const listServedModels = endpoint({
@@ -12,8 +31,9 @@ export const listServedModels = endpoint({
   provenance: 'neighbour',
   assumptions: [
     'running deployments and adapters of the account, then the current catalog models',
-    'created: creation time of the deployment; for a catalog model the start of the world',
-    'owned_by is the owner part of the name',
+    'created: creation time of the deployment, or of the catalog model as in GET /aggregator/models',
+    'owned_by is the owner part of the name; root is the name, and parent is null',
+    'metadata is null for a model of the account, and for a catalog model without a context',
   ],
   errorShape: 'compat',
   acceptsKeyHeader: true,
@@ -23,20 +43,29 @@ export const listServedModels = endpoint({
     const own = deployments
       .list(new Set(['running'] as const))
       .filter(({ type }) => type === 'llm' || type === 'lora')
-      .map(({ model_name, ordinal }) => ({
-        id: model_name,
-        created: clock.unix(deployments.read(ordinal).plan.createdAt),
-      }))
+      .map(({ model_name, ordinal }) =>
+        toServedModel(model_name, clock.unix(deployments.read(ordinal).plan.createdAt), null),
+      )
     const catalog = store.models
       .all()
       .filter(({ deprecated }) => deprecated === null)
-      .map(({ model_name }) => ({ id: model_name, created: clock.unix(0) }))
-    const data = [...own, ...catalog].map(({ id, created }) => ({
-      id,
-      object: 'model' as const,
-      created,
-      owned_by: id.split('/', 1)[0]!,
-    }))
-    return { object: 'list' as const, data }
+      .map(model => toServedModel(model.model_name, modelCreatedAt(world, model), toMetadata(world, model)))
+    return { object: 'list' as const, data: [...own, ...catalog] }
   },
 })
+
+function toServedModel(id: string, created: number, metadata: z.output<typeof ServedModel>['metadata']) {
+  return { id, object: 'model' as const, created, owned_by: id.split('/', 1)[0]!, root: id, parent: null, metadata }
+}
+
+function toMetadata(world: World, model: CatalogModel): z.output<typeof ServedModel>['metadata'] {
+  const { description, max_tokens, tags } = model
+  if (max_tokens === null) return null
+  return {
+    description,
+    context_length: max_tokens,
+    max_tokens: maxOutputTokens(world, model) ?? max_tokens,
+    pricing: tokenPrices(world, model),
+    tags,
+  }
+}
