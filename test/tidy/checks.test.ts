@@ -1,10 +1,8 @@
 /** Each rule of `npm run check` finds what it forbids, and accepts the neighbour that is allowed. */
 import { describe, expect, test } from 'vitest'
-import { reportApi } from '../../tidy/api-report.ts'
 import { checkImports } from '../../tidy/imports.ts'
 import { checkDocument, findBannedWords } from '../../tidy/prose.ts'
 import { findUndeclaredFields } from '../../tidy/row-fields.ts'
-import { applyRules } from '../../tidy/rules.ts'
 import { findFullFolders, findLongFiles } from '../../tidy/sizes.ts'
 
 const checked = (files: Record<string, string>) =>
@@ -166,33 +164,4 @@ describe('the check of row fields', () => {
     const members = '  get size(): number {\n    return 1\n  }\n  stop(): void {\n    this.count = 0\n  }\n'
     expect(found(`  count: Micros = this.number(0)\n${given}${long}${members}`)).toEqual([])
   })
-})
-
-describe('the report of public types', () => {
-  const FILES: Readonly<Record<string, string>> = {
-    'index.d.ts': "export { make, type Made as Thing } from './make.js'\n",
-    'make.d.ts':
-      "import type { Part } from './part.ts'\nimport type { z } from 'zod'\n/** Comment. */\nexport declare function make(part: Part): z.Any\nexport interface Made { a: import('./other.js').Other }\nexport interface Unused { b: 1 }\n",
-    'part.d.ts': 'export interface Part { readonly hidden: Hidden }\ninterface Hidden { readonly depth: number }\n',
-    'other.d.ts': 'export type Other = 1 | 2\n',
-  }
-  const report = (changed = {}) => reportApi({ '.': 'index.d.ts' }, path => ({ ...FILES, ...changed })[path]!)
-
-  test('has every declaration that an export leads to, and no other', () => {
-    const text = report()
-    expect(text).toContain('- Thing\n- make\n')
-    for (const name of ['function make', 'interface Made', 'interface Part', 'interface Hidden', 'type Other'])
-      expect(text).toContain(name)
-    expect(text).not.toMatch(/Unused|Comment/)
-  })
-
-  test('changes when a type changes that no entry exports by itself', () => {
-    expect(report({ 'other.d.ts': 'export type Other = 1 | 2 | 3\n' })).not.toBe(report())
-  })
-})
-
-test('the rules read the repository', () => {
-  const found = applyRules()
-  expect(found['files without an import rule']).toEqual([])
-  expect(Object.keys(found)).toHaveLength(11)
 })

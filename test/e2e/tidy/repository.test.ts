@@ -1,0 +1,33 @@
+/** The checks that need the compiler of TypeScript or read every file: they take longer than the rules by themselves. */
+import { describe, expect, test } from 'vitest'
+import { reportApi } from '../../../tidy/api-report.ts'
+import { applyRules } from '../../../tidy/rules.ts'
+
+describe('the report of public types', () => {
+  const FILES: Readonly<Record<string, string>> = {
+    'index.d.ts': "export { make, type Made as Thing } from './make.js'\n",
+    'make.d.ts':
+      "import type { Part } from './part.ts'\nimport type { z } from 'zod'\n/** Comment. */\nexport declare function make(part: Part): z.Any\nexport interface Made { a: import('./other.js').Other }\nexport interface Unused { b: 1 }\n",
+    'part.d.ts': 'export interface Part { readonly hidden: Hidden }\ninterface Hidden { readonly depth: number }\n',
+    'other.d.ts': 'export type Other = 1 | 2\n',
+  }
+  const report = (changed = {}) => reportApi({ '.': 'index.d.ts' }, path => ({ ...FILES, ...changed })[path]!)
+
+  test('has every declaration that an export leads to, and no other', () => {
+    const text = report()
+    expect(text).toContain('- Thing\n- make\n')
+    for (const name of ['function make', 'interface Made', 'interface Part', 'interface Hidden', 'type Other'])
+      expect(text).toContain(name)
+    expect(text).not.toMatch(/Unused|Comment/)
+  })
+
+  test('changes when a type changes that no entry exports by itself', () => {
+    expect(report({ 'other.d.ts': 'export type Other = 1 | 2 | 3\n' })).not.toBe(report())
+  })
+})
+
+test('the rules read the repository', () => {
+  const found = applyRules()
+  expect(found['files without an import rule']).toEqual([])
+  expect(Object.keys(found)).toHaveLength(11)
+})
