@@ -39,8 +39,6 @@ function judge(schema: Record<string, unknown>): (value: unknown) => boolean | u
 }
 
 describe('a schema', () => {
-  test('of everyday use has four valid answers and valid tool arguments', async () => {
-
   test('with a pattern that is too long is refused in a few words', async () => {
     const { ask } = openaiWorld({ check: false })
     const { status, body } = await ask(
@@ -52,7 +50,7 @@ describe('a schema', () => {
     expect(JSON.stringify(body).length).toBeLessThan(1_000)
   })
 
-  test('of everyday use has ten valid answers and valid tool arguments', async () => {
+  test('of everyday use has four valid answers and valid tool arguments', async () => {
     const { ask } = openaiWorld({ check: false })
     for (const schema of FITTED) {
       const isGood = judge(schema)
