@@ -315,7 +315,8 @@ test('GET /v1/me, the payment checklist and the GPU limits describe the account'
   const why = { status: 402, body: { error: 'the account is suspended (overdue-invoices): funds do not end that' } }
   expect(await ask('POST /v1/hosted', { name: 'desk', gpu: 'H100-80GB' })).toMatchObject(why)
   const messages = [{ role: 'user', content: 'Hi' }]
-  expect(await ask('POST /v1/chat/completions', { model: 'acme/chat', messages })).toMatchObject(why)
+  const chat = await ask('POST /v1/chat/completions', { model: 'acme/chat', messages })
+  expect(chat).toMatchObject({ status: 402, body: { error: { message: why.body.error } } })
 
   const limits = async () => (await ask('GET /v1/me/gpu_limit')).body
   expect(await limits()).toMatchObject({ limits: { 'H100-80GB': 8 }, pending_requests: null })

@@ -75,14 +75,14 @@ function toChecklist(world: World): z.input<typeof PaymentChecklist> {
   const { amount, threshold, enabled } = ledger.topupRule
   const { owed, recent } = accountBalance(world)
   return {
+    account_balance: owed / MICROCENTS_PER_USD,
+    recent: recent / MICROCENTS_PER_USD,
     email: account.email_verified,
     billing_address: account.billing_address,
     payment_method: true,
     suspended: ledger.suspensionReason !== undefined,
     overdue_invoices: account.overdue_cents / CENTS_PER_USD,
     last_checked: clock.unix(),
-    account_balance: owed / MICROCENTS_PER_USD,
-    recent: recent / MICROCENTS_PER_USD,
     billing_type: 'balance',
     limit: null,
     suspend_reason: ledger.suspensionReason ?? null,

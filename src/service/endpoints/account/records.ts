@@ -7,14 +7,14 @@ const wholeCents = z.int().describe('Cents')
 
 export const PaymentChecklist = z
   .object({
+    account_balance: usd.describe('US dollars owed at the last invoice: prepaid credit is negative'),
+    recent: usd.describe('US dollars used since the last invoice'),
     email: z.boolean().describe('The address is verified'),
     billing_address: z.boolean(),
     payment_method: z.boolean().describe('A card is on file'),
     suspended: z.boolean(),
     overdue_invoices: usd.describe('US dollars of unpaid invoices'),
     last_checked: unixSeconds,
-    account_balance: usd.describe('US dollars owed at the last invoice: prepaid credit is negative'),
-    recent: usd.describe('US dollars used since the last invoice'),
     billing_type: z.literal('balance'),
     limit: usd.nullable(),
     suspend_reason: z
