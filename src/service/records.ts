@@ -150,6 +150,9 @@ export const LoraStatus = DeploymentRecord.pick({
 
 export const DeployId = z.object({ deploy_id: z.string() }).meta({ id: 'DeployId' })
 
+/** The tag `compat` is the word of the path, so a names profile translates it in the same way. */
+export const ModelTags = z.array(z.string().meta(ENDPOINT_PATH))
+
 export const ModelEntry = z
   .object({
     model_name: z.string(),
@@ -158,7 +161,7 @@ export const ModelEntry = z
     pricing: ModelPricing,
     description: z.string().default(''),
     cover_img_url: z.string().default(''),
-    tags: z.array(z.string()).optional(),
+    tags: ModelTags.optional(),
     max_tokens: z.int().nullable().optional(),
     replaced_by: z.string().nullable().optional(),
     deprecated: unixSeconds.nullable().optional(),
@@ -177,7 +180,7 @@ const SchemaVariant = z.object({ key: z.enum(VARIANT_KEYS), url: z.string().meta
 
 export const ModelInfo = ModelEntry.omit({ cover_img_url: true, private: true })
   .extend({
-    tags: z.array(z.string()),
+    tags: ModelTags,
     version: z.string(),
     featured: z.boolean(),
     owner: z.boolean(),

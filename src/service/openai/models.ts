@@ -3,6 +3,7 @@ import type { CatalogModel } from '../../data/records/catalog.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
 import { maxOutputTokens, modelCreatedAt, tokenPrices } from '../model-catalog.ts'
+import { ModelTags } from '../records.ts'
 
 const ServedModel = z
   .object({
@@ -18,7 +19,7 @@ const ServedModel = z
         context_length: z.int(),
         max_tokens: z.int(),
         pricing: z.record(z.string(), z.number()).describe('US dollars per million tokens'),
-        tags: z.array(z.string()),
+        tags: ModelTags,
       })
       .nullable(),
   })
