@@ -186,7 +186,7 @@ export function schemaKey(type: ModelTask, variant: VariantKey): string {
  */
 export class Store {
   #account: Readonly<Account>
-  #hubPolicy: 'estimate' | 'refuse'
+  #hubPolicy: 'estimate' | 'refuse' | undefined
   /** By token_id. */
   readonly tokens: Index<ApiToken>
   /** The public catalog by model_name. */
@@ -233,7 +233,8 @@ export class Store {
     return this.#account
   }
 
-  get hubPolicy(): 'estimate' | 'refuse' {
+  /** The policy of the fixture for repositories that it does not list; undefined if it has none. */
+  get hubPolicy(): 'estimate' | 'refuse' | undefined {
     return this.#hubPolicy
   }
 

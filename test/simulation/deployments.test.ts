@@ -111,7 +111,7 @@ describe('weights', () => {
 
   test('a repository without a listing has a size by its name, unless the hub refuses unlisted ones', () => {
     const sim = stage([{ gpus: 8 }])
-    const large = sim.world.deployments.createLlm(spec({ repo: 'someone/huge-405b', num_gpus: 4 }))
+    const large = sim.world.deployments.createLlm(spec({ repo: 'acme/huge-405b', num_gpus: 4 }))
     passUntil(sim, () => large.status === 'failed')
     expect(large.fail_reason).toContain('weights 810.0 GB')
 

@@ -221,7 +221,7 @@ describe('the hub', () => {
     const took = (deployments: number) => {
       const sim = stage([{}], {}, { profile })
       const all = Array.from({ length: deployments }, (_, i) =>
-        sim.world.deployments.createLlm(spec({ model_name: `acme/m${i}`, repo: `x/m${i}-8b` })),
+        sim.world.deployments.createLlm(spec({ model_name: `acme/m${i}`, repo: `acme/m${i}-8b` })),
       )
       passUntil(sim, () => all.every(one => one.status === 'downloading'))
       return passUntil(sim, () => all.every(one => one.status === 'deploying'))
@@ -261,12 +261,12 @@ describe('a disk', () => {
       one.delete()
       pass(sim, '1m')
     }
-    serve('acme/a', 'x/a-8b')
-    serve('acme/b', 'x/b-8b')
-    serve('acme/a', 'x/a-8b')
-    serve('acme/c', 'x/c-8b')
+    serve('acme/a', 'acme/a-8b')
+    serve('acme/b', 'acme/b-8b')
+    serve('acme/a', 'acme/a-8b')
+    serve('acme/c', 'acme/c-8b')
     const [node] = [...sim.world.nodes.entries()].map(([, row]) => row.weights.map(one => one.repo).sort())
-    expect(node).toEqual(['x/a-8b', 'x/c-8b'])
+    expect(node).toEqual(['acme/a-8b', 'acme/c-8b'])
   })
 })
 
@@ -299,7 +299,7 @@ describe('nodes', () => {
   test('come when instances wait and go when they stand empty', () => {
     const sim = stage([{ gpus: 1, count: 0 }], {}, { with: pool({ count: 0, min: 0, max: 3 }) })
     const all = [0, 1].map(i =>
-      sim.world.deployments.createLlm(spec({ model_name: `acme/m${i}`, num_gpus: 8, repo: 'x/y-8b' })),
+      sim.world.deployments.createLlm(spec({ model_name: `acme/m${i}`, num_gpus: 8, repo: 'acme/y-8b' })),
     )
     passUntil(sim, () => all.every(one => one.status === 'running'))
     expect(sim.cluster.nodes().map(node => node.name)).toEqual(['extra-0', 'extra-1'])

@@ -133,12 +133,17 @@ export const HubRepository = z.strictObject({
   /** A gated repository requires a token. If `tokens` is not empty, it requires one of these. */
   gated: z.boolean().default(false),
   tokens: z.array(z.string()).default([]),
+  /** For a LoRA adapter: the repository or catalog model for which it was trained. */
+  adapter_of: z.string().min(1).optional(),
 })
 export type HubRepository = z.infer<typeof HubRepository>
 
 export const Hub = z.strictObject({
-  /** For a repository that is not listed: `estimate` gives it a size from its name, `refuse` answers 404. */
-  policy: z.enum(['estimate', 'refuse']).default('estimate'),
+  /**
+   * For a repository that is not listed: `estimate` gives it a size from its name, `refuse` answers 404. Default: the
+   * policy `unknown_repositories` of the profile.
+   */
+  policy: z.enum(['estimate', 'refuse']).optional(),
   repositories: z.array(HubRepository),
 })
 export type Hub = z.infer<typeof Hub>

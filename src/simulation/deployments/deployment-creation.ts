@@ -48,7 +48,7 @@ export class DeploymentCreation {
         gpu: spec.gpu,
         numGpus: spec.num_gpus,
         maxBatchSize: spec.max_batch_size,
-        weights: this.#weightsOf(spec),
+        weights: this.#weightsOf(spec, identity),
         containerImage: spec.container_image ?? '',
         extraArgs: spec.extra_args ?? EMPTY_LIST,
         base: -2,
@@ -105,15 +105,19 @@ export class DeploymentCreation {
     return ordinal
   }
 
-  #weightsOf(spec: LlmSpec): DeployedWeights {
+  #weightsOf(spec: LlmSpec, identity: FixtureIdentity): DeployedWeights {
     const { store } = this.#context
+    const sourceOf = (repo: string) =>
+      identity.type !== undefined && store.hub.get(repo) === undefined ? 'fixture' : 'hub'
     if (spec.weights) {
       const { repo, revision, token } = spec.weights
-      return toDeployedWeights('hub', repo, revision, token, repositoryWeights(store.hub.get(repo), repo))
+      return toDeployedWeights(sourceOf(repo), repo, revision, token, repositoryWeights(store.hub.get(repo), repo))
     }
     const base = spec.base_model === undefined ? undefined : store.models.get(spec.base_model)
     const repo = spec.base_model ?? spec.model_name
-    if (!base) return toDeployedWeights('hub', repo, 'main', '', repositoryWeights(store.hub.get(repo), repo))
+    if (!base) {
+      return toDeployedWeights(sourceOf(repo), repo, 'main', '', repositoryWeights(store.hub.get(repo), repo))
+    }
     const revision = base.versions[base.versions.length - 1] ?? ''
     return toDeployedWeights('catalog', repo, revision, '', catalogWeights(base, store.hub.get(repo)))
   }

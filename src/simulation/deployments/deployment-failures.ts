@@ -1,6 +1,7 @@
 import { MINUTE, type Micros, SECOND } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Environment } from '../fleet/environment.ts'
+import { repositoryExists } from '../fleet/known-repositories.ts'
 import { hubRefusal, invalidImageReason } from '../fleet/weights.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
 import { engineArgsProblem } from './engine-args.ts'
@@ -141,8 +142,9 @@ export class DeploymentFailures implements InstanceFailures {
     const { weights, plan } = row
     const image = invalidImageReason(plan.containerImage)
     if (image !== undefined || weights.source === 'catalog') return image
-    const { hub, hubPolicy } = this.#context.store
-    return hubRefusal(hub.get(weights.repo), hubPolicy, weights, this.#parts.environment.repositoryState(weights.repo))
-      ?.reason
+    const { store } = this.#context
+    const exists = weights.source === 'fixture' || repositoryExists(this.#context, weights.repo)
+    const override = this.#parts.environment.repositoryState(weights.repo)
+    return hubRefusal(store.hub.get(weights.repo), exists, weights, override)?.reason
   }
 }

@@ -14,9 +14,12 @@ export function isTerminal(status: DeploymentStatus): boolean {
   return DEPLOYMENT_LIFECYCLE.terminal.has(status)
 }
 
-/** The weights of a deployment: of a hub repository, or of a model of the catalog (`source: 'catalog'`). */
+/**
+ * The weights of a deployment: of a hub repository, or of a model of the catalog (`source: 'catalog'`). A
+ * fixture can deploy a repository that its hub does not list (`source: 'fixture'`).
+ */
 export interface DeployedWeights extends ModelWeights {
-  readonly source: 'hub' | 'catalog'
+  readonly source: 'hub' | 'catalog' | 'fixture'
   readonly repo: string
   readonly revision: string
   readonly token: string

@@ -3,8 +3,10 @@ import { purpose } from '../../kernel/random.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
+import type { Environment } from '../fleet/environment.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import { AdapterSlots } from './adapter-slots.ts'
+import { sourceRefusal } from './adapter-source.ts'
 import type { Deployment } from './deployment.ts'
 import {
   type AdapterSpec,
@@ -37,6 +39,7 @@ export interface LoraAdaptersParts {
   readonly deployments: Deployments
   readonly instances: Instances
   readonly nodes: Nodes
+  readonly environment: Environment
   readonly ledger: Ledger
 }
 
@@ -103,6 +106,7 @@ export class LoraAdapters implements AdapterFollower {
   start(ordinal: number): void {
     const row = this.#parts.deployments.writable(ordinal)
     row.restartsWithBase = false
+    row.lostStarts = 0
     const base = this.#baseOf(row)
     if (base?.status === 'stopped') {
       row.restartsWithBase = true
@@ -142,14 +146,34 @@ export class LoraAdapters implements AdapterFollower {
     const { chance, profile } = this.#context
     const row = this.#parts.deployments.writable(ordinal)
     row.next = 0
-    const duration = draw(profile.timings.adapterDownload, chance, row.key, DOWNLOAD, row.nextInstanceIndex++)
+    const { timings } = profile
+    const duration = draw(timings.adapterDownload, chance, row.key, DOWNLOAD, row.nextInstanceIndex++)
     this.#parts.deployments.setStatus(ordinal, 'downloading')
-    row.next = this.#context.schedule(duration, 'adapter.downloaded', ordinal)
+    const isStalled = this.#parts.environment.hubDown
+    const isRefused = sourceRefusal(this.#context, this.#parts.environment, row) !== undefined
+    const delay = isStalled ? timings.hubTimeout : isRefused ? timings.hubRefusal : duration
+    row.next = this.#context.schedule(delay, 'adapter.downloaded', ordinal)
   }
 
   #onDownloaded(ordinal: number): void {
     const row = this.#parts.deployments.writable(ordinal)
     row.next = 0
+    const { deployments, environment } = this.#parts
+    const { retryAfter } = this.#context.profile.timings
+    if (environment.hubDown) {
+      if (row.lostStarts >= retryAfter.length) {
+        deployments.fail(ordinal, `the last of ${row.lostStarts + 1} downloads was lost: the hub did not answer`)
+        return
+      }
+      row.next = this.#context.schedule(retryAfter[row.lostStarts++]!, 'adapter.downloading', ordinal)
+      return
+    }
+    const refusal = sourceRefusal(this.#context, environment, row)
+    if (refusal !== undefined) {
+      deployments.fail(ordinal, refusal)
+      return
+    }
+    row.lostStarts = 0
     this.#parts.deployments.setStatus(ordinal, 'deploying')
     // Shared capacity has no slots; an instance of the account does.
     if (row.plan.base >= 0) this.slots.assignSlots(row.plan.base)

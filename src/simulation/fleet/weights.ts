@@ -1,4 +1,4 @@
-import type { CatalogModel, Hub, HubRepository } from '../../data/records/catalog.ts'
+import type { CatalogModel, HubRepository } from '../../data/records/catalog.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import { gpuSpec } from '../load/gpu-throughput.ts'
 import type { RepositoryState } from './environment.ts'
@@ -85,10 +85,14 @@ export function invalidImageReason(image: string): string | undefined {
     : `image pull failed: ${JSON.stringify(image)} names no image`
 }
 
-/** Whether the hub hands a repository out to this token. */
+/**
+ * Returns the reason for which the hub refuses a repository to this token; undefined if it does not.
+ *
+ * @param existsUnlisted whether a repository exists that the fixture does not list
+ */
 export function hubRefusal(
   repository: HubRepository | undefined,
-  policy: Hub['policy'],
+  existsUnlisted: boolean,
   reference: { repo: string; revision: string; token: string },
   override?: RepositoryState,
 ): HubRefusal | undefined {
@@ -98,7 +102,8 @@ export function hubRefusal(
     return { status: 401, reason: `hub repository ${repo} is gated and no token was given (401)` }
   }
   if (!repository) {
-    return policy === 'refuse' ? { status: 404, reason: `hub repository ${repo} not found (404)` } : undefined
+    const exists = existsUnlisted || override !== undefined
+    return exists ? undefined : { status: 404, reason: `hub repository ${repo} not found (404)` }
   }
   if (revision !== repository.revision && revision !== 'main' && revision !== '') {
     return { status: 404, reason: `hub repository ${repo} has no revision ${revision} (404)` }

@@ -95,7 +95,7 @@ describe('a law that is broken on purpose is named:', () => {
 
   test('I4 an instance is ready whose weights do not fit', () => {
     const sim = stage()
-    const { ordinal } = sim.world.deployments.createLlm(spec({ repo: 'someone/large-405b' }))
+    const { ordinal } = sim.world.deployments.createLlm(spec({ repo: 'acme/large-405b' }))
     passUntil(sim, () => sim.world.deployments.read(ordinal).starting === 1)
     const [instance] = sim.world.deployments.read(ordinal).instances
     expect(

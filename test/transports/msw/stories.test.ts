@@ -40,7 +40,7 @@ function clientOf(base: string, token: string) {
 
 const client = clientOf(BASE, sim.token)
 /** Weights that no node has in its cache, so that every state shows. */
-const CHAT = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'someone/fresh-8b' } }
+const CHAT = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/fresh-8b' } }
 
 /** Every case at this base address; the world behind it is fresh for each. */
 async function answersAt(base: string, world: typeof sim, operation: string): Promise<[string, Seen][]> {

@@ -1,0 +1,25 @@
+import type { SimulationContext } from '../context.ts'
+
+/** A size in the name of a repository, as in chat-13b, mixer-8x7b and tiny-300m. */
+const SIZE_IN_NAME = /(?<![a-z0-9.])\d+(?:x\d+)?(?:\.\d+)?[bm](?![a-z0-9])/i
+
+/**
+ * Tells whether the hub has a repository that the fixture may not list. The policy of the fixture decides, else that of
+ * the profile. A name with a size always exists below an owner of the fixture.
+ */
+export function repositoryExists({ store, profile }: SimulationContext, repo: string): boolean {
+  if (store.hub.get(repo) !== undefined) return true
+  if (store.hubPolicy !== undefined) return store.hubPolicy === 'estimate'
+  if (profile.policies.unknownRepositories === 'estimate') return true
+  return SIZE_IN_NAME.test(repo.slice(repo.indexOf('/') + 1)) && isKnownOwner(store, repo.split('/')[0]!)
+}
+
+/** Tells whether the fixture has a repository or a catalog model of this owner. */
+export function isKnownOwner(store: SimulationContext['store'], owner: string): boolean {
+  const hasOwner = (name: string) => name.startsWith(`${owner}/`)
+  return (
+    store.account.display_name === owner ||
+    store.hub.all().some(({ repo }) => hasOwner(repo)) ||
+    store.models.all().some(({ model_name }) => hasOwner(model_name))
+  )
+}
