@@ -154,13 +154,7 @@ export class World implements EventParts {
     )
     const { deployments } = this
     this.autoscaler = new Autoscaler(context, { environment, deployments })
-    this.loraAdapters = new LoraAdapters(context, {
-      environment: this.environment,
-      deployments,
-      instances,
-      nodes,
-      ledger,
-    })
+    this.loraAdapters = new LoraAdapters(context, { environment, deployments, instances, nodes, ledger })
     this.rentals = this.#part(
       new Rentals(context, { nodes, placement, downloads, ledger, gpuQuotas, history }, origin?.rentals),
     )

@@ -63,7 +63,7 @@ describe('an adapter', () => {
 
   test.each([
     ['a source that is not an address', 'not an address', [], /is not an address/],
-    ['a source that is missing', 'https://hub.example/nobody/tone', [], /not found \(404\)/],
+    ['a source that is missing', 'https://hub.example/elsewhere/tone', [], /not found \(404\)/],
     ['a gated source', 'https://hub.example/acme/tone', [repository({ gated: true })], /is gated .*\(401\)/],
     ['a source that is no adapter', 'https://hub.example/acme/tone', [repository({})], /is not an adapter/],
     [
