@@ -87,6 +87,8 @@ const DEFINITIONS = {
   'rental.placementDue': { part: 'rentals', priority: PRIORITY.completion, housekeeping: false },
   // Subject: a batch on shared capacity.
   'batch.hourChanged': { part: 'batches', priority: PRIORITY.completion, housekeeping: true },
+  // No subject: other customers of the cloud.
+  'weather.customersMove': { part: 'weather', priority: PRIORITY.controller, housekeeping: true },
 } as const satisfies Readonly<Record<string, EventDefinition>>
 
 type Definitions = typeof DEFINITIONS

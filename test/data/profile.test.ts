@@ -94,7 +94,6 @@ describe('shipped profiles', () => {
         'RTXPRO6000-96GB': 140,
       },
       batchShare: 0.8,
-      spotShare: 0.4,
       adapterFactor: 1.5,
     })
     expect(Object.keys(prices.centsPerHour).sort()).toEqual(Object.keys(GPUS).sort())

@@ -173,7 +173,6 @@ const prices = {
     'RTXPRO6000-96GB': priceSetting('RTXPRO6000-96GB'),
   },
   batch_share: setting(portion, 'Price of batch tokens as a share of the price of live tokens.'),
-  spot_share: setting(portion, 'Price of a GPU of a spot node as a share of the price per hour.'),
   adapter_factor: setting(
     amount,
     'Price of tokens of an adapter on a catalog model, as a multiple of the price of the model.',
@@ -249,7 +248,7 @@ const policies = {
   overdraft_cents: setting(count, 'Cents that the balance may fall below zero before the account is out of funds.'),
   unknown_repositories: setting(
     oneOf('unknown_repositories', ['refuse', 'estimate']),
-    'Repositories and image tags that the fixture does not list. refuse: they do not exist; estimate: they exist, and the name gives the size. Repositories of an owner in the fixture whose name has a size always exist. The policy of a hub in a fixture wins.',
+    'Repositories that the fixture does not list. refuse: they do not exist; estimate: they exist, and the name gives the size. Repositories of an owner in the fixture whose name has a size always exist. The policy of a hub in a fixture wins.',
   ),
   unknown_gpu_types: setting(
     oneOf('unknown_gpu_types', ['refuse', 'wait']),

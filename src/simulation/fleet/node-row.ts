@@ -63,6 +63,8 @@ export class NodeRow extends Row {
   state = this.reference<NodeState>('ready')
   /** GPUs that instances and rentals of this account hold, as bits. */
   allocated = this.int32(0)
+  /** GPUs that other customers of the cloud hold now, as bits. The weather moves them. */
+  heldByOthers = this.int32(0)
   /** Broken GPUs, as bits. */
   broken = this.int32(0)
   /** Broken GPUs that need a repair of the node; a reset has no effect on them. */
@@ -89,7 +91,8 @@ export class NodeRow extends Row {
 
 /** Returns the number of GPUs that a placement can use. */
 export function freeGpus(row: Readonly<NodeRow>): number {
-  return row.state === 'ready' ? row.group.gpus - bitCount(row.allocated | row.group.occupied | row.broken) : 0
+  const unavailable = row.allocated | row.group.occupied | row.heldByOthers | row.broken
+  return row.state === 'ready' ? row.group.gpus - bitCount(unavailable) : 0
 }
 
 /** Returns the number of working GPUs, held or free, without those of other customers. */

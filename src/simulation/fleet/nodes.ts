@@ -217,7 +217,7 @@ export class Nodes {
   /** Allocates GPUs of a node to a tenant. Returns them as bits. */
   allocate(node: number, gpus: number, tenant: number): number {
     const row = this.#table.writable(node)
-    const unavailable = row.allocated | row.group.occupied | row.broken
+    const unavailable = row.allocated | row.group.occupied | row.heldByOthers | row.broken
     let bits = 0
     let missing = gpus
     for (let gpu = 0; gpu < row.group.gpus && missing > 0; gpu++) {

@@ -196,7 +196,8 @@ export class FleetInvariants {
     const allGpus = (1 << group.gpus) - 1
     if (row.allocated !== held)
       report('I1', `node ${id} counts ${bitCount(row.allocated)} GPUs as taken, ${bitCount(held)} are`, id)
-    if (row.allocated & group.occupied) report('I1', `node ${id} gave away GPUs that others hold`, id)
+    if (row.allocated & (group.occupied | row.heldByOthers))
+      report('I1', `node ${id} gave away GPUs that others hold`, id)
     if (row.allocated & ~allGpus) report('I1', `node ${id} gave away GPUs that it does not have`, id)
   }
 

@@ -9,8 +9,10 @@ import { pickByShare, weatherPack } from '../account/chaos-draws.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { Nodes } from '../fleet/nodes.ts'
+import type { Placement } from '../fleet/placement.ts'
 import { XIDS } from '../fleet/xid.ts'
 import type { Command, Commands } from './commands.ts'
+import { CUSTOMERS_INTERVAL, moveOtherCustomers } from './other-customers.ts'
 
 const WHEN = purpose('weather.when')
 const WHAT = purpose('weather.what')
@@ -62,6 +64,7 @@ export class WeatherSourceRow extends Row {
 /** The parts below that it uses. */
 export interface WeatherParts {
   readonly nodes: Nodes
+  readonly placement: Placement
   readonly commands: Commands
 }
 
@@ -99,6 +102,7 @@ export class Weather {
     for (const gpu of Object.keys(GPUS)) {
       if (nodes.groups.some(({ group }) => group.gpu === gpu)) this.#addSource('stockOut', gpu, pack.stockOutsPerHour)
     }
+    if (pack.tenantShare > 0) this.#context.schedule(CUSTOMERS_INTERVAL, 'weather.customersMove')
     this.#addSource('hubOutage', '', pack.hubOutagesPerHour)
     this.#addSource('hubThrottle', '', pack.hubThrottlesPerHour)
     this.#addSource('registryOutage', '', pack.registryOutagesPerHour)
@@ -131,9 +135,19 @@ export class Weather {
       case 'weather.passes':
         this.#onPass(source)
         break
+      case 'weather.customersMove':
+        this.#moveOtherCustomers()
+        break
       default:
         assertHandled(event)
     }
+  }
+
+  #moveOtherCustomers(): void {
+    const { nodes, placement } = this.#parts
+    moveOtherCustomers(this.#context, nodes)
+    placement.scheduleRound()
+    this.#context.schedule(CUSTOMERS_INTERVAL, 'weather.customersMove')
   }
 
   #onPass(ordinal: number): void {

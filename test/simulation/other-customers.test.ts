@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+
+const TYPES = ['H100-80GB', 'A100-80GB', 'L4-24GB', 'L40S-48GB'] as const
+
+/** Returns the free GPUs of each type at every sixth hour of 30 days. */
+async function month(weather: string) {
+  const sim = createSimulator({ fixtures: 'empty', weather, seed: 5, check: true })
+  const days: string[][] = []
+  for (let day = 0; day < 30; day++) {
+    const free: string[] = []
+    for (let quarter = 0; quarter < 4; quarter++) {
+      await sim.clock.advance('6h')
+      free.push(await freeGpus(sim))
+    }
+    days.push(free)
+  }
+  return days
+}
+
+async function freeGpus(sim: Simulator): Promise<string> {
+  const response = await sim.fetch('http://sim/deploy/llm/gpu_availability', {
+    headers: { authorization: `Bearer ${sim.token}` },
+  })
+  expect(response.status).toBe(200)
+  return TYPES.map(gpu => sim.world.nodes.free(gpu)).join()
+}
+
+test('free capacity of a type changes on most days of a month when the weather is realistic', async () => {
+  const days = await month('realistic')
+  for (const [position] of TYPES.entries()) {
+    const changing = days.filter(free => new Set(free.map(all => all.split(',')[position])).size > 1)
+    expect(changing.length).toBeGreaterThan(15)
+  }
+  expect(await month('realistic')).toEqual(days)
+})
+
+test('free capacity stays still for a month when there is no weather', async () => {
+  expect(new Set((await month('none')).flat()).size).toBe(1)
+})
