@@ -5,6 +5,7 @@ import type { SimulationContext } from '../context.ts'
 import type { EventName } from '../events.ts'
 import type { Downloads } from '../fleet/downloads.ts'
 import type { Environment } from '../fleet/environment.ts'
+import { joinPull } from '../fleet/node-caches.ts'
 import { hasImage, hasWeights } from '../fleet/node-row.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import { invalidImageReason, memoryShortage } from '../fleet/weights.ts'
@@ -68,7 +69,9 @@ export class InstanceStartup {
       return
     }
     const { key } = this.#deployments.read(instance.deployment)
-    const duration = isCached ? 0 : draw(profile.timings.imagePull, chance, key, IMAGE_PULL, instance.index)
+    const drawDuration = () => draw(profile.timings.imagePull, chance, key, IMAGE_PULL, instance.index)
+    const { now } = this.#context.clock
+    const duration = isCached ? 0 : joinPull(nodes.writable(instance.node), containerImage, now, drawDuration)
     instance.next = this.#instances.schedule(ordinal, duration, 'instance.imagePulled')
   }
 

@@ -57,6 +57,12 @@ export interface CachedImage {
   readonly usedAt: number
 }
 
+/** A pull of an image to a node, and its end. */
+export interface ImagePull {
+  readonly image: string
+  readonly endsAt: number
+}
+
 /** A machine with up to 16 GPUs of one type. Sets of GPUs are bits, one per GPU. */
 export class NodeRow extends Row {
   readonly group: NodeGroup
@@ -72,6 +78,8 @@ export class NodeRow extends Row {
   /** The factor by which its GPUs are slower than normal; 1 is full speed. */
   slowdown = this.number(1)
   images = this.reference<readonly CachedImage[]>([])
+  /** Pulls of images by instances. A pull is removed when its image is in the cache. */
+  pulls = this.reference<readonly ImagePull[]>([])
   weights = this.reference<readonly CachedWeights[]>([])
   diskFull = this.boolean(false)
   /** Whether it went down with its zone and returns with it. */

@@ -253,6 +253,7 @@ export class Nodes {
     const { imageBytes, imageCacheBytes } = profile.timings
     const entries = row.images.filter(cached => cached.image !== image)
     entries.push({ image, bytes: imageBytes, usedAt: clock.now })
+    if (row.pulls.length > 0) row.pulls = row.pulls.filter(pull => pull.image !== image)
     const namesInUse = () => new Set(row.tenants.map(tenant => tenants.imageOf(tenant)))
     row.images = evictToFit(
       entries,

@@ -74,6 +74,7 @@ export class OperationEffects {
     row.needService = 0
     this.#parts.nodes.setSlowdown(ordinal, 1)
     row.images = []
+    row.pulls = []
     row.weights = []
     row.diskFull = false
     this.#context.recordCommand(row, 'node.repaired')
