@@ -23,6 +23,11 @@ export function requireDeploymentOrdinal(world: World, deploy_id: string): numbe
   return world.deployments.ordinalOf(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
 }
 
+/** Returns whether the catalog has a model with this name that is not deprecated. */
+export function isCurrentModel(world: World, model_name: string): boolean {
+  return world.store.models.get(model_name)?.deprecated === null
+}
+
 /** Returns whether the catalog or the account has a model with this full name. */
 export function isKnownModel(world: World, model_name: string): boolean {
   return world.store.models.has(model_name) || world.modelVersions.get(model_name) !== undefined

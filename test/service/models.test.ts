@@ -414,6 +414,19 @@ describe('model, versions and public list', () => {
     expect(versions[0]).toMatchObject({ model_name: MODEL, uploaded_at: '2025-01-14T00:00:00.000000+00:00' })
   })
 
+  test('a deprecated model is 404 for chats, deployments and adapters', async () => {
+    const { ask } = service()
+    const base_model = 'aurora-labs/aurora-v1-7b-chat'
+    const source = { type: 'modelhub', modelhub_url: 'https://hub.example.test/acme/tone' }
+    const messages = [{ role: 'user', content: 'Hello!' }]
+    const statuses = [
+      await ask('POST /v1/chat/completions', { model: base_model, messages }),
+      await ask('POST /deploy/llm', { model_name: 'acme/old', gpu: 'H100-80GB', base_model }),
+      await ask('POST /v1/lora/create', { base_model, lora_name: 'tone', source, private: true }),
+    ].map(({ status }) => status)
+    expect(statuses).toEqual([404, 404, 404])
+  })
+
   test('a literal path is never the name of a model', async () => {
     const { ask } = service()
     for (const path of ['/models/list', '/models/private/list', '/models/deployment/list']) {

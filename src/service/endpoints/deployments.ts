@@ -5,7 +5,7 @@ import { isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import { requireFleetGpus, requireFunds, requireGpuQuota } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { integer, text, words } from '../fields.ts'
-import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, requireDeployment } from '../lookups.ts'
+import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, isCurrentModel, requireDeployment } from '../lookups.ts'
 import { isForeignModelName, ModelName, qualifyModelName } from '../model-names.ts'
 import { DeployId, DeploymentRecord } from '../records.ts'
 import { refuse, rejectInput } from '../refusals.ts'
@@ -80,7 +80,7 @@ export const createLlmDeployment = endpoint({
     }
     if (gpu === 'other') refuse(400, "gpu 'other' cannot be deployed on: it has no pool and no price")
     requireFleetGpus(world, gpu, num_gpus)
-    if (base_model != null && !world.store.models.has(base_model)) refuse(404, `no base_model ${base_model}`)
+    if (base_model != null && !isCurrentModel(world, base_model)) refuse(404, `no base_model ${base_model}`)
     requireGpuQuota(world, gpu, num_gpus * settings.min_instances)
     if (world.deployments.findLive(model_name) !== undefined) {
       refuse(409, `model_name ${model_name} is deployed already: delete that deployment first`)

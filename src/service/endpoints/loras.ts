@@ -4,7 +4,7 @@ import type { World } from '../../simulation/world.ts'
 import { requireFunds } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'
-import { FUNDS_REFUSAL, isKnownModel } from '../lookups.ts'
+import { FUNDS_REFUSAL, isCurrentModel, isKnownModel } from '../lookups.ts'
 import { BareName, qualifyModelName } from '../model-names.ts'
 import { DeployId, DeploymentRecord, LoraRecord, LoraStatus } from '../records.ts'
 import { refuse } from '../refusals.ts'
@@ -47,7 +47,7 @@ export const createLora = endpoint({
     const base_model = qualifyModelName(world, body.base_model)
     const baseDeployment = world.deployments.findLive(base_model)
     const isBase = baseDeployment !== undefined && baseDeployment.type !== 'lora'
-    if (!isBase && !world.store.models.has(base_model)) refuse(404, `no base_model ${body.base_model}`)
+    if (!isBase && !isCurrentModel(world, base_model)) refuse(404, `no base_model ${body.base_model}`)
     const model_name = qualifyModelName(world, body.lora_name)
     if (world.deployments.findLive(model_name) !== undefined) {
       refuse(409, `lora_name ${body.lora_name} is taken: ${model_name} is deployed already`)
