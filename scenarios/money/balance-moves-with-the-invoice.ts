@@ -11,7 +11,7 @@ export default scenario(
     with: { account: { funds_cents: 50_000 }, deployments: [{ model_name: 'acme/chat' }] },
     tags: ['money'],
     teaches:
-      'account_balance alone is not what is left: recent has the use since the last invoice, and both together tell.',
+      'Prepaid money does not shrink with each second: recent has the use since the last invoice, and both tell what is left.',
     client: 'Computes -(account_balance + recent), and warns before it is gone.',
   },
   async ({ api, clock, cluster, ledger, check }) => {

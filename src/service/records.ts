@@ -10,7 +10,7 @@ import {
   VARIANT_KEYS,
 } from '../data/records/enums.ts'
 import { GPU_TYPES } from '../data/records/gpu-config.ts'
-import { ModelPricing, TimePricing } from '../data/records/pricing.ts'
+import { ShownPricing, ShownTimePricing } from '../data/records/pricing.ts'
 
 /** The document shows a value or two of the field, and says that there may be others. */
 const OPEN_ENUM = { 'x-open': true } as const
@@ -158,7 +158,7 @@ export const ModelEntry = z
     model_name: z.string(),
     type: z.string(),
     reported_type: z.string(),
-    pricing: ModelPricing,
+    pricing: ShownPricing,
     description: z.string().default(''),
     cover_img_url: z.string().default(''),
     tags: ModelTags.optional(),
@@ -174,7 +174,7 @@ export const ModelEntry = z
   .meta({ id: 'Model' })
 
 /** The catalog as deployments see it: every price is by time. */
-export const DeploymentModelEntry = ModelEntry.extend({ pricing: TimePricing }).meta({ id: 'DeploymentModel' })
+export const DeploymentModelEntry = ModelEntry.extend({ pricing: ShownTimePricing }).meta({ id: 'DeploymentModel' })
 
 const SchemaVariant = z.object({ key: z.enum(VARIANT_KEYS), url: z.string().meta(ENDPOINT_PATH) })
 

@@ -22,7 +22,6 @@ test('a store finds the records of its fixture', () => {
   expect(store.models.get('aurora-labs/aurora-8b-instruct')?.type).toBe('text-generation')
   expect(store.hardware.get('aurora-labs/aurora-8b-instruct')?.hardware[0]?.type).toBe('serverless')
   expect(store.hub.get('acme/chat-8b')?.parameters_b).toBe(8)
-  expect(store.hubPolicy).toBe('estimate')
   expect(store.schema('embeddings', 'compat-embeddings')?.url).toBe('/v1/compat/embeddings')
   expect(store.schema('embeddings', 'compat-images')).toBeUndefined()
   expect(store.variantsOf('embeddings')).toEqual(['default', 'compat-embeddings', 'ai-sdk'])

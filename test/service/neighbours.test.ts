@@ -128,7 +128,7 @@ describe('PUT /deploy/{deploy_id}', () => {
     expect((await resize({ max_instances: 0 })).status).toBe(422)
     expect((await ask(`PUT /deploy/${deploy_id}`, {})).status).toBe(422)
     expect((await ask('PUT /deploy/nope', { settings: {} })).status).toBe(404)
-    expect((await ask('PUT /deploy/list', { settings: {} })).status).toBe(404)
+    expect((await ask('PUT /deploy/list', { settings: {} })).status).toBe(405)
     expect((await resize({})).status).toBe(200)
     expect([sim.digest, await shown()]).toEqual([digest, before])
     expect((await resize({ min_instances: 2, max_instances: 9 })).status).toBe(200)

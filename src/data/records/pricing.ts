@@ -2,44 +2,69 @@
 import * as z from 'zod'
 
 const cents = z.number().min(0)
+const table = { columns: z.array(z.string()), rows: z.array(z.array(z.string())) }
 
-/** Fields of every type. */
-const common = {
-  short: z.string().default(''),
-  full: z.string().default(''),
-  table: z
-    .strictObject({ columns: z.array(z.string()), rows: z.array(z.array(z.string())) })
-    .default({ columns: [], rows: [] }),
-}
+/** Fields of every type. A fixture may leave them out. */
+const common = { short: z.string().default(''), full: z.string().default('') }
 
-export const TimePricing = z.strictObject({ type: z.literal('time'), cents_per_sec: cents, ...common })
-export type TimePricing = z.output<typeof TimePricing>
+/** Marks a value that the interface document does not call the only one. */
+const typeOf = <const T extends string>(type: T) => z.literal(type).meta({ 'x-open': true })
 
-/** The price of a model. `rate_per_input_token_cached` is a share of the price of an input token. */
-export const ModelPricing = z.discriminatedUnion('type', [
-  TimePricing,
-  z.strictObject({ type: z.literal('uptime'), cents_per_sec: cents, ...common }),
-  z.strictObject({
-    type: z.literal('tokens'),
+/** The fields of each type but those of every type. `rate_per_input_token_cached` is a share of the price of an input token. */
+const SHAPES = {
+  time: { type: typeOf('time'), cents_per_sec: cents },
+  uptime: { type: typeOf('uptime'), cents_per_sec: cents },
+  tokens: {
+    type: typeOf('tokens'),
     cents_per_input_token: cents,
     cents_per_output_token: cents,
     rate_per_input_token_cached: z.number().min(0).max(1).nullable().default(null),
     rate_per_input_token_cache_write: z.number().min(0).nullable().default(null),
-    ...common,
-  }),
-  z.strictObject({ type: z.literal('input_tokens'), cents_per_input_token: cents, ...common }),
-  z.strictObject({ type: z.literal('input_length'), cents_per_input_sec: cents, ...common }),
-  z.strictObject({ type: z.literal('input_character_length'), cents_per_input_chars: cents, ...common }),
-  z.strictObject({
-    type: z.literal('image_units'),
+  },
+  input_tokens: { type: typeOf('input_tokens'), cents_per_input_token: cents },
+  input_length: { type: typeOf('input_length'), cents_per_input_sec: cents },
+  input_character_length: { type: typeOf('input_character_length'), cents_per_input_chars: cents },
+  image_units: {
+    type: typeOf('image_units'),
     cents_per_image_unit: cents,
     default_width: z.int().min(1),
     default_height: z.int().min(1),
     default_iterations: z.int().min(1),
     default_price_cents: cents.nullable().default(null),
     usage_from_cost: z.boolean().default(false),
-    ...common,
-  }),
-  z.strictObject({ type: z.literal('output_length'), cents_per_output_sec: cents, ...common }),
+  },
+  output_length: { type: typeOf('output_length'), cents_per_output_sec: cents },
+}
+
+/** A price in a fixture. Unknown fields are refused. */
+const given = <S extends z.core.$ZodLooseShape>(shape: S) =>
+  z.strictObject({ ...shape, ...common, table: z.strictObject(table).default({ columns: [], rows: [] }) })
+
+/** A price in an answer. */
+const shown = <S extends z.core.$ZodLooseShape>(shape: S) => z.object({ ...shape, ...common, table: z.object(table) })
+
+export const ModelPricing = z.discriminatedUnion('type', [
+  given(SHAPES.time),
+  given(SHAPES.uptime),
+  given(SHAPES.tokens),
+  given(SHAPES.input_tokens),
+  given(SHAPES.input_length),
+  given(SHAPES.input_character_length),
+  given(SHAPES.image_units),
+  given(SHAPES.output_length),
 ])
 export type ModelPricing = z.output<typeof ModelPricing>
+
+export const ShownTimePricing = shown(SHAPES.time)
+export type TimePricing = z.output<typeof ShownTimePricing>
+
+export const ShownPricing = z.discriminatedUnion('type', [
+  ShownTimePricing,
+  shown(SHAPES.uptime),
+  shown(SHAPES.tokens),
+  shown(SHAPES.input_tokens),
+  shown(SHAPES.input_length),
+  shown(SHAPES.input_character_length),
+  shown(SHAPES.image_units),
+  shown(SHAPES.output_length),
+])

@@ -15,7 +15,7 @@ import type { UsageHistory } from '../recording/history.ts'
 import type { TokenPrice } from './batch-output.ts'
 import { type BatchRow, doneLinesAt, progressOf } from './batch-row.ts'
 import type { BatchTable } from './batch-table.ts'
-import { nextHour, sharedTokensPerSecond } from './shared-capacity.ts'
+import { nextHour, sharedTokensPerSecond } from './catalog-capacity.ts'
 
 /** The lower parts that the pacing of batches uses. */
 export interface BatchPacingParts {

@@ -508,7 +508,15 @@ test('a reference to the catalog answers by its id while it runs, equal to its m
 test('GET /v1/models lists models, and each text model answers', async () => {
   const { client } = openaiWorld({ fixtures: 'default', with: {} })
   const { data } = await client.models.list()
-  expect(data[0]).toEqual({ id: 'acme/assistant', object: 'model', created: expect.any(Number), owned_by: 'acme' })
+  expect(data[0]).toEqual({
+    id: 'acme/assistant',
+    object: 'model',
+    created: expect.any(Number),
+    owned_by: 'acme',
+    root: 'acme/assistant',
+    parent: null,
+    metadata: null,
+  })
   let answered = 0
   for (const { id } of data) {
     const answer = client.chat.completions.create({ model: id, messages: HELLO, max_tokens: 2 })

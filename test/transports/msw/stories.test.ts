@@ -93,7 +93,8 @@ describe('a walk with a plain client', () => {
     expect(done).toMatchObject({ status: 'completed', request_counts: { total: 40, completed: 40, failed: 0 } })
     const output = await (await client.call(`/v1/files/${done.output_file_id}/content`)).text()
     const ids = output.trim().split('\n')
-    expect(ids.map(line => JSON.parse(line).custom_id)).toEqual(lines.map((_, i) => `line-${i}`))
+    const answered = ids.map(line => JSON.parse(line).custom_id)
+    expect(new Set(answered)).toEqual(new Set(lines.map((_, i) => `line-${i}`)))
   })
 
   test('a large body, there and back', async () => {
