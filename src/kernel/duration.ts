@@ -20,7 +20,7 @@ const UNITS: Readonly<Record<string, Micros>> = {
   d: DAY,
   w: 7 * DAY,
 }
-const FORMS = "Forms that work: '500ms', '90s', '10m', '24h', '1h30m', '7d', 'PT1H', or a number of milliseconds"
+const FORMS = "Forms that work: '500ms', '90s', '10m', '24h', '1h30m', '7d', 'PT1H'"
 const PARTS = /(\d+(?:\.\d+)?)(us|ms|s|m|h|d|w)/y
 const ISO =
   /^P(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/
@@ -41,14 +41,17 @@ export const DURATION_PATTERN =
 export function micros(duration: Duration): Micros {
   const value = typeof duration === 'number' ? duration * 1000 : parse(duration)
   if (value === undefined || !Number.isFinite(value) || value < 0 || value > 36_525 * DAY) {
+    const isNumber = typeof duration === 'number'
     throw new RangeError(
-      `Failed to read the duration ${typeof duration === 'number' ? duration : quote(duration)}: ${reason(duration, value)}. ${FORMS}.`,
+      `Failed to read the duration ${isNumber ? duration : quote(duration)}: ${reason(duration, value)}. ` +
+        `${FORMS}${isNumber ? ', or a number of milliseconds' : ''}.`,
     )
   }
   return Math.round(value)
 }
 
 function reason(duration: Duration, value: number | undefined): string {
+  if (typeof duration === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(duration)) return 'it has no unit'
   if (value === undefined) return 'no known form'
   if (typeof duration === 'number' && !Number.isFinite(duration)) return 'not a finite number'
   if (value < 0) return 'time does not run backwards'

@@ -138,10 +138,15 @@ export class Journal {
     return Array.from({ length: Math.max(0, this.#next - first) }, (_, i) => this.#read(first + i))
   }
 
-  /** Returns the entry and its chain of causes, the nearest cause first. */
+  /**
+   * Returns the entry and its chain of causes, the nearest cause first.
+   *
+   * @throws RangeError if the journal has no such entry, or has dropped it
+   */
   chain(seq: number): Entry[] {
     const chain: Entry[] = []
     let entry = this.#at(seq)
+    if (entry === undefined) throw this.#unknownEntryError(seq)
     while (entry) {
       chain.push(entry)
       entry = entry.cause > 0 && entry.cause < entry.seq ? this.#at(entry.cause) : undefined
@@ -177,6 +182,18 @@ export class Journal {
 
   #at(seq: number): Entry | undefined {
     return seq > this.dropped && seq < this.#next ? this.#read(seq) : undefined
+  }
+
+  #unknownEntryError(seq: number): RangeError {
+    const problem = `Failed to explain entry ${seq} of the journal`
+    const { last, dropped } = this
+    if (last === 0) return new RangeError(`${problem}: the journal is empty. Advance time or send a request first.`)
+    if (Number.isInteger(seq) && seq >= 1 && seq <= dropped) {
+      return new RangeError(`${problem}: the oldest ${dropped} entries are dropped. Set a higher journalLimit.`)
+    }
+    return new RangeError(
+      `${problem}: entries have the numbers ${dropped + 1} to ${last}. Give the seq of one of them.`,
+    )
   }
 
   #read(seq: number): Entry {

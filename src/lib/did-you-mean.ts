@@ -3,7 +3,8 @@
  * near.
  *
  * Near is an edit distance (insert, delete, replace, swap of neighbours; case ignored) of up to a third of the word, at
- * least 1 and at most 3. A word of three letters or more also matches if it is the begin of only one candidate.
+ * least 1 and at most 3. A word of three letters or more also matches if it is the begin of only one candidate. This
+ * match has precedence over a distance of 2 or more.
  *
  * @example nearestWord('deplyoments', ['deployments', 'models']) // 'deployments'
  * @example nearestWord('H100', ['A100-80GB', 'H100-80GB']) // 'H100-80GB'
@@ -24,7 +25,8 @@ export function nearestWord(word: string, candidates: Iterable<string>): string 
       bestDistance = distance
     }
   }
-  return best ?? (prefixMatches.length === 1 ? prefixMatches[0] : undefined)
+  const onlyPrefixMatch = prefixMatches.length === 1 ? prefixMatches[0] : undefined
+  return bestDistance > 1 ? (onlyPrefixMatch ?? best) : best
 }
 
 /**

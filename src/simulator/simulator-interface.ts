@@ -45,7 +45,7 @@ export interface Simulator {
   readonly journal: {
     /** Returns the journal entries, oldest first: events and requests. */
     entries(options?: { readonly after?: number }): Entry[]
-    /** Returns an entry and the entries that led to it, nearest cause first. */
+    /** Returns an entry and the entries that led to it, nearest cause first. Throws RangeError for an unknown `seq`. */
     why(seq: number): Entry[]
     /**
      * Calls `listener` with every further entry, across resets, and returns the function that removes it. If the listener

@@ -158,7 +158,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [[], 'Failed to simulate: --for is missing. Give it, as in --for 7d.'],
   [['--for=-1d'], "Failed to read --for '-1d': time does not run backwards. Forms that work: '500ms'"],
   [['--for', '0s'], "Failed to read --for '0s': it must be longer than 0. Give a duration, as in --for 7d."],
-  [['--for', '7'], "Failed to read --for '7': no known form."],
+  [['--for', '7'], "Failed to read --for '7': it has no unit. Forms that work: '500ms'"],
   [['--for', '200y'], "Failed to read --for '200y': no known form."],
   [['--for', '36600d'], "Failed to read --for '36600d': longer than 100 years."],
   [['--for', '1h', '--profile', 'quik'], "Did you mean 'quick'?"],

@@ -93,13 +93,14 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
   advanceClock: {
     good: [
       { path: '/_sim/clock/advance', body: { by: '90s' } },
-      { path: '/_sim/clock/advance', body: { by: 0 } },
+      { path: '/_sim/clock/advance', body: { by: '0s' } },
       { path: '/_sim/clock/advance', body: { to: '2026-01-01T02:00:00+01:00' } },
     ],
     bad: [
       advance({}, 400, "give one of 'by' and 'to'"),
       advance({ by: '2 fortnights' }, 400, 'Forms that work:'),
-      advance({ by: -1 }, 400, 'time does not run backwards'),
+      advance({ by: '-1s' }, 400, 'time does not run backwards'),
+      advance({ by: 600 }, 422, "the number 600 has no unit. Give a duration, as in '600s' or '600ms'"),
       advance({ by: null }, 422, 'by'),
       advance({ to: '2026-01-01T00:00:00' }, 400, 'no time with an offset'),
       advance({ to: '2025-06-01T00:00:00Z' }, 400, 'time never goes back'),

@@ -27,7 +27,8 @@ describe('durations', () => {
   test.each([
     ['', 'no known form'],
     ['soon', 'no known form'],
-    ['10', 'no known form'],
+    ['10', 'it has no unit'],
+    ['86400000', 'it has no unit'],
     ['10 minutes', 'no known form'],
     ['P', 'no known form'],
     ['PT', 'no known form'],
@@ -39,6 +40,11 @@ describe('durations', () => {
   ] as const)('%s is rejected with the valid forms', (text, reason) => {
     expect(() => micros(text)).toThrow(reason)
     expect(() => micros(text)).toThrow("Forms that work: '500ms', '90s'")
+  })
+
+  test('an error mentions numbers of milliseconds only when a number was given', () => {
+    expect(() => micros('86400000')).toThrow(/'PT1H'\.$/)
+    expect(() => micros(-1)).toThrow(/'PT1H', or a number of milliseconds\.$/)
   })
 
   test('are formatted with their two largest units', () => {

@@ -70,6 +70,16 @@ describe('the journal', () => {
     expect(journal.entries(9).map(entry => entry.time)).toEqual([9])
   })
 
+  test('refuses to explain an unknown or dropped entry', () => {
+    const journal = new Journal(2)
+    expect(() => journal.chain(99)).toThrow('Failed to explain entry 99 of the journal: the journal is empty.')
+    for (let i = 0; i < 5; i++) journal.recordUndigested(i, 'thing.made', 'a')
+    expect(journal.chain(4)).toHaveLength(1)
+    expect(() => journal.chain(99)).toThrow('entries have the numbers 4 to 5')
+    expect(() => journal.chain(0)).toThrow('entries have the numbers 4 to 5')
+    expect(() => journal.chain(3)).toThrow('the oldest 3 entries are dropped. Set a higher journalLimit.')
+  })
+
   test('returns the chain of causes, nearest first', () => {
     const journal = new Journal()
     const thing = new Thing(generation, 'a')

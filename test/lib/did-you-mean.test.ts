@@ -7,6 +7,7 @@ test.each([
   ['Runing', ['running', 'stopped'], 'running'],
   ['H100', ['A100-80GB', 'H100-80GB'], 'H100-80GB'],
   ['L40', ['L4-24GB', 'L40S-48GB'], 'L40S-48GB'],
+  ['createLLM', ['createLora', 'createLlmDeployment'], 'createLlmDeployment'],
   ['gpus', ['gpu', 'num_gpus'], 'gpu'],
 ])('%s suggests the nearest of %j', (word, candidates, meant) => {
   expect(nearestWord(word, candidates)).toBe(meant)

@@ -450,6 +450,10 @@ describe('commands', () => {
       { verb: 'node.crash', target: 'nod-0' },
       "Failed to find the node 'nod-0': the fleet has none of that name. Did you mean 'node-0'?",
     ],
+    [{ verb: 'node.crash' }, 'target is missing. Give a node, as in "target": "node-0".'],
+    [{ verb: 'gpu.reset', target: '' }, 'target is missing. Give a GPU, as in "target": "node-0/0".'],
+    [{ verb: 'zone.down' }, 'target is missing. Give a zone, as in'],
+    [{ verb: 'node.crash', target: 'elsewhere' }, 'none of that name. Nodes are node-0'],
     [
       { verb: 'gpu.fail', target: 'node-0/9', args: { xid: 79 } },
       "Failed to find the GPU 'node-0/9': the node has GPUs 0 to 7.",

@@ -7,12 +7,8 @@ import { parseJsonOrText } from '../../lib/json-text.ts'
 import { refuse } from '../../service/refusals.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
+import { DurationField } from '../duration-field.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
-
-/** A duration in the user's form. The clock checks it. */
-const DurationField = z.union([z.string(), z.number()], {
-  error: "a duration, as in '90s', '1h30m' or 'PT1H', or a number of milliseconds",
-})
 
 const ClockView = z.object({
   now: z.string(),

@@ -3,6 +3,7 @@ import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { micros } from '../../kernel/duration.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
+import { DurationField } from '../duration-field.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 
 const NodeSchema = z.object({
@@ -104,7 +105,7 @@ export const giveCommand = control({
     args: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.string())]))
       .optional(),
-    at: z.union([z.string(), z.number()]).optional(),
+    at: DurationField.optional(),
   }),
   returns: z.object({ verb: z.string(), at: z.string() }),
   handle: async ({ body: { verb, target, args, at }, sim }) => {

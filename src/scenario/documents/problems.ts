@@ -108,16 +108,30 @@ function unknownKeys(schema: z.ZodType, value: unknown, path: Path, issue: z.cor
   return keys.map(key => {
     const meant = nearestWord(key, unusedKeys) ?? nearestWord(key, allowed)
     const list = allowed.length > 20 ? 'docs/endpoints.md lists the operations' : `Keys are ${allowed.join(', ')}`
-    const advice = meant ? `Did you mean '${meant}'?` : list
+    const place = isKey ? undefined : placeOfKey(schema, key, parentPath)
+    const advice = place ?? (meant ? `Did you mean '${meant}'?` : list)
     const what = `unknown key '${key}'`
     return {
       issue,
-      meant: meant && [...parentPath, meant].join('/'),
+      meant: place === undefined && meant && [...parentPath, meant].join('/'),
       path: [...path, ...parentPath, key],
       what,
       advice,
     }
   })
+}
+
+/** Returns where an unknown key belongs: one level up, or below a key of the same map. Undefined: neither. */
+function placeOfKey(schema: z.ZodType, key: string, parentPath: Path): string | undefined {
+  if (!(schema instanceof z.ZodObject)) return undefined
+  if (parentPath.length === 1) {
+    return Object.hasOwn(schema.shape, key) ? `Move it up, beside '${parentPath[0]}'` : undefined
+  }
+  const owner = Object.entries(schema.shape).find(([, field]) => {
+    const inner = field instanceof z.ZodOptional ? field.unwrap() : field
+    return inner instanceof z.ZodObject && Object.hasOwn(inner.shape, key)
+  })
+  return parentPath.length === 0 && owner !== undefined ? `Move it below '${owner[0]}'` : undefined
 }
 
 function toMistake(value: unknown, path: Path, issue: z.core.$ZodIssue): Mistake {
@@ -135,7 +149,10 @@ function toMistake(value: unknown, path: Path, issue: z.core.$ZodIssue): Mistake
   if (found === undefined) return { path: at.slice(0, -1), what: `'${String(key)}' is missing`, advice: 'Add it' }
   const named = key === undefined ? 'the file' : `'${String(key)}'`
   // A type that is checked by a function has its own message.
-  if (issue.code === 'custom') return { path: at, what: `invalid value of ${named}`, advice: `Give ${issue.message}` }
+  if (issue.code === 'custom') {
+    const given = typeof found === 'string' || typeof found === 'number' ? ` '${found}'` : ''
+    return { path: at, what: `invalid value${given} of ${named}`, advice: `Give ${issue.message}` }
+  }
   return { path: at, what: `${named}: ${describeIssue(issue, found)}`, advice: 'Fix it' }
 }
 

@@ -147,5 +147,5 @@ function toFileRecord({ clock }: World, file: FileHandle): z.input<typeof FileRe
 }
 
 function storageFullMessage(limit: number): string {
-  return `file does not fit: the files of the account may hold ${limit} bytes (--max-storage)`
+  return `file does not fit: the files of the account may hold ${limit} bytes`
 }

@@ -81,9 +81,7 @@ function parseKeyHeaderToken(key: string | null): string | undefined {
 }
 
 function addressRefusedError({ name, allowed_ips }: ApiToken, clientAddress: string): RefusalError {
-  const message =
-    `token '${name}' is not allowed from ${clientAddress}; its allowed_ips are ${allowed_ips.join(', ')}. ` +
-    'Behind a proxy, serve with --trust-proxy'
+  const message = `token '${name}' is not allowed from ${clientAddress}; its allowed_ips are ${allowed_ips.join(', ')}`
   return new RefusalError(403, message, undefined, { error: message })
 }
 

@@ -32,7 +32,6 @@ export type CommandTarget =
   | 'repository'
   | 'token'
   | 'deployment'
-  | 'limitRequest'
   | 'none'
 
 export type ArgumentKind =

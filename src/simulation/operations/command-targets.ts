@@ -4,18 +4,38 @@ import { GPUS } from '../../data/gpu-specs.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { CommandError } from '../command-error.ts'
-import type { CommandTargets } from './command-definition.ts'
+import type { CommandTarget, CommandTargets } from './command-definition.ts'
+
+/** A noun and an example of each kind of target. */
+const TARGET_NOUNS: Readonly<Record<Exclude<CommandTarget, 'none'>, readonly [noun: string, example: string]>> = {
+  node: ['node', 'h100-0'],
+  gpu: ['GPU', 'h100-0/3'],
+  pool: ['pool', 'h100'],
+  zone: ['zone', 'east-a'],
+  gpuType: ['GPU type', 'H100-80GB'],
+  offeredGpuType: ['GPU type', 'H100-80GB'],
+  repository: ['repository of the model hub', 'acme/model'],
+  token: ['API token', 'default'],
+  deployment: ['deployment', '2cZeTxVFN7tKxCCh'],
+}
+
+/** Rejects a command that needs a target and has none. */
+export function assertTargetNotNeeded(world: CommandTargets, verb: string, kind: CommandTarget): void {
+  if (kind === 'none') return
+  const [noun, example] = TARGET_NOUNS[kind]
+  const first =
+    kind === 'node' ? nodeNames(world)[0] : kind === 'gpu' ? `${nodeNames(world)[0] ?? 'h100-0'}/0` : undefined
+  throw new CommandError(
+    `Failed to execute '${verb}': target is missing. Give a ${noun}, as in "target": "${first ?? example}".`,
+  )
+}
 
 /** Returns the ordinal of a node. Rejects an unknown name with the nearest known one. */
 export function requireNode(world: CommandTargets, name: string): number {
   const ordinal = world.nodes.ordinalOf(name)
   if (ordinal !== undefined) return ordinal
-  throw unknownTargetError(
-    'node',
-    name,
-    world.nodes.list().map(node => node.name),
-    'cluster.nodes() lists them',
-  )
+  const names = nodeNames(world)
+  throw unknownTargetError('node', name, names, `nodes are ${formatNames(names)}`)
 }
 
 /** Returns the ordinal of a node and the index of its GPU, for a name as `h100-0/3`. */
@@ -68,6 +88,19 @@ export function requireOfferedGpuType(world: CommandTargets, name: string): GpuT
   throw new CommandError(
     `Failed to find the GPU type '${name}': no pool has it. Types of this fleet are ${types.join(', ')}.`,
   )
+}
+
+/** The most names that an error lists. */
+const MAX_LISTED_NAMES = 12
+
+function formatNames(names: readonly string[]): string {
+  if (names.length === 0) return 'missing in this fleet'
+  const more = names.length - MAX_LISTED_NAMES
+  return `${names.slice(0, MAX_LISTED_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+function nodeNames(world: CommandTargets): string[] {
+  return world.nodes.list().map(node => node.name)
 }
 
 function unknownTargetError(targetKind: string, name: string, known: readonly string[], advice: string): CommandError {

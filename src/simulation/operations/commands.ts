@@ -13,6 +13,7 @@ import { AUTOSCALER_COMMANDS } from './autoscaler-commands.ts'
 import { ARGUMENT_ADVICE, argumentProblem } from './command-arguments.ts'
 import type { Command, CommandDefinition, CommandsParts, CommandTable, CommandTargets } from './command-definition.ts'
 import {
+  assertTargetNotNeeded,
   requireDeployment,
   requireGpu,
   requireGpuType,
@@ -185,6 +186,7 @@ function assertValid(world: CommandTargets, command: Command): CommandDefinition
     throw new CommandError(`Failed to execute '${command.verb}': ${name} ${problem}. ${advice}`)
   }
   const target = command.target ?? ''
+  if (target === '') assertTargetNotNeeded(world, command.verb, definition.target)
   if (definition.target === 'node') requireNode(world, target)
   else if (definition.target === 'gpu') requireGpu(world, target)
   else if (definition.target === 'pool') requirePool(world, target)
@@ -193,8 +195,5 @@ function assertValid(world: CommandTargets, command: Command): CommandDefinition
   else if (definition.target === 'offeredGpuType') requireOfferedGpuType(world, target)
   else if (definition.target === 'deployment') requireDeployment(world, target)
   else if (definition.target === 'token') world.apiTokens.require(target)
-  else if (definition.target === 'repository' && target === '') {
-    throw new CommandError(`Failed to execute '${command.verb}': name a repository, as in 'owner/name'.`)
-  }
   return definition
 }

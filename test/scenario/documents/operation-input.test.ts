@@ -35,17 +35,17 @@ const DURATION = "Give a duration of at least 0, like '90s', '10m' or '1h30m'."
 describe('a mistake is reported with its line, its column and the nearest word', () => {
   test.each([
     [step('advance: [1]'), `3:5: invalid value of 'advance'. ${DURATION}`],
-    [step('advance: 10 min'), `3:5: invalid value of 'advance'. ${DURATION}`],
-    [step('advance: -1s'), `3:5: invalid value of 'advance'. ${DURATION}`],
+    [step('advance: 10 min'), `3:5: invalid value '10 min' of 'advance'. ${DURATION}`],
+    [step('advance: -1s'), `3:5: invalid value '-1s' of 'advance'. ${DURATION}`],
     [
       step('until: { get: { listDeployments: }, where: [], within: soon }'),
-      `3:52: invalid value of 'within'. ${DURATION}`,
+      `3:52: invalid value 'soon' of 'within'. ${DURATION}`,
     ],
     [
       step('leadsTo: { event: node.crashed, to: node.repaired, within: soon }'),
-      `3:56: invalid value of 'within'. ${DURATION}`,
+      `3:56: invalid value 'soon' of 'within'. ${DURATION}`,
     ],
-    [step('fault: { verb: hub.down, at: soon }'), `3:30: invalid value of 'at'. ${DURATION}`],
+    [step('fault: { verb: hub.down, at: soon }'), `3:30: invalid value 'soon' of 'at'. ${DURATION}`],
     [
       step('at:\n      5 min:\n        - fault: { verb: hub.down }'),
       "4:7: invalid time '5 min'. Give a duration from now, as in '5m', or a virtual time, as in '2026-01-01T01:00:00Z'.",
@@ -54,6 +54,9 @@ describe('a mistake is reported with its line, its column and the nearest word',
       step('every:\n      0s:\n        - fault: { verb: hub.down }'),
       "4:7: invalid interval '0s'. Give a duration above 0, as in '1h'.",
     ],
+    [step('do: { createLLM: {} }'), "3:11: unknown key 'createLLM'. Did you mean 'createLlmDeployment'?"],
+    [given('tags: [money]'), "3:3: unknown key 'tags'. Move it up, beside 'given'."],
+    ['title: a story\nseed: 7\nsteps:\n  - advance: 1m\n', "2:1: unknown key 'seed'. Move it below 'given'."],
     [step('do: { getDeployment: { deployid: a } }'), "3:28: unknown key 'deployid'. Did you mean 'deploy_id'?"],
     [step('do: { getDeployment: }'), "3:11: 'deploy_id' is missing. Add it."],
     [

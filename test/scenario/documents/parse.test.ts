@@ -76,7 +76,7 @@ steps:
     "4:65: invalid value 'H100'. Did you mean 'H100-80GB'?",
     "6:5: unknown step 'advnace'. Did you mean 'advance'?",
     "7:74: unknown key 'wehre'. Did you mean 'where'?",
-    "7:102: invalid value of 'within'. Give a duration of at least 0, like '90s', '10m' or '1h30m'.",
+    "7:102: invalid value 'soon' of 'within'. Give a duration of at least 0, like '90s', '10m' or '1h30m'.",
     "8:5: unknown key 'as'. Keys are until, token.",
     "10:7: invalid time '1x'. Give a duration from now, as in '5m', or a virtual time, as in '2026-01-01T01:00:00Z'.",
     "11:20: invalid value 'node.crsh'. Did you mean 'node.crash'?",
@@ -123,11 +123,11 @@ describe('a mistake is reported with its line, its column and the nearest word',
     ],
     [
       `${STEP}  - countOf: { event: instance.ready, range: 3..1 }\n`,
-      "story.yaml:3:39: invalid value of 'range'. Give a count, as in 3, '1..3', '2..' or '..4'.",
+      "story.yaml:3:39: invalid value '3..1' of 'range'. Give a count, as in 3, '1..3', '2..' or '..4'.",
     ],
     [
       `${STEP}  - countOf: { event: instance.ready, range: 1.5 }\n`,
-      "story.yaml:3:39: invalid value of 'range'. Give a count, as in 3, '1..3', '2..' or '..4'.",
+      "story.yaml:3:39: invalid value '1.5' of 'range'. Give a count, as in 3, '1..3', '2..' or '..4'.",
     ],
     [
       'title: a\ngiven: { inferencePac: clock }\nsteps:\n  - advance: 1m\n',
@@ -177,7 +177,7 @@ describe('a mistake is reported with its line, its column and the nearest word',
     ],
     [
       `${STEP}  - fault: { on: '*', until: later, fault: { kind: hang } }\n`,
-      "story.yaml:3:23: invalid value of 'until'. Give a duration from now like '10m', or ISO 8601 with an offset like '2026-01-01T01:00:00Z'.",
+      "story.yaml:3:23: invalid value 'later' of 'until'. Give a duration from now like '10m', or ISO 8601 with an offset like '2026-01-01T01:00:00Z'.",
     ],
     [
       `${STEP}  - fault: { on: '*', after: { kind: deployment.runing }, fault: { kind: hang } }\n`,
