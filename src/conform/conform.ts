@@ -17,6 +17,7 @@ import {
   toObject,
 } from './document.ts'
 import { type Finding, findResponse, type ReportFinding, streamOf, withPlace } from './findings.ts'
+import { AnswerHeaders } from './headers.ts'
 import { ProbeSender } from './probe-sender.ts'
 import { EVENT_STREAM, findStreamDifferences } from './streams.ts'
 
@@ -127,15 +128,17 @@ class ConformanceCheck {
   ): Promise<ReadonlySet<number>> {
     const byFault = new Set<number>()
     const seen = new Set<number>()
+    const headers = new AnswerHeaders(this.#providerDocument, this.#bodies)
     for (const answer of await this.#probes.sendProbes(found, streamOf(this.#providerDocument, theirs) !== undefined)) {
       seen.add(answer.status)
-      await this.#checkAnswer(answer, theirs, tell)
+      await this.#checkAnswer(answer, theirs, headers, tell)
     }
     for (const answer of await this.#probes.sendFaults(theirs, found, seen)) {
       seen.add(answer.status)
       byFault.add(answer.status)
-      await this.#checkAnswer(answer, theirs, tell)
+      await this.#checkAnswer(answer, theirs, headers, tell)
     }
+    headers.reportMissing(tell)
     this.answers[theirs.name] = [...seen].sort((a, b) => a - b)
     const unlisted = new Set<number>()
     for (const status of [...seen, ...[...found.responses.keys()].map(Number)]) {
@@ -152,11 +155,18 @@ class ConformanceCheck {
     return byFault
   }
 
-  async #checkAnswer(answer: Response, theirs: DocumentOperation, tell: ReportFinding): Promise<void> {
+  async #checkAnswer(
+    answer: Response,
+    theirs: DocumentOperation,
+    headers: AnswerHeaders,
+    tell: ReportFinding,
+  ): Promise<void> {
     this.requests++
     const response = findResponse(theirs, answer.status)
-    if (response !== undefined) await this.#checkContent(answer, response, tell)
-    else if (answer.status === 200) {
+    if (response !== undefined) {
+      headers.check(answer, response, tell)
+      await this.#checkContent(answer, response, tell)
+    } else if (answer.status === 200) {
       const listed = [...theirs.responses.keys()].join(', ') || 'none'
       tell({
         ...{ severity: 'break', kind: 'status', place: 'answer 200', pointer: theirs.at.pointer },

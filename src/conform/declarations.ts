@@ -4,6 +4,9 @@ import { findResponse, type ReportFinding, streamOf, withPlace } from './finding
 import { compareSchemas, type SchemaDifference } from './schemas.ts'
 import { EVENT_STREAM, eventForms, eventSchemaOf } from './streams.ts'
 
+/** Headers that every request has, or that describe its sender. A document need not declare them. */
+const STANDARD_HEADERS = /^(authorization|accept|content-type|user-agent)$/i
+
 /** One operation in both documents. */
 export interface OperationPair {
   readonly theirs: DocumentOperation
@@ -31,9 +34,11 @@ export class DeclarationComparison {
 
   #compareParameters({ theirs, ours: found, tell }: OperationPair): void {
     const [one, other] = [theirs, found].map(({ parameters }) => parameters.filter(({ value }) => value.in !== 'path'))
-    const isHeld = ({ value }: DocumentPart) =>
-      value.in === 'header' && /^(authorization|accept|content-type)$/i.test(String(value.name))
-    for (const parameter of one!.filter(part => !isHeld(part))) {
+    const keyHeaders = this.#ownDocument.keyHeadersOf(found)
+    const isRead = ({ value }: DocumentPart) =>
+      value.in === 'header' &&
+      (STANDARD_HEADERS.test(String(value.name)) || keyHeaders.has(String(value.name).toLowerCase()))
+    for (const parameter of one!.filter(part => !isRead(part))) {
       const { name, in: place, required } = parameter.value
       const at = { kind: 'parameter' as const, place: `${place} ${name}`, pointer: parameter.pointer }
       const same = other!.find(({ value }) => value.in === place && isSameName(value, parameter.value))

@@ -73,6 +73,18 @@ export class OpenapiDocument {
     return at
   }
 
+  /** Returns the names, in lower case, of the headers that carry a key of an operation by its security schemes. */
+  keyHeadersOf({ at }: DocumentOperation): ReadonlySet<string> {
+    const security = at.value.security ?? this.root.security
+    const names = (Array.isArray(security) ? (security as unknown[]) : []).flatMap(one => Object.keys(toObject(one)))
+    const root = { value: this.root, pointer: '#' }
+    const headers = names.flatMap(name => {
+      const scheme = this.partAt(root, 'components', 'securitySchemes', name)?.value
+      return scheme?.in === 'header' ? [String(scheme.name).toLowerCase()] : []
+    })
+    return new Set(headers)
+  }
+
   #resolvePointer(pointer: string): DocumentPart | undefined {
     let value: unknown = this.root
     for (const step of pointer.split('/').slice(1)) {

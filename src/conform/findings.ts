@@ -11,7 +11,7 @@ import { EVENT_STREAM } from './streams.ts'
  */
 export interface Finding {
   readonly severity: 'break' | 'warning' | 'note'
-  readonly kind: 'path' | 'method' | 'parameter' | 'field' | 'type' | 'value' | 'status' | 'media'
+  readonly kind: 'path' | 'method' | 'parameter' | 'header' | 'field' | 'type' | 'value' | 'status' | 'media'
   /** The operation as in the document: `GET /deploy/list`. */
   readonly operation: string
   /** The part of the operation: `answer 200, [].status`. */

@@ -123,6 +123,7 @@ async function anHourAfter(sim: Simulator, done: Promise<unknown>): Promise<void
 }
 
 const OTHER_GPU: Probe = { change: { fields: { gpu: 'other' } } }
+const BEFORE_THE_ACCOUNT: Probe = { change: { query: { from: '2000.01' } } }
 const EMBEDDING_MODEL = 'cedarline/cedar-embed-base'
 const CHAT_MODEL = 'aurora-labs/aurora-8b-instruct'
 const STOPPED_MODEL = 'acme/summarizer'
@@ -150,6 +151,9 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   requestGpuLimit: [{ change: { fields: { requested_limit: 1 } } }],
   expandHostedStorage: [{ change: { fields: { new_size_gb: 21 } } }],
   deleteModel: [{ change: { path: `/models/${CHAT_MODEL}` } }],
+  getUsage: [BEFORE_THE_ACCOUNT],
+  getTokenUsage: [BEFORE_THE_ACCOUNT],
+  getUsageOfApiToken: [BEFORE_THE_ACCOUNT],
   getModelSchema: [{ change: { path: '/models/no/such/schema/default' } }],
   editVoice: [{ change: { body: 'name=' } }],
 }

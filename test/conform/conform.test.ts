@@ -7,6 +7,7 @@ import { parse } from 'yaml'
 import { type ConformArguments, handler } from '../../src/cli/commands/conform.ts'
 import { conform } from '../../src/conform/conform.ts'
 import { OpenapiDocument } from '../../src/conform/document.ts'
+import { compareSchemas } from '../../src/conform/schemas.ts'
 import { parseEvents } from '../../src/conform/streams.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { PROFILE } from '../service/naming/renamed-words.ts'
@@ -64,6 +65,7 @@ test('conform finds each planted difference and nothing else', async () => {
       expect.stringMatching(
         /^break value · POST \/deploy\/llm: request, gpu · it may be "T4-16GB" \| it is one of "L4/,
       ),
+      expect.stringMatching(/^break value · POST \/deploy\/llm: request, model_name · any string \| it matches /),
       'warning field · POST /deploy/llm: request, region · it may be sent | it is ignored',
       'break type · POST /deploy/llm: request, num_gpus · string | integer',
       'note status · POST /deploy/llm: answer 418 · 418 is an answer | it is never answered',
@@ -71,7 +73,7 @@ test('conform finds each planted difference and nothing else', async () => {
       'break field · GET /payment/checklist: answer 200, currency · it is required | it is missing',
       'warning status · PATCH /v1/machines/{id}: refusals · answers are 200, 400, 404 | it may be 401, 403, 415, 422',
       'break field · PATCH /v1/machines/{id}: answer 404, message · it is required | it is missing',
-      'break media · GET /v1/files/{id}/content: answer 200 · the content is application/json | application/octet-stream',
+      'break media · GET /v1/files/{id}/content: answer 200 · the content is application/json | binary/octet-stream',
       'break type · GET /v1/voices: answer 200, voices[].created_at · string | 1755129600',
       'note field · GET /v1/voices: answer 200, voices[].updated_at · it is not declared | it may be present',
       'break value · GET /deploy/list/: answer 200, [].status · it is one of "initializing", "downloading", "running", "stopped", "failed", "deleted" | "deploying"',
@@ -115,6 +117,7 @@ test('the document of the simulator itself has no difference, also under other n
     'GET /deploy/list 422',
     'GET /deploy/llm/gpu_availability 422',
     'GET /models/list 405',
+    'GET /models/{model_name} 422',
     'GET /qq-router/models 405',
     // Needs a body of more than 8 MiB; the three transports are tested with one.
     'POST /qq-vendor/v1/messages/count_tokens 413',
@@ -148,6 +151,160 @@ test('bounds of a request are a break only when they are wider than those of the
   expect(await values({ temperature: { type: 'number', minimum: 0, maximum: 1 }, top_p: { type: 'number' } })).toEqual(
     [],
   )
+})
+
+describe('what the document allows in a request', () => {
+  /** Returns the findings of a request body for one operation, without those of its statuses. */
+  const findingsOf = async (path: string, properties: object) => {
+    const schema = { type: 'object', properties }
+    const document = {
+      ...{ openapi: '3.1.0', info: { title: 'asking', version: '1' } },
+      paths: {
+        [path]: {
+          post: {
+            requestBody: { content: { 'application/json': { schema } } },
+            responses: { 200: { description: '' }, '4XX': { description: '' }, '5XX': { description: '' } },
+          },
+        },
+      },
+    }
+    return (await conform(document)).findings
+      .filter(({ place }) => place.startsWith('request, '))
+      .map(({ severity, place, says, ours }) => `${severity} ${place.slice(9)}: ${says} | ${ours}`)
+  }
+
+  test('is a break when the simulator refuses a null', async () => {
+    expect(await findingsOf('/v1/voices/add', {})).toEqual([])
+    const amount = { type: ['number', 'null'] }
+    expect(await findingsOf('/payment/funds', { amount })).toEqual([
+      'break amount: it is optional | it is required',
+      'break amount: number or null | integer',
+    ])
+  })
+
+  test('is compared below a nullable object', async () => {
+    const function_ = {
+      anyOf: [{ type: 'object', properties: { name: { type: 'integer' } } }, { type: 'null' }],
+    }
+    const tools = { type: 'array', items: { type: 'object', properties: { function: function_ } } }
+    const found = await findingsOf('/v1/chat/completions', { tools })
+    expect(found).toContain('break tools[].function: object or null | object')
+    expect(found).toContain('break tools[].function.name: integer | string')
+  })
+
+  test('is a break when the simulator refuses one of the two booleans', () => {
+    const side = (schema: object) => {
+      const document = new OpenapiDocument(small('/v1/voices', answering(schema)))
+      const at = ['get', 'responses', '200', 'content', 'application/json', 'schema']
+      const paths = { value: document.root, pointer: '#' }
+      return { document, schema: document.partAt(paths, 'paths', '/v1/voices', ...at)! }
+    }
+    const compare = (theirs: object, ours: object) => compareSchemas(side(theirs), side(ours), 'asked')
+    expect(compare({ type: 'boolean' }, { type: 'boolean', const: false })).toMatchObject([
+      { severity: 'break', kind: 'value', says: 'it may be true', ours: 'it is one of false' },
+    ])
+    expect(compare({ type: ['boolean', 'null'] }, { enum: [false, null] })).toMatchObject([{ severity: 'break' }])
+    expect(compare({ type: 'boolean' }, { type: 'boolean' })).toEqual([])
+    expect(compare({ const: false }, { enum: [false] })).toEqual([])
+  })
+
+  test('is a break when the simulator requires a pattern of a free string', async () => {
+    const name = (schema: object) => ({
+      tools: {
+        type: 'array',
+        items: { type: 'object', properties: { function: { type: 'object', properties: { name: schema } } } },
+      },
+    })
+    const ours = 'it matches ^[A-Za-z0-9_-]{1,64}$'
+    const found = async (schema: object) =>
+      (await findingsOf('/v1/chat/completions', name(schema))).filter(
+        one => one.includes('function.name') && !one.endsWith('it is required'),
+      )
+    expect(await found({ type: 'string' })).toEqual([
+      `break tools[].function.name: any string | ${ours}; other values are refused`,
+    ])
+    expect(await found({ enum: ['get_weather', 'a b'] })).toEqual([
+      `break tools[].function.name: it may be "a b" | ${ours}; other values are refused`,
+    ])
+    expect(await found({ enum: ['get_weather'] })).toEqual([])
+    expect(await found({ type: 'string', pattern: '^[a-z]+$' })).toEqual([
+      `warning tools[].function.name: it matches ^[a-z]+$ | ${ours}; other values are refused`,
+    ])
+    expect(await found({ type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' })).toEqual([])
+  })
+})
+
+describe('headers', () => {
+  const GET = { '4XX': { description: '' }, '5XX': { description: '' } }
+  const found = async (operation: object, path = '/v1/voices') =>
+    (await conform(small(path, operation))).findings
+      .filter(({ place }) => place.includes('header'))
+      .map(({ severity, kind, place, says, ours }) => `${severity} ${kind} ${place}: ${says} | ${ours}`)
+
+  test('of a request are ignored only when they carry no key', async () => {
+    const parameters = ['alt-api-key', 'X-API-Key', 'user-agent', 'x-region'].map(name => ({
+      ...{ name, in: 'header', schema: { type: ['string', 'null'] } },
+    }))
+    const responses = { 200: { description: '' }, ...GET }
+    expect(await found({ parameters, responses })).toEqual([
+      'warning parameter header x-region: it may be sent | it is ignored',
+    ])
+    // This operation needs no key, so it reads none.
+    expect(await found({ parameters, responses }, '/aggregator/models')).toEqual([
+      'warning parameter header alt-api-key: it may be sent | it is ignored',
+      'warning parameter header X-API-Key: it may be sent | it is ignored',
+      'warning parameter header x-region: it may be sent | it is ignored',
+    ])
+  })
+
+  test('of an answer are checked by their declaration', async () => {
+    const headers = {
+      'Content-Type': { schema: { type: 'integer' } },
+      'X-Quota': { required: true, schema: { type: 'integer' } },
+      'X-Region': { schema: { type: 'string' } },
+    }
+    const limited = { description: '', headers: { 'X-Reset': { required: true, schema: { type: 'integer' } } } }
+    expect(await found({ responses: { 200: { description: '', headers }, ...GET, 429: limited } })).toEqual([
+      'break header answer 200, header X-Quota: it is required | it is missing',
+      'break header answer 429, header X-Reset: it is required | it is missing',
+      'warning header answer 200, header X-Region: it may be present | no answer has it',
+    ])
+    const retryAfter = (schema: object) =>
+      found({
+        responses: {
+          200: { description: '' },
+          ...GET,
+          429: { description: '', headers: { 'retry-after': { schema } } },
+        },
+      })
+    expect(await retryAfter({ type: 'integer', minimum: 1 })).toEqual([])
+    expect(await retryAfter({ type: 'integer', minimum: 1000 })).toEqual([
+      'break header answer 429, header retry-after: minimum 1000 | 1',
+    ])
+    expect(await retryAfter({ type: 'string', format: 'date-time' })).toEqual([
+      'break header answer 429, header retry-after: format "date-time" | "1"',
+    ])
+  })
+})
+
+test('a field that only one of two alternatives has is present when the simulator has both', async () => {
+  const pricing = {
+    anyOf: [
+      {
+        type: 'object',
+        required: ['cents_per_million_input_tokens'],
+        properties: { cents_per_million_input_tokens: {} },
+      },
+      { type: 'object', required: ['cents_per_minute'], properties: { cents_per_minute: { type: 'number' } } },
+    ],
+  }
+  const option = { type: 'object', properties: { id: {}, name: {}, type: {}, pricing } }
+  const schema = { type: 'object', properties: { hardware: { type: 'array', items: option } } }
+  const parameters = [{ name: 'model', in: 'query', required: true, schema: { type: 'string' } }]
+  const { findings } = await conform(small('/v2/hardware', { parameters, ...answering(schema) }))
+  expect(findings.map(({ place, severity }) => `${severity} ${place}`)).toEqual([
+    'note answer 200, hardware[].pricing.cents_per_million_output_tokens',
+  ])
 })
 
 describe('streams of events', () => {
@@ -275,7 +432,7 @@ describe('the command', () => {
          at #/components/schemas/Voice/properties/created_at/type
 `)
     expect(said).toMatch(
-      /Cloud of another 7: 12 of 14 operations served, checked with \d+ requests: 16 breaks, 5 warnings, 3 notes\n/,
+      /Cloud of another 7: 12 of 14 operations served, checked with \d+ requests: 17 breaks, 5 warnings, 3 notes\n/,
     )
     expect(said.indexOf('break  ')).toBeLessThan(said.indexOf('warning  '))
   })

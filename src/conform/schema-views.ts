@@ -1,0 +1,163 @@
+/** Schemas with their references, alternatives and parts merged into one view. */
+import { type DocumentPart, escapePointer, isObject, type Json, type OpenapiDocument, toObject } from './document.ts'
+
+/** A schema with its document. */
+export interface SchemaSide {
+  readonly document: OpenapiDocument
+  readonly schema: DocumentPart
+  /** References to the schemas that a field has in several alternatives. Undefined for one schema. */
+  readonly alternatives?: readonly Json[]
+}
+
+/** Deeper than any body; limits recursive schemas. */
+export const MAX_DEPTH = 12
+
+const LOWER_BOUNDS = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems']
+const UPPER_BOUNDS = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems']
+
+export function isWithin(word: string, bound: number, ours: number): boolean {
+  return LOWER_BOUNDS.includes(word) ? bound >= ours : bound <= ours
+}
+
+function boundsOf(value: Json): ReadonlyMap<string, number> {
+  return new Map(
+    [...LOWER_BOUNDS, ...UPPER_BOUNDS].flatMap(word => {
+      const bound = value[word]
+      return typeof bound === 'number' ? [[word, bound] as const] : []
+    }),
+  )
+}
+
+/** Returns the bounds that both sets declare, each the wider of the two. */
+function widestBounds(one: SchemaView['bounds'], other: SchemaView['bounds']): SchemaView['bounds'] {
+  const both = [...one].filter(([word]) => other.has(word))
+  return new Map(
+    both.map(([word, bound]) => [word, isWithin(word, bound, other.get(word)!) ? other.get(word)! : bound]),
+  )
+}
+
+/** A schema with its references, alternatives and parts merged. */
+export interface SchemaView {
+  readonly pointer: string
+  /** The schema accepts anything. */
+  readonly isAny: boolean
+  readonly types: readonly string[]
+  readonly words: readonly unknown[]
+  /** Bounds by keyword: `maximum`, `maxLength` and others. */
+  readonly bounds: ReadonlyMap<string, number>
+  /** The pattern of its strings. Undefined: none, or an alternative accepts any string. */
+  readonly pattern: string | undefined
+  readonly fields: ReadonlyMap<string, SchemaSide>
+  readonly required: ReadonlySet<string>
+  /** Undeclared fields are allowed. */
+  readonly isOpen: boolean
+  readonly items: SchemaSide | undefined
+}
+
+export function viewOf({ document, schema }: SchemaSide, level = 0): SchemaView {
+  const { value, pointer } = document.follow(schema)
+  const fields = new Map<string, SchemaSide>()
+  for (const [name, inner] of Object.entries(toObject(value.properties))) {
+    if (isObject(inner)) fields.set(name, sideOf(document, inner, `${pointer}/properties/${escapePointer(name)}`))
+  }
+  const words = value.const !== undefined ? [value.const] : Array.isArray(value.enum) ? (value.enum as unknown[]) : []
+  const ownView: SchemaView = {
+    pointer,
+    isAny: false,
+    types: typesOf(value, words),
+    words: words.filter(word => word !== null),
+    bounds: boundsOf(value),
+    pattern: typeof value.pattern === 'string' ? value.pattern : undefined,
+    fields,
+    required: new Set(Array.isArray(value.required) ? (value.required as string[]) : []),
+    isOpen: value.additionalProperties === true || isObject(value.additionalProperties),
+    items: isObject(value.items) ? sideOf(document, value.items, `${pointer}/items`) : undefined,
+  }
+  const parts = level > MAX_DEPTH ? [] : partsOf(value, pointer)
+  const withAllOf = parts
+    .filter(({ of }) => of === 'allOf')
+    .map(part => viewOf({ document, schema: part }, level + 1))
+    .reduce(mergeAllOf, ownView)
+  const options = parts.filter(({ of }) => of !== 'allOf').map(part => viewOf({ document, schema: part }, level + 1))
+  const view = options.length === 0 ? withAllOf : mergeAllOf(withAllOf, options.reduce(mergeAlternatives))
+  const isAny = view.types.length === 0 && view.fields.size === 0 && view.words.length === 0 && view.items === undefined
+  return { ...view, isAny }
+}
+
+function sideOf(document: OpenapiDocument, value: Json, pointer: string): SchemaSide {
+  return { document, schema: document.follow({ value, pointer }) }
+}
+
+function partsOf(value: Json, pointer: string): (DocumentPart & { of: string })[] {
+  return ['allOf', 'anyOf', 'oneOf'].flatMap(of => {
+    const parts = Array.isArray(value[of]) ? (value[of] as unknown[]) : []
+    return parts.filter(isObject).map((part, i) => ({ value: part, pointer: `${pointer}/${of}/${i}`, of }))
+  })
+}
+
+function typesOf({ type, properties, items }: Json, words: readonly unknown[]): readonly string[] {
+  if (typeof type === 'string') return [type]
+  if (Array.isArray(type)) return type as string[]
+  if (words.length > 0) return [...new Set(words.map(word => (word === null ? 'null' : typeof word)))]
+  if (isObject(properties)) return ['object']
+  return isObject(items) ? ['array'] : []
+}
+
+/** Merges two schemas that both apply. */
+function mergeAllOf(one: SchemaView, other: SchemaView): SchemaView {
+  return {
+    ...one,
+    types: one.types.length > 0 ? one.types : other.types,
+    words: one.words.length > 0 ? one.words : other.words,
+    bounds: new Map([...other.bounds, ...one.bounds]),
+    pattern: one.pattern ?? other.pattern,
+    fields: new Map([...one.fields, ...other.fields]),
+    required: new Set([...one.required, ...other.required]),
+    isOpen: one.isOpen || other.isOpen,
+    items: one.items ?? other.items,
+  }
+}
+
+/** Merges two alternatives. */
+function mergeAlternatives(one: SchemaView, other: SchemaView): SchemaView {
+  // An alternative null has no fields that could be missing.
+  const isNull = (view: SchemaView) => view.types.length === 1 && view.types[0] === 'null'
+  if (isNull(other)) return { ...one, types: one.types.length === 0 ? [] : [...new Set([...one.types, 'null'])] }
+  if (isNull(one)) return mergeAlternatives(other, one)
+  return {
+    ...one,
+    types: one.types.length === 0 || other.types.length === 0 ? [] : [...new Set([...one.types, ...other.types])],
+    words: one.words.length === 0 || other.words.length === 0 ? [] : [...one.words, ...other.words],
+    bounds: widestBounds(one.bounds, other.bounds),
+    pattern: mergePatterns(one, other),
+    fields: mergeFields(one.fields, other.fields),
+    required: new Set([...one.required].filter(name => other.required.has(name))),
+    isOpen: one.isOpen || other.isOpen,
+    items: one.items ?? other.items,
+  }
+}
+
+/** Returns the fields of two alternatives. A field of both has the schemas of both. */
+function mergeFields(one: SchemaView['fields'], other: SchemaView['fields']): SchemaView['fields'] {
+  const merged = new Map([...other, ...one])
+  for (const [name, side] of one) {
+    const second = other.get(name)
+    if (second === undefined || second.schema.pointer === side.schema.pointer) continue
+    const { document, schema } = side
+    const alternatives = [side, second].flatMap(part => part.alternatives ?? [{ $ref: part.schema.pointer }])
+    merged.set(name, {
+      document,
+      schema: { value: { anyOf: alternatives }, pointer: schema.pointer },
+      alternatives,
+    })
+  }
+  return merged
+}
+
+function mergePatterns(one: SchemaView, other: SchemaView): string | undefined {
+  const isFree = ({ types, words, pattern }: SchemaView) =>
+    pattern === undefined && words.length === 0 && (types.length === 0 || types.includes('string'))
+  if (isFree(one) || isFree(other)) return undefined
+  const patterns = [one.pattern, other.pattern].filter(pattern => pattern !== undefined)
+  return patterns.length < 2 ? patterns[0] : patterns.map(pattern => `(?:${pattern})`).join('|')
+}
