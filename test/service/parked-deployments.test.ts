@@ -38,11 +38,12 @@ describe('a parked deployment', () => {
   })
 
   test('is 404 by name and 503 without Retry-After by id, and no request wakes it', async () => {
-    const { sim, deploy_id, ask, get, put } = world()
+    const { sim, api, deploy_id, ask, get, put } = world()
     expect(await ask('acme/chat')).toEqual([200, null])
     await put(PARKED)
     expect(await ask('acme/chat')).toEqual([404, null])
     expect(await ask(`deploy_id:${deploy_id}`)).toEqual([503, null])
+    expect((await api.listServedModels()).data.map(({ id }) => id)).not.toContain('acme/chat')
     await sim.clock.advance('1h')
     expect((await get()).instances).toEqual({ running: 0, pending: 0 })
   })
