@@ -29,7 +29,8 @@ createServer(async (request, response) => {
   try {
     const listed = await service('/deploy/list')
     if (!listed.ok) throw new Error(`status ${listed.status}`)
-    const rows = (await listed.json()).map(({ model_name, status }) => `<li>${model_name}: ${status}</li>`)
+    const present = (await listed.json()).filter(({ status }) => status !== 'deleted')
+    const rows = present.map(({ model_name, status }) => `<li>${model_name}: ${status}</li>`)
     html(200, rows.length === 0 ? '<p>Nothing is deployed.</p>' : `<ul>${rows.join('')}</ul>`)
   } catch {
     html(502, 'The service is in trouble. Try again in a moment.')

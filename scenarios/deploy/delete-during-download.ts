@@ -22,10 +22,10 @@ export default scenario(
       instances: { running: 0, pending: 0 },
     })
     check(await cluster.node('h100-0').view(), { free: 8 })
-    check(await api.listDeployments(), [])
+    check(await api.listDeployments(), [{ deploy_id, status: 'deleted' }])
     check(await api.listDeployments({ status: 'deleted' }), [{ deploy_id }])
     await expectRefusal(api.startDeployment({ deploy_id }), 400, 'deleted, not stopped')
-    await expectRefusal(api.deleteDeployment({ deploy_id }), 400)
+    await expectRefusal(api.deleteDeployment({ deploy_id }), 404, 'deleted already')
 
     const again = await api.createLlmDeployment(wanted)
     check(again.deploy_id === deploy_id, false, 'the name is free again, the id is not')

@@ -32,6 +32,6 @@ export default scenario(
     }
     check(clock.elapsed - asked, 30_000_000)
     await countOf('inference.turnedAway', 3)
-    await expectRefusal(api.createChatCompletion(ask('Four')), 503, /is stopped/)
+    await expectRefusal(api.createChatCompletion(ask('Four')), 404, /does not exist/)
   },
 )

@@ -41,6 +41,13 @@ export class Clock {
     return Math.floor((this.epochMs * 1000 + at) / 1_000_000)
   }
 
+  /** Returns a time in Unix seconds as a text with six decimals. */
+  unixText(at: Micros): string {
+    const total = this.epochMs * 1000 + at
+    const seconds = Math.floor(total / 1_000_000)
+    return `${seconds}.${String(total - seconds * 1_000_000).padStart(6, '0')}`
+  }
+
   /** Returns a time in the format of the wire: ISO 8601 with microseconds and offset. */
   iso(at: Micros = this.#now): string {
     if (at !== this.#cachedIsoAt) {
@@ -53,7 +60,7 @@ export class Clock {
     return this.#cachedIso
   }
 
-  /** Returns microseconds since the epoch of the world for integer Unix seconds. */
+  /** Returns microseconds since the epoch of the world for Unix seconds. */
   fromUnix(seconds: number): Micros {
     return seconds * 1_000_000 - this.epochMs * 1000
   }

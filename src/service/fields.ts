@@ -79,14 +79,10 @@ export function queryInteger(bounds: { min?: number; max?: number } = {}): z.Zod
   ) as unknown as z.ZodType<number, number | string>
 }
 
-/** A truth value in a query string: `true`, `false`, `1`, `0`. */
+/** A truth value in a query string: `true` or `false`. */
 export function queryFlag(): z.ZodType<boolean, boolean | string> {
-  const splitCommaList: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false }
   return z.preprocess(
-    value =>
-      typeof value === 'string' && Object.hasOwn(splitCommaList, value.toLowerCase())
-        ? splitCommaList[value.toLowerCase()]
-        : value,
+    value => (value === 'true' ? true : value === 'false' ? false : value),
     z.boolean(),
   ) as unknown as z.ZodType<boolean, boolean | string>
 }

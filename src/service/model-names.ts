@@ -4,8 +4,15 @@ import type { World } from '../simulation/world.ts'
 
 const NAME_PATTERN = '[A-Za-z0-9][A-Za-z0-9._-]*'
 
-export const ModelName = z.string().regex(new RegExp(`^(?:${NAME_PATTERN}/)?${NAME_PATTERN}$`))
-export const BareName = z.string().regex(new RegExp(`^${NAME_PATTERN}$`))
+const MODEL_NAME = new RegExp(`^(?:${NAME_PATTERN}/)?${NAME_PATTERN}$`)
+const BARE_NAME = new RegExp(`^${NAME_PATTERN}$`)
+const CHARACTERS = 'letters, digits, dots, dashes and underscores, and begin with a letter or digit'
+
+// The live service documents no pattern for names, so the OpenAPI document shows none either.
+export const ModelName = z
+  .string()
+  .refine(name => MODEL_NAME.test(name), `a model name should be name or owner/name, each with ${CHARACTERS}`)
+export const BareName = z.string().refine(name => BARE_NAME.test(name), `a name should have ${CHARACTERS}`)
 
 /** The full name: a bare one means the account's own. */
 export function qualifyModelName(world: World, name: string): string {

@@ -2,9 +2,9 @@
 import * as z from 'zod'
 import { DAY, HOUR, MINUTE, type Micros, SECOND } from '../kernel/duration.ts'
 import type { World } from '../simulation/world.ts'
-import { rejectInput } from './refusals.ts'
+import { refuse, rejectInput } from './refusals.ts'
 
-const TIME_PATTERN = /^(?:\d{1,12}|now(?:-\d{1,9}[smhdwM])?)$/
+const TIME_PATTERN = /^(?:\d{1,12}(?:\.\d{1,9})?|now(?:-\d{1,9}[smhdwM])?)$/
 const UNITS: Readonly<Record<string, Micros>> = {
   s: SECOND,
   m: MINUTE,
@@ -16,7 +16,7 @@ const UNITS: Readonly<Record<string, Micros>> = {
 
 /** What is assumed of each endpoint with such a window. */
 export const WINDOW_ASSUMPTIONS = [
-  'from and to: Unix seconds, now, or now-5h; units are s, m, h, d, w (7 d), M (30 d)',
+  'from and to: Unix seconds, also with a fraction, now, or now-5h; units are s, m, h, d, w (7 d), M (30 d)',
   'a later end than now means now; from later than to is 422',
 ] as const
 
@@ -24,13 +24,29 @@ export const WINDOW_ASSUMPTIONS = [
 export function timeParam(): z.ZodType<string, string | number> {
   return z.preprocess(
     value => (typeof value === 'number' ? String(value) : value),
-    z.string().regex(TIME_PATTERN).describe('Unix seconds, or now-5h with s, m, h, d, w, M'),
+    z
+      .string()
+      .refine(value => TIME_PATTERN.test(value), 'a time should be Unix seconds, now, or as in now-5h')
+      .describe('Unix seconds, or now-5h with s, m, h, d, w, M'),
   ) as unknown as z.ZodType<string, string | number>
 }
 
-/** The window between two such moments: no end of it before the account was opened, or to come. */
-export function parseWindow(world: World, from: string, to: string): { readonly from: Micros; readonly to: Micros } {
-  const window = { from: parseTime(world, from), to: parseTime(world, to) }
+/**
+ * The window between two such moments: no end of it before the account was opened, or to come.
+ *
+ * @param longest the longest window in microseconds; a longer one is refused with 400. Default: any length.
+ */
+export function parseWindow(
+  world: World,
+  from: string | undefined,
+  to: string,
+  longest = Number.POSITIVE_INFINITY,
+): { readonly from: Micros; readonly to: Micros } {
+  const end = parseTime(world, to)
+  const window = { from: from === undefined ? end - longest : parseTime(world, from), to: end }
+  if (window.to - window.from > longest) {
+    refuse(400, `from and to are more than ${longest / DAY} days apart`)
+  }
   if (window.from > window.to)
     rejectInput(['query', 'from'], `Value error, from (${from}) should not be later than to (${to})`)
   const clip = (at: Micros) => Math.min(Math.max(world.ledger.past.openedAt, at), world.clock.now)
@@ -38,7 +54,7 @@ export function parseWindow(world: World, from: string, to: string): { readonly 
 }
 
 function parseTime({ clock }: World, text: string): Micros {
-  if (!text.startsWith('now')) return clock.fromUnix(Number(text))
+  if (!text.startsWith('now')) return Math.round(clock.fromUnix(Number(text)))
   const [, count = '0', unit = 's'] = /^now-(\d+)(.)$/.exec(text) ?? []
   return clock.now - Number(count) * UNITS[unit]!
 }

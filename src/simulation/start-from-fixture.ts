@@ -147,8 +147,13 @@ function startDeployment(world: FixtureParts, seed: DeploymentSeed): string | un
     if (shortage)
       return `it can not be ${seed.status}: ${shortage}. Give it more GPUs, or the status 'failed' with a fail_reason.`
   }
-  const instanceCount = Math.max(1, seed.settings.min_instances)
+  const { min_instances, max_instances } = seed.settings
+  const instanceCount = Math.min(max_instances, Math.max(1, min_instances))
   deployments.writable(ordinal).desired = instanceCount
+  if (max_instances === 0) {
+    deployments.writable(ordinal).wasReady = seed.status === 'running'
+    deployments.setStatus(ordinal, seed.status)
+  }
   for (let i = 0; i < instanceCount; i++) {
     instances.request(ordinal, 0)
     const instance = deployments.read(ordinal).instances[i]!

@@ -40,7 +40,7 @@ describe('money', () => {
     [{ amount: 0 }, 'body/amount greater_than'],
     [{ amount: -5 }, 'body/amount greater_than'],
     [{ amount: 1.5 }, 'body/amount int_from_float'],
-    [{ amount: '5' }, 'body/amount int_type'],
+    [{ amount: '5.0' }, 'body/amount int_parsing'],
     [{ amount: null }, 'body/amount int_type'],
   ])('funds of %j: 422', async (body, expected) => {
     expect(await issues(service('empty').client.addFunds(body as never))).toEqual([expected])

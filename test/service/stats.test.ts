@@ -147,7 +147,7 @@ describe('stats of a deployment', () => {
     await api.createChatCompletion({ model: 'acme/chat', messages })
     await api.stopDeployment({ deploy_id })
     const asked = await refused(api.createChatCompletion({ model: 'acme/chat', messages }))
-    expect(asked).toEqual([503, 'model acme/chat is stopped, not running'])
+    expect(asked).toEqual([404, 'model does not exist: acme/chat'])
     await sim.clock.advance('1m')
     expect((await stats()).requests).toMatchObject({ arrived: 1, served: 1, refused: 0, failed: 0 })
   })
@@ -156,8 +156,8 @@ describe('stats of a deployment', () => {
     const { api, stats } = loaded()
     expect(await refused(api.getDeploymentStats({ deploy_id: 'nope' }))).toEqual([404, 'no deployment nope'])
     expect(await issues(stats({ from: 'soon', to: 'later' }))).toEqual([
-      'query/from string_pattern_mismatch',
-      'query/to string_pattern_mismatch',
+      'query/from value_error',
+      'query/to value_error',
     ])
     expect(await issues(stats({ to: 'now-6h' }))).toEqual(['query/from value_error'])
   })

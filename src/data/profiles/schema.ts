@@ -254,6 +254,10 @@ const policies = {
     oneOf('unknown_gpu_types', ['refuse', 'wait']),
     'Requests for GPUs that no node of the fleet can have. refuse: 400; wait: they are accepted and wait for capacity.',
   ),
+  validation: setting(
+    oneOf('validation', ['lax', 'strict']),
+    'Texts in place of numbers and booleans in requests. lax: digits count as a number, "true" and "false" as a boolean; strict: only in queries.',
+  ),
   placement: setting(
     oneOf('placement', ['best-fit', 'spread']),
     'best-fit: the node with the fewest free GPUs that suffice; spread: the node with the most free GPUs.',

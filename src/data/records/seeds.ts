@@ -36,7 +36,7 @@ export const DeploymentSeed = z.strictObject({
   container_image: z.string().optional(),
   extra_args: z.array(z.string()).optional(),
   settings: z
-    .strictObject({ min_instances: z.int().min(0), max_instances: z.int().min(1) })
+    .strictObject({ min_instances: z.int().min(0), max_instances: z.int().min(0) })
     .default({ min_instances: 1, max_instances: 1 }),
   /** Requests that are offered to it, as data. The autoscaler sees them without any client. */
   load: OfferedLoad.optional(),

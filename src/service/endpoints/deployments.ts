@@ -5,7 +5,13 @@ import { isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import { requireFleetGpus, requireFunds, requireGpuQuota } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { integer, text, words } from '../fields.ts'
-import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, isCurrentModel, requireDeployment } from '../lookups.ts'
+import {
+  FUNDS_REFUSAL,
+  GPU_QUOTA_REFUSAL,
+  requireCurrentModel,
+  requireDeployment,
+  requireLanguageModel,
+} from '../lookups.ts'
 import { isForeignModelName, ModelName, qualifyModelName } from '../model-names.ts'
 import { DeployId, DeploymentRecord } from '../records.ts'
 import { refuse, rejectInput } from '../refusals.ts'
@@ -18,7 +24,7 @@ const MAX_DEPLOYMENTS = 100_000
 const ScaleSettings = z
   .object({
     min_instances: integer({ min: 0, max: MAX_INSTANCES }).default(1),
-    max_instances: integer({ min: 1, max: MAX_INSTANCES }).default(1),
+    max_instances: integer({ min: 0, max: MAX_INSTANCES }).default(1),
   })
   .check(({ value, issues }) => {
     if (value.max_instances >= value.min_instances) return
@@ -30,6 +36,8 @@ const ScaleSettings = z
     })
   })
 
+const HubWeights = z.object({ repo: text({ min: 1 }), revision: text().nullish(), token: text().nullish() })
+
 export const createLlmDeployment = endpoint({
   route: 'POST /deploy/llm',
   summary: 'Deploy a language model on dedicated GPUs',
@@ -40,15 +48,17 @@ export const createLlmDeployment = endpoint({
     'the task is text-generation',
     'hub.repo is required if hub is present; hub.revision: default main; hub.token: default empty',
     "config.weights.token in answers: '' if the token is empty, else ********",
-    'settings.min_instances: 0 to 10,000, default 1; settings.max_instances: 1 to 10,000, default 1, not below min_instances',
+    'settings.min_instances: 0 to 10,000, default 1; settings.max_instances: 0 to 10,000, default 1, not below min_instances',
+    'with max_instances 0 the deployment is parked: it has no instance and costs nothing until a PUT raises the bounds',
+    'null means the same as a missing field, where a field may be null',
     'model_name has letters, digits, dot, dash and underscore, and at most one slash',
     'with unknown extra_args the engine exits, is restarted, and the deployment finally fails (policies.unknown_engine_args)',
     'a container_image accepts any extra_args',
   ],
   refusals: {
     ...FUNDS_REFUSAL,
-    400: 'an owner prefix of another account, the GPU type "other", or GPUs that no node of the fleet can have (policies.unknown_gpu_types)',
-    404: 'unknown base_model',
+    400: 'an owner prefix of another account, the GPU type "other", GPUs that no node of the fleet can have (policies.unknown_gpu_types), or weights that are no language model',
+    404: 'unknown or deprecated base_model',
     403: `${GPU_QUOTA_REFUSAL[403]}: num_gpus × min_instances plus the GPUs held and requested`,
     409: 'a live deployment has this name',
     429: 'the world holds 100,000 deployments',
@@ -59,19 +69,20 @@ export const createLlmDeployment = endpoint({
     gpu: z.enum(GPU_TYPES),
     num_gpus: integer({ min: 1, max: 8 }).default(1),
     max_batch_size: integer({ min: 1, max: 256 }).default(96),
-    hub: z.object({ repo: text({ min: 1 }), revision: text().default('main'), token: text().default('') }).optional(),
+    hub: HubWeights.nullish(),
     base_model: text().nullable().optional(),
     container_image: text().nullable().optional(),
-    settings: ScaleSettings.prefault({}),
+    settings: ScaleSettings.nullish(),
     extra_args: z.array(text()).nullable().optional(),
   }),
   returns: DeploymentRecord,
   example: { body: { model_name: 'acme/search', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } } },
   handle: ({ body, world }) => {
-    const { gpu, num_gpus, base_model, settings } = body
+    const { gpu, num_gpus, base_model } = body
+    const settings = body.settings ?? { min_instances: 1, max_instances: 1 }
     const model_name = qualifyModelName(world, body.model_name)
     const hubModel = world.store.hub.get(model_name)
-    if (body.hub === undefined && base_model == null && hubModel === undefined) {
+    if (body.hub == null && base_model == null && hubModel === undefined) {
       rejectInput(['body', 'hub'], `Value error, no weights for ${model_name}: give hub.repo or base_model`)
     }
     requireFunds(world)
@@ -80,7 +91,11 @@ export const createLlmDeployment = endpoint({
     }
     if (gpu === 'other') refuse(400, "gpu 'other' cannot be deployed on: it has no pool and no price")
     requireFleetGpus(world, gpu, num_gpus)
-    if (base_model != null && !isCurrentModel(world, base_model)) refuse(404, `no base_model ${base_model}`)
+    if (base_model != null) {
+      requireLanguageModel('base_model', requireCurrentModel(world, 'base_model', base_model))
+    }
+    const catalogModel = body.hub == null ? undefined : world.store.models.get(body.hub.repo)
+    if (catalogModel !== undefined) requireLanguageModel('hub.repo', catalogModel)
     requireGpuQuota(world, gpu, num_gpus * settings.min_instances)
     if (world.deployments.findLive(model_name) !== undefined) {
       refuse(409, `model_name ${model_name} is deployed already: delete that deployment first`)
@@ -88,9 +103,8 @@ export const createLlmDeployment = endpoint({
     if (world.deployments.count >= MAX_DEPLOYMENTS) {
       refuse(429, `this world holds ${MAX_DEPLOYMENTS} deployments, which is its limit`, { 'retry-after': '3600' })
     }
-    const weights =
-      body.hub ??
-      (base_model == null && hubModel ? { repo: hubModel.repo, revision: hubModel.revision, token: '' } : undefined)
+    const source = body.hub ?? (base_model == null ? hubModel : undefined)
+    const weights = source && { repo: source.repo, revision: source.revision ?? 'main', token: body.hub?.token ?? '' }
     const created = world.deployments.createLlm({
       model_name,
       gpu,
@@ -112,7 +126,7 @@ export const listDeployments = endpoint({
   provenance: 'documented',
   assumptions: [
     'a bare array, oldest first',
-    'without status, or with an empty status: all except deleted',
+    'without status, or with an empty status: all, also failed and deleted ones',
     'spaces around commas are trimmed',
   ],
   refusals: { 400: 'unknown status' },
@@ -127,7 +141,9 @@ export const listDeployments = endpoint({
     if (unknownStatus !== undefined) {
       refuse(400, `unknown status '${unknownStatus}': status is a list of ${DEPLOYMENT_STATUSES.join(', ')}`)
     }
-    const statuses = requestedStatuses.length > 0 ? new Set(requestedStatuses as DeploymentStatus[]) : undefined
+    const statuses = new Set(
+      requestedStatuses.length > 0 ? (requestedStatuses as DeploymentStatus[]) : DEPLOYMENT_STATUSES,
+    )
     return JsonText.list(world.deployments.list(statuses).map(deployment => deployment.toJson()))
   },
 })
@@ -185,6 +201,7 @@ export const updateDeployment = endpoint({
   provenance: 'neighbour',
   assumptions: [
     'a missing field of settings keeps its value',
+    'both bounds 0 park the deployment: it keeps its status, has no instance and costs nothing; higher bounds resume it',
     'a stopped or failed deployment uses the new settings when it starts',
   ],
   refusals: {
@@ -196,7 +213,7 @@ export const updateDeployment = endpoint({
   body: z.object({
     settings: z.object({
       min_instances: integer({ min: 0, max: MAX_INSTANCES }).optional(),
-      max_instances: integer({ min: 1, max: MAX_INSTANCES }).optional(),
+      max_instances: integer({ min: 0, max: MAX_INSTANCES }).optional(),
     }),
   }),
   returns: DeployId,
@@ -244,12 +261,12 @@ export const deleteDeployment = endpoint({
   summary: 'Delete a deployment; GET /deploy/list?status=deleted still lists it',
   provenance: 'neighbour',
   assumptions: [],
-  refusals: { 404: 'unknown deployment', 400: 'the deployment is deleted' },
+  refusals: { 404: 'unknown deployment, or a deleted one' },
   returns: DeployId,
   example: { target: '/deploy/2cZeTxVFN7tKxCCh' },
   handle: ({ params: { deploy_id }, world }) => {
     const deployment = requireDeployment(world, deploy_id)
-    if (deployment.status === 'deleted') refuse(400, `deployment ${deploy_id} is deleted already`)
+    if (deployment.status === 'deleted') refuse(404, `deployment ${deploy_id} is deleted already`)
     deployment.delete()
     return { deploy_id }
   },

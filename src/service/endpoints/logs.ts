@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { DAY } from '../../kernel/duration.ts'
 import { type LogMessage, logMessages } from '../../simulation/reporting/log-messages.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
@@ -7,18 +8,23 @@ import { requireDeploymentOrdinal } from '../lookups.ts'
 import { MESSAGE_TEXT } from '../records.ts'
 import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../time-params.ts'
 
+/** The longest window of a log query: a month. */
+const LONGEST_WINDOW = 31 * DAY
+
 const LOG_QUERY = {
   deploy_id: z.string(),
+  pod_name: z.string().optional(),
   from: timeParam().optional(),
   to: timeParam().default('now'),
   limit: queryInteger({ min: 1, max: 10_000 }).default(100),
 }
-const LogLines = z.array(z.tuple([z.iso.datetime({ offset: true }), z.string().meta(MESSAGE_TEXT)]))
+const LogLines = z.array(z.tuple([z.string(), z.string().meta(MESSAGE_TEXT)]))
 const LOG_ASSUMPTIONS = [
   ...WINDOW_ASSUMPTIONS,
   'the newest limit lines of the window, oldest first; limit: 1 to 10,000, default 100',
-  'from: default the oldest line kept; to: default now',
-  'a line has a level and a message; its time is ISO 8601',
+  'from: default 31 days before to; to: default now; both are at most 31 days apart',
+  'pod_name: only the lines of this pod; an unknown pod has none',
+  'a line has a level and a message; its time is a text of Unix seconds with six decimals',
   'the newest 65,536 lines of all deployments together are kept; the request counts, every 5 minutes, are all kept',
 ]
 
@@ -30,7 +36,7 @@ export const queryDeploymentLogs = endpoint({
     ...LOG_ASSUMPTIONS,
     'a pod is an instance (<deploy_id>-<number>) or the controller (<deploy_id>-controller), which scales the deployment and counts its requests',
   ],
-  refusals: { 404: 'unknown deployment' },
+  refusals: { 400: 'from and to are more than 31 days apart', 404: 'unknown deployment' },
   query: LOG_QUERY,
   returns: z.object({ entries: z.record(z.string(), LogLines).describe('Pairs of time and line, by pod') }),
   example: { target: '/v1/deployment_logs/query?deploy_id=2cZeTxVFN7tKxCCh&from=now-5h' },
@@ -38,7 +44,7 @@ export const queryDeploymentLogs = endpoint({
     const entries: Record<string, [string, string][]> = Object.create(null)
     for (const line of readLogLines(world, query)) {
       entries[line.pod] ??= []
-      entries[line.pod]!.push([world.clock.iso(line.at), line.text])
+      entries[line.pod]!.push([world.clock.unixText(line.at), line.text])
     }
     return { entries }
   },
@@ -49,23 +55,24 @@ export const queryLogs = endpoint({
   summary: 'Get the logs of a deployment, all pods in one list',
   provenance: 'neighbour',
   assumptions: LOG_ASSUMPTIONS,
-  refusals: { 404: 'unknown deployment' },
+  refusals: { 400: 'from and to are more than 31 days apart', 404: 'unknown deployment' },
   query: LOG_QUERY,
   returns: z.object({ entries: LogLines }),
   example: { target: '/v1/logs/query?deploy_id=2cZeTxVFN7tKxCCh' },
   handle: ({ query, world }) => ({
-    entries: readLogLines(world, query).map((line): [string, string] => [world.clock.iso(line.at), line.text]),
+    entries: readLogLines(world, query).map((line): [string, string] => [world.clock.unixText(line.at), line.text]),
   }),
 })
 
 interface LogQuery {
   readonly deploy_id: string
+  readonly pod_name?: string | undefined
   readonly from?: string | undefined
   readonly to: string
   readonly limit: number
 }
 
-function readLogLines(world: World, { deploy_id, from, to, limit }: LogQuery): LogMessage[] {
+function readLogLines(world: World, { deploy_id, pod_name, from, to, limit }: LogQuery): LogMessage[] {
   const deployment = requireDeploymentOrdinal(world, deploy_id)
-  return logMessages(world, deployment, { ...parseWindow(world, from ?? '0', to), limit })
+  return logMessages(world, deployment, { ...parseWindow(world, from, to, LONGEST_WINDOW), limit, pod: pod_name })
 }

@@ -4,7 +4,7 @@ import type { World } from '../../simulation/world.ts'
 import { requireFunds } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'
-import { FUNDS_REFUSAL, isCurrentModel, isKnownModel } from '../lookups.ts'
+import { FUNDS_REFUSAL, isKnownModel, requireCurrentModel, requireLanguageModel } from '../lookups.ts'
 import { BareName, qualifyModelName } from '../model-names.ts'
 import { DeployId, DeploymentRecord, LoraRecord, LoraStatus } from '../records.ts'
 import { refuse } from '../refusals.ts'
@@ -22,14 +22,15 @@ export const createLora = endpoint({
   ],
   refusals: {
     ...FUNDS_REFUSAL,
-    404: 'unknown base_model',
+    400: 'base_model is no language model',
+    404: 'unknown or deprecated base_model',
     409: 'a live deployment has this name',
   },
   acceptsKeyHeader: true,
   body: z.object({
     base_model: text(),
     lora_name: BareName,
-    source: z.object({ type: z.enum(['modelhub']), modelhub_url: text({ min: 1 }) }),
+    source: z.object({ type: z.enum(['modelhub']), modelhub_url: text({ min: 1 }).nullish() }),
     private: z.boolean(),
     description: text().nullable().default(''),
   }),
@@ -46,8 +47,11 @@ export const createLora = endpoint({
     requireFunds(world)
     const base_model = qualifyModelName(world, body.base_model)
     const baseDeployment = world.deployments.findLive(base_model)
-    const isBase = baseDeployment !== undefined && baseDeployment.type !== 'lora'
-    if (!isBase && !isCurrentModel(world, base_model)) refuse(404, `no base_model ${body.base_model}`)
+    if (baseDeployment?.type === 'llm') {
+      requireLanguageModel('base_model', { model_name: base_model, type: baseDeployment.task })
+    } else {
+      requireLanguageModel('base_model', requireCurrentModel(world, 'base_model', base_model))
+    }
     const model_name = qualifyModelName(world, body.lora_name)
     if (world.deployments.findLive(model_name) !== undefined) {
       refuse(409, `lora_name ${body.lora_name} is taken: ${model_name} is deployed already`)
@@ -55,7 +59,7 @@ export const createLora = endpoint({
     const created = world.loraAdapters.create({
       model_name,
       base_model,
-      modelhub_url: body.source.modelhub_url,
+      modelhub_url: body.source.modelhub_url ?? '',
       private: body.private,
       description: body.description ?? '',
     })
@@ -123,9 +127,12 @@ export const updateLora = endpoint({
   route: 'PATCH /v1/lora/{lora_name}',
   summary: 'Change visibility and description of a LoRA adapter',
   provenance: 'neighbour',
-  assumptions: ['a missing field keeps its value; null empties description', 'the answer is the changed record'],
+  assumptions: [
+    'a missing field and private: null keep the value; null empties description',
+    'the answer is the changed record',
+  ],
   refusals: { 404: 'unknown adapter' },
-  body: z.object({ private: z.boolean().optional(), description: text().nullable().optional() }),
+  body: z.object({ private: z.boolean().nullish(), description: text().nullable().optional() }),
   returns: LoraRecord,
   example: { target: '/v1/lora/assistant-support-tone', body: { description: 'Kind and brief.' } },
   handle: ({ params, body, world }) => {

@@ -46,6 +46,8 @@ export interface PipelineOptions<Backend, Scope> extends ResponsesOptions<Backen
   readonly mapping?: VendorMapping | undefined
   /** Refuses undeclared query parameters. Default: they are ignored, as unknown fields of a body are. */
   readonly strictQuery?: boolean
+  /** Whether a backend accepts texts of digits as numbers, and `"true"` and `"false"` as booleans. Default: no. */
+  isLax?(backend: Backend): boolean
   /** Refuses undeclared fields of a body, and reports everything that nothing reads. */
   readonly strictRequests?: boolean
 }
@@ -216,7 +218,7 @@ export class Pipeline<Backend, Scope extends object> {
   /** The one step of a request in its world. */
   #handle(context: RequestContext<Backend>, rawBody: RawBody): Response | Promise<Response> {
     const { backend, operation, request } = context
-    const { openEntry, replaceBackend, strictQuery, strictRequests } = this.#options
+    const { openEntry, replaceBackend, strictQuery, isLax, strictRequests } = this.#options
     if (rawBody !== undefined && 'text' in rawBody) context.text = rawBody.text
     const unreadInput = strictRequests ? findUnreadInput(context, rawBody) : undefined
     if (unreadInput !== undefined) context.unread = toUnreadFields(unreadInput, operation)
@@ -227,7 +229,7 @@ export class Pipeline<Backend, Scope extends object> {
       const ownScope = this.#options.createScope(context)
       const { handlerBackend } = context
       const scope = handlerBackend === undefined ? ownScope : (replaceBackend?.(ownScope, handlerBackend) ?? ownScope)
-      const validated = validateInput(context, rawBody, strictQuery ?? false)
+      const validated = validateInput(context, rawBody, { strictQuery, isLax: isLax?.(context.backend) })
       const input = unreadInput === undefined ? validated : rejectUnknownFields(validated, unreadInput, operation)
       if (input instanceof Details) return this.#finish(context, entry, this.#responses.invalid(context, input.list()))
       const value = operation.endpoint.handle(Object.assign(input, { request }, scope) as never)

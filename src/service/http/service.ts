@@ -76,6 +76,7 @@ export function createApi(options: ApiOptions = {}): Api {
       findScriptedAnswer: scriptedAnswersFor(context),
     }),
     time: worldEpochMs,
+    isLax: world => world.profile.policies.validation === 'lax',
     replaceBackend: (scope, world) => ({ ...scope, world }),
     openEntry: (world, operation, method, path, cause) => world.openRequest(operation, method, path, cause),
     amendEntry: (entry, status, decidedBy) => {

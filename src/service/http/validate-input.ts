@@ -4,22 +4,31 @@ import type { FieldSchemas } from '../endpoint.ts'
 import type { RawBody } from './body.ts'
 import type { CompiledOperation } from './compiled-operation.ts'
 import { parseJsonBody } from './json-body.ts'
+import { replaceLaxTexts } from './lax-values.ts'
 import type { UploadResult } from './multipart.ts'
 import type { RequestContext } from './request-context.ts'
 import { findUnknownFields, type UnknownFields } from './unknown-fields.ts'
 import { Details, explainAll, explainExtraField, type InputLocation } from './validation-errors.ts'
 
+/** How strictly the input of requests is validated. */
+export interface ValidationMode {
+  /** Whether undeclared query parameters are refused. Default: false. */
+  readonly strictQuery?: boolean | undefined
+  /** Whether texts of digits are accepted as numbers, and `"true"` and `"false"` as booleans. Default: false. */
+  readonly isLax?: boolean | undefined
+}
+
 /** Returns the input of `handle`, or every issue in path, query and body. */
 export function validateInput(
   { operation, params, search }: RequestContext,
   rawBody: RawBody,
-  strictQuery: boolean,
+  { strictQuery = false, isLax = false }: ValidationMode,
 ): { params: unknown; query: unknown; body: unknown; upload: unknown } | Details {
   const { inputSchemas } = operation
   const issues = new Details()
   let typedParams: unknown = params
   if (inputSchemas.params !== undefined) {
-    typedParams = { ...params, ...(parseValue('path', inputSchemas.params, params, issues) as object) }
+    typedParams = { ...params, ...(parseValue('path', inputSchemas.params, params, issues, isLax) as object) }
   }
   let query: unknown = EMPTY_QUERY
   if (strictQuery && search !== '') addUnknownParameters(issues, search, operation.endpoint.query)
@@ -27,7 +36,7 @@ export function validateInput(
     query =
       search === '' && inputSchemas.emptyQuery !== undefined
         ? inputSchemas.emptyQuery
-        : parseValue('query', inputSchemas.query, readQuery(search, operation), issues)
+        : parseValue('query', inputSchemas.query, readQuery(search, operation), issues, isLax)
   }
   let body: unknown
   let upload: unknown
@@ -35,9 +44,9 @@ export function validateInput(
     if ('refused' in rawBody) throw rawBody.refused
     if ('issues' in rawBody) {
       for (const { loc, ...issue } of rawBody.issues) issues.add(loc, () => issue)
-    } else if ('fields' in rawBody) body = parseBodyValue(operation, rawBody.fields, issues)
-    else if ('form' in rawBody) upload = parseForm(operation, rawBody.form, issues)
-    else body = parseBodyText(operation, rawBody.text, issues)
+    } else if ('fields' in rawBody) body = parseBodyValue(operation, rawBody.fields, issues, isLax)
+    else if ('form' in rawBody) upload = parseForm(operation, rawBody.form, issues, isLax)
+    else body = parseBodyText(operation, rawBody.text, issues, isLax)
   }
   return issues.count > 0 ? issues : { params: typedParams, query, body, upload }
 }
@@ -92,13 +101,16 @@ function parseValue(
   schema: z.ZodType,
   value: unknown,
   issues: Details,
+  isLax: boolean,
   parser = schema,
 ): unknown {
   try {
     const result = parser.safeParse(value)
     if (result.success) return result.data
-    // Reporting the input costs; only a refusal needs it.
+    // Reporting the input costs; only a refusal and a lax value need it.
     const zodIssues = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
+    const laxValue = isLax ? replaceLaxTexts(value, zodIssues) : undefined
+    if (laxValue !== undefined) return parseValue(place, schema, laxValue, issues, false)
     explainAll(issues, place, zodIssues, schema)
   } catch (error) {
     if (!(error instanceof RangeError && error.message.includes('call stack'))) throw error
@@ -108,28 +120,34 @@ function parseValue(
   return undefined
 }
 
-function parseBodyText(operation: CompiledOperation, text: string, issues: Details): unknown {
+function parseBodyText(operation: CompiledOperation, text: string, issues: Details, isLax: boolean): unknown {
   const parsed = parseJsonBody(text)
-  if ('value' in parsed) return parseBodyValue(operation, parsed.value, issues)
+  if ('value' in parsed) return parseBodyValue(operation, parsed.value, issues, isLax)
   const { loc, ...issue } = parsed.issue
   issues.add(loc, () => issue)
   return undefined
 }
 
 /** Parses a request body. Returns undefined and adds to `issues` if it is invalid. */
-export function parseBodyValue(operation: CompiledOperation, rawValue: unknown, issues: Details): unknown {
+export function parseBodyValue(
+  operation: CompiledOperation,
+  rawValue: unknown,
+  issues: Details,
+  isLax: boolean,
+): unknown {
   const { endpoint, requestMapping } = operation
   const value = requestMapping === undefined ? rawValue : requestMapping.body!.toInternal(rawValue)
-  return parseValue('body', endpoint.body!, value, issues, operation.bodyParser())
+  return parseValue('body', endpoint.body!, value, issues, isLax, operation.bodyParser())
 }
 
 function parseForm(
   { endpoint, requestMapping }: CompiledOperation,
   form: Extract<UploadResult, { form: unknown }>['form'],
   issues: Details,
+  isLax: boolean,
 ): unknown {
   const fields = requestMapping === undefined ? form.fields : requestMapping.form!.toInternal(form.fields)
-  const values = parseValue('body', z.object(endpoint.upload!.fields as FieldSchemas), fields, issues)
+  const values = parseValue('body', z.object(endpoint.upload!.fields as FieldSchemas), fields, issues, isLax)
   if (form.file !== undefined) return Object.assign({}, values, { file: form.file, files: form.files })
   const { part = 'file' } = endpoint.upload!
   const msg = 'Value error, the part should be a file: give it a filename'

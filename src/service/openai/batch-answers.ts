@@ -156,7 +156,7 @@ function parseBody(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): 
     throw new InvalidLineBodyError([{ loc: ['body'], msg, type: 'json_invalid' }])
   }
   const issues = new Details()
-  const value = parseBodyValue(operation, body, issues)
+  const value = parseBodyValue(operation, body, issues, true)
   if (isStrict) addUnknownBodyFields(issues, operation.endpoint, body)
   if (issues.count > 0) throw new InvalidLineBodyError(issues.list())
   return value as never

@@ -43,7 +43,7 @@ export const listServedModels = endpoint({
     const { deployments, clock, store } = world
     const own = deployments
       .list(new Set(['running'] as const))
-      .filter(({ type }) => type === 'llm' || type === 'lora')
+      .filter(({ type, isParked }) => (type === 'llm' && !isParked) || type === 'lora')
       .map(({ model_name, ordinal }) =>
         toServedModel(model_name, clock.unix(deployments.read(ordinal).plan.createdAt), null),
       )

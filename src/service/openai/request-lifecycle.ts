@@ -17,9 +17,9 @@ import { createCompatErrorBody } from './error-body.ts'
 export const INFERENCE_REFUSALS = {
   400: 'the model has another task, or the prompt does not fit its context',
   402: 'no funds, or the account is suspended; at the end of the grace period answers of catalog models in progress are cut off',
-  404: 'unknown model, or a deleted deployment',
+  404: 'unknown or deprecated model, a deleted deployment, or the name of a deployment that was never ready since its start, or is stopped, failed or parked',
   429: 'too many requests in progress with this token and model (requests_in_flight of the profile), the queue is full, or the deployment sleeps and the GPU limit allows no instance',
-  503: 'the deployment is not running, or the instance of the answer was lost',
+  503: 'the deployment of a deploy_id is not running, a deployment stopped while the request waited, or the instance of the answer was lost',
 } as const
 
 /**
@@ -125,8 +125,8 @@ export async function waitUntilStarted(
     const delay = agenda.size > 0 ? Math.max(0, agenda.nextTime - clock.now) : Number.POSITIVE_INFINITY
     await waitForChange(handle, waiter, delay, client, 'turn')
   }
-  if (handle.state === 'turnedAway')
-    throw new RefusalError(503, handle.reason, createRetryAfterHeader(RETRY_AFTER.start))
+  // Only the account can start a deployment that was stopped, failed or parked, so a retry does not help.
+  if (handle.state === 'turnedAway') refuse(503, handle.reason)
   requireUnbroken(handle)
 }
 

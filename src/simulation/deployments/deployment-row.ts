@@ -219,8 +219,14 @@ export function countAlive(row: Readonly<DeploymentRow>): number {
   return row.waiting + row.pulling + row.starting + row.ready
 }
 
-/** Returns the status that follows from the instance in the latest state. */
+/** Returns whether the bounds of a deployment allow no instance. */
+export function isParked(row: Readonly<DeploymentRow>): boolean {
+  return row.maxInstances === 0 && row.plan.type === 'llm'
+}
+
+/** Returns the status that follows from the instance in the latest state. A parked deployment keeps its status. */
 export function statusOfLatest(row: Readonly<DeploymentRow>, foldsDownloading: boolean): DeploymentStatus {
+  if (isParked(row)) return row.status
   if (row.ready > 0) return 'running'
   if (row.starting > 0) return 'deploying'
   if (row.pulling === 0) return 'initializing'

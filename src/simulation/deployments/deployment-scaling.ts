@@ -10,7 +10,7 @@ import { LoadCurve } from '../load/load-curve.ts'
 import { instanceSpeed } from '../load/throughput.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import type { Deployment } from './deployment.ts'
-import { countAlive, type DeploymentRow, isTerminal } from './deployment-row.ts'
+import { countAlive, type DeploymentRow, isParked, isTerminal } from './deployment-row.ts'
 import { instanceWorkload } from './instance-speed.ts'
 import type { Instances } from './instances.ts'
 import type { Scaler, WorkPorts } from './work.ts'
@@ -104,12 +104,14 @@ export class DeploymentScaling {
   }
 
   /**
-   * Sets the bounds on the number of instances. Instances outside the bounds follow at once.
+   * Sets the bounds on the number of instances. Instances outside the bounds follow at once. A maximum of 0 parks the
+   * deployment: waiting requests are rejected, and a later maximum resumes it.
    * While the autoscaler is frozen or the deployment is terminal, nothing follows.
    */
   resize(ordinal: number, minInstances: number, maxInstances: number): void {
     const row = this.#deployments.writable(ordinal)
     if (row.minInstances === minInstances && row.maxInstances === maxInstances) return
+    const wasParked = isParked(row)
     row.minInstances = minInstances
     row.maxInstances = maxInstances
     row.updatedAt = this.#context.clock.now
@@ -119,7 +121,8 @@ export class DeploymentScaling {
     const previousDesired = row.desired
     // Without a load the minimum is enough. An instance that serves or starts stays until it idles.
     const upperDesired = row.load ? previousDesired : Math.min(previousDesired, Math.max(1, minInstances))
-    row.desired = Math.min(maxInstances, Math.max(minInstances, upperDesired))
+    const resumesWithOne = wasParked && (!row.wasReady || this.#ports.batches.hasWorkFor(ordinal))
+    row.desired = Math.min(maxInstances, Math.max(minInstances, upperDesired, resumesWithOne ? 1 : 0))
     row.scaleDirection = 0
     if (row.desired > previousDesired) {
       this.#context.record(row, 'deployment.scaledUp', { from: previousDesired, to: row.desired })
@@ -128,6 +131,7 @@ export class DeploymentScaling {
       this.#context.record(row, 'deployment.scaledDown', { from: previousDesired, to: row.desired })
       this.releaseExcess(ordinal)
     }
+    if (isParked(row)) this.#ports.inferenceRequests.onDeploymentStopped(ordinal)
     if (row.load) this.#ports.autoscaler.evaluate(ordinal)
     else this.onWorkEnded(ordinal)
   }
@@ -203,7 +207,7 @@ export class DeploymentScaling {
   /** Requests an instance at once for a deployment that is scaled to zero. */
   wake(ordinal: number): void {
     const row = this.#deployments.writable(ordinal)
-    if (row.status !== 'running' || row.desired > 0) return
+    if (row.status !== 'running' || row.desired > 0 || isParked(row)) return
     row.desired = 1
     this.#context.record(row, 'deployment.woken')
     this.replenish(ordinal, 0)
@@ -220,7 +224,7 @@ export class DeploymentScaling {
   /** Schedules the scale to zero of a deployment whose work ended, if its bounds allow it. */
   onWorkEnded(ordinal: number): void {
     const row = this.#deployments.writable(ordinal)
-    if (row.status !== 'running' || row.minInstances > 0 || row.ready === 0) return
+    if (row.status !== 'running' || row.minInstances > 0 || row.ready === 0 || isParked(row)) return
     if (row.load) this.#ports.autoscaler.evaluate(ordinal)
     else this.#scheduleIdle(ordinal, row)
   }
@@ -231,7 +235,8 @@ export class DeploymentScaling {
     row.idleEvent = 0
     // A deployment with work is not idle. The end of the work schedules this event again.
     const { batches, inferenceRequests } = this.#ports
-    if (row.minInstances > 0 || batches.hasWorkFor(ordinal) || inferenceRequests.hasWorkFor(ordinal)) return
+    if (row.minInstances > 0 || isParked(row) || batches.hasWorkFor(ordinal) || inferenceRequests.hasWorkFor(ordinal))
+      return
     row.desired = 0
     this.#context.record(row, 'deployment.idled')
     this.onScaledToZero(ordinal)

@@ -1,6 +1,6 @@
 import type { DeploymentStatus, DeploymentType, ModelTask } from '../../data/records/enums.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
-import type { DeploymentRecord, DeploymentRow } from './deployment-row.ts'
+import { type DeploymentRecord, type DeploymentRow, isParked } from './deployment-row.ts'
 
 /** What the handle of a deployment reads and does. */
 export interface DeploymentControls {
@@ -63,6 +63,10 @@ export class Deployment {
   }
   get max_instances(): number {
     return this.#row.maxInstances
+  }
+  /** Whether its bounds allow no instance. */
+  get isParked(): boolean {
+    return isParked(this.#row)
   }
   /** Instances that serve or are coming. */
   get liveInstances(): number {

@@ -159,7 +159,7 @@ export class Deployments implements DeploymentControls, InstanceOwner {
       this.#setStatus(row, 'running')
       return
     }
-    row.desired = Math.max(1, this.#ports.autoscaler.desiredInstances(row))
+    row.desired = Math.min(row.maxInstances, Math.max(1, this.#ports.autoscaler.desiredInstances(row)))
     row.scaleDirection = 0
     this.#scaling.requestInstances(ordinal, row.desired)
     this.updateStatus(ordinal)

@@ -37,6 +37,11 @@ export type ModelTarget =
 
 const DEPLOY_ID_PREFIX = 'deploy_id:'
 
+/** Returns whether a request names its deployment by id. */
+export function isDeployId(model: string): boolean {
+  return model.startsWith(DEPLOY_ID_PREFIX)
+}
+
 /**
  * Returns the target of a model name: a deployment of the account by name or as `deploy_id:<id>`, the base of an adapter,
  * or a current model of the catalog, by its name or by the id of the account's reference to it. A name can end with
@@ -45,7 +50,7 @@ const DEPLOY_ID_PREFIX = 'deploy_id:'
 export function findModelTarget(sources: ModelSources, model: string): ModelTarget | undefined {
   const target = findUnversionedTarget(sources, model)
   const colon = model.lastIndexOf(':')
-  if (target !== undefined || colon < 0 || model.startsWith(DEPLOY_ID_PREFIX)) return target
+  if (target !== undefined || colon < 0 || isDeployId(model)) return target
   const versioned = findUnversionedTarget(sources, model.slice(0, colon))
   return versioned && hasVersion(sources, versioned, model.slice(colon + 1)) ? versioned : undefined
 }
@@ -57,7 +62,7 @@ function hasVersion({ deployments, store }: ModelSources, { name, row }: ModelTa
 }
 
 function findUnversionedTarget({ deployments, store, profile }: ModelSources, model: string): ModelTarget | undefined {
-  const isId = model.startsWith(DEPLOY_ID_PREFIX)
+  const isId = isDeployId(model)
   const deployment = isId
     ? deployments.get(model.slice(DEPLOY_ID_PREFIX.length))
     : (deployments.findLive(model) ?? deployments.findLive(`${store.account.display_name}/${model}`))

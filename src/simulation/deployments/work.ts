@@ -27,7 +27,7 @@ export interface RequestWork {
   onCapacityAvailable(deployment: number): void
   /** An instance is gone. */
   onInstanceLost(instance: number, reason: string): void
-  /** A deployment or an adapter stopped, failed or was deleted. */
+  /** A deployment or an adapter stopped, failed, was deleted or was parked. */
   onDeploymentStopped(deployment: number): void
 }
 

@@ -1,8 +1,9 @@
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
+import { isParked, isTerminal } from '../deployments/deployment-row.ts'
 import type { Deployments } from '../deployments/deployments.ts'
-import type { ModelTarget } from '../deployments/model-lookup.ts'
+import { isDeployId, type ModelTarget } from '../deployments/model-lookup.ts'
 import type { RequestCounts } from './request-counts.ts'
 import type { RequestServing } from './request-serving.ts'
 
@@ -10,7 +11,7 @@ import type { RequestServing } from './request-serving.ts'
 export interface RequestRejection {
   readonly status: 404 | 429 | 503
   readonly message: string
-  /** Seconds until a retry may succeed. Undefined for an unknown model. */
+  /** Seconds until a retry may succeed. Undefined for an unknown model, and if only the account can start it. */
   readonly retryAfter?: number
 }
 
@@ -38,11 +39,17 @@ export function rejectionFor(
   target: ModelTarget | undefined,
 ): RequestRejection | undefined {
   const { profile } = context
-  if (target === undefined) return { status: 404, message: `no model ${model}` }
+  if (target === undefined) return unknownModel(model)
   if (target.row !== undefined) {
-    const { status } = deployments.read(target.row)
-    if (status !== 'running') {
-      return { status: 503, message: `model ${model} is ${status}, not running`, retryAfter: RETRY_AFTER.start }
+    const row = deployments.read(target.row)
+    const isBaseParked = isParked(target.kind === 'own' ? deployments.read(target.deployment) : row)
+    if (row.status !== 'running' || isBaseParked) {
+      if (!isDeployId(model)) return unknownModel(model)
+      const phase = isBaseParked && !isTerminal(row.status) ? 'parked' : row.status
+      const message = `model ${model} is ${phase}, not running`
+      // A retry only helps if the deployment starts by itself.
+      if (isTerminal(row.status) || isBaseParked) return { status: 503, message }
+      return { status: 503, message, retryAfter: RETRY_AFTER.start }
     }
   }
   const { requestsInFlight, queuePerDeployment } = profile.limits
@@ -80,4 +87,9 @@ export function rejectionFor(
     return { status: 429, message, retryAfter: RETRY_AFTER.start }
   }
   return undefined
+}
+
+/** Rejects a request for a name that nothing serves. A deployment has its name while it is ready, or scaled to zero. */
+function unknownModel(model: string): RequestRejection {
+  return { status: 404, message: `model does not exist: ${model}` }
 }

@@ -215,15 +215,17 @@ export class InferenceRequests implements RequestWork {
     }
   }
 
-  /** Rejects the requests that wait for a deployment or an adapter that stopped, failed or was deleted. */
+  /** Rejects the requests that wait for a deployment or an adapter that stopped, failed, was deleted or was parked. */
   onDeploymentStopped(ordinal: number): void {
-    const { plan } = this.#parts.deployments.read(ordinal)
+    const deployment = this.#parts.deployments.read(ordinal)
+    const { plan } = deployment
     const queue = this.#counts.queueOf(plan.base >= 0 ? plan.base : ordinal)
     for (const waiting of [...(queue ?? [])]) {
       const row = this.#table.read(waiting)
       if (plan.base >= 0 && row.plan.adapter !== ordinal) continue
-      const { status } = this.#parts.deployments.read(ordinal)
-      this.#end(waiting, 'turnedAway', `model ${row.plan.model} is ${status}, not running`, 0)
+      const { status } = deployment
+      const phase = isTerminal(status) ? status : 'parked'
+      this.#end(waiting, 'turnedAway', `model ${row.plan.model} is ${phase}, not running`, 0)
     }
   }
 

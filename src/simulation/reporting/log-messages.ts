@@ -25,24 +25,27 @@ export interface LogWindow {
   readonly to: Micros
   /** The newest so many. */
   readonly limit: number
+  /** The pod whose lines are returned. Default: all pods. */
+  readonly pod?: string | undefined
 }
 
 /** The newest lines of a deployment between two moments, oldest first. */
-export function logMessages(world: World, deployment: number, { from, to, limit }: LogWindow): LogMessage[] {
+export function logMessages(world: World, deployment: number, window: LogWindow): LogMessage[] {
+  const { from, to, limit, pod } = window
   const row = world.deployments.read(deployment)
   const messages: LogMessage[] = []
   const lastLines = new Map<number, LogLine>()
   for (const line of world.deploymentLogs.linesOf(deployment)) {
     if (line.at > to) break
-    if (line.at >= from)
-      messages.push({
-        at: line.at,
-        pod: podName(row, line.instanceIndex),
-        text: formatMessage(world, row, line, lastLines.get(line.instanceIndex)),
-      })
+    const linePod = podName(row, line.instanceIndex)
+    if (line.at >= from && (pod === undefined || pod === linePod)) {
+      const text = formatMessage(world, row, line, lastLines.get(line.instanceIndex))
+      messages.push({ at: line.at, pod: linePod, text })
+    }
     lastLines.set(line.instanceIndex, line)
   }
-  const countMessages = requestCountMessages(world, row, { from, to, limit })
+  const hasCounts = pod === undefined || pod === podName(row, CONTROLLER)
+  const countMessages = hasCounts ? requestCountMessages(world, row, window) : []
   // Entries of one time keep their order; a count follows them.
   return [...messages, ...countMessages].sort((a, b) => a.at - b.at).slice(-limit)
 }

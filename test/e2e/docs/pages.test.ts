@@ -149,7 +149,7 @@ describe('docs/worlds.md', () => {
       const answer = await sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })
       return ((await answer.json()) as unknown[]).length
     }
-    expect([await count('/deploy/list'), await count('/models/deployment/list')]).toEqual([8, 53])
+    expect([await count('/deploy/list'), await count('/models/deployment/list')]).toEqual([9, 53])
     expect(page).toContain('53 models, eight deployments in different states and a deleted one, two batches')
   })
 

@@ -271,7 +271,7 @@ test('a fixture in a folder of the script is sent with its contents', async () =
     cpSync(`fixtures/${name}`, join(folder, name), { recursive: true })
     await both(
       async ({ api, clock, check }) => {
-        check((await api.listDeployments()).length, name === 'default' ? 8 : 0)
+        check((await api.listDeployments()).length, name === 'default' ? 9 : 0)
         await clock.advance('1d')
       },
       { fixtures: join(folder, name) },

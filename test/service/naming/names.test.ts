@@ -274,7 +274,7 @@ describe('the description of a world', () => {
     expect(await (await get(named, '/openapi.json', { 'x-sim-names': 'neutral' })).text()).toBe(plain)
     const document = JSON.parse(text)
     const { schema, example } = document.paths['/deploy/llm'].post.requestBody.content['application/json']
-    expect(schema.properties.qqDepot.required).toEqual(['repo'])
+    expect(schema.properties.qqDepot.anyOf[0].required).toEqual(['repo'])
     expect(example.qqDepot).toEqual({ repo: 'acme/chat-8b' })
     expect(document.paths['/v1/qq-boxes/{instance_id}'].patch.operationId).toBe('renameQqBoxes')
     expect(document.components.securitySchemes['qq-key'].name).toBe('qq-key')

@@ -463,12 +463,16 @@ describe('a request', () => {
       return [status, headers.get('retry-after')]
     }
     const before = sim.digest
-    expect(await asked('acme/unknown')).toEqual([404, 'no model acme/unknown'])
-    expect(await asked('deploy_id:unknown')).toEqual([404, 'no model deploy_id:unknown'])
-    expect(await asked('acme/summarizer')).toEqual([503, 'model acme/summarizer is stopped, not running'])
-    expect(await asked('acme/translator')).toEqual([503, 'model acme/translator is deploying, not running'])
-    expect(await later('acme/summarizer')).toEqual([503, '10'])
-    expect(await later('acme/translator')).toEqual([503, '10'])
+    const idOf = (name: string) => `deploy_id:${sim.world.deployments.findLive(name)!.deploy_id}`
+    const [stopped, deploying] = [idOf('acme/summarizer'), idOf('acme/translator')]
+    expect(await asked('acme/unknown')).toEqual([404, 'model does not exist: acme/unknown'])
+    expect(await asked('deploy_id:unknown')).toEqual([404, 'model does not exist: deploy_id:unknown'])
+    expect(await asked('acme/summarizer')).toEqual([404, 'model does not exist: acme/summarizer'])
+    expect(await asked('acme/translator')).toEqual([404, 'model does not exist: acme/translator'])
+    expect(await asked(stopped)).toEqual([503, `model ${stopped} is stopped, not running`])
+    expect(await asked(deploying)).toEqual([503, `model ${deploying} is deploying, not running`])
+    expect(await later(stopped)).toEqual([503, null])
+    expect(await later(deploying)).toEqual([503, '10'])
     expect(await later('acme/unknown')).toEqual([404, null])
     expect((await asked('cedarline/cedar-embed-base'))[0]).toBe(400)
     const long = [{ role: 'user', content: 'word '.repeat(40_000) }]

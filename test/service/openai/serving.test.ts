@@ -132,7 +132,7 @@ describe('a request is refused', () => {
       .catch(error => [error.status, error.error.message, error.headers.get('retry-after')])
     await one.sim.clock.advance('1ms')
     await one.ask(`/deploy/${deploy_id}/stop`, {})
-    expect(await waiting).toEqual([503, 'model acme/chat is stopped, not running', '10'])
+    expect(await waiting).toEqual([503, 'model acme/chat is stopped, not running', null])
     const last = one.sim.journal.entries().filter(({ subject }) => subject.includes('chat/completions'))
     expect(last.at(-1)!.fields?.status).toBe(503)
   })
