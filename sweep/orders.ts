@@ -24,7 +24,7 @@ export const COMMANDS: readonly Command[] = [
     return ask('POST', '/deploy/llm', { model_name: `acme/order-${i}`, gpu, max_batch_size: 16, hub })
   }),
   ...times(4, i => (_, ask) => {
-    const image = { container_image: `registry.example/order:${i % 2}` }
+    const image = { container_image: `registry.example/order:${i % 2}`, cloud_init_user_data: '#cloud-config' }
     return ask('POST', '/v1/containers', { name: `order-${i}`, gpu_config: `2x${GPUS[i]}`, ...image })
   }),
   ...times(2, i => (_, ask) => ask('POST', '/v1/hosted', { name: `order-${i}`, gpu: GPUS[i] })),

@@ -383,7 +383,8 @@ function rental(draws: Draws, types: readonly GpuType[]): Deed {
   if (roll < 0.25) return { do: 'request', method: 'POST', path: '/v1/hosted', body: { name, gpu, num_gpus } }
   if (roll < 0.6) {
     const container_image = draws.likely(0.05) ? 'No Such Image' : 'registry.example/dev:1'
-    const body = { name, gpu_config: `${num_gpus}x${gpu}`, container_image }
+    const cloud_init_user_data = '#cloud-config'
+    const body = { name, gpu_config: `${num_gpus}x${gpu}`, container_image, cloud_init_user_data }
     return { do: 'request', method: 'POST', path: '/v1/containers', body }
   }
   return { do: 'rented', verb: draws.pick(['stop', 'start', 'delete']), nth: draws.between(0, 5) }

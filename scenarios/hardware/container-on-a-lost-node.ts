@@ -21,7 +21,13 @@ export default scenario(
     const [deployed] = await api.listDeployments()
     const { deploy_id } = deployed!
     const box = await api.createHosted({ name: 'bench', gpu: 'H100-80GB', num_gpus: 2 })
-    const rent = () => api.createContainer({ name: 'notebook', gpu_config: '2xH100-80GB', container_image: image })
+    const rent = () =>
+      api.createContainer({
+        name: 'notebook',
+        gpu_config: '2xH100-80GB',
+        container_image: image,
+        cloud_init_user_data: '#cloud-config',
+      })
     const first = await rent()
     await clock.advance('1h')
     check([await api.getContainer(first), await api.getHosted(box)], [{ state: 'running' }, { state: 'running' }])
@@ -45,6 +51,6 @@ export default scenario(
     check(await ledger.cost(first.container_id), before, 'what failed costs nothing more')
     await api.deleteContainer(first)
     await api.deleteHosted(box)
-    check(await api.listContainers({}), [{ container_id: second.container_id }])
+    check(await api.listContainers({}), [{ id: second.container_id }])
   },
 )

@@ -16,7 +16,8 @@ export default scenario(
       'Gives a container back when its work is over, and takes a failed one for a lack of GPUs to be tried later.',
   },
   async ({ api, clock, check, countOf }) => {
-    const rent = (name: string, gpu_config: string) => api.createContainer({ name, gpu_config, container_image: image })
+    const rent = (name: string, gpu_config: string) =>
+      api.createContainer({ name, gpu_config, container_image: image, cloud_init_user_data: '#cloud-config' })
     const shown = (container_id: string) => api.getContainer({ container_id })
     const training = await rent('training', '8xH100-80GB')
     const sweep = await rent('sweep', '8xH100-80GB')
@@ -29,7 +30,7 @@ export default scenario(
     await clock.until(async () => (await shown(late.container_id)).state === 'failed', { within: '11m' })
     check(await shown(late.container_id), { fail_reason: 'no node had 2 free H100-80GB for 10m' })
     check(await api.getDeployment({ deploy_id }), { status: 'initializing', instances: { running: 0, pending: 1 } })
-    check(await api.listContainers({ state: 'inactive' }), [{ container_id: late.container_id }])
+    check(await api.listContainers({ state: 'inactive' }), [{ id: late.container_id }])
 
     await api.deleteContainer(sweep)
     check(await shown(sweep.container_id), { state: 'shutting_down' })

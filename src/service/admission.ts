@@ -32,6 +32,12 @@ export function requireFleetGpus({ nodes, profile }: World, gpu: GpuType, reques
   )
 }
 
+/** Returns whether a container can have these GPUs. The profile can let a request for missing GPUs wait instead. */
+export function isOffered({ nodes, profile }: World, gpu: GpuType, requestedGpus: number): boolean {
+  if (gpu === 'other') return false
+  return profile.policies.unknownGpuTypes === 'wait' || nodes.maxGpusPerNode(gpu) >= requestedGpus
+}
+
 /** 403: what is asked for must fit beside what the account holds or has asked for. */
 export function requireGpuQuota(world: World, gpu: GpuType, requestedGpus: number): void {
   if (requestedGpus === 0 || gpu === 'other') return
@@ -46,6 +52,15 @@ export function requireGpuQuota(world: World, gpu: GpuType, requestedGpus: numbe
         'ask for more with POST /v1/me/gpu_limit/request',
     )
   }
+}
+
+/** 429: an account has so many containers at once. */
+export function requireContainerRoom({ containers, profile }: World): void {
+  const { activeCount } = containers
+  if (activeCount < profile.limits.containersAtOnce) return
+  refuse(429, `too many containers: ${activeCount} exist, which is the limit; delete one first`, {
+    'retry-after': '60',
+  })
 }
 
 /** 429: a world holds so many rentals, the deleted included. */

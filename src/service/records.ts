@@ -278,14 +278,17 @@ export const HostedRecord = z
 
 export const ContainerRecord = z
   .object({
-    container_id: z.string(),
+    id: z.string(),
     name: z.string(),
     state: z.enum(CONTAINER_STATES),
-    fail_reason: z.string().describe('Why it failed, or was shut down without being asked to; empty otherwise'),
+    start_ts: unixSeconds.describe('When it was created'),
+    state_ts: unixSeconds.describe('When it entered its state'),
+    stop_ts: unixSeconds.nullable().describe('When it failed or was deleted'),
+    ip: z.string().nullable().describe('Its address while it runs and shuts down'),
     gpu_config: z.string(),
+    price_per_hour: z.number().describe('In USD, for all its GPUs'),
     container_image: z.string(),
-    created_at: unixSeconds,
-    updated_at: unixSeconds,
+    fail_reason: z.string().nullable().describe('Why it failed, or was shut down without a request'),
   })
   .meta({ id: 'Container' })
 

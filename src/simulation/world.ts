@@ -160,7 +160,7 @@ export class World implements EventParts {
     )
     const { autoscaler, loraAdapters, rentals } = this
     this.hostedInstances = new HostedInstances(context, { rentals })
-    this.containers = new Containers(context, { rentals })
+    this.containers = new Containers(context, { rentals, ledger })
     this.inferenceRequests = this.#part(
       new InferenceRequests(
         context,

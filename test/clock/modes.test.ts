@@ -61,7 +61,8 @@ describe('a clock that moves on polls', () => {
       }
       return seen
     }
-    const asked = { name: 'trial', gpu_config: '1xL4-24GB', container_image: 'registry.example/dev:1' }
+    const image = { container_image: 'registry.example/dev:1', cloud_init_user_data: '#cloud-config' }
+    const asked = { name: 'trial', gpu_config: '1xL4-24GB', ...image }
     const container = `/v1/containers/${(await ask('POST', '/v1/containers', asked)).container_id}`
     expect(await states(container)).toEqual(['creating', 'starting', 'running'])
     await ask('DELETE', container)

@@ -31,7 +31,8 @@ describe('GPUs that no node can have', () => {
   })
 
   test('are refused with 400 when a container asks for them', async () => {
-    const body = { name: 'box', gpu_config: '1xB300-270GB', container_image: 'registry.example/cuda-dev:12.8' }
+    const image = { container_image: 'registry.example/cuda-dev:12.8', cloud_init_user_data: '#cloud-config' }
+    const body = { name: 'box', gpu_config: '1xB300-270GB', ...image }
     expect((await world().send('POST', '/v1/containers', body)).status).toBe(400)
   })
 

@@ -185,6 +185,10 @@ const limits = {
     'GPUs of a type that an account may hold if its fixture sets no limit. null: no limit.',
   ),
   batches_under_way: setting(countFromOne, 'Batches that an account may have in progress. A further batch is refused.'),
+  containers_at_once: setting(
+    countFromOne,
+    'Containers that an account may have at the same time, failed and deleted ones aside. A further container is refused.',
+  ),
   queue_per_deployment: setting(
     count,
     'Requests that may wait for a deployment, offered load included. A further request is refused.',

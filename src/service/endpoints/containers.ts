@@ -1,63 +1,64 @@
 import * as z from 'zod'
 import { CONTAINER_LIFECYCLE } from '../../data/records/enums.ts'
-import { GPU_TYPES, parseGpuConfig } from '../../data/records/gpu-config.ts'
+import { parseGpuConfig } from '../../data/records/gpu-config.ts'
 import type { World } from '../../simulation/world.ts'
-import { requireFleetGpus, requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
+import { isOffered, requireContainerRoom, requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'
-import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, RENTAL_CAPACITY_REFUSAL } from '../lookups.ts'
+import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL } from '../lookups.ts'
 import { ContainerRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
+import { deleteRental, renameRental } from '../rental-changes.ts'
 
 /** Maximum length of cloud_init_user_data, in characters. */
-const MAX_USER_DATA_CHARACTERS = 65_536
+const MAX_USER_DATA_CHARACTERS = 32_000
 
 const ACTIVE_STATES = CONTAINER_LIFECYCLE.statuses.filter(state => !CONTAINER_LIFECYCLE.terminal.has(state))
+const INVALID_GPU_CONFIG = 'Invalid gpu_config'
 
 const ContainerId = z.object({ container_id: z.string() }).meta({ id: 'ContainerId' })
 const Name = text({ min: 1, max: 64 })
-const GpuConfig = z
-  .string()
-  .regex(new RegExp(`^[1-8]x(?:${GPU_TYPES.join('|')})$`))
-  .describe('Number and type of the GPUs, as in 2xA100-80GB')
 
 export const createContainer = endpoint({
   route: 'POST /v1/containers',
   summary: 'Rent GPUs and run a container image on them',
   provenance: 'neighbour',
   assumptions: [
-    'gpu_config is a number from 1 to 8, an x and a GPU type',
+    'gpu_config is a number from 1 to 8, an x and a GPU type, as in 2xA100-80GB',
     'name has 1 to 64 characters and need not be unique',
-    'cloud_init_user_data has up to 65,536 characters; it is not run, and no answer has it because it may hold secrets',
+    'cloud_init_user_data has 1 to 32,000 characters; it is not run, and no answer has it because it may hold secrets',
     'state: creating until a node has the GPUs, starting while the image is pulled and the container boots, then running',
     'it is billed from running until its GPUs are released',
     'it fails if no node has the GPUs within 10 minutes (timings.rental_capacity_wait), if the image is unknown, if the registry does not answer, or if its node is lost',
     'fail_reason has the cause',
-    'the container has no address',
   ],
   refusals: {
     ...FUNDS_REFUSAL,
-    400: 'the GPU type "other", or GPUs that no node of the fleet can have (policies.unknown_gpu_types)',
+    400: 'a gpu_config that is not offered: of another form, of the type "other", or of GPUs that no node of the fleet can have (policies.unknown_gpu_types)',
     ...GPU_QUOTA_REFUSAL,
-    ...RENTAL_CAPACITY_REFUSAL,
+    429: 'the account has limits.containers_at_once containers, or the world holds 100,000 hosted instances and containers',
   },
   body: z.object({
     name: Name,
-    gpu_config: GpuConfig,
+    gpu_config: text({ min: 1 }).describe('Number and type of the GPUs, as in 2xA100-80GB'),
     container_image: text({ min: 1 }),
-    cloud_init_user_data: text({ max: MAX_USER_DATA_CHARACTERS }).nullable().optional(),
+    cloud_init_user_data: text({ min: 1, max: MAX_USER_DATA_CHARACTERS }),
   }),
   returns: ContainerId,
   example: {
-    body: { name: 'trial', gpu_config: '1xL4-24GB', container_image: 'registry.example/cuda-dev:12.8' },
+    body: {
+      name: 'trial',
+      gpu_config: '1xL4-24GB',
+      container_image: 'registry.example/cuda-dev:12.8',
+      cloud_init_user_data: '#cloud-config\npackages: [git]\n',
+    },
   },
   handle: ({ body: { name, gpu_config, container_image }, world }) => {
-    // The schema accepts only values that the parser accepts.
-    const { gpu, num_gpus } = parseGpuConfig(gpu_config)!
     requireFunds(world)
-    if (gpu === 'other') refuse(400, `gpu_config ${gpu_config} cannot be rented: 'other' has no pool and no price`)
-    requireFleetGpus(world, gpu, num_gpus)
+    const { gpu, num_gpus } = parseGpuConfig(gpu_config) ?? refuse(400, INVALID_GPU_CONFIG)
+    if (!isOffered(world, gpu, num_gpus)) refuse(400, INVALID_GPU_CONFIG)
     requireGpuQuota(world, gpu, num_gpus)
+    requireContainerRoom(world)
     requireRentalCapacity(world)
     return { container_id: world.containers.create({ name, gpu, num_gpus, container_image }).container_id }
   },
@@ -69,9 +70,9 @@ export const listContainers = endpoint({
   provenance: 'neighbour',
   assumptions: [
     'a bare array, oldest first',
-    `active: ${ACTIVE_STATES.join(', ')}; inactive: ${[...CONTAINER_LIFECYCLE.terminal].join(', ')}; default: all except deleted`,
+    `active: ${ACTIVE_STATES.join(', ')}; inactive: ${[...CONTAINER_LIFECYCLE.terminal].join(', ')}; default: active`,
   ],
-  query: { state: z.enum(['active', 'inactive']).optional() },
+  query: { state: z.enum(['active', 'inactive']).default('active') },
   returns: z.array(ContainerRecord),
   findPolledResource: () => ({ kind: 'containers' }),
   handle: ({ query, world }) => world.containers.list(query.state).map(container => container.toRecord()),
@@ -81,7 +82,13 @@ export const getContainer = endpoint({
   route: 'GET /v1/containers/{container_id}',
   summary: 'Get one container',
   provenance: 'neighbour',
-  assumptions: ['timestamps are Unix seconds', 'a deleted container is still returned, with its state'],
+  assumptions: [
+    'timestamps are integer Unix seconds: start_ts of its creation, state_ts of its state, stop_ts of its failure or deletion',
+    'ip is null until it runs, and again when it has ended; the addresses are of 198.18.0.0/15, which no machine has',
+    'price_per_hour is in USD, for all its GPUs',
+    'stop_ts is null until it has ended, fail_reason if it has no cause to give',
+    'a deleted container is still returned, with its state',
+  ],
   refusals: { 404: 'unknown container' },
   returns: ContainerRecord,
   example: { target: '/v1/containers/{container_id}', prerequisites: ['createContainer'] },
@@ -99,9 +106,7 @@ export const renameContainer = endpoint({
   returns: ContainerId,
   example: { target: '/v1/containers/{container_id}', body: { name: 'kept' }, prerequisites: ['createContainer'] },
   handle: ({ params: { container_id }, body, world }) => {
-    const container = requireContainer(world, container_id)
-    if (container.state === 'deleted') refuse(400, `container ${container_id} is deleted`)
-    container.rename(body.name)
+    renameRental(requireContainer(world, container_id), body.name)
     return { container_id }
   },
 })
@@ -118,11 +123,7 @@ export const deleteContainer = endpoint({
   returns: ContainerId,
   example: { target: '/v1/containers/{container_id}', prerequisites: ['createContainer'] },
   handle: ({ params: { container_id }, world }) => {
-    const container = requireContainer(world, container_id)
-    const { state } = container
-    if (state === 'deleted') refuse(400, `container ${container_id} is deleted already`)
-    if (state === 'shutting_down') refuse(400, `container ${container_id} is shutting down already`)
-    container.delete()
+    deleteRental(requireContainer(world, container_id))
     return { container_id }
   },
 })

@@ -7,6 +7,7 @@ import { integer, text } from '../fields.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, RENTAL_CAPACITY_REFUSAL } from '../lookups.ts'
 import { EmptyRecord, HostedRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
+import { deleteRental, renameRental, requireUndeleted } from '../rental-changes.ts'
 
 const InstanceId = z.object({ instance_id: z.string() }).meta({ id: 'InstanceId' })
 const Name = text({ min: 1, max: 64 })
@@ -134,10 +135,7 @@ export const deleteHosted = endpoint({
   returns: InstanceId,
   example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc' },
   handle: ({ params: { instance_id }, world }) => {
-    const instance = requireHosted(world, instance_id)
-    if (instance.state === 'deleted') refuse(400, `hosted instance ${instance_id} is deleted already`)
-    if (instance.deleting) refuse(400, `hosted instance ${instance_id} is being deleted already`)
-    instance.delete()
+    deleteRental(requireHosted(world, instance_id))
     return { instance_id }
   },
 })
@@ -152,7 +150,7 @@ export const renameHosted = endpoint({
   returns: EmptyRecord,
   example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc', body: { name: 'workbench' } },
   handle: ({ params, body, world }) => {
-    requireUndeletedHosted(world, params.instance_id).rename(body.name)
+    renameRental(requireHosted(world, params.instance_id), body.name)
     return {}
   },
 })
@@ -171,7 +169,8 @@ export const expandHostedStorage = endpoint({
   returns: EmptyRecord,
   example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc/expand_storage', body: { new_size_gb: 200 } },
   handle: ({ params: { instance_id }, body: { new_size_gb }, world }) => {
-    const instance = requireUndeletedHosted(world, instance_id)
+    const instance = requireHosted(world, instance_id)
+    requireUndeleted(instance)
     if (instance.expanding) refuse(409, `storage of ${instance_id} is being expanded already`)
     if (new_size_gb <= instance.storage_gb) {
       refuse(
@@ -186,11 +185,4 @@ export const expandHostedStorage = endpoint({
 
 function requireHosted(world: World, instance_id: string) {
   return world.hostedInstances.get(instance_id) ?? refuse(404, `no hosted instance ${instance_id}`)
-}
-
-/** Returns the instance. Refuses with 404 if it is unknown, with 400 if it is deleted. */
-function requireUndeletedHosted(world: World, instance_id: string) {
-  const instance = requireHosted(world, instance_id)
-  if (instance.state === 'deleted') refuse(400, `hosted instance ${instance_id} is deleted`)
-  return instance
 }

@@ -1,5 +1,7 @@
 import type { ContainerState } from '../../data/records/enums.ts'
 import { formatGpuConfig, type GpuType } from '../../data/records/gpu-config.ts'
+import { purpose } from '../../kernel/random.ts'
+import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
 import { Rental } from './rental.ts'
 import { countsAgainstQuota } from './rental-row.ts'
@@ -13,47 +15,74 @@ export interface ContainerSpec {
   readonly container_image: string
 }
 
-/** A container as the API sends it. */
+/** A container as the API sends it. Times are in Unix seconds. */
 export interface ContainerRecord {
-  container_id: string
+  id: string
   name: string
   state: ContainerState
-  fail_reason: string
+  start_ts: number
+  state_ts: number
+  stop_ts: number | null
+  ip: string | null
   gpu_config: string
+  /** In USD. */
+  price_per_hour: number
   container_image: string
-  created_at: number
-  updated_at: number
+  fail_reason: string | null
 }
+
+const ADDRESS = purpose('rental.address')
+/** The number of addresses in 198.18.0.0/15, a range for tests that no machine of the internet has. */
+const ADDRESSES = 2 ** 17
 
 /** `active` containers have GPUs or wait for them. `inactive` containers have ended. */
 export type ContainerActivity = 'active' | 'inactive'
 
 /** A container of the account. */
 export class Container extends Rental<ContainerState> {
+  readonly #ledger: Ledger
+
+  constructor(context: SimulationContext, { rentals, ledger }: ContainersParts, ordinal: number) {
+    super(context, rentals, ordinal)
+    this.#ledger = ledger
+  }
+
   get container_id(): string {
     return this.row.id
   }
 
   /** Returns the record that the API sends. */
   toRecord(): ContainerRecord {
-    const { id, name, failReason, gpu, numGpus, plan, updatedAt } = this.row
+    const { id, name, failReason, gpu, numGpus, plan, since, endedAt } = this.row
     const { clock } = this.context
     return {
-      container_id: id,
+      id,
       name,
       state: this.state,
-      fail_reason: failReason,
+      start_ts: clock.unix(plan.createdAt),
+      state_ts: clock.unix(since),
+      stop_ts: endedAt < 0 ? null : clock.unix(endedAt),
+      ip: this.#address(),
       gpu_config: formatGpuConfig(gpu, numGpus),
+      price_per_hour: (this.#ledger.priceCentsPerHour(gpu) * numGpus) / 100,
       container_image: plan.image,
-      created_at: clock.unix(plan.createdAt),
-      updated_at: clock.unix(updatedAt),
+      fail_reason: failReason === '' ? null : failReason,
     }
+  }
+
+  /** Returns the address of a container that runs or shuts down, otherwise null. */
+  #address(): string | null {
+    const { plan, hasBooted } = this.row
+    if (!hasBooted) return null
+    const nth = this.context.chance.integer(ADDRESSES, plan.key, ADDRESS)
+    return `198.${18 + (nth >> 16)}.${(nth >> 8) & 255}.${nth & 255}`
   }
 }
 
 /** The lower parts that containers use. */
 export interface ContainersParts {
   readonly rentals: Rentals
+  readonly ledger: Ledger
 }
 
 /** The containers of the account. Each runs an image on GPUs of one node, once, until it is deleted or its node is lost. */
@@ -71,20 +100,30 @@ export class Containers {
     const { rentals } = this.#parts
     const ordinal = rentals.ordinalOf(containerId)
     if (ordinal === undefined || rentals.read(ordinal).kind !== 'container') return undefined
-    return new Container(this.#context, this.#parts.rentals, ordinal)
+    return new Container(this.#context, this.#parts, ordinal)
   }
 
-  /** Returns the active or inactive containers, by creation time, then id. Default: all except deleted ones. */
-  list(activity?: ContainerActivity): Container[] {
-    const ordinals = this.#parts.rentals.list('container', state =>
-      activity === undefined ? state !== 'deleted' : !countsAgainstQuota(state) === (activity === 'inactive'),
+  /** Returns the active or inactive containers, by creation time, then id. */
+  list(activity: ContainerActivity): Container[] {
+    const ordinals = this.#parts.rentals.list(
+      'container',
+      state => countsAgainstQuota(state) === (activity === 'active'),
     )
-    return ordinals.map(ordinal => new Container(this.#context, this.#parts.rentals, ordinal))
+    return ordinals.map(ordinal => new Container(this.#context, this.#parts, ordinal))
+  }
+
+  /** The number of active containers. */
+  get activeCount(): number {
+    let active = 0
+    for (const [, { kind, state }] of this.#parts.rentals.entries()) {
+      if (kind === 'container' && countsAgainstQuota(state)) active++
+    }
+    return active
   }
 
   create({ name, gpu, num_gpus, container_image }: ContainerSpec): Container {
     const { rentals } = this.#parts
     const ordinal = rentals.create({ kind: 'container', name, gpu, numGpus: num_gpus, image: container_image })
-    return new Container(this.#context, this.#parts.rentals, ordinal)
+    return new Container(this.#context, this.#parts, ordinal)
   }
 }

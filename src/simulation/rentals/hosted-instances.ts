@@ -44,10 +44,6 @@ export class HostedInstance extends Rental<HostedState> {
   get expanding(): boolean {
     return this.row.expansionTargetGb > 0
   }
-  /** Whether its deletion follows its shutdown. */
-  get deleting(): boolean {
-    return this.state === 'stopping' && this.row.stateAfterShutdown === 'deleted'
-  }
 
   /** Returns the record that the API sends. */
   toRecord(): HostedRecord {

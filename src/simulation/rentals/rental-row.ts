@@ -64,6 +64,8 @@ export class RentalRow extends Row {
   /** When it entered its state, and when a visible field last changed. */
   since: Micros
   updatedAt: Micros
+  /** When it failed or was deleted, whichever came first. -1: it has not ended. */
+  endedAt: Micros = this.number(-1)
   storageGb: number
   /** Its storage after the current expansion, in GB. 0: no expansion. */
   expansionTargetGb = this.number(0)

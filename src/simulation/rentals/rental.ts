@@ -1,5 +1,5 @@
 import type { SimulationContext } from '../context.ts'
-import type { RentalRow, RentalState } from './rental-row.ts'
+import type { RentalKind, RentalRow, RentalState } from './rental-row.ts'
 import type { Rentals } from './rentals.ts'
 
 /** A rental for code outside the simulation. It reads the current row on each access. */
@@ -18,6 +18,17 @@ export abstract class Rental<State extends RentalState> {
     return this.rentals.read(this.ordinal)
   }
 
+  get id(): string {
+    return this.row.id
+  }
+  get kind(): RentalKind {
+    return this.row.kind
+  }
+  /** Whether its deletion follows its shutdown. */
+  get deleting(): boolean {
+    const { state, stateAfterShutdown } = this.row
+    return (state === 'stopping' || state === 'shutting_down') && stateAfterShutdown === 'deleted'
+  }
   get name(): string {
     return this.row.name
   }

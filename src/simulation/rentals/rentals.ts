@@ -263,6 +263,7 @@ export class Rentals implements TenantKind {
       stateAfterShutdown: kind === 'hosted' ? 'stopped' : 'deleted',
     })
     row.failReason = fixture?.failReason ?? ''
+    if (row.state === 'failed' || row.state === 'deleted') row.endedAt = createdAt
     const ordinal = this.#table.add(row)
     this.#byId.set(id, ordinal)
     row.meter = this.#parts.ledger.openMeter(id, kind, gpu, numGpus)

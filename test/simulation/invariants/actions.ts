@@ -212,7 +212,12 @@ export async function perform(sim: Simulator, one: Action): Promise<number | und
         `/v1/${one.kind}`,
         one.kind === 'hosted'
           ? { name: 'box', gpu: one.gpu, num_gpus: one.num_gpus }
-          : { name: 'crate', gpu_config: `${one.num_gpus}x${one.gpu}`, container_image: 'registry.example/dev:1' },
+          : {
+              name: 'crate',
+              gpu_config: `${one.num_gpus}x${one.gpu}`,
+              container_image: 'registry.example/dev:1',
+              cloud_init_user_data: '#cloud-config',
+            },
       )
     case 'rented': {
       const all = [...sim.world.rentals.entries()].map(([, row]) => row)
