@@ -21,6 +21,7 @@ import { operations } from '../src/service/index.ts'
 import { endpointTable } from '../src/service/openapi/endpoint-table.ts'
 import { JOURNAL_SECTIONS } from '../src/simulation/journal-kinds.ts'
 import { type GeneratedFile, ROOT } from './declarations.ts'
+import { fixtureSchemas } from './fixture-schemas.ts'
 
 /** Returns the pages and schemas as the declarations are now. Text before the first generated line stays. */
 export async function generatedPages(): Promise<GeneratedFile[]> {
@@ -33,6 +34,7 @@ export async function generatedPages(): Promise<GeneratedFile[]> {
     page('docs/fixtures.md', '- **deployment status:**', `${statusLists()}\n`),
     page('docs/model-reference.md', '### Deployment status', lifecycleTables()),
     page('docs/faults.md', '| Kind', faultKindTable(), '\n\n'),
+    ...fixtureSchemas(),
     { path: 'schemas/scenario.schema.json', text: `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n` },
   ]
 }

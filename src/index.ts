@@ -3,7 +3,7 @@
 export type { MoveResult, Transition } from './clock/moves/result.ts'
 export { UntilError } from './clock/moves/until-error.ts'
 export type { ClockMode, ClockSetting } from './clock/settings.ts'
-export { FixtureError } from './data/fixtures/load.ts'
+export { FixtureError, type FixtureMistake } from './data/fixtures/problem-report.ts'
 export type { BatchStatus, ContainerState, DeploymentStatus, HostedState } from './data/records/enums.ts'
 export type { FixtureInput } from './data/records/fixture.ts'
 export type { GpuType } from './data/records/gpu-config.ts'

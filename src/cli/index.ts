@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   run: () => import('./commands/run.ts'),
   scenarios: () => import('./commands/scenarios.ts'),
   endpoints: () => import('./commands/endpoints.ts'),
+  fixture: () => import('./commands/fixture.ts'),
   profile: () => import('./commands/profile.ts'),
   conform: () => import('./commands/conform.ts'),
   env: () => import('./commands/env.ts'),

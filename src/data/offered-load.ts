@@ -12,10 +12,10 @@ const MIN_PERIOD = SECOND
  */
 const MAX_TRACE_LENGTH = 3650 * DAY
 
-const duration = z.string().refine(isDuration, {
-  abort: true,
-  error: "a duration like '90s', '10m' or '1h30m', at most 100 years",
-})
+const duration = z
+  .string()
+  .refine(isDuration, { abort: true, error: "a duration like '90s', '10m' or '1h30m', at most 100 years" })
+  .meta({ examples: ['10m'] })
 const rps = z.number().min(0).max(MAX_RPS)
 
 const sizes = {

@@ -1,4 +1,4 @@
-import { FixtureError } from '../data/fixtures/load.ts'
+import { FixtureError } from '../data/fixtures/problem-report.ts'
 import { storedLineErrors } from '../data/fixtures/stored-results.ts'
 import { DEPLOYMENT_LIFECYCLE } from '../data/records/enums.ts'
 import type { Fixture } from '../data/records/fixture.ts'

@@ -33,6 +33,7 @@ export interface ArchivedWorld {
 }
 
 /** The fixture of a restored world until its store is restored. */
-export const PLACEHOLDER_FIXTURE = deepFreeze(
-  Fixture.parse({ account: { uid: 'none', email: 'none', display_name: 'none', funds_cents: 0 } }),
-)
+export const PLACEHOLDER_FIXTURE: Fixture = deepFreeze({
+  ...Fixture.parse({ account: { uid: 'none', email: 'none', display_name: 'none', funds_cents: 0 } }),
+  models: [],
+})

@@ -4,9 +4,8 @@
  */
 import * as z from 'zod'
 import type { ClockSetting } from '../clock/settings.ts'
-import type { FixturePatch } from '../data/fixtures/load.ts'
 import type { ProfileInput } from '../data/profiles/load.ts'
-import type { FixtureInput } from '../data/records/fixture.ts'
+import type { FixtureInput, FixturePatch } from '../data/records/fixture.ts'
 import { type FaultRule, RuleSchema } from '../faults/rules.ts'
 import { DEFAULT_EPOCH_MS, elapsedAt } from '../kernel/clock.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'

@@ -1,9 +1,14 @@
 /** docs/fixtures.md lists every field of a fixture. `npx vitest run test/docs/fixtures.test.ts -u` writes its tables. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, onTestFinished, test } from 'vitest'
+import { SMALL_WORLD } from '../../src/cli/small-world.ts'
+import { loadFixture } from '../../src/data/fixtures/load.ts'
+import { FIXTURE_KEYS } from '../../src/data/fixtures/problem-report.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { commanded } from '../cli/commanded.ts'
 import { blocksOf, blockWith } from '../e2e/docs/page-blocks.ts'
 import { fixtureFields, VALUE_LISTS } from './fixture-fields.ts'
 import { rowsWithoutMeaning, withTables } from './kept-cells.ts'
@@ -54,4 +59,45 @@ test('mistakes of a fixture are reported as docs/fixtures.md shows', () => {
   const account = JSON.parse(readFileSync(join(folder, 'account.json'), 'utf8')) as object
   writeFileSync(join(folder, 'account.json'), JSON.stringify({ ...account, cart: 'good' }))
   expect(() => createSimulator({ fixtures: folder })).toThrow(shown.trim().replace('./my-world', folder))
+})
+
+test('fixture check prints what docs/fixtures.md shows', async () => {
+  const shown = blockWith(blocks, '1 mistake')
+  const folder = worldWith('[{ "model_name": "acme/chat", "num_gpus": 9 }]')
+  const { code, stdout } = await commanded(['fixture', 'check', folder])
+  expect([code, stdout]).toEqual([1, shown.replace('my-world', folder)])
+})
+
+test('docs/fixtures.md lists the files that fixture new writes', () => {
+  const [, steps] = page.split('## Write a world in five minutes')
+  const rows = steps!.split('\n## ')[0]!.matchAll(/^ *\| `(.*?)` \|/gm)
+  expect(Array.from(rows, ([, file]) => file)).toEqual(Object.keys(SMALL_WORLD))
+})
+
+test('the JSON Schemas of fixture files accept the worlds of the package, and explain every field', () => {
+  const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } })
+  for (const key of FIXTURE_KEYS) {
+    const text = readFileSync(`schemas/fixture/${key}.schema.json`, 'utf8')
+    const validate = ajv.compile(JSON.parse(text) as object)
+    for (const world of readdirSync('fixtures')) {
+      const file = `fixtures/${world}/${key}.json`
+      if (!existsSync(file)) continue
+      expect([file, validate(JSON.parse(readFileSync(file, 'utf8'))), validate.errors]).toEqual([file, true, null])
+    }
+    expect([key, validate('text')]).toEqual([key, false])
+  }
+  const schema = JSON.parse(readFileSync('schemas/fixture/deployments.schema.json', 'utf8'))
+  expect(schema.items.properties.num_gpus).toMatchObject({
+    maximum: 8,
+    default: 1,
+    description: 'GPUs of one instance',
+  })
+})
+
+test('an object file can name its JSON Schema as docs/fixtures.md shows', () => {
+  const folder = worldWith('[]')
+  writeFileSync(join(folder, 'hub.json'), blockWith(blocks, '"$schema"'))
+  expect(loadFixture(folder).hub.repositories).toEqual([])
+  writeFileSync(join(folder, 'hub.json'), '{ "$schema": 5, "repositories": [] }')
+  expect(() => loadFixture(folder)).toThrow('hub.json: $["$schema"]: unknown field')
 })

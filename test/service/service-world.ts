@@ -1,7 +1,8 @@
 /** A world with its API, as the tests of this folder ask it. */
 import { expect } from 'vitest'
-import { type FixturePatch, loadFixture } from '../../src/data/fixtures/load.ts'
+import { loadFixture } from '../../src/data/fixtures/load.ts'
 import type { Profile } from '../../src/data/profiles/load.ts'
+import type { FixturePatch } from '../../src/data/records/fixture.ts'
 import { type Client, createClient } from '../../src/service/client/client.ts'
 import { Refusal } from '../../src/service/client/refusal.ts'
 import { createApi } from '../../src/service/http/service.ts'

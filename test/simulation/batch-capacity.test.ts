@@ -1,8 +1,8 @@
 /** What the lines of a batch run on: what live load leaves, what is lost and run again, and the wait for capacity. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { FixturePatch } from '../../src/data/fixtures/load.ts'
 import type { OfferedLoadInput } from '../../src/data/offered-load.ts'
+import type { FixturePatch } from '../../src/data/records/fixture.ts'
 import { type Micros, SECOND } from '../../src/kernel/duration.ts'
 import { advanceFlow, EMPTY_FLOW, findSpareTime, spareSeconds } from '../../src/simulation/load/throughput.ts'
 import { anyLoad, anyStretch, curveOf } from './any-load.ts'

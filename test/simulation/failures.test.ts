@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { FixturePatch } from '../../src/data/fixtures/load.ts'
-import type { FixtureInput } from '../../src/data/records/fixture.ts'
+import type { FixtureInput, FixturePatch } from '../../src/data/records/fixture.ts'
 import { purpose } from '../../src/kernel/random.ts'
 import { COMMANDS, CommandError } from '../../src/simulation/operations/commands.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { FixturePatch } from '../../src/data/fixtures/load.ts'
+import type { FixturePatch } from '../../src/data/records/fixture.ts'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 

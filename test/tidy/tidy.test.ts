@@ -106,6 +106,7 @@ describe('determinism', () => {
 
 /** Caches by an immutable key, or by a file and the time of its last change: two worlds read the same values. */
 const CACHES: readonly string[] = [
+  'data/fixtures/examples.ts schemas',
   'data/fixtures/files.ts packageFolders',
   'data/fixtures/load.ts loadedFixtures',
   'data/fixtures/stored-results.ts fileHashes',

@@ -4,11 +4,17 @@ import { isIpRange } from '../../lib/ip-ranges.ts'
 import { realGpu } from './gpu-config.ts'
 
 const cents = z.int()
-const unixSeconds = z.int()
+const unixSeconds = z.int().meta({ examples: [1_767_139_200] })
 
 export const Account = z.strictObject({
-  uid: z.string().min(1),
-  email: z.string().min(3),
+  uid: z
+    .string()
+    .min(1)
+    .meta({ examples: ['user_1'] }),
+  email: z
+    .string()
+    .min(3)
+    .meta({ examples: ['dev@acme.example'] }),
   email_verified: z.boolean().default(true),
   /** Whether the user has completed the account. */
   account_setup: z.boolean().default(true),
@@ -19,7 +25,8 @@ export const Account = z.strictObject({
     .regex(
       /^[A-Za-z0-9][A-Za-z0-9_.-]*$/,
       'text of letters, digits, dots, dashes and underscores that begins with a letter or digit',
-    ),
+    )
+    .meta({ examples: ['acme'] }),
   /** How the user signs in. */
   provider: z.string().default('email'),
   /** Address of a picture of the user. */
@@ -50,7 +57,7 @@ export const Account = z.strictObject({
   /** When the account was opened. Default: the first day of the month two months before that of the epoch. */
   created_at: z.iso.datetime({ offset: true }).optional(),
   /** Prepaid funds at the world's epoch, in cents. */
-  funds_cents: cents,
+  funds_cents: cents.meta({ examples: [100_000] }),
   topup: z
     .strictObject({ amount: cents.min(0), threshold: cents.min(0), enabled: z.boolean() })
     .default({ amount: 0, threshold: 0, enabled: false }),
@@ -62,21 +69,35 @@ export const Account = z.strictObject({
 export type Account = z.infer<typeof Account>
 
 export const ApiToken = z.strictObject({
-  token: z.string().regex(/^[A-Za-z0-9_-]+$/, 'text of letters, digits, dashes and underscores'),
-  token_id: z.string().min(1),
-  name: z.string().min(1),
+  token: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]+$/, 'text of letters, digits, dashes and underscores')
+    .meta({ examples: ['my_token'] }),
+  token_id: z
+    .string()
+    .min(1)
+    .meta({ examples: ['token_1'] }),
+  name: z
+    .string()
+    .min(1)
+    .meta({ examples: ['default'] }),
   created_at: unixSeconds,
   /** Addresses and CIDR ranges, IPv4 or IPv6, that may use the token. An empty list allows every address. */
   allowed_ips: z
-    .array(z.string().refine(isIpRange, "an address or a range like '203.0.113.7' or '203.0.113.0/24'"))
+    .array(
+      z
+        .string()
+        .refine(isIpRange, "an address or a range like '203.0.113.7' or '203.0.113.0/24'")
+        .meta({ examples: ['203.0.113.7'] }),
+    )
     .default([]),
 })
 export type ApiToken = z.infer<typeof ApiToken>
 
 export const Voice = z.strictObject({
-  user_id: z.string(),
-  voice_id: z.string(),
-  name: z.string(),
+  user_id: z.string().meta({ examples: ['user_1'] }),
+  voice_id: z.string().meta({ examples: ['voice_1'] }),
+  name: z.string().meta({ examples: ['Ada'] }),
   description: z.string().default(''),
   created_at: unixSeconds,
   updated_at: unixSeconds,

@@ -6,11 +6,15 @@ import { MODEL_TASKS, VARIANT_KEYS } from './enums.ts'
 import { realGpu } from './gpu-config.ts'
 import { ModelPricing } from './pricing.ts'
 
-const unixSeconds = z.int()
+const unixSeconds = z.int().meta({ examples: [1_767_139_200] })
+const modelName = z
+  .string()
+  .regex(/^[^/\s]+\/[^/\s]+$/, 'owner/name')
+  .meta({ examples: ['acme-labs/chat-8b'] })
 
 /** A public model of the catalog (2.9), with fields for the simulation. */
 export const CatalogModel = z.strictObject({
-  model_name: z.string().regex(/^[^/\s]+\/[^/\s]+$/, 'owner/name'),
+  model_name: modelName,
   type: z.enum(MODEL_TASKS),
   reported_type: z.string(),
   description: z.string().default(''),
@@ -30,15 +34,29 @@ export const CatalogModel = z.strictObject({
   /** Unix seconds. Default: that of the aggregator's entry, else a time drawn from the name. */
   created: unixSeconds.optional(),
   /** Newest last; 64 hex characters each. */
-  versions: z.array(z.string().regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits')).min(1),
+  versions: z
+    .array(
+      z
+        .string()
+        .regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits')
+        .meta({ examples: ['0123456789abcdef'.repeat(4)] }),
+    )
+    .min(1),
   /** Billions of parameters: sizes downloads, memory and speed of a deployment on this base. */
-  parameters_b: z.number().positive(),
+  parameters_b: z
+    .number()
+    .positive()
+    .meta({ examples: [8] }),
 })
 export type CatalogModel = z.infer<typeof CatalogModel>
 
+/** A model as a fixture writes it. The loader completes the omitted fields: see `completeCatalog`. */
+export const CatalogModelSeed = CatalogModel.partial({ reported_type: true, pricing: true, versions: true })
+export type CatalogModelSeed = z.infer<typeof CatalogModelSeed>
+
 /** The hardware and prices of a model (2.7). The price of dedicated hardware follows the GPU prices. */
 export const ModelHardware = z.strictObject({
-  model_name: z.string(),
+  model_name: z.string().meta({ examples: ['acme-labs/chat-8b'] }),
   hardware: z
     .array(
       z.discriminatedUnion('type', [
@@ -66,6 +84,10 @@ export type ModelHardware = z.infer<typeof ModelHardware>
 
 const json: z.ZodType<unknown> = z.json()
 const jsonSchema = z.record(z.string(), json)
+const decimal = z
+  .string()
+  .regex(/^\d+(\.\d+)?$/, "text that is a number, as in '0.0000002'")
+  .meta({ examples: ['0.0000002'] })
 
 export const FieldDescription = z.strictObject({
   name: z.string(),
@@ -85,7 +107,10 @@ export const FieldDescription = z.strictObject({
 export const ModelSchema = z.strictObject({
   type: z.enum(MODEL_TASKS),
   variant: z.enum(VARIANT_KEYS),
-  url: z.string().startsWith('/'),
+  url: z
+    .string()
+    .startsWith('/')
+    .meta({ examples: ['/v1/inference/{model_name}'] }),
   fields_in: z.array(FieldDescription),
   schema_in: jsonSchema.optional(),
   schema_out: jsonSchema.optional(),
@@ -104,16 +129,20 @@ export const AggregatorModel = z.strictObject({
   context_length: z.int().min(1),
   max_output_length: z.int().min(1),
   pricing: z.strictObject({
-    prompt: z.string().regex(/^\d+(\.\d+)?$/, "text that is a number, as in '0.0000002'"),
-    completion: z.string().regex(/^\d+(\.\d+)?$/, "text that is a number, as in '0.0000002'"),
-    input_cache_read: z
-      .string()
-      .regex(/^\d+(\.\d+)?$/, "text that is a number, as in '0.0000002'")
-      .default('0'),
+    prompt: decimal,
+    completion: decimal,
+    input_cache_read: decimal.default('0'),
   }),
   supported_sampling_parameters: z.array(z.string()),
   supported_features: z.array(z.string()),
-  datacenters: z.array(z.strictObject({ country_code: z.string().length(2) })),
+  datacenters: z.array(
+    z.strictObject({
+      country_code: z
+        .string()
+        .length(2)
+        .meta({ examples: ['US'] }),
+    }),
+  ),
   hub_id: z.string().default(''),
   description: z.string(),
   deprecation_date: z.string().default(''),
@@ -122,7 +151,7 @@ export const AggregatorModel = z.strictObject({
 export type AggregatorModel = z.infer<typeof AggregatorModel>
 
 export const HubRepository = z.strictObject({
-  repo: z.string().regex(/^[^/\s]+\/[^/\s]+$/, 'owner/name'),
+  repo: modelName,
   revision: z.string().default('main'),
   /** Size of the weights in bytes. */
   bytes: z.int().positive(),

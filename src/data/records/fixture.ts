@@ -6,7 +6,7 @@
  */
 import * as z from 'zod'
 import { Account, ApiToken, Voice } from './account.ts'
-import { AggregatorModel, CatalogModel, Hub, ModelHardware, ModelSchema } from './catalog.ts'
+import { AggregatorModel, type CatalogModel, CatalogModelSeed, Hub, ModelHardware, ModelSchema } from './catalog.ts'
 import { Fleet } from './fleet.ts'
 import { PastUsageRecord } from './history.ts'
 import { BatchSeed, ContainerSeed, DeploymentSeed, FileSeed, HostedSeed } from './seeds.ts'
@@ -18,7 +18,7 @@ import { BatchSeed, ContainerSeed, DeploymentSeed, FileSeed, HostedSeed } from '
 export const Fixture = z.strictObject({
   account: Account,
   api_tokens: z.array(ApiToken).default([]),
-  models: z.array(CatalogModel).default([]),
+  models: z.array(CatalogModelSeed).default([]),
   hardware: z.array(ModelHardware).default([]),
   schemas: z.array(ModelSchema).default([]),
   aggregator: z.array(AggregatorModel).default([]),
@@ -32,6 +32,16 @@ export const Fixture = z.strictObject({
   containers: z.array(ContainerSeed).default([]),
   history: z.array(PastUsageRecord).default([]),
 })
-export type Fixture = z.infer<typeof Fixture>
+/** A loaded fixture. The loader has completed its catalog. */
+export type Fixture = Omit<z.infer<typeof Fixture>, 'models'> & { models: CatalogModel[] }
 /** A fixture as a user writes it: defaults may be left out. */
 export type FixtureInput = z.input<typeof Fixture>
+
+/**
+ * Records that are added to a fixture. Lists are appended, also pools and repositories. The fields of `account` and the
+ * hub's `policy` replace those of the fixture.
+ */
+export type FixturePatch = Partial<Omit<FixtureInput, 'account' | 'hub'>> & {
+  account?: Partial<FixtureInput['account']>
+  hub?: Partial<NonNullable<FixtureInput['hub']>>
+}

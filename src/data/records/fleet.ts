@@ -4,17 +4,29 @@ import { realGpu } from './gpu-config.ts'
 
 /** A pool of nodes in one zone. A group of equal nodes is named `<prefix>-0`, `<prefix>-1` and so on. */
 export const NodePool = z.strictObject({
-  name: z.string().min(1),
-  zone: z.string().min(1),
+  name: z
+    .string()
+    .min(1)
+    .meta({ examples: ['pair'] }),
+  zone: z
+    .string()
+    .min(1)
+    .meta({ examples: ['east-a'] }),
   market: z.enum(['on-demand', 'spot']).default('on-demand'),
   nodes: z
     .array(
       z.strictObject({
-        prefix: z.string().regex(/^[a-z0-9-]+$/, 'text of small letters, digits and dashes'),
+        prefix: z
+          .string()
+          .regex(/^[a-z0-9-]+$/, 'text of small letters, digits and dashes')
+          .meta({ examples: ['l4'] }),
         gpu: realGpu,
         gpus_per_node: z.int().min(1).max(16),
         /** Nodes at the world's epoch. */
-        count: z.int().min(0),
+        count: z
+          .int()
+          .min(0)
+          .meta({ examples: [2] }),
         /**
          * The group grows to `max` if instances wait, and shrinks to `min` if nodes are empty. Default of both:
          * `count`.

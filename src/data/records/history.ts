@@ -1,14 +1,17 @@
 /** The records of what an account used before the epoch of the world. */
 import * as z from 'zod'
 
-const isoTime = z.iso.datetime({ offset: true })
+const isoTime = z.iso.datetime({ offset: true }).meta({ examples: ['2025-12-31T00:00:00Z'] })
 const count = z.int().min(0)
 
 /** The use of a deployment, hosted instance or container of the fixture, spread evenly over its time. */
 const PastRent = z.strictObject({
   kind: z.literal('rent'),
   /** Wire id of the deployment, hosted instance or container. */
-  id: z.string().min(1),
+  id: z
+    .string()
+    .min(1)
+    .meta({ examples: ['Chat000000000001'] }),
   /** Default: its created_at. */
   from: isoTime.optional(),
   /** Default: the epoch. */
@@ -26,7 +29,10 @@ const PastRent = z.strictObject({
 const PastTokens = z.strictObject({
   kind: z.literal('tokens'),
   /** A model of models.json. Its price is that of hardware.json. */
-  model: z.string().min(1),
+  model: z
+    .string()
+    .min(1)
+    .meta({ examples: ['acme-labs/chat-8b'] }),
   from: isoTime,
   /** Default: the epoch. */
   to: isoTime.optional(),

@@ -4,8 +4,8 @@ import { OfferedLoad } from '../offered-load.ts'
 import { CONTAINER_STATES, DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, HOSTED_STATES, MODEL_TASKS } from './enums.ts'
 import { parseGpuConfig, realGpu } from './gpu-config.ts'
 
-const unixSeconds = z.int()
-const isoTime = z.iso.datetime({ offset: true })
+const unixSeconds = z.int().meta({ examples: [1_767_139_200] })
+const isoTime = z.iso.datetime({ offset: true }).meta({ examples: ['2025-12-31T00:00:00Z'] })
 
 /**
  * A deployment at the world's epoch. The loader builds the state behind its status: instances, placement, next events.
@@ -14,11 +14,16 @@ export const DeploymentSeed = z.strictObject({
   deploy_id: z
     .string()
     .regex(/^[A-Za-z0-9]{16}$/, 'text of 16 letters and digits')
+    .meta({ examples: ['Chat000000000001'] })
     .optional(),
-  model_name: z.string().min(1),
+  model_name: z
+    .string()
+    .min(1)
+    .meta({ examples: ['acme/chat'] }),
   version: z
     .string()
     .regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits')
+    .meta({ examples: ['0123456789abcdef'.repeat(4)] })
     .optional(),
   type: z.enum(DEPLOYMENT_TYPES).default('llm'),
   task: z.enum(MODEL_TASKS).default('text-generation'),
@@ -30,7 +35,11 @@ export const DeploymentSeed = z.strictObject({
   num_gpus: z.int().min(1).max(8).default(1),
   max_batch_size: z.int().min(1).max(256).default(96),
   weights: z
-    .strictObject({ repo: z.string(), revision: z.string().default('main'), token: z.string().default('') })
+    .strictObject({
+      repo: z.string().meta({ examples: ['acme/chat-8b'] }),
+      revision: z.string().default('main'),
+      token: z.string().default(''),
+    })
     .optional(),
   base_model: z.string().optional(),
   container_image: z.string().optional(),
@@ -41,28 +50,45 @@ export const DeploymentSeed = z.strictObject({
   /** Requests that are offered to it, as data. The autoscaler sees them without any client. */
   load: OfferedLoad.optional(),
   /** Adapters only. */
-  source: z.strictObject({ type: z.literal('modelhub'), modelhub_url: z.string() }).optional(),
+  source: z
+    .strictObject({
+      type: z.literal('modelhub'),
+      modelhub_url: z.string().meta({ examples: ['https://hub.example/acme/adapter'] }),
+    })
+    .optional(),
   private: z.boolean().default(true),
   description: z.string().default(''),
 })
 export type DeploymentSeed = z.infer<typeof DeploymentSeed>
 
 export const FileSeed = z.strictObject({
-  id: z.string().min(1),
-  filename: z.string().min(1),
+  id: z
+    .string()
+    .min(1)
+    .meta({ examples: ['file_1'] }),
+  filename: z
+    .string()
+    .min(1)
+    .meta({ examples: ['input.jsonl'] }),
   purpose: z.enum(['batch', 'batch_output']).default('batch'),
   created_at: unixSeconds,
   expires_at: unixSeconds.optional(),
   /** Path of the content below the fixture's folder. A fixture that is an object has `content` instead. */
-  path: z.string().optional(),
+  path: z
+    .string()
+    .meta({ examples: ['files/input.jsonl'] })
+    .optional(),
   content: z.string().optional(),
 })
 export type FileSeed = z.infer<typeof FileSeed>
 
 export const BatchSeed = z.strictObject({
-  id: z.string().min(1),
+  id: z
+    .string()
+    .min(1)
+    .meta({ examples: ['batch_1'] }),
   endpoint: z.enum(['/v1/chat/completions', '/v1/completions']).default('/v1/chat/completions'),
-  input_file_id: z.string(),
+  input_file_id: z.string().meta({ examples: ['file_1'] }),
   completion_window: z.literal('24h').default('24h'),
   status: z.enum(['validating', 'in_progress', 'completed']),
   created_at: unixSeconds,
@@ -75,22 +101,40 @@ export type BatchSeed = z.infer<typeof BatchSeed>
 
 /** A hosted instance: a rented machine of its own, with storage that only grows. */
 export const HostedSeed = z.strictObject({
-  instance_id: z.string().min(1),
-  name: z.string().min(1).max(64),
+  instance_id: z
+    .string()
+    .min(1)
+    .meta({ examples: ['inst_1'] }),
+  name: z
+    .string()
+    .min(1)
+    .max(64)
+    .meta({ examples: ['train'] }),
   /** A state of transition goes on from there at the world's epoch. */
   state: z.enum(HOSTED_STATES).default('running'),
   fail_reason: z.string().default(''),
   gpu: realGpu,
   num_gpus: z.int().min(1).max(8).default(1),
-  storage_gb: z.int().min(20).max(512),
+  storage_gb: z
+    .int()
+    .min(20)
+    .max(512)
+    .meta({ examples: [100] }),
   created_at: unixSeconds,
 })
 export type HostedSeed = z.infer<typeof HostedSeed>
 
 /** A rented container: an image on GPUs of one node. */
 export const ContainerSeed = z.strictObject({
-  container_id: z.string().min(1),
-  name: z.string().min(1).max(64),
+  container_id: z
+    .string()
+    .min(1)
+    .meta({ examples: ['cont_1'] }),
+  name: z
+    .string()
+    .min(1)
+    .max(64)
+    .meta({ examples: ['train'] }),
   /** A state of transition goes on from there at the world's epoch. */
   state: z.enum(CONTAINER_STATES).default('running'),
   fail_reason: z.string().default(''),
@@ -99,8 +143,12 @@ export const ContainerSeed = z.strictObject({
     .refine(
       word => (parseGpuConfig(word)?.gpu ?? 'other') !== 'other',
       "a number from 1 to 8 and a GPU type, as in '2xA100-80GB'",
-    ),
-  container_image: z.string().min(1),
+    )
+    .meta({ examples: ['2xA100-80GB'] }),
+  container_image: z
+    .string()
+    .min(1)
+    .meta({ examples: ['acme/train:1'] }),
   created_at: unixSeconds,
 })
 export type ContainerSeed = z.infer<typeof ContainerSeed>

@@ -1,0 +1,110 @@
+/** `modelhost-sim fixture`: checks the files of a fixture, and writes a small one to begin with. */
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Argv } from 'yargs'
+import { formatJson, smallestFile } from '../../data/fixtures/examples.ts'
+import { loadFixture } from '../../data/fixtures/load.ts'
+import { FIXTURE_KEYS, FixtureError, type FixtureMistake } from '../../data/fixtures/problem-report.ts'
+import type { Fixture } from '../../data/records/fixture.ts'
+import { createSimulator } from '../../simulator/simulator.ts'
+import { EXIT_CODES, UsageError } from '../command.ts'
+import { SMALL_WORLD } from '../small-world.ts'
+
+interface Arguments {
+  action: 'check' | 'new'
+  folder: string
+}
+
+export const command = 'fixture <action> <folder>'
+export const describe = 'Check the files of a fixture, or write a small one'
+
+export function builder(argv: Argv): Argv<Arguments> {
+  return argv
+    .positional('action', {
+      choices: ['check', 'new'],
+      describe: 'check: list every mistake with a correct example. new: write a small world, and no existing file',
+    })
+    .positional('folder', { type: 'string', describe: 'The folder of the fixture' })
+    .example('$0 fixture new my-world', 'three models and two nodes, to edit')
+    .example('$0 fixture check my-world', 'all mistakes of the files at once')
+    .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
+}
+
+export function handler({ action, folder }: Arguments): void {
+  if (action === 'new') writeWorld(folder)
+  else checkWorld(folder)
+}
+
+function writeWorld(folder: string): void {
+  const present = Object.keys(SMALL_WORLD).filter(name => existsSync(join(folder, name)))
+  if (present.length > 0) {
+    throw new UsageError(
+      `Failed to write a world to '${folder}': it has ${present.join(', ')} already. Give another folder.`,
+    )
+  }
+  try {
+    mkdirSync(folder, { recursive: true })
+    for (const [name, text] of Object.entries(SMALL_WORLD)) writeFileSync(join(folder, name), text, { flag: 'wx' })
+  } catch (error) {
+    throw new UsageError(
+      `Failed to write a world to '${folder}': ${(error as Error).message}. Give a folder that you can write to.`,
+    )
+  }
+  const written = Object.keys(SMALL_WORLD).map(name => `wrote ${join(folder, name)}\n`)
+  process.stdout.write(
+    `${written.join('')}\nEdit these files, then:\n  modelhost-sim fixture check ${folder}\n  modelhost-sim serve --fixtures ${pathOf(folder)}\n`,
+  )
+}
+
+/** A name without a slash could be that of a world of the package. */
+function pathOf(folder: string): string {
+  return /^[./]|[/\\]/.test(folder) ? folder : `./${folder}`
+}
+
+function checkWorld(folder: string): void {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new UsageError(
+      `Failed to check '${folder}': the folder is missing. Give the folder of a fixture, or write one with: modelhost-sim fixture new ${folder}`,
+    )
+  }
+  const path = resolve(folder)
+  let fixture: Fixture
+  try {
+    fixture = loadFixture(path)
+    createSimulator({ fixtures: path })
+  } catch (error) {
+    if (!(error instanceof FixtureError)) throw error
+    process.stdout.write(formatMistakes(folder, error.mistakes))
+    process.exitCode = 1
+    return
+  }
+  process.stdout.write(`${folder}: no mistakes. ${summaryOf(fixture)}\n`)
+}
+
+function formatMistakes(folder: string, mistakes: readonly FixtureMistake[]): string {
+  const count = mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`
+  const texts = mistakes.map(({ problem, example = startExample(problem) }) => {
+    return `\n${problem}\n${example === undefined ? '' : `  Correct: ${example}\n`}`
+  })
+  return `${folder}: ${count}\n${texts.join('')}\nCorrect the files and check again.\n`
+}
+
+/** Returns the smallest content of the file that a problem of the start names. */
+function startExample(problem: string): string | undefined {
+  const key = FIXTURE_KEYS.find(each => problem.startsWith(`${each}:`) || problem.startsWith(`${each}.json:`))
+  return key === undefined ? undefined : formatJson(smallestFile(key))
+}
+
+function summaryOf({ models, nodes, deployments }: Fixture): string {
+  const nodeCount = nodes.pools.flatMap(pool => pool.nodes).reduce((sum, { count }) => sum + count, 0)
+  const counts = [
+    counted(models.length, 'model'),
+    counted(nodeCount, 'node'),
+    counted(deployments.length, 'deployment'),
+  ]
+  return `The world has ${counts.slice(0, 2).join(', ')} and ${counts[2]}.`
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,93 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { commanded } from './commanded.ts'
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'fixture-command-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+test('fixture new writes a world that passes check and serves', async () => {
+  const folder = join(temporaryFolder(), 'deep/my-world')
+  const written = await commanded(['fixture', 'new', folder])
+  expect(written).toMatchObject({ code: 0, stderr: '' })
+  expect(readdirSync(folder)).toContain('models.json')
+  expect(await commanded(['fixture', 'check', folder])).toEqual({
+    code: 0,
+    stdout: `${folder}: no mistakes. The world has 3 models, 2 nodes and 1 deployment.\n`,
+    stderr: '',
+  })
+  const sim = createSimulator({ fixtures: folder })
+  const answer = await sim.fetch('http://sim/deploy/list', { headers: { authorization: 'Bearer my_token' } })
+  expect(await answer.json()).toMatchObject([{ model_name: 'acme/chat', status: 'running' }])
+})
+
+test('fixture new changes nothing when one of its files exists', async () => {
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'nodes.json'), 'mine')
+  const { code, stderr } = await commanded(['fixture', 'new', folder])
+  expect(code).toBe(2)
+  expect(stderr).toBe(`Failed to write a world to '${folder}': it has nodes.json already. Give another folder.\n`)
+  expect(readdirSync(folder)).toEqual(['nodes.json'])
+  expect(readFileSync(join(folder, 'nodes.json'), 'utf8')).toBe('mine')
+})
+
+test('fixture new ends with 2 when it can not write', async () => {
+  const file = join(temporaryFolder(), 'file')
+  writeFileSync(file, '')
+  const { code, stderr } = await commanded(['fixture', 'new', join(file, 'world')])
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/^Failed to write a world to .* Give a folder that you can write to\.\n$/)
+})
+
+test('fixture check lists every mistake with its example when files have mistakes', async () => {
+  const folder = join(temporaryFolder(), 'world')
+  await commanded(['fixture', 'new', folder])
+  writeFileSync(join(folder, 'depoyments.json'), '[]')
+  writeFileSync(join(folder, 'hub.json'), '{')
+  writeFileSync(join(folder, 'deployments.json'), '[{ "model_name": "acme/chat", "gpu": "H100", "num_gpu": 2 }]')
+  writeFileSync(join(folder, 'files.json'), '[{ "id": "a", "filename": "a", "created_at": 0, "path": "a.jsonl" }]')
+  const { code, stdout } = await commanded(['fixture', 'check', folder])
+  expect(code).toBe(1)
+  expect(stdout).toBe(`${folder}: 5 mistakes
+
+hub.json: line 1, column 2: expected a field name in double quotes, got the end of the file. Fix the JSON there.
+  Correct: { "repositories": [] }
+
+depoyments.json: unknown file. Did you mean 'deployments.json'? Rename or remove it.
+
+deployments.json: $[0].gpu: expected one of 'L4-24GB', 'L40S-48GB', 'A100-80GB', 'H100-80GB', 'H200-141GB', 'B200-180GB', 'B300-270GB', 'RTXPRO6000-96GB', got 'H100'. Did you mean 'H100-80GB'? Fix that value.
+  Correct: "gpu": "H100-80GB"
+
+deployments.json: $[0].num_gpu: unknown field. Did you mean 'num_gpus'? Rename or remove it.
+  Correct: "num_gpus": 1
+
+files.json: $[0].path: the file 'a.jsonl' is missing below the fixture's folder. Add it, or fix the path.
+  Correct: "path": "files/input.jsonl"
+
+Correct the files and check again.
+`)
+})
+
+test('fixture check ends with 1 when the world can not start', async () => {
+  const folder = join(temporaryFolder(), 'world')
+  await commanded(['fixture', 'new', folder])
+  writeFileSync(join(folder, 'nodes.json'), '{ "pools": [] }')
+  const { code, stdout } = await commanded(['fixture', 'check', folder])
+  expect(code).toBe(1)
+  expect(stdout).toContain('no node has 1 free H100-80GB')
+  expect(stdout).toContain('  Correct: [{ "model_name": "acme/chat" }]\n')
+})
+
+test.each([
+  [['fixture', 'check', './missing'], "Failed to check './missing': the folder is missing."],
+  [['fixture', 'chek', '.'], "did you mean 'check'?"],
+])('%j ends with 2', async (args, message) => {
+  const { code, stderr } = await commanded(args)
+  expect(code).toBe(2)
+  expect(stderr).toContain(message)
+})
