@@ -1,6 +1,6 @@
 /** What a user may import from `modelhost-sim`. */
 
-export type { MoveResult, Transition } from './clock/moves/result.ts'
+export type { FailedEvent, MoveResult, Transition } from './clock/moves/result.ts'
 export { UntilError } from './clock/moves/until-error.ts'
 export type { ClockMode, ClockSetting } from './clock/settings.ts'
 export { FixtureError, type FixtureMistake } from './data/fixtures/problem-report.ts'

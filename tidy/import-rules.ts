@@ -41,7 +41,14 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [
     simulation(
       'world',
-      ...['world.ts', 'world-options.ts', 'connect-parts.ts', 'start-from-fixture.ts', 'archived-classes.ts'],
+      ...[
+        'world.ts',
+        'world-options.ts',
+        'connect-parts.ts',
+        'start-from-fixture.ts',
+        'archived-classes.ts',
+        'event-failures.ts',
+      ],
     ),
   ],
   [simulation('reporting'), simulation('invariants')],

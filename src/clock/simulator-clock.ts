@@ -337,10 +337,11 @@ export class SimulatorClock {
   }
 
   /**
-   * Rejects the current manual move with an error when the move is complete. Without such a move the error is uncaught.
+   * Rejects the current manual move with an error when the move is complete. Without such a move the error is uncaught,
+   * unless it `isReported`.
    */
-  fail(error: unknown): void {
-    this.#moves.fail(error)
+  fail(error: unknown, isReported = false): void {
+    this.#moves.fail(error, isReported)
   }
 }
 

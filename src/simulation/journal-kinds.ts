@@ -307,6 +307,11 @@ export const JOURNAL_SECTIONS: readonly JournalSection[] = [
       'fault.removed': { meaning: 'A fault rule was removed' },
       'scenario.started': { meaning: 'The timeline of a scenario started' },
       'scenario.stopped': { meaning: 'The timeline of a scenario was stopped' },
+      'event.failed': {
+        meaning:
+          'An event threw an error, which is a bug of the simulator. The subject is what it failed, or the account',
+        fields: 'event error',
+      },
       'command.missed': { meaning: 'A scheduled command could not be executed', fields: 'verb reason' },
       'data.created': { meaning: 'A test added reference data through `sim.data()`', fields: 'kind key' },
       'data.updated': { meaning: 'A test changed reference data', fields: 'kind key' },

@@ -23,6 +23,7 @@ import { Deployments } from './deployments/deployments.ts'
 import { Instances } from './deployments/instances.ts'
 import { LoraAdapters } from './deployments/lora-adapters.ts'
 import { AccountModels } from './deployments/model-versions.ts'
+import { fireEvent, type OnEventError } from './event-failures.ts'
 import { EVENT_NAMES, EVENTS, type EventParts } from './events.ts'
 import { Downloads } from './fleet/downloads.ts'
 import { Environment } from './fleet/environment.ts'
@@ -88,6 +89,9 @@ export class World implements EventParts {
   readonly operationEffects: OperationEffects
   readonly commands: Commands
   readonly weather: Weather
+
+  /** Called with what an event threw. Undefined: the move of time throws it. Forks of a world with it ignore the error. */
+  onEventError: OnEventError | undefined
 
   readonly #context: SimulationContext
   readonly #tenants = new Tenants()
@@ -177,6 +181,7 @@ export class World implements EventParts {
         origin?.batches,
       ),
     )
+    this.onEventError = origin?.onEventError && (() => {})
     this.batches.lineAnswerer = options.lineAnswerer ?? origin?.lineAnswerer?.fork()
     this.operationEffects = new OperationEffects(context, {
       ...{ environment, nodes, nodeAutoscaler, placement, downloads, instances, deployments, autoscaler },
@@ -192,7 +197,7 @@ export class World implements EventParts {
     this.#loop = new Loop(
       this.clock,
       this.agenda,
-      () => this.#fireEvent(),
+      () => fireEvent(this, context),
       kind => EVENTS[kind]?.name ?? 'unknown',
       this.bounds,
     )
@@ -336,14 +341,5 @@ export class World implements EventParts {
         'Failed to move time: a batch is under way and no tokenizer was loaded. Await a request, or use the asynchronous moves of the clock.',
       )
     }
-  }
-
-  #fireEvent(): void {
-    const { kind, subject, arg } = this.agenda
-    const { name, part } = EVENTS[kind]!
-    this.#context.beginEvent()
-    // The table binds each name to its part. The compiler cannot follow that through the number of an event.
-    this[part].onEvent(name as never, subject, arg)
-    this.#context.endEvent(name, subject)
   }
 }

@@ -66,8 +66,8 @@ export interface SimulatorOptions {
    */
   readonly check?: boolean
   /**
-   * Called with an exception that is a bug of the simulator; the client gets a 500 with `x-sim-error`. If the callback
-   * throws, the request is closed and `sim.fetch` rejects with its error.
+   * Called with an exception that is a bug of the simulator in an operation or an event. A request gets a 500 with
+   * `x-sim-error`; the subject of an event fails. If it throws, `sim.fetch` or the move of the clock rejects at its end.
    */
   readonly onBug?: (error: unknown, operation: string) => void
 }

@@ -28,6 +28,7 @@ import type { Report } from '../simulation/reporting/report-types.ts'
 import { parseReportWindow, type ReportOptions } from '../simulation/reporting/report-window.ts'
 import type { World } from '../simulation/world.ts'
 import { ClockResponseWaiter, type PendingRequestInfo } from './answer-waiter.ts'
+import { reportEventErrors } from './event-errors.ts'
 import { JournalListeners } from './journal-listeners.ts'
 import { assertForkOptions, type ForkOptions, fixtureName, type SimulatorOptions } from './options.ts'
 import { type ReceivedRequest, RequestLog, type UnreadField } from './request-log.ts'
@@ -82,7 +83,7 @@ export class WorldSimulator implements Simulator {
     this.#fixtures = origin?.fixtures ?? fixtureName(options)
     this.inference = new ScriptedAnswers()
     this.#lineAnswers = new BatchLineAnswerer(this.inference, options.strictRequests ?? false)
-    this.#world = this.#withLineAnswers(initialWorld.fork())
+    this.#world = this.#connect(initialWorld.fork())
     this.onBug = options.onBug
     this.api = createApi({
       ...(options.documentedOnly && { neighbours: false }),
@@ -222,15 +223,16 @@ export class WorldSimulator implements Simulator {
     this.clock.restore(moment.clock, moment.pausedBy)
   }
 
-  /** Returns the world, after its batch lines get the answers of this simulator. */
-  #withLineAnswers(world: World): World {
+  /** Returns the world, connected: its lines get the answers of this simulator, which reports the errors of its events. */
+  #connect(world: World): World {
     world.lineAnswerer = this.#lineAnswers
+    reportEventErrors(world, this.options, () => this.clock)
     return world
   }
 
   /** Replaces the world: further requests reach the new one. */
   #replaceWorld(world: World): void {
-    this.#world = this.#withLineAnswers(world)
+    this.#world = this.#connect(world)
     this.#data?.then(data => data.dispose())
     this.#data = undefined
     this.#listeners.subscribe()

@@ -37,6 +37,9 @@ import {
   word,
 } from '../values.ts'
 
+/** The number of different bugs that a server prints. */
+const MAX_REPORTED_BUGS = 100
+
 /** The flags that this file reads itself. `optionsFromFlags` reads the others. */
 interface Arguments {
   port: number
@@ -255,6 +258,7 @@ async function createServedSimulator(argv: Arguments): Promise<Simulator> {
     )
   }
   const epoch = argv.epoch === 'now' ? new Date(wallMs()).toISOString() : argv.epoch
+  const reportedBugs = new Set<string>()
   const options: SimulatorOptions = {
     ...optionsFromFlags(argv),
     fixtures: await fillFixture(argv, epoch),
@@ -270,7 +274,11 @@ async function createServedSimulator(argv: Arguments): Promise<Simulator> {
     ...(argv.faults !== undefined && { faults: readRules(argv.faults) }),
     ...(epoch !== undefined && { epoch }),
     onBug: (error, operation) => {
-      process.stderr.write(`A bug of modelhost-sim in ${operation}: ${String(error)}. Please report it.\n`)
+      const message = `A bug of modelhost-sim in ${operation}: ${String(error)}. Please report it.\n`
+      // An event may throw again and again.
+      if (reportedBugs.size >= MAX_REPORTED_BUGS || reportedBugs.has(message)) return
+      reportedBugs.add(message)
+      process.stderr.write(message)
     },
   }
   try {

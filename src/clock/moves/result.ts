@@ -16,6 +16,19 @@ export interface MoveResult {
   readonly counts: Readonly<Record<string, number>>
   /** The changes of status that a client can see, in order. Entries that the journal has dropped are missing. */
   readonly transitions: readonly Transition[]
+  /** The events that threw an error, which is a bug of the simulator. Missing: none did. */
+  readonly failedEvents?: readonly FailedEvent[]
+}
+
+/** An event that threw an error. */
+export interface FailedEvent {
+  /** Time of the event, ISO 8601. */
+  readonly at: string
+  /** Wire id of what failed with the event, or of the account. */
+  readonly subject: string
+  /** Name of the event, as in `batch.finalized`. */
+  readonly event: string
+  readonly error: string
 }
 
 /** The result of a move that may not reach its end. */
@@ -45,9 +58,18 @@ const STATUS_KINDS: ReadonlySet<string> = new Set([
   'limit.denied',
 ])
 
+/** The journal kind of an event that threw. */
+const FAILED_EVENT_KIND = 'event.failed'
+
 /** Returns the change of status that a journal entry records; undefined for any other entry. */
 export function toTransition({ kind, subject, time }: Entry, clock: Clock): Transition | undefined {
   return STATUS_KINDS.has(kind) ? { at: clock.iso(time), subject, became: kind } : undefined
+}
+
+/** Returns the failed event that a journal entry records; undefined for any other entry. */
+export function toFailedEvent({ kind, subject, time, fields = {} }: Entry, clock: Clock): FailedEvent | undefined {
+  if (kind !== FAILED_EVENT_KIND) return undefined
+  return { at: clock.iso(time), subject, event: String(fields.event), error: String(fields.error) }
 }
 
 /** The state of a world at the begin of a move. */
@@ -76,6 +98,9 @@ export function moveResultSince({ world, from, counts: countsBefore, last }: Mov
     counts[kind] = added
     events += added
   }
-  const transitions = events === 0 ? [] : world.journalEntries(last).flatMap(entry => toTransition(entry, clock) ?? [])
-  return { from, to: clock.iso(), events, counts, transitions }
+  const entries = events === 0 ? [] : world.journalEntries(last)
+  const transitions = entries.flatMap(entry => toTransition(entry, clock) ?? [])
+  const result = { from, to: clock.iso(), events, counts, transitions }
+  if (counts[FAILED_EVENT_KIND] === undefined) return result
+  return { ...result, failedEvents: entries.flatMap(entry => toFailedEvent(entry, clock) ?? []) }
 }

@@ -58,11 +58,11 @@ export class MoveRunner {
 
   /**
    * Rejects the current manual move with an error when the move is complete. The first error counts. If no manual move
-   * is in progress, the error is an uncaught exception.
+   * is in progress, the error is an uncaught exception, or ignored if `isReported`.
    */
-  fail(error: unknown): void {
+  fail(error: unknown, isReported = false): void {
     if (this.#errors?.length === 0) this.#errors.push(error)
-    if (this.#errors !== undefined) return
+    if (this.#errors !== undefined || isReported) return
     queueMicrotask(() => {
       throw error
     })

@@ -24,6 +24,10 @@ const MoveView = z.object({
   events: z.int(),
   counts: z.record(z.string(), z.int()),
   transitions: z.array(z.object({ at: z.string(), subject: z.string(), became: z.string() })),
+  failed_events: z
+    .array(z.object({ at: z.string(), subject: z.string(), event: z.string(), error: z.string() }))
+    .optional()
+    .describe('Events that threw an error, which is a bug of the simulator'),
 })
 
 export const getClock = control({
@@ -244,5 +248,9 @@ function toClockView(sim: Simulator): z.input<typeof ClockView> {
 }
 
 function toMoveView(sim: Simulator, result: MoveResult): z.input<typeof MoveView> {
-  return { ...result, counts: { ...result.counts }, transitions: [...result.transitions], now: sim.clock.iso }
+  const { from, to, events, counts, transitions, failedEvents } = result
+  return {
+    ...{ from, to, events, counts: { ...counts }, transitions: [...transitions], now: sim.clock.iso },
+    ...(failedEvents && { failed_events: [...failedEvents] }),
+  }
 }

@@ -13,7 +13,13 @@ import {
 } from '../../clock/moves/moves.ts'
 import { PredicateWait } from '../../clock/moves/predicate-wait.ts'
 import { MoveQueue } from '../../clock/moves/queue.ts'
-import { type MoveResult, type Transition, toTransition } from '../../clock/moves/result.ts'
+import {
+  type FailedEvent,
+  type MoveResult,
+  type Transition,
+  toFailedEvent,
+  toTransition,
+} from '../../clock/moves/result.ts'
 import { UntilError } from '../../clock/moves/until-error.ts'
 import { type Sleeper, Sleepers } from '../../clock/sleepers.ts'
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
@@ -211,6 +217,7 @@ export class RemoteClock implements ScenarioClock {
     const { entries, clock } = this.#world
     const counts: Record<string, number> = {}
     const transitions: Transition[] = []
+    const failedEvents: FailedEvent[] = []
     let events = 0
     for (let i = entries.length - 1; i >= 0; i--) {
       const entry = entries[i]!
@@ -221,7 +228,10 @@ export class RemoteClock implements ScenarioClock {
       events++
       const transition = toTransition(entry, clock)
       if (transition) transitions.unshift(transition)
+      const failedEvent = toFailedEvent(entry, clock)
+      if (failedEvent) failedEvents.unshift(failedEvent)
     }
-    return { from, to: clock.iso(), events, counts, transitions }
+    const failures = failedEvents.length > 0 && { failedEvents }
+    return { from, to: clock.iso(), events, counts, transitions, ...failures }
   }
 }

@@ -208,5 +208,7 @@ function sumMoveResults(from: string, to: string, parts: readonly MoveResult[]):
     for (const [kind, count] of Object.entries(result.counts)) counts[kind] = (counts[kind] ?? 0) + count
   }
   const transitions = parts.flatMap(result => result.transitions)
-  return { from, to, counts, events: parts.reduce((sum, { events }) => sum + events, 0), transitions }
+  const failedEvents = parts.flatMap(result => result.failedEvents ?? [])
+  const events = parts.reduce((sum, part) => sum + part.events, 0)
+  return { from, to, counts, events, transitions, ...(failedEvents.length > 0 && { failedEvents }) }
 }

@@ -1,6 +1,5 @@
 import type { StoredLineErrors } from '../../data/fixtures/stored-results.ts'
-import type { BatchStatus } from '../../data/records/enums.ts'
-import { BATCH_LIFECYCLE } from '../../data/records/enums.ts'
+import { BATCH_LIFECYCLE, type BatchStatus } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
@@ -71,6 +70,10 @@ export class Batches implements BatchWork {
 
   entries(): Generator<[number, Readonly<BatchRow>]> {
     return this.#table.rows.entries()
+  }
+
+  writable(ordinal: number): BatchRow {
+    return this.#table.rows.writable(ordinal)
   }
 
   get(id: string): Batch | undefined {
@@ -149,37 +152,32 @@ export class Batches implements BatchWork {
 
   onEvent(event: EventOf<'batches'>, ordinal: number): void {
     const row = this.#table.rows.writable(ordinal)
+    if (event === 'batch.expired') row.expiryEvent = 0
+    else row.next = 0
     switch (event) {
       case 'batch.validated':
-        row.next = 0
         this.#onValidated(ordinal, row)
         break
       case 'batch.resumed':
-        row.next = 0
         if (this.#hasValidLines(ordinal, row)) this.#startNextStep(ordinal, row)
         break
       case 'batch.capacityCame':
-        row.next = 0
         this.#context.record(row, 'batch.capacityCame')
         this.#pacing.updateRate(ordinal, row)
         this.#pacing.rebalance(row)
         break
       case 'batch.hourChanged':
-        row.next = 0
         this.#pacing.updateRate(ordinal, row)
         break
       case 'batch.chunkDone':
-        row.next = 0
         this.#onStepDone(ordinal, row)
         break
       case 'batch.finalized':
-        row.next = 0
         writeFiles(this.#parts.files, row)
         this.#setStatus(row, 'completed')
         this.#finish(ordinal, row)
         break
       case 'batch.cancelSettled':
-        row.next = 0
         if (row.work) {
           this.#composeOutput(row, toUnfinishedError('cancelled'))
           writeFiles(this.#parts.files, row)
@@ -188,7 +186,6 @@ export class Batches implements BatchWork {
         this.#finish(ordinal, row)
         break
       case 'batch.expired':
-        row.expiryEvent = 0
         this.#expire(ordinal, row)
         break
       default:
@@ -243,6 +240,16 @@ export class Batches implements BatchWork {
     const { lineAnswerer } = this
     if (!lineAnswerer?.isReady) throw new Error('Failed to answer the lines of a batch: the tokenizer is not loaded.')
     return lineAnswerer
+  }
+
+  /** Fails a batch that has not ended, for a reason of the provider. It has no output. */
+  fail(ordinal: number, message: string): void {
+    const row = this.#table.rows.writable(ordinal)
+    if (BATCH_LIFECYCLE.terminal.has(row.status)) return
+    this.#pacing.stopLines(row)
+    row.errors = [{ code: 'internal_error', message, param: null, line: null }]
+    this.#setStatus(row, 'failed', { errors: 1, first: 'internal_error' })
+    this.#finish(ordinal, row)
   }
 
   /** Composes the files of a batch. `unfinishedError` is the error of each line that is not done. */

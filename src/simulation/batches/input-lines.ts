@@ -7,6 +7,7 @@ export const MAX_BATCH_LINES = 50_000
 export interface BatchError {
   readonly code:
     | 'invalid_json'
+    | 'internal_error'
     | 'invalid_line'
     | 'duplicate_custom_id'
     | 'unknown_model'

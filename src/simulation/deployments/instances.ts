@@ -78,6 +78,11 @@ export class Instances implements TenantKind {
     return this.#table.read(ordinal)
   }
 
+  /** Returns an instance; undefined if it has gone. */
+  find(ordinal: number): Readonly<InstanceRow> | undefined {
+    return this.#table.find(ordinal)
+  }
+
   writable(ordinal: number): InstanceRow {
     return this.#table.writable(ordinal)
   }

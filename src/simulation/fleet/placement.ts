@@ -22,6 +22,8 @@ export class Placement {
   #queue: Set<number>
   #isShared: boolean
   #roundEvent = 0
+  /** The tenant whose placement threw in the last round. */
+  #failedTenant: number | undefined
 
   constructor(context: SimulationContext, parts: PlacementParts, origin?: Placement) {
     this.#context = context
@@ -81,10 +83,28 @@ export class Placement {
         return a.since - b.since || (a.id < b.id ? -1 : 1)
       })
     }
-    this.#queue = new Set(order.filter(tenant => !tenants.place(tenant)))
-    this.#isShared = false
+    const waiting: number[] = []
+    let triedCount = 0
+    try {
+      for (const tenant of order) {
+        this.#failedTenant = tenant
+        triedCount++
+        if (!tenants.place(tenant)) waiting.push(tenant)
+      }
+      this.#failedTenant = undefined
+    } finally {
+      this.#queue = new Set([...waiting, ...order.slice(triedCount)])
+      this.#isShared = false
+    }
     if (this.#queue.size === 0) return
     this.#ports.provisioner.provisionFor(Array.from(this.#queue, tenant => tenants.gpuRequestOf(tenant)))
+  }
+
+  /** Returns the tenant whose placement threw in the last round. It no longer waits. */
+  takeFailedTenant(): number | undefined {
+    const tenant = this.#failedTenant
+    this.#failedTenant = undefined
+    return tenant
   }
 
   #writableQueue(): Set<number> {

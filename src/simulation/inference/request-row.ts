@@ -130,3 +130,13 @@ export class InferenceHandle {
     this.#listener?.()
   }
 }
+
+/** Returns the number of answer tokens that were generated until now, when a request ends in a state. */
+export function answeredTokensOf(row: Readonly<InferenceRow>, state: EndedState, tokens: number, now: Micros): number {
+  const { answerTokens, longestAnswer } = row.plan
+  if (state === 'served') return answerTokens
+  if (row.startedAt < 0 || longestAnswer === 0) return 0
+  const since = now - row.firstTokenAt
+  const generatedTokens = since < 0 ? 0 : Math.floor(since / row.tokenTime) + 1
+  return Math.round(answerTokens * Math.min(1, Math.max(generatedTokens, tokens) / longestAnswer))
+}

@@ -19,6 +19,7 @@ import type { UsageHistory } from '../recording/history.ts'
 import { type AdmissionState, type RequestRejection, rejectionFor } from './request-admission.ts'
 import { RequestCounts } from './request-counts.ts'
 import {
+  answeredTokensOf,
   type EndedState,
   InferenceHandle,
   type InferencePlan,
@@ -208,6 +209,16 @@ export class InferenceRequests implements RequestWork {
       if (row.instance === instance) this.#end(ordinal, 'broken', reason, 0)
   }
 
+  /** Returns the row of a request in flight; undefined if it has ended. */
+  findWritable(ordinal: number): InferenceRow | undefined {
+    return this.#table.find(ordinal) && this.#table.writable(ordinal)
+  }
+
+  /** Breaks a request in flight. */
+  fail(ordinal: number, reason: string): void {
+    if (this.#table.find(ordinal)) this.#end(ordinal, 'broken', reason, 0)
+  }
+
   /** Ends the requests that are billed by token after the account is cut off. It pays for the tokens so far. */
   onAccountCutOff(reason: string): void {
     for (const [ordinal, { plan }] of this.#sortedRows()) {
@@ -300,7 +311,7 @@ export class InferenceRequests implements RequestWork {
     const { plan, startedAt } = row
     this.#context.cancel(row.next)
     row.next = 0
-    const answeredTokens = this.#answeredTokens(row, state, tokens)
+    const answeredTokens = answeredTokensOf(row, state, tokens, this.#context.clock.now)
     this.#recordEnd(row, state, reason, answeredTokens)
     this.#counts.remove(ordinal, row)
     this.#table.remove(ordinal)
@@ -320,16 +331,6 @@ export class InferenceRequests implements RequestWork {
       if (!this.hasWorkFor(plan.deployment)) this.#parts.deployments.onWorkEnded(plan.deployment)
     }
     handle?.setState(state, reason)
-  }
-
-  /** Returns the number of answer tokens that were generated before the end. */
-  #answeredTokens(row: Readonly<InferenceRow>, state: string, tokens: number): number {
-    const { answerTokens, longestAnswer } = row.plan
-    if (state === 'served') return answerTokens
-    if (row.startedAt < 0 || longestAnswer === 0) return 0
-    const since = this.#context.clock.now - row.firstTokenAt
-    const generatedTokens = since < 0 ? 0 : Math.floor(since / row.tokenTime) + 1
-    return Math.round(answerTokens * Math.min(1, Math.max(generatedTokens, tokens) / longestAnswer))
   }
 
   #recordEnd(row: InferenceRow, state: EndedState, reason: string, tokens: number): void {

@@ -1,0 +1,150 @@
+/** Fires events. An event that throws, which is a bug of the simulator, fails its own subject and nothing else. */
+
+import type { Row } from '../kernel/row.ts'
+import type { Ledger } from './account/ledger.ts'
+import type { Batches } from './batches/batches.ts'
+import type { SimulationContext } from './context.ts'
+import type { Deployments } from './deployments/deployments.ts'
+import type { Instances } from './deployments/instances.ts'
+import { EVENTS, type EventName, type EventParts } from './events.ts'
+import type { Placement } from './fleet/placement.ts'
+import { toRentalOrdinal } from './fleet/tenants.ts'
+import type { InferenceRequests } from './inference/requests.ts'
+import { countsAgainstQuota } from './rentals/rental-row.ts'
+import type { Rentals } from './rentals/rentals.ts'
+
+/** Called with what an event threw, and the name of the event. */
+export type OnEventError = (error: unknown, event: EventName) => void
+
+/** The parts of a world whose events fire, and whose rows fail. */
+interface EventWorld extends EventParts {
+  readonly deployments: Deployments
+  readonly instances: Instances
+  readonly placement: Placement
+  readonly rentals: Rentals
+  readonly inferenceRequests: InferenceRequests
+  readonly batches: Batches
+  readonly ledger: Ledger
+  readonly onEventError: OnEventError | undefined
+}
+
+/** Why a subject failed, as clients read it. The journal has the error. */
+const REASON = 'internal error'
+/** The maximum length of an error in the journal. */
+const ERROR_MAX_LENGTH = 200
+
+/**
+ * Fires the event that the agenda has just handed out.
+ *
+ * @throws InvariantError if the world is checked and the event violates an invariant
+ * @throws the error of the event if the world has no `onEventError`
+ */
+export function fireEvent(world: EventWorld, context: SimulationContext): void {
+  const { kind, subject, arg } = context.agenda
+  const { name, part } = EVENTS[kind]!
+  context.beginEvent()
+  try {
+    // The table binds each name to its part. The compiler cannot follow that through the number of an event.
+    world[part].onEvent(name as never, subject, arg)
+  } catch (error) {
+    if (world.onEventError === undefined) throw error
+    failEvent(world, context, name, subject, arg, error)
+  }
+  context.endEvent(name, subject)
+}
+
+/** Records the error, then fails the subject. What the event changed before it threw stays. */
+function failEvent(
+  world: EventWorld,
+  context: SimulationContext,
+  name: EventName,
+  subject: number,
+  arg: number,
+  error: unknown,
+): void {
+  world.onEventError!(error, name)
+  try {
+    const { row, fail } = findSubject(world, name, subject, arg)
+    const message = String(error).slice(0, ERROR_MAX_LENGTH)
+    context.record(row ?? world.ledger.account, 'event.failed', { event: name, error: message })
+    context.markVisibleChange()
+    fail?.()
+  } catch (error) {
+    // The event left its subject in a state from which it cannot even fail.
+    world.onEventError!(error, name)
+  }
+}
+
+interface Subject {
+  /** The row of the journal entry. Default: the account. */
+  readonly row?: Row | undefined
+  /** Fails the subject. Missing: only the event is lost. */
+  readonly fail?: () => void
+}
+
+/** Returns the subject of an event by the first word of its name, or nothing if it has gone. */
+function findSubject(world: EventWorld, name: EventName, subject: number, arg: number): Subject {
+  switch (name.slice(0, name.indexOf('.'))) {
+    case 'instance':
+      return instanceSubject(world, subject)
+    case 'deployment':
+      return deploymentSubject(world, subject)
+    case 'adapter':
+      return deploymentSubject(world, name === 'adapter.loadedOnInstance' ? arg : subject)
+    case 'batch':
+      return { row: world.batches.writable(subject), fail: () => world.batches.fail(subject, REASON) }
+    case 'inference': {
+      const row = world.inferenceRequests.findWritable(subject)
+      return row === undefined ? {} : { row, fail: () => world.inferenceRequests.fail(subject, REASON) }
+    }
+    case 'rental':
+      return rentalSubject(world, subject)
+    case 'placement':
+      return placementSubject(world)
+    default:
+      return {}
+  }
+}
+
+function deploymentSubject({ deployments }: EventWorld, ordinal: number): Subject {
+  return { row: deployments.writable(ordinal), fail: () => deployments.fail(ordinal, REASON) }
+}
+
+/** The entry is that of the deployment, which gets another instance as after a crash. */
+function instanceSubject({ instances, deployments }: EventWorld, ordinal: number): Subject {
+  const row = instances.find(ordinal)
+  if (row === undefined) return {}
+  return {
+    row: deployments.writable(row.deployment),
+    fail: () => instances.crash(ordinal, { cause: 'engine_exit', reason: REASON }),
+  }
+}
+
+/** A rental fails as if its node was lost. */
+function rentalSubject({ rentals }: EventWorld, ordinal: number): Subject {
+  const row = rentals.writable(ordinal)
+  return {
+    row,
+    fail: () => {
+      if (countsAgainstQuota(row.state)) rentals.lose([ordinal], { cause: 'other', reason: REASON })
+    },
+  }
+}
+
+/** Only the tenant that could not be placed fails. The other tenants get another round. */
+function placementSubject(world: EventWorld): Subject {
+  const tenant = world.placement.takeFailedTenant()
+  const { row, fail } =
+    tenant === undefined
+      ? {}
+      : tenant >= 0
+        ? instanceSubject(world, tenant)
+        : rentalSubject(world, toRentalOrdinal(tenant))
+  return {
+    row,
+    fail: () => {
+      world.placement.scheduleRound()
+      fail?.()
+    },
+  }
+}
