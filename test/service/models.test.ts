@@ -414,7 +414,7 @@ describe('model, versions and public list', () => {
     expect(versions[0]).toMatchObject({ model_name: MODEL, uploaded_at: '2025-01-14T00:00:00.000000+00:00' })
   })
 
-  test('a deprecated model is 404 for chats, deployments and adapters', async () => {
+  test('a deprecated model is 404 for chats, deployments, adapters and offers', async () => {
     const { ask } = service()
     const base_model = 'aurora-labs/aurora-v1-7b-chat'
     const source = { type: 'modelhub', modelhub_url: 'https://hub.example.test/acme/tone' }
@@ -423,8 +423,10 @@ describe('model, versions and public list', () => {
       await ask('POST /v1/chat/completions', { model: base_model, messages }),
       await ask('POST /deploy/llm', { model_name: 'acme/old', gpu: 'H100-80GB', base_model }),
       await ask('POST /v1/lora/create', { base_model, lora_name: 'tone', source, private: true }),
+      await ask(`GET /deploy/llm/gpu_availability?base_model=${base_model}`),
+      await ask(`GET /deploy/llm/suggest_name?model_name=${base_model}`),
     ].map(({ status }) => status)
-    expect(statuses).toEqual([404, 404, 404])
+    expect(statuses).toEqual([404, 404, 404, 404, 404])
   })
 
   test('a literal path is never the name of a model', async () => {

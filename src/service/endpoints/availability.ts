@@ -4,6 +4,7 @@ import { formatGpuConfig, GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { catalogWeights, estimateWeights, memoryShortage } from '../../simulation/fleet/weights.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
+import { isCurrentModel } from '../lookups.ts'
 import { BareName, qualifyModelName } from '../model-names.ts'
 import { refuse } from '../refusals.ts'
 
@@ -23,7 +24,7 @@ export const getGpuAvailability = endpoint({
     'the weights are those of base_model; default: a model of 8 billion parameters',
     'usd_per_hour is the price of one instance',
   ],
-  refusals: { 404: 'unknown base_model' },
+  refusals: { 404: 'unknown or deprecated base_model' },
   query: { base_model: z.string().optional() },
   returns: z.object({
     gpus: z.array(
@@ -69,12 +70,16 @@ export const suggestDeploymentName = endpoint({
     "the name of the model with the account's owner prefix; if a live deployment has it, -2, -3 and so on are added",
     'characters that model_name does not allow become a dash',
     'nothing is reserved: the suggestion stays the same until a deployment takes the name',
+    'a name that is missing in the catalog is allowed',
   ],
+  refusals: { 404: 'deprecated model' },
   query: { model_name: z.string().min(1) },
   returns: z.object({ model_name: z.string() }),
   example: { target: '/deploy/llm/suggest_name?model_name=aurora-labs/aurora-8b-instruct' },
   handle: ({ query, world }) => {
-    const baseName = toBareName(query.model_name)
+    const { model_name: requested } = query
+    if (world.store.models.has(requested) && !isCurrentModel(world, requested)) refuse(404, `no model ${requested}`)
+    const baseName = toBareName(requested)
     let model_name = qualifyModelName(world, baseName)
     for (let nth = 2; world.deployments.findLive(model_name) !== undefined; nth++)
       model_name = qualifyModelName(world, `${baseName}-${nth}`)
@@ -83,7 +88,8 @@ export const suggestDeploymentName = endpoint({
 })
 
 function requireBaseModel(world: World, base_model: string) {
-  return world.store.models.get(base_model) ?? refuse(404, `no base_model ${base_model}`)
+  if (!isCurrentModel(world, base_model)) refuse(404, `no base_model ${base_model}`)
+  return world.store.models.get(base_model)!
 }
 
 function toBareName(model_name: string): string {

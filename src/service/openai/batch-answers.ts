@@ -113,12 +113,14 @@ export class BatchLineAnswerer implements LineAnswerer {
       answerTokens: sumTokens(replies),
       key: isDrawn ? textRequest.keys[0] : undefined,
       isCut: isDrawn && first!.finish_reason === 'length',
+      serviceTier: textRequest.serviceTier ?? undefined,
       choices: isDrawn ? undefined : JSON.stringify(toChoices(format, replies, leads, logprobs)),
     }
   }
 
   body(chance: Chance, line: OutputLine): unknown {
     const { endpoint, model, suffix, created, promptTokens, answerTokens, key, isCut, choices, estimatedCost } = line
+    const tier = line.serviceTier === undefined ? {} : { service_tier: line.serviceTier }
     const { format } = getTextProtocol(endpoint)
     const choiceList =
       key === undefined
@@ -127,7 +129,7 @@ export class BatchLineAnswerer implements LineAnswerer {
     const usage = toUsage(promptTokens, answerTokens)
     return toTextAnswer(
       format,
-      { id: `${format.idPrefix}${suffix}`, created, model },
+      { id: `${format.idPrefix}${suffix}`, created, model, ...tier },
       choiceList,
       endpoint === '/v1/chat/completions' ? Object.assign(usage, { estimated_cost: estimatedCost }) : usage,
     )

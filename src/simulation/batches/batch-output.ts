@@ -53,6 +53,7 @@ export function composeOutput(
       key: line.key,
       isCut: isCut[i] === 1,
       choices: line.choices,
+      serviceTier: line.serviceTier,
       estimatedCost: toUsd(promptTokens * price.input + answerTokens[i]! * price.output),
     })
     const request_id = `req_${chance.letters(24, row.key, REQUEST_ID + line.inputIndex)}`

@@ -51,6 +51,8 @@ export interface BatchLine {
   /** What its words are drawn from; undefined where `choices` has them, or nothing is said. */
   readonly key: EntityKey | undefined
   readonly choices: string | undefined
+  /** Repeated in the answer. */
+  readonly serviceTier: string | undefined
   readonly error: LineError | undefined
 }
 

@@ -33,6 +33,8 @@ export interface LineAnswer {
   readonly isCut: boolean
   /** The choices as JSON, if they can not be generated again from the key. */
   readonly choices: string | undefined
+  /** The `service_tier` of the line, which its answer repeats. */
+  readonly serviceTier: string | undefined
 }
 
 /** The input for the body of an answer. */

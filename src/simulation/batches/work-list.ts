@@ -14,6 +14,7 @@ export const PENDING_ANSWER: LineAnswer = {
   key: undefined,
   isCut: false,
   choices: undefined,
+  serviceTier: undefined,
 }
 
 /** Collects the lines of a batch that will run. */
@@ -38,8 +39,8 @@ export class WorkListBuilder {
   add(customId: string, answer: LineAnswer | LineError): void {
     const index = this.#lines.length
     const error = 'code' in answer ? answer : undefined
-    const { promptTokens, answerTokens, key, isCut, choices } = 'code' in answer ? REFUSED_ANSWER : answer
-    this.#lines.push({ inputIndex: index, customId, key, choices, error })
+    const { promptTokens, answerTokens, key, isCut, choices, serviceTier } = 'code' in answer ? REFUSED_ANSWER : answer
+    this.#lines.push({ inputIndex: index, customId, key, choices, serviceTier, error })
     this.#promptTokens[index] = promptTokens
     this.#answerTokens[index] = answerTokens
     this.#isCut[index] = isCut ? 1 : 0
