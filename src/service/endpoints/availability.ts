@@ -2,11 +2,9 @@
 import * as z from 'zod'
 import { formatGpuConfig, GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { catalogWeights, estimateWeights, memoryShortage } from '../../simulation/fleet/weights.ts'
-import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
-import { isCurrentModel } from '../lookups.ts'
+import { requireCurrentModel } from '../lookups.ts'
 import { BareName, qualifyModelName } from '../model-names.ts'
-import { refuse } from '../refusals.ts'
 
 const INSTANCE_GPU_COUNTS = [1, 2, 4, 8] as const
 /** Weights of the recommendation if the request has no base_model. */
@@ -40,7 +38,7 @@ export const getGpuAvailability = endpoint({
     const weights =
       base_model === undefined
         ? DEFAULT_WEIGHTS
-        : catalogWeights(requireBaseModel(world, base_model), world.store.hub.get(base_model))
+        : catalogWeights(requireCurrentModel(world, 'base_model', base_model), world.store.hub.get(base_model))
     const offers = GPU_TYPES.flatMap(gpu => {
       const maxGpus = world.nodes.maxGpusPerNode(gpu)
       return INSTANCE_GPU_COUNTS.filter(gpus => gpus <= maxGpus).map(gpus => ({
@@ -78,7 +76,7 @@ export const suggestDeploymentName = endpoint({
   example: { target: '/deploy/llm/suggest_name?model_name=aurora-labs/aurora-8b-instruct' },
   handle: ({ query, world }) => {
     const { model_name: requested } = query
-    if (world.store.models.has(requested) && !isCurrentModel(world, requested)) refuse(404, `no model ${requested}`)
+    if (world.store.models.has(requested)) requireCurrentModel(world, 'model', requested)
     const baseName = toBareName(requested)
     let model_name = qualifyModelName(world, baseName)
     for (let nth = 2; world.deployments.findLive(model_name) !== undefined; nth++)
@@ -86,11 +84,6 @@ export const suggestDeploymentName = endpoint({
     return { model_name }
   },
 })
-
-function requireBaseModel(world: World, base_model: string) {
-  if (!isCurrentModel(world, base_model)) refuse(404, `no base_model ${base_model}`)
-  return world.store.models.get(base_model)!
-}
 
 function toBareName(model_name: string): string {
   const last = model_name.split('/').findLast(part => part !== '') ?? ''
