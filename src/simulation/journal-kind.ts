@@ -46,6 +46,12 @@ export interface JournalSection {
 }
 
 export const formatReason: LogText = ({ fields }) => `ERROR ${fields.reason}`
+/** Log lines of instances without a journal entry: the entry is the failure of the deployment. */
+export const LOG_ONLY_LINES: Readonly<Record<string, LogText>> = {
+  'instance.outOfMemory': formatReason,
+  'instance.refused': formatReason,
+}
+
 export const formatScaled: LogText = ({ fields }) => `INFO scaled from ${fields.from} to ${fields.to} instances`
 export const formatDeploymentStatus: LogText = ({ status, fields }) =>
   status === 'failed' ? `ERROR failed: ${fields.reason}` : `INFO status ${status}`

@@ -6,9 +6,9 @@ import {
   formatScaled,
   type JournalKind,
   type JournalSection,
+  LOG_ONLY_LINES,
   type LogContext,
   type LoggedKind,
-  type LogText,
   statusKinds,
 } from './journal-kind.ts'
 
@@ -339,12 +339,6 @@ export const JOURNAL_KINDS = [...KINDS.keys()] as readonly JournalKindName[]
 export const LOGGED_KINDS: ReadonlySet<string> = new Set(
   Object.keys(DEPLOYMENT_KINDS).filter(kind => KINDS.get(kind)!.log !== undefined),
 )
-
-/** Log lines of instances without a journal entry: the entry is the failure of the deployment. */
-const LOG_ONLY_LINES: Readonly<Record<string, LogText>> = {
-  'instance.outOfMemory': formatReason,
-  'instance.refused': formatReason,
-}
 
 /** Returns the text of a log line. Throws for a kind without one. */
 export function formatLogLine(kind: string, context: LogContext): string {
