@@ -10,7 +10,7 @@ export type { GpuType } from './data/records/gpu-config.ts'
 export type { FaultControls, FaultHandle, FaultView } from './faults/faults.ts'
 export { type Fault, FaultError, type FaultRule } from './faults/rules.ts'
 export type { Duration } from './kernel/duration.ts'
-export type { DecidedBy, Entry } from './kernel/journal.ts'
+export type { DecidedBy } from './kernel/journal.ts'
 export { EventCapError } from './kernel/loop.ts'
 export type { Client, RequestOf, ResponseOf } from './service/client/client.ts'
 export { Refusal } from './service/client/refusal.ts'
@@ -23,6 +23,7 @@ export {
   type ScriptRuleView,
 } from './service/openai/scripted-answers.ts'
 export type { LedgerEntry } from './simulation/account/ledger-types.ts'
+export { CommandError } from './simulation/command-error.ts'
 export type { NodeView } from './simulation/fleet/nodes.ts'
 export { InvariantError, type InvariantName } from './simulation/invariants/invariant.ts'
 export type { ClusterControls, NodeControls } from './simulation/operations/cluster-api.ts'
@@ -47,5 +48,6 @@ export {
   type Simulator,
   type SimulatorOptions,
 } from './simulator/simulator.ts'
+export type { JournalEntry as Entry } from './simulator/simulator-interface.ts'
 export { SnapshotError, type SnapshotInfo } from './simulator/snapshot/envelope.ts'
 export { loadSnapshot, Snapshot, saveSnapshot } from './simulator/snapshot/snapshot.ts'

@@ -4,8 +4,11 @@ import type { Clock } from '../kernel/clock.ts'
 import { DURATION_PATTERN, type Duration, type Micros, micros } from '../kernel/duration.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { globOf } from '../lib/glob.ts'
+import type { OpenName } from '../lib/open-name.ts'
 import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
 import { type AnyEndpoint, type Operations, routeParamNames } from '../service/endpoint.ts'
+import type { operations } from '../service/index.ts'
+import type { JournalKindName } from '../simulation/journal-kinds.ts'
 import { isDuration } from './kinds/fields.ts'
 import { FAULT_KINDS } from './kinds/index.ts'
 import type { FaultKind } from './kinds/kind.ts'
@@ -27,10 +30,13 @@ const timeInput = z
     description: "As in '10m', or ISO 8601 with an offset",
   })
 
+type OperationName = keyof typeof operations
+
 /** The maximum length of a pattern, and the maximum number of patterns in a list. */
 const PATTERN_MAX_LENGTH = 1000
 const PATTERNS_MAX = 1000
 const pattern = z.string().min(1).max(PATTERN_MAX_LENGTH)
+const journalKind: z.ZodType<OpenName<JournalKindName>, OpenName<JournalKindName>> = z.string()
 const positiveInteger = z.int().min(1)
 
 /** Returns what `on` should be instead of the value; undefined if the value is valid. */
@@ -56,7 +62,7 @@ export const RuleSchema = z.strictObject({
     .regex(/^[\w.-]{1,64}$/, { error: 'text of letters, digits, dot, dash and underscore' })
     .optional(),
   on: z
-    .custom<string | readonly string[]>(value => expectedOn(value) === undefined, {
+    .custom<OpenName<OperationName> | readonly OpenName<OperationName>[]>(value => expectedOn(value) === undefined, {
       error: ({ input }) => expectedOn(input),
     })
     .meta({
@@ -78,7 +84,7 @@ export const RuleSchema = z.strictObject({
   nth: positiveInteger.optional(),
   every: positiveInteger.optional(),
   chance: z.number().gt(0).max(1).optional(),
-  after: z.strictObject({ kind: z.string(), subject: z.string().optional() }).optional(),
+  after: z.strictObject({ kind: journalKind, subject: z.string().optional() }).optional(),
   from: timeInput.optional(),
   until: timeInput.optional(),
   fault: z.discriminatedUnion('kind', FAULT_SCHEMAS),

@@ -2,7 +2,8 @@
 
 import type { Entry, EntryFields } from '../kernel/journal.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
-import { JOURNAL_KINDS } from '../simulation/journal-kinds.ts'
+import type { OpenName } from '../lib/open-name.ts'
+import { JOURNAL_KINDS, type JournalKindName } from '../simulation/journal-kinds.ts'
 import { differences } from './check.ts'
 
 /**
@@ -13,9 +14,9 @@ import { differences } from './check.ts'
  * @example { kind: 'instance.placed', fields: { node: 'h100-1' } }
  */
 export type EventPattern =
-  | string
+  | OpenName<JournalKindName>
   | {
-      readonly kind: string
+      readonly kind: OpenName<JournalKindName>
       /** Wire id or name of the subject. */
       readonly subject?: string | RegExp | undefined
       readonly fields?: { readonly [name: string]: string | number | boolean | null | RegExp } | undefined
@@ -34,7 +35,7 @@ export interface EventMatcher {
 /** @throws RangeError for an unknown journal kind, with the nearest known one */
 export function eventMatcher(pattern: EventPattern): EventMatcher {
   const { kind, subject, fields } = typeof pattern === 'string' ? { kind: pattern } : pattern
-  if (!JOURNAL_KINDS.includes(kind)) {
+  if (!(JOURNAL_KINDS as readonly string[]).includes(kind)) {
     const fallback = 'Run with a failing check to see what happens, or read the trace.'
     const advice = formatSuggestion(String(kind), JOURNAL_KINDS, fallback)
     throw new RangeError(`Failed to name an event: nothing is called '${kind}' in the journal. ${advice}`)

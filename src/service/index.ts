@@ -7,8 +7,13 @@ import { type Operations, sortByPath } from './endpoint.ts'
 export const operations = sortByPath({ ...declarations } satisfies Operations<ApiScope>)
 
 /** The operations of the interface document alone, without their mirrors. */
-export const documentedOperations: Operations<ApiScope> = Object.fromEntries(
-  Object.entries<Operations<ApiScope>[string]>(operations)
-    .filter(([, { provenance }]) => provenance !== 'neighbour')
-    .map(([name, endpoint]) => [name, endpoint.mirror === undefined ? endpoint : { ...endpoint, mirror: undefined }]),
-)
+export const documentedOperations: Operations<ApiScope> = selectDocumented(operations)
+
+/** Returns the operations with the provenance `documented`, without their mirrors. */
+export function selectDocumented(from: Operations<ApiScope>): Operations<ApiScope> {
+  return Object.fromEntries(
+    Object.entries(from)
+      .filter(([, { provenance }]) => provenance === 'documented')
+      .map(([name, endpoint]) => [name, endpoint.mirror === undefined ? endpoint : { ...endpoint, mirror: undefined }]),
+  )
+}

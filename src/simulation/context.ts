@@ -10,6 +10,7 @@ import { LayeredMap } from '../kernel/layered-map.ts'
 import { Chance, type EntityKey } from '../kernel/random.ts'
 import { Generation, type Row } from '../kernel/row.ts'
 import { EVENT_KIND, EVENTS, type EventName } from './events.ts'
+import type { JournalKindName } from './journal-kinds.ts'
 import type { Part } from './part.ts'
 import type { StepObserver } from './step-observer.ts'
 
@@ -125,7 +126,7 @@ export class SimulationContext implements Part {
   }
 
   /** Records that something happened to a subject now. Entries that follow in the same step are caused by it. */
-  record(row: Row, kind: string, fields?: EntryFields): void {
+  record(row: Row, kind: JournalKindName, fields?: EntryFields): void {
     const seq = this.journal.record(row, this.clock.now, kind, fields)
     this.recorder.onJournalEntry(row, kind, fields)
     if (this.#nextEntryIsCause) {
@@ -135,7 +136,7 @@ export class SimulationContext implements Part {
   }
 
   /** Records something that the user of the simulator did to the world: a failure, a repair. */
-  recordCommand(row: Row, kind: string, fields?: EntryFields): void {
+  recordCommand(row: Row, kind: JournalKindName, fields?: EntryFields): void {
     this.#mayHaveChanged = true
     this.journal.cause = 0
     this.#nextEntryIsCause = true

@@ -46,16 +46,32 @@ export interface JournalSection {
 }
 
 export const formatReason: LogText = ({ fields }) => `ERROR ${fields.reason}`
+/** Log lines of instances without a journal entry: the entry is the failure of the deployment. */
+export const LOG_ONLY_LINES: Readonly<Record<string, LogText>> = {
+  'instance.outOfMemory': formatReason,
+  'instance.refused': formatReason,
+}
+
 export const formatScaled: LogText = ({ fields }) => `INFO scaled from ${fields.from} to ${fields.to} instances`
 export const formatDeploymentStatus: LogText = ({ status, fields }) =>
   status === 'failed' ? `ERROR failed: ${fields.reason}` : `INFO status ${status}`
 
-/** Returns the kinds that record the statuses of a lifecycle. */
-export function statusKinds<Status extends string>(subject: string, lifecycle: Lifecycle<Status>, log?: LogText) {
+/**
+ * Returns the kinds that record the statuses of a lifecycle.
+ *
+ * @param unrecorded the status of a new subject, if the creation has an entry of its own
+ */
+export function statusKinds<Subject extends string, Status extends string, Unrecorded extends Status = never>(
+  subject: Subject,
+  lifecycle: Lifecycle<Status>,
+  { unrecorded, log }: { readonly unrecorded?: Unrecorded; readonly log?: LogText } = {},
+) {
   return Object.fromEntries(
-    lifecycle.statuses.map((status): [string, JournalKind] => {
-      const { entry, fields } = lifecycle.journalEntry(status)
-      return [`${subject}.${status}`, { meaning: entry, fields, log }]
-    }),
-  )
+    lifecycle.statuses
+      .filter(status => status !== unrecorded)
+      .map((status): [string, JournalKind] => {
+        const { entry = '', fields } = lifecycle.journalEntry(status)
+        return [`${subject}.${status}`, { meaning: entry, fields, log }]
+      }),
+  ) as { readonly [Name in Exclude<Status, Unrecorded> as `${Subject}.${Name}`]: JournalKind }
 }

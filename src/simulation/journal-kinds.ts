@@ -6,14 +6,14 @@ import {
   formatScaled,
   type JournalKind,
   type JournalSection,
+  LOG_ONLY_LINES,
   type LogContext,
   type LoggedKind,
-  type LogText,
   statusKinds,
 } from './journal-kind.ts'
 
 /** The recorder adds a line to the log of the deployment for each of them with `log`. */
-const DEPLOYMENT_KINDS: Readonly<Record<string, JournalKind>> = {
+const DEPLOYMENT_KINDS = {
   'deployment.created': {
     meaning: 'A deployment was created',
     fields: 'model_name gpu num_gpus',
@@ -22,7 +22,7 @@ const DEPLOYMENT_KINDS: Readonly<Record<string, JournalKind>> = {
         ? `INFO ${created}: ${modelName} of the catalog, on GPUs of the provider`
         : `INFO ${created}: ${modelName} on ${numGpus} ${gpu} an instance`,
   },
-  ...statusKinds('deployment', DEPLOYMENT_LIFECYCLE, formatDeploymentStatus),
+  ...statusKinds('deployment', DEPLOYMENT_LIFECYCLE, { log: formatDeploymentStatus }),
   'deployment.resized': {
     meaning: 'A request changed its bounds',
     fields: 'min_instances max_instances',
@@ -63,10 +63,10 @@ const DEPLOYMENT_KINDS: Readonly<Record<string, JournalKind>> = {
     fields: 'instance for',
     log: ({ fields }) => `INFO left its slot on ${fields.instance} to another adapter`,
   },
-}
+} as const satisfies Readonly<Record<string, JournalKind>>
 
 /** Each of them is also a line in the log of its instance. */
-const INSTANCE_KINDS: Readonly<Record<string, LoggedKind>> = {
+const INSTANCE_KINDS = {
   'instance.pending': {
     meaning: 'Requested; waits for GPUs',
     fields: 'deployment',
@@ -121,13 +121,13 @@ const INSTANCE_KINDS: Readonly<Record<string, LoggedKind>> = {
     fields: 'reason state',
     log: ({ fields }) => `ERROR lost while ${fields.state}: ${fields.reason}`,
   },
-}
+} as const satisfies Readonly<Record<string, LoggedKind>>
 
 /**
  * The kinds of journal entries by subject: one table for the hints at mistyped words, the logs of deployments and
  * docs/journal.md. Statuses follow from their lifecycle.
  */
-export const JOURNAL_SECTIONS: readonly JournalSection[] = [
+const SECTIONS = [
   {
     title: 'Requests',
     kinds: {
@@ -165,7 +165,10 @@ export const JOURNAL_SECTIONS: readonly JournalSection[] = [
     subject: 'The subject is the id of the batch or file.',
     kinds: {
       'batch.created': { meaning: 'A batch was created; its validation begins', fields: 'input_file_id endpoint' },
-      ...statusKinds('batch', BATCH_LIFECYCLE, ({ status, fields }) => `INFO batch ${fields.batch} is ${status}`),
+      ...statusKinds('batch', BATCH_LIFECYCLE, {
+        unrecorded: 'validating',
+        log: ({ status, fields }) => `INFO batch ${fields.batch} is ${status}`,
+      }),
       'batch.waiting': {
         meaning: 'It waits for shared capacity; `wait` is the class of the wait in the profile',
         fields: 'wait',
@@ -198,7 +201,7 @@ export const JOURNAL_SECTIONS: readonly JournalSection[] = [
     subject: 'The subject is the id of the hosted instance or container.',
     kinds: {
       'hosted.created': { meaning: 'A hosted instance was created', fields: 'name gpu num_gpus' },
-      ...statusKinds('hosted', HOSTED_LIFECYCLE),
+      ...statusKinds('hosted', HOSTED_LIFECYCLE, { unrecorded: 'creating' }),
       'hosted.placed': { meaning: 'It has GPUs of this node', fields: 'node gpus' },
       'hosted.deleting': { meaning: 'A deletion replaces a stop in progress' },
       'hosted.lost': { meaning: 'Its node was lost; it starts on another', fields: 'reason' },
@@ -206,7 +209,7 @@ export const JOURNAL_SECTIONS: readonly JournalSection[] = [
       'hosted.expanded': { meaning: 'It has more storage', fields: 'storage_gb' },
       'hosted.renamed': { meaning: 'It has another name', fields: 'name' },
       'container.created': { meaning: 'A container was created', fields: 'name gpu num_gpus' },
-      ...statusKinds('container', CONTAINER_LIFECYCLE),
+      ...statusKinds('container', CONTAINER_LIFECYCLE, { unrecorded: 'creating' }),
       'container.placed': { meaning: 'It has GPUs of this node', fields: 'node gpus' },
       'container.imagePulled': { meaning: 'It has its image: `fetched`, or `cached` on the node', fields: 'image' },
       'container.renamed': { meaning: 'It has another name', fields: 'name' },
@@ -318,23 +321,24 @@ export const JOURNAL_SECTIONS: readonly JournalSection[] = [
       'data.deleted': { meaning: 'A test deleted reference data', fields: 'kind key' },
     },
   },
-]
+] as const satisfies readonly JournalSection[]
+
+export const JOURNAL_SECTIONS: readonly JournalSection[] = SECTIONS
+
+type KeysOf<Section> = Section extends { readonly kinds: infer Kinds } ? keyof Kinds & string : never
+
+/** The kinds of journal entries. */
+export type JournalKindName = KeysOf<(typeof SECTIONS)[number]>
 
 const KINDS: ReadonlyMap<string, JournalKind> = new Map(JOURNAL_SECTIONS.flatMap(({ kinds }) => Object.entries(kinds)))
 
 /** What the journal calls things that happen; a test compares it with the source. */
-export const JOURNAL_KINDS: readonly string[] = [...KINDS.keys()]
+export const JOURNAL_KINDS = [...KINDS.keys()] as readonly JournalKindName[]
 
 /** The kinds of deployments that the recorder also logs. */
 export const LOGGED_KINDS: ReadonlySet<string> = new Set(
-  Object.keys(DEPLOYMENT_KINDS).filter(kind => DEPLOYMENT_KINDS[kind]!.log !== undefined),
+  Object.keys(DEPLOYMENT_KINDS).filter(kind => KINDS.get(kind)!.log !== undefined),
 )
-
-/** Log lines of instances without a journal entry: the entry is the failure of the deployment. */
-const LOG_ONLY_LINES: Readonly<Record<string, LogText>> = {
-  'instance.outOfMemory': formatReason,
-  'instance.refused': formatReason,
-}
 
 /** Returns the text of a log line. Throws for a kind without one. */
 export function formatLogLine(kind: string, context: LogContext): string {

@@ -32,6 +32,7 @@ import { Nodes } from './fleet/nodes.ts'
 import { Placement } from './fleet/placement.ts'
 import { Tenants } from './fleet/tenants.ts'
 import { InferenceRequests } from './inference/requests.ts'
+import type { JournalKindName } from './journal-kinds.ts'
 import { Commands } from './operations/commands.ts'
 import { OperationEffects } from './operations/effects.ts'
 import { Weather } from './operations/weather.ts'
@@ -326,7 +327,7 @@ export class World implements EventParts {
   }
 
   /** Records a command of the user of the simulator, such as a failure or a repair. */
-  recordCommand(row: Row, kind: string, fields?: EntryFields): void {
+  recordCommand(row: Row, kind: JournalKindName, fields?: EntryFields): void {
     this.#context.recordCommand(row, kind, fields)
   }
 

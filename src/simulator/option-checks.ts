@@ -1,5 +1,6 @@
 /** Checks of options that name a kind of value. The parts of the simulator check what is in it. */
 import * as z from 'zod'
+import { DEFAULT_EPOCH_MS, elapsedAt } from '../kernel/clock.ts'
 
 export const NamedOrObject = z.custom(value => typeof value === 'string' || isObject(value), {
   error: 'a name, a path, or an object',
@@ -9,4 +10,24 @@ export const List = z.custom(Array.isArray, { error: 'a list' })
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Returns a seed. Rejects a value of another type. */
+export function readSeed(seed: unknown): string | number {
+  if (typeof seed === 'string' || (typeof seed === 'number' && Number.isFinite(seed))) return seed
+  throw new RangeError(
+    `Failed to make a simulator: the seed is ${JSON.stringify(seed)}. Give a text, or a number that is finite.`,
+  )
+}
+
+/** Returns the epoch in milliseconds since 1970. */
+export function readEpoch(epoch: string | undefined): number {
+  if (epoch === undefined) return DEFAULT_EPOCH_MS
+  const ms = Math.floor(elapsedAt(epoch, 0) / 1000)
+  if (!Number.isFinite(ms)) {
+    throw new RangeError(
+      `Failed to read the epoch '${epoch}': no time with an offset. Give ISO 8601, as in '2026-01-01T00:00:00Z'.`,
+    )
+  }
+  return ms
 }

@@ -7,13 +7,15 @@ import type { ClockSetting } from '../clock/settings.ts'
 import type { ProfileInput } from '../data/profiles/load.ts'
 import type { FixtureInput, FixturePatch } from '../data/records/fixture.ts'
 import { type FaultRule, RuleSchema } from '../faults/rules.ts'
-import { DEFAULT_EPOCH_MS, elapsedAt } from '../kernel/clock.ts'
+import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
+import type { OpenName } from '../lib/open-name.ts'
 import { quote } from '../lib/quote.ts'
 import { type NamesProfile, namesJsonSchema } from '../service/naming/names-profile.ts'
-import type { ScriptRule } from '../service/openai/scripted-answers.ts'
+import { ScriptRule } from '../service/openai/scripted-answers.ts'
 import type { InferencePace } from './answer-waiter.ts'
 import { List, NamedOrObject, PlainObject } from './option-checks.ts'
+import type { FixtureName, ProfileName, WeatherName } from './option-names.ts'
 import { SNAPSHOT_ENDING } from './snapshot/file-ending.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
 
@@ -23,16 +25,16 @@ export interface SimulatorOptions {
    * snapshot, or the path of a `.snapshot` file. A snapshot brings its seed, profile, epoch, fault rules and scripted
    * answers. It brings its clock too, if `clock` is missing. Default: `default`.
    */
-  readonly fixtures?: string | FixtureInput | Snapshot
+  readonly fixtures?: OpenName<FixtureName> | FixtureInput | Snapshot
   /** Records in addition to those of the fixture: `{ deployments: [{ model_name: 'acme/chat', status: 'running' }] }`. */
   readonly with?: FixturePatch
   /** Timings, prices, limits and policies of the provider: `realistic`, `quick`, `rough`, a path, or the profile itself. Default: `realistic`. */
-  readonly profile?: string | ProfileInput
+  readonly profile?: OpenName<ProfileName> | ProfileInput
   /**
    * Ambient failure injection in the world and on the wire: a pack of the profile, such as `office-day`, `launch-day`,
    * `bad-week`, `provider-incident` or `payment-trouble`, or `none`. Default: the pack that the profile names.
    */
-  readonly weather?: string
+  readonly weather?: OpenName<WeatherName>
   /** Fault rules at the start. */
   readonly faults?: readonly FaultRule[]
   /** Equal seeds and equal requests give equal worlds. Default: 1. */
@@ -254,7 +256,14 @@ export const OPTION_DECLARATIONS = {
     remoteDefault: null,
     inSnapshot: 'never',
   },
-  answers: { check: List, inSnapshot: 'always' },
+  answers: {
+    check: List,
+    // The simulator checks the rules, with errors that name the rule.
+    http: z.array(JsonObject),
+    scenario: z.array(ScriptRule).describe('Scripted answers of models at the start'),
+    remoteDefault: [],
+    inSnapshot: 'always',
+  },
   journalLimit: {
     check: PositiveInteger,
     flag: {
@@ -327,23 +336,4 @@ export function isSnapshotFixture(fixtures: SimulatorOptions['fixtures']): fixtu
 /** Returns the name of the fixture, `given` for one without a name. */
 export function fixtureName({ fixtures = 'default' }: SimulatorOptions): string {
   return typeof fixtures === 'string' ? fixtures : 'given'
-}
-
-export function readSeed(seed: unknown): string | number {
-  if (typeof seed === 'string' || (typeof seed === 'number' && Number.isFinite(seed))) return seed
-  throw new RangeError(
-    `Failed to make a simulator: the seed is ${JSON.stringify(seed)}. Give a text, or a number that is finite.`,
-  )
-}
-
-/** Returns the epoch in milliseconds since 1970. */
-export function readEpoch(epoch: string | undefined): number {
-  if (epoch === undefined) return DEFAULT_EPOCH_MS
-  const ms = Math.floor(elapsedAt(epoch, 0) / 1000)
-  if (!Number.isFinite(ms)) {
-    throw new RangeError(
-      `Failed to read the epoch '${epoch}': no time with an offset. Give ISO 8601, as in '2026-01-01T00:00:00Z'.`,
-    )
-  }
-  return ms
 }

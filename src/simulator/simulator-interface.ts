@@ -5,10 +5,12 @@ import type { WireFaultResponse } from '../faults/broken-response.ts'
 import type { FaultControls } from '../faults/faults.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
+import type { OpenName } from '../lib/open-name.ts'
 import type { IncomingRequest as FetchOptions } from '../service/http/request-context.ts'
 import type { Api } from '../service/http/service.ts'
 import type { InferenceControls } from '../service/openai/scripted-answers.ts'
 import type { LedgerEntry } from '../simulation/account/ledger-types.ts'
+import type { JournalKindName } from '../simulation/journal-kinds.ts'
 import type { ClusterControls } from '../simulation/operations/cluster-api.ts'
 import type { Report } from '../simulation/reporting/report-types.ts'
 import type { ReportOptions } from '../simulation/reporting/report-window.ts'
@@ -17,6 +19,11 @@ import type { ForkOptions, SimulatorOptions } from './options.ts'
 import type { ReceivedRequest, UnreadField } from './request-log.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 import type { Timelines } from './timelines.ts'
+
+/** An entry of the journal. Editors complete its kinds. */
+export interface JournalEntry extends Entry {
+  readonly kind: OpenName<JournalKindName>
+}
 
 /** A request that waits, with ISO 8601 times. `until` is undefined if no scheduled event ends the wait. */
 export type PendingRequest = Omit<PendingRequestView, 'since' | 'until'> & {
@@ -44,15 +51,15 @@ export interface Simulator {
   readonly faults: FaultControls
   readonly journal: {
     /** Returns the journal entries, oldest first: events and requests. */
-    entries(options?: { readonly after?: number }): Entry[]
+    entries(options?: { readonly after?: number }): JournalEntry[]
     /** Returns an entry and the entries that led to it, nearest cause first. Throws RangeError for an unknown `seq`. */
-    why(seq: number): Entry[]
+    why(seq: number): JournalEntry[]
     /**
      * Calls `listener` with every further entry, across resets, and returns the function that removes it. If the listener
      * throws, the change is completed first. Then the move of the clock in progress rejects with the first such error.
      * Without a move, the error is an uncaught exception, for which test runners fail.
      */
-    listen(listener: (entry: Entry) => void): () => void
+    listen(listener: (entry: JournalEntry) => void): () => void
   }
   readonly funds: {
     /**

@@ -474,6 +474,16 @@ describe('an invalid request for a world', () => {
   })
 })
 
+test('a world starts with the scripted answers of its body, and an invalid rule is 400', async () => {
+  const server = await running()
+  const answers = [{ name: 'sun', contains: 'weather', answer: { text: 'Sunny.' } }]
+  const { body: made } = await server.command('/_sim/worlds', { answers })
+  const { body } = await server.command(`/_sim/worlds/${made.world}/_sim/inference`, undefined, 'GET')
+  expect(body.rules).toEqual([expect.objectContaining({ ...answers[0], hits: 0 })])
+  const refused = await server.command('/_sim/worlds', { answers: [{ contains: 'weather' }] })
+  expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining('answer')])
+})
+
 test('a page of another origin cannot create, change or delete a world, and beyond loopback a token is required', async () => {
   const server = await running({ fixtures: 'empty' }, { hostname: '0.0.0.0', controlToken: 'secret' })
   const control = { 'x-sim-control-token': 'secret' }

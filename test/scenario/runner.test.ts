@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../src/cli/commands/run.ts'
 import { createSimulator, saveSnapshot } from '../../src/index.ts'
 import { runScenario, scenario } from '../../src/scenario/index.ts'
+import type { ReporterName } from '../../src/scenario/runner/reporters.ts'
 
 let folder: string
 
@@ -303,8 +304,19 @@ describe('run exits with 2 and runs no scenario', () => {
     write('story.ts', STORY)
     const { code, out, error } = await play({ scenarios: ['broken.ts', 'story.ts'], update: true })
     expect(code).toBe(2)
-    expect(out).toContain('1 scenario passed')
+    expect(out).toMatch(/\n1 scenario passed in N s; 1 file could not be loaded\n$/)
     expect(error).toMatch(/^Failed to load broken\.ts: .*\n$/)
+    const reported = async (name: ReporterName) =>
+      (await play({ scenarios: ['broken.ts', 'story.ts'], reporter: name })).out
+    expect(JSON.parse(await reported('json'))).toMatchObject({
+      passed: 1,
+      failed: 0,
+      not_loaded: [expect.stringMatching(/^Failed to load broken\.ts: /)],
+    })
+    expect(await reported('junit')).toMatch(
+      /<testsuites tests="2" failures="0" errors="1" .*<error message="Failed to/s,
+    )
+    expect(await reported('tap')).toMatch(/\nnot ok 2 - Failed to load broken\.ts: .*\n1\.\.2\n$/)
     expect((await play({ scenarios: ['broken.ts', 'story.ts'], bail: true })).out).toBe('')
   })
 

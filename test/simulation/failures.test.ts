@@ -485,6 +485,7 @@ describe('commands', () => {
     const sim = stage()
     const before = [sim.digest, sim.world.agenda.size]
     expect(() => sim.world.commands.schedule(command)).toThrow(message)
+    expect(() => sim.world.commands.schedule(command)).toThrow(CommandError)
     expect(() => sim.world.commands.schedule(command, 5)).toThrow(message)
     expect([sim.digest, sim.world.agenda.size]).toEqual(before)
   })

@@ -23,6 +23,7 @@ const VALUES = {
   names: {},
   strictRequests: true,
   inferencePace: 'instant',
+  answers: [{ contains: 'weather', answer: { text: 'Sunny.' } }],
   journalLimit: 100,
   maxStorageBytes: 1024,
 } as const

@@ -78,7 +78,9 @@ function plainTable(rows: readonly EndpointRow[], control: boolean): string {
       .trimEnd(),
   )
   const count = (provenance: string) => rows.filter(row => row.provenance === provenance).length
-  const origins = `${count('documented')} documented, ${count('neighbour')} neighbours (not in the document, but needed by clients that follow it)`
+  const origins = `${count('documented')} documented, ${count('neighbour')} neighbours (not in the document, but needed by clients that follow it)${
+    count('assumed') === 0 ? '' : `, ${count('assumed')} assumed (neither in the document nor needed by it)`
+  }`
   return [...lines, '', `${rows.length} endpoints${control ? ' of the control plane' : `: ${origins}`}`].join('\n')
 }
 

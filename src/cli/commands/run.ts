@@ -243,7 +243,7 @@ export async function run(args: RunArguments, io: RunIo): Promise<0 | 1 | 2> {
   }
   Error.stackTraceLimit = STACK_LINES
   const counter = new PlayCounter(io.progress)
-  let brokenFiles = 0
+  const loadErrors: string[] = []
   const options: RunFilesOptions = {
     ...selection(args),
     seed,
@@ -258,7 +258,7 @@ export async function run(args: RunArguments, io: RunIo): Promise<0 | 1 | 2> {
     folder: io.folder,
     ...(!args.bail && {
       onLoadError: (error: LoadError) => {
-        brokenFiles++
+        loadErrors.push(error.message)
         io.error(`${error.message}\n`)
       },
     }),
@@ -281,11 +281,11 @@ export async function run(args: RunArguments, io: RunIo): Promise<0 | 1 | 2> {
     return 2
   }
   if ((steps ?? results.length) === 0) {
-    if (brokenFiles === 0) io.error(`Failed to run scenarios: ${describeNoMatch(args)}\n`)
+    if (loadErrors.length === 0) io.error(`Failed to run scenarios: ${describeNoMatch(args)}\n`)
     return 2
   }
-  if (steps === undefined) resultReporter.end(results, monotonicMs() - startedMs)
-  if (brokenFiles > 0) return 2
+  if (steps === undefined) resultReporter.end(results, monotonicMs() - startedMs, loadErrors)
+  if (loadErrors.length > 0) return 2
   return results.every(({ passed }) => passed) ? 0 : 1
 }
 

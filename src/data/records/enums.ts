@@ -86,7 +86,6 @@ export const BATCH_LIFECYCLE = new Lifecycle({
   validating: {
     phase: 'inProgress',
     next: ['failed', 'in_progress', 'cancelling', 'expired'],
-    entry: 'Not recorded: `batch.created` is the entry',
   },
   failed: {
     phase: 'terminal',
@@ -115,7 +114,6 @@ export const HOSTED_LIFECYCLE = new Lifecycle({
   creating: {
     phase: 'inProgress',
     next: ['starting', 'stopped', 'failed', 'deleted'],
-    entry: 'Not recorded: `hosted.created` is the entry',
   },
   starting: {
     phase: 'inProgress',
@@ -148,7 +146,6 @@ export const CONTAINER_LIFECYCLE = new Lifecycle({
   creating: {
     phase: 'inProgress',
     next: ['starting', 'failed', 'deleted'],
-    entry: 'Not recorded: `container.created` is the entry',
   },
   starting: {
     phase: 'inProgress',

@@ -7,8 +7,8 @@ interface StatusDefinition<Status extends string> {
   readonly phase: 'inProgress' | 'settled' | 'terminal'
   /** The statuses that can follow. */
   readonly next: readonly Status[]
-  /** The meaning of its journal entry, as Markdown. */
-  readonly entry: string
+  /** The meaning of its journal entry, as Markdown. Missing for a first status: the entry is that of the creation. */
+  readonly entry?: string
   /** The fields of its journal entry, separated by spaces. Default: none. */
   readonly fields?: string
 }

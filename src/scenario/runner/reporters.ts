@@ -11,8 +11,12 @@ export type ReporterName = (typeof REPORTERS)[number]
 export interface Reporter {
   /** Called when a scenario has ended. */
   result(result: FileResult): void
-  /** Called when all scenarios have ended, with the real milliseconds it took. */
-  end(results: readonly FileResult[], wallMs: number): void
+  /**
+   * Called when all scenarios have ended, with the real milliseconds it took.
+   *
+   * @param loadErrors the messages of the files that could not be loaded
+   */
+  end(results: readonly FileResult[], wallMs: number, loadErrors: readonly string[]): void
 }
 
 export interface ReporterOptions {
@@ -25,9 +29,8 @@ export interface ReporterOptions {
 }
 
 export function reporter(name: ReporterName, options: ReporterOptions): Reporter {
-  if (name === 'json') return { result: () => {}, end: (results, ms) => options.write(formatJson(results, ms)) }
-  if (name === 'junit')
-    return { result: () => {}, end: (results, ms) => options.write(formatJunit(results, ms, options)) }
+  if (name === 'json') return { result: () => {}, end: (...ended) => options.write(formatJson(...ended)) }
+  if (name === 'junit') return { result: () => {}, end: (...ended) => options.write(formatJunit(...ended, options)) }
   if (name === 'tap') return tapReporter(options)
   return options.seeded ? seeded(options) : prettyReporter(options)
 }
@@ -51,10 +54,10 @@ function prettyReporter({ write, color = false, folder = process.cwd() }: Report
       write(`${mark} ${result.title}  ${times}\n`)
       if (result.failure) write(indent(failureText(result, result.failure, folder)))
     },
-    end(results, ms) {
+    end(results, ms, loadErrors) {
       const failed = results.filter(({ passed }) => !passed).length
       const passed = results.length - failed
-      const took = `${(ms / 1000).toFixed(1)} s`
+      const took = `${(ms / 1000).toFixed(1)} s${formatUnloaded(loadErrors, paint)}`
       if (failed === 0) write(`\n${formatCount(passed)} passed in ${took}\n`)
       else write(`\n${paint(31, `${failed} of ${formatCount(results.length)} failed`)} in ${took}\n`)
     },
@@ -88,10 +91,10 @@ function seeded(options: ReporterOptions): Reporter {
       if (group.length > 0 && (group[0]!.title !== result.title || group[0]!.file !== result.file)) flush()
       group.push(result)
     },
-    end(results, ms) {
+    end(results, ms, loadErrors) {
       flush()
       const scenarios = new Set(results.map(({ file, title }) => `${file}\n${title}`)).size
-      const took = `in ${formatCount(results.length, 'play')} and ${(ms / 1000).toFixed(1)} s`
+      const took = `in ${formatCount(results.length, 'play')} and ${(ms / 1000).toFixed(1)} s${formatUnloaded(loadErrors, paint)}`
       if (failing.length === 0) write(`\n${formatCount(scenarios)} passed ${took}\n`)
       else write(`\n${paint(31, `${failing.length} of ${formatCount(scenarios)} failed`)} ${took}\n`)
       for (const { first, seeds } of failing) {
@@ -123,7 +126,10 @@ function tapReporter(options: ReporterOptions): Reporter {
       const text = failureText(result, result.failure, folder).replace(/^/gm, '    ')
       write(`  ---\n  message: |\n${text}\n  ...\n`)
     },
-    end: results => write(`1..${results.length}\n`),
+    end(results, _, loadErrors) {
+      for (const message of loadErrors) write(`not ok ${++count} - ${summaryLine(message).replaceAll('#', '\\#')}\n`)
+      write(`1..${results.length + loadErrors.length}\n`)
+    },
   }
 }
 
@@ -154,7 +160,7 @@ function sourceLine(path: string, line: number): string | undefined {
   }
 }
 
-function formatJson(results: readonly FileResult[], ms: number): string {
+function formatJson(results: readonly FileResult[], ms: number, loadErrors: readonly string[]): string {
   const failed = results.filter(({ passed }) => !passed).length
   const scenarios = results.map(result => {
     const { title, file, passed, seed, elapsed, wallMs, checks, digest, traceOutcome: traceWas, failure } = result
@@ -180,11 +186,22 @@ function formatJson(results: readonly FileResult[], ms: number): string {
       failure: failureJson ?? null,
     }
   })
-  const summary = { passed: results.length - failed, failed, wall_ms: Math.round(ms), scenarios }
+  const summary = {
+    passed: results.length - failed,
+    failed,
+    not_loaded: loadErrors,
+    wall_ms: Math.round(ms),
+    scenarios,
+  }
   return `${JSON.stringify(summary, null, 2)}\n`
 }
 
-function formatJunit(results: readonly FileResult[], ms: number, options: ReporterOptions): string {
+function formatJunit(
+  results: readonly FileResult[],
+  ms: number,
+  loadErrors: readonly string[],
+  options: ReporterOptions,
+): string {
   const { folder = process.cwd() } = options
   const failed = results.filter(({ passed }) => !passed).length
   const cases = results.map(result => {
@@ -195,10 +212,16 @@ function formatJunit(results: readonly FileResult[], ms: number, options: Report
     const text = escapeXml(failureText(result, result.failure, folder))
     return `${open}>\n      <failure message=${message}>${text}</failure>\n    </testcase>`
   })
-  const counts = `tests="${results.length}" failures="${failed}" time="${(ms / 1000).toFixed(3)}"`
+  const errors = loadErrors.map(message => {
+    const summary = xmlAttribute(summaryLine(message))
+    return `    <testcase name=${summary}>\n      <error message=${summary}>${escapeXml(message)}</error>\n    </testcase>`
+  })
+  const tests = results.length + errors.length
+  const errorCount = errors.length === 0 ? '' : ` errors="${errors.length}"`
+  const counts = `tests="${tests}" failures="${failed}"${errorCount} time="${(ms / 1000).toFixed(3)}"`
   return (
     `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites ${counts}>\n` +
-    `  <testsuite name="modelhost-sim scenarios" ${counts}>\n${cases.map(text => `${text}\n`).join('')}` +
+    `  <testsuite name="modelhost-sim scenarios" ${counts}>\n${[...cases, ...errors].map(text => `${text}\n`).join('')}` +
     '  </testsuite>\n</testsuites>\n'
   )
 }
@@ -224,6 +247,11 @@ function escapeXml(text: string): string {
 
 function formatVirtualDuration({ elapsed }: FileResult): string {
   return elapsed === 0 ? '0s' : formatDuration(elapsed)
+}
+
+function formatUnloaded(loadErrors: readonly string[], paint: ReturnType<typeof createPainter>): string {
+  const { length } = loadErrors
+  return length === 0 ? '' : `; ${paint(31, `${formatCount(length, 'file')} could not be loaded`)}`
 }
 
 function formatCount(count: number, thing = 'scenario'): string {

@@ -5,6 +5,7 @@ import { purpose } from '../../kernel/random.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
+import type { JournalKindName } from '../journal-kinds.ts'
 import type { Ledger } from './ledger.ts'
 
 const ID = purpose('token.id')
@@ -113,12 +114,12 @@ export class ApiTokens {
   }
 
   /** Something a request did, not the user of the simulator. */
-  #recordRequest(kind: string, { token_id }: ApiToken, fields: EntryFields = {}): void {
+  #recordRequest(kind: JournalKindName, { token_id }: ApiToken, fields: EntryFields = {}): void {
     this.#context.record(this.#parts.ledger.account, kind, { token_id, ...fields })
     this.#context.markVisibleChange()
   }
 
-  #recordCommand(kind: string, token: ApiToken, addresses?: string): void {
+  #recordCommand(kind: JournalKindName, token: ApiToken, addresses?: string): void {
     this.#context.recordCommand(this.#parts.ledger.account, kind, {
       token_id: token.token_id,
       ...(addresses !== undefined && { addresses }),

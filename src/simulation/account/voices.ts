@@ -1,6 +1,7 @@
 import type { Voice } from '../../data/records/account.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { SimulationContext } from '../context.ts'
+import type { JournalKindName } from '../journal-kinds.ts'
 import type { Ledger } from './ledger.ts'
 
 const ID = purpose('voice.id')
@@ -63,7 +64,7 @@ export class Voices {
     this.#record('voice.deleted', voice.voice_id)
   }
 
-  #record(kind: string, voice_id: string, fields: { readonly name?: string } = {}): void {
+  #record(kind: JournalKindName, voice_id: string, fields: { readonly name?: string } = {}): void {
     this.#context.record(this.#parts.ledger.account, kind, { voice_id, ...fields })
     this.#context.markVisibleChange()
   }

@@ -6,6 +6,7 @@ import { type Generation, Row } from '../../kernel/row.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
+import type { JournalKindName } from '../journal-kinds.ts'
 
 const ID = purpose('file.id')
 
@@ -141,7 +142,7 @@ export class Files {
     return true
   }
 
-  #end(ordinal: number, kind: string): void {
+  #end(ordinal: number, kind: JournalKindName): void {
     const row = this.#table.writable(ordinal)
     this.#storedBytes -= row.bytes
     row.content = undefined

@@ -20,9 +20,9 @@ import type { InstanceState } from './instance-row.ts'
 import type { AdapterFollower, InstanceOwner } from './work.ts'
 
 /** The journal kind of each status. The texts are made once, because the engine hashes every new text. */
-const STATUS_ENTRY_KIND = Object.fromEntries(
-  DEPLOYMENT_STATUSES.map(status => [status, `deployment.${status}`]),
-) as Readonly<Record<DeploymentStatus, string>>
+const STATUS_ENTRY_KIND = Object.fromEntries(DEPLOYMENT_STATUSES.map(status => [status, `deployment.${status}`])) as {
+  readonly [Status in DeploymentStatus]: `deployment.${Status}`
+}
 
 /** The parts below that it uses. */
 export interface DeploymentsParts extends DeploymentCreationParts, DeploymentScalingParts, DeploymentFailuresParts {

@@ -21,9 +21,9 @@ const PLACEMENT = purpose('instance.placement')
 const CONTAINER_START = purpose('instance.containerStart')
 
 /** The journal kind of each state. The texts are made once, because the engine hashes every new text. */
-const STATE_ENTRY_KIND = Object.fromEntries(INSTANCE_STATES.map(state => [state, `instance.${state}`])) as Readonly<
-  Record<InstanceState, string>
->
+const STATE_ENTRY_KIND = Object.fromEntries(INSTANCE_STATES.map(state => [state, `instance.${state}`])) as {
+  readonly [State in InstanceState]: `instance.${State}`
+}
 
 /** The parts below that it uses. */
 export interface InstancesParts extends InstanceStartupParts {

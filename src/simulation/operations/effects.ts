@@ -14,6 +14,7 @@ import type { Nodes } from '../fleet/nodes.ts'
 import type { Placement } from '../fleet/placement.ts'
 import { toRentalOrdinal } from '../fleet/tenants.ts'
 import { XIDS } from '../fleet/xid.ts'
+import type { JournalKindName } from '../journal-kinds.ts'
 import type { DeploymentLogs } from '../recording/deployment-logs.ts'
 import type { Loss } from '../recording/instance-timeline.ts'
 import type { Rentals } from '../rentals/rentals.ts'
@@ -46,7 +47,7 @@ export class OperationEffects {
     this.#parts = parts
   }
 
-  crash(ordinal: number, kind: string): void {
+  crash(ordinal: number, kind: JournalKindName): void {
     const row = this.#parts.nodes.writable(ordinal)
     if (row.state === 'down' || row.state === 'provisioning') return
     this.#takeDown(ordinal, row, kind, { cause: 'node_crash', reason: `node ${row.id} crashed` })
@@ -254,7 +255,7 @@ export class OperationEffects {
     if (inStock) this.#parts.placement.scheduleRound()
   }
 
-  setHub(change: Parameters<Environment['update']>[0], kind: string): void {
+  setHub(change: Parameters<Environment['update']>[0], kind: JournalKindName): void {
     if (!this.#parts.environment.update(change)) return
     this.#context.recordCommand(this.#parts.ledger.account, kind, change as Record<string, number | boolean>)
     this.#parts.downloads.rescheduleAll()
@@ -286,7 +287,7 @@ export class OperationEffects {
     )
   }
 
-  #takeDown(ordinal: number, row: NodeRow, kind: string, loss: Loss): void {
+  #takeDown(ordinal: number, row: NodeRow, kind: JournalKindName, loss: Loss): void {
     row.state = 'down'
     this.#context.cancel(row.next)
     row.next = 0

@@ -1,9 +1,10 @@
 import { CONTAINER_STATES, HOSTED_STATES } from '../../data/records/enums.ts'
 import type { SimulationContext } from '../context.ts'
+import type { JournalKindName } from '../journal-kinds.ts'
 import type { RentalKind, RentalRow, RentalState } from './rental-row.ts'
 
 /** The journal kind of each state. Precomputed, because the engine hashes every new string again. */
-const STATE_KINDS: Readonly<Record<RentalKind, Readonly<Partial<Record<RentalState, string>>>>> = {
+const STATE_KINDS: Readonly<Record<RentalKind, Readonly<Partial<Record<RentalState, JournalKindName>>>>> = {
   hosted: Object.fromEntries(HOSTED_STATES.map(state => [state, `hosted.${state}`])),
   container: Object.fromEntries(CONTAINER_STATES.map(state => [state, `container.${state}`])),
 }
@@ -23,10 +24,10 @@ export function enterState(context: SimulationContext, row: RentalRow, state: Re
 export function recordChange(
   context: SimulationContext,
   row: RentalRow,
-  verb: string,
+  kind: JournalKindName,
   fields?: Record<string, string | number>,
 ): void {
   row.updatedAt = context.clock.now
-  context.record(row, `${row.kind}.${verb}`, fields)
+  context.record(row, kind, fields)
   context.markVisibleChange()
 }

@@ -133,7 +133,7 @@ export class Rentals implements TenantKind {
   rename(ordinal: number, name: string): void {
     const row = this.#table.writable(ordinal)
     row.name = name
-    recordChange(this.#context, row, 'renamed', { name })
+    recordChange(this.#context, row, `${row.kind}.renamed`, { name })
   }
 
   expand(ordinal: number, sizeGb: number): void {
@@ -143,7 +143,7 @@ export class Rentals implements TenantKind {
     // A rental only grows, so its size names the expansion.
     const duration = draw(profile.timings.storageExpansion, chance, row.plan.key, EXPANSION, sizeGb)
     row.expansionEvent = this.#context.schedule(duration, 'rental.expanded', ordinal)
-    recordChange(this.#context, row, 'expanding', { storage_gb: sizeGb })
+    recordChange(this.#context, row, 'hosted.expanding', { storage_gb: sizeGb })
   }
 
   /** Starts a stopped rental. It waits for GPUs again and keeps its storage. */
@@ -163,7 +163,7 @@ export class Rentals implements TenantKind {
     const row = this.#table.writable(ordinal)
     if (row.state === 'stopping') {
       row.stateAfterShutdown = 'deleted'
-      recordChange(this.#context, row, 'deleting')
+      recordChange(this.#context, row, 'hosted.deleting')
     } else if (countsAgainstQuota(row.state)) this.#shutDown(ordinal, 'deleted')
     else this.#end(ordinal, 'deleted')
   }
@@ -326,7 +326,7 @@ export class Rentals implements TenantKind {
     row.storageGb = row.expansionTargetGb
     row.expansionTargetGb = 0
     row.expansionEvent = 0
-    recordChange(this.#context, row, 'expanded', { storage_gb: row.storageGb })
+    recordChange(this.#context, row, 'hosted.expanded', { storage_gb: row.storageGb })
   }
 
   /** Releases all resources of a rental and moves it to a final or restartable state. */

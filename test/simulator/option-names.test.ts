@@ -1,0 +1,54 @@
+import { readdirSync } from 'node:fs'
+import { expect, expectTypeOf, test } from 'vitest'
+import { loadProfile } from '../../src/data/profiles/load.ts'
+import type { Entry, FaultRule, SimulatorOptions } from '../../src/index.ts'
+import type { EventPattern } from '../../src/scenario/events.ts'
+import { operations } from '../../src/service/index.ts'
+import { JOURNAL_KINDS } from '../../src/simulation/journal-kinds.ts'
+import type { FixtureName, ProfileName, WeatherName } from '../../src/simulator/option-names.ts'
+
+/** The literals of a type: `string` itself is left out. */
+type Literals<Text> = Text extends string ? (string extends Text ? never : Text) : never
+
+test('the types name every world, profile and weather pack of the package', () => {
+  const fixtures: Record<FixtureName, true> = { default: true, empty: true, fleet: true, full: true, 'two-nodes': true }
+  const profiles: Record<ProfileName, true> = { realistic: true, quick: true, rough: true }
+  const weather: Record<WeatherName, true> = {
+    none: true,
+    calm: true,
+    realistic: true,
+    rough: true,
+    'office-day': true,
+    'launch-day': true,
+    'bad-week': true,
+    'provider-incident': true,
+    'payment-trouble': true,
+  }
+  expect(Object.keys(fixtures).sort()).toEqual(readdirSync('fixtures').sort())
+  expect(Object.keys(profiles).sort()).toEqual(
+    readdirSync('profiles')
+      .map(file => file.replace('.json', ''))
+      .sort(),
+  )
+  for (const profile of Object.keys(profiles)) {
+    expect(Object.keys(weather).sort()).toEqual(['none', ...Object.keys(loadProfile(profile).weather.packs)].sort())
+  }
+})
+
+test('editors complete the names of options, operations and journal kinds', () => {
+  expectTypeOf<Literals<SimulatorOptions['fixtures']>>().toEqualTypeOf<FixtureName>()
+  expectTypeOf<Literals<SimulatorOptions['profile']>>().toEqualTypeOf<ProfileName>()
+  expectTypeOf<Literals<SimulatorOptions['weather']>>().toEqualTypeOf<WeatherName>()
+  expectTypeOf<Literals<FaultRule['on']>>().toEqualTypeOf<keyof typeof operations>()
+  expectTypeOf<Literals<NonNullable<FaultRule['after']>['kind']>>().toEqualTypeOf<(typeof JOURNAL_KINDS)[number]>()
+  expectTypeOf<Literals<Entry['kind']>>().toEqualTypeOf<(typeof JOURNAL_KINDS)[number]>()
+  expectTypeOf<Literals<EventPattern>>().toEqualTypeOf<(typeof JOURNAL_KINDS)[number]>()
+  expect(Object.keys(operations)).toContain('createLlmDeployment' satisfies Literals<FaultRule['on']>)
+  expect(JOURNAL_KINDS).toContain('node.crashed' satisfies Literals<Entry['kind']>)
+})
+
+test('other texts are accepted too', () => {
+  expectTypeOf<'./world'>().toExtend<SimulatorOptions['fixtures']>()
+  expectTypeOf<string>().toExtend<SimulatorOptions['weather']>()
+  expectTypeOf<'GET /deploy/*'>().toExtend<FaultRule['on']>()
+})
