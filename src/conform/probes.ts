@@ -123,9 +123,11 @@ async function anHourAfter(sim: Simulator, done: Promise<unknown>): Promise<void
 }
 
 const OTHER_GPU: Probe = { change: { fields: { gpu: 'other' } } }
+const TWO_MONTHS: Probe = { change: { query: { from: 'now-60d' } } }
 const BEFORE_THE_ACCOUNT: Probe = { change: { query: { from: '2000.01' } } }
 const EMBEDDING_MODEL = 'cedarline/cedar-embed-base'
 const CHAT_MODEL = 'aurora-labs/aurora-8b-instruct'
+const DEPRECATED_MODEL = 'aurora-labs/aurora-v1-7b-chat'
 const STOPPED_MODEL = 'acme/summarizer'
 const MAX_FUNDS_CENTS = 1_000_000_000
 
@@ -151,6 +153,10 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   requestGpuLimit: [{ change: { fields: { requested_limit: 1 } } }],
   expandHostedStorage: [{ change: { fields: { new_size_gb: 21 } } }],
   deleteModel: [{ change: { path: `/models/${CHAT_MODEL}` } }],
+  createLora: [{ change: { fields: { base_model: EMBEDDING_MODEL } } }],
+  queryDeploymentLogs: [TWO_MONTHS],
+  queryLogs: [TWO_MONTHS],
+  suggestDeploymentName: [{ change: { query: { model_name: DEPRECATED_MODEL } } }],
   getUsage: [BEFORE_THE_ACCOUNT],
   getTokenUsage: [BEFORE_THE_ACCOUNT],
   getUsageOfApiToken: [BEFORE_THE_ACCOUNT],

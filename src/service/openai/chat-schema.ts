@@ -40,13 +40,11 @@ const Message = looseObject({
 })
 export type Message = z.output<typeof Message>
 
-const FunctionName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
-
 const ToolSpec = z.discriminatedUnion('type', [
   looseObject({
     type: z.literal('function').optional(),
     function: looseObject({
-      name: FunctionName,
+      name: text(),
       description: text().nullable().optional(),
       parameters: z.record(z.string(), z.unknown()).nullable().optional(),
       strict: z.boolean().nullable().optional(),
@@ -55,7 +53,7 @@ const ToolSpec = z.discriminatedUnion('type', [
   looseObject({
     type: z.literal('custom'),
     custom: looseObject({
-      name: FunctionName,
+      name: text(),
       description: text().nullable().optional(),
       format: looseObject({ type: z.enum(['text', 'grammar']), grammar: z.unknown().optional() })
         .nullable()
@@ -66,7 +64,7 @@ const ToolSpec = z.discriminatedUnion('type', [
 export type ToolSpec = z.output<typeof ToolSpec>
 
 const JsonSchemaSpec = looseObject({
-  name: FunctionName,
+  name: text(),
   description: text().nullable().optional(),
   schema: z.record(z.string(), z.unknown()).optional(),
   strict: z.boolean().nullable().optional(),

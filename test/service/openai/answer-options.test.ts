@@ -143,6 +143,14 @@ describe('max_tokens 0', () => {
   })
 })
 
+test('the name of a tool may be any text', async () => {
+  const { ask } = openaiWorld()
+  const name = 'städte, all of them'
+  const choice = { tools: [{ function: { name } }], tool_choice: { function: { name } } }
+  const { status, body } = await ask('/v1/chat/completions', { ...CHAT, ...choice })
+  expect([status, body.choices[0].message.tool_calls[0].function.name]).toEqual([200, name])
+})
+
 describe('a type that is left out', () => {
   test('of a tool and of a tool choice is function', async () => {
     const { ask } = openaiWorld()
