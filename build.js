@@ -7,6 +7,7 @@ import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
+import { bundledWorlds, writeBundledWorlds } from './browser-worlds.js'
 import { joinChunks } from './join-chunks.js'
 
 const { values } = parseArgs({
@@ -58,7 +59,8 @@ const { metafile: libraryFiles } = await build({
 
 await joinChunks({ metafile: libraryFiles, outdir, entry: 'index.js', name: 'library.js' })
 
-// A browser has no files: it has the profiles in its bundle, and loads dependencies by its own bundler.
+// A browser has no files: it has the profiles in its bundle and the worlds beside it, and loads dependencies by its own
+// bundler.
 const { scenario, vitest, ...inBrowsers } = entries
 await build({
   ...common,
@@ -68,7 +70,9 @@ await build({
   platform: 'browser',
   packages: 'external',
   conditions: ['modelhost-sim-source'],
+  plugins: [bundledWorlds],
 })
+writeBundledWorlds(`${outdir}/browser`)
 
 const { metafile: cliFiles } = await build({
   ...common,

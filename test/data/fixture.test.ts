@@ -135,7 +135,7 @@ test('an unknown source is rejected with the known names', () => {
 
 test('a browser requires an object', () => {
   expect(() => openInBrowser('default')).toThrow(
-    "Failed to read fixture 'default': names and folders need Node. Give the fixture as an object.",
+    "Failed to read fixture 'default': folders need Node. Give the fixture as an object.",
   )
 })
 
