@@ -10,6 +10,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { crowd } from './crowd.ts'
+import { runFuzz } from './fuzz/command.ts'
 import { orders } from './orders.ts'
 import { SOMETIMES, type SometimesName } from './sometimes.ts'
 import type { Verdict } from './verdict.ts'
@@ -18,6 +19,7 @@ const WORLDS = 500
 const CROWD = 1000
 const ORDERS = 200
 const USAGE = `Usage: npm run sweep -- [--worlds ${WORLDS}] [--from 0] [--seed N] [--crowd ${CROWD}] [--orders ${ORDERS}] [--json]
+       npm run sweep -- fuzz [--requests N] [--seed N] [--over process|http] [--help]
   --worlds N  how many random worlds; 0 for none
   --from N    the first of them
   --seed N    that world alone, and whatever is wrong with it in full
@@ -27,7 +29,10 @@ const USAGE = `Usage: npm run sweep -- [--worlds ${WORLDS}] [--from 0] [--seed N
 Exit codes: 0 every law held, 1 one did not, a world was another in a crowd or in another order, or a sweep of ${WORLDS} did not meet what it must, 2 could not run.
 `
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  // `fuzz` has options of its own.
+  args: process.argv[2] === 'fuzz' ? ['fuzz'] : process.argv.slice(2),
+  allowPositionals: process.argv[2] === 'fuzz',
   options: {
     worlds: { type: 'string' },
     from: { type: 'string' },
@@ -39,7 +44,8 @@ const { values } = parseArgs({
   },
 })
 
-if (values.help) process.stdout.write(USAGE)
+if (positionals[0] === 'fuzz') process.exitCode = await runFuzz(process.argv.slice(3))
+else if (values.help) process.stdout.write(USAGE)
 else process.exitCode = await sweep()
 
 async function sweep(): Promise<0 | 1 | 2> {
