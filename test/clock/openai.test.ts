@@ -31,8 +31,22 @@ async function upload() {
 const seconds = () => (Date.now() - EPOCH) / 1000
 const asked = (operation: string) => sim.requests.filter(request => request.operation === operation)
 
-test('the openai client retries after growing delays, and succeeds', async () => {
+test('the openai client retries after the time of Retry-After, and succeeds', async () => {
   sim.faults.add({ on: 'uploadFile', times: 2, fault: { kind: 'status', status: 503 } })
+  const uploading = upload()
+  await sim.clock.advance('1900ms')
+  expect(asked('uploadFile').map(({ status }) => status)).toEqual([503, 503])
+  await sim.clock.advance('200ms')
+  expect((await uploading).object).toBe('file')
+  expect(asked('uploadFile').map(({ status }) => status)).toEqual([503, 503, 200])
+})
+
+test('the openai client retries after growing delays without Retry-After, and succeeds', async () => {
+  sim.faults.add({
+    on: 'uploadFile',
+    times: 2,
+    fault: { kind: 'status', status: 503, headers: { 'Retry-After': null } },
+  })
   const uploading = upload()
   let tookSeconds = 0
   uploading.then(() => {
