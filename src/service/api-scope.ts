@@ -1,6 +1,7 @@
 import type { ApiToken } from '../data/records/account.ts'
 import type { World } from '../simulation/world.ts'
 import type { ScriptedAnswer } from './openai/scripted-answers.ts'
+import type { DeclaredEndpoint } from './openapi/json-schema.ts'
 
 /** What handlers of the service's API get besides their input. */
 export interface ApiScope {
@@ -9,4 +10,6 @@ export interface ApiScope {
   token: ApiToken | undefined
   /** What is answered in place of a model; undefined where nothing is scripted. */
   findScriptedAnswer: (model: string, words: string) => ScriptedAnswer | undefined
+  /** Returns the declaration of the endpoint that answers a method and a neutral path, or undefined. */
+  findEndpoint: (method: string, path: string) => DeclaredEndpoint | undefined
 }

@@ -1,6 +1,5 @@
 /** The records that the service answers with, field by field as part 2 of the interface document has them. */
 import * as z from 'zod'
-import { FieldDescription } from '../data/records/catalog.ts'
 import {
   BATCH_STATUSES,
   CONTAINER_STATES,
@@ -176,6 +175,23 @@ export const ModelEntry = z
 /** The catalog as deployments see it: every price is by time. */
 export const DeploymentModelEntry = ModelEntry.extend({ pricing: ShownTimePricing }).meta({ id: 'DeploymentModel' })
 
+const FieldDescription = z.object({
+  name: z.string(),
+  ftype: z.string(),
+  parent: z.string().optional(),
+  description: z.string().optional(),
+  allowed: z.array(anyJson).optional(),
+  default: anyJson.optional(),
+  examples: z.array(anyJson).optional(),
+  minimum: z.number().optional(),
+  exclusiveMinimum: z.number().optional(),
+  maximum: z.number().optional(),
+  exclusiveMaximum: z.number().optional(),
+})
+export type FieldDescription = z.output<typeof FieldDescription>
+
+const DocBlock = z.object({ key: z.string(), url: z.string() })
+
 const SchemaVariant = z.object({ key: z.enum(VARIANT_KEYS), url: z.string().meta(ENDPOINT_PATH) })
 
 export const ModelInfo = ModelEntry.omit({ cover_img_url: true, private: true })
@@ -194,6 +210,16 @@ export const ModelInfo = ModelEntry.omit({ cover_img_url: true, private: true })
     out_example: z.string(),
     out_docs: z.string(),
     meta: jsonObject,
+    in_schema: anyJson,
+    out_schema: anyJson,
+    in_fields: z.array(FieldDescription).nullable(),
+    import_time: isoTime.nullable(),
+    mask_token: z.string().nullable(),
+    doc_blocks: z.array(DocBlock).nullable(),
+    short_doc_block: DocBlock.nullable(),
+    mf_name: z.string().nullable(),
+    mf_title: z.string().nullable(),
+    mf_description: z.string().nullable(),
   })
   .meta({ id: 'ModelInfo' })
 
@@ -201,18 +227,10 @@ export const ModelVersion = z
   .object({ model_name: z.string(), version: z.string(), uploaded_at: isoTime, deploy_ids: z.array(z.string()) })
   .meta({ id: 'ModelVersion' })
 
-// The description of z.json() in an OpenAPI document is long and says no more than an empty schema.
-const FieldDescriptionRecord = z.object({
-  ...FieldDescription.shape,
-  allowed: z.array(anyJson).optional(),
-  default: anyJson.optional(),
-  examples: z.array(anyJson).optional(),
-})
-
 export const ModelSchemaRecord = z
   .object({
     variant: SchemaVariant,
-    fields_in: z.array(FieldDescriptionRecord),
+    fields_in: z.array(FieldDescription),
     schema_in: jsonObject.optional(),
     schema_out: jsonObject.optional(),
     schema_stream: jsonObject.optional(),

@@ -138,13 +138,13 @@ test('an endpoint’s writes reach the collection and do not return to the index
 
 test('a removed or deeply changed field of an endpoint reaches the collection', async () => {
   const { store, data } = await arranged()
-  const schema = store.schemas.all()[0]!
-  const { schema_stream: _, ...rest } = schema
-  store.schemas.put({ ...rest, fields_in: schema.fields_in.slice(0, 1) })
+  const { created: _, ...rest } =
+    store.models.all().find(({ created }) => created !== undefined) ?? store.models.all()[0]!
+  store.models.put({ ...rest, versions: rest.versions.slice(0, 1) })
   const token = store.tokens.all()[2]!
   store.tokens.put({ ...token, allowed_ips: [...token.allowed_ips, '198.51.100.7'] })
   await data.whenIdle()
-  expect(rows(data.schemas)).toEqual(store.schemas.all())
+  expect(rows(data.models, 'hardware')).toEqual(store.models.all())
   expect(data.tokens.findFirst(q => q.where({ token_id: token.token_id }))?.allowed_ips).toHaveLength(2)
 })
 

@@ -118,6 +118,7 @@ const CACHES: readonly string[] = [
   'service/endpoints/models.ts cachedJson',
   'service/http/compiled-operation.ts routers',
   'service/http/service.ts mappingCache',
+  'service/model-schemas.ts cachedSchemas',
   'service/naming/schema-shape.ts inputShapes',
   'service/naming/schema-shape.ts outputShapes',
   'simulation/batches/fixture-content.ts contentCache',

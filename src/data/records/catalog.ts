@@ -82,28 +82,15 @@ export const ModelHardware = z.strictObject({
 })
 export type ModelHardware = z.infer<typeof ModelHardware>
 
-const json: z.ZodType<unknown> = z.json()
-const jsonSchema = z.record(z.string(), json)
 const decimal = z
   .string()
   .regex(/^\d+(\.\d+)?$/, "text that is a number, as in '0.0000002'")
   .meta({ examples: ['0.0000002'] })
 
-export const FieldDescription = z.strictObject({
-  name: z.string(),
-  ftype: z.string(),
-  parent: z.string().optional(),
-  description: z.string().optional(),
-  allowed: z.array(json).optional(),
-  default: json.optional(),
-  examples: z.array(json).optional(),
-  minimum: z.number().optional(),
-  exclusiveMinimum: z.number().optional(),
-  maximum: z.number().optional(),
-  exclusiveMaximum: z.number().optional(),
-})
-
-/** The input and output of one variant (2.11) for every model of a type. `{model_name}` in `url` is filled in. */
+/**
+ * The endpoint of one variant (2.11) for every model of a type. `{model_name}` in `url` is filled in. The schemas follow
+ * from the declaration of the endpoint.
+ */
 export const ModelSchema = z.strictObject({
   type: z.enum(MODEL_TASKS),
   variant: z.enum(VARIANT_KEYS),
@@ -111,10 +98,6 @@ export const ModelSchema = z.strictObject({
     .string()
     .startsWith('/')
     .meta({ examples: ['/v1/inference/{model_name}'] }),
-  fields_in: z.array(FieldDescription),
-  schema_in: jsonSchema.optional(),
-  schema_out: jsonSchema.optional(),
-  schema_stream: jsonSchema.optional(),
 })
 export type ModelSchema = z.infer<typeof ModelSchema>
 

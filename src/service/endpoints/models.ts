@@ -6,8 +6,9 @@ import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { AccountModel } from '../../simulation/deployments/model-versions.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
-import { isDeployable, maxOutputTokens, toTimePricing, versionTimes } from '../model-catalog.ts'
+import { isDeployable, maxOutputTokens, modelCreatedAt, toTimePricing, versionTimes } from '../model-catalog.ts'
 import { isForeignModelName, qualifyModelName } from '../model-names.ts'
+import { describeEndpoint, listServedVariants, type ServedVariant, type VariantScope } from '../model-schemas.ts'
 import { findContextLength } from '../openai/request-lifecycle.ts'
 import {
   DeploymentModelEntry,
@@ -73,6 +74,8 @@ export const getModel = endpoint({
     'pricing is the own price of the model, as in GET /models/list',
     'version selects a version; default: the newest; an empty version is ignored',
     'schemas lists the variants whose endpoints are served',
+    'in_schema, out_schema and in_fields are those of the first variant, or null',
+    'import_time of a catalog model: its creation; mask_token and the fields of documents and families are null',
     'curl_inv and out_example are empty for a model without such an endpoint; cmdline_inv and out_docs are empty',
   ],
   refusals: { 404: 'unknown model or version' },
@@ -80,7 +83,7 @@ export const getModel = endpoint({
   query: { version: z.string().nullable().optional() },
   returns: ModelInfo,
   example: { target: '/models/aurora-labs/aurora-8b-instruct' },
-  handle: ({ params, query, world }) => {
+  handle: ({ params, query, world, findEndpoint }) => {
     const model_name = qualifyModelName(world, params.model_name)
     const catalogModel = world.store.models.get(model_name)
     const accountModel = catalogModel === undefined ? findOwnModel(world, model_name) : undefined
@@ -88,11 +91,12 @@ export const getModel = endpoint({
     if (query.version && !versions.includes(query.version))
       refuse(404, `model ${model_name} has no version ${query.version}`)
     const version = query.version || versions.at(-1)!
-    if (catalogModel !== undefined) return toCatalogInfo(world, catalogModel, version)
+    if (catalogModel !== undefined) return toCatalogInfo({ world, findEndpoint }, catalogModel, version)
     const { cover_img_url: _, private: isPrivate, ...entry } = toOwnModelEntry(world, accountModel!)
     return {
       ...{ ...entry, version, featured: false, owner: true, public: isPrivate === 0, is_custom_deployable: false },
-      ...describeInvocation(world, model_name, accountModel!.task, entry.description),
+      ...describeInvocation({ world, findEndpoint }, model_name, accountModel!.task, entry.description),
+      import_time: null,
       max_output_tokens: entry.max_tokens,
     }
   },
@@ -136,25 +140,31 @@ export const getModelSchema = endpoint({
   route: 'GET /models/{model_name}/schema/{variantKey}',
   summary: 'Get the input and output schema of a model for one of its endpoints',
   provenance: 'documented',
-  assumptions: ['variant.url is the path of the described endpoint', 'an empty version is ignored'],
-  refusals: { 404: 'unknown model, unknown version, or a variant that the type of the model does not have' },
+  assumptions: [
+    'variant.url is the path of the described endpoint',
+    'the schemas follow from the declaration of that endpoint: schema_in is its body, schema_stream an event of its stream',
+    'schema_in is missing for an endpoint without a body; fields_in also has the parameters of the path',
+    'default is the variant of chats for text-generation, and of embeddings for embeddings',
+    'an empty version is ignored',
+  ],
+  refusals: { 404: 'unknown model, unknown version, or a variant whose endpoint the type of the model does not have' },
   acceptsKeyHeader: true,
   params: { variantKey: z.enum(VARIANT_KEYS) },
   query: { version: z.string().nullable().optional() },
   returns: ModelSchemaRecord,
   example: { target: '/models/aurora-labs/aurora-8b-instruct/schema/default' },
-  handle: ({ params: { model_name: requestedName, variantKey }, query: { version }, world }) => {
+  handle: ({ params: { model_name: requestedName, variantKey }, query: { version }, world, findEndpoint }) => {
     const model_name = qualifyModelName(world, requestedName)
     const model = findModel(world, model_name) ?? refuse(404, `no model ${model_name}`)
     if (version && !model.versions.includes(version)) refuse(404, `model ${model_name} has no version ${version}`)
-    const schema =
-      world.store.schema(model.type, variantKey) ??
-      refuse(
-        404,
-        `model ${model_name} (${model.type}) has no variant ${variantKey}: ${formatVariants(world, model.type)}`,
-      )
-    const { type: _, variant, url, ...rest } = schema
-    return { variant: toVariant(variant, url, model_name), ...rest }
+    const variants = listServedVariants({ world, findEndpoint }, model.type, model_name)
+    const {
+      key,
+      url,
+      endpoint: described,
+    } = variants.find(variant => variant.key === variantKey) ??
+    refuse(404, `model ${model_name} (${model.type}) has no variant ${variantKey}: ${formatKeys(variants)}`)
+    return { variant: { key, url }, ...describeEndpoint(described) }
   },
 })
 
@@ -194,9 +204,8 @@ function findModel(world: World, name: string): { type: ModelTask; versions: rea
   return accountModel && { type: accountModel.task, versions: accountModel.versions }
 }
 
-function formatVariants(world: World, type: ModelTask): string {
-  const variants = world.store.variantsOf(type)
-  return variants.length === 0 ? 'it has none' : `it has ${variants.join(', ')}`
+function formatKeys(variants: readonly ServedVariant[]): string {
+  return variants.length === 0 ? 'it has none' : `it has ${variants.map(({ key }) => key).join(', ')}`
 }
 
 /** JSON of the entries of each catalog. An entry lives as long as its catalog, which never changes. */
@@ -224,11 +233,13 @@ function toModelEntry({ versions: _, parameters_b: __, featured: ___, created: _
   return { ...model, private: 0 }
 }
 
-function toCatalogInfo(world: World, model: CatalogModel, version: string) {
+function toCatalogInfo(scope: VariantScope, model: CatalogModel, version: string) {
+  const { world } = scope
   const { cover_img_url: _, private: __, ...entry } = toModelEntry(model)
   return {
     ...{ ...entry, version, featured: model.featured, owner: false, public: true },
-    ...describeInvocation(world, model.model_name, model.type, model.description),
+    ...describeInvocation(scope, model.model_name, model.type, model.description),
+    import_time: world.clock.iso((modelCreatedAt(world, model) - world.clock.unix(0)) * SECOND),
     max_output_tokens: maxOutputTokens(world, model),
     is_custom_deployable: isDeployable(world, model),
   }
@@ -249,15 +260,16 @@ const INVOCATIONS: Readonly<Partial<Record<ModelTask, { path: string; input: obj
 }
 
 /** Returns the variants and the documentation of a model. */
-function describeInvocation(world: World, model_name: string, type: ModelTask, description: string) {
+function describeInvocation(scope: VariantScope, model_name: string, type: ModelTask, description: string) {
   const invocation = INVOCATIONS[type]
   const body = JSON.stringify({ model: model_name, ...invocation?.input })
-  const served = world.store
-    .variantsOf(type)
-    .map(variant => toVariant(variant, world.store.schema(type, variant)!.url, model_name))
-    .filter(({ url }) => SERVED_URLS.test(url))
+  const variants = listServedVariants(scope, type, model_name)
+  const first = variants[0] && describeEndpoint(variants[0].endpoint)
   return {
-    schemas: served,
+    schemas: variants.map(({ key, url }) => ({ key, url })),
+    in_schema: first?.schema_in ?? null,
+    out_schema: first?.schema_out ?? null,
+    in_fields: first?.fields_in ?? null,
     curl_inv:
       invocation === undefined
         ? ''
@@ -267,14 +279,13 @@ function describeInvocation(world: World, model_name: string, type: ModelTask, d
     out_example: invocation === undefined ? '' : JSON.stringify(invocation.output),
     out_docs: '',
     meta: {},
+    mask_token: null,
+    doc_blocks: null,
+    short_doc_block: null,
+    mf_name: null,
+    mf_title: null,
+    mf_description: null,
   }
-}
-
-/** The addresses of variants that answer. */
-const SERVED_URLS = /^\/v1\/(?:compat\/(?:completions|chat\/completions|embeddings)|voices(?:\/.*)?)$/
-
-function toVariant<Key extends string>(key: Key, url: string, model_name: string): { key: Key; url: string } {
-  return { key, url: url.replaceAll('{model_name}', model_name) }
 }
 
 function listOwnModels(world: World): readonly AccountModel[] {

@@ -3,13 +3,14 @@ import type { RequestEntry } from '../../kernel/journal.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import type { World } from '../../simulation/world.ts'
 import type { ApiScope } from '../api-scope.ts'
-import type { Operations } from '../endpoint.ts'
+import type { AnyEndpoint, Operations } from '../endpoint.ts'
 import { documentedOperations, operations } from '../index.ts'
 import type { Names } from '../naming/names-profile.ts'
 import { translateDocument } from '../naming/openapi-naming.ts'
 import { VendorMapping } from '../naming/translation.ts'
 import { createOpenapiDocument } from '../openapi/openapi.ts'
 import { authenticate, KEY_HEADER } from './authentication.ts'
+import { getRouter } from './compiled-operation.ts'
 import { Pipeline } from './pipeline.ts'
 import {
   type IncomingRequest,
@@ -74,6 +75,7 @@ export function createApi(options: ApiOptions = {}): Api {
         context.incoming.clientAddress ?? LOCALHOST,
       ),
       findScriptedAnswer: scriptedAnswersFor(context),
+      findEndpoint,
     }),
     time: worldEpochMs,
     isLax: world => world.profile.policies.validation === 'lax',
@@ -114,6 +116,12 @@ export function createApi(options: ApiOptions = {}): Api {
     findPolledResource: (method, target) => pipeline.findPolledResource(method, target),
     answer,
   }
+}
+
+/** Returns the declaration of the endpoint that answers a method and a neutral path, or undefined. */
+function findEndpoint(method: string, path: string): AnyEndpoint | undefined {
+  const match = getRouter(operations, undefined).match(method, path)
+  return match !== undefined && 'target' in match ? match.target.endpoint : undefined
 }
 
 /** Returns the look-up of scripted answers, which notes that a rule decided the request. */

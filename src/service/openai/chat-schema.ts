@@ -95,20 +95,38 @@ const ToolChoice = z.union([
   ]),
 ])
 
-export const ChatBody = z.object({
-  model: text({ min: 1 }),
-  messages: z.array(Message).min(1),
-  ...SamplingFields,
-  max_tokens: integer({ min: 0 }).nullable().optional(),
-  max_completion_tokens: integer({ min: 1 }).nullable().optional(),
-  response_format: ResponseFormat.nullable().optional(),
-  tools: z.array(ToolSpec).max(128).nullable().optional(),
-  tool_choice: ToolChoice.nullable().optional(),
-  parallel_tool_calls: z.boolean().nullable().optional(),
-  logprobs: z.boolean().nullable().optional(),
-  top_logprobs: integer({ min: 0, max: MAX_TOP_LOGPROBS }).nullable().optional(),
-  metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
-})
+/** Rules between fields, in the words of JSON Schema. `validateTools` and the chat endpoint apply them. */
+const FIELD_RULES = [
+  {
+    anyOf: [
+      { properties: { tool_choice: { enum: ['none', 'auto', null] } } },
+      { properties: { tools: { type: 'array' } }, required: ['tools'] },
+    ],
+  },
+  {
+    anyOf: [
+      { properties: { top_logprobs: { enum: [0, null] } } },
+      { properties: { logprobs: { const: true } }, required: ['logprobs'] },
+    ],
+  },
+]
+
+export const ChatBody = z
+  .object({
+    model: text({ min: 1 }),
+    messages: z.array(Message).min(1),
+    ...SamplingFields,
+    max_tokens: integer({ min: 0 }).nullable().optional(),
+    max_completion_tokens: integer({ min: 1 }).nullable().optional(),
+    response_format: ResponseFormat.nullable().optional(),
+    tools: z.array(ToolSpec).min(1).max(128).nullable().optional(),
+    tool_choice: ToolChoice.nullable().optional(),
+    parallel_tool_calls: z.boolean().nullable().optional(),
+    logprobs: z.boolean().nullable().optional(),
+    top_logprobs: integer({ min: 0, max: MAX_TOP_LOGPROBS }).nullable().optional(),
+    metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
+  })
+  .meta({ 'x-rules': FIELD_RULES })
 export type ChatBody = z.output<typeof ChatBody>
 
 const FunctionCall = z.object({

@@ -6,11 +6,8 @@ import { refuse, rejectInput } from '../refusals.ts'
 import { chooseTool, type Tool } from './answers.ts'
 import type { ChatBody, Message, NamedTool, ToolSpec } from './chat-schema.ts'
 
-/** Rejects with 422 if `tools` is empty or `tool_choice` names a tool that `tools` does not have. */
+/** Rejects with 422 if `tool_choice` needs tools, or names a tool that `tools` does not have. */
 export function validateTools({ tools, tool_choice: choice }: ChatBody): void {
-  if (tools !== null && tools !== undefined && tools.length === 0) {
-    rejectInput(['body', 'tools'], 'List should have at least 1 item after validation, not 0', 'too_short')
-  }
   if (choice === null || choice === undefined || choice === 'none' || choice === 'auto') return
   if (!tools) rejectInput(['body', 'tool_choice'], 'Value error, tool_choice needs tools to choose among')
   if (typeof choice === 'string') return

@@ -7,12 +7,16 @@ import { generateText, type TextProtocol, Usage } from './generation.ts'
 import { CompletionLogprobs, toCompletionLogprobs } from './logprobs.ts'
 import { INFERENCE_REFUSALS } from './request-lifecycle.ts'
 import { SamplingFields } from './sampling.ts'
-import { TokenArray, toInputList } from './text-inputs.ts'
+import { toInputList } from './text-inputs.ts'
 import { countTokens, decodeTokens } from './tokenizer.ts'
 
 const MAX_PROMPTS = 128
 /** Maximum of `logprobs`, as in the API of the openai package. */
 const MAX_LOGPROBS = 5
+
+/** The largest ordinary token of o200k_base. */
+const MAX_TOKEN = 199_997
+const PromptTokens = z.array(integer({ min: 0 }).meta({ maximum: MAX_TOKEN })).min(1)
 
 const Choice = z.object({
   index: z.int(),
@@ -40,9 +44,9 @@ const CompletionBody = z.object({
   model: text({ min: 1 }),
   prompt: z.union([
     text(),
-    TokenArray,
+    PromptTokens,
     z.array(text()).min(1).max(MAX_PROMPTS),
-    z.array(TokenArray).min(1).max(MAX_PROMPTS),
+    z.array(PromptTokens).min(1).max(MAX_PROMPTS),
   ]),
   ...SamplingFields,
   echo: z.boolean().nullable().optional(),

@@ -2,7 +2,8 @@
 
 import * as z from 'zod'
 import { VERSION } from '../../version.ts'
-import { type AnyEndpoint, type FieldSchemas, type Operations, routeParamNames } from '../endpoint.ts'
+import { type AnyEndpoint, type Operations, routeParamNames } from '../endpoint.ts'
+import { addFilePart, formFields, type Json, toComponentSchema } from './json-schema.ts'
 
 export interface OpenapiInfo {
   title?: string
@@ -11,8 +12,6 @@ export interface OpenapiInfo {
   /** Address of the service. Default: the address of the document. */
   url?: string
 }
-
-type Json = Record<string, unknown>
 
 /**
  * Describes operations as OpenAPI 3.1. `x-provenance` says whether the interface document has an operation; `x-assumed`
@@ -75,13 +74,13 @@ function describeOperation(operationId: string, endpoint: AnyEndpoint, component
       name,
       in: 'path',
       required: true,
-      schema: toJsonSchema(endpoint.params[name] ?? z.string(), 'output', components),
+      schema: toComponentSchema(endpoint.params[name] ?? z.string(), 'output', components),
     })),
     ...Object.entries(endpoint.query).map(([name, schema]) => ({
       name,
       in: 'query',
       required: !isOptional(schema),
-      schema: toJsonSchema(schema, 'output', components),
+      schema: toComponentSchema(schema, 'output', components),
     })),
     ...(endpoint.acceptsKeyHeader
       ? [{ name: 'alt-api-key', in: 'header', required: false, schema: { type: ['string', 'null'] } }]
@@ -103,18 +102,12 @@ function describeOperation(operationId: string, endpoint: AnyEndpoint, component
 
 function describeRequestBody(endpoint: AnyEndpoint, components: Json): Json | undefined {
   if (endpoint.upload !== undefined) {
-    const { part = 'file' } = endpoint.upload
-    const form = toJsonSchema(z.object((endpoint.upload.fields ?? {}) as FieldSchemas), 'input', components)
-    const file = { type: 'string', contentMediaType: 'application/octet-stream' }
-    const schema = {
-      ...form,
-      properties: { ...(form.properties as Json), [part]: file },
-      required: [...((form.required as string[] | undefined) ?? []), part],
-    }
+    const { upload } = endpoint
+    const schema = addFilePart(toComponentSchema(formFields(upload), 'input', components), upload)
     return { required: true, content: { 'multipart/form-data': { schema } } }
   }
   if (endpoint.body === undefined) return undefined
-  const schema = toJsonSchema(endpoint.body, 'input', components)
+  const schema = toComponentSchema(endpoint.body, 'input', components)
   const { body: example } = endpoint.example
   const mediaType = example === undefined ? { schema } : { schema, example }
   return {
@@ -129,9 +122,9 @@ function describeResponses(endpoint: AnyEndpoint, components: Json): Json {
       description: 'Success',
       'x-provenance': endpoint.provenance,
       content: {
-        [endpoint.produces]: { schema: toJsonSchema(endpoint.returns, 'output', components) },
+        [endpoint.produces]: { schema: toComponentSchema(endpoint.returns, 'output', components) },
         ...(endpoint.streamEvent && {
-          'text/event-stream': { schema: toJsonSchema(endpoint.streamEvent, 'output', components) },
+          'text/event-stream': { schema: toComponentSchema(endpoint.streamEvent, 'output', components) },
         }),
       },
     },
@@ -223,49 +216,6 @@ function describeSecurity(endpoint: AnyEndpoint): Json[] {
 
 function isOptional(schema: z.ZodType): boolean {
   return schema.safeParse(undefined).success
-}
-
-/** Returns the JSON Schema. Named schemas go to `components`, others are inline. */
-function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
-  const {
-    $schema: _,
-    $defs,
-    ...jsonSchema
-  } = z.toJSONSchema(schema, {
-    io,
-    unrepresentable: 'any',
-    override: ({ jsonSchema }) => {
-      // Zod adds the safe range to integers without bounds.
-      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
-      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
-      // Requests may have unknown fields, and answers may get new ones.
-      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
-      // Internal marks for names profiles and strict requests.
-      delete jsonSchema['x-holds']
-      delete jsonSchema['x-unread']
-    },
-  }) as Json
-  const { id, ...inPlace } = jsonSchema
-  for (const [name, definition] of Object.entries(($defs ?? {}) as Json))
-    components[name] = rewriteReferences(definition)
-  if (typeof id !== 'string') return rewriteReferences(inPlace) as Json
-  components[id] = rewriteReferences(inPlace)
-  return { $ref: `#/components/schemas/${id}` }
-}
-
-function rewriteReferences(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(rewriteReferences)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([key, inner]) => !(key === 'id' && typeof inner === 'string'))
-      .map(([key, inner]) => [
-        key,
-        key === '$ref' && typeof inner === 'string'
-          ? inner.replace('#/$defs/', '#/components/schemas/')
-          : rewriteReferences(inner),
-      ]),
-  )
 }
 
 /** Returns the first part of a path that is neither a version nor a parameter. */
