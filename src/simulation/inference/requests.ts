@@ -71,7 +71,7 @@ export class InferenceRequests implements RequestWork {
     const { deployments, gpuQuotas, autoscaler } = parts
     this.#serving = new RequestServing(context, parts, this.#counts)
     this.#admission = { context, deployments, gpuQuotas, autoscaler, counts: this.#counts, serving: this.#serving }
-    this.#models = { deployments: parts.deployments, store: context.store, profile: context.profile }
+    this.#models = { deployments, store: context.store, profile: context.profile }
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
       : new Table(InferenceRow, context.generation)
@@ -234,8 +234,7 @@ export class InferenceRequests implements RequestWork {
     for (const waiting of [...(queue ?? [])]) {
       const row = this.#table.read(waiting)
       if (plan.base >= 0 && row.plan.adapter !== ordinal) continue
-      const { status } = deployment
-      const phase = isTerminal(status) ? status : 'parked'
+      const phase = isTerminal(deployment.status) ? deployment.status : 'parked'
       this.#end(waiting, 'turnedAway', `model ${row.plan.model} is ${phase}, not running`, 0)
     }
   }
@@ -319,10 +318,11 @@ export class InferenceRequests implements RequestWork {
     this.#handles.delete(ordinal)
     if (plan.chargedModel !== '' && startedAt >= 0) this.#charge(row, answeredTokens)
     const requestEnd = state === 'left' && startedAt < 0 ? 'abandoned' : state === 'cutOff' ? 'broken' : state
-    const tokenCounts = { prompt: startedAt < 0 ? 0 : plan.promptTokens, answer: answeredTokens }
+    const time = row.workTime(state, this.#context.clock.now)
+    const work = { prompt: startedAt < 0 ? 0 : plan.promptTokens, answer: answeredTokens, time }
     for (const deployment of [plan.deployment, plan.adapter]) {
       if (deployment >= 0)
-        this.#parts.history.onRequestEnded(this.#parts.deployments.writable(deployment), requestEnd, tokenCounts)
+        this.#parts.history.onRequestEnded(this.#parts.deployments.writable(deployment), requestEnd, work)
     }
     if (plan.deployment >= 0) {
       if (plan.adapter >= 0) this.#parts.loraAdapters.slots.release(plan.adapter)
