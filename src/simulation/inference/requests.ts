@@ -320,9 +320,8 @@ export class InferenceRequests implements RequestWork {
     const requestEnd = state === 'left' && startedAt < 0 ? 'abandoned' : state === 'cutOff' ? 'broken' : state
     const time = row.workTime(state, this.#context.clock.now)
     const work = { prompt: startedAt < 0 ? 0 : plan.promptTokens, answer: answeredTokens, time }
-    for (const deployment of [plan.deployment, plan.adapter]) {
-      if (deployment >= 0)
-        this.#parts.history.onRequestEnded(this.#parts.deployments.writable(deployment), requestEnd, work)
+    for (const deployment of [plan.deployment, plan.adapter].filter(subject => subject >= 0)) {
+      this.#parts.history.onRequestEnded(this.#parts.deployments.writable(deployment), requestEnd, work)
     }
     if (plan.deployment >= 0) {
       if (plan.adapter >= 0) this.#parts.loraAdapters.slots.release(plan.adapter)
