@@ -63,7 +63,6 @@ export default scenario(
     check(refusals.includes(taken + 2), false, 'who comes then takes the turn of the one who left')
     check(order.length, taken + 2)
     check(new Set(order).size, taken + 2, 'everybody is answered, and once')
-    const { requests } = await api.getDeploymentStats({ deploy_id, from: 'now-1h' })
-    check(requests, { arrived: taken + 3, served: taken + 2, left: 1, refused: 0, failed: 0, waiting: 0 })
+    check(await api.getDeploymentStats({ deploy_id, from: 'now-1h' }), { requests: taken + 2, errors: 0 })
   },
 )

@@ -25,6 +25,11 @@ export function requireDeploymentOrdinal(world: World, deploy_id: string): numbe
   return world.deployments.ordinalOf(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
 }
 
+/** Returns whether the catalog has a model with this name that is not deprecated. */
+export function isCurrentModel(world: World, model_name: string): boolean {
+  return world.store.models.get(model_name)?.deprecated === null
+}
+
 /** Returns whether the catalog or the account has a model with this full name. */
 export function isKnownModel(world: World, model_name: string): boolean {
   return world.store.models.has(model_name) || world.modelVersions.get(model_name) !== undefined
@@ -32,8 +37,8 @@ export function isKnownModel(world: World, model_name: string): boolean {
 
 /** Returns the catalog model that a field of the body names. Refuses with 404 if it is unknown or deprecated. */
 export function requireCurrentModel(world: World, field: string, model_name: string): CatalogModel {
-  const model = world.store.models.get(model_name)
-  return model === undefined || model.deprecated !== null ? refuse(404, `no ${field} ${model_name}`) : model
+  if (!isCurrentModel(world, model_name)) refuse(404, `no ${field} ${model_name}`)
+  return world.store.models.get(model_name)!
 }
 
 /** Refuses with 400 if a field of the body names a model that generates no text. */

@@ -48,6 +48,14 @@ export class InferenceRow extends Row {
   /** The event that ends its answer. */
   next = this.number(0)
 
+  /** Returns the microseconds of an instance's work on it, if it ends now. A served answer takes its whole time. */
+  workTime(state: EndedState, now: Micros): Micros {
+    if (this.startedAt < 0) return 0
+    const tokens = Math.max(1, this.plan.longestAnswer)
+    const end = state === 'served' ? this.firstTokenAt + Math.ceil((tokens - 1) * this.tokenTime) : now
+    return end - this.startedAt
+  }
+
   constructor(generation: Generation, id: string, initial: Pick<InferenceRow, 'plan'>) {
     super(generation, id)
     this.plan = this.reference(initial.plan)

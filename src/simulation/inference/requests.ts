@@ -71,7 +71,7 @@ export class InferenceRequests implements RequestWork {
     const { deployments, gpuQuotas, autoscaler } = parts
     this.#serving = new RequestServing(context, parts, this.#counts)
     this.#admission = { context, deployments, gpuQuotas, autoscaler, counts: this.#counts, serving: this.#serving }
-    this.#models = { deployments: parts.deployments, store: context.store, profile: context.profile }
+    this.#models = { deployments, store: context.store, profile: context.profile }
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
       : new Table(InferenceRow, context.generation)
@@ -234,8 +234,7 @@ export class InferenceRequests implements RequestWork {
     for (const waiting of [...(queue ?? [])]) {
       const row = this.#table.read(waiting)
       if (plan.base >= 0 && row.plan.adapter !== ordinal) continue
-      const { status } = deployment
-      const phase = isTerminal(status) ? status : 'parked'
+      const phase = isTerminal(deployment.status) ? deployment.status : 'parked'
       this.#end(waiting, 'turnedAway', `model ${row.plan.model} is ${phase}, not running`, 0)
     }
   }
@@ -319,26 +318,25 @@ export class InferenceRequests implements RequestWork {
     this.#handles.delete(ordinal)
     if (plan.chargedModel !== '' && startedAt >= 0) this.#charge(row, answeredTokens)
     const requestEnd = state === 'left' && startedAt < 0 ? 'abandoned' : state === 'cutOff' ? 'broken' : state
-    const tokenCounts = { prompt: startedAt < 0 ? 0 : plan.promptTokens, answer: answeredTokens }
-    for (const deployment of [plan.deployment, plan.adapter]) {
-      if (deployment >= 0)
-        this.#parts.history.onRequestEnded(this.#parts.deployments.writable(deployment), requestEnd, tokenCounts)
+    const time = row.workTime(state, this.#context.clock.now)
+    const work = { prompt: startedAt < 0 ? 0 : plan.promptTokens, answer: answeredTokens, time }
+    for (const deployment of [plan.deployment, plan.adapter].filter(subject => subject >= 0)) {
+      this.#parts.history.onRequestEnded(this.#parts.deployments.writable(deployment), requestEnd, work)
     }
     if (plan.deployment >= 0) {
-      if (plan.adapter >= 0) this.#parts.loraAdapters.slots.release(plan.adapter)
-      if (this.#counts.queueOf(plan.deployment)) this.#dispatch(plan.deployment)
-      this.#parts.autoscaler.onRequestCountChanged(plan.deployment, -1)
-      if (!this.hasWorkFor(plan.deployment)) this.#parts.deployments.onWorkEnded(plan.deployment)
+      const { adapter, deployment } = plan
+      if (adapter >= 0) this.#parts.loraAdapters.slots.release(adapter)
+      if (this.#counts.queueOf(deployment)) this.#dispatch(deployment)
+      this.#parts.autoscaler.onRequestCountChanged(deployment, -1)
+      if (!this.hasWorkFor(deployment)) this.#parts.deployments.onWorkEnded(deployment)
     }
     handle?.setState(state, reason)
   }
 
   #recordEnd(row: InferenceRow, state: EndedState, reason: string, tokens: number): void {
-    const { model, promptTokens } = row.plan
-    const fields =
-      state === 'served' || state === 'left'
-        ? { model, prompt_tokens: promptTokens, completion_tokens: tokens }
-        : { model, reason }
+    const { model, promptTokens: prompt_tokens } = row.plan
+    const isAnswered = state === 'served' || state === 'left'
+    const fields = isAnswered ? { model, prompt_tokens, completion_tokens: tokens } : { model, reason }
     // The end is an external command if no event caused it: the client got its answer or left.
     if (this.#context.journal.cause === 0) this.#context.recordCommand(row, `inference.${state}`, fields)
     else this.#context.record(row, `inference.${state}`, fields)

@@ -1,4 +1,4 @@
-import type { Micros } from '../../kernel/duration.ts'
+import { type Micros, SECOND } from '../../kernel/duration.ts'
 
 /** What became of a deployment's requests that were made one by one, up to a moment. What is in none of the ends is not over. */
 export interface RequestTotals {
@@ -15,6 +15,20 @@ export interface RequestTotals {
   readonly left: number
   readonly promptTokens: number
   readonly answerTokens: number
+  /** Microseconds that instances worked on them, from start to end of each, summed. */
+  readonly workTime: Micros
+  /** How many of the last interval took how long: buckets of `timeBucket` with counts. */
+  readonly recentTimes: readonly (readonly [bucket: number, count: number])[]
+  /** The last line of the log with the times before. -1: no line. */
+  readonly timesLine: number
+}
+
+/** The work on a request: its tokens, and the microseconds from its start to its end. */
+export interface RequestWorkDone {
+  readonly prompt: number
+  readonly answer: number
+  /** 0 for a request that did not start. */
+  readonly time: Micros
 }
 
 export const NO_REQUESTS: RequestTotals = {
@@ -26,6 +40,9 @@ export const NO_REQUESTS: RequestTotals = {
   left: 0,
   promptTokens: 0,
   answerTokens: 0,
+  workTime: 0,
+  recentTimes: Object.freeze([]),
+  timesLine: -1,
 }
 
 /** How a request can end; `abandoned` is left before an instance took it on. */
@@ -36,18 +53,45 @@ export function addRequest(
   totals: RequestTotals,
   at: Micros,
   outcome: RequestOutcome,
-  tokens: { readonly prompt: number; readonly answer: number },
+  work: RequestWorkDone,
 ): RequestTotals {
   return {
+    ...totals,
     at,
-    arrived: totals.arrived,
     served: totals.served + Number(outcome === 'served' || outcome === 'left'),
     refused: totals.refused + Number(outcome === 'turnedAway'),
     failed: totals.failed + Number(outcome === 'broken'),
     left: totals.left + Number(outcome === 'abandoned'),
-    promptTokens: totals.promptTokens + tokens.prompt,
-    answerTokens: totals.answerTokens + tokens.answer,
+    promptTokens: totals.promptTokens + work.prompt,
+    answerTokens: totals.answerTokens + work.answer,
+    workTime: totals.workTime + work.time,
+    recentTimes: work.time > 0 ? addTime(totals.recentTimes, work.time) : totals.recentTimes,
   }
+}
+
+function addTime(times: RequestTotals['recentTimes'], time: Micros): RequestTotals['recentTimes'] {
+  const bucket = timeBucket(time)
+  const index = times.findIndex(([other]) => other === bucket)
+  return index < 0 ? [...times, [bucket, 1]] : times.with(index, [bucket, times[index]![1] + 1])
+}
+
+const MILLISECOND: Micros = SECOND / 1000
+/** Powers of two have this many buckets each, so the times of a bucket differ by 3 % at most. */
+const BUCKETS_PER_POWER = 32
+
+/** Returns the bucket of a time: whole milliseconds up to 63 ms, and above in steps of 3 % at most. */
+function timeBucket(time: Micros): number {
+  let milliseconds = Math.max(1, Math.round(time / MILLISECOND))
+  let power = 0
+  for (; milliseconds >= 2 * BUCKETS_PER_POWER; power++) milliseconds = Math.floor(milliseconds / 2)
+  return power * BUCKETS_PER_POWER + milliseconds
+}
+
+/** Returns the time in the middle of a bucket, in microseconds. */
+export function bucketTime(bucket: number): Micros {
+  const power = Math.max(0, Math.floor(bucket / BUCKETS_PER_POWER) - 1)
+  const width = 2 ** power
+  return ((bucket - power * BUCKETS_PER_POWER) * width + (width - 1) / 2) * MILLISECOND
 }
 
 /** Requests that have come and are not over. */

@@ -33,7 +33,11 @@ export const TOTALS = columns(
   'left',
   'promptTokens',
   'answerTokens',
+  'workTime',
+  'timesLine',
 )
+/** Requests of an interval whose time falls into the same bucket. */
+export const TIMES = columns('previous', 'bucket', 'count')
 export const LINES = columns('at', 'done', 'failed')
 export const EVENT = columns('at', 'event')
 export const CAPACITY = columns('at', 'gpuType', 'gpus')

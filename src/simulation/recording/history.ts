@@ -1,14 +1,14 @@
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
-import { type Micros, SECOND } from '../../kernel/duration.ts'
+import type { Micros } from '../../kernel/duration.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
 import type { SimulationContext } from '../context.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
-import { addRequest, NO_REQUESTS, type RequestOutcome, type RequestTotals } from '../load/request-totals.ts'
+import type { RequestOutcome, RequestTotals, RequestWorkDone } from '../load/request-totals.ts'
 import type { DeploymentLoad } from '../load/throughput.ts'
 import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
-import { CAPACITY, EVENT, LINES, PERIOD, SEGMENT, STATUS, TIMELINE, TOTALS } from './history-columns.ts'
+import { CAPACITY, EVENT, LINES, PERIOD, SEGMENT, STATUS, TIMELINE } from './history-columns.ts'
 import {
   COUNTED_EVENT_INDEX,
   COUNTED_EVENTS,
@@ -20,9 +20,7 @@ import {
   type ServingTotals,
 } from './history-records.ts'
 import { type InstanceTimeline, LOSS_CAUSES, type LossCause } from './instance-timeline.ts'
-
-/** The resolution of request totals. One line per interval keeps memory proportional to time, not to requests. */
-const REQUEST_TOTALS_INTERVAL: Micros = 10 * SECOND
+import { RequestLog } from './request-log.ts'
 
 const EMPTY_TOTALS: ServingTotals = { served: EMPTY_FLOW, capacityTime: 0, usedTime: 0 }
 
@@ -38,7 +36,7 @@ export class UsageHistory {
   readonly #statuses: NumberLog
   readonly #servingSegments: NumberLog
   readonly #instanceTimelines: NumberLog
-  readonly #requestTotals: NumberLog
+  readonly #requests: RequestLog
   /** Done lines of batches. */
   readonly #batchLines: NumberLog
   readonly #countedEvents: NumberLog
@@ -51,7 +49,7 @@ export class UsageHistory {
     this.#statuses = origin ? origin.#statuses.fork() : new NumberLog(STATUS.width)
     this.#servingSegments = origin ? origin.#servingSegments.fork() : new NumberLog(SEGMENT.width)
     this.#instanceTimelines = origin ? origin.#instanceTimelines.fork() : new NumberLog(TIMELINE.width)
-    this.#requestTotals = origin ? origin.#requestTotals.fork() : new NumberLog(TOTALS.width)
+    this.#requests = new RequestLog(origin ? origin.#requests : undefined)
     this.#batchLines = origin ? origin.#batchLines.fork() : new NumberLog(LINES.width)
     this.#countedEvents = origin ? origin.#countedEvents.fork() : new NumberLog(EVENT.width)
     this.#capacities = origin ? origin.#capacities.fork() : new NumberLog(CAPACITY.width)
@@ -62,7 +60,7 @@ export class UsageHistory {
     this.#statuses.archive(archive)
     this.#servingSegments.archive(archive)
     this.#instanceTimelines.archive(archive)
-    this.#requestTotals.archive(archive)
+    this.#requests.archive(archive)
     this.#batchLines.archive(archive)
     this.#countedEvents.archive(archive)
     this.#capacities.archive(archive)
@@ -116,46 +114,22 @@ export class UsageHistory {
 
   /** Counts the arrival of a single request. */
   onRequestArrived(row: RecordedDeployment): void {
-    this.#saveRequestTotals(row)
-    row.requests = { ...row.requests, at: this.#context.clock.now, arrived: row.requests.arrived + 1 }
+    this.#requests.onArrived(row, this.#context.clock.now)
   }
 
   /** Counts the end of a single request. */
-  onRequestEnded(
-    row: RecordedDeployment,
-    end: RequestOutcome,
-    tokens: { readonly prompt: number; readonly answer: number },
-  ): void {
-    this.#saveRequestTotals(row)
-    row.requests = addRequest(row.requests, this.#context.clock.now, end, tokens)
-  }
-
-  #saveRequestTotals(row: RecordedDeployment): void {
-    const { now } = this.#context.clock
-    const { at, arrived, served, refused, failed, left, promptTokens, answerTokens } = row.requests
-    if (at < 0 || Math.floor(at / REQUEST_TOTALS_INTERVAL) === Math.floor(now / REQUEST_TOTALS_INTERVAL)) return
-    const line = [row.lastRequestsLine, at, arrived, served, refused, failed, left, promptTokens, answerTokens]
-    row.lastRequestsLine = this.#requestTotals.push(line)
+  onRequestEnded(row: RecordedDeployment, end: RequestOutcome, work: RequestWorkDone): void {
+    this.#requests.onEnded(row, this.#context.clock.now, end, work)
   }
 
   /** Returns the request totals of a deployment at a time, with a resolution of ten seconds. */
   requestTotalsAt(row: Readonly<RecordedDeployment>, at: Micros): RequestTotals {
-    if (row.requests.at <= at) return row.requests
-    const log = this.#requestTotals
-    for (let line = row.lastRequestsLine; line >= 0; line = log.at(line, TOTALS.previous)) {
-      if (log.at(line, TOTALS.at) > at) continue
-      return {
-        at: log.at(line, TOTALS.at),
-        arrived: log.at(line, TOTALS.arrived),
-        served: log.at(line, TOTALS.served),
-        refused: log.at(line, TOTALS.refused),
-        failed: log.at(line, TOTALS.failed),
-        left: log.at(line, TOTALS.left),
-        promptTokens: log.at(line, TOTALS.promptTokens),
-        answerTokens: log.at(line, TOTALS.answerTokens),
-      }
-    }
-    return NO_REQUESTS
+    return this.#requests.totalsAt(row, at)
+  }
+
+  /** Yields how many requests between two totals took how long, as pairs of a bucket of times and a count. */
+  requestTimesBetween(from: RequestTotals, to: RequestTotals): Generator<readonly [bucket: number, count: number]> {
+    return this.#requests.timesBetween(from, to)
   }
 
   /** Records done lines of a batch. */

@@ -1,54 +1,34 @@
-import { type Micros, SECOND } from '../../kernel/duration.ts'
+import type { Micros } from '../../kernel/duration.ts'
 import type { Microcents } from '../account/money.ts'
+import type { DeploymentRow } from '../deployments/deployment-row.ts'
+import { instanceWorkload } from '../deployments/instance-speed.ts'
+import { bucketTime } from '../load/request-totals.ts'
+import { instanceSpeed } from '../load/throughput.ts'
 import type { World } from '../world.ts'
+import { exclusiveStart } from './counted-window.ts'
 import { deploymentReport } from './deployment-report.ts'
-import type { RequestCounts, TokenCounts } from './report-types.ts'
-import { type ReportStep, reportSeries, type ServingFigures } from './time-series.ts'
-
-/** Points of a series at most: it shows a course, and shorter windows have the detail. */
-const MAX_POINTS = 60
-
-/** A point of a deployment's course. */
-export type StatsPoint = Pick<
-  ReportStep,
-  | 'time'
-  | 'ready'
-  | 'pending'
-  | 'arrival_rate'
-  | 'served'
-  | 'refused'
-  | 'failed'
-  | 'left'
-  | 'backlog'
-  | 'utilisation'
-  | keyof ServingFigures
->
+import { sumBy } from './figures.ts'
 
 /** What a deployment did between two moments. */
 export interface DeploymentStats {
-  readonly requests: RequestCounts
-  readonly tokens: TokenCounts
-  /** Seconds of its ready instances, summed. */
-  readonly instance_seconds: number
-  /** Share of what they could do; null while none was ready. */
-  readonly utilisation: number | null
-  /** At the end of the window; null for what has no load. */
-  readonly serving: ServingFigures | null
-  readonly cost_microcents: number
-  readonly series: readonly StatsPoint[]
+  /** Requests that ended: served, refused or failed. */
+  readonly requests: number
+  /** Of these, the refused and the failed ones. */
+  readonly errors: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly microcents: Microcents
+  /** Microseconds from the start of a request on an instance to its end: sum, mean and 95th percentile. */
+  readonly workTime: Micros
+  readonly meanTime: Micros
+  readonly p95Time: Micros
 }
 
-const NO_REQUESTS: RequestCounts = {
-  waiting_before: 0,
-  arrived: 0,
-  served: 0,
-  refused: 0,
-  failed: 0,
-  left: 0,
-  waiting: 0,
+/** Requests that took about equally long. A count of the load need not be an integer. */
+interface TimedRequests {
+  readonly time: Micros
+  readonly count: number
 }
-
-const NO_TOKENS: TokenCounts = { input: 0, output: 0 }
 
 /** What a deployment served, and what it cost, between two times. */
 export interface DeploymentUsage {
@@ -83,36 +63,79 @@ export function pastDeploymentUsage(
 
 /**
  * Returns the figures of one deployment as a report has them, and those of its past: a window can begin before the epoch.
- * The series begins at the epoch. Reading changes nothing.
+ * Reading changes nothing.
  */
 export function deploymentStats(
   world: World,
   deployment: number,
   window: { from: Micros; to: Micros },
 ): DeploymentStats {
-  const past = pastDeploymentUsage(world, world.deployments.read(deployment).id, window)
+  const row = world.deployments.read(deployment)
+  const past = pastDeploymentUsage(world, row.id, window)
   const [from, to] = [Math.max(0, window.from), Math.max(0, window.to)]
   const isBeforeEpoch = window.from < 0 && window.to <= 0
   const report = isBeforeEpoch ? undefined : deploymentReport(world, deployment, { from, to })
-  const step = seriesStep(to - from)
-  const series = isBeforeEpoch ? [] : reportSeries(world, { from, to, step }, [world.deployments.handle(deployment)])
-  const requests = report?.requests ?? NO_REQUESTS
-  const tokens = report?.tokens ?? NO_TOKENS
+  const { served = 0, refused = 0, failed = 0 } = report?.requests ?? {}
+  const pastTimes = pastRequestTimes(row, past)
+  const loadTimes = isBeforeEpoch ? [] : loadRequestTimes(world, row, from, to)
+  const clients = isBeforeEpoch ? NO_CLIENT_TIMES : clientRequestTimes(world, row, from, to)
+  const times = [...pastTimes, ...loadTimes, ...clients.times]
+  const workTime = clients.workTime + sumBy([...pastTimes, ...loadTimes], ({ time, count }) => time * count)
+  const count = sumBy(times, timed => timed.count)
   return {
-    requests: { ...requests, arrived: requests.arrived + past.requests, served: requests.served + past.requests },
-    tokens: { input: tokens.input + past.inputTokens, output: tokens.output + past.outputTokens },
-    instance_seconds: (report?.instance_seconds_in_state.ready ?? 0) + past.instanceMicros / SECOND,
-    utilisation: report?.mean_utilisation ?? null,
-    serving: report?.serving ?? null,
-    cost_microcents: (report?.rent_microcents ?? 0) + past.microcents,
-    series: Array.from(
-      series,
-      ({ deploy_id: _, deployment: __, status: ___, cost_microcents: ____, ...point }) => point,
-    ),
+    requests: served + refused + failed + past.requests,
+    errors: refused + failed,
+    inputTokens: (report?.tokens.input ?? 0) + past.inputTokens,
+    outputTokens: (report?.tokens.output ?? 0) + past.outputTokens,
+    microcents: (report?.rent_microcents ?? 0) + past.microcents,
+    workTime,
+    meanTime: count > 0 ? workTime / count : 0,
+    p95Time: percentile95(times, count),
   }
 }
 
-/** Whole seconds, and at least one. */
-function seriesStep(length: Micros): Micros {
-  return Math.max(1, Math.ceil(length / SECOND / MAX_POINTS)) * SECOND
+const NO_CLIENT_TIMES = { workTime: 0, times: [] as readonly TimedRequests[] }
+
+/** Returns the time that requests of the history took by their mean lengths. */
+function pastRequestTimes(
+  row: Readonly<DeploymentRow>,
+  { requests, inputTokens, outputTokens }: DeploymentUsage,
+): TimedRequests[] {
+  if (requests === 0 || row.plan.type !== 'llm') return []
+  const workload = instanceWorkload(row, Math.round(inputTokens / requests), Math.round(outputTokens / requests))
+  return [{ time: instanceSpeed(workload).requestTime * 1e6, count: requests }]
+}
+
+function loadRequestTimes({ history }: World, row: Readonly<DeploymentRow>, from: Micros, to: Micros): TimedRequests[] {
+  const times: TimedRequests[] = []
+  let end = to
+  for (const segment of history.servingSegments(row)) {
+    if (segment.at >= end) continue
+    const start = Math.max(from, segment.at)
+    if (segment.load && start < end) {
+      const [before, after] = [start, end].map(at => history.totalsWithin(segment, at).served.served)
+      const count = after! - before!
+      if (count > 0) times.push({ time: segment.load.speed.requestTime * 1e6, count })
+    }
+    end = segment.at
+    if (end <= from) break
+  }
+  return times
+}
+
+function clientRequestTimes({ history }: World, row: Readonly<DeploymentRow>, from: Micros, to: Micros) {
+  const [before, after] = [history.requestTotalsAt(row, exclusiveStart(from)), history.requestTotalsAt(row, to)]
+  const pairs = [...history.requestTimesBetween(before, after)]
+  const times = pairs.map(([bucket, count]): TimedRequests => ({ time: bucketTime(bucket), count }))
+  return { workTime: after.workTime - before.workTime, times }
+}
+
+/** Returns the time within which 95 % of the requests ended; 0 without requests. */
+function percentile95(times: readonly TimedRequests[], count: number): Micros {
+  let remaining = count * 0.95
+  for (const timed of [...times].sort((a, b) => a.time - b.time)) {
+    remaining -= timed.count
+    if (remaining <= 0) return timed.time
+  }
+  return times.length > 0 ? Math.max(...times.map(({ time }) => time)) : 0
 }
