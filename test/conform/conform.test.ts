@@ -116,7 +116,7 @@ test('the document of the simulator itself has no difference, also under other n
     'GET /deploy/list 422',
     'GET /deploy/llm/gpu_availability 422',
     // Only a deprecated model is unknown here.
-    'GET /deploy/llm/suggest_name 404',
+    'GET /deploy/{deploy_id}/stats 410',
     'GET /models/list 405',
     'GET /models/{model_name} 422',
     'GET /qq-router/models 405',
