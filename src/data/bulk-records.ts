@@ -1,9 +1,6 @@
-/**
- * Creates bulk records for large worlds, with faker and the world's seed. To load faker takes longer than to load a
- * fixture, so this module is imported only on demand.
- */
+/** Creates bulk records for large worlds, with faker and the world's seed. */
 import type { Faker } from '@faker-js/faker'
-import { faker as english } from '@faker-js/faker/locale/en'
+import { loadEnglishFaker } from '#faker'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import { Chance, type EntityKey, purpose } from '../kernel/random.ts'
 import { deepFreeze } from '../lib/deep-freeze.ts'
@@ -22,6 +19,28 @@ const DEFAULT_GPU_LIMIT = 4
 /** Concurrent requests of a bulk deployment. Few, so that an 8B model and its cache fit on small GPUs. */
 const BATCH_SIZE = 16
 const DAY_MS = 86_400_000
+
+/** The numbers of records up to which a world is filled. */
+export interface BulkCounts {
+  /** Catalog models in all, from 0 to 100,000. */
+  readonly models?: number
+  /** Deployments in all, from 0 to 100,000. */
+  readonly deployments?: number
+}
+
+/**
+ * Returns the fixture, filled up to the counts with records that depend on the seed.
+ *
+ * @throws RangeError if the fixture has more records of a kind already
+ */
+export function fillFixture(
+  fixture: Fixture,
+  { models, deployments }: BulkCounts,
+  { seed, epochMs }: { readonly seed: number | string; readonly epochMs: number },
+): Fixture {
+  const withModels = models === undefined ? fixture : fillModels(fixture, models, seed)
+  return deployments === undefined ? withModels : fillDeployments(withModels, deployments, seed, epochMs)
+}
 
 /**
  * Returns the fixture with `count` catalog models in all, and hardware for each. The existing models come first.
@@ -97,6 +116,7 @@ class SeededFaker {
     this.chance = new Chance(seed)
     this.#key = this.chance.key('bulk', '')
     // The entry point of the package loads every language. The module of English exports the class too.
+    const english = loadEnglishFaker()
     const FakerClass = english.constructor as typeof Faker
     const next = () => this.chance.unit(this.#key, fakerPurpose, this.#drawCount++)
     this.faker = new FakerClass({ locale: english.rawDefinitions, randomizer: { next, seed: () => {} } })

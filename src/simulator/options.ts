@@ -4,6 +4,7 @@
  */
 import * as z from 'zod'
 import type { ClockSetting } from '../clock/settings.ts'
+import type { BulkCounts } from '../data/bulk-records.ts'
 import type { ProfileInput } from '../data/profiles/load.ts'
 import type { FixtureInput, FixturePatch } from '../data/records/fixture.ts'
 import { type FaultRule, RuleSchema } from '../faults/rules.ts'
@@ -14,7 +15,7 @@ import { quote } from '../lib/quote.ts'
 import { type NamesProfile, namesJsonSchema } from '../service/naming/names-profile.ts'
 import { ScriptRule } from '../service/openai/scripted-answers.ts'
 import type { InferencePace } from './answer-waiter.ts'
-import { List, NamedOrObject, PlainObject } from './option-checks.ts'
+import { Fill, List, NamedOrObject, PlainObject } from './option-checks.ts'
 import type { FixtureName, ProfileName, WeatherName } from './option-names.ts'
 import { SNAPSHOT_ENDING } from './snapshot/file-ending.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
@@ -28,6 +29,8 @@ export interface SimulatorOptions {
   readonly fixtures?: OpenName<FixtureName> | FixtureInput | Snapshot
   /** Records in addition to those of the fixture: `{ deployments: [{ model_name: 'acme/chat', status: 'running' }] }`. */
   readonly with?: FixturePatch
+  /** Fills the world with bulk records up to these numbers, as in `{ models: 1000, deployments: 200 }`. Needs Node. */
+  readonly fill?: BulkCounts
   /** Timings, prices, limits and policies of the provider: `realistic`, `quick`, `rough`, a path, or the profile itself. Default: `realistic`. */
   readonly profile?: OpenName<ProfileName> | ProfileInput
   /**
@@ -142,6 +145,13 @@ export const OPTION_DECLARATIONS = {
     inSnapshot: 'always',
   },
   with: { check: PlainObject, http: JsonObject, scenario: JsonObject, remoteDefault: {}, inSnapshot: 'always' },
+  fill: {
+    check: Fill,
+    http: Fill,
+    scenario: Fill.describe('Fills the world with bulk records up to these numbers'),
+    remoteDefault: {},
+    inSnapshot: 'always',
+  },
   profile: {
     check: NamedOrObject,
     flag: {

@@ -1,3 +1,4 @@
+import { fillFixture } from '../data/bulk-records.ts'
 import { loadFixture } from '../data/fixtures/load.ts'
 import { loadProfile, withWeather } from '../data/profiles/load.ts'
 import { type Names, readNames } from '../service/naming/names-profile.ts'
@@ -32,14 +33,16 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     )
   }
   const epochMs = readEpoch(options.epoch)
-  const fixture = loadFixture(fixtures, {
+  const seed = readSeed(options.seed ?? 1)
+  const loaded = loadFixture(fixtures, {
     epochMs,
     ...(options.with && { patch: options.with }),
   })
+  const fixture = fillFixture(loaded, options.fill ?? {}, { seed, epochMs })
   const initialWorld = new World({
     fixture,
     epochMs,
-    seed: readSeed(options.seed ?? 1),
+    seed,
     profile: loadProfile(withWeather(options.profile, { weather: options.weather })),
     lineAnswerer: new BatchLineAnswerer(new ScriptedAnswers(), options.strictRequests ?? false),
     ...(options.journalLimit !== undefined && { journalLimit: options.journalLimit }),
@@ -60,6 +63,7 @@ function createFromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simu
         ? undefined
         : loadProfile(withWeather(options.profile, { weather: options.weather })),
     with: options.with,
+    fill: options.fill,
     faults: options.faults,
     answers: options.answers,
   })

@@ -13,6 +13,7 @@ import { createSimulator } from '../../src/simulator/simulator.ts'
 const VALUES = {
   fixtures: 'two-nodes',
   with: { deployments: [] },
+  fill: { models: 60 },
   profile: 'quick',
   weather: 'none',
   faults: [{ on: '*', fault: { kind: 'reset' } }],
@@ -75,6 +76,14 @@ test.each([
   [{ fixtures: 5 }, 'fixtures is 5. Give a name, a path, or an object.'],
   [{ profile: [] }, 'profile is []. Give a name, a path, or an object.'],
   [{ with: null }, 'with is null. Give an object.'],
+  [
+    { fill: { models: -1 } },
+    'fill is {"models":-1}. Give numbers of records from 0 to 100,000, as in { models: 100, deployments: 200 }.',
+  ],
+  [
+    { fill: { batches: 5 } },
+    'fill is {"batches":5}. Give numbers of records from 0 to 100,000, as in { models: 100, deployments: 200 }.',
+  ],
   [{ faults: {} }, 'faults is {}. Give a list.'],
   [{ answers: 5 }, 'answers is 5. Give a list.'],
   [{ faults: 'x'.repeat(1_000_000) }, `faults is "${'x'.repeat(199)}…. Give a list.`],

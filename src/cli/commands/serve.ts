@@ -4,10 +4,7 @@ import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { DEFAULT_IDLE_MS, DEFAULT_SPEED, followsFakeTimers } from '../../clock/settings.ts'
 import { isLoopback } from '../../control/guards.ts'
-import { loadFixture } from '../../data/fixtures/load.ts'
-import type { FixtureInput } from '../../data/records/fixture.ts'
 import { FaultError, type FaultRule } from '../../faults/rules.ts'
-import { DEFAULT_EPOCH_MS } from '../../kernel/clock.ts'
 import { monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { ScenarioLibrary } from '../../scenario/runner/library.ts'
 import { bundledScenariosFolder } from '../../scenario/runner/shipped.ts'
@@ -182,7 +179,7 @@ export function flags() {
 
 export async function handler(argv: Arguments): Promise<void> {
   const format = logFormat(argv)
-  const sim = await createServedSimulator(argv)
+  const sim = createServedSimulator(argv)
   const isPublic = !isLoopback(argv.host)
   // Random, not from the seed: a known seed must not reveal the token.
   const controlToken = isPublic ? (argv.controlToken ?? randomBytes(18).toString('base64url')) : undefined
@@ -239,7 +236,7 @@ function scenarioFolders(folder: string | undefined): string[] {
   return [resolve(folder ?? 'scenarios'), bundledScenariosFolder()].filter(existsSync)
 }
 
-async function createServedSimulator(argv: Arguments): Promise<Simulator> {
+function createServedSimulator(argv: Arguments): Simulator {
   // A snapshot has its own clock mode.
   const clock = argv.clock ?? (isSnapshotFile(argv.fixtures) ? undefined : 'scaled')
   for (const [name, given, mode] of [
@@ -259,9 +256,10 @@ async function createServedSimulator(argv: Arguments): Promise<Simulator> {
   }
   const epoch = argv.epoch === 'now' ? new Date(wallMs()).toISOString() : argv.epoch
   const reportedBugs = new Set<string>()
+  const fill = readFill(argv)
   const options: SimulatorOptions = {
     ...optionsFromFlags(argv),
-    fixtures: await fillFixture(argv, epoch),
+    ...(fill !== undefined && { fill }),
     ...(clock !== undefined && {
       clock: {
         mode: clock,
@@ -312,23 +310,16 @@ function readRules(path: string): FaultRule[] {
   return rules
 }
 
-/** Returns the name of the fixture, or the fixture with bulk records added. */
-async function fillFixture(argv: Arguments, epoch: string | undefined): Promise<string | FixtureInput> {
-  const { fixtures, seed = '1', models, deployments } = argv
-  if (models === undefined && deployments === undefined) return fixtures
+/** Returns the option `fill`; undefined without its flags. */
+function readFill({ fixtures, models, deployments }: Arguments): SimulatorOptions['fill'] {
+  if (models === undefined && deployments === undefined) return undefined
   if (isSnapshotFile(fixtures)) {
     const which = models === undefined ? '--deployments' : '--models'
     throw new UsageError(
       `Failed to make a simulator: records can not be added beside the snapshot '${fixtures}'. Leave ${which} out.`,
     )
   }
-  const { fillDeployments, fillModels } = await import('../../data/bulk-records.ts')
-  const parsed = Date.parse(epoch ?? '')
-  const epochMs = Number.isFinite(parsed) ? parsed : DEFAULT_EPOCH_MS
-  let fixture = loadFixture(fixtures, { epochMs })
-  if (models !== undefined) fixture = fillModels(fixture, models, seed)
-  if (deployments !== undefined) fixture = fillDeployments(fixture, deployments, seed, epochMs)
-  return fixture
+  return { ...(models !== undefined && { models }), ...(deployments !== undefined && { deployments }) }
 }
 
 function isSnapshotFile(fixtures: string): boolean {

@@ -9,6 +9,7 @@ export interface SnapshotOptions {
   readonly epochMs: number | undefined
   readonly profile: Profile | undefined
   readonly with: unknown
+  readonly fill: unknown
   readonly faults: unknown
   readonly answers: unknown
 }
@@ -37,6 +38,7 @@ export function assertCompatible(snapshot: Snapshot, options: SnapshotOptions): 
     )
   }
   if (options.with !== undefined) refuse("'with'", 'records can not be added beside a snapshot')
+  if (options.fill !== undefined) refuse("'fill'", 'records can not be added beside a snapshot')
   if (options.faults !== undefined) {
     refuse('the faults', 'a snapshot brings its own rules of faults; others are added by faults.add()')
   }
