@@ -26,7 +26,15 @@ const HOMES = join(ROOT, '.tmp')
 export function installed(): string {
   const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { files: string[] }
   const parts = ['package.json', ...files.filter(name => name !== 'dist')]
-  const stamp = stampOf(['src', 'build.js', 'browser-worlds.js', 'join-chunks.js', 'scaffold', 'package-lock.json', ...parts])
+  const stamp = stampOf([
+    'src',
+    'build.js',
+    'browser-worlds.js',
+    'join-chunks.js',
+    'scaffold',
+    'package-lock.json',
+    ...parts,
+  ])
   const home = join(HOMES, `installed-${stamp}`)
   if (existsSync(home)) return home
 
