@@ -28,9 +28,9 @@ export function formatReport(unsorted: Report): string {
   return `${sections.filter(section => section !== '').join('\n\n')}\n`
 }
 
-function formatHead({ from, to, seconds, seed, profile }: Report): string {
+function formatHead({ from, to, seconds, seed, profile, weather }: Report): string {
   const length = seconds === 0 ? 'no time' : formatDuration(Math.round(seconds * SECOND))
-  return `${formatTime(from)} to ${formatTime(to)} (${length}), seed ${seed}, profile ${profile}`
+  return `${formatTime(from)} to ${formatTime(to)} (${length}), seed ${seed}, profile ${profile}, weather ${weather}`
 }
 
 function money({ money: totals }: Report): string {

@@ -53,6 +53,9 @@ export function looseObject<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.looseObject(shape).meta({ 'x-unread': true })
 }
 
+/** The seconds that a file can be kept after its creation. */
+export const FILE_LIFE_SECONDS = { min: 3_600, max: 2_592_000 } as const
+
 /** Map of strings to strings with bounds on the number of pairs, and on keys and values in code points. */
 export function stringMap(bounds: { max: number; key: number; value: number }) {
   return z

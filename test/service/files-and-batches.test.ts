@@ -91,6 +91,49 @@ describe('files', () => {
     expect(outcomes.map(one => one.status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 
+  test('a file expires when the upload says so', async () => {
+    const { client, world } = service('empty')
+    const life = (seconds: number) =>
+      ({ 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': seconds }) as const
+    const send = (more: object) => client.uploadFile({ purpose: 'batch', file: '{}', ...more })
+    const { id, created_at, expires_at } = await send(life(7200))
+    expect(expires_at - created_at).toBe(7200)
+    expect((await send(life(2_592_000))).expires_at - created_at).toBe(2_592_000)
+    for (const wrong of [
+      life(3599),
+      life(2_592_001),
+      { 'expires_after[seconds]': 7200 },
+      { 'expires_after[anchor]': 'created_at' },
+    ]) {
+      expect((await refused(send(wrong)))[0]).toBe(422)
+    }
+    world.runTo(7200 * SECOND - 1)
+    expect(await client.getFileContent({ file_id: id })).toBe('{}')
+    world.runTo(7200 * SECOND)
+    expect((await refused(client.getFileContent({ file_id: id })))[0]).toBe(404)
+  })
+
+  test('the files of a batch expire when its creation says so', async () => {
+    await loadTokenizer()
+    const { client, world } = service('default')
+    const { id: input_file_id } = await client.uploadFile({ purpose: 'batch', file: line('one') })
+    const create = (seconds: number) =>
+      client.createBatch({
+        input_file_id,
+        endpoint: '/v1/chat/completions',
+        completion_window: '24h',
+        output_expires_after: { anchor: 'created_at', seconds },
+      })
+    expect((await refused(create(3599)))[0]).toBe(422)
+    const { id } = await create(3600)
+    world.runTo(24 * 3600 * SECOND)
+    const { output_file_id, status, completed_at } = await client.getBatch({ batch_id: id })
+    expect([status, output_file_id]).toEqual(['completed', expect.any(String)])
+    expect((await refused(client.getFile({ file_id: output_file_id! })))[0]).toBe(404)
+    const expired = world.journalEntries(0).filter(({ kind }) => kind === 'file.expired')
+    expect(expired.map(({ time }) => world.clock.unix(time))).toEqual([completed_at! + 3600, completed_at! + 3600])
+  })
+
   test('a file expires after 30 days', async () => {
     const { client, world } = service('empty')
     const { id } = await client.uploadFile({ purpose: 'batch', file: '{}' })

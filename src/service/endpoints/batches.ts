@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { requireFunds } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
-import { queryInteger, stringMap, text } from '../fields.ts'
+import { FILE_LIFE_SECONDS, integer, queryInteger, stringMap, text } from '../fields.ts'
 import { FUNDS_REFUSAL } from '../lookups.ts'
 import { paginate } from '../pagination.ts'
 import { BatchRecord, listSchema } from '../records.ts'
@@ -15,6 +15,7 @@ export const createBatch = endpoint({
   provenance: 'documented',
   assumptions: [
     'metadata: optional, or null; up to 16 pairs of strings, keys up to 64 characters, values up to 512',
+    'output_expires_after: seconds from the creation of the output and error files, 3,600 to 2,592,000; default 30 days',
     'timestamps are Unix seconds; expires_at is created_at + 86,400',
     'errors, request_counts and the file ids are null until they are known',
     'each line is validated and answered like a request to its endpoint; an invalid body fails the batch',
@@ -34,6 +35,10 @@ export const createBatch = endpoint({
     endpoint: z.enum(['/v1/chat/completions', '/v1/completions']),
     completion_window: z.enum(['24h']),
     metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
+    output_expires_after: z
+      .object({ anchor: z.enum(['created_at']), seconds: integer(FILE_LIFE_SECONDS) })
+      .nullable()
+      .optional(),
   }),
   returns: BatchRecord,
   example: {
@@ -44,16 +49,16 @@ export const createBatch = endpoint({
       metadata: { team: 'search' },
     },
   },
-  handle: ({ body, token, world }) => {
+  handle: ({ body: { output_expires_after, ...body }, token, world }) => {
     requireFunds(world)
     if (world.files.get(body.input_file_id) === undefined) refuse(404, 'file not found')
     const { batchesUnderWay } = world.profile.limits
     if (world.batches.activeCount >= batchesUnderWay) {
       refuse(429, `${world.batches.activeCount} batches are under way: wait for one to end`, { 'retry-after': '60' })
     }
-    return new JsonText(
-      world.batches.create({ ...body, metadata: body.metadata ?? null, token_id: token?.token_id }).toJson(),
-    )
+    const spec = { ...body, metadata: body.metadata ?? null, token_id: token?.token_id }
+    const output_life_seconds = output_expires_after?.seconds
+    return new JsonText(world.batches.create({ ...spec, output_life_seconds }).toJson())
   },
 })
 

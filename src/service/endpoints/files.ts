@@ -2,10 +2,10 @@ import * as z from 'zod'
 import type { FileHandle } from '../../simulation/batches/files.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint, type SizeLimit } from '../endpoint.ts'
-import { queryInteger } from '../fields.ts'
+import { FILE_LIFE_SECONDS, queryInteger } from '../fields.ts'
 import { paginate } from '../pagination.ts'
 import { FileRecord, listSchema } from '../records.ts'
-import { refuse } from '../refusals.ts'
+import { refuse, rejectInput } from '../refusals.ts'
 import { Bytes } from '../results.ts'
 
 const MIB = 1_048_576
@@ -23,7 +23,8 @@ export const uploadFile = endpoint({
   assumptions: [
     '200 with id, object, bytes, created_at, filename, purpose, expires_at',
     "purpose is 'batch'",
-    'expires_at is 30 days after created_at',
+    'expires_after[anchor] is created_at, expires_after[seconds] is 3,600 to 2,592,000: both or neither; default 30 days',
+    'expires_at is created_at plus these seconds',
     'the content is not checked; the validation of a batch reports its errors',
     'the form parts can have any order',
   ],
@@ -32,7 +33,11 @@ export const uploadFile = endpoint({
   },
   errorShape: 'wrapped',
   upload: {
-    fields: { purpose: z.enum(['batch']) },
+    fields: {
+      purpose: z.enum(['batch']),
+      'expires_after[anchor]': z.enum(['created_at']).optional(),
+      'expires_after[seconds]': queryInteger(FILE_LIFE_SECONDS).optional(),
+    },
     limit: ({ world }) => {
       const freeBytes = world.maxStorageBytes - world.files.storedBytes
       return freeBytes < FILE_SIZE_LIMIT.bytes
@@ -51,11 +56,15 @@ export const uploadFile = endpoint({
         '"messages":[{"role":"user","content":"Hello"}]}}\n',
     },
   },
-  handle: ({ upload: { purpose, file }, world }) => {
+  handle: ({ upload: { purpose, file, ...life }, world }) => {
+    const seconds = life['expires_after[seconds]']
+    if ((life['expires_after[anchor]'] === undefined) !== (seconds === undefined)) {
+      rejectInput(['body', 'expires_after'], 'give both anchor and seconds, or neither')
+    }
     // The storage may have filled up during this upload.
     if (world.files.storedBytes + file.bytes > world.maxStorageBytes)
       refuse(413, storageFullMessage(world.maxStorageBytes))
-    const stored = world.files.create({ ...file, filename: file.filename || 'file', purpose })
+    const stored = world.files.create({ ...file, filename: file.filename || 'file', purpose, lifeSeconds: seconds })
     return toFileRecord(world, stored)
   },
 })

@@ -77,7 +77,7 @@ export function toUnfinishedError(status: 'cancelled' | 'expired'): LineError {
 /** Creates the composed output and error files of a batch. */
 export function writeFiles(files: Files, row: BatchRow): void {
   if (!row.pendingOutput) throw new Error(`Failed to write the files of ${row.id}: nothing was composed.`)
-  const file = { purpose: 'batch_output' }
+  const file = { purpose: 'batch_output', lifeSeconds: row.spec.output_life_seconds }
   files.create({ ...file, ...row.pendingOutput.output, id: `${row.id}_output`, filename: `${row.id}_output.jsonl` })
   files.create({ ...file, ...row.pendingOutput.error, id: `${row.id}_error`, filename: `${row.id}_errors.jsonl` })
   row.pendingOutput = undefined

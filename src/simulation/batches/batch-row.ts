@@ -15,6 +15,8 @@ export interface BatchSpec {
   readonly metadata: Readonly<Record<string, string>> | null
   /** The API token that created it. */
   readonly token_id?: string | undefined
+  /** Seconds from the creation of its output and error files to their expiry. Default: as for an upload. */
+  readonly output_life_seconds?: number | undefined
 }
 
 /** The batch record of the interface document (2.2). */

@@ -1,5 +1,5 @@
 import type { Archive } from '../../kernel/archive.ts'
-import type { Micros } from '../../kernel/duration.ts'
+import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
@@ -63,6 +63,8 @@ export interface NewFile extends FileContent {
   readonly id?: string
   readonly createdAt?: Micros
   readonly expiresAt?: Micros
+  /** Seconds from its creation to its expiry, if `expiresAt` is missing. Default: that of the profile. */
+  readonly lifeSeconds?: number | undefined
 }
 
 /** Uploaded files and output files of batches. A file is removed at its `expires_at`. */
@@ -110,7 +112,8 @@ export class Files {
       file.id ??
       `file_${this.#context.chance.letters(24, this.#context.newKey('file', `${filename}\u0000${hash}`), ID)}`
     const createdAt = file.createdAt ?? this.#context.clock.now
-    const expiresAt = file.expiresAt ?? createdAt + this.#context.profile.timings.fileLife
+    const life = file.lifeSeconds === undefined ? this.#context.profile.timings.fileLife : file.lifeSeconds * SECOND
+    const expiresAt = file.expiresAt ?? createdAt + life
     const content = { chunks, bytes, hash }
     const initial = { filename, purpose: file.purpose, createdAt, expiresAt, bytes, content }
     const row = new FileRow(this.#table.generation, id, initial)

@@ -107,6 +107,8 @@ export interface Report {
   readonly seconds: number
   readonly seed: string
   readonly profile: string
+  /** The active weather pack, or `none`. */
+  readonly weather: string
   readonly money: {
     /** opening_balance + funds + topups − rent − tokens = closing_balance. */
     readonly opening_balance_microcents: number

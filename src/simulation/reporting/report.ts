@@ -38,6 +38,7 @@ export function createReport(world: World, { from, to, step }: ReportWindow): Re
     seconds: (to - from) / SECOND,
     seed: world.seed,
     profile: world.profile.name,
+    weather: world.profile.weather.pack,
     money: moneyReport(world, window, metered, eventCounts),
     gpus: gpus.map(({ report }) => report),
     deployments: deployments.map(({ report }) => report),
