@@ -157,6 +157,15 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   queryDeploymentLogs: [TWO_MONTHS],
   queryLogs: [TWO_MONTHS],
   suggestDeploymentName: [{ change: { query: { model_name: DEPRECATED_MODEL } } }],
+  getDeploymentStats: [
+    {
+      before(sim, usual) {
+        const { url, headers } = usual()
+        const target = new URL(url).pathname.replace(/\/stats$/, '')
+        return sim.fetch(`http://sim${target}`, { method: 'DELETE', headers })
+      },
+    },
+  ],
   getUsage: [BEFORE_THE_ACCOUNT],
   getTokenUsage: [BEFORE_THE_ACCOUNT],
   getUsageOfApiToken: [BEFORE_THE_ACCOUNT],

@@ -115,8 +115,6 @@ test('the document of the simulator itself has no difference, also under other n
   expect(unseen.sort()).toEqual([
     'GET /deploy/list 422',
     'GET /deploy/llm/gpu_availability 422',
-    // Only for a deleted deployment.
-    'GET /deploy/{deploy_id}/stats 410',
     'GET /models/list 405',
     'GET /models/{model_name} 422',
     'GET /qq-router/models 405',
