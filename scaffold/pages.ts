@@ -16,6 +16,7 @@ import {
 import type { Lifecycle } from '../src/data/records/lifecycle.ts'
 import { FAULT_KINDS } from '../src/faults/kinds/index.ts'
 import type { FaultKind } from '../src/faults/kinds/kind.ts'
+import { LIMIT_SECTIONS } from '../src/limits.ts'
 import { scenarioJsonSchema } from '../src/scenario/documents/schema.ts'
 import { operations } from '../src/service/index.ts'
 import { endpointTable } from '../src/service/openapi/endpoint-table.ts'
@@ -33,6 +34,7 @@ export async function generatedPages(): Promise<GeneratedFile[]> {
     page('docs/journal.md', '### Requests', journalTables()),
     page('docs/fixtures.md', '- **deployment status:**', `${statusLists()}\n`),
     page('docs/model-reference.md', '### Deployment status', lifecycleTables()),
+    page('docs/limits.md', '## ', limitTables()),
     page('docs/faults.md', '| Kind', faultKindTable(), '\n\n'),
     ...fixtureSchemas(),
     { path: 'schemas/scenario.schema.json', text: `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n` },
@@ -74,6 +76,24 @@ function journalTables(): string {
     return [`### ${title}`, subject, table, note].filter(text => text !== undefined).join('\n\n')
   })
   return `${sections.join('\n\n')}\n`
+}
+
+/** Returns a table of the bounds on inputs for each section. */
+function limitTables(): string {
+  const sections = Object.entries(LIMIT_SECTIONS).map(([title, limits]) => {
+    const rows = Object.entries(limits).map(([name, { max, unit, of, beyond }]) => {
+      return `| \`${name}\` | ${of} | ${formatLimit(max, unit)} | ${beyond} |`
+    })
+    return [`## ${title}\n`, '| Name | Of | At most | Beyond it |', '|---|---|---|---|', ...rows].join('\n')
+  })
+  return `${sections.join('\n\n')}\n`
+}
+
+/** Returns a limit with its unit; bytes as KiB or MiB. */
+function formatLimit(max: number, unit: string): string {
+  if (unit === 'bytes') return max >= 1_048_576 ? `${max / 1_048_576} MiB` : `${max / 1_024} KiB`
+  const amount = new Intl.NumberFormat('en-US').format(max)
+  return unit === 'count' ? amount : `${amount} ${unit}`
 }
 
 const LIFECYCLES = {

@@ -17,7 +17,10 @@ const simulation = (name: string, ...files: readonly string[]): Room => ({
 
 /** Every room of src, by level from the lowest up. A room imports itself and rooms of lower levels; all else is denied. */
 export const LEVELS: readonly (readonly Room[])[] = [
-  [{ name: 'version', paths: ['version.ts'] }],
+  [
+    { name: 'version', paths: ['version.ts'] },
+    { name: 'limits', paths: ['limits.ts'] },
+  ],
   [folder('lib')],
   [folder('kernel')],
   [{ ...folder('data'), data: /^profiles\/[\w-]+\.json$/ }],

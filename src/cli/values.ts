@@ -1,6 +1,8 @@
 /** Reads the values of flags from the command line and from the environment. */
+
 import { type Micros, micros } from '../kernel/duration.ts'
 import { nearestWord } from '../lib/did-you-mean.ts'
+import { LIMITS } from '../limits.ts'
 import { UsageError } from './command.ts'
 
 /** The value of a flag and its source, so that an error names the place to fix. */
@@ -82,8 +84,6 @@ const UNITS: Readonly<Record<string, number>> = {
   g: 1024 ** 3,
 }
 
-const MAX_SEEDS = 100_000
-
 /** Reads seeds: ranges and single seeds, as in `1..200` or `1,7,north`. */
 export function seedList(flag: string) {
   return (given: unknown): string[] | undefined => {
@@ -95,11 +95,13 @@ export function seedList(flag: string) {
       const [, from, to] = /^(\d{1,15})\.\.(\d{1,15})$/.exec(part) ?? []
       if (from === undefined) return [part]
       const count = Number(to) - Number(from) + 1
-      return count < 1 || count > MAX_SEEDS ? [''] : Array.from({ length: count }, (_, i) => String(Number(from) + i))
+      return count < 1 || count > LIMITS.seeds
+        ? ['']
+        : Array.from({ length: count }, (_, i) => String(Number(from) + i))
     })
-    if (!seeds.includes('') && seeds.length <= MAX_SEEDS) return [...new Set(seeds)]
+    if (!seeds.includes('') && seeds.length <= LIMITS.seeds) return [...new Set(seeds)]
     throw new UsageError(
-      `Failed to read ${name} '${text}': not a list of up to ${MAX_SEEDS} seeds. Give a range or single seeds, as in ${flagValue.example('1..200')}.`,
+      `Failed to read ${name} '${text}': not a list of up to ${LIMITS.seeds} seeds. Give a range or single seeds, as in ${flagValue.example('1..200')}.`,
     )
   }
 }

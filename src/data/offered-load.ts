@@ -1,22 +1,22 @@
 /** Offered load as data: the rate of requests to a deployment, and their size. */
+
 import * as z from 'zod'
 import { DAY, formatDuration, type Micros, micros, SECOND } from '../kernel/duration.ts'
 import { formatValue } from '../lib/zod-problems.ts'
+import { LIMITS } from '../limits.ts'
 
-/** Highest rate of a load in requests/s. No service is that fast, and sums over a century stay finite. */
-const MAX_RPS = 1e9
 /** Shortest period of a wave, a burst or a trace. */
 const MIN_PERIOD = SECOND
 /**
  * Latest time of a trace. Its seconds count from the start of the world, so a larger number is probably a Unix time.
  */
-const MAX_TRACE_LENGTH = 3650 * DAY
+const MAX_TRACE_LENGTH = LIMITS.traceDays * DAY
 
 const duration = z
   .string()
   .refine(isDuration, { abort: true, error: "a duration like '90s', '10m' or '1h30m', at most 100 years" })
   .meta({ examples: ['10m'] })
-const rps = z.number().min(0).max(MAX_RPS)
+const rps = z.number().min(0).max(LIMITS.loadRate)
 
 const sizes = {
   /** Mean length of a prompt in tokens. */
@@ -220,7 +220,7 @@ function parsePoint(seconds: string, rate: string, previous: LoadPoint | undefin
     "Subtract the first line's from every line's",
   )
   expect(rps >= 0, 'requests/s of at least 0', rate)
-  expect(rps <= MAX_RPS, `requests/s of at most ${MAX_RPS}`, rate)
+  expect(rps <= LIMITS.loadRate, `requests/s of at most ${LIMITS.loadRate}`, rate)
   if (previous !== undefined) {
     const expected = `seconds after the line before, ${previous.at / SECOND}`
     expect(at > previous.at, expected, seconds, 'Put the lines in order of time')

@@ -1,4 +1,5 @@
 /** Fault rules: which requests they change, when, and how. */
+
 import * as z from 'zod'
 import type { Clock } from '../kernel/clock.ts'
 import { DURATION_PATTERN, type Duration, type Micros, micros } from '../kernel/duration.ts'
@@ -6,6 +7,7 @@ import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { globOf } from '../lib/glob.ts'
 import type { OpenName } from '../lib/open-name.ts'
 import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
+import { LIMITS } from '../limits.ts'
 import { type AnyEndpoint, type Operations, routeParamNames } from '../service/endpoint.ts'
 import type { operations } from '../service/index.ts'
 import type { JournalKindName } from '../simulation/journal-kinds.ts'
@@ -32,10 +34,9 @@ const timeInput = z
 
 type OperationName = keyof typeof operations
 
-/** The maximum length of a pattern, and the maximum number of patterns in a list. */
-const PATTERN_MAX_LENGTH = 1000
+/** The maximum number of patterns in a list. */
 const PATTERNS_MAX = 1000
-const pattern = z.string().min(1).max(PATTERN_MAX_LENGTH)
+const pattern = z.string().min(1).max(LIMITS.rulePattern)
 const journalKind: z.ZodType<OpenName<JournalKindName>, OpenName<JournalKindName>> = z.string()
 const positiveInteger = z.int().min(1)
 
@@ -46,8 +47,8 @@ function expectedOn(value: unknown): string | undefined {
     return "an operation, a pattern like 'create*', or a list of them"
   }
   if (patterns.length > PATTERNS_MAX) return `at most ${PATTERNS_MAX} patterns`
-  const isShort = patterns.every(one => (one as string).length <= PATTERN_MAX_LENGTH)
-  return isShort ? undefined : `patterns of at most ${PATTERN_MAX_LENGTH} characters`
+  const isShort = patterns.every(one => (one as string).length <= LIMITS.rulePattern)
+  return isShort ? undefined : `patterns of at most ${LIMITS.rulePattern} characters`
 }
 
 type FaultSchema = (typeof FAULT_KINDS)[keyof typeof FAULT_KINDS]['schema']
@@ -67,10 +68,10 @@ export const RuleSchema = z.strictObject({
     })
     .meta({
       anyOf: [
-        { type: 'string', maxLength: PATTERN_MAX_LENGTH },
+        { type: 'string', maxLength: LIMITS.rulePattern },
         {
           type: 'array',
-          items: { type: 'string', maxLength: PATTERN_MAX_LENGTH },
+          items: { type: 'string', maxLength: LIMITS.rulePattern },
           minItems: 1,
           maxItems: PATTERNS_MAX,
         },

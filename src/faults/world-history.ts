@@ -1,8 +1,6 @@
 import type { Micros } from '../kernel/duration.ts'
+import { LIMITS } from '../limits.ts'
 import type { FaultWorld } from './kinds/kind.ts'
-
-/** The maximum number of past worlds. Beyond it, stale reads return data that is less old. */
-const MAX_PAST_WORLDS = 256
 
 /** A world as it was at a time. Its time does not move. */
 export interface PastWorld {
@@ -57,6 +55,6 @@ export class WorldHistory {
     // The newest past world at the longest lag, and all later ones.
     const oldest = distinct.findLastIndex(({ at }) => at <= now - this.#lookback)
     const pastWorlds = [...distinct.slice(Math.max(0, oldest)), { at: now, world: this.#world.fork() }]
-    this.#pastWorlds = pastWorlds.slice(-MAX_PAST_WORLDS)
+    this.#pastWorlds = pastWorlds.slice(-LIMITS.pastWorlds)
   }
 }

@@ -1,3 +1,4 @@
+import { LIMITS } from '../limits.ts'
 import type { Archive } from './archive.ts'
 import type { Micros } from './duration.ts'
 
@@ -10,8 +11,6 @@ export type EntryHandle = number
 
 const SLOT_BITS = 2 ** 24
 const CLASS_STEP = 2 ** 48
-/** Most entries of an agenda. */
-export const MAX_AGENDA_ENTRIES = 10_000_000
 
 /**
  * The scheduled events in the order of time, class and serial number: a 4-ary heap over typed arrays.
@@ -259,7 +258,7 @@ export class Agenda {
 
   #grow(): void {
     const capacity = Math.max(64, this.#heapTime.length * 2)
-    if (this.#heapTime.length >= MAX_AGENDA_ENTRIES) {
+    if (this.#heapTime.length >= LIMITS.scheduledEvents) {
       throw new RangeError(
         `Failed to schedule an event: the agenda holds ${this.#size} entries. Make the world smaller.`,
       )

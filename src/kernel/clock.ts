@@ -1,3 +1,4 @@
+import { LIMITS } from '../limits.ts'
 import type { Archive } from './archive.ts'
 import { DAY, type Micros } from './duration.ts'
 
@@ -5,7 +6,7 @@ import { DAY, type Micros } from './duration.ts'
 export const DEFAULT_EPOCH_MS = 1_767_225_600_000
 
 /** Latest time of a world: 200 years after its epoch. Its microseconds are a safe integer. */
-export const MAX_WORLD_AGE: Micros = 200 * 365 * DAY
+export const MAX_WORLD_AGE: Micros = LIMITS.worldAge * 365 * DAY
 
 /**
  * The time of one world: integer microseconds since its epoch. It never goes back.

@@ -1,3 +1,4 @@
+import { LIMITS } from '../limits.ts'
 import type { Archive } from './archive.ts'
 import type { Micros } from './duration.ts'
 import { hash32 } from './random.ts'
@@ -74,7 +75,7 @@ export class Journal {
   #listeners: readonly ((entry: Entry) => void)[] = []
 
   /** @param limit number of kept entries. The digest and the counts are of all entries. */
-  constructor(limit = 20_000) {
+  constructor(limit = LIMITS.journalEntries) {
     this.limit = limit
   }
 

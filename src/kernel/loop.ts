@@ -1,3 +1,4 @@
+import { LIMITS } from '../limits.ts'
 import type { Agenda } from './agenda.ts'
 import type { Clock } from './clock.ts'
 import type { Micros } from './duration.ts'
@@ -10,7 +11,7 @@ export interface EventLimits {
   readonly sameInstant: number
 }
 
-export const DEFAULT_EVENT_LIMITS: EventLimits = { events: 10_000_000, sameInstant: 100_000 }
+export const DEFAULT_EVENT_LIMITS: EventLimits = { events: LIMITS.moveEvents, sameInstant: LIMITS.instantEvents }
 
 /** Too many events in one advance. The world is at the last complete event. */
 export class EventCapError extends Error {

@@ -1,10 +1,9 @@
-/** The maximum length of a value in an error message. */
-const QUOTE_MAX_LENGTH = 200
+import { LIMITS } from '../limits.ts'
 
 /** Returns a value as JSON for an error message, at most 200 characters of it. */
 export function quote(value: unknown): string {
-  const text = toJson(typeof value === 'string' ? value.slice(0, QUOTE_MAX_LENGTH + 1) : value)
-  return text.length <= QUOTE_MAX_LENGTH ? text : `${text.slice(0, QUOTE_MAX_LENGTH)}…`
+  const text = toJson(typeof value === 'string' ? value.slice(0, LIMITS.quotedCharacters + 1) : value)
+  return text.length <= LIMITS.quotedCharacters ? text : `${text.slice(0, LIMITS.quotedCharacters)}…`
 }
 
 function toJson(value: unknown): string {

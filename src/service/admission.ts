@@ -1,11 +1,9 @@
 /** Checks of every request for GPUs, in the order of their refusals. */
 
 import type { GpuType } from '../data/records/gpu-config.ts'
+import { LIMITS } from '../limits.ts'
 import type { World } from '../simulation/world.ts'
 import { refuse, refuseOverLimit } from './refusals.ts'
-
-/** Limit of rentals in a world; far above the quota of any account. */
-const MAX_RENTALS = 100_000
 
 /** 402: nothing new starts on an account that has no funds or is suspended. */
 export function requireFunds({ ledger }: World): void {
@@ -65,8 +63,8 @@ export function requireContainerRoom({ containers, profile }: World): void {
 
 /** 429: a world holds so many rentals, the deleted included. */
 export function requireRentalCapacity({ rentals }: World): void {
-  if (rentals.count < MAX_RENTALS) return
-  refuse(429, `this world holds ${MAX_RENTALS} hosted instances and containers, which is its limit`, {
+  if (rentals.count < LIMITS.rentals) return
+  refuse(429, `this world holds ${LIMITS.rentals} hosted instances and containers, which is its limit`, {
     'retry-after': '3600',
   })
 }

@@ -126,6 +126,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   consumes?: 'json' | 'form'
   /** Most bytes of a JSON body. Default: 64 MiB. */
   maxBodyBytes?: number
+  /** The maximum number of JSON values of a body. Default: `bodyValues` of the table of limits. */
+  maxBodyValues?: number
   upload?: UploadRules<Scope, Form>
   returns: Returns
   /** Whether it is served a second time under `/v1/compat`: the same endpoint by another path, and a neighbour. */
@@ -167,6 +169,7 @@ export interface Endpoint<
   readonly body: Body
   readonly consumes: 'json' | 'form'
   readonly maxBodyBytes: number | undefined
+  readonly maxBodyValues: number | undefined
   readonly upload: UploadRules<Scope, Form> | undefined
   readonly returns: Returns
   readonly produces: string
@@ -240,6 +243,7 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
       body: declaration.body as Body,
       consumes: declaration.consumes ?? 'json',
       maxBodyBytes: declaration.maxBodyBytes,
+      maxBodyValues: declaration.maxBodyValues,
       upload: declaration.upload,
       returns: declaration.returns,
       produces: declaration.produces ?? 'application/json',

@@ -1,8 +1,7 @@
 /** Errors that end a request with a refusal. */
-import type { DecidedBy } from '../kernel/journal.ts'
 
-/** The maximum length of a message: it may quote what the client sent. */
-const MESSAGE_MAX_LENGTH = 4_000
+import type { DecidedBy } from '../kernel/journal.ts'
+import { LIMITS } from '../limits.ts'
 
 /** A refusal of the service. Any other exception of a handler is a bug of the simulator. */
 export class RefusalError extends Error {
@@ -23,7 +22,7 @@ export class RefusalError extends Error {
     isQuoted = false,
     decidedBy = deciderOf(status),
   ) {
-    super(message.length <= MESSAGE_MAX_LENGTH ? message : `${message.slice(0, MESSAGE_MAX_LENGTH)}…`)
+    super(message.length <= LIMITS.errorCharacters ? message : `${message.slice(0, LIMITS.errorCharacters)}…`)
     this.decidedBy = decidedBy
     this.isQuoted = isQuoted
     this.status = status

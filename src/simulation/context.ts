@@ -9,6 +9,7 @@ import { type DecidedBy, type EntryFields, Journal, type RequestEntry } from '..
 import { LayeredMap } from '../kernel/layered-map.ts'
 import { Chance, type EntityKey } from '../kernel/random.ts'
 import { Generation, type Row } from '../kernel/row.ts'
+import { LIMITS } from '../limits.ts'
 import { EVENT_KIND, EVENTS, type EventName } from './events.ts'
 import type { JournalKindName } from './journal-kinds.ts'
 import type { Part } from './part.ts'
@@ -186,11 +187,8 @@ export class SimulationContext implements Part {
   }
 }
 
-/** The maximum length of the path of a request in the journal. */
-const PATH_MAX_LENGTH = 1_000
-
 function cutPath(path: string): string {
-  if (path.length <= PATH_MAX_LENGTH) return path
+  if (path.length <= LIMITS.journalPath) return path
   // A slice keeps the whole text alive; a parsed copy does not.
-  return `${JSON.parse(JSON.stringify(path.slice(0, PATH_MAX_LENGTH)))}…`
+  return `${JSON.parse(JSON.stringify(path.slice(0, LIMITS.journalPath)))}…`
 }

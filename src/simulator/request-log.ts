@@ -3,15 +3,8 @@
 import type { Micros } from '../kernel/duration.ts'
 import type { DecidedBy } from '../kernel/journal.ts'
 import { parseJsonOrText } from '../lib/json-text.ts'
+import { LIMITS } from '../limits.ts'
 import type { AnsweredRequest } from '../service/http/request-context.ts'
-
-/** The newest requests that are kept. */
-const MAX_REQUESTS = 1_000
-/** Characters that are kept of a body, and of a path. */
-const MAX_BODY_CHARS = 65_536
-const MAX_PATH_CHARS = 4_000
-/** Characters that are kept of all requests together. Older requests are dropped. */
-const MAX_CHARS = 16_777_216
 
 /** A request that a simulator answered, or that a wire fault prevented from being answered. */
 export interface ReceivedRequest {
@@ -58,17 +51,17 @@ export class RequestLog {
     this.#entries.push({
       operation,
       method,
-      path: shorten(path, MAX_PATH_CHARS),
+      path: shorten(path, LIMITS.requestPath),
       status,
       decidedBy,
-      text: text && shorten(text, MAX_BODY_CHARS),
+      text: text && shorten(text, LIMITS.requestBody),
       unread,
       time,
     })
     this.#chars += sizeOf(this.#entries.at(-1)!)
-    if (this.#entries.length >= 2 * MAX_REQUESTS) this.#drop(MAX_REQUESTS)
+    if (this.#entries.length >= 2 * LIMITS.requests) this.#drop(LIMITS.requests)
     let excess = 0
-    for (let chars = this.#chars; chars > MAX_CHARS && excess < this.#entries.length - 1; excess++) {
+    for (let chars = this.#chars; chars > LIMITS.requestCharacters && excess < this.#entries.length - 1; excess++) {
       chars -= sizeOf(this.#entries[excess]!)
     }
     if (excess > 0) this.#drop(excess)
@@ -80,7 +73,7 @@ export class RequestLog {
 
   /** Oldest first. */
   list(iso: (time: Micros) => string): readonly ReceivedRequest[] {
-    return this.#entries.slice(-MAX_REQUESTS).map(({ text, unread, time, ...request }) => ({
+    return this.#entries.slice(-LIMITS.requests).map(({ text, unread, time, ...request }) => ({
       ...request,
       ...(unread !== undefined && { unread }),
       at: iso(time),
@@ -91,7 +84,7 @@ export class RequestLog {
   /** Returns the unread fields of the kept requests, by first occurrence. */
   unreadFields(): UnreadField[] {
     const counts = new Map<string, UnreadField>()
-    for (const { operation, unread = [] } of this.#entries.slice(-MAX_REQUESTS)) {
+    for (const { operation, unread = [] } of this.#entries.slice(-LIMITS.requests)) {
       for (const field of unread) {
         const key = `${operation} ${field}`
         counts.set(key, { operation, what: field, times: (counts.get(key)?.times ?? 0) + 1 })

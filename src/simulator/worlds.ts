@@ -2,6 +2,7 @@
 
 import { formatDuration } from '../kernel/duration.ts'
 import { monotonicMs } from '../lib/real-time.ts'
+import { LIMITS } from '../limits.ts'
 import { KEY_HEADER } from '../service/http/authentication.ts'
 import { optionsOutsideSnapshot } from './option-fields.ts'
 import { createSimulator, type ForkOptions, type Simulator, type SimulatorOptions } from './simulator.ts'
@@ -9,7 +10,6 @@ import type { Snapshot } from './snapshot/snapshot.ts'
 
 /** The name of the world with which the server started. */
 export const DEFAULT_WORLD = 'default'
-export const MAX_WORLDS = 1_024
 /** The idle time after which a world is deleted, in real milliseconds: an hour. */
 export const WORLD_IDLE_MS = 3_600_000
 
@@ -142,7 +142,7 @@ export class Worlds {
 
   constructor(sim: Simulator, options: WorldsOptions = {}) {
     this.default = new ServedWorld(DEFAULT_WORLD, sim)
-    this.maxWorlds = options.maxWorlds ?? MAX_WORLDS
+    this.maxWorlds = options.maxWorlds ?? LIMITS.worlds
     this.worldIdleMs = options.worldIdleMs ?? WORLD_IDLE_MS
     this.#forksUnknownTokens = options.unknownTokens === 'fork'
   }

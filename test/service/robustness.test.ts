@@ -92,7 +92,7 @@ test('random paths and methods', async () => {
   )
 })
 
-test.each([150_000, 400_000])('a body with %i errors is answered with 422 and the first hundred', async count => {
+test.each([150_000, 199_000])('a body with %i errors is answered with 422 and the first hundred', async count => {
   await loadTokenizer()
   const { ask } = service()
   const messages = Array.from({ length: count }, () => 1)
@@ -107,10 +107,10 @@ test.each([150_000, 400_000])('a body with %i errors is answered with 422 and th
   })
 })
 
-test('a body with 300,000 errors within one message is answered with 422', async () => {
+test('a body with 190,000 errors within one message is answered with 422', async () => {
   await loadTokenizer()
   const { ask } = service()
-  const tool_calls = Array.from({ length: 300_000 }, () => ({ type: 1 }))
+  const tool_calls = Array.from({ length: 190_000 }, () => 1)
   const { status, body } = await ask('POST /v1/chat/completions', {
     model: 'acme/assistant',
     messages: [{ role: 'assistant', tool_calls }],

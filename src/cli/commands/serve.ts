@@ -6,13 +6,13 @@ import { DEFAULT_IDLE_MS, DEFAULT_SPEED, followsFakeTimers } from '../../clock/s
 import { isLoopback } from '../../control/guards.ts'
 import { FaultError, type FaultRule } from '../../faults/rules.ts'
 import { monotonicMs, wallMs } from '../../lib/real-time.ts'
+import { LIMITS } from '../../limits.ts'
 import { ScenarioLibrary } from '../../scenario/runner/library.ts'
 import { bundledScenariosFolder } from '../../scenario/runner/shipped.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import type { SERVED_CLOCK_MODES, SimulatorOptions } from '../../simulator/options.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
-import { MAX_WORLDS } from '../../simulator/worlds.ts'
 import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type Server, serve } from '../../transports/http/server.ts'
 import { banner } from '../banner.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
@@ -33,9 +33,6 @@ import {
   toggle,
   word,
 } from '../values.ts'
-
-/** The number of different bugs that a server prints. */
-const MAX_REPORTED_BUGS = 100
 
 /** The flags that this file reads itself. `optionsFromFlags` reads the others. */
 interface Arguments {
@@ -137,8 +134,8 @@ export function flags() {
       coerce: integer('deployments', { min: 0, max: 100_000 }, 1_000),
     },
     'max-worlds': {
-      ...flag('max-worlds', `Maximum number of further worlds. Default: ${MAX_WORLDS}.`),
-      coerce: integer('max-worlds', { min: 0, max: 100_000 }, MAX_WORLDS),
+      ...flag('max-worlds', `Maximum number of further worlds. Default: ${LIMITS.worlds}.`),
+      coerce: integer('max-worlds', { min: 0, max: 100_000 }, LIMITS.worlds),
     },
     'world-idle': {
       ...flag('world-idle', 'Real time after which an unused world is removed. Default: 1h.'),
@@ -274,7 +271,7 @@ function createServedSimulator(argv: Arguments): Simulator {
     onBug: (error, operation) => {
       const message = `A bug of modelhost-sim in ${operation}: ${String(error)}. Please report it.\n`
       // An event may throw again and again.
-      if (reportedBugs.size >= MAX_REPORTED_BUGS || reportedBugs.has(message)) return
+      if (reportedBugs.size >= LIMITS.reportedBugs || reportedBugs.has(message)) return
       reportedBugs.add(message)
       process.stderr.write(message)
     },

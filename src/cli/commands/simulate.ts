@@ -1,8 +1,10 @@
 /** `modelhost-sim simulate`: a fleet without clients, for as long as is asked, and the report at its end. */
+
 import type { Argv } from 'yargs'
 import { loadProfile, type ProfileInput, withWeather } from '../../data/profiles/load.ts'
 import { HOUR, MINUTE, type Micros } from '../../kernel/duration.ts'
 import { eventLoopTurn, monotonicMs, wallMs } from '../../lib/real-time.ts'
+import { LIMITS } from '../../limits.ts'
 import { InvariantError } from '../../simulation/invariants/invariant.ts'
 import { excessOf } from '../../simulation/reporting/report-window.ts'
 import { reportSeries } from '../../simulation/reporting/time-series.ts'
@@ -35,8 +37,6 @@ export interface SimulateArguments {
 }
 
 const DEFAULT_STEP = 5 * MINUTE
-/** Rows of a series file at most; some 100 bytes each. */
-const MAX_SERIES_ROWS = 50_000_000
 
 export function builder(argv: Argv): Argv<SimulateArguments> {
   const options = flags()
@@ -200,7 +200,7 @@ function profileOf({ profile, weather, acceleration }: SimulateArguments): strin
 }
 
 function requireRowLimit(sim: Simulator, length: Micros, step: Micros): void {
-  const tooLong = excessOf(sim.world, length, step, MAX_SERIES_ROWS)
+  const tooLong = excessOf(sim.world, length, step, LIMITS.seriesFileRows)
   if (tooLong === undefined) return
   throw new UsageError(`Failed to write --series: it would have ${tooLong}. Give a longer --step.`)
 }

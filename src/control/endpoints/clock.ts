@@ -4,6 +4,7 @@ import type { MoveResult } from '../../clock/moves/result.ts'
 import type { ClockMode } from '../../clock/settings.ts'
 import { matchesJsonSubset } from '../../lib/json-subset.ts'
 import { parseJsonOrText } from '../../lib/json-text.ts'
+import { LIMITS } from '../../limits.ts'
 import { refuse } from '../../service/refusals.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
@@ -76,7 +77,7 @@ export const setClock = control({
   },
 })
 
-const Owner = z.strictObject({ owner: z.string().min(1).max(200) })
+const Owner = z.strictObject({ owner: z.string().min(1).max(LIMITS.ownerCharacters) })
 
 export const pauseClock = control({
   ...CONTROL_PROVENANCE,
@@ -140,9 +141,6 @@ export const nextClock = control({
   },
 })
 
-/** The maximum length of `where` as JSON: it is compared after each change that a client can see. */
-const WHERE_MAX_LENGTH = 10_000
-
 /** The expected response of a GET: fields of an object, or rows of a list in any order. */
 const Where = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown()).min(1)])
 
@@ -192,8 +190,8 @@ export const untilClock = control({
 /** Rejects a description that would take long to compare after each event. */
 function assertSmall(where: z.output<typeof Where>): void {
   const { length } = JSON.stringify(where)
-  if (length <= WHERE_MAX_LENGTH) return
-  refuse(400, `Failed to wait: where has ${length} characters. Give at most ${WHERE_MAX_LENGTH}.`)
+  if (length <= LIMITS.whereCharacters) return
+  refuse(400, `Failed to wait: where has ${length} characters. Give at most ${LIMITS.whereCharacters}.`)
 }
 
 /** Rejects a wait that can never end: for a GET that is refused, or that returns another type than `where`. */

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { LIMITS } from '../../limits.ts'
 import { refuse } from '../../service/refusals.ts'
 import { Bytes } from '../../service/results.ts'
 import { concatBytes } from '../../simulator/snapshot/codec/bytes.ts'
@@ -7,11 +8,6 @@ import type { ServedWorld } from '../../simulator/worlds.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
 import { CONTROL_PROVENANCE, type ControlScope, control, refuseInvalid } from '../endpoint.ts'
 import { requireSnapshot } from '../named-snapshots.ts'
-
-/** The maximum number of snapshots of a world. Each keeps what has changed since. */
-const MAX_SNAPSHOTS = 100
-/** The maximum size of an imported snapshot. */
-const MAX_SNAPSHOT_BYTES = 256 * 1_048_576
 
 const Name = z
   .string()
@@ -119,8 +115,8 @@ export const importSnapshot = control({
   upload: {
     fields: {},
     limit: () => ({
-      bytes: MAX_SNAPSHOT_BYTES,
-      refusal: `Failed to import: a snapshot has at most ${MAX_SNAPSHOT_BYTES} bytes`,
+      bytes: LIMITS.snapshotBytes,
+      refusal: `Failed to import: a snapshot has at most ${LIMITS.snapshotBytes} bytes`,
     }),
   },
   returns: SnapshotView,
@@ -152,10 +148,10 @@ function assertCanAdd(snapshots: ReadonlyMap<string, Snapshot>, name: string): v
       `Failed to add the snapshot '${name}': duplicate name. Delete the other snapshot, or give another name.`,
     )
   }
-  if (snapshots.size < MAX_SNAPSHOTS) return
+  if (snapshots.size < LIMITS.snapshots) return
   refuse(
     429,
-    `Failed to add the snapshot '${name}': the world has ${MAX_SNAPSHOTS} snapshots, which is the limit. Delete one.`,
+    `Failed to add the snapshot '${name}': the world has ${LIMITS.snapshots} snapshots, which is the limit. Delete one.`,
   )
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { LIMITS } from '../../limits.ts'
 import { refuse } from '../../service/refusals.ts'
 import { fromHttpFields, httpFieldsBesideSnapshot, OPTION_HTTP_FIELDS } from '../../simulator/option-fields.ts'
 import type { SimulatorOptions } from '../../simulator/options.ts'
@@ -37,6 +38,7 @@ export const createWorld = control({
     'world or of the default world. Options that a snapshot does not bring may go with it. The field token is an alias ' +
     'of its first token',
   example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
+  maxBodyValues: LIMITS.worldBodyValues,
   refusals: {
     400: 'an invalid option; a token that belongs to another world; an option that the origin or the snapshot sets',
     404: 'an unknown world in from, or an unknown snapshot',

@@ -1,6 +1,8 @@
 /** Fields of the fault kinds that answer in place of the endpoint: headers and a body of the rule's own. */
+
 import * as z from 'zod'
 import { isNestedDeeper } from '../../lib/json-nesting.ts'
+import { LIMITS } from '../../limits.ts'
 import type { FaultHit } from './kind.ts'
 
 /** Seconds in `Retry-After` of a 429 or 503, as the service gives if a place may become free at any time. */
@@ -9,17 +11,13 @@ const RETRIED_STATUSES: readonly number[] = [429, 503]
 
 /** The maximum number of headers, and the maximum length of a value. */
 const HEADERS_MAX = 50
-const HEADER_MAX_LENGTH = 1000
-/** The maximum length of a body as JSON text, and its deepest nesting. */
-const BODY_MAX_LENGTH = 65_536
-const BODY_MAX_NESTING = 64
 /** Headers that the connection decides. */
 const CONNECTION_HEADERS = ['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'upgrade']
 
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/
 const headerValue = z
   .string()
-  .max(HEADER_MAX_LENGTH)
+  .max(LIMITS.faultHeader)
   .regex(/^[\t\x20-\x7e]*$/, { error: 'text of printable ASCII' })
 
 /** Headers of the answer. They replace the usual ones; null leaves a usual one out. */
@@ -33,7 +31,7 @@ export const headers = z
 /** The body of the answer: a text as it is, any other value as JSON. */
 export const body = z
   .custom<unknown>(isBody, {
-    error: `text or JSON of at most ${BODY_MAX_LENGTH} characters, nested at most ${BODY_MAX_NESTING} deep`,
+    error: `text or JSON of at most ${LIMITS.faultBody} characters, nested at most ${LIMITS.bodyDepth} deep`,
   })
   .meta({ description: 'A text is sent as it is, any other value as JSON' })
 
@@ -42,10 +40,10 @@ function isSettable(name: string): boolean {
 }
 
 function isBody(value: unknown): boolean {
-  if (typeof value === 'string') return value.length <= BODY_MAX_LENGTH
-  if (isNestedDeeper(value, BODY_MAX_NESTING)) return false
+  if (typeof value === 'string') return value.length <= LIMITS.faultBody
+  if (isNestedDeeper(value, LIMITS.bodyDepth)) return false
   const text = JSON.stringify(value) as string | undefined
-  return text !== undefined && text.length <= BODY_MAX_LENGTH
+  return text !== undefined && text.length <= LIMITS.faultBody
 }
 
 /** What a rule says of the answer, beside its status. */

@@ -1,18 +1,19 @@
+import { LIMITS } from '../../limits.ts'
 import { EffortLimitError } from './document.ts'
 import type { TextSource } from './formats.ts'
 
 /** Depth of a value from which on optional parts are left out, so that a recursive schema terminates. */
-export const MAX_DEPTH = 6
+export const MAX_DEPTH = LIMITS.schemaDepth
 /** Number of values in an answer from which on optional parts are left out. */
 const MAX_VALUES_WITH_OPTIONAL = 200
 /**
  * The limits of all answers to one request, and the lowest limits of one answer. The first ones are about a model's
  * context.
  */
-const MAX_VALUES = [10_000, 1000] as const
-const MAX_CHARACTERS = [100_000, 20_000] as const
+const MAX_VALUES = [LIMITS.schemaValues, 1000] as const
+const MAX_CHARACTERS = [LIMITS.schemaCharacters, 20_000] as const
 /** Steps that the answers may take. All of them take well under a second. */
-const MAX_STEPS = [1_000_000, 50_000] as const
+const MAX_STEPS = [LIMITS.schemaSteps, 50_000] as const
 /** Number of values of a numeric range that has one bound. */
 const DEFAULT_SPAN = 100
 

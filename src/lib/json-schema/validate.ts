@@ -1,10 +1,9 @@
 /** Validates values against a schema. It interprets the schema step by step, so that the caller can bound the steps. */
+
 import { fullFormats } from 'ajv-formats/dist/formats.js'
+import { LIMITS } from '../../limits.ts'
 import { type JsonSchema, type JsonValue, type SchemaDocument, SchemaError, type SchemaObject } from './document.ts'
 import { type CountSteps, RegexPattern } from './regex.ts'
-
-/** The maximum length of a pattern. The time to match a text grows with it. */
-const PATTERN_MAX_LENGTH = 4_000
 
 /** The properties and items that other keywords have evaluated, for `unevaluatedProperties` and `unevaluatedItems`. */
 class EvaluatedParts {
@@ -54,8 +53,8 @@ export class SchemaValidator {
   pattern(source: string, at = ''): RegexPattern {
     const cached = this.#patterns.get(source)
     if (cached !== undefined) return cached
-    if (source.length > PATTERN_MAX_LENGTH) {
-      throw new SchemaError(at, `pattern has ${source.length} characters, and at most ${PATTERN_MAX_LENGTH} are read`)
+    if (source.length > LIMITS.schemaPattern) {
+      throw new SchemaError(at, `pattern has ${source.length} characters, and at most ${LIMITS.schemaPattern} are read`)
     }
     try {
       const pattern = new RegexPattern(source, this.#countSteps)

@@ -1,4 +1,5 @@
 /** Reads scenarios from YAML and JSON, and reports each mistake with its line, its column and the nearest known word. */
+
 import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { LineCounter, parseDocument, type Document as YamlDocument } from 'yaml'
@@ -6,6 +7,7 @@ import * as z from 'zod'
 import { isDuration } from '../../faults/kinds/fields.ts'
 import { micros } from '../../kernel/duration.ts'
 import { formatSuggestion, nearestWord } from '../../lib/did-you-mean.ts'
+import { LIMITS } from '../../limits.ts'
 import { isDefiniteMistake, isReference, OPERATION_INPUTS, toRequestInput } from './operation-input.ts'
 import { DocumentError, findMistakes, MistakeList, type Path, valueAt } from './problems.ts'
 import {
@@ -19,11 +21,6 @@ import {
 } from './schema.ts'
 import { isMap, WorldChecks } from './world-checks.ts'
 
-/** Far more than a scenario needs, and few enough for the YAML parser to stay fast. */
-const MAX_FILE_BYTES = 256 * 1024
-/** Limits the uses of anchors: a few lines of nested aliases can expand to gigabytes. */
-const MAX_ALIASES = 50
-
 /**
  * Reads a scenario from a YAML or JSON file.
  *
@@ -31,8 +28,10 @@ const MAX_ALIASES = 50
  * @throws DocumentError with a line for each mistake: `name:line:column: what is wrong. What to do.`
  */
 export function readScenarioDocument(file: string, name: string): ScenarioData {
-  if (statSync(file).size > MAX_FILE_BYTES) {
-    throw new DocumentError(`${name}: it is larger than ${MAX_FILE_BYTES / 1024} KiB. Split it into several scenarios.`)
+  if (statSync(file).size > LIMITS.scenarioBytes) {
+    throw new DocumentError(
+      `${name}: it is larger than ${LIMITS.scenarioBytes / 1024} KiB. Split it into several scenarios.`,
+    )
   }
   return new ScenarioReader(readFileSync(file, 'utf8'), name, dirname(file)).read()
 }
@@ -85,9 +84,9 @@ class ScenarioReader {
     }
     this.#mistakes.throwIfAny()
     try {
-      return this.#document.toJS({ maxAliasCount: MAX_ALIASES })
+      return this.#document.toJS({ maxAliasCount: LIMITS.scenarioAliases })
     } catch (cause) {
-      this.#mistakes.addAt(0, (cause as Error).message.toLowerCase(), `Use at most ${MAX_ALIASES} aliases`)
+      this.#mistakes.addAt(0, (cause as Error).message.toLowerCase(), `Use at most ${LIMITS.scenarioAliases} aliases`)
       this.#mistakes.throwIfAny()
     }
   }

@@ -2,13 +2,11 @@
 
 import type { FaultRule } from '../../faults/rules.ts'
 import { type Micros, micros } from '../../kernel/duration.ts'
+import { LIMITS } from '../../limits.ts'
 import type { Command } from '../../simulation/operations/commands.ts'
 import type { TimelineAct, TimelinePlan } from '../../simulator/timelines.ts'
 import type { DocumentStep, ScenarioData } from './schema.ts'
 import { isRule } from './schema.ts'
-
-/** The most copies that a repeated fault rule is expanded to. */
-const MAX_RULE_REPEATS = 100
 
 /** The time and the repetition of the steps around a step. */
 interface StepContext {
@@ -44,8 +42,8 @@ export function timelineOf({ title, steps }: ScenarioData, name: string): Timeli
   const rule = (step: DocumentStep, rule: FaultRule, { at, repeat }: StepContext) => {
     if (repeat === undefined) return acts.push({ at, rule })
     const { interval, times = Number.POSITIVE_INFINITY } = repeat
-    if (times > MAX_RULE_REPEATS)
-      return skip(step, `a fault rule in 'every' needs 'times', at most ${MAX_RULE_REPEATS}`)
+    if (times > LIMITS.ruleRepeats)
+      return skip(step, `a fault rule in 'every' needs 'times', at most ${LIMITS.ruleRepeats}`)
     for (let round = 0; round < times; round++) {
       const named = rule.name === undefined || round === 0 ? {} : { name: `${rule.name}-${round + 1}` }
       acts.push({ at: at + round * interval, rule: { ...rule, ...named } })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { LIMITS } from '../../limits.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
@@ -30,7 +31,7 @@ export const countTokens = endpoint({
     'authentication is optional; if a token is sent, it must be valid',
   ],
   refusals: { 404: 'unknown or deprecated model', 413: 'a body of more than 8 MiB' },
-  maxBodyBytes: 8 * 1_048_576,
+  maxBodyBytes: LIMITS.countTokensBytes,
   auth: 'optional',
   needs: ['tokenizer'],
   body: z.object({

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
+import { LIMITS } from '../../limits.ts'
 import { isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import { requireFleetGpus, requireFunds, requireGpuQuota } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
@@ -17,14 +18,10 @@ import { DeployId, DeploymentRecord } from '../records.ts'
 import { refuse, rejectInput } from '../refusals.ts'
 import { JsonText } from '../results.ts'
 
-/** Limits of the simulation, far above the limits of any account. */
-const MAX_INSTANCES = 10_000
-const MAX_DEPLOYMENTS = 100_000
-
 const ScaleSettings = z
   .object({
-    min_instances: integer({ min: 0, max: MAX_INSTANCES }).default(1),
-    max_instances: integer({ min: 0, max: MAX_INSTANCES }).default(1),
+    min_instances: integer({ min: 0, max: LIMITS.deploymentInstances }).default(1),
+    max_instances: integer({ min: 0, max: LIMITS.deploymentInstances }).default(1),
   })
   .check(({ value, issues }) => {
     if (value.max_instances >= value.min_instances) return
@@ -100,8 +97,8 @@ export const createLlmDeployment = endpoint({
     if (world.deployments.findLive(model_name) !== undefined) {
       refuse(409, `model_name ${model_name} is deployed already: delete that deployment first`)
     }
-    if (world.deployments.count >= MAX_DEPLOYMENTS) {
-      refuse(429, `this world holds ${MAX_DEPLOYMENTS} deployments, which is its limit`, { 'retry-after': '3600' })
+    if (world.deployments.count >= LIMITS.deployments) {
+      refuse(429, `this world holds ${LIMITS.deployments} deployments, which is its limit`, { 'retry-after': '3600' })
     }
     const source = body.hub ?? (base_model == null ? hubModel : undefined)
     const weights = source && { repo: source.repo, revision: source.revision ?? 'main', token: body.hub?.token ?? '' }
@@ -212,8 +209,8 @@ export const updateDeployment = endpoint({
   },
   body: z.object({
     settings: z.object({
-      min_instances: integer({ min: 0, max: MAX_INSTANCES }).optional(),
-      max_instances: integer({ min: 0, max: MAX_INSTANCES }).optional(),
+      min_instances: integer({ min: 0, max: LIMITS.deploymentInstances }).optional(),
+      max_instances: integer({ min: 0, max: LIMITS.deploymentInstances }).optional(),
     }),
   }),
   returns: DeployId,

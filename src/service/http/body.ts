@@ -1,12 +1,10 @@
 /** Reads the body of a request without parsing it. */
 
+import { LIMITS } from '../../limits.ts'
 import type { FieldSchemas } from '../endpoint.ts'
 import { RefusalError } from '../refusals.ts'
 import { createUnsupportedMediaType, readForm, readUpload, type UploadResult } from './multipart.ts'
 import type { RequestContext } from './request-context.ts'
-
-/** Default limit of a JSON body in bytes. */
-export const MAX_JSON_BYTES = 64 * 1_048_576
 
 export type RawBody =
   | { text: string }
@@ -34,7 +32,7 @@ export async function readBody(context: RequestContext, scope: unknown): Promise
   if (/^\s*(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType ?? '')) {
     return { refused: createUnsupportedMediaType(['application/json']) }
   }
-  const { maxBodyBytes = MAX_JSON_BYTES } = endpoint
+  const { maxBodyBytes = LIMITS.bodyBytes } = endpoint
   if (Number(context.header('content-length') ?? 0) > maxBodyBytes)
     return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
   try {

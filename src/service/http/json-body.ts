@@ -1,23 +1,22 @@
 /** The JSON body of a request: its value, or what is wrong with it as an issue of a 422. */
 import { parseJsonText } from '../../lib/json-text.ts'
+import { LIMITS } from '../../limits.ts'
 import type { ValidationDetail } from './validation-errors.ts'
-
-/** Deepest nesting of arrays and objects in a request. */
-export const MAX_NESTING = 64
 
 export type JsonBody = { value: unknown } | { issue: ValidationDetail }
 
-/** Parses a body; `undefined` is the value of an empty one. */
-export function parseJsonBody(text: string): JsonBody {
+/**
+ * Parses a body; `undefined` is the value of an empty one.
+ *
+ * @param maxValues the maximum number of its JSON values. Each can be invalid, and an error costs far more than a value.
+ */
+export function parseJsonBody(text: string, maxValues = LIMITS.bodyValues): JsonBody {
   if (text.trim() === '') return { value: undefined }
-  const excessPosition = findExcessNesting(text)
-  if (excessPosition !== undefined) {
+  const excess = findExcess(text, maxValues)
+  if (excess !== undefined) {
+    const { position, problem } = excess
     return {
-      issue: {
-        loc: ['body', String(excessPosition)],
-        msg: `JSON decode error: nesting deeper than ${MAX_NESTING}`,
-        type: 'json_invalid',
-      },
+      issue: { loc: ['body', String(position)], msg: `JSON decode error: ${problem}`, type: 'json_invalid' },
     }
   }
   const parsed = parseJsonText(text)
@@ -32,9 +31,13 @@ export function parseJsonBody(text: string): JsonBody {
   }
 }
 
-/** Where nesting first goes too deep. On the text and without recursion, so that no body can exhaust the stack. */
-function findExcessNesting(text: string): number | undefined {
+/**
+ * Returns where nesting first goes too deep, or the first value too many is. It reads the text without recursion, so that
+ * no body can exhaust the stack.
+ */
+function findExcess(text: string, maxValues: number): { position: number; problem: string } | undefined {
   let depth = 0
+  let valueCount = 1
   let inString = false
   for (let position = 0; position < text.length; position++) {
     const unit = text.charCodeAt(position)
@@ -44,8 +47,11 @@ function findExcessNesting(text: string): number | undefined {
     } else if (unit === 0x22) inString = true
     else if (unit === 0x7b || unit === 0x5b) {
       depth++
-      if (depth > MAX_NESTING) return position
+      valueCount++
+      if (depth > LIMITS.bodyDepth) return { position, problem: `nesting deeper than ${LIMITS.bodyDepth}` }
     } else if (unit === 0x7d || unit === 0x5d) depth--
+    else if (unit === 0x2c) valueCount++
+    if (valueCount > maxValues) return { position, problem: `more than ${maxValues} values` }
   }
   return undefined
 }

@@ -1,17 +1,10 @@
 /** Reading forms: uploads, streamed at a constant cost in memory beside the files themselves, and forms of texts alone. */
+
 import { ByteHash } from '../../kernel/random.ts'
+import { LIMITS } from '../../limits.ts'
 import type { SizeLimit, UploadedFile } from '../endpoint.ts'
 import { RefusalError } from '../refusals.ts'
 import type { ValidationDetail } from './validation-errors.ts'
-
-/** Upper bound on the parts of a form, file and fields together; real clients send fewer. */
-const MAX_PARTS = 100
-/** Bytes of one text field. */
-const MAX_FIELD_BYTES = 1_048_576
-/** Upper bound on the bytes of ignored files in a form. */
-const MAX_IGNORED_BYTES = 32 * MAX_FIELD_BYTES
-/** What boundaries, part headers and text fields may add to a file before Content-Length alone refuses it. */
-const MAX_FRAMING_BYTES = 2 * MAX_FIELD_BYTES
 
 export interface UploadForm {
   fields: Record<string, string>
@@ -47,7 +40,7 @@ export async function readUpload(
       ],
     }
   }
-  if (Number(request.headers.get('content-length') ?? 0) > limits.limit.bytes + MAX_FRAMING_BYTES) {
+  if (Number(request.headers.get('content-length') ?? 0) > limits.limit.bytes + LIMITS.framingBytes) {
     return { refused: createTooLarge(limits.limit) }
   }
   try {
@@ -67,7 +60,7 @@ export async function readForm(
   contentType: string | null,
 ): Promise<{ fields: Record<string, string> } | Exclude<UploadResult, { form: UploadForm }>> {
   if (/^multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) {
-    const limit = { bytes: MAX_IGNORED_BYTES, refusal: 'Request Entity Too Large' }
+    const limit = { bytes: LIMITS.ignoredBytes, refusal: 'Request Entity Too Large' }
     const upload = await readUpload(request, contentType, { part: '', limit })
     return 'form' in upload ? { fields: upload.form.fields } : upload
   }
@@ -77,7 +70,7 @@ export async function readForm(
     return { refused: createUnsupportedMediaType(['application/x-www-form-urlencoded', 'multipart/form-data']) }
   }
   const text = await request.text()
-  if (text.length > MAX_FIELD_BYTES) {
+  if (text.length > LIMITS.formFieldBytes) {
     return {
       refused: new RefusalError(413, 'Request Entity Too Large', undefined, { detail: 'Request Entity Too Large' }),
     }
@@ -133,7 +126,7 @@ async function readStreamed(request: Request, contentType: string, limits: Uploa
     headers: { 'content-type': contentType },
     // No part fills its buffer: one without a name that does so as it ends would never be let go of.
     fileHwm: 2 ** 30,
-    limits: { parts: MAX_PARTS, fieldSize: MAX_FIELD_BYTES },
+    limits: { parts: LIMITS.formParts, fieldSize: LIMITS.formFieldBytes },
     isPartAFile: (_name, _type, filename) => filename !== undefined,
   })
   let failure: unknown
@@ -149,9 +142,10 @@ async function readStreamed(request: Request, contentType: string, limits: Uploa
     }
     parser.on('error', fail)
     parser.on('finish', resolve)
-    parser.on('partsLimit', () => fail(new Error(`more than ${MAX_PARTS} parts`)))
+    parser.on('partsLimit', () => fail(new Error(`more than ${LIMITS.formParts} parts`)))
     parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
-      if (valueTruncated) fail(new Error(`the field '${name.slice(0, 64)}' is longer than ${MAX_FIELD_BYTES} bytes`))
+      if (valueTruncated)
+        fail(new Error(`the field '${name.slice(0, 64)}' is longer than ${LIMITS.formFieldBytes} bytes`))
       addField(form, part, name, value)
       limit = effectiveLimit(limits, form)
       checkLimit()
@@ -217,7 +211,7 @@ async function readBuffered(request: Request, limits: UploadLimits): Promise<Upl
   const part = filePartName(limits)
   let parts = 0
   for (const [name, value] of await request.formData()) {
-    if (++parts > MAX_PARTS) throw new Error(`more than ${MAX_PARTS} parts`)
+    if (++parts > LIMITS.formParts) throw new Error(`more than ${LIMITS.formParts} parts`)
     if (typeof value === 'string') addField(form, part, name, value)
     else if (name === part) {
       const content = new FileAccumulator()

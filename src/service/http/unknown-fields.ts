@@ -43,7 +43,7 @@ export function findUnknownFields(
     return unknownFields
   }
   if (input.text === undefined || endpoint.body === undefined) return unknownFields
-  const parsed = parseJsonBody(input.text)
+  const parsed = parseJsonBody(input.text, endpoint.maxBodyValues)
   if ('value' in parsed) addFromBody(unknownFields.body, inputShape(endpoint.body), parsed.value, ['body'], names)
   return unknownFields
 }

@@ -121,7 +121,7 @@ function parseValue(
 }
 
 function parseBodyText(operation: CompiledOperation, text: string, issues: Details, isLax: boolean): unknown {
-  const parsed = parseJsonBody(text)
+  const parsed = parseJsonBody(text, operation.endpoint.maxBodyValues)
   if ('value' in parsed) return parseBodyValue(operation, parsed.value, issues, isLax)
   const { loc, ...issue } = parsed.issue
   issues.add(loc, () => issue)

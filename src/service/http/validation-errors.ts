@@ -1,6 +1,8 @@
 /** Zod issues as the body of a 422: FastAPI's `detail` with pydantic's messages and types. */
+
 import * as z from 'zod'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { LIMITS } from '../../limits.ts'
 
 export interface ValidationDetail {
   /** Where: `body`, `query`, `path` or `header`, then names and positions, all strings. */
@@ -8,9 +10,6 @@ export interface ValidationDetail {
   msg: string
   type: string
 }
-
-/** The most details of one 422. */
-export const MOST_DETAILS = 100
 
 /** Collects the details of one 422: the first hundred, and how many more there are. */
 export class Details {
@@ -26,7 +25,7 @@ export class Details {
   list(): ValidationDetail[] {
     if (this.#more === 0) return [...this.#kept]
     const [place = 'body'] = this.#kept.at(-1)!.loc
-    const msg = `Only the first ${MOST_DETAILS} errors are listed; there are ${this.#more} more`
+    const msg = `Only the first ${LIMITS.errorDetails} errors are listed; there are ${this.#more} more`
     return [...this.#kept, { loc: [place], msg, type: 'too_many_errors' }]
   }
 
@@ -37,7 +36,7 @@ export class Details {
 
   /** Adds a detail; `say` is called if it is kept. */
   add(loc: string[], say: () => Omit<ValidationDetail, 'loc'>): void {
-    if (this.#kept.length < MOST_DETAILS) this.#kept.push({ loc, ...say() })
+    if (this.#kept.length < LIMITS.errorDetails) this.#kept.push({ loc, ...say() })
     else this.#more++
   }
 

@@ -5,6 +5,7 @@
 
 import type { Chance } from '../../kernel/random.ts'
 import { isNestedDeeper } from '../../lib/json-nesting.ts'
+import { LIMITS } from '../../limits.ts'
 import type { BatchEndpoint, InvalidBody } from '../../simulation/batches/input-lines.ts'
 import type {
   LineAnswer,
@@ -16,7 +17,6 @@ import type {
 import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
 import { type CompiledOperation, getRouter } from '../http/compiled-operation.ts'
-import { MAX_NESTING } from '../http/json-body.ts'
 import { addUnknownBodyFields } from '../http/unknown-fields.ts'
 import { parseBodyValue } from '../http/validate-input.ts'
 import { Details, type ValidationDetail } from '../http/validation-errors.ts'
@@ -153,8 +153,8 @@ function parseLine(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): 
 /** Returns the validated body. Throws InvalidLineBodyError. */
 function parseBody(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): never {
   const operation = getCompiledOperation(endpoint)
-  if (isNestedDeeper(body, MAX_NESTING)) {
-    const msg = `JSON decode error: nesting deeper than ${MAX_NESTING}`
+  if (isNestedDeeper(body, LIMITS.bodyDepth)) {
+    const msg = `JSON decode error: nesting deeper than ${LIMITS.bodyDepth}`
     throw new InvalidLineBodyError([{ loc: ['body'], msg, type: 'json_invalid' }])
   }
   const issues = new Details()

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { LIMITS } from '../../limits.ts'
 import { endpoint } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
 import { rejectInput } from '../refusals.ts'
@@ -10,7 +11,6 @@ import { SamplingFields } from './sampling.ts'
 import { toInputList } from './text-inputs.ts'
 import { countTokens, decodeTokens } from './tokenizer.ts'
 
-const MAX_PROMPTS = 128
 /** Maximum of `logprobs`, as in the API of the openai package. */
 const MAX_LOGPROBS = 5
 
@@ -45,8 +45,8 @@ const CompletionBody = z.object({
   prompt: z.union([
     text(),
     PromptTokens,
-    z.array(text()).min(1).max(MAX_PROMPTS),
-    z.array(PromptTokens).min(1).max(MAX_PROMPTS),
+    z.array(text()).min(1).max(LIMITS.completionPrompts),
+    z.array(PromptTokens).min(1).max(LIMITS.completionPrompts),
   ]),
   ...SamplingFields,
   echo: z.boolean().nullable().optional(),
@@ -121,7 +121,7 @@ export const createCompletion = endpoint({
   assumptions: [
     'model: as in POST /v1/chat/completions',
     'equal prompts have equal answers: whole, streamed and in a batch',
-    `prompt: a text, an array of tokens, or an array of up to ${MAX_PROMPTS} of either; choices has n answers to the first prompt, then n to the second`,
+    `prompt: a text, an array of tokens, or an array of up to ${LIMITS.completionPrompts} of either; choices has n answers to the first prompt, then n to the second`,
     'tokens are those of o200k_base, and are answered like their text; an unknown token is 422',
     'echo puts the prompt before its answer',
     'suffix, best_of and the fields that POST /v1/chat/completions ignores are validated and ignored',
@@ -131,6 +131,7 @@ export const createCompletion = endpoint({
   errorShape: 'compat',
   acceptsKeyHeader: true,
   needs: ['tokenizer'],
+  maxBodyValues: LIMITS.tokenBodyValues,
   body: CompletionBody,
   returns: Completion,
   streamEvent: CompletionChunk,

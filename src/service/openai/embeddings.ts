@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { LIMITS } from '../../limits.ts'
 import { dimensionsOf, embed } from '../../simulation/inference/embeddings.ts'
 import { endpoint } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
@@ -9,8 +10,6 @@ import { throwScriptedError } from './scripted-answers.ts'
 import { TokenArray, toInputList } from './text-inputs.ts'
 import { countTokens } from './tokenizer.ts'
 
-/** Maximum number of inputs of one request. */
-const MAX_INPUTS = 2_048
 /** Minimum of `dimensions`, as in the schemas of the embedding models in the fixtures. */
 const MIN_DIMENSIONS = 32
 
@@ -41,7 +40,7 @@ export const createEmbeddings = endpoint({
     'the vectors are unit vectors, generated from seed, model and input',
     'equal inputs have equal vectors; texts with common words have similar vectors',
     'an array of tokens does not have the vector of its text',
-    `input: a text, an array of tokens, or an array of up to ${MAX_INPUTS} of either`,
+    `input: a text, an array of tokens, or an array of up to ${LIMITS.embeddingInputs} of either`,
     'length of a vector: the tag of the catalog model (as in 768-dimensions), else by the number of parameters, from 384 to 4,096',
     `dimensions makes the vector shorter: ${MIN_DIMENSIONS} to the length of the model, else 400 or 422`,
     'encoding_format: float (default) or base64, which has 32-bit floats, little-endian',
@@ -53,6 +52,7 @@ export const createEmbeddings = endpoint({
   errorShape: 'compat',
   acceptsKeyHeader: true,
   needs: ['tokenizer'],
+  maxBodyValues: LIMITS.tokenBodyValues,
   body: z.object({
     model: text({ min: 1 }),
     input: z.union([
@@ -60,9 +60,9 @@ export const createEmbeddings = endpoint({
       z
         .array(text({ min: 1 }))
         .min(1)
-        .max(MAX_INPUTS),
+        .max(LIMITS.embeddingInputs),
       TokenArray,
-      z.array(TokenArray).min(1).max(MAX_INPUTS),
+      z.array(TokenArray).min(1).max(LIMITS.embeddingInputs),
     ]),
     encoding_format: z.enum(['float', 'base64']).nullable().optional(),
     dimensions: integer({ min: MIN_DIMENSIONS }).nullable().optional(),

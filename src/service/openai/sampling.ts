@@ -1,14 +1,13 @@
 /** Request fields that chat and text completions share. */
-import * as z from 'zod'
-import { integer, looseObject, text } from '../fields.ts'
 
-/** Maximum of `n`. */
-const MAX_CHOICES = 4
+import * as z from 'zod'
+import { LIMITS } from '../../limits.ts'
+import { integer, looseObject, text } from '../fields.ts'
 
 export const SamplingFields = {
   /** A completion has at least one token. */
   max_tokens: integer({ min: 1 }).nullable().optional(),
-  n: integer({ min: 1, max: MAX_CHOICES }).nullable().optional(),
+  n: integer({ min: 1, max: LIMITS.choices }).nullable().optional(),
   stop: z
     .union([text(), z.array(text()).max(4)])
     .nullable()

@@ -1,5 +1,6 @@
 /** Counts tokens with o200k_base. It is loaded on first use because it takes 130 ms and 65 MB. */
 
+import { LIMITS } from '../../limits.ts'
 import { type BytePairCore, withFastMerge } from './byte-pairs.ts'
 
 /** Counts the tokens of a text. */
@@ -8,9 +9,6 @@ export type TokenCounter = (text: string) => number
 let counter: TokenCounter | undefined
 let splitter: ((text: string) => string[]) | undefined
 let decoder: ((tokens: readonly number[]) => string | undefined) | undefined
-
-/** Maximum run without a change between white space and other characters, in code points. Longer runs are split. */
-const MAX_UNBROKEN_RUN = 1000
 
 /** Splits a text inside its long runs only, so every other text is counted exactly. Takes linear time. */
 function* splitLongRuns(text: string): Generator<string> {
@@ -24,7 +22,7 @@ function* splitLongRuns(text: string): Generator<string> {
     wasSpace = isSpace
     // Skips the second half of a surrogate pair.
     if (unit >= 0xd800 && text.codePointAt(i)! > 0xffff) i++
-    if (run < MAX_UNBROKEN_RUN) continue
+    if (run < LIMITS.unbrokenRun) continue
     yield text.slice(from, i + 1)
     from = i + 1
     run = 0
@@ -42,7 +40,7 @@ export async function loadTokenizer(): Promise<TokenCounter> {
     // Text that spells a special token is encoded as plain text.
     const special: ReadonlySet<string> = new Set()
     counter = text => {
-      if (text.length < MAX_UNBROKEN_RUN) return core.countNative(text, special)
+      if (text.length < LIMITS.unbrokenRun) return core.countNative(text, special)
       let sum = 0
       for (const piece of splitLongRuns(text)) sum += core.countNative(piece, special)
       return sum

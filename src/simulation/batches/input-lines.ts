@@ -1,7 +1,5 @@
 import { tryParseJson } from '../../lib/json-text.ts'
-
-/** The maximum number of lines of a batch. */
-export const MAX_BATCH_LINES = 50_000
+import { LIMITS } from '../../limits.ts'
 
 /** A validation error of a batch, as `errors.data` of its record shows it. */
 export interface BatchError {
@@ -61,13 +59,13 @@ export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint
     line++
     // Blank lines between requests are ignored, as in other readers of JSON lines.
     if (text.trim() === '') continue
-    if (++count > MAX_BATCH_LINES) {
+    if (++count > LIMITS.batchLines) {
       return {
         errors: [
           {
             code: 'too_many_lines',
             line: null,
-            message: `the file has more than ${MAX_BATCH_LINES} lines`,
+            message: `the file has more than ${LIMITS.batchLines} lines`,
             param: null,
           },
         ],
@@ -146,16 +144,13 @@ function lineProblem(request: Record<string, unknown>, endpoint: BatchEndpoint):
   return undefined
 }
 
-/** The maximum number of characters that a message quotes from a value. */
-const MOST_QUOTED = 200
-
 /** Returns a value as a message shows it: a text in quotes and cut short, the type of an array or an object. */
 function shown(value: unknown): string {
   if (value === undefined) return 'missing'
   if (Array.isArray(value)) return 'an array'
   if (isObject(value)) return 'an object'
-  if (typeof value !== 'string' || value.length <= MOST_QUOTED) return JSON.stringify(value)
-  return `${JSON.stringify(value.slice(0, MOST_QUOTED))}…`
+  if (typeof value !== 'string' || value.length <= LIMITS.lineErrorCharacters) return JSON.stringify(value)
+  return `${JSON.stringify(value.slice(0, LIMITS.lineErrorCharacters))}…`
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

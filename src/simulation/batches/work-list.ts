@@ -1,8 +1,8 @@
 /** Builds the work of a batch line by line. */
 
 import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
+import { LIMITS } from '../../limits.ts'
 import type { BatchLine, BatchWork } from './batch-row.ts'
-import { MAX_BATCH_LINES } from './input-lines.ts'
 import type { LineAnswer, LineError } from './line-answering.ts'
 
 const ORDER = purpose('batch.lineOrder')
@@ -26,7 +26,7 @@ export class WorkListBuilder {
 
   /** @param maxLines the maximum number of lines */
   constructor(maxLines: number) {
-    const lines = Math.min(maxLines, MAX_BATCH_LINES)
+    const lines = Math.min(maxLines, LIMITS.batchLines)
     this.#promptTokens = new Float64Array(lines)
     this.#answerTokens = new Int32Array(lines)
     this.#isCut = new Uint8Array(lines)

@@ -205,8 +205,7 @@ export class InferenceRequests implements RequestWork {
   /** Breaks the requests that ran on a lost instance. */
   onInstanceLost(instance: number, reason: string): void {
     if (this.#counts.onInstance(instance) === 0) return
-    for (const [ordinal, row] of this.#sortedRows())
-      if (row.instance === instance) this.#end(ordinal, 'broken', reason, 0)
+    for (const [ordinal, row] of this.#sortedRows()) if (row.instance === instance) this.fail(ordinal, reason)
   }
 
   /** Returns the row of a request in flight; undefined if it has ended. */

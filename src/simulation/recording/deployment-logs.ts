@@ -3,10 +3,8 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { EntryFields } from '../../kernel/journal.ts'
 import { AppendLog } from '../../kernel/layered-map.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
+import { LIMITS } from '../../limits.ts'
 import type { SimulationContext } from '../context.ts'
-
-/** The maximum number of log lines of a world. The oldest lines are dropped first. */
-const MAX_LINES = 65_536
 
 /** The instance index of lines that belong to no instance, for example of scaling and billing. */
 export const CONTROLLER = -1
@@ -37,9 +35,9 @@ export class DeploymentLogs {
 
   constructor(context: SimulationContext, origin?: DeploymentLogs) {
     this.#context = context
-    this.#lines = origin ? origin.#lines.fork() : new NumberLog(5, MAX_LINES)
+    this.#lines = origin ? origin.#lines.fork() : new NumberLog(5, LIMITS.logLines)
     // Of lines a block more is kept, too.
-    this.#fields = origin ? origin.#fields.fork() : new AppendLog(MAX_LINES + 1024)
+    this.#fields = origin ? origin.#fields.fork() : new AppendLog(LIMITS.logLines + 1024)
     if (origin) this.#kinds = origin.#kinds
   }
 

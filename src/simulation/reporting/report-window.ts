@@ -1,4 +1,5 @@
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
+import { LIMITS } from '../../limits.ts'
 import type { World } from '../world.ts'
 import type { ReportWindow } from './report-types.ts'
 
@@ -14,16 +15,13 @@ export interface ReportOptions {
   readonly step?: Duration | undefined
 }
 
-/** Rows that a series has at most: beyond, a step was meant to be longer. */
-export const MAX_SERIES_ROWS = 1_000_000
-
 /**
  * The window that is asked for.
  *
  * @throws RangeError for a time that is invalid, before the world or in the future, for ends in the wrong order, and for
  * a step of no time or of more rows than `mostRows`
  */
-export function parseReportWindow(world: World, options: ReportOptions, maxRows = MAX_SERIES_ROWS): ReportWindow {
+export function parseReportWindow(world: World, options: ReportOptions, maxRows = LIMITS.seriesRows): ReportWindow {
   const from = options.from === undefined ? 0 : parseTime(world, 'from', options.from)
   const to = options.to === undefined ? world.clock.now : parseTime(world, 'to', options.to)
   if (from > to) {

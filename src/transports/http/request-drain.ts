@@ -1,11 +1,8 @@
 /** The rest of a request body whose reader stopped: while it is on the wire, the connection cannot carry another request. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clearRealTimeout, setRealTimeout } from '../../lib/real-time.ts'
-
-/** Upper bound on the bytes that are read and discarded. */
-const MAX_DRAINED_BYTES = 64 * 1_048_576
-/** Real milliseconds that the client gets to send them. */
-const MAX_DRAIN_MS = 500
+import { LIMITS } from '../../limits.ts'
 
 type Answered = Response | Promise<Response>
 /** The two sides of a request, as the listener hands them over. */
@@ -33,7 +30,7 @@ export function drainBeforeAnswer(listener: (request: Request, sides: Sides) => 
 }
 
 async function drained(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  if (Number(incoming.headers['content-length'] ?? 0) <= MAX_DRAINED_BYTES) await untilEnd(incoming)
+  if (Number(incoming.headers['content-length'] ?? 0) <= LIMITS.drainedBytes) await untilEnd(incoming)
   if (!incoming.readableEnded && !outgoing.headersSent) outgoing.setHeader('connection', 'close')
 }
 
@@ -43,14 +40,14 @@ function untilEnd(incoming: IncomingMessage): Promise<void> {
     let bytes = 0
     const count = (chunk: Uint8Array) => {
       bytes += chunk.length
-      if (bytes > MAX_DRAINED_BYTES) end()
+      if (bytes > LIMITS.drainedBytes) end()
     }
     const end = () => {
       clearRealTimeout(timer)
       incoming.off('data', count).off('close', end).off('end', end)
       resolve()
     }
-    const timer = setRealTimeout(end, MAX_DRAIN_MS)
+    const timer = setRealTimeout(end, LIMITS.drainTime)
     // The stream of the request pauses the socket while it has no reader.
     incoming.removeAllListeners('data')
     incoming.on('data', count).on('close', end).on('end', end)

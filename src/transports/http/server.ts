@@ -1,10 +1,12 @@
 /** Transport: the simulator as an HTTP server. */
+
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { hostGuard, isLoopback, tokenGuard } from '../../control/guards.ts'
 import { createControl } from '../../control/index.ts'
 import { realDelay } from '../../lib/real-time.ts'
+import { LIMITS } from '../../limits.ts'
 import { UNROUTED } from '../../service/http/pipeline.ts'
 import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
@@ -34,13 +36,12 @@ export type { ServedRequest } from './served-requests.ts'
 
 /** Slow and silent clients are disconnected, so that they cannot hold the server's sockets. */
 const TIMEOUTS = {
-  headersTimeout: 10_000,
-  requestTimeout: 60_000,
+  headersTimeout: LIMITS.headersTime,
+  requestTimeout: LIMITS.requestTime,
   // Longer than clients leave a connection idle: a connection that closes while its client sends loses the request.
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 2_000,
 } as const
-const MAX_CONNECTIONS = 1_024
 /** How long after its start a server loads the tokenizer, if no request has done so before. */
 const PRELOAD_MS = 300
 
@@ -157,7 +158,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     request.onAnswered({ ...UNROUTED, method, target: request.path }, status, sim.clock.now.getTime())
   }
   answerBadRequests(server)
-  server.maxConnections = MAX_CONNECTIONS
+  server.maxConnections = LIMITS.connections
   server.on('connection', (socket: Socket) => {
     connections.set(socket, 0)
     socket.on('close', () => connections.delete(socket))

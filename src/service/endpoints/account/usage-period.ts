@@ -1,11 +1,11 @@
 /** The period of a usage query: months by name or counted back from the running one, or Unix seconds. */
+
 import * as z from 'zod'
 import { DAY, type Micros } from '../../../kernel/duration.ts'
+import { LIMITS } from '../../../limits.ts'
 import { formatMonth, type Month, monthOf, startOfMonth } from '../../../simulation/reporting/monthly-usage.ts'
 import type { World } from '../../../simulation/world.ts'
 import { refuse, rejectInput } from '../../refusals.ts'
-
-const MAX_DAYS = 31
 
 /** One end of a period as text. A client may give integer Unix seconds as a number. */
 export function periodParam(): z.ZodType<string, string | number> {
@@ -40,8 +40,8 @@ export function parseUsagePeriod(
   if (to > now) refuse(400, `to (${toText}) is in the future`)
   const isReversed = from > to || ('month' in last && last.month < monthOf(world, from))
   if (isReversed) refuse(400, `from (${fromText}) is later than to (${toText})`)
-  if (to - from > MAX_DAYS * DAY) {
-    refuse(400, `the range from ${fromText} to ${toText} is longer than ${MAX_DAYS} days`)
+  if (to - from > LIMITS.usageDays * DAY) {
+    refuse(400, `the range from ${fromText} to ${toText} is longer than ${LIMITS.usageDays} days`)
   }
   return { from, to }
 }
