@@ -1,5 +1,6 @@
 /** The price of one model, at every endpoint that shows it, and in what requests really cost. */
 import { expect, test } from 'vitest'
+import { GPU_TYPES } from '../../src/data/records/gpu-config.ts'
 import { type Client, createClient } from '../../src/service/client/client.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 
@@ -150,3 +151,18 @@ test.each(WORLDS)(
     }
   },
 )
+
+test('the price by time follows the price of GPUs, in each world on its own', async () => {
+  const { sim, client } = open('default')
+  const other = open('default')
+  const model = 'aurora-labs/aurora-70b-instruct'
+  const priceOf = async (one: Client) =>
+    (await one.listModels()).find(({ model_name }) => model_name === model)!.pricing.cents_per_sec
+  const before = await priceOf(client)
+  expect(await priceOf(other.client)).toBe(before)
+  for (const gpu of GPU_TYPES) {
+    if (gpu !== 'other') sim.cluster.price.set(gpu, 2 * sim.world.ledger.priceCentsPerHour(gpu))
+  }
+  expect(await priceOf(client)).toBeCloseTo(2 * before, 12)
+  expect(await priceOf(other.client)).toBe(before)
+})
