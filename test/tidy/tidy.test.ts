@@ -116,6 +116,7 @@ const CACHES: readonly string[] = [
   'kernel/row.ts layouts',
   'service/endpoints/aggregator.ts cachedJson',
   'service/endpoints/models.ts cachedJson',
+  'service/endpoints/models.ts cachedPricedJson',
   'service/http/compiled-operation.ts routers',
   'service/http/service.ts mappingCache',
   'service/model-schemas.ts cachedSchemas',

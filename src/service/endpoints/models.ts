@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import type { CatalogModel } from '../../data/records/catalog.ts'
+import type { CatalogModel, ModelHardware } from '../../data/records/catalog.ts'
 import { type ModelTask, VARIANT_KEYS } from '../../data/records/enums.ts'
+import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { SECOND } from '../../kernel/duration.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { AccountModel } from '../../simulation/deployments/model-versions.ts'
@@ -34,13 +35,10 @@ export const listModels = endpoint({
   ],
   acceptsKeyHeader: true,
   returns: z.array(DeploymentModelEntry),
-  handle: ({ world }) => [
-    ...sortCatalog(world.store.models.all()).map(model => ({
-      ...toModelEntry(model),
-      pricing: toTimePricing(world, model),
-    })),
-    ...listOwnModels(world).map(model => toOwnModelEntry(world, model)),
-  ],
+  handle: ({ world }) => {
+    const own = listOwnModels(world).map(model => JSON.stringify(toOwnModelEntry(world, model)))
+    return JsonText.list([...toDeploymentCatalogJson(world), ...own])
+  },
 })
 
 export const listPrivateModels = endpoint({
@@ -218,6 +216,28 @@ function toCatalogJson(models: readonly CatalogModel[]): readonly string[] {
     cachedJson.set(models, modelJson)
   }
   return modelJson
+}
+
+interface PricedCatalog {
+  readonly hardware: readonly ModelHardware[]
+  readonly gpuPrices: string
+  readonly json: readonly string[]
+}
+
+/** JSON of the entries of each catalog by time, for the hardware and the GPU prices that were seen last. */
+const cachedPricedJson = new WeakMap<readonly CatalogModel[], PricedCatalog>()
+
+function toDeploymentCatalogJson(world: World): readonly string[] {
+  const models = world.store.models.all()
+  const hardware = world.store.hardware.all()
+  const gpuPrices = GPU_TYPES.map(gpu => world.ledger.priceCentsPerHour(gpu)).join()
+  const cached = cachedPricedJson.get(models)
+  if (cached?.hardware === hardware && cached.gpuPrices === gpuPrices) return cached.json
+  const json = sortCatalog(models).map(model =>
+    JSON.stringify({ ...toModelEntry(model), pricing: toTimePricing(world, model) }),
+  )
+  cachedPricedJson.set(models, { hardware, gpuPrices, json })
+  return json
 }
 
 function sortCatalog(models: readonly CatalogModel[]): readonly CatalogModel[] {
