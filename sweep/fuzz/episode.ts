@@ -73,12 +73,14 @@ export async function playEpisode({ transport, seed, indices, onAnswer }: Episod
   await loadTokenizer()
   const number = Math.floor((indices[0] ?? 0) / EPISODE_LENGTH)
   const beginning = BEGINNINGS[number % BEGINNINGS.length]!
+  let onBug: SimulatorOptions['onBug']
   const sim = createSimulator({
     ...beginning,
     seed: number,
     check: true,
     maxStorageBytes: 4_000_000,
     journalLimit: 5_000,
+    onBug: (error, name) => onBug?.(error, name),
   })
   const ground = await createGround(transport, sim)
   const generator = generators.get(transport) ?? new Generator(transport === 'http')
@@ -89,6 +91,7 @@ export async function playEpisode({ transport, seed, indices, onAnswer }: Episod
   for (const node of sim.cluster.nodes()) known.add('gpu_slot', `${node.name}/0`)
   known.collect(sim.cluster.nodes())
   const play = new Play(ground, generator, onAnswer)
+  onBug = (error, name) => play.reportBug(error, name)
   for (const index of indices) {
     // A token can be deleted. Most requests have one that works.
     if (sim.token !== '') known.token = sim.token
@@ -104,8 +107,8 @@ class Play implements EpisodeResult {
   readonly counts = new Map<string, Map<string, number>>()
   readonly #ground: Ground
   readonly #generator: Generator
-  /** The index of the last answered request. */
-  #last = 0
+  /** The index of the newest request. */
+  #current = 0
   /** Pending requests that do not wait for the virtual clock. They could change a world while others are judged. */
   readonly #stray = new Set<number>()
   readonly #stopwatch = new Stopwatch()
@@ -127,6 +130,7 @@ class Play implements EpisodeResult {
     const waiting = world.sim.clock.pendingRequests.length
     const isAlone = this.#stray.size === 0
     const before = stateOf(world, worlds)
+    this.#current = index
     this.#stopwatch.start()
     let reply: Reply | undefined
     this.#pending.set(index, request)
@@ -164,12 +168,18 @@ class Play implements EpisodeResult {
     }
   }
 
+  /** Adds a bug of a request or of an event; the name is that of the operation or of the event. */
+  reportBug(error: unknown, name: string): void {
+    const message = `${name}: ${String(error instanceof Error ? error.stack : error).slice(0, 600)}`
+    this.#violate('no bug', this.#current, this.#pending.get(this.#current), message)
+  }
+
   /** Ends the episode: checks each world as a whole, and that no request waits for a world that is gone. */
   async end(): Promise<void> {
     const { worlds } = this.#ground
     for (const { name, sim } of worlds.all()) {
       for (const { invariant, message } of findViolations(sim.world)) {
-        this.#violate('every invariant', this.#last, undefined, `${invariant} in the world ${name}: ${message}`)
+        this.#violate('every invariant', this.#current, undefined, `${invariant} in the world ${name}: ${message}`)
       }
     }
     await this.#ground.close()
@@ -180,7 +190,6 @@ class Play implements EpisodeResult {
   }
 
   #settle(index: number, request: PlacedRequest, reply: Reply): void {
-    this.#last = Math.max(this.#last, index)
     this.#pending.delete(index)
     this.#stray.delete(index)
     this.#onAnswer?.(index, request, reply)

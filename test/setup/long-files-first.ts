@@ -2,6 +2,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that take longest, in this order. A long file that starts last keeps one worker busy alone. */
 const LONG_FILES = [
+  'e2e/sweep/fuzz',
   'e2e/examples/examples',
   'e2e/scenario/remote',
   'e2e/docs/tutorial',
