@@ -13,6 +13,7 @@ const LONG_FILES = [
   'faults/weather',
   'control/worlds',
   'service/robustness',
+  'service/bounded-work',
   'transports/three-transports',
   'simulation/invariants/random-clients',
 ]
