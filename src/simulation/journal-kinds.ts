@@ -187,10 +187,20 @@ const SECTIONS = [
   },
   {
     title: 'Models and voices',
-    subject: 'The subject is the name of the model. For voices it is the account.',
+    subject: 'The subject is the name of the model. For voices and the catalog it is the account.',
     kinds: {
       'model.versionAdded': { meaning: 'A version was added; the first eight digits', fields: 'version' },
       'model.versionRemoved': { meaning: 'A version was removed', fields: 'version' },
+      'catalog.deprecated': {
+        meaning: 'A command set the date of deprecation of a catalog model, in Unix seconds',
+        fields: 'model deprecated',
+      },
+      'catalog.restored': { meaning: 'A command made a catalog model current again', fields: 'model' },
+      'catalog.versionAdded': { meaning: 'A catalog model has a newer version', fields: 'model version' },
+      'catalog.priceSet': {
+        meaning: 'The price of `input` or `output` tokens of a catalog model changed',
+        fields: 'model side cents_per_million',
+      },
       'voice.created': { meaning: 'A voice was created', fields: 'voice_id name' },
       'voice.edited': { meaning: 'A voice was changed', fields: 'voice_id name' },
       'voice.deleted': { meaning: 'A voice was deleted', fields: 'voice_id' },

@@ -248,21 +248,22 @@ describe('work that meets the rest of the world', () => {
     passUntil(sim, () => batch.status === 'completed')
   })
 
-  test('is charged at the price in force when its lines were over', () => {
+  test('is charged at the price of its start when the price changes while its lines run', () => {
     const sim = stage()
     const batch = batchOf(sim, many(1000))
     passUntil(sim, () => batch.toRecord().request_counts?.completed === 500)
-    const half = sim.ledger.entries().reduce((sum, entry) => sum + entry.microcents, 0)
-    const { hardware } = sim.world.store
-    const record = hardware.get(CATALOG)!
-    const free = { cents_per_million_input_tokens: 0, cents_per_million_output_tokens: 0 }
-    hardware.put({
-      ...record,
-      hardware: record.hardware.map(one => (one.type === 'serverless' ? { ...one, pricing: free } : one)),
+    const undisturbed = sim.fork()
+    sim.cluster.model.setInputPrice(CATALOG, 0)
+    sim.cluster.model.setOutputPrice(CATALOG, 0)
+    const balances = [sim, undisturbed].map(one => {
+      pass(one, '1d')
+      return one.ledger.balance
     })
-    passUntil(sim, () => batch.status === 'completed')
-    expect(half).toBeLessThan(0)
-    expect(sim.ledger.entries().reduce((sum, entry) => sum + entry.microcents, 0)).toBe(half)
+    expect(batch.status).toBe('completed')
+    expect(balances[0]).toBe(balances[1])
+    batchOf(sim, many(1000))
+    pass(sim, '1d')
+    expect(sim.ledger.balance).toBe(balances[0])
   })
 
   test('reads its input even when the file expires before its validation is over', () => {

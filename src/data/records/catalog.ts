@@ -24,7 +24,7 @@ export const CatalogModel = z.strictObject({
   pricing: ModelPricing,
   max_tokens: z.int().min(1).nullable().default(null),
   replaced_by: z.string().nullable().default(null),
-  /** Unix seconds of the deprecation, or null while the model is current. */
+  /** Unix seconds of the deprecation, which can be in the future; null for a model without such a date. */
   deprecated: unixSeconds.nullable().default(null),
   quantization: z.string().nullable().default(null),
   mmlu: z.number().nullable().default(null),
@@ -42,6 +42,8 @@ export const CatalogModel = z.strictObject({
         .meta({ examples: ['0123456789abcdef'.repeat(4)] }),
     )
     .min(1),
+  /** Unix seconds of the upload of versions. Default: with the model, and a month apart. */
+  version_times: z.record(z.string(), unixSeconds).default({}),
   /** Billions of parameters: sizes downloads, memory and speed of a deployment on this base. */
   parameters_b: z
     .number()

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { CatalogModel } from '../../data/records/catalog.ts'
 import { type ModelTask, VARIANT_KEYS } from '../../data/records/enums.ts'
 import { SECOND } from '../../kernel/duration.ts'
-import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
+import { findModelTarget, isDeprecated } from '../../simulation/deployments/model-lookup.ts'
 import type { AccountModel } from '../../simulation/deployments/model-versions.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
@@ -27,7 +27,7 @@ export const listModels = endpoint({
   provenance: 'documented',
   assumptions: [
     'a bare array: current catalog models (text-generation first), deprecated ones, models of the account',
-    'deprecated is Unix seconds',
+    'deprecated is Unix seconds; a model with a time in the future is current until then',
     'pricing is always by time: that of the cheapest dedicated hardware; GET /models/list has the own price of a model',
     'max_tokens of a model of the account: the context of its deployment for text-generation, else null',
     'private of a model of the account: 0 for an adapter with private false, else 1',
@@ -35,7 +35,7 @@ export const listModels = endpoint({
   acceptsKeyHeader: true,
   returns: z.array(DeploymentModelEntry),
   handle: ({ world }) => [
-    ...sortCatalog(world.store.models.all()).map(model => ({
+    ...sortCatalog(world).map(model => ({
       ...toModelEntry(model),
       pricing: toTimePricing(world, model),
     })),
@@ -63,7 +63,7 @@ export const listPublicModels = endpoint({
   assumptions: ['a bare array, in the order of GET /models/deployment/list', 'the list has no model of the account'],
   auth: 'none',
   returns: z.array(ModelEntry),
-  handle: ({ world }) => JsonText.list(toCatalogJson(world.store.models.all())),
+  handle: ({ world }) => JsonText.list(toCatalogJson(world)),
 })
 
 export const getModel = endpoint({
@@ -208,28 +208,35 @@ function formatKeys(variants: readonly ServedVariant[]): string {
   return variants.length === 0 ? 'it has none' : `it has ${variants.map(({ key }) => key).join(', ')}`
 }
 
-/** JSON of the entries of each catalog. An entry lives as long as its catalog, which never changes. */
-const cachedJson = new WeakMap<readonly CatalogModel[], readonly string[]>()
+/** JSON of the entries of each catalog, and how many models were deprecated. An entry lives as long as its catalog. */
+const cachedJson = new WeakMap<readonly CatalogModel[], { deprecatedCount: number; json: readonly string[] }>()
 
-function toCatalogJson(models: readonly CatalogModel[]): readonly string[] {
-  let modelJson = cachedJson.get(models)
-  if (modelJson === undefined) {
-    modelJson = sortCatalog(models).map(model => JSON.stringify(toModelEntry(model)))
-    cachedJson.set(models, modelJson)
+function toCatalogJson(world: World): readonly string[] {
+  const models = world.store.models.all()
+  const deprecatedCount = models.filter(model => isDeprecated(model, world.clock)).length
+  const cached = cachedJson.get(models)
+  if (cached?.deprecatedCount === deprecatedCount) return cached.json
+  const json = sortCatalog(world).map(model => JSON.stringify(toModelEntry(model)))
+  cachedJson.set(models, { deprecatedCount, json })
+  return json
+}
+
+function sortCatalog(world: World): readonly CatalogModel[] {
+  const rankOf = (model: CatalogModel) => {
+    if (isDeprecated(model, world.clock)) return 2
+    return model.type === 'text-generation' ? 0 : 1
   }
-  return modelJson
+  return [...world.store.models.all()].sort((a, b) => rankOf(a) - rankOf(b))
 }
 
-function sortCatalog(models: readonly CatalogModel[]): readonly CatalogModel[] {
-  return [...models].sort((a, b) => toSortRank(a) - toSortRank(b))
-}
-
-function toSortRank(model: CatalogModel): number {
-  if (model.deprecated !== null) return 2
-  return model.type === 'text-generation' ? 0 : 1
-}
-
-function toModelEntry({ versions: _, parameters_b: __, featured: ___, created: ____, ...model }: CatalogModel) {
+function toModelEntry({
+  versions: _,
+  parameters_b: __,
+  featured: ___,
+  created: ____,
+  version_times: _____,
+  ...model
+}: CatalogModel) {
   return { ...model, private: 0 }
 }
 

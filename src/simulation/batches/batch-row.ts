@@ -2,6 +2,7 @@ import type { BatchStatus } from '../../data/records/enums.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
+import type { TokenPrice } from '../account/token-price.ts'
 import { type LiveLoad, spareSeconds } from '../load/throughput.ts'
 import type { FileContent } from './files.ts'
 import type { BatchEndpoint, BatchError } from './input-lines.ts'
@@ -106,7 +107,9 @@ export class BatchRow extends Row {
   heldAdapter = this.int32(-1)
   next = this.number(0)
   expiryEvent = this.number(0)
-  /** Σ tokens × price in force when they were charged, in millionths of a micro-cent; and what of it is posted. */
+  /** The price of its tokens, as it was when its lines began; undefined if they cost nothing. */
+  price = this.reference<TokenPrice | undefined>(undefined)
+  /** Σ tokens × price, in millionths of a micro-cent; and what of it is posted. */
   unroundedCharge = this.reference(0n)
   chargedMicrocents = this.number(0)
   /** What it was created for: the file may expire before it is read. */

@@ -39,7 +39,7 @@ export class Batches implements BatchWork {
   readonly #parts: BatchesParts
   readonly #table: BatchTable
   readonly #pacing: BatchPacing
-  readonly #findTarget = (model: string): ModelTarget | undefined => this.#pacing.findTarget(model)
+  readonly #findTarget = (model: string): ModelTarget | undefined => this.#pacing.findCurrentTarget(model)
   #ports!: BatchesPorts
   /** Answers the lines. It must be ready before the first event of a batch. */
   lineAnswerer: LineAnswerer | undefined
@@ -138,6 +138,7 @@ export class Batches implements BatchWork {
     const validator = status === 'completed' ? this.lineAnswerer : undefined
     const errors = readFixtureLines(row, this.#findTarget, this.#context.chance, validator, storedErrors)
     if (errors.length > 0) return errors
+    if (row.work) this.#pacing.fixPrice(row)
     row.statusTimes = statusTimes
     row.status = status
     if (status === 'in_progress') {
@@ -228,7 +229,10 @@ export class Batches implements BatchWork {
   /** Answers the lines of a batch. If one of them is invalid, the batch fails. */
   #hasValidLines(ordinal: number, row: BatchRow): boolean {
     const errors = answerLines(row, this.#findTarget, this.#requireLineAnswerer(), this.#ports.world)
-    if (errors.length === 0) return true
+    if (errors.length === 0) {
+      this.#pacing.fixPrice(row)
+      return true
+    }
     row.errors = errors
     row.work = undefined
     this.#setStatus(row, 'failed', { errors: errors.length, first: errors[0]!.code })
@@ -254,7 +258,7 @@ export class Batches implements BatchWork {
 
   /** Composes the files of a batch. `unfinishedError` is the error of each line that is not done. */
   #composeOutput(row: BatchRow, unfinishedError: LineError): void {
-    const price = this.#pacing.tokenPrice(row) ?? { input: 0, output: 0 }
+    const price = row.price ?? { input: 0, output: 0 }
     composeOutput(this.#context, this.#requireLineAnswerer(), row, price, unfinishedError)
   }
 

@@ -3,7 +3,6 @@ import { BATCH_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { BatchRow } from '../batches/batch-row.ts'
 import { decodeLines } from '../batches/files.ts'
-import { findModelTarget } from '../deployments/model-lookup.ts'
 import type { World } from '../world.ts'
 import type { ReportViolation } from './invariant.ts'
 
@@ -102,16 +101,12 @@ export class BatchInvariants {
     // What was charged before anybody looked is taken as it is.
     if (before === undefined || row.work === undefined) return row.chargedMicrocents
     if (row.doneLines <= before.done) return before.maxCost
-    const { store, profile } = this.#world
-    const { model, promptBefore, answerBefore } = row.work
-    const target = findModelTarget(this.#world, model)
-    if (target?.kind !== 'catalog') return before.maxCost
-    const serverless = store.hardware.get(target.model)?.hardware.find(one => one.type === 'serverless')
-    if (serverless?.type !== 'serverless') return before.maxCost
-    const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
+    if (row.price === undefined) return before.maxCost
+    const { promptBefore, answerBefore } = row.work
+    const { input, output } = row.price
     const prompt = promptBefore[row.doneLines]! - promptBefore[before.done]!
     const answer = answerBefore[row.doneLines]! - answerBefore[before.done]!
-    return before.maxCost + (prompt * input + answer * output) * target.priceShare * profile.prices.batchShare
+    return before.maxCost + prompt * input + answer * output
   }
 
   /** Every request is in exactly one of the two files, once. */

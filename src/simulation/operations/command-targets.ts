@@ -58,6 +58,14 @@ export function requireDeployment(world: CommandTargets, deploy_id: string): num
   throw new CommandError(`Failed to find the deployment '${deploy_id}': ${problem}. GET /deploy/list lists them.`)
 }
 
+/** Rejects a name that is no model of the catalog. */
+export function requireModel({ store }: CommandTargets, name: string): void {
+  if (store.models.has(name)) return
+  const names = store.models.all().map(({ model_name }) => model_name)
+  const advice = formatSuggestion(name, names, 'GET /models/list lists them.')
+  throw new CommandError(`Failed to find the model '${name}': the catalog has none of that name. ${advice}`)
+}
+
 /** Rejects an unknown pool. */
 export function requirePool(world: CommandTargets, name: string): string {
   const pools = [...new Set(world.nodes.groups.map(({ group }) => group.pool))]
