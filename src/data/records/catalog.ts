@@ -152,12 +152,17 @@ export const HubRepository = z.strictObject({
 })
 export type HubRepository = z.infer<typeof HubRepository>
 
+/** The container images that exist if a fixture lists none. */
+export const KNOWN_IMAGES = ['registry.example/*'] as const
+
 export const Hub = z.strictObject({
   /**
    * For a repository that is not listed: `estimate` gives it a size from its name, `refuse` answers 404. Default: the
    * policy `unknown_repositories` of the profile.
    */
   policy: z.enum(['estimate', 'refuse']).optional(),
+  /** Container images that exist, such as `registry.example/serve:1`. A name that ends with `/*` has every image below it. */
+  images: z.array(z.string().min(1)).default([...KNOWN_IMAGES]),
   repositories: z.array(HubRepository),
 })
 export type Hub = z.infer<typeof Hub>

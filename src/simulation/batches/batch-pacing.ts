@@ -52,6 +52,7 @@ export class BatchPacing {
     if (row.status !== 'in_progress' || row.stepEnd === 0) return
     this.updateProgress(row)
     const target = this.findTarget(row.work!.model)
+    this.#fixPrice(row, target)
     this.holdAdapter(row, target?.kind === 'own' ? (target.adapter ?? -1) : -1)
     const rate = this.#tokensPerSecond(row)
     if (rate > 0 && row.rate.tokensPerSecond === 0) row.markProgress(this.#context.clock.now)
@@ -158,9 +159,8 @@ export class BatchPacing {
   }
 
   /** Fixes the price of the tokens of a batch; undefined if its lines run on a deployment of the account. */
-  fixPrice(row: BatchRow): void {
-    const target = this.findTarget(row.work!.model)
-    if (target?.kind !== 'catalog') return
+  #fixPrice(row: BatchRow, target: ModelTarget | undefined): void {
+    if (row.price !== undefined || target?.kind !== 'catalog') return
     const { store, profile } = this.#context
     row.price = tokenPriceOf(store, target.model, profile.prices.batchShare * target.priceShare)
   }

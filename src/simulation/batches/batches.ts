@@ -138,7 +138,6 @@ export class Batches implements BatchWork {
     const validator = status === 'completed' ? this.lineAnswerer : undefined
     const errors = readFixtureLines(row, this.#findTarget, this.#context.chance, validator, storedErrors)
     if (errors.length > 0) return errors
-    if (row.work) this.#pacing.fixPrice(row)
     row.statusTimes = statusTimes
     row.status = status
     if (status === 'in_progress') {
@@ -229,10 +228,7 @@ export class Batches implements BatchWork {
   /** Answers the lines of a batch. If one of them is invalid, the batch fails. */
   #hasValidLines(ordinal: number, row: BatchRow): boolean {
     const errors = answerLines(row, this.#findTarget, this.#requireLineAnswerer(), this.#ports.world)
-    if (errors.length === 0) {
-      this.#pacing.fixPrice(row)
-      return true
-    }
+    if (errors.length === 0) return true
     row.errors = errors
     row.work = undefined
     this.#setStatus(row, 'failed', { errors: errors.length, first: errors[0]!.code })

@@ -239,23 +239,18 @@ export class Instances implements TenantKind {
     instance.next = this.schedule(ordinal, this.#context.profile.timings.drain, 'instance.drained')
   }
 
-  /**
-   * Lets an instance go when a notice ends. A ready instance serves until the time that it needs to drain. Any other
-   * instance ends now. If an instance has two notices, the shorter one counts.
-   */
+  /** Lets an instance go when its shortest notice ends. One that is not ready, or can not drain in time, goes now. */
   retire(ordinal: number, notice: Micros): void {
     const { agenda, clock, profile } = this.#context
     const instance = this.#table.writable(ordinal)
     const serves = notice - profile.timings.drain
-    if (instance.state !== 'ready' || serves <= 0) {
-      this.release(ordinal)
-      return
+    if (instance.state !== 'ready' || serves <= 0) this.release(ordinal)
+    else if (!instance.isLeaving || agenda.timeOf(instance.next) > clock.now + serves) {
+      this.#cancelNotice(instance)
+      instance.isLeaving = true
+      this.#ports.deployments.writable(instance.deployment).leaving++
+      instance.next = this.schedule(ordinal, serves, 'instance.noticeEnded')
     }
-    if (instance.isLeaving && agenda.timeOf(instance.next) <= clock.now + serves) return
-    this.#cancelNotice(instance)
-    instance.isLeaving = true
-    this.#ports.deployments.writable(instance.deployment).leaving++
-    instance.next = this.schedule(ordinal, serves, 'instance.noticeEnded')
   }
 
   /** Takes back the notices of instances, which go on serving. Replacements that are no longer needed end. */

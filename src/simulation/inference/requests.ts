@@ -72,8 +72,7 @@ export class InferenceRequests implements RequestWork {
     const { deployments, gpuQuotas, autoscaler } = parts
     this.#serving = new RequestServing(context, parts, this.#counts)
     this.#admission = { context, deployments, gpuQuotas, autoscaler, counts: this.#counts, serving: this.#serving }
-    const { store, profile, clock } = context
-    this.#models = { deployments, store, profile, clock }
+    this.#models = { deployments, store: context.store, profile: context.profile, clock: context.clock }
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
       : new Table(InferenceRow, context.generation)

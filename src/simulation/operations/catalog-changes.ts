@@ -4,6 +4,7 @@ import { purpose } from '../../kernel/random.ts'
 import type { Ledger } from '../account/ledger.ts'
 import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
+import type { JournalKindName } from '../journal-kinds.ts'
 
 const VERSION = purpose('catalog.version')
 /** Decimals of a price in USD per token: a millionth of a cent per million tokens. */
@@ -88,7 +89,7 @@ export class CatalogChanges {
     if (listed !== undefined) aggregator.put({ ...listed, deprecation_date })
   }
 
-  #record(kind: string, fields: Record<string, string | number>): void {
+  #record(kind: JournalKindName, fields: Record<string, string | number>): void {
     this.#context.recordCommand(this.#ledger.account, kind, fields)
   }
 }

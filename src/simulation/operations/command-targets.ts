@@ -14,6 +14,7 @@ const TARGET_NOUNS: Readonly<Record<Exclude<CommandTarget, 'none'>, readonly [no
   zone: ['zone', 'east-a'],
   gpuType: ['GPU type', 'H100-80GB'],
   offeredGpuType: ['GPU type', 'H100-80GB'],
+  model: ['model of the catalog', 'aurora-labs/aurora-8b-instruct'],
   repository: ['repository of the model hub', 'acme/model'],
   token: ['API token', 'default'],
   deployment: ['deployment', '2cZeTxVFN7tKxCCh'],
