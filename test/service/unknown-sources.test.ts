@@ -100,7 +100,7 @@ describe('a container image', () => {
     const deployed = await send('POST', '/deploy/llm', {
       ...{ model_name: 'acme/try', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' }, container_image },
     })
-    const container = { name: 'try', gpu_config: '1xH100-80GB', container_image }
+    const container = { name: 'try', gpu_config: '1xH100-80GB', container_image, cloud_init_user_data: '#\n' }
     const { container_id } = await send('POST', '/v1/containers', container)
     const { status, fail_reason } = await settle(deployed)
     await sim.clock.advance('10m')
@@ -108,7 +108,7 @@ describe('a container image', () => {
     return [status, fail_reason, state, reason]
   }
   const hub = { images: ['registry.example/serve:1'], repositories: [] }
-  const running = ['running', '', 'running', '']
+  const running = ['running', '', 'running', null]
 
   test('that the fixture does not list does not exist', async () => {
     const reason = 'image pull failed: "registry.example/serve:2" does not exist'
