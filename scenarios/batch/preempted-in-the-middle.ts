@@ -19,7 +19,8 @@ export default scenario(
     fixtures: { account, api_tokens, nodes: { pools }, deployments: [{ model_name: model }] },
     seed: 33,
     tags: ['batches', 'faults'],
-    teaches: 'After a preemption notice a node finishes its lines. The batch pauses until another instance is ready.',
+    teaches:
+      'A short notice of a preemption lets lines finish, but starts no other instance in time. Until one is ready, the batch pauses.',
     client: 'Does not treat unchanged counts as a failure for minutes, and allows for a cold start in its deadlines.',
   },
   async ({ api, clock, cluster, check, countOf }) => {
@@ -31,7 +32,7 @@ export default scenario(
 
     const { deploy_id } = (await api.listDeployments())[0]!
     check(await cluster.nodeOf(deploy_id).view(), { name: 'spot-0' })
-    await cluster.pool('spot').preempt('2m')
+    await cluster.pool('spot').preempt('10s')
     await clock.until(async () => (await api.getDeployment({ deploy_id })).instances?.running === 0, { within: '1m' })
     check(await batch(), { status: 'in_progress' })
     await clock.until(async () => (await batch()).status === 'completed', { within: '1h' })

@@ -183,6 +183,7 @@ function bulkModel(source: SeededFaker, key: EntityKey, takenNames: Set<string>)
     featured: false,
     is_partner: faker.number.int(9) === 0,
     versions: [chance.hex(64, key, purpose('version'))],
+    version_times: {},
     parameters_b: size,
   }
   const pricing = { cents_per_million_input_tokens: rate, cents_per_million_output_tokens: isText ? rate * 2 : 0 }

@@ -187,6 +187,7 @@ export function schemaKey(type: ModelTask, variant: VariantKey): string {
 export class Store {
   #account: Readonly<Account>
   #hubPolicy: 'estimate' | 'refuse' | undefined
+  #images: readonly string[]
   /** By token_id. */
   readonly tokens: Index<ApiToken>
   /** The public catalog by model_name. */
@@ -208,6 +209,7 @@ export class Store {
     this.#account = deepFreeze(origin.account)
     if (origin instanceof Store) {
       this.#hubPolicy = origin.hubPolicy
+      this.#images = origin.images
       this.tokens = origin.tokens.fork()
       this.models = origin.models.fork()
       this.hardware = origin.hardware.fork()
@@ -219,6 +221,7 @@ export class Store {
       return
     }
     this.#hubPolicy = origin.hub.policy
+    this.#images = origin.hub.images
     this.tokens = new Index(TOKENS, origin.api_tokens)
     this.models = new Index(MODELS, origin.models)
     this.hardware = new Index(HARDWARE, origin.hardware)
@@ -238,9 +241,15 @@ export class Store {
     return this.#hubPolicy
   }
 
+  /** The container images of the fixture. A name that ends with an asterisk has every image below it. */
+  get images(): readonly string[] {
+    return this.#images
+  }
+
   archive(archive: Archive): void {
     this.#account = deepFreeze(archive.value(this.#account))
     this.#hubPolicy = archive.value(this.#hubPolicy)
+    this.#images = archive.value(this.#images)
     this.tokens.archive(archive)
     this.models.archive(archive)
     this.hardware.archive(archive)

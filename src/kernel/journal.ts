@@ -188,7 +188,7 @@ export class Journal {
   #unknownEntryError(seq: number): RangeError {
     const problem = `Failed to explain entry ${seq} of the journal`
     const { last, dropped } = this
-    if (last === 0) return new RangeError(`${problem}: the journal is empty. Advance time or send a request first.`)
+    if (last === 0) return new RangeError(`${problem}: the journal is empty. Advance time first, or use the service.`)
     if (Number.isInteger(seq) && seq >= 1 && seq <= dropped) {
       return new RangeError(`${problem}: the oldest ${dropped} entries are dropped. Set a higher journalLimit.`)
     }

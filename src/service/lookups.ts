@@ -3,6 +3,7 @@
 import type { CatalogModel } from '../data/records/catalog.ts'
 import type { ModelTask } from '../data/records/enums.ts'
 import type { Deployment } from '../simulation/deployments/deployment.ts'
+import { isDeprecated } from '../simulation/deployments/model-lookup.ts'
 import type { World } from '../simulation/world.ts'
 import { refuse } from './refusals.ts'
 
@@ -27,7 +28,8 @@ export function requireDeploymentOrdinal(world: World, deploy_id: string): numbe
 
 /** Returns whether the catalog has a model with this name that is not deprecated. */
 export function isCurrentModel(world: World, model_name: string): boolean {
-  return world.store.models.get(model_name)?.deprecated === null
+  const model = world.store.models.get(model_name)
+  return model !== undefined && !isDeprecated(model, world.clock)
 }
 
 /** Returns whether the catalog or the account has a model with this full name. */

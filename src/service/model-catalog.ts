@@ -2,6 +2,7 @@
 import type { CatalogModel, ModelHardware } from '../data/records/catalog.ts'
 import type { TimePricing } from '../data/records/pricing.ts'
 import { hash32 } from '../kernel/random.ts'
+import { isDeprecated } from '../simulation/deployments/model-lookup.ts'
 import type { World } from '../simulation/world.ts'
 
 type Hardware = ModelHardware['hardware'][number]
@@ -21,10 +22,16 @@ export function modelCreatedAt(world: World, { model_name, created, deprecated }
   return Math.min(time, deprecated ?? time, world.clock.unix(0))
 }
 
-/** Returns when each version was uploaded, in Unix seconds: the first with the model, the others a month apart. */
+/**
+ * Returns when each version was uploaded, in Unix seconds: the first with the model, the others a month apart. A version
+ * that was added during the run has the time of its addition.
+ */
 export function versionTimes(world: World, model: CatalogModel): readonly number[] {
   const created = modelCreatedAt(world, model)
-  return model.versions.map((_, index) => Math.min(created + index * 30 * DAY_SECONDS, world.clock.unix(0)))
+  return model.versions.map(
+    (version, index) =>
+      model.version_times[version] ?? Math.min(created + index * 30 * DAY_SECONDS, world.clock.unix(0)),
+  )
 }
 
 /** Returns the price of the cheapest dedicated hardware. A model without such hardware has its own price, or one GPU. */
@@ -48,8 +55,11 @@ export function toTimePricing(world: World, { model_name, pricing }: CatalogMode
 }
 
 /** Returns whether the account can deploy the model on GPUs of its own. */
-export function isDeployable(world: World, { model_name, deprecated }: CatalogModel): boolean {
-  return deprecated === null && (world.store.hardware.get(model_name)?.hardware.some(isDedicated) ?? false)
+export function isDeployable(world: World, model: CatalogModel): boolean {
+  return (
+    !isDeprecated(model, world.clock) &&
+    (world.store.hardware.get(model.model_name)?.hardware.some(isDedicated) ?? false)
+  )
 }
 
 /** Returns the maximum answer of a text model in tokens; null for other models. */

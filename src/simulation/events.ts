@@ -89,6 +89,8 @@ const DEFINITIONS = {
   'batch.hourChanged': { part: 'batches', priority: PRIORITY.completion, housekeeping: true },
   // No subject: other customers of the cloud.
   'weather.customersMove': { part: 'weather', priority: PRIORITY.controller, housekeeping: true },
+  // Subject: an instance; arg: how often its slot was used.
+  'instance.noticeEnded': { part: 'instances', priority: PRIORITY.completion, housekeeping: false },
 } as const satisfies Readonly<Record<string, EventDefinition>>
 
 type Definitions = typeof DEFINITIONS

@@ -187,10 +187,14 @@ const SECTIONS = [
   },
   {
     title: 'Models and voices',
-    subject: 'The subject is the name of the model. For voices it is the account.',
+    subject: 'The subject is the name of the model. For voices and the catalog it is the account.',
     kinds: {
       'model.versionAdded': { meaning: 'A version was added; the first eight digits', fields: 'version' },
       'model.versionRemoved': { meaning: 'A version was removed', fields: 'version' },
+      'catalog.deprecated': { meaning: 'A catalog model has a date of deprecation', fields: 'model deprecated' },
+      'catalog.restored': { meaning: 'A command made a catalog model current again', fields: 'model' },
+      'catalog.versionAdded': { meaning: 'A catalog model has a newer version', fields: 'model version' },
+      'catalog.priceSet': { meaning: 'The price of its tokens changed', fields: 'model side cents_per_million' },
       'voice.created': { meaning: 'A voice was created', fields: 'voice_id name' },
       'voice.edited': { meaning: 'A voice was changed', fields: 'voice_id name' },
       'voice.deleted': { meaning: 'A voice was deleted', fields: 'voice_id' },
@@ -226,10 +230,7 @@ const SECTIONS = [
       'node.repaired': { meaning: 'It was repaired, or a GPU of it replaced' },
       'node.cordoned': { meaning: 'It gets no new tenants' },
       'node.uncordoned': { meaning: 'It gets tenants again' },
-      'node.drained': {
-        meaning: 'Its tenants are moved away',
-        log: ({ fields }) => `WARNING ${fields.node} is being drained`,
-      },
+      'node.drained': { meaning: 'Its tenants leave', log: ({ fields }) => `WARNING ${fields.node} is being drained` },
       'node.degraded': { meaning: 'It is slower by this factor', fields: 'factor' },
       'node.recovered': { meaning: 'It has its full speed again', fields: 'factor' },
       'node.preemptionNoticed': {

@@ -233,7 +233,7 @@ describe('routing words', () => {
     const made = await world(server, { token: 'worker-3' })
     expect(made.token).toBe('worker-3')
     expect((await ask(server, '/deploy/llm', 'worker-3', { json: MODEL })).status).toBe(200)
-    expect((await ask(server, '/deploy/list', `${server.sim.token}.w1`)).body).toHaveLength(9)
+    expect((await ask(server, '/deploy/list', `${server.sim.token}.w1`)).body).toHaveLength(10)
     expect(JSON.stringify((await ask(server, '/_sim/journal', 'worker-3')).body)).not.toContain('worker-3')
     await ask(server, '/_sim/commands', 'worker-3', { json: { verb: 'token.revoke', target: 'default' } })
     expect((await ask(server, '/deploy/list', 'worker-3')).status).toBe(401)

@@ -92,14 +92,15 @@ const DOCUMENT: Row[] = [
   {
     operation: 'uploadFile',
     route: 'POST /v1/files',
-    form: ['purpose'],
+    // The last two are those of the compatible protocol.
+    form: ['purpose', 'expires_after[anchor]', 'expires_after[seconds]'],
     returns: ['id', 'object', 'bytes', 'created_at', 'filename', 'purpose', 'expires_at'],
   },
   {
     operation: 'createBatch',
     route: 'POST /v1/batches',
     alt: true,
-    body: ['input_file_id', 'endpoint', 'completion_window', 'metadata'],
+    body: ['input_file_id', 'endpoint', 'completion_window', 'metadata', 'output_expires_after'],
     // The document marks metadata as required but describes it as optional.
     required: ['input_file_id', 'endpoint', 'completion_window'],
     returns: BATCH,

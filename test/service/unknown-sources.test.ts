@@ -93,3 +93,34 @@ describe('an adapter', () => {
     expect((await retry('https://hub.example/acme/tone')).status).toBe('running')
   })
 })
+
+describe('a container image', () => {
+  const run = async (container_image: string, options: SimulatorOptions = {}) => {
+    const { sim, send, settle } = world(options)
+    const deployed = await send('POST', '/deploy/llm', {
+      ...{ model_name: 'acme/try', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' }, container_image },
+    })
+    const container = { name: 'try', gpu_config: '1xH100-80GB', container_image, cloud_init_user_data: '#\n' }
+    const { container_id } = await send('POST', '/v1/containers', container)
+    const { status, fail_reason } = await settle(deployed)
+    await sim.clock.advance('10m')
+    const { state, fail_reason: reason } = await send('GET', `/v1/containers/${container_id}`)
+    return [status, fail_reason, state, reason]
+  }
+  const hub = { images: ['registry.example/serve:1'], repositories: [] }
+  const running = ['running', '', 'running', null]
+
+  test('that the fixture does not list does not exist', async () => {
+    const reason = 'image pull failed: "registry.example/serve:2" does not exist'
+    const failed = ['failed', reason, 'failed', reason]
+    expect(await run('registry.example/serve:2', { with: { hub } })).toEqual(failed)
+    expect((await run('elsewhere.example/serve:1'))[0]).toBe('failed')
+  })
+
+  test('that the fixture lists runs, and every image with the policy accept', async () => {
+    expect(await run('registry.example/serve:1', { with: { hub } })).toEqual(running)
+    expect(await run('registry.example/serve:2')).toEqual(running)
+    const profile = { extends: 'quick', policies: { unknown_images: 'accept' as const } }
+    expect(await run('elsewhere.example/serve:1', { profile })).toEqual(running)
+  })
+})

@@ -176,7 +176,9 @@ describe('an instance that is lost', () => {
     const node = here.sim.cluster.nodeOf(here.row().id)
     const nth = here.batch.toRecord().request_counts!.completed
     node.crash()
-    other.sim.cluster.node(other.sim.cluster.nodeOf(other.row().id).name).drain()
+    const { deployments, instances } = other.sim.world
+    instances.release(other.row().instances[0]!)
+    deployments.replenish(deployments.ordinalOf(other.row().id)!)
     const retried = here.sim.journal.entries().find(entry => entry.kind === 'batch.linesRetried')!
     expect(retried.fields).toEqual({ lines: 8 })
     expect(here.batch.toRecord().request_counts!.completed).toBe(nth)

@@ -253,13 +253,8 @@ describe('work that meets the rest of the world', () => {
     const batch = batchOf(sim, many(1000))
     passUntil(sim, () => batch.toRecord().request_counts?.completed === 500)
     const half = sim.ledger.entries().reduce((sum, entry) => sum + entry.microcents, 0)
-    const { hardware } = sim.world.store
-    const record = hardware.get(CATALOG)!
-    const free = { cents_per_million_input_tokens: 0, cents_per_million_output_tokens: 0 }
-    hardware.put({
-      ...record,
-      hardware: record.hardware.map(one => (one.type === 'serverless' ? { ...one, pricing: free } : one)),
-    })
+    sim.cluster.model.setInputPrice(CATALOG, 0)
+    sim.cluster.model.setOutputPrice(CATALOG, 0)
     passUntil(sim, () => batch.status === 'completed')
     expect(half).toBeLessThan(0)
     expect(sim.ledger.entries().reduce((sum, entry) => sum + entry.microcents, 0)).toBe(half)

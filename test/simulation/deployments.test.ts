@@ -99,7 +99,7 @@ describe('weights', () => {
   })
 
   test('an image that names none fails at downloading, and one that does is pulled', () => {
-    const sim = stage()
+    const sim = stage([{}], {}, { profile: { policies: { unknown_images: 'accept' } } })
     const bad = sim.world.deployments.createLlm(spec({ model_name: 'acme/bad', container_image: 'not an image!!' }))
     const good = sim.world.deployments.createLlm(
       spec({ model_name: 'acme/good', container_image: 'registry.example.com:5000/acme/serve_llm:v1.2' }),

@@ -254,6 +254,10 @@ const policies = {
     oneOf('unknown_repositories', ['refuse', 'estimate']),
     'Repositories that the fixture does not list. refuse: they do not exist; estimate: they exist, and the name gives the size. Repositories of an owner in the fixture whose name has a size always exist. The policy of a hub in a fixture wins.',
   ),
+  unknown_images: setting(
+    oneOf('unknown_images', ['refuse', 'accept']),
+    'Container images that the fixture does not list. refuse: they do not exist, and what runs them fails; accept: every valid name exists.',
+  ),
   unknown_gpu_types: setting(
     oneOf('unknown_gpu_types', ['refuse', 'wait']),
     'Requests for GPUs that no node of the fleet can have. refuse: 400; wait: they are accepted and wait for capacity.',

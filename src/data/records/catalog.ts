@@ -24,7 +24,7 @@ export const CatalogModel = z.strictObject({
   pricing: ModelPricing,
   max_tokens: z.int().min(1).nullable().default(null),
   replaced_by: z.string().nullable().default(null),
-  /** Unix seconds of the deprecation, or null while the model is current. */
+  /** Unix seconds of the deprecation, which can be in the future; null for a model without such a date. */
   deprecated: unixSeconds.nullable().default(null),
   quantization: z.string().nullable().default(null),
   mmlu: z.number().nullable().default(null),
@@ -42,6 +42,8 @@ export const CatalogModel = z.strictObject({
         .meta({ examples: ['0123456789abcdef'.repeat(4)] }),
     )
     .min(1),
+  /** Unix seconds of the upload of versions. Default: with the model, and a month apart. */
+  version_times: z.record(z.string(), unixSeconds).default({}),
   /** Billions of parameters: sizes downloads, memory and speed of a deployment on this base. */
   parameters_b: z
     .number()
@@ -150,12 +152,17 @@ export const HubRepository = z.strictObject({
 })
 export type HubRepository = z.infer<typeof HubRepository>
 
+/** The container images that exist if a fixture lists none. */
+export const KNOWN_IMAGES = ['registry.example/*'] as const
+
 export const Hub = z.strictObject({
   /**
    * For a repository that is not listed: `estimate` gives it a size from its name, `refuse` answers 404. Default: the
    * policy `unknown_repositories` of the profile.
    */
   policy: z.enum(['estimate', 'refuse']).optional(),
+  /** Container images that exist, such as `registry.example/serve:1`. A name that ends with `/*` has every image below it. */
+  images: z.array(z.string().min(1)).default([...KNOWN_IMAGES]),
   repositories: z.array(HubRepository),
 })
 export type Hub = z.infer<typeof Hub>

@@ -6,7 +6,15 @@
  */
 import * as z from 'zod'
 import { Account, ApiToken, Voice } from './account.ts'
-import { AggregatorModel, type CatalogModel, CatalogModelSeed, Hub, ModelHardware, ModelSchema } from './catalog.ts'
+import {
+  AggregatorModel,
+  type CatalogModel,
+  CatalogModelSeed,
+  Hub,
+  KNOWN_IMAGES,
+  ModelHardware,
+  ModelSchema,
+} from './catalog.ts'
 import { Fleet } from './fleet.ts'
 import { PastUsageRecord } from './history.ts'
 import { BatchSeed, ContainerSeed, DeploymentSeed, FileSeed, HostedSeed } from './seeds.ts'
@@ -22,7 +30,7 @@ export const Fixture = z.strictObject({
   hardware: z.array(ModelHardware).default([]),
   schemas: z.array(ModelSchema).default([]),
   aggregator: z.array(AggregatorModel).default([]),
-  hub: Hub.default({ policy: 'estimate', repositories: [] }),
+  hub: Hub.default({ policy: 'estimate', images: [...KNOWN_IMAGES], repositories: [] }),
   voices: z.array(Voice).default([]),
   nodes: Fleet.default({ pools: [] }),
   deployments: z.array(DeploymentSeed).default([]),

@@ -48,9 +48,15 @@ export async function createFailure(
 
 export function failureMessage(error: unknown): string {
   if (!(error instanceof Error)) return `the script threw ${formatJsonValue(error)}`
-  const isKnownError = ['CheckError', 'Refusal', 'UntilError', 'Error', 'RangeError', 'FixtureError'].includes(
-    error.name,
-  )
+  const isKnownError = [
+    'CheckError',
+    'CommandError',
+    'Refusal',
+    'UntilError',
+    'Error',
+    'RangeError',
+    'FixtureError',
+  ].includes(error.name)
   // Every report lists the last events below its message.
   const message = error.name === 'UntilError' ? error.message.replace(/ Allow more with [\s\S]*$/, '') : error.message
   return isKnownError ? message : `${error.name}: ${message}`

@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import type { CatalogModel, ModelHardware } from '../../data/records/catalog.ts'
+import type { CatalogModel } from '../../data/records/catalog.ts'
 import { type ModelTask, VARIANT_KEYS } from '../../data/records/enums.ts'
-import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { SECOND } from '../../kernel/duration.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { AccountModel } from '../../simulation/deployments/model-versions.ts'
 import type { World } from '../../simulation/world.ts'
+import { toCatalogJson, toDeploymentCatalogJson, toModelEntry } from '../catalog-json.ts'
 import { endpoint } from '../endpoint.ts'
-import { isDeployable, maxOutputTokens, modelCreatedAt, toTimePricing, versionTimes } from '../model-catalog.ts'
+import { isDeployable, maxOutputTokens, modelCreatedAt, versionTimes } from '../model-catalog.ts'
 import { isForeignModelName, qualifyModelName } from '../model-names.ts'
 import { describeEndpoint, listServedVariants, type ServedVariant, type VariantScope } from '../model-schemas.ts'
 import { findContextLength } from '../openai/request-lifecycle.ts'
@@ -28,7 +28,7 @@ export const listModels = endpoint({
   provenance: 'documented',
   assumptions: [
     'a bare array: current catalog models (text-generation first), deprecated ones, models of the account',
-    'deprecated is Unix seconds',
+    'deprecated is Unix seconds; a model with a time in the future is current until then',
     'pricing is always by time: that of the cheapest dedicated hardware; GET /models/list has the own price of a model',
     'max_tokens of a model of the account: the context of its deployment for text-generation, else null',
     'private of a model of the account: 0 for an adapter with private false, else 1',
@@ -61,7 +61,7 @@ export const listPublicModels = endpoint({
   assumptions: ['a bare array, in the order of GET /models/deployment/list', 'the list has no model of the account'],
   auth: 'none',
   returns: z.array(ModelEntry),
-  handle: ({ world }) => JsonText.list(toCatalogJson(world.store.models.all())),
+  handle: ({ world }) => JsonText.list(toCatalogJson(world)),
 })
 
 export const getModel = endpoint({
@@ -204,53 +204,6 @@ function findModel(world: World, name: string): { type: ModelTask; versions: rea
 
 function formatKeys(variants: readonly ServedVariant[]): string {
   return variants.length === 0 ? 'it has none' : `it has ${variants.map(({ key }) => key).join(', ')}`
-}
-
-/** JSON of the entries of each catalog. An entry lives as long as its catalog, which never changes. */
-const cachedJson = new WeakMap<readonly CatalogModel[], readonly string[]>()
-
-function toCatalogJson(models: readonly CatalogModel[]): readonly string[] {
-  let modelJson = cachedJson.get(models)
-  if (modelJson === undefined) {
-    modelJson = sortCatalog(models).map(model => JSON.stringify(toModelEntry(model)))
-    cachedJson.set(models, modelJson)
-  }
-  return modelJson
-}
-
-interface PricedCatalog {
-  readonly hardware: readonly ModelHardware[]
-  readonly gpuPrices: string
-  readonly json: readonly string[]
-}
-
-/** JSON of the entries of each catalog by time, for the hardware and the GPU prices that were seen last. */
-const cachedPricedJson = new WeakMap<readonly CatalogModel[], PricedCatalog>()
-
-function toDeploymentCatalogJson(world: World): readonly string[] {
-  const models = world.store.models.all()
-  const hardware = world.store.hardware.all()
-  const gpuPrices = GPU_TYPES.map(gpu => world.ledger.priceCentsPerHour(gpu)).join()
-  const cached = cachedPricedJson.get(models)
-  if (cached?.hardware === hardware && cached.gpuPrices === gpuPrices) return cached.json
-  const json = sortCatalog(models).map(model =>
-    JSON.stringify({ ...toModelEntry(model), pricing: toTimePricing(world, model) }),
-  )
-  cachedPricedJson.set(models, { hardware, gpuPrices, json })
-  return json
-}
-
-function sortCatalog(models: readonly CatalogModel[]): readonly CatalogModel[] {
-  return [...models].sort((a, b) => toSortRank(a) - toSortRank(b))
-}
-
-function toSortRank(model: CatalogModel): number {
-  if (model.deprecated !== null) return 2
-  return model.type === 'text-generation' ? 0 : 1
-}
-
-function toModelEntry({ versions: _, parameters_b: __, featured: ___, created: ____, ...model }: CatalogModel) {
-  return { ...model, private: 0 }
 }
 
 function toCatalogInfo(scope: VariantScope, model: CatalogModel, version: string) {

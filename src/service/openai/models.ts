@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { CatalogModel } from '../../data/records/catalog.ts'
+import { isDeprecated } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
 import { maxOutputTokens, modelCreatedAt, tokenPrices } from '../model-catalog.ts'
@@ -49,7 +50,7 @@ export const listServedModels = endpoint({
       )
     const catalog = store.models
       .all()
-      .filter(({ deprecated }) => deprecated === null)
+      .filter(model => !isDeprecated(model, world.clock))
       .map(model => toServedModel(model.model_name, modelCreatedAt(world, model), toMetadata(world, model)))
     return { object: 'list' as const, data: [...own, ...catalog] }
   },

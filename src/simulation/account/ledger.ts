@@ -19,6 +19,7 @@ import { type BilledInterval, MICROCENTS_PER_CENT, type Microcents, tokenCost, t
 import type { AccountObserverPort } from './observer.ts'
 import { PastUsage, toBilledSeconds } from './past-usage.ts'
 import { Suspension } from './suspension.ts'
+import type { TokenPrice } from './token-price.ts'
 import { Topups } from './topups.ts'
 
 /**
@@ -212,19 +213,16 @@ export class Ledger {
     this.#scheduleCrossing()
   }
 
-  /** Charges the tokens of a request to a model of the catalog, at a share of its price: one floor for each model. */
+  /** Charges the tokens of a request to a model of the catalog at the price of its start: one floor for each model. */
   chargeRequestTokens(
     model: string,
-    share: number,
+    { input, output }: TokenPrice,
     promptTokens: number,
     answerTokens: number,
     token_id: string,
   ): void {
-    const serverless = this.#context.store.hardware.get(model)?.hardware.find(one => one.type === 'serverless')
-    if (serverless?.type !== 'serverless') return
-    const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
     const { weighted, charged } = this.#tokenMeters.get(model) ?? { weighted: 0n, charged: 0 }
-    const sum = weighted + tokenWeight(promptTokens, input * share) + tokenWeight(answerTokens, output * share)
+    const sum = weighted + tokenWeight(promptTokens, input) + tokenWeight(answerTokens, output)
     const total = tokenCost(sum)
     this.#tokenMeters.set(model, { weighted: sum, charged: total })
     this.chargeTokens(model, total - charged, { tokens: promptTokens + answerTokens, token_id })

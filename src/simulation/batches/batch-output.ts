@@ -1,5 +1,6 @@
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
+import type { TokenPrice } from '../account/token-price.ts'
 import type { SimulationContext } from '../context.ts'
 import type { BatchRow } from './batch-row.ts'
 import type { Files } from './files.ts'
@@ -8,12 +9,6 @@ import type { LineAnswerer, LineError } from './line-answering.ts'
 
 const REQUEST_ID = purpose('batch.requestId')
 const ANSWER_ID = purpose('batch.answerId')
-
-/** Cents per million tokens of a batch. */
-export interface TokenPrice {
-  readonly input: number
-  readonly output: number
-}
 
 /**
  * Composes the output and error files of a batch. Each done line gets its answer or error. The rows have the order in

@@ -3,6 +3,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import { drawBatchWait } from '../account/chaos-draws.ts'
 import type { Ledger } from '../account/ledger.ts'
 import { tokenCost, tokenWeight } from '../account/money.ts'
+import { type TokenPrice, tokenPriceOf } from '../account/token-price.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
 import type { Deployments } from '../deployments/deployments.ts'
@@ -12,7 +13,6 @@ import { findModelTarget, type ModelSources, type ModelTarget } from '../deploym
 import { batchTokensPerSecond, estimateServing, findSpareTime, type LiveLoad } from '../load/throughput.ts'
 import { CONTROLLER, type DeploymentLogs } from '../recording/deployment-logs.ts'
 import type { UsageHistory } from '../recording/history.ts'
-import type { TokenPrice } from './batch-output.ts'
 import { type BatchRow, doneLinesAt, progressOf } from './batch-row.ts'
 import type { BatchTable } from './batch-table.ts'
 import { nextHour, sharedTokensPerSecond } from './catalog-capacity.ts'
@@ -37,7 +37,12 @@ export class BatchPacing {
   constructor(context: SimulationContext, parts: BatchPacingParts, table: BatchTable) {
     this.#context = context
     this.#parts = parts
-    this.#models = { deployments: parts.deployments, store: context.store, profile: context.profile }
+    this.#models = {
+      deployments: parts.deployments,
+      store: context.store,
+      profile: context.profile,
+      clock: context.clock,
+    }
     this.#table = table
   }
 
@@ -152,16 +157,12 @@ export class BatchPacing {
     row.chargedMicrocents = total
   }
 
-  /** Returns the present price of the tokens of a batch; undefined if its lines run on a deployment of the account. */
+  /** Returns the price in force of the tokens of a batch; undefined if its lines run on a deployment of the account. */
   tokenPrice(row: Readonly<BatchRow>): TokenPrice | undefined {
     const target = this.findTarget(row.work!.model)
     if (target?.kind !== 'catalog') return undefined
-    const { profile, store } = this.#context
-    const serverless = store.hardware.get(target.model)?.hardware.find(one => one.type === 'serverless')
-    if (serverless?.type !== 'serverless') return undefined
-    const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
-    const share = profile.prices.batchShare * target.priceShare
-    return { input: input * share, output: output * share }
+    const { store, profile } = this.#context
+    return tokenPriceOf(store, target.model, profile.prices.batchShare * target.priceShare)
   }
 
   /** Keeps the adapter of running lines in the slots of instances. -1: no adapter. */
@@ -221,8 +222,15 @@ export class BatchPacing {
     )
   }
 
-  findTarget(model: string): ModelTarget | undefined {
+  /** Returns the target of new lines: a text model that is not deprecated. */
+  findCurrentTarget(model: string): ModelTarget | undefined {
     const target = findModelTarget(this.#models, model)
+    return target?.task === 'text-generation' ? target : undefined
+  }
+
+  /** Returns the target of the lines of a batch. A model that is deprecated while the batch runs still serves it. */
+  findTarget(model: string): ModelTarget | undefined {
+    const target = findModelTarget(this.#models, model, true)
     return target?.task === 'text-generation' ? target : undefined
   }
 

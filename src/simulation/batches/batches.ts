@@ -39,7 +39,7 @@ export class Batches implements BatchWork {
   readonly #parts: BatchesParts
   readonly #table: BatchTable
   readonly #pacing: BatchPacing
-  readonly #findTarget = (model: string): ModelTarget | undefined => this.#pacing.findTarget(model)
+  readonly #findTarget = (model: string): ModelTarget | undefined => this.#pacing.findCurrentTarget(model)
   #ports!: BatchesPorts
   /** Answers the lines. It must be ready before the first event of a batch. */
   lineAnswerer: LineAnswerer | undefined

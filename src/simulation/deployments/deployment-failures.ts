@@ -1,8 +1,8 @@
 import { MINUTE, type Micros, SECOND } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Environment } from '../fleet/environment.ts'
-import { repositoryExists } from '../fleet/known-repositories.ts'
-import { hubRefusal, invalidImageReason } from '../fleet/weights.ts'
+import { imageRefusal, repositoryExists } from '../fleet/known-repositories.ts'
+import { hubRefusal } from '../fleet/weights.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
 import { engineArgsProblem } from './engine-args.ts'
 import type { InstanceState } from './instance-row.ts'
@@ -140,7 +140,7 @@ export class DeploymentFailures implements InstanceFailures {
   /** Returns the reason for which the image or the weights are refused now; undefined if they are accepted. */
   pullRefusal(row: Readonly<DeploymentRow>): string | undefined {
     const { weights, plan } = row
-    const image = invalidImageReason(plan.containerImage)
+    const image = imageRefusal(this.#context, plan.containerImage)
     if (image !== undefined || weights.source === 'catalog') return image
     const { store } = this.#context
     const exists = weights.source === 'fixture' || repositoryExists(this.#context, weights.repo)

@@ -134,6 +134,8 @@ export class DeploymentRow extends Row {
   starting = this.int32(0)
   ready = this.int32(0)
   draining = this.int32(0)
+  /** The ready instances that leave when a notice ends. */
+  leaving = this.int32(0)
   /** Shown last: what `updated_at` follows. */
   reportedRunning = this.int32(0)
   reportedPending = this.int32(0)
@@ -214,9 +216,9 @@ export function changeCount(row: DeploymentRow, state: InstanceState, change: nu
   }
 }
 
-/** Returns the number of instances that serve or start. */
+/** Returns the number of instances that serve or start, without those that leave. */
 export function countAlive(row: Readonly<DeploymentRow>): number {
-  return row.waiting + row.pulling + row.starting + row.ready
+  return row.waiting + row.pulling + row.starting + row.ready - row.leaving
 }
 
 /** Returns whether the bounds of a deployment allow no instance. */

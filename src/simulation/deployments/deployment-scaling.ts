@@ -146,8 +146,8 @@ export class DeploymentScaling {
       // The list is in the order of the requests.
       const ordinals = this.#deployments.read(ordinal).instances
       for (let i = ordinals.length - 1; i >= 0 && excess > 0; i--) {
-        const { state } = instances.read(ordinals[i]!)
-        if (state === 'draining' || (state === 'ready') !== isReady) continue
+        const { state, isLeaving } = instances.read(ordinals[i]!)
+        if (state === 'draining' || isLeaving || (state === 'ready') !== isReady) continue
         instances.release(ordinals[i]!)
         excess--
       }

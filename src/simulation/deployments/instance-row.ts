@@ -16,6 +16,11 @@ export const INSTANCE_STATES = [
 /** The state of an instance that has a row. An instance that is `gone` has left its table. */
 export type InstanceState = (typeof INSTANCE_STATES)[number]
 
+/** The journal kind of each state. The texts are made once, because the engine hashes every new text. */
+export const STATE_ENTRY_KIND = Object.fromEntries(INSTANCE_STATES.map(state => [state, `instance.${state}`])) as {
+  readonly [State in InstanceState]: `instance.${State}`
+}
+
 /** A LoRA adapter in a slot of an instance. */
 export interface ResidentAdapter {
   /** Ordinal of the adapter. */
@@ -37,6 +42,8 @@ export class InstanceRow extends Row {
   node = this.int32(-1)
   /** The GPUs that it holds on its node, as bits. */
   gpus = this.int32(0)
+  /** Whether it is ready and leaves its node when a notice ends. Another instance takes its place. */
+  isLeaving = this.boolean(false)
   /** The event that ends its present state; 0 for no event. */
   next = this.number(0)
   /** The event at which it counts as lost because it is not ready; 0 for no event. */

@@ -5,10 +5,11 @@ import type { SimulationContext } from '../context.ts'
 import type { EventName } from '../events.ts'
 import type { Downloads } from '../fleet/downloads.ts'
 import type { Environment } from '../fleet/environment.ts'
+import { imageRefusal } from '../fleet/known-repositories.ts'
 import { joinPull } from '../fleet/node-caches.ts'
 import { hasImage, hasWeights } from '../fleet/node-row.ts'
 import type { Nodes } from '../fleet/nodes.ts'
-import { invalidImageReason, memoryShortage } from '../fleet/weights.ts'
+import { memoryShortage } from '../fleet/weights.ts'
 import type { DeploymentLogs } from '../recording/deployment-logs.ts'
 import type { Loss } from '../recording/instance-timeline.ts'
 import type { InstanceRow, InstanceState } from './instance-row.ts'
@@ -60,7 +61,7 @@ export class InstanceStartup {
     const { containerImage } = this.#deployments.read(instance.deployment).plan
     const isCached = hasImage(nodes.read(instance.node), containerImage)
     this.#instances.enterState(instance, 'pulling', { image: isCached ? 'cached' : 'fetched' })
-    if (invalidImageReason(containerImage) !== undefined) {
+    if (imageRefusal(this.#context, containerImage) !== undefined) {
       instance.next = this.#instances.schedule(ordinal, profile.timings.hubRefusal, 'instance.weightsRefused')
       return
     }

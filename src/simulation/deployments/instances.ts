@@ -13,34 +13,18 @@ import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import { InstanceTimeline, type Loss } from '../recording/instance-timeline.ts'
 import type { DeploymentRow } from './deployment-row.ts'
-import { INSTANCE_STATES, InstanceRow, type InstanceState } from './instance-row.ts'
+import { InstanceRow, type InstanceState, STATE_ENTRY_KIND } from './instance-row.ts'
 import { InstanceStartup, type InstanceStartupParts } from './instance-startup.ts'
-import type { BatchWork, InstanceOwner, RequestWork } from './work.ts'
+import type { InstancesPorts } from './work.ts'
 
 const PLACEMENT = purpose('instance.placement')
 const CONTAINER_START = purpose('instance.containerStart')
-
-/** The journal kind of each state. The texts are made once, because the engine hashes every new text. */
-const STATE_ENTRY_KIND = Object.fromEntries(INSTANCE_STATES.map(state => [state, `instance.${state}`])) as {
-  readonly [State in InstanceState]: `instance.${State}`
-}
 
 /** The parts below that it uses. */
 export interface InstancesParts extends InstanceStartupParts {
   readonly placement: Placement
   readonly gpuQuotas: GpuQuotas
   readonly history: UsageHistory
-}
-
-/** What instances call above them. */
-export interface InstancesPorts {
-  readonly deployments: InstanceOwner
-  readonly slots: {
-    assignSlots(base: number): void
-    cancelLoads(row: InstanceRow): void
-  }
-  readonly batches: BatchWork
-  readonly inferenceRequests: RequestWork
 }
 
 /** The instances of all deployments: pending → placed → pulling → loading → warming → ready → draining → gone. */
@@ -176,6 +160,9 @@ export class Instances implements TenantKind {
       case 'instance.drained':
         this.#finish(ordinal)
         return
+      case 'instance.noticeEnded':
+        this.release(ordinal)
+        break
       default:
         assertHandled(event)
     }
@@ -219,7 +206,9 @@ export class Instances implements TenantKind {
       this.#remove(ordinal, loss)
     }
     for (const deployment of new Set(lostInstances.map(({ row }) => row.deployment))) {
-      const lostActive = lostInstances.find(({ row }) => row.deployment === deployment && row.state !== 'draining')
+      const lostActive = lostInstances.find(
+        ({ row }) => row.deployment === deployment && row.state !== 'draining' && !row.isLeaving,
+      )
       if (lostActive === undefined) this.#ports.deployments.updateStatus(deployment)
       else if (kind === 'instance.lost') this.#ports.deployments.failures.onInstanceLost(deployment, reason)
       else {
@@ -239,6 +228,7 @@ export class Instances implements TenantKind {
   release(ordinal: number): void {
     const instance = this.#table.writable(ordinal)
     if (instance.state === 'draining') return
+    this.#cancelNotice(instance)
     if (instance.state !== 'ready') {
       this.#finish(ordinal)
       return
@@ -247,6 +237,36 @@ export class Instances implements TenantKind {
     this.#ports.slots.cancelLoads(instance)
     this.#ports.slots.assignSlots(instance.deployment)
     instance.next = this.schedule(ordinal, this.#context.profile.timings.drain, 'instance.drained')
+  }
+
+  /** Lets an instance go when its shortest notice ends. One that is not ready, or can not drain in time, goes now. */
+  retire(ordinal: number, notice: Micros): void {
+    const { agenda, clock, profile } = this.#context
+    const instance = this.#table.writable(ordinal)
+    const serves = notice - profile.timings.drain
+    if (instance.state !== 'ready' || serves <= 0) this.release(ordinal)
+    else if (!instance.isLeaving || agenda.timeOf(instance.next) > clock.now + serves) {
+      this.#cancelNotice(instance)
+      instance.isLeaving = true
+      this.#ports.deployments.writable(instance.deployment).leaving++
+      instance.next = this.schedule(ordinal, serves, 'instance.noticeEnded')
+    }
+  }
+
+  /** Takes back the notices of instances, which go on serving. Replacements that are no longer needed end. */
+  keep(ordinals: readonly number[]): void {
+    for (const ordinal of ordinals) this.#cancelNotice(this.#table.writable(ordinal))
+    const { scaling } = this.#ports.deployments
+    for (const deployment of new Set(ordinals.map(one => this.#table.read(one).deployment)))
+      scaling.releaseExcess(deployment)
+  }
+
+  #cancelNotice(instance: InstanceRow): void {
+    if (!instance.isLeaving) return
+    this.#context.cancel(instance.next)
+    instance.next = 0
+    instance.isLeaving = false
+    this.#ports.deployments.writable(instance.deployment).leaving--
   }
 
   /** Puts an instance of a fixture into a state. Returns false if no node has room. */
@@ -316,6 +336,7 @@ export class Instances implements TenantKind {
     if (instance.node >= 0) this.#parts.nodes.release(instance.node, instance.gpus, ordinal)
     else this.#parts.placement.dequeue(ordinal)
     const deployment = this.#ports.deployments.writable(instance.deployment)
+    if (instance.isLeaving) deployment.leaving--
     deployment.instances = deployment.instances.filter(other => other !== ordinal)
     this.#parts.history.onInstanceEnded(deployment, instance.timeline, loss?.cause)
     this.#ports.deployments.countMove(instance.deployment, instance.state, undefined)

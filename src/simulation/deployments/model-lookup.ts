@@ -1,6 +1,8 @@
 import type { Profile } from '../../data/profiles/load.ts'
+import type { CatalogModel } from '../../data/records/catalog.ts'
 import type { ModelTask } from '../../data/records/enums.ts'
 import type { Store } from '../../data/store.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import type { Deployments } from './deployments.ts'
 
 /** What the name of a model is looked up in. A world has it all. */
@@ -8,6 +10,7 @@ export interface ModelSources {
   readonly deployments: Deployments
   readonly store: Store
   readonly profile: Profile
+  readonly clock: Pick<Clock, 'now' | 'unix'>
 }
 
 interface TargetBase {
@@ -42,16 +45,27 @@ export function isDeployId(model: string): boolean {
   return model.startsWith(DEPLOY_ID_PREFIX)
 }
 
+/** Returns whether a catalog model is deprecated now. Its date of deprecation can be in the future. */
+export function isDeprecated({ deprecated }: CatalogModel, clock: ModelSources['clock']): boolean {
+  return deprecated !== null && deprecated <= clock.unix(clock.now)
+}
+
 /**
  * Returns the target of a model name: a deployment of the account by name or as `deploy_id:<id>`, the base of an adapter,
  * or a current model of the catalog, by its name or by the id of the account's reference to it. A name can end with
  * `:` and a version of the model. Undefined for an unknown name or version, and for a deleted deployment.
+ *
+ * @param acceptsDeprecated whether deprecated models of the catalog are targets too
  */
-export function findModelTarget(sources: ModelSources, model: string): ModelTarget | undefined {
-  const target = findUnversionedTarget(sources, model)
+export function findModelTarget(
+  sources: ModelSources,
+  model: string,
+  acceptsDeprecated = false,
+): ModelTarget | undefined {
+  const target = findUnversionedTarget(sources, model, acceptsDeprecated)
   const colon = model.lastIndexOf(':')
   if (target !== undefined || colon < 0 || isDeployId(model)) return target
-  const versioned = findUnversionedTarget(sources, model.slice(0, colon))
+  const versioned = findUnversionedTarget(sources, model.slice(0, colon), acceptsDeprecated)
   return versioned && hasVersion(sources, versioned, model.slice(colon + 1)) ? versioned : undefined
 }
 
@@ -61,7 +75,11 @@ function hasVersion({ deployments, store }: ModelSources, { name, row }: ModelTa
   return store.models.get(name)?.versions.includes(version) ?? false
 }
 
-function findUnversionedTarget({ deployments, store, profile }: ModelSources, model: string): ModelTarget | undefined {
+function findUnversionedTarget(
+  { deployments, store, profile, clock }: ModelSources,
+  model: string,
+  acceptsDeprecated: boolean,
+): ModelTarget | undefined {
   const isId = isDeployId(model)
   const deployment = isId
     ? deployments.get(model.slice(DEPLOY_ID_PREFIX.length))
@@ -78,7 +96,8 @@ function findUnversionedTarget({ deployments, store, profile }: ModelSources, mo
       : { kind: 'catalog', ...common, model: baseModel, priceShare: profile.prices.adapterFactor, adapter: ordinal }
   }
   const catalogModel = store.models.get(deployment?.model_name ?? model)
-  if (catalogModel === undefined || catalogModel.deprecated !== null) return undefined
+  if (catalogModel === undefined) return undefined
+  if (!acceptsDeprecated && isDeprecated(catalogModel, clock)) return undefined
   const { model_name: name, type: task } = catalogModel
   // By its own name it is there for everybody, whatever becomes of a reference to it.
   const row = isId ? deployment?.ordinal : undefined

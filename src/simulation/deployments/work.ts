@@ -2,7 +2,7 @@
 
 import type { Micros } from '../../kernel/duration.ts'
 import type { DeploymentRow } from './deployment-row.ts'
-import type { InstanceState } from './instance-row.ts'
+import type { InstanceRow, InstanceState } from './instance-row.ts'
 
 /** The batches, as deployments see them. */
 export interface BatchWork {
@@ -71,6 +71,7 @@ export interface InstanceOwner {
   fail(ordinal: number, reason: string): void
   readonly scaling: {
     onCapacityChanged(ordinal: number): void
+    releaseExcess(ordinal: number): void
   }
   readonly failures: InstanceFailures
 }
@@ -81,4 +82,15 @@ export interface InstanceFailures {
   onInstanceCrashed(ordinal: number, reason: string, readyTime: Micros): void
   engineArgsProblem(row: Readonly<DeploymentRow>): string | undefined
   pullRefusal(row: Readonly<DeploymentRow>): string | undefined
+}
+
+/** What instances call above them. */
+export interface InstancesPorts {
+  readonly deployments: InstanceOwner
+  readonly slots: {
+    assignSlots(base: number): void
+    cancelLoads(row: InstanceRow): void
+  }
+  readonly batches: BatchWork
+  readonly inferenceRequests: RequestWork
 }

@@ -1,4 +1,5 @@
 import type { SimulationContext } from '../context.ts'
+import { invalidImageReason } from './weights.ts'
 
 /** A size in the name of a repository, as in chat-13b, mixer-8x7b and tiny-300m. */
 const SIZE_IN_NAME = /(?<![a-z0-9.])\d+(?:x\d+)?(?:\.\d+)?[bm](?![a-z0-9])/i
@@ -22,4 +23,14 @@ export function isKnownOwner(store: SimulationContext['store'], owner: string): 
     store.hub.all().some(({ repo }) => hasOwner(repo)) ||
     store.models.all().some(({ model_name }) => hasOwner(model_name))
   )
+}
+
+/** Returns why a container image can not be pulled; undefined for one that can, and for the provider's own image. */
+export function imageRefusal({ store, profile }: SimulationContext, image: string): string | undefined {
+  const invalid = invalidImageReason(image)
+  if (invalid !== undefined || image === '' || profile.policies.unknownImages === 'accept') return invalid
+  const isKnown = store.images.some(known =>
+    known.endsWith('/*') ? image.startsWith(known.slice(0, -1)) : image === known,
+  )
+  return isKnown ? undefined : `image pull failed: ${JSON.stringify(image)} does not exist`
 }

@@ -79,6 +79,7 @@ export function rejectionFor(
   // Without a live instance, the request can only be served if the quota permits a new instance.
   const limit = gpuQuotas.get(row.gpu)
   if (
+    row.ready === 0 &&
     deployments.liveInstances(target.deployment) === 0 &&
     limit !== null &&
     gpuQuotas.held(row.gpu) + row.numGpus > limit

@@ -1,6 +1,7 @@
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
+import type { TokenPrice } from '../account/token-price.ts'
 
 /** A valid request to a model, with known lengths. */
 export interface InferenceSpec {
@@ -27,9 +28,9 @@ export interface InferencePlan extends InferenceSpec {
   readonly deployment: number
   /** The ordinal of its adapter. -1: no adapter. */
   readonly adapter: number
-  /** The catalog model whose price applies, and the share of that price. '': not charged by token. */
+  /** The catalog model that is charged, and the price of its tokens when the request came. '': not charged by token. */
   readonly chargedModel: string
-  readonly priceShare: number
+  readonly price: TokenPrice | undefined
   readonly arrivedAt: Micros
   /** The sequence number of the request in its world: it gives the order of a queue. */
   readonly sequence: number

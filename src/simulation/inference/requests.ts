@@ -4,6 +4,7 @@ import { purpose } from '../../kernel/random.ts'
 import { Table } from '../../kernel/table.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
+import { tokenPriceOf } from '../account/token-price.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
@@ -71,7 +72,7 @@ export class InferenceRequests implements RequestWork {
     const { deployments, gpuQuotas, autoscaler } = parts
     this.#serving = new RequestServing(context, parts, this.#counts)
     this.#admission = { context, deployments, gpuQuotas, autoscaler, counts: this.#counts, serving: this.#serving }
-    this.#models = { deployments, store: context.store, profile: context.profile }
+    this.#models = { deployments, store: context.store, profile: context.profile, clock: context.clock }
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
       : new Table(InferenceRow, context.generation)
@@ -152,7 +153,7 @@ export class InferenceRequests implements RequestWork {
       deployment: target.kind === 'own' ? target.deployment : -1,
       adapter: target.adapter ?? -1,
       chargedModel: target.kind === 'catalog' ? target.model : '',
-      priceShare: target.kind === 'catalog' ? target.priceShare : 0,
+      price: target.kind === 'catalog' ? tokenPriceOf(this.#context.store, target.model, target.priceShare) : undefined,
       arrivedAt: now,
       sequence: this.#nextSequence++,
     }
@@ -342,7 +343,7 @@ export class InferenceRequests implements RequestWork {
   }
 
   #charge({ plan }: Readonly<InferenceRow>, answeredTokens: number): void {
-    const { chargedModel, priceShare, promptTokens, token } = plan
-    this.#parts.ledger.chargeRequestTokens(chargedModel, priceShare, promptTokens, answeredTokens, token)
+    const { chargedModel, price, promptTokens, token } = plan
+    if (price) this.#parts.ledger.chargeRequestTokens(chargedModel, price, promptTokens, answeredTokens, token)
   }
 }

@@ -1,6 +1,7 @@
 import type { BatchStatus } from '../../data/records/enums.ts'
 import { BATCH_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
+import { tokenPriceOf } from '../account/token-price.ts'
 import type { BatchRow } from '../batches/batch-row.ts'
 import { decodeLines } from '../batches/files.ts'
 import { findModelTarget } from '../deployments/model-lookup.ts'
@@ -104,14 +105,13 @@ export class BatchInvariants {
     if (row.doneLines <= before.done) return before.maxCost
     const { store, profile } = this.#world
     const { model, promptBefore, answerBefore } = row.work
-    const target = findModelTarget(this.#world, model)
+    const target = findModelTarget(this.#world, model, true)
     if (target?.kind !== 'catalog') return before.maxCost
-    const serverless = store.hardware.get(target.model)?.hardware.find(one => one.type === 'serverless')
-    if (serverless?.type !== 'serverless') return before.maxCost
-    const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
+    const price = tokenPriceOf(store, target.model, target.priceShare * profile.prices.batchShare)
+    if (price === undefined) return before.maxCost
     const prompt = promptBefore[row.doneLines]! - promptBefore[before.done]!
     const answer = answerBefore[row.doneLines]! - answerBefore[before.done]!
-    return before.maxCost + (prompt * input + answer * output) * target.priceShare * profile.prices.batchShare
+    return before.maxCost + prompt * price.input + answer * price.output
   }
 
   /** Every request is in exactly one of the two files, once. */

@@ -92,16 +92,18 @@ export class DeploymentInvariants {
     const { id } = row
     let ready = 0
     let draining = 0
+    let leaving = 0
     for (const instance of row.instances) {
-      const { state } = instances.read(instance)
+      const { state, isLeaving } = instances.read(instance)
+      if (isLeaving) leaving++
       if (state === 'ready') ready++
       else if (state === 'draining') draining++
     }
     const pending = row.instances.length - ready - draining
     const countedPending = row.waiting + row.pulling + row.starting
-    if (row.ready !== ready || countedPending !== pending || row.draining !== draining) {
-      const counts = `${row.ready} ready, ${countedPending} coming, ${row.draining} draining`
-      report('I5', `deployment ${id} counts ${counts}; it has ${ready}, ${pending}, ${draining}`, id)
+    if (row.ready !== ready || countedPending !== pending || row.draining !== draining || row.leaving !== leaving) {
+      const counts = `${row.ready} ready, ${countedPending} coming, ${row.draining} draining, ${row.leaving} leaving`
+      report('I5', `deployment ${id} counts ${counts}; it has ${ready}, ${pending}, ${draining}, ${leaving}`, id)
     }
     if (row.reportedRunning !== ready || row.reportedPending !== pending) {
       const counts = `${row.reportedRunning} running, ${row.reportedPending} pending`
@@ -113,9 +115,9 @@ export class DeploymentInvariants {
     const { desired, minInstances, maxInstances } = row
     if (isOver) {
       if (desired !== 0) report('I5', `deployment ${id} is ${row.status} and wants ${desired} instances`, id)
-    } else if (desired < minInstances || desired > maxInstances || ready + pending > maxInstances) {
+    } else if (desired < minInstances || desired > maxInstances || ready - leaving + pending > maxInstances) {
       const range = `${minInstances} to ${maxInstances}`
-      report('I5', `deployment ${id} wants ${desired} and has ${ready + pending} instances, not ${range}`, id)
+      report('I5', `deployment ${id} wants ${desired} and has ${ready - leaving + pending} instances, not ${range}`, id)
     }
   }
 

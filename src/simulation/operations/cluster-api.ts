@@ -89,6 +89,15 @@ export interface ClusterControls {
     deny(gpu: GpuType, when?: CommandTiming): void
   }
   readonly price: { set(gpu: GpuType, centsPerHour: number, when?: CommandTiming): void }
+  /** Models of the public catalog. Prices are cents per million tokens, for requests and batches that begin from then on. */
+  readonly model: {
+    /** The catalog shows the date at once. `after`: how long the model still answers. Default: 0. */
+    deprecate(model: string, after?: Duration, when?: CommandTiming): void
+    restore(model: string, when?: CommandTiming): void
+    addVersion(model: string, when?: CommandTiming): void
+    setInputPrice(model: string, cents: number, when?: CommandTiming): void
+    setOutputPrice(model: string, cents: number, when?: CommandTiming): void
+  }
   readonly account: { suspend(reason?: string, when?: CommandTiming): void; resume(when?: CommandTiming): void }
   /** A token by its id or name. */
   readonly token: {

@@ -17,6 +17,7 @@ export const ARGUMENT_ADVICE: Readonly<Record<ArgumentKind, string>> = {
   times: 'Give an integer from 1 to 1,000.',
   usd: 'Give US dollars from 0 to 40,000,000.',
   cents: 'Give cents per hour from 0 to 1,000,000,000.',
+  centsPerMillion: 'Give cents per million tokens from 0 to 1,000,000,000.',
   countOrNone: 'Give an integer from 0 to 9,007,199,254,740,991, or null for none.',
   reason: `Give one of ${SUSPENSION_REASONS.join(', ')}.`,
   addresses: "Give a list of addresses and ranges, as in ['203.0.113.0/24'].",
@@ -48,6 +49,7 @@ function isValidArgument(kind: ArgumentKind, value: unknown): boolean {
     case 'usd':
       return number >= 0 && number <= 40_000_000
     case 'cents':
+    case 'centsPerMillion':
       return number >= 0 && number <= 1e9
     case 'countOrNone':
       return value === null || (Number.isSafeInteger(number) && number >= 0)

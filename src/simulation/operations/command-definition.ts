@@ -1,11 +1,13 @@
 /** The form of a command, and of an entry in a table of commands. */
 
 import type { Profile } from '../../data/profiles/load.ts'
+import type { Store } from '../../data/store.ts'
 import type { ApiTokens } from '../account/api-tokens.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { Deployments } from '../deployments/deployments.ts'
 import type { Nodes } from '../fleet/nodes.ts'
+import type { CatalogChanges } from './catalog-changes.ts'
 import type { OperationEffects } from './effects.ts'
 
 /** The parts below that it uses. */
@@ -30,6 +32,7 @@ export type CommandTarget =
   | 'gpuType'
   | 'offeredGpuType'
   | 'repository'
+  | 'model'
   | 'token'
   | 'deployment'
   | 'none'
@@ -41,6 +44,7 @@ export type ArgumentKind =
   | 'xid'
   | 'times'
   | 'cents'
+  | 'centsPerMillion'
   | 'usd'
   | 'countOrNone'
   | 'reason'
@@ -55,9 +59,11 @@ export interface Command {
   readonly args?: CommandArguments
 }
 
-/** The parts that commands act on, and the profile. */
+/** The parts that commands act on, the reference data and the profile. */
 export interface CommandTargets extends CommandsParts {
   readonly profile: Profile
+  readonly store: Store
+  readonly catalog: CatalogChanges
 }
 
 /** An entry of a command table. */

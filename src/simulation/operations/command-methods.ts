@@ -35,6 +35,7 @@ interface ArgumentTypes {
   readonly xid: number
   readonly times: number
   readonly cents: number
+  readonly centsPerMillion: number
   readonly usd: number
   readonly countOrNone: number | null
   readonly reason: string

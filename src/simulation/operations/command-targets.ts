@@ -14,6 +14,7 @@ const TARGET_NOUNS: Readonly<Record<Exclude<CommandTarget, 'none'>, readonly [no
   zone: ['zone', 'east-a'],
   gpuType: ['GPU type', 'H100-80GB'],
   offeredGpuType: ['GPU type', 'H100-80GB'],
+  model: ['model of the catalog', 'aurora-labs/aurora-8b-instruct'],
   repository: ['repository of the model hub', 'acme/model'],
   token: ['API token', 'default'],
   deployment: ['deployment', '2cZeTxVFN7tKxCCh'],
@@ -56,6 +57,14 @@ export function requireDeployment(world: CommandTargets, deploy_id: string): num
   if (ordinal !== undefined && world.deployments.read(ordinal).plan.type === 'llm') return ordinal
   const problem = ordinal === undefined ? 'its id is unknown' : 'it has no instances of its own'
   throw new CommandError(`Failed to find the deployment '${deploy_id}': ${problem}. GET /deploy/list lists them.`)
+}
+
+/** Rejects a name that is no model of the catalog. */
+export function requireModel({ store }: CommandTargets, name: string): void {
+  if (store.models.has(name)) return
+  const names = store.models.all().map(({ model_name }) => model_name)
+  const advice = formatSuggestion(name, names, 'GET /models/list lists them.')
+  throw new CommandError(`Failed to find the model '${name}': the catalog has none of that name. ${advice}`)
 }
 
 /** Rejects an unknown pool. */

@@ -10,6 +10,8 @@ import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { AUTOSCALER_COMMANDS } from './autoscaler-commands.ts'
+import { CatalogChanges } from './catalog-changes.ts'
+import { CATALOG_COMMANDS } from './catalog-commands.ts'
 import { ARGUMENT_ADVICE, argumentProblem } from './command-arguments.ts'
 import type { Command, CommandDefinition, CommandsParts, CommandTable, CommandTargets } from './command-definition.ts'
 import {
@@ -17,6 +19,7 @@ import {
   requireDeployment,
   requireGpu,
   requireGpuType,
+  requireModel,
   requireNode,
   requireOfferedGpuType,
   requirePool,
@@ -35,6 +38,7 @@ export const COMMANDS = {
   ...AUTOSCALER_COMMANDS,
   ...ACCOUNT_COMMANDS,
   ...TOKEN_COMMANDS,
+  ...CATALOG_COMMANDS,
 } as const satisfies CommandTable
 
 export type CommandName = keyof typeof COMMANDS
@@ -84,7 +88,8 @@ export class Commands {
 
   constructor(context: SimulationContext, parts: CommandsParts, origin?: Commands) {
     this.#context = context
-    this.#targets = { ...parts, profile: context.profile }
+    const { profile, store } = context
+    this.#targets = { ...parts, profile, store, catalog: new CatalogChanges(context, parts.ledger) }
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
       : new Table(ScheduledCommandRow, context.generation)
@@ -194,6 +199,7 @@ function assertValid(world: CommandTargets, command: Command): CommandDefinition
   else if (definition.target === 'gpuType') requireGpuType(target)
   else if (definition.target === 'offeredGpuType') requireOfferedGpuType(world, target)
   else if (definition.target === 'deployment') requireDeployment(world, target)
+  else if (definition.target === 'model') requireModel(world, target)
   else if (definition.target === 'token') world.apiTokens.require(target)
   return definition
 }

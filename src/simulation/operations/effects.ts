@@ -98,6 +98,8 @@ export class OperationEffects {
     row.state = 'ready'
     this.#cancelDrainDeadline(row)
     this.#context.recordCommand(row, 'node.uncordoned')
+    // A preemption goes on, because only its end would be planned.
+    if (row.next === 0) this.#parts.instances.keep(row.tenants.filter(one => one >= 0))
     this.#returnToService(ordinal)
   }
 
@@ -109,11 +111,11 @@ export class OperationEffects {
     this.#context.recordCommand(row, 'node.drained')
     this.#parts.nodes.updateFreeGpus(ordinal)
     this.#logForTenants(row, 'node.drained', { node: row.id })
-    this.#evacuate(row)
+    const { drainDeadline } = this.#context.profile.timings
+    this.#evacuate(row, drainDeadline)
     this.#parts.placement.scheduleRound()
     // A second drain of one node does not move the deadline of the first.
     if (row.drainEvent === 0 && row.tenants.length > 0) {
-      const { drainDeadline } = this.#context.profile.timings
       row.drainEvent = this.#context.schedule(
         drainDeadline,
         'node.drainDeadline',
@@ -196,7 +198,7 @@ export class OperationEffects {
     row.next = this.#context.schedule(notice, 'node.preempted', ordinal, this.#parts.nodes.useCount(ordinal))
     if (row.group.market === 'spot') this.#parts.nodeAutoscaler.onSpotReclaimed(row, notice)
     this.#logForTenants(row, 'node.preemptionNoticed', { node: row.id, notice_seconds: notice / 1e6 })
-    this.#evacuate(row)
+    this.#evacuate(row, notice)
   }
 
   onEvent(event: EventOf<'operationEffects'>, node: number): void {
@@ -330,13 +332,13 @@ export class OperationEffects {
     }
   }
 
-  /** Asks for replacements at once: they start while what leaves still drains. */
-  #evacuate(row: Readonly<NodeRow>): void {
+  /** Requests replacements at once: they start while the tenants that leave serve until the notice ends. */
+  #evacuate(row: Readonly<NodeRow>, notice: number): void {
     const { instances, deployments } = this.#parts
     for (const tenant of row.tenants) {
       if (tenant < 0) continue
       const { deployment } = instances.read(tenant)
-      instances.release(tenant)
+      instances.retire(tenant, notice)
       deployments.replenish(deployment)
     }
   }

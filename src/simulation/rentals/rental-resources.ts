@@ -4,11 +4,11 @@ import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Downloads } from '../fleet/downloads.ts'
+import { imageRefusal } from '../fleet/known-repositories.ts'
 import { hasImage } from '../fleet/node-row.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { Placement } from '../fleet/placement.ts'
 import { toTenantId } from '../fleet/tenants.ts'
-import { invalidImageReason } from '../fleet/weights.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import type { RentalRow } from './rental-row.ts'
 
@@ -72,7 +72,7 @@ export class RentalResources {
     const { image, key } = row.plan
     const { timings } = this.#context.profile
     if (row.kind === 'hosted') this.#boot(ordinal, row)
-    else if (invalidImageReason(image) !== undefined)
+    else if (imageRefusal(this.#context, image) !== undefined)
       row.next = this.#context.schedule(timings.hubRefusal, 'rental.imageRefused', ordinal)
     else if (hasImage(this.#parts.nodes.read(row.node), image))
       row.next = this.#context.schedule(0, 'rental.imagePulled', ordinal)

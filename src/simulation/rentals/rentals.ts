@@ -7,9 +7,9 @@ import { purpose } from '../../kernel/random.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
+import { imageRefusal } from '../fleet/known-repositories.ts'
 import { bitCount } from '../fleet/node-row.ts'
 import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
-import { invalidImageReason } from '../fleet/weights.ts'
 import type { Loss } from '../recording/instance-timeline.ts'
 import { enterState, recordChange } from './rental-changes.ts'
 import { RentalResources, type RentalsParts } from './rental-resources.ts'
@@ -227,7 +227,7 @@ export class Rentals implements TenantKind {
         this.#giveUp(ordinal, row)
         break
       case 'rental.imageRefused':
-        this.#end(ordinal, 'failed', invalidImageReason(row.plan.image))
+        this.#end(ordinal, 'failed', imageRefusal(this.#context, row.plan.image))
         break
       case 'rental.pullTimedOut':
         this.#end(ordinal, 'failed', 'the image registry did not answer')

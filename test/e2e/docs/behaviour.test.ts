@@ -79,6 +79,7 @@ test('faults.md lists every weather pack', () => {
 
 test('model-reference.md lists every command and every invariant that is checked', () => {
   const settings = ['funds.set', 'price.set', 'limit.set', 'limit.approve', 'limit.deny', 'token.allowIps']
+  settings.push('model.deprecate', 'model.restore', 'model.addVersion', 'model.setInputPrice', 'model.setOutputPrice')
   const commands = new Set([...namesBelow('model-reference', '## Commands', 2), ...settings])
   expect([...commands].filter(name => name.includes('.')).sort()).toEqual(Object.keys(COMMANDS).sort())
   for (const name of settings) expect(pageOf('model-reference')).toContain(`\`${name}\``)

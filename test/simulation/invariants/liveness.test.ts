@@ -95,7 +95,7 @@ describe('a world that was hurt and is healed', () => {
     )
   })
 
-  test('L3: a node that is drained is empty when the drain is over', async () => {
+  test('L3: a node that is drained is empty when its deadline is over', async () => {
     await fc.assert(
       fc.asyncProperty(trouble, fc.nat(40), async (actions, which) => {
         const sim = await hurt(actions)
@@ -103,7 +103,7 @@ describe('a world that was hurt and is healed', () => {
         const nodes = sim.cluster.nodes()
         const { name } = nodes[which % nodes.length]!
         sim.cluster.node(name).drain()
-        await sim.clock.advance(sim.world.profile.timings.drain / 1000 + 1000)
+        await sim.clock.advance(sim.world.profile.timings.drainDeadline / 1000 + 1000)
         const { tenants } = sim.world.nodes.read(sim.world.nodes.ordinalOf(name)!)
         // A hosted instance is a rented machine: it stays where it is.
         expect(tenants.filter(one => one >= 0)).toEqual([])
