@@ -1,6 +1,7 @@
 /** Contents that an operation is likely to accept, where its schema leaves that open: rules, commands, moves of time. */
 import fc from 'fast-check'
 import { FAULT_KINDS } from '../../src/faults/kinds/index.ts'
+import type { ArgumentKind, CommandTarget } from '../../src/simulation/operations/command-definition.ts'
 import { COMMANDS } from '../../src/simulation/operations/commands.ts'
 import type { Content } from './sent-request.ts'
 import { type KnownValues, knownAs } from './values.ts'
@@ -105,7 +106,7 @@ function faultRules(known: KnownValues, operationIds: readonly string[]): fc.Arb
 }
 
 /** Known values that each kind of target can have. */
-const TARGETS: Readonly<Record<string, readonly string[]>> = {
+const TARGETS: Readonly<Record<Exclude<CommandTarget, 'none'>, readonly string[]>> = {
   node: ['name'],
   gpu: ['gpu_slot'],
   pool: ['pool'],
@@ -113,12 +114,12 @@ const TARGETS: Readonly<Record<string, readonly string[]>> = {
   gpuType: ['gpu'],
   offeredGpuType: ['gpu'],
   repository: ['repo', 'model_name'],
+  model: ['model_name'],
   token: ['token_id', 'id'],
   deployment: ['deploy_id'],
-  limitRequest: ['id'],
 }
 
-const ARGUMENT_VALUES: Readonly<Record<string, readonly unknown[]>> = {
+const ARGUMENT_VALUES: Readonly<Record<ArgumentKind, readonly unknown[]>> = {
   duration: ['2m', '1h', 'soon'],
   factor: [1, 3, 1000, 0],
   share: [0.5, 1, 0],
@@ -126,6 +127,7 @@ const ARGUMENT_VALUES: Readonly<Record<string, readonly unknown[]>> = {
   times: [1, 5, 0],
   // A price of 1e9 with a small top-up is charged 86 times a second.
   cents: [0, 100, 5_000, -1],
+  centsPerMillion: [0, 5, 1e9, -1],
   usd: [0, 10, 40_000_000, -1],
   countOrNone: [0, 3, null, 1e308],
   reason: ['payment-method', 'limit-reached', 'nonsense'],
@@ -134,12 +136,13 @@ const ARGUMENT_VALUES: Readonly<Record<string, readonly unknown[]>> = {
 
 function commands(known: KnownValues): fc.Arbitrary<unknown> {
   const one = Object.entries(COMMANDS).map(([verb, { target, ...more }]) => {
-    const declared = 'args' in more ? Object.entries<{ kind: string }>(more.args) : []
+    const declared = 'args' in more ? Object.entries<{ kind: ArgumentKind }>(more.args) : []
     const args = fc.record(
-      Object.fromEntries(declared.map(([name, { kind }]) => [name, fc.constantFrom(...ARGUMENT_VALUES[kind]!)])),
+      Object.fromEntries(declared.map(([name, { kind }]) => [name, fc.constantFrom(...ARGUMENT_VALUES[kind])])),
       { requiredKeys: [] },
     )
-    const targets = fc.oneof(...(TARGETS[target] ?? ['ALL']).map(name => knownAs(known, name)))
+    const names = target === 'none' ? ['ALL'] : TARGETS[target]
+    const targets = fc.oneof(...names.map(name => knownAs(known, name)))
     return fc.record({
       verb: fc.constant(verb),
       ...(target !== 'none' && { target: targets }),
