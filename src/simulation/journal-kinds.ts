@@ -258,6 +258,8 @@ const SECTIONS = [
       'zone.up': { meaning: 'The zone is back', fields: 'zone' },
       'pool.stockedOut': { meaning: 'No GPU of this type is assigned', fields: 'gpu' },
       'pool.restocked': { meaning: 'GPUs of this type are assigned again', fields: 'gpu' },
+      'pool.soldOut': { meaning: 'Other customers took the last free GPU of this type', fields: 'gpu' },
+      'pool.freed': { meaning: 'Other customers left a GPU of this type, and none was free before', fields: 'gpu' },
       'pool.spotReturned': { meaning: 'The pool gets spot nodes again', fields: 'pool' },
       'hub.down': { meaning: 'The model hub does not answer', fields: 'hubDown' },
       'hub.up': { meaning: 'The model hub answers again', fields: 'hubDown' },
@@ -312,8 +314,7 @@ const SECTIONS = [
       'scenario.started': { meaning: 'The timeline of a scenario started' },
       'scenario.stopped': { meaning: 'The timeline of a scenario was stopped' },
       'event.failed': {
-        meaning:
-          'An event threw an error, which is a bug of the simulator. The subject is what it failed, or the account',
+        meaning: 'An event threw, which is a bug of the simulator. The subject is what it failed, or the account',
         fields: 'event error',
       },
       'command.missed': { meaning: 'A scheduled command could not be executed', fields: 'verb reason' },

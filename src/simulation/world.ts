@@ -192,7 +192,9 @@ export class World implements EventParts {
     this.commands = this.#part(
       new Commands(context, { operationEffects, nodes, deployments, ledger, gpuQuotas, apiTokens }, origin?.commands),
     )
-    this.weather = this.#part(new Weather(context, { nodes, placement, commands: this.commands }, origin?.weather))
+    this.weather = this.#part(
+      new Weather(context, { ledger, nodes, placement, commands: this.commands }, origin?.weather),
+    )
     connectParts(this, context, this.#tenants)
 
     this.#loop = new Loop(

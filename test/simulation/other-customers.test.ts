@@ -38,3 +38,26 @@ test('free capacity of a type changes on most days of a month when the weather i
 test('free capacity stays still for a month when there is no weather', async () => {
   expect(new Set((await month('none')).flat()).size).toBe(1)
 })
+
+test('the journal has an entry when other customers take the last free GPU of a type or leave the first one', async () => {
+  const weather = { tenant_day_swing: 1, tenant_weekend_swing: 1, tenant_spread: 1 }
+  const sim = createSimulator({
+    fixtures: 'two-nodes',
+    profile: { weather },
+    weather: 'realistic',
+    seed: 5,
+    check: true,
+  })
+  const expected: string[] = []
+  let hadFree = sim.world.nodes.free('H100-80GB') > 0
+  for (let hour = 0; hour < 24 * 14; hour++) {
+    await sim.clock.advance('1h')
+    const hasFree = sim.world.nodes.free('H100-80GB') > 0
+    if (hasFree !== hadFree) expected.push(hasFree ? 'pool.freed' : 'pool.soldOut')
+    hadFree = hasFree
+  }
+  const entries = sim.journal.entries().filter(({ kind }) => kind === 'pool.soldOut' || kind === 'pool.freed')
+  expect(expected).toContain('pool.soldOut')
+  expect(entries.map(({ kind }) => kind)).toEqual(expected)
+  for (const { fields } of entries) expect(fields).toEqual({ gpu: 'H100-80GB' })
+})

@@ -1,3 +1,4 @@
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { HOUR } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
@@ -16,21 +17,34 @@ const MAX_SHARE = 0.95
 /** Range of shares over which a node goes from empty to full. */
 const NODE_RANGE = 0.4
 
+/** The GPU types whose last free GPU other customers took, and those that had no free GPU and have one again. */
+export interface CustomerMoves {
+  readonly soldOut: readonly GpuType[]
+  readonly freed: readonly GpuType[]
+}
+
 /** Lets other customers hold the GPUs of this hour on each node. They take free GPUs only. */
-export function moveOtherCustomers(context: SimulationContext, nodes: Nodes): void {
+export function moveOtherCustomers(context: SimulationContext, nodes: Nodes): CustomerMoves {
   const { chance, clock } = context
   const day = Math.floor(clock.unix(clock.now) / 86_400)
-  const shares = new Map<string, number>()
+  const shares = new Map<GpuType, number>()
+  const hadFree = new Map<GpuType, boolean>()
   for (const [ordinal, row] of [...nodes.entries()]) {
     const { gpu, gpus } = row.group
     const share = shares.get(gpu) ?? shareOfType(context, gpu)
     shares.set(gpu, share)
+    if (!hadFree.has(gpu)) hadFree.set(gpu, nodes.free(gpu) > 0)
     const rank = chance.unit(chance.key('node', row.id), NODE_RANK, day)
     const fullness = Math.min(1, Math.max(0, (share - rank) / NODE_RANGE + 0.5))
     const held = heldBits(row, Math.round(fullness * gpus))
     if (held === row.heldByOthers) continue
     nodes.writable(ordinal).heldByOthers = held
     nodes.updateFreeGpus(ordinal)
+  }
+  const changed = [...hadFree].filter(([gpu, had]) => had !== nodes.free(gpu) > 0)
+  return {
+    soldOut: changed.flatMap(([gpu, had]) => (had ? [gpu] : [])),
+    freed: changed.flatMap(([gpu, had]) => (had ? [] : [gpu])),
   }
 }
 

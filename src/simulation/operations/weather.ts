@@ -6,6 +6,7 @@ import { type EntityKey, purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { Table } from '../../kernel/table.ts'
 import { pickByShare, weatherPack } from '../account/chaos-draws.ts'
+import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { Nodes } from '../fleet/nodes.ts'
@@ -63,6 +64,7 @@ export class WeatherSourceRow extends Row {
 
 /** The parts below that it uses. */
 export interface WeatherParts {
+  readonly ledger: Ledger
   readonly nodes: Nodes
   readonly placement: Placement
   readonly commands: Commands
@@ -144,8 +146,10 @@ export class Weather {
   }
 
   #moveOtherCustomers(): void {
-    const { nodes, placement } = this.#parts
-    moveOtherCustomers(this.#context, nodes)
+    const { nodes, placement, ledger } = this.#parts
+    const { soldOut, freed } = moveOtherCustomers(this.#context, nodes)
+    for (const gpu of soldOut) this.#context.record(ledger.account, 'pool.soldOut', { gpu })
+    for (const gpu of freed) this.#context.record(ledger.account, 'pool.freed', { gpu })
     placement.scheduleRound()
     this.#context.schedule(CUSTOMERS_INTERVAL, 'weather.customersMove')
   }
