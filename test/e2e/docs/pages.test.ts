@@ -24,6 +24,8 @@ describe('docs/clients.md', async () => {
     expect(openings(blocks)).toEqual([
       "ts import { createSimulator } from 'modelhost-sim'",
       "ts import { createSimulator } from 'modelhost-sim'",
+      // This one runs in a page, in test/e2e/transports/page.test.ts.
+      "js import { createSimulator } from 'modelhost-sim'",
       "ts import { expect, test } from 'modelhost-sim/vitest'",
       'sh npx modelhost-sim serve --clock manual',
       'sh export $(npx modelhost-sim env)',
@@ -32,7 +34,7 @@ describe('docs/clients.md', async () => {
 
   test('connects the openai package, and a client behind MSW', async () => {
     expect(await folder.script(blockWith(blocks, "from 'openai'"))).toBe('true\n')
-    expect(await folder.script(blockWith(blocks, 'listenOptions'))).toBe('[]\n')
+    expect(await folder.script(blockWith(blocks, 'setupServer'))).toBe('[]\n')
   })
 
   mkdirSync(SCRATCH, { recursive: true })

@@ -28,7 +28,7 @@ describe('the README', () => {
       "ts sim.faults.add({ on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } })",
       "ts sim.faults.add({ on: 'listDeployments', nth: 3, fault: { kind: 'status', status: 503 } })",
       "ts import { expect, test } from 'modelhost-sim/vitest'",
-      "ts for (const step of ['50s', '20s', '30s']) {",
+      "ts for (const step of ['10s', '10s', '30s']) {",
       "ts import { createSimulator } from 'modelhost-sim'",
       "ts import { scenario } from 'modelhost-sim/scenario'",
       'sh npx modelhost-sim simulate --fixtures fleet --for 7d --series week.csv --step 1h',

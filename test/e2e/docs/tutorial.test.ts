@@ -23,7 +23,7 @@ test('the tutorial has the blocks that are run below, and no other', () => {
     "js import { createSimulator } from 'modelhost-sim'",
     'text ie8YS6LnLYLlEbPp initializing',
     "js const { transitions } = await sim.clock.advance('5m')",
-    'text 00:00:11 deployment.downloading',
+    'text 00:00:12 deployment.downloading',
     'js sim.cluster.nodeOf(deploy_id).crash()',
     'text after the crash: { running: 0, pending: 1 }',
     "js const last = sim.journal.entries().findLast(entry => entry.kind === 'instance.ready')",

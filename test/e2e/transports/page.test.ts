@@ -34,11 +34,12 @@ describe.skipIf(executablePath === undefined)(
     let browser: Browser
     let page: Page
     let script: string
-    let readme: string
+    /** The example that `/example.js` is. */
+    let example: string
     const server = createServer(({ url }, response) => {
       const scripts: Readonly<Record<string, string>> = {
         '/page.js': script,
-        '/readme.js': readme,
+        '/example.js': example,
         '/mockServiceWorker.js': readFileSync('node_modules/msw/lib/mockServiceWorker.js', 'utf8'),
       }
       const text = scripts[url!]
@@ -100,14 +101,24 @@ describe.skipIf(executablePath === undefined)(
     test('runs the example of the README with the lines for a page', async () => {
       const block = blockWith(blocksOf('README.md'), 'setupServer(')
       const line = 'await setupWorker(...handlers(sim, { baseUrl })).start(listenOptions)'
-      const example = block
+      const inPage = block
         .replace("{ setupServer } from 'msw/node'", "{ setupWorker } from 'msw/browser'")
         .replace(/^setupServer\(.*$/m, line)
-      readme = await bundled(example)
+      example = await bundled(inPage)
       const other = await browser.newPage()
       const written = other.waitForEvent('console', message => message.text().startsWith('[{'))
-      await other.goto(new URL('/readme', page.url()).href)
+      await other.goto(new URL('/example', page.url()).href)
       expect(JSON.parse((await written).text())).toMatchObject([{ model_name: 'acme/chat', status: 'running' }])
+    }, 60_000)
+
+    test('runs the example of docs/clients.md', async () => {
+      const block = blockWith(blocksOf('docs/clients.md'), 'setupWorker')
+      const read = `const answer = await fetch('https://api.example.test/models/list')\nconsole.log('status', answer.status)\n`
+      example = await bundled(block + read)
+      const other = await browser.newPage()
+      const written = other.waitForEvent('console', message => message.text().startsWith('status'))
+      await other.goto(new URL('/example', page.url()).href)
+      expect((await written).text()).toBe('status 200')
     }, 60_000)
 
     test('rejects an unknown world with the nearest name', async () => {
