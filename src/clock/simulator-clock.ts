@@ -3,7 +3,8 @@
 import { type Duration, type Micros, micros } from '../kernel/duration.ts'
 import { WorldReplaced } from '../kernel/world-replaced.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
-import { eventsToNextChange, inProgress, type PolledResource } from '../simulation/reporting/progress.ts'
+import type { InferenceHandle } from '../simulation/inference/request-row.ts'
+import type { PolledResource } from '../simulation/reporting/progress.ts'
 import { ClientWaits } from './client-waits.ts'
 import type { ClockHost, ClockOptions, HoldOptions } from './host.ts'
 import { IdleJumps } from './idle-jumps.ts'
@@ -25,6 +26,7 @@ import { MoveRunner } from './moves/runner.ts'
 import { SlicedMoves } from './moves/sliced-moves.ts'
 import { UntilError } from './moves/until-error.ts'
 import type { PendingRequestView } from './pending-requests.ts'
+import { PollMoves } from './poll-moves.ts'
 import { type ClockMode, type ClockSetting, readSetting, toSetting } from './settings.ts'
 import { WorldTime } from './world-time.ts'
 
@@ -50,6 +52,7 @@ export class SimulatorClock {
   readonly #slicedMoves: SlicedMoves
   readonly #predicateWait: PredicateWait
   readonly #idleJumps: IdleJumps
+  readonly #pollMoves: PollMoves
   readonly #waits: ClientWaits
 
   constructor(host: ClockHost, setting: ClockSetting, options: ClockOptions = {}) {
@@ -62,6 +65,7 @@ export class SimulatorClock {
     this.#idleJumps = new IdleJumps(time, move =>
       this.#moves.enqueue(() => this.#slicedMoves.run(() => performMove(move(), this.#slicedMoves.perform))),
     )
+    this.#pollMoves = new PollMoves(time, this.#moves)
     this.#waits = new ClientWaits(time, {
       catchUp: () => void this.catchUp(),
       onBegan: () => {
@@ -272,24 +276,19 @@ export class SimulatorClock {
    * Moves an on-poll clock after an answer about a resource in progress: to its next change of status, or by the step
    * of the mode. Without such a change the time stays.
    */
-  async onPolled(polled: PolledResource): Promise<void> {
-    const { drive, holds, host } = this.#time
-    if (drive.mode !== 'on-poll' || holds.isHeld) return
-    await this.#moves.enqueue(async () => {
-      await host.prepare()
-      const { world } = host
-      if (drive.step !== undefined) {
-        if (inProgress(world, polled).size > 0) this.#time.fire(this.elapsed + drive.step)
-        return
-      }
-      for (let events = eventsToNextChange(world, polled); events > 0; events--) world.next()
-      this.#time.wakeSleepers()
-    })
+  onPolled(polled: PolledResource): Promise<void> {
+    return this.#pollMoves.onPolled(polled)
   }
 
-  /** Reports the end of a request. An idle clock jumps if the next request does not come soon. */
+  /** Returns when an instance begins a queued request. Undefined: no event within two days brings one. */
+  findStartTime(call: InferenceHandle): Promise<Micros | undefined> {
+    return this.#pollMoves.findStartTime(call)
+  }
+
+  /** Reports the end of a request. An idle clock jumps if the next one is late; an on-poll clock wakes pending requests. */
   onAnswered(): void {
     this.#idleJumps.schedule()
+    this.#pollMoves.onAnswered()
   }
 
   /** Moves a world to the present time of its clock: at once, or after a sliced move or the loading of a tokenizer. */

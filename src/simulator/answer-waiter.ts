@@ -26,6 +26,8 @@ export class ClockResponseWaiter implements HoldingWaiter {
   readonly #pace: InferencePace | undefined
   readonly #describeRequest: () => PendingRequestInfo
   #wait: RequestWait | undefined
+  /** When an instance begins the request, as last forecast. Undefined: no event brings it, or no forecast was made. */
+  #startTime: Micros | undefined
 
   /** @param pace Default: `clock` on a scaled clock, `instant` on any other. */
   constructor(clock: SimulatorClock, pace: InferencePace | undefined, describeRequest: () => PendingRequestInfo) {
@@ -47,8 +49,18 @@ export class ClockResponseWaiter implements HoldingWaiter {
     const clock = this.#clock
     // A polling client moves an on-poll clock by each request. This request is not repeated, so its wait moves the clock.
     const movesClock = clock.mode === 'on-poll' && !clock.isMoving && clock.pausedBy.length === 0
-    if (movesClock && delay < Number.POSITIVE_INFINITY) await clock.advanceToInSlices(clock.elapsed + delay)
-    else await this.hold(delay, signal, part, call)
+    const isScheduled = delay < Number.POSITIVE_INFINITY
+    if (movesClock && isScheduled && (part !== 'turn' || (await this.#comesToStart(call)))) {
+      await clock.advanceToInSlices(clock.elapsed + delay)
+    } else await this.hold(delay, signal, part, call)
+  }
+
+  /** Returns whether an event brings the start of a queued request. Otherwise a move for it would have no end. */
+  async #comesToStart(call: InferenceHandle): Promise<boolean> {
+    if (this.#startTime === undefined || this.#startTime <= this.#clock.elapsed) {
+      this.#startTime = await this.#clock.findStartTime(call)
+    }
+    return this.#startTime !== undefined
   }
 
   /** Waits as a pending request until time is moved. */

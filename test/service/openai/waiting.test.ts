@@ -149,6 +149,22 @@ test('an on-poll clock pauses while it is held and continues after the release',
   expect((await answer).usage?.completion_tokens).toBe(3)
 })
 
+test('a request leaves an on-poll clock where it is when no event brings an instance', async () => {
+  const one = openaiWorld({ ...SLEEPS, clock: 'manual' })
+  await one.sim.clock.advance('10m')
+  one.sim.clock.set('on-poll')
+  one.sim.cluster.stockOut('H100-80GB')
+  // An event that does not help.
+  one.sim.cluster.hub.down({ at: '1d' })
+  const answer = one.client.chat.completions.create(ASK)
+  await vi.waitFor(() => expect(one.sim.pendingRequests).toHaveLength(1))
+  expect(one.sim.pendingRequests).toMatchObject([{ until: undefined }])
+  expect(one.sim.clock.iso).toBe('2026-01-01T00:10:00.000000+00:00')
+  one.sim.cluster.restock('H100-80GB')
+  await one.client.models.list()
+  expect((await answer).usage?.completion_tokens).toBe(3)
+})
+
 test('real latency does not depend on the speed or moves of the clock', async () => {
   const fast = await running({ clock: { mode: 'scaled', speed: 3600 }, ...awake }, { latency: 'real' })
   const body = { ...ASK, max_tokens: 20 }
