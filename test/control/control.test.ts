@@ -12,6 +12,15 @@ async function deployed(world: Awaited<ReturnType<typeof running>>): Promise<str
   return ((await created.json()) as { deploy_id: string }).deploy_id
 }
 
+test('troubles list a deployment that waits for GPUs that no node can have, without a command that undoes it', async () => {
+  const world = await running({ fixtures: 'two-nodes', profile: { policies: { unknown_gpu_types: 'wait' } } })
+  const body = JSON.stringify({ ...CHAT, model_name: 'acme/try', gpu: 'B300-270GB' })
+  const created = await world.ask('/deploy/llm', { method: 'POST', body })
+  const { deploy_id } = (await created.json()) as { deploy_id: string }
+  const what = `deployment ${deploy_id} (acme/try) waits for 1xB300-270GB, which no node can have`
+  expect((await world.command('/_sim/troubles', undefined, 'GET')).body).toEqual([{ what }])
+})
+
 describe('health and overview', () => {
   test('health has version, seed and time', async () => {
     const { command } = await running({ seed: 'seven' })

@@ -44,6 +44,17 @@ describe('GPUs that no node can have', () => {
     expect((await send('GET', `/deploy/${body.deploy_id}`)).body.status).toBe('initializing')
   })
 
+  test('are an active failure without a command that undoes it while a deployment waits for them', async () => {
+    const { sim, send } = world({ profile: { policies: { unknown_gpu_types: 'wait' } } })
+    const { body } = await send('POST', '/deploy/llm', deployment('B300-270GB', 2))
+    await sim.clock.advance('1h')
+    const description = `deployment ${body.deploy_id} (acme/try) waits for 2xB300-270GB, which no node can have`
+    expect(sim.cluster.activeFailures()).toEqual([{ description }])
+    expect(sim.cluster.recoverAll()).toEqual([])
+    expect((await send('DELETE', `/deploy/${body.deploy_id}`)).status).toBe(200)
+    expect(sim.cluster.activeFailures()).toEqual([])
+  })
+
   test('can not be out of stock', () => {
     const { sim } = world()
     expect(() => sim.cluster.stockOut('B300-270GB')).toThrow(/no pool has it.*H100-80GB/)

@@ -44,13 +44,16 @@ export const getNodeOfDeployment = control({
 
 const ActiveFailureSchema = z.object({
   what: z.string(),
-  undo: z.object({ verb: z.string(), target: z.string().optional() }),
+  undo: z
+    .object({ verb: z.string(), target: z.string().optional() })
+    .optional()
+    .describe('Missing if a deployment waits for GPUs that no node of the fleet can have'),
 })
 
 export const listTroubles = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/troubles',
-  summary: 'List the active failures of the world, each with the command that undoes it',
+  summary: 'List the active failures of the world, each with the command that undoes it, if there is one',
   returns: z.array(ActiveFailureSchema),
   handle: ({ sim }) => sim.cluster.activeFailures().map(toActiveFailure),
 })
@@ -63,10 +66,9 @@ export const healWorld = control({
   handle: ({ sim }) => sim.cluster.recoverAll().map(toActiveFailure),
 })
 
-function toActiveFailure({
-  description,
-  undo: { verb, target },
-}: ReturnType<Simulator['cluster']['recoverAll']>[number]) {
+function toActiveFailure({ description, undo }: ReturnType<Simulator['cluster']['activeFailures']>[number]) {
+  if (undo === undefined) return { what: description }
+  const { verb, target } = undo
   return { what: description, undo: { verb, ...(target !== undefined && { target }) } }
 }
 

@@ -1,6 +1,7 @@
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import type { ApiTokens } from '../account/api-tokens.ts'
 import type { Ledger } from '../account/ledger.ts'
+import type { Deployments } from '../deployments/deployments.ts'
 import type { Environment } from '../fleet/environment.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { Command } from './commands.ts'
@@ -9,7 +10,8 @@ import type { Command } from './commands.ts'
 export interface ActiveFailure {
   /** As in `node h100-0 is down`. */
   readonly description: string
-  readonly undo: Command
+  /** Missing if the fleet has no node for the GPUs of a deployment: no command adds a GPU type. */
+  readonly undo?: Command
 }
 
 /** The parts that a command can put right. */
@@ -18,11 +20,12 @@ export interface FailingParts {
   readonly ledger: Ledger
   readonly nodes: Nodes
   readonly apiTokens: ApiTokens
+  readonly deployments: Deployments
 }
 
 /**
- * Everything that is wrong now and that a verb can put right, the fleet first. What only money can (no funds), or nothing
- * (the notice of a preemption), is not in it.
+ * Returns everything that is wrong now and that a command can put right, the fleet first. Last come deployments whose
+ * instances wait for GPUs that no node can have. A lack of funds and the notice of a preemption are left out.
  */
 export function activeFailures(world: FailingParts): ActiveFailure[] {
   const failures: ActiveFailure[] = []
@@ -61,5 +64,11 @@ export function activeFailures(world: FailingParts): ActiveFailure[] {
     add(`the account is suspended (${suspended})`, 'account.resume')
   }
   for (const id of apiTokens.revokedIds) add(`token ${id} is revoked`, 'token.restore', id)
+  for (const [, { id, plan, gpu, numGpus, instances }] of world.deployments.entries()) {
+    if (instances.length === 0 || nodes.maxGpusPerNode(gpu) >= numGpus) continue
+    failures.push({
+      description: `deployment ${id} (${plan.modelName}) waits for ${numGpus}x${gpu}, which no node can have`,
+    })
+  }
   return failures
 }

@@ -48,10 +48,10 @@ export interface ClusterControls {
   /** The node of a deployment's oldest instance that has one, of a hosted instance or of a container. Throws when none has. */
   nodeOf(id: string): NodeControls
   nodes(): NodeView[]
-  /** What is wrong now, each with the command that puts it right. */
+  /** Returns what is wrong now, each with the command that puts it right, if there is one. */
   activeFailures(): ActiveFailure[]
   /** Puts right what is wrong now; returns what that was. Weather goes on. */
-  recoverAll(): ActiveFailure[]
+  recoverAll(): Required<ActiveFailure>[]
   /** A GPU of a node, counted from 0. `reset` throws for one that needs service: repair its node. */
   gpu(node: string, index: number): { fail(xid: number, when?: CommandTiming): void; reset(when?: CommandTiming): void }
   /** A deployment by its id. `crash`: the engine of its oldest instance exits, and with `times` those of its next starts. */
@@ -161,7 +161,7 @@ export function createClusterControls(world: () => ClusterParts): ClusterControl
     nodes: () => world().nodes.list(),
     activeFailures: () => activeFailures(world()),
     recoverAll() {
-      const failures = activeFailures(world())
+      const failures = activeFailures(world()).flatMap(({ undo, ...failure }) => (undo ? [{ ...failure, undo }] : []))
       for (const { undo } of failures) world().commands.schedule(undo)
       return failures
     },
