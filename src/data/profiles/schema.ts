@@ -266,6 +266,10 @@ const policies = {
     oneOf('validation', ['lax', 'strict']),
     'Texts in place of numbers and booleans in requests. lax: digits count as a number, "true" and "false" as a boolean; strict: only in queries.',
   ),
+  batch_endpoints: setting(
+    oneOf('batch_endpoints', ['documented', 'with_embeddings']),
+    'Endpoints of batches. documented: /v1/chat/completions and /v1/completions; with_embeddings: /v1/embeddings, too.',
+  ),
   placement: setting(
     oneOf('placement', ['best-fit', 'spread']),
     'best-fit: the node with the fewest free GPUs that suffice; spread: the node with the most free GPUs.',

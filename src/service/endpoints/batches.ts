@@ -2,11 +2,15 @@ import * as z from 'zod'
 import { requireFunds } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { FILE_LIFE_SECONDS, integer, queryInteger, stringMap, text } from '../fields.ts'
+import { formatAlternatives } from '../http/validation-errors.ts'
 import { FUNDS_REFUSAL } from '../lookups.ts'
 import { paginate } from '../pagination.ts'
 import { BatchRecord, listSchema } from '../records.ts'
-import { refuse } from '../refusals.ts'
+import { refuse, rejectInput } from '../refusals.ts'
 import { JsonText } from '../results.ts'
+
+/** The endpoints of batches that the interface documents. */
+const DOCUMENTED_ENDPOINTS = ['/v1/chat/completions', '/v1/completions'] as const
 
 export const createBatch = endpoint({
   route: 'POST /v1/batches',
@@ -22,6 +26,7 @@ export const createBatch = endpoint({
     'any other refusal fails only its line: its row in the error file has the status as code, and the message',
     'a line with stream fails alone with the code 500',
     'rows have another order than the input; custom_id identifies them',
+    '/v1/embeddings as an endpoint is 422; with policies.batch_endpoints: with_embeddings of the profile it is accepted',
   ],
   refusals: {
     ...FUNDS_REFUSAL,
@@ -32,7 +37,10 @@ export const createBatch = endpoint({
   errorShape: 'wrapped',
   body: z.object({
     input_file_id: text(),
-    endpoint: z.enum(['/v1/chat/completions', '/v1/completions']),
+    // OpenAPI documents and the 422 list the endpoints of the default policy.
+    endpoint: z
+      .union([z.enum(DOCUMENTED_ENDPOINTS), z.literal('/v1/embeddings')])
+      .meta({ anyOf: undefined, type: 'string', enum: DOCUMENTED_ENDPOINTS }),
     completion_window: z.enum(['24h']),
     metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
     output_expires_after: z
@@ -50,6 +58,9 @@ export const createBatch = endpoint({
     },
   },
   handle: ({ body: { output_expires_after, ...body }, token, world }) => {
+    if (body.endpoint === '/v1/embeddings' && world.profile.policies.batchEndpoints === 'documented') {
+      rejectInput(['body', 'endpoint'], `Input should be ${formatAlternatives(DOCUMENTED_ENDPOINTS)}`, 'literal_error')
+    }
     requireFunds(world)
     if (world.files.get(body.input_file_id) === undefined) refuse(404, 'file not found')
     const { batchesUnderWay } = world.profile.limits

@@ -241,7 +241,8 @@ function toLengthWord(edge: 'least' | 'most'): string {
 }
 
 /** `'a', 'b' or 'c'` */
-function formatAlternatives(values: readonly unknown[]): string {
+/** Returns values as a message lists them, as in `'a', 'b' or 'c'`. */
+export function formatAlternatives(values: readonly unknown[]): string {
   const quoted = values.map(value => (typeof value === 'string' ? `'${value}'` : String(value)))
   const last = quoted.pop() ?? ''
   return quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`

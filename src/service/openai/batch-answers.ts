@@ -24,6 +24,14 @@ import { operations } from '../index.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { DrawnReply } from './answers.ts'
 import {
+  createEmbeddingList,
+  createVectorSpec,
+  type EmbeddingInputs,
+  type EmbeddingsBody,
+  readEmbeddingInputs,
+  type VectorSpec,
+} from './embedding-answers.ts'
+import {
   createReplies,
   minAnswerTokens,
   type PromptInput,
@@ -39,10 +47,10 @@ import { getTokenCounter } from './tokenizer.ts'
 
 type LineBody = Readonly<Record<string, unknown>>
 
-/** A validated body with its prompt. */
+/** A validated body with its prompt, which for embeddings are its inputs. */
 interface ParsedBody {
   readonly value: never
-  readonly prompt: PromptInput
+  readonly prompt: PromptInput | EmbeddingInputs
 }
 
 /** Answers the batch lines of a simulator with scripted answers, else with generated ones. */
@@ -97,8 +105,9 @@ export class BatchLineAnswerer implements LineAnswerer {
     target: ModelTarget,
     { value, prompt }: ParsedBody,
   ): LineAnswer {
-    const { createRequest, format } = getTextProtocol(endpoint)
     const findScriptedAnswer = (modelName: string, words: string) => this.#scripted.takeAnswer(modelName, words)
+    if ('inputs' in prompt) return answerEmbeddings(world, target, value, prompt, findScriptedAnswer)
+    const { createRequest, format } = getTextProtocol(endpoint)
     const textRequest = createRequest(value, prompt, { world, findScriptedAnswer, name: target.name })
     const replies = createReplies(
       textRequest,
@@ -120,6 +129,9 @@ export class BatchLineAnswerer implements LineAnswerer {
 
   body(chance: Chance, line: OutputLine): unknown {
     const { endpoint, model, suffix, created, promptTokens, answerTokens, key, isCut, choices, estimatedCost } = line
+    if (endpoint === '/v1/embeddings') {
+      return createEmbeddingList(chance, JSON.parse(choices!) as VectorSpec, model, promptTokens, line.serviceTier)
+    }
     const tier = line.serviceTier === undefined ? {} : { service_tier: line.serviceTier }
     const { format } = getTextProtocol(endpoint)
     const choiceList =
@@ -136,6 +148,25 @@ export class BatchLineAnswerer implements LineAnswerer {
   }
 }
 
+/** Returns the answer to a line of `/v1/embeddings`. Its vectors are generated when the output file is written. */
+function answerEmbeddings(
+  world: World,
+  target: ModelTarget,
+  body: EmbeddingsBody,
+  inputs: EmbeddingInputs,
+  findScriptedAnswer: ScriptedAnswers['takeAnswer'],
+): LineAnswer {
+  requireContextLength(world, target, body.model, inputs.longestPromptTokens, 0)
+  return {
+    promptTokens: inputs.promptTokens,
+    answerTokens: 0,
+    key: undefined,
+    isCut: false,
+    choices: JSON.stringify(createVectorSpec(world, target, body, inputs, findScriptedAnswer)),
+    serviceTier: body.service_tier ?? undefined,
+  }
+}
+
 /** The error of a line with `stream: true`, which has no stream to answer on. */
 const STREAM_ERROR: LineError = { code: '500', message: 'internal error', param: null, type: 'internal_error' }
 
@@ -146,7 +177,9 @@ function isStreamed(value: { readonly stream?: boolean | null | undefined }): bo
 function parseLine(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): ParsedBody | InvalidBody | LineError {
   return catchProblem(() => {
     const value = parseBody(endpoint, body, isStrict)
-    return { value, prompt: getTextProtocol(endpoint).parsePrompt(value) }
+    const prompt =
+      endpoint === '/v1/embeddings' ? readEmbeddingInputs(value) : getTextProtocol(endpoint).parsePrompt(value)
+    return { value, prompt }
   })
 }
 

@@ -1,14 +1,11 @@
 import * as z from 'zod'
 import { LIMITS } from '../../limits.ts'
-import { dimensionsOf, embed } from '../../simulation/inference/embeddings.ts'
 import { endpoint } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
-import { refuse } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
+import { createEmbeddingList, createVectorSpec, readEmbeddingInputs, type VectorSpec } from './embedding-answers.ts'
 import { hashRequest, INFERENCE_REFUSALS, startInference, waitForWholeAnswer } from './request-lifecycle.ts'
-import { throwScriptedError } from './scripted-answers.ts'
-import { TokenArray, toInputList } from './text-inputs.ts'
-import { countTokens } from './tokenizer.ts'
+import { TokenArray } from './text-inputs.ts'
 
 /** Minimum of `dimensions`, as in the schemas of the embedding models in the fixtures. */
 const MIN_DIMENSIONS = 32
@@ -73,45 +70,24 @@ export const createEmbeddings = endpoint({
   example: { body: { model: 'cedarline/cedar-embed-base', input: 'A river in spring.' } },
   handle: ({ body, world, token, request, findScriptedAnswer }) => {
     const { model, input } = body
-    const inputs = toInputList(input)
+    const inputs = readEmbeddingInputs(body)
+    const { promptTokens, longestPromptTokens } = inputs
     const prompt = JSON.stringify(input)
-    const counts = inputs.map(inputItem => (typeof inputItem === 'string' ? countTokens(inputItem) : inputItem.length))
-    const promptTokens = counts.reduce((sum, count) => sum + count, 0)
-    let dimensions = 0
-    let name = model
-    const handle = startInference(world, token, model, 'embeddings', Math.max(...counts), 0, (_, target) => {
-      name = target.name
-      const modelDimensions = dimensionsOf(world, target)
-      dimensions = body.dimensions ?? modelDimensions
-      if (dimensions > modelDimensions)
-        refuse(400, `a vector of ${model} has ${modelDimensions} numbers, and dimensions asks for ${dimensions}`)
-      const scriptedAnswer = findScriptedAnswer(model, typeof inputs[0] === 'string' ? inputs[0] : '')
-      // A scripted text cannot replace a vector, so only errors apply.
-      if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
-      return { prefix: 'embd-', hash: hashRequest(name, prompt), promptTokens, answerTokens: 0, longestAnswer: 0 }
+    let vectors: VectorSpec
+    const handle = startInference(world, token, model, 'embeddings', longestPromptTokens, 0, (_, target) => {
+      vectors = createVectorSpec(world, target, body, inputs, findScriptedAnswer)
+      return {
+        prefix: 'embd-',
+        hash: hashRequest(target.name, prompt),
+        promptTokens,
+        answerTokens: 0,
+        longestAnswer: 0,
+      }
     })
     return new DeferredResult(waiter =>
-      waitForWholeAnswer(world, handle, 0, waiter, request, () => ({
-        object: 'list' as const,
-        data: inputs.map((inputItem, index) => {
-          const itemText = typeof inputItem === 'string' ? inputItem : `tokens ${inputItem.join(' ')}`
-          const vector = embed(world.chance, name, itemText, dimensions)
-          const embedding = body.encoding_format === 'base64' ? toBase64(vector) : [...vector]
-          return { object: 'embedding' as const, index, embedding }
-        }),
-        model,
-        usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
-        ...(body.service_tier && { service_tier: body.service_tier }),
-      })),
+      waitForWholeAnswer(world, handle, 0, waiter, request, () =>
+        createEmbeddingList(world.chance, vectors, model, promptTokens, body.service_tier),
+      ),
     )
   },
 })
-
-/** Encodes the numbers as 32-bit floats, little-endian. */
-function toBase64(vector: Float64Array): string {
-  const bytes = new DataView(new ArrayBuffer(vector.length * 4))
-  for (const [i, value] of vector.entries()) bytes.setFloat32(i * 4, value, true)
-  let text = ''
-  for (let i = 0; i < bytes.byteLength; i++) text += String.fromCharCode(bytes.getUint8(i))
-  return btoa(text)
-}

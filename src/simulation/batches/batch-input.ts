@@ -3,13 +3,13 @@ import type { Chance } from '../../kernel/random.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
 import type { BatchRow } from './batch-row.ts'
 import { readInput } from './fixture-content.ts'
-import type { BatchError, InvalidBody, LineRequest, OnLine } from './input-lines.ts'
+import type { BatchEndpoint, BatchError, InvalidBody, LineRequest, OnLine } from './input-lines.ts'
 import { countLines } from './jsonl-writer.ts'
 import type { LineAnswer, LineAnswerer, LineError, LineWorld } from './line-answering.ts'
 import { PENDING_ANSWER, WorkListBuilder } from './work-list.ts'
 
-/** Returns the target of a text generation model; undefined for any other model. */
-type FindTarget = (model: string) => ModelTarget | undefined
+/** Returns the target of a model with the task of the endpoint; undefined for any other model. */
+export type FindTarget = (model: string, endpoint: BatchEndpoint) => ModelTarget | undefined
 
 /** Answers each line of the input file in order. Returns the errors of the file. */
 export function answerLines(
@@ -64,7 +64,7 @@ function readLines(
   const work = new WorkListBuilder(countLines(row.inputChunks))
   let target: ModelTarget | undefined
   const onLine: OnLine = (request, modelName) => {
-    if (work.isEmpty) target = findTarget(modelName)
+    if (work.isEmpty) target = findTarget(modelName, row.spec.endpoint)
     const lineAnswer = target === undefined ? PENDING_ANSWER : answer(request, modelName, target)
     if ('invalidField' in lineAnswer) return lineAnswer
     work.add(request.customId, lineAnswer)

@@ -16,6 +16,7 @@ import type { UsageHistory } from '../recording/history.ts'
 import { type BatchRow, doneLinesAt, progressOf } from './batch-row.ts'
 import type { BatchTable } from './batch-table.ts'
 import { nextHour, sharedTokensPerSecond } from './catalog-capacity.ts'
+import { type BatchEndpoint, taskOf } from './input-lines.ts'
 
 /** The lower parts that the pacing of batches uses. */
 export interface BatchPacingParts {
@@ -51,7 +52,7 @@ export class BatchPacing {
     // A batch of a fixture has no step before the first move of the clock.
     if (row.status !== 'in_progress' || row.stepEnd === 0) return
     this.updateProgress(row)
-    const target = this.findTarget(row.work!.model)
+    const target = this.findTarget(row)
     this.holdAdapter(row, target?.kind === 'own' ? (target.adapter ?? -1) : -1)
     const rate = this.#tokensPerSecond(row)
     if (rate > 0 && row.rate.tokensPerSecond === 0) row.markProgress(this.#context.clock.now)
@@ -78,7 +79,7 @@ export class BatchPacing {
       Math.max(0, row.retryTokens + row.work!.tokensBefore[row.stepEnd]! - row.doneTokens) / tokensPerSecond
     const window = row.createdAt + this.#context.profile.timings.batchWindow
     const stepEndTime = liveLoad ? findSpareTime(liveLoad, seconds, now, window) : now + Math.ceil(seconds * 1e6)
-    if (!liveLoad && this.findTarget(row.work!.model)?.kind === 'catalog') {
+    if (!liveLoad && this.findTarget(row)?.kind === 'catalog') {
       const hourEnd = nextHour(this.#context)
       if (hourEnd < stepEndTime) return this.#context.scheduleAt(hourEnd, 'batch.hourChanged', ordinal)
     }
@@ -159,7 +160,7 @@ export class BatchPacing {
 
   /** Returns the price in force of the tokens of a batch; undefined if its lines run on a deployment of the account. */
   tokenPrice(row: Readonly<BatchRow>): TokenPrice | undefined {
-    const target = this.findTarget(row.work!.model)
+    const target = this.findTarget(row)
     if (target?.kind !== 'catalog') return undefined
     const { store, profile } = this.#context
     return tokenPriceOf(store, target.model, profile.prices.batchShare * target.priceShare)
@@ -180,7 +181,7 @@ export class BatchPacing {
     for (const ordinal of this.#table.active) {
       const row = this.#table.rows.read(ordinal)
       if (row.status !== 'in_progress' || !row.work) continue
-      const target = this.findTarget(row.work.model)
+      const target = this.findTarget(row)
       const runsOnDeployment =
         target?.row === deployment || (target?.kind === 'own' && target.deployment === deployment)
       // A deleted deployment is no longer a target, but the batch must stop running on it.
@@ -222,16 +223,16 @@ export class BatchPacing {
     )
   }
 
-  /** Returns the target of new lines: a text model that is not deprecated. */
-  findCurrentTarget(model: string): ModelTarget | undefined {
+  /** Returns the target of new lines: a model with the task of the endpoint that is not deprecated. */
+  findCurrentTarget(model: string, endpoint: BatchEndpoint): ModelTarget | undefined {
     const target = findModelTarget(this.#models, model)
-    return target?.task === 'text-generation' ? target : undefined
+    return target?.task === taskOf(endpoint) ? target : undefined
   }
 
   /** Returns the target of the lines of a batch. A model that is deprecated while the batch runs still serves it. */
-  findTarget(model: string): ModelTarget | undefined {
-    const target = findModelTarget(this.#models, model, true)
-    return target?.task === 'text-generation' ? target : undefined
+  findTarget({ spec, work }: Readonly<BatchRow>): ModelTarget | undefined {
+    const target = work && findModelTarget(this.#models, work.model, true)
+    return target?.task === taskOf(spec.endpoint) ? target : undefined
   }
 
   /** Updates the rate of every batch after a change that affects all batches. */
@@ -258,16 +259,16 @@ export class BatchPacing {
   /** Returns the batches whose lines run on a deployment or wait for it. */
   #batchesOn(deployment: number): number[] {
     return this.#table.active.filter(ordinal => {
-      const { status, work } = this.#table.rows.read(ordinal)
-      if (status !== 'in_progress' || !work) return false
-      const target = this.findTarget(work.model)
+      const row = this.#table.rows.read(ordinal)
+      if (row.status !== 'in_progress') return false
+      const target = this.findTarget(row)
       return target?.kind === 'own' && target.deployment === deployment
     })
   }
 
   /** Updates the rate of all batches on the deployment or catalog model of a batch that joined or left it. */
   rebalance(row: Readonly<BatchRow>): void {
-    const target = row.work && this.findTarget(row.work.model)
+    const target = this.findTarget(row)
     if (target === undefined) return
     const others = target.kind === 'own' ? this.#batchesOn(target.deployment) : this.#batchesOnModel(target.model)
     for (const other of others) this.updateRate(other, this.#table.rows.writable(other))
@@ -277,17 +278,17 @@ export class BatchPacing {
   #batchesOnModel(catalogModel: string): number[] {
     const { now } = this.#context.clock
     return this.#table.active.filter(ordinal => {
-      const { status, work, waitsUntil } = this.#table.rows.read(ordinal)
-      if (status !== 'in_progress' || !work || now < waitsUntil) return false
-      const target = this.findTarget(work.model)
+      const row = this.#table.rows.read(ordinal)
+      if (row.status !== 'in_progress' || now < row.waitsUntil) return false
+      const target = this.findTarget(row)
       return target?.kind === 'catalog' && target.model === catalogModel
     })
   }
 
   /** Returns the tokens per second of a batch without live load. */
   #tokensPerSecond(row: Readonly<BatchRow>): number {
-    const { model, lines, promptBefore, answerBefore, failedBefore, tokensBefore } = row.work!
-    const target = this.findTarget(model)
+    const { lines, promptBefore, answerBefore, failedBefore, tokensBefore } = row.work!
+    const target = this.findTarget(row)
     if (target === undefined || this.#parts.ledger.isCutOff) return 0
     // A deployment serves only while it runs, an adapter only on instances that have loaded it.
     if (target.row !== undefined && this.#parts.deployments.read(target.row).status !== 'running') return 0
@@ -313,7 +314,7 @@ export class BatchPacing {
 
   /** Delays the first line of a batch if shared capacity is short. */
   delayForCapacity(row: BatchRow): void {
-    if (this.findTarget(row.work!.model)?.kind !== 'catalog') return
+    if (this.findTarget(row)?.kind !== 'catalog') return
     const { wait, duration } = drawBatchWait(this.#context, row.key)
     if (duration === 0) return
     row.waitsUntil = this.#context.clock.now + duration

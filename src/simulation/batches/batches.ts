@@ -4,13 +4,12 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { SimulationContext } from '../context.ts'
-import type { ModelTarget } from '../deployments/model-lookup.ts'
 import type { BatchWork } from '../deployments/work.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { CONTROLLER } from '../recording/deployment-logs.ts'
 import { cancellingTime, finalizingTime, validationTime } from './batch-durations.ts'
 import { type Batch, createBatchHandle } from './batch-handle.ts'
-import { answerLines, readFixtureLines } from './batch-input.ts'
+import { answerLines, type FindTarget, readFixtureLines } from './batch-input.ts'
 import { composeOutput, toUnfinishedError, writeFiles } from './batch-output.ts'
 import { BatchPacing, type BatchPacingParts } from './batch-pacing.ts'
 import { BatchRow, type BatchSpec } from './batch-row.ts'
@@ -39,7 +38,7 @@ export class Batches implements BatchWork {
   readonly #parts: BatchesParts
   readonly #table: BatchTable
   readonly #pacing: BatchPacing
-  readonly #findTarget = (model: string): ModelTarget | undefined => this.#pacing.findCurrentTarget(model)
+  readonly #findTarget: FindTarget = (model, endpoint) => this.#pacing.findCurrentTarget(model, endpoint)
   #ports!: BatchesPorts
   /** Answers the lines. It must be ready before the first event of a batch. */
   lineAnswerer: LineAnswerer | undefined
@@ -302,7 +301,7 @@ export class Batches implements BatchWork {
     if (status !== 'in_progress') this.#pacing.holdAdapter(row, -1)
     row.statusTimes = { ...row.statusTimes, [status]: this.#context.clock.now }
     this.#context.record(row, `batch.${status}`, fields)
-    const target = row.work && this.#pacing.findTarget(row.work.model)
+    const target = this.#pacing.findTarget(row)
     if (target?.kind === 'own') {
       this.#parts.deployments.recordServing(target.deployment)
       this.#parts.deploymentLogs.append(target.deployment, CONTROLLER, `batch.${status}`, { batch: row.id })
@@ -315,7 +314,7 @@ export class Batches implements BatchWork {
     row.expiryEvent = 0
     this.#table.deactivate(ordinal)
     this.#pacing.rebalance(row)
-    const target = row.work && this.#pacing.findTarget(row.work.model)
+    const target = this.#pacing.findTarget(row)
     if (target?.kind === 'own') this.#parts.deployments.onWorkEnded(target.deployment)
     this.#invalidateJson(ordinal)
   }

@@ -1,3 +1,4 @@
+import type { ModelTask } from '../../data/records/enums.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
 import { LIMITS } from '../../limits.ts'
 
@@ -46,7 +47,12 @@ export interface InvalidBody {
  */
 export type OnLine = (request: LineRequest, model: string) => InvalidBody | undefined
 
-export type BatchEndpoint = '/v1/chat/completions' | '/v1/completions'
+export type BatchEndpoint = '/v1/chat/completions' | '/v1/completions' | '/v1/embeddings'
+
+/** Returns the task of the models that a batch of an endpoint can use. */
+export function taskOf(endpoint: BatchEndpoint): ModelTask {
+  return endpoint === '/v1/embeddings' ? 'embeddings' : 'text-generation'
+}
 
 /** Reads each line of an input file in order, without keeping it. */
 export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint, onLine: OnLine): InputSummary {

@@ -1,0 +1,96 @@
+/** The parts of embeddings that live requests and batch lines share. */
+
+import type { Chance } from '../../kernel/random.ts'
+import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
+import { dimensionsOf, embed } from '../../simulation/inference/embeddings.ts'
+import type { World } from '../../simulation/world.ts'
+import { refuse } from '../refusals.ts'
+import type { ScriptedAnswers } from './scripted-answers.ts'
+import { throwScriptedError } from './scripted-answers.ts'
+import { toInputList } from './text-inputs.ts'
+import { countTokens } from './tokenizer.ts'
+
+/** The validated body of a request for embeddings. */
+export interface EmbeddingsBody {
+  readonly model: string
+  readonly input: string | string[] | number[] | number[][]
+  readonly encoding_format?: 'float' | 'base64' | null | undefined
+  readonly dimensions?: number | null | undefined
+  readonly service_tier?: string | null | undefined
+}
+
+/** The inputs of a request with their lengths in tokens. */
+export interface EmbeddingInputs {
+  readonly inputs: readonly (string | readonly number[])[]
+  readonly promptTokens: number
+  readonly longestPromptTokens: number
+}
+
+/** What determines the vectors of an answer, beside the seed. It is plain data. */
+export interface VectorSpec {
+  /** The name of the target, by which aliases of a model have the same vectors. */
+  readonly name: string
+  readonly inputs: EmbeddingInputs['inputs']
+  readonly dimensions: number
+  readonly isBase64: boolean
+}
+
+/** Returns the inputs of a body with their lengths in tokens. The tokenizer must be loaded. */
+export function readEmbeddingInputs({ input }: EmbeddingsBody): EmbeddingInputs {
+  const inputs = toInputList(input)
+  const counts = inputs.map(inputItem => (typeof inputItem === 'string' ? countTokens(inputItem) : inputItem.length))
+  const promptTokens = counts.reduce((sum, count) => sum + count, 0)
+  return { inputs, promptTokens, longestPromptTokens: Math.max(...counts) }
+}
+
+/**
+ * Returns what determines the vectors of a request.
+ *
+ * @throws RefusalError if `dimensions` is above the length of the model, or if a scripted answer is an error
+ */
+export function createVectorSpec(
+  world: World,
+  target: ModelTarget,
+  { model, dimensions, encoding_format }: EmbeddingsBody,
+  { inputs }: EmbeddingInputs,
+  findScriptedAnswer: ScriptedAnswers['takeAnswer'],
+): VectorSpec {
+  const modelDimensions = dimensionsOf(world, target)
+  const length = dimensions ?? modelDimensions
+  if (length > modelDimensions)
+    refuse(400, `a vector of ${model} has ${modelDimensions} numbers, and dimensions asks for ${length}`)
+  const scriptedAnswer = findScriptedAnswer(model, typeof inputs[0] === 'string' ? inputs[0] : '')
+  // A scripted text cannot replace a vector, so only errors apply.
+  if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
+  return { name: target.name, inputs, dimensions: length, isBase64: encoding_format === 'base64' }
+}
+
+/** Returns the body of an answer. */
+export function createEmbeddingList(
+  chance: Chance,
+  { name, inputs, dimensions, isBase64 }: VectorSpec,
+  model: string,
+  promptTokens: number,
+  serviceTier: string | null | undefined,
+) {
+  return {
+    object: 'list' as const,
+    data: inputs.map((inputItem, index) => {
+      const itemText = typeof inputItem === 'string' ? inputItem : `tokens ${inputItem.join(' ')}`
+      const vector = embed(chance, name, itemText, dimensions)
+      return { object: 'embedding' as const, index, embedding: isBase64 ? toBase64(vector) : [...vector] }
+    }),
+    model,
+    usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+    ...(serviceTier && { service_tier: serviceTier }),
+  }
+}
+
+/** Encodes the numbers as 32-bit floats, little-endian. */
+function toBase64(vector: Float64Array): string {
+  const bytes = new DataView(new ArrayBuffer(vector.length * 4))
+  for (const [i, value] of vector.entries()) bytes.setFloat32(i * 4, value, true)
+  let text = ''
+  for (let i = 0; i < bytes.byteLength; i++) text += String.fromCharCode(bytes.getUint8(i))
+  return btoa(text)
+}

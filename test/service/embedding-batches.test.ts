@@ -1,0 +1,143 @@
+/** Batches of `/v1/embeddings`, which a policy of the profile allows. */
+import { expect, test } from 'vitest'
+import { createClient } from '../../src/service/client/client.ts'
+import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+
+const MODEL = 'cedarline/cedar-embed-base'
+const ENDPOINT = '/v1/embeddings'
+const WITH_EMBEDDINGS = { profile: { policies: { batch_endpoints: 'with_embeddings' as const } } }
+
+const line = (custom_id: string, body: object = {}) =>
+  JSON.stringify({ custom_id, method: 'POST', url: ENDPOINT, body: { model: MODEL, input: custom_id, ...body } })
+
+interface Row {
+  id: string
+  custom_id: string
+  response: { status_code: number; request_id: string; endpoint: string; body: Record<string, unknown> } | null
+  error: { code: string; message: string } | null
+}
+
+function world(options: SimulatorOptions = WITH_EMBEDDINGS) {
+  const sim = createSimulator({ fixtures: 'empty', seed: 1, check: true, ...options })
+  const client = createClient(request => sim.fetch(request), { baseUrl: 'http://sim', token: sim.token })
+  const send = (path: string, body: object) =>
+    sim.fetch(`http://sim${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${sim.token}` },
+      body: JSON.stringify(body),
+    })
+  return {
+    sim,
+    client,
+    send,
+    /** Returns the answer to a live request for the same body. */
+    live: async (body: object) => (await (await send(ENDPOINT, { model: MODEL, ...body })).json()) as object,
+    async create(lines: readonly string[]) {
+      const { id } = await client.uploadFile({ purpose: 'batch', file: lines.join('\n') })
+      return send('/v1/batches', { input_file_id: id, endpoint: ENDPOINT, completion_window: '24h' })
+    },
+    async read(file_id: string | null | undefined): Promise<Row[]> {
+      const text = await client.getFileContent({ file_id: file_id! })
+      return text
+        .split('\n')
+        .filter(row => row !== '')
+        .map(row => JSON.parse(row))
+    },
+    async completed(lines: readonly string[]) {
+      const { id: batch_id } = (await (await this.create(lines)).json()) as { id: string }
+      await sim.clock.until(async () => (await client.getBatch({ batch_id })).status === 'completed', { within: '25h' })
+      return client.getBatch({ batch_id })
+    },
+    charged: () => -sim.ledger.entries().reduce((sum, one) => sum + (one.kind === 'tokens' ? one.microcents : 0), 0),
+  }
+}
+
+test('a batch of embeddings is refused and nothing is created when the policy is documented', async () => {
+  const here = world({})
+  const refused = await here.create([line('one')])
+  expect(refused.status).toBe(422)
+  expect(await refused.json()).toEqual({
+    detail: [
+      {
+        loc: ['body', 'endpoint'],
+        msg: "Input should be '/v1/chat/completions' or '/v1/completions'",
+        type: 'literal_error',
+      },
+    ],
+  })
+  expect((await here.client.listBatches({})).data).toEqual([])
+})
+
+test('lines answer like live embeddings when the policy is with_embeddings', async () => {
+  const bodies: Record<string, object> = {
+    text: { input: 'A river in spring.' },
+    list: { input: ['A river.', 'A hill.'], dimensions: 64, service_tier: 'priority' },
+    tokens: { input: [[1, 2, 3], [4]] },
+    base64: { input: 'A river in spring.', encoding_format: 'base64' },
+  }
+  const here = world()
+  const batch = await here.completed(Object.entries(bodies).map(([id, body]) => line(id, body)))
+  expect(batch).toMatchObject({ endpoint: ENDPOINT, request_counts: { total: 4, completed: 4, failed: 0 } })
+  const rows = await here.read(batch.output_file_id)
+  expect(rows).toHaveLength(4)
+  for (const { id, custom_id, response, error } of rows) {
+    expect([id, error]).toEqual([expect.stringMatching(/^batch_req_[A-Za-z0-9]+_\d{6}$/), null])
+    expect(response).toEqual({
+      status_code: 200,
+      request_id: expect.stringMatching(/^req_/),
+      endpoint: ENDPOINT,
+      body: await here.live(bodies[custom_id]!),
+    })
+  }
+  expect(await here.read(batch.error_file_id)).toEqual([])
+})
+
+test('prompt tokens are charged at the batch price when the lines have run', async () => {
+  const here = world()
+  const batch = await here.completed(
+    Array.from({ length: 40 }, (_, i) => line(`${i}`, { input: 'river '.repeat(200) })),
+  )
+  const batchCharge = here.charged()
+  const rows = await here.read(batch.output_file_id)
+  for (let i = 0; i < 40; i++) await here.live({ input: 'river '.repeat(200) })
+  const { batchShare } = here.sim.world.profile.prices
+  expect(rows).toHaveLength(40)
+  expect(batchCharge).toBeGreaterThan(0)
+  expect(batchCharge).toBeCloseTo((here.charged() - batchCharge) * batchShare, -2)
+})
+
+test('a line fails alone when its refusal is no 422, and the file fails when a body is invalid', async () => {
+  const here = world()
+  const batch = await here.completed([
+    line('good'),
+    line('wide', { dimensions: 769 }),
+    line('long', { input: 'river '.repeat(600) }),
+  ])
+  expect(batch.request_counts).toEqual({ total: 3, completed: 1, failed: 2 })
+  const errors = (await here.read(batch.error_file_id)).map(({ custom_id, error }) => [custom_id, error!.code])
+  expect(errors.sort()).toEqual([
+    ['long', '400'],
+    ['wide', '400'],
+  ])
+  const { id: batch_id } = (await (await here.create([line('one', { input: [] })])).json()) as { id: string }
+  await here.sim.clock.until(async () => (await here.client.getBatch({ batch_id })).status === 'failed')
+  expect((await here.client.getBatch({ batch_id })).errors!.data).toMatchObject([
+    { code: 'invalid_line', line: 0, param: '/v1/embeddings.body.input' },
+  ])
+})
+
+test('a batch fails with unknown_model when its model does not have the task of the endpoint', async () => {
+  const here = world()
+  const { id: batch_id } = (await (
+    await here.create([line('one', { model: 'aurora-labs/aurora-8b-instruct' })])
+  ).json()) as { id: string }
+  await here.sim.clock.until(async () => (await here.client.getBatch({ batch_id })).status === 'failed')
+  expect((await here.client.getBatch({ batch_id })).errors!.data).toMatchObject([{ code: 'unknown_model' }])
+})
+
+test('the OpenAPI document lists the endpoints of the default policy', async () => {
+  const answer = await world().sim.fetch('http://sim/openapi.json')
+  const document = (await answer.json()) as { components: { schemas: Record<string, unknown> } }
+  const enums = JSON.stringify(document).match(/"endpoint":\{[^{}]*\}/g)
+  expect(enums).toContain('"endpoint":{"type":"string","enum":["/v1/chat/completions","/v1/completions"]}')
+})
