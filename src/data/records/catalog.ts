@@ -153,7 +153,14 @@ export const HubRepository = z.strictObject({
 export type HubRepository = z.infer<typeof HubRepository>
 
 /** The container images that exist if a fixture lists none. */
-export const KNOWN_IMAGES = ['registry.example/*'] as const
+export const KNOWN_IMAGES = [
+  'registry.example/*',
+  'ubuntu:*',
+  'debian:*',
+  'python:*',
+  'nvidia/cuda:*',
+  'vllm/vllm-openai:*',
+] as const
 
 export const Hub = z.strictObject({
   /**
