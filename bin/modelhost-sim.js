@@ -3,6 +3,7 @@
 // gets as far as the check of its version. See docs/decisions/0006-starting.md.
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import module from 'node:module'
+import { fileURLToPath } from 'node:url'
 
 const NEEDED = [20, 19]
 const found = process.versions.node.split('.').map(Number)
@@ -35,7 +36,8 @@ function isFresh() {
 
 async function fromSource() {
   const tsx = await import('tsx/esm/api')
-  tsx.register()
+  // tsx otherwise reads the tsconfig.json of the current folder, and class fields compile in another way without ours.
+  tsx.register({ tsconfig: fileURLToPath(new URL('../tsconfig.json', import.meta.url)) })
   // The effect of `node --conditions=modelhost-sim-source` without a second process.
   module.register(
     `data:text/javascript,${encodeURIComponent(
