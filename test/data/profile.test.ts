@@ -78,6 +78,7 @@ describe('shipped profiles', () => {
       limitReview: { median: 4 * HOUR, sigma: 0.5, cap: 2 * DAY },
       limitApprovedUpTo: 64,
       suspensionGrace: 10 * MINUTE,
+      topupInterval: MINUTE,
       topupRetry: HOUR,
     })
     expect(timings.idleToZero).toBe(5 * MINUTE)

@@ -128,6 +128,37 @@ describe('one charge a crossing', () => {
   })
 })
 
+describe('the interval of top-ups', () => {
+  test('puts off the charge of a crossing that comes sooner', () => {
+    const { sim, entries, until, ledger } = spending()
+    until('topup.charged')
+    // 800 cents a minute.
+    sim.cluster.price.set('H100-80GB', 48_000)
+    until('topup.begun', '1m')
+    expect(until('topup.charged', '1m')).toBeLessThan(MINUTE)
+    const times = ledger.entries().flatMap(({ kind, time }) => (kind === 'topup' ? [time] : []))
+    expect(times[1]! - times[0]!).toBe(MINUTE)
+    expect(ledger.balance).toBe((1300 - 800 + 500) * CENT - 1)
+    expect(entries().slice(-2)).toEqual(['topup.begun', 'topup.charged'])
+  })
+
+  test('limits the charges of an account that spends faster than they come, and it is suspended', () => {
+    const { chat, sim, entries } = spending({ topup: { amount: 5000, threshold: 1000, enabled: true } })
+    sim.cluster.price.set('H100-80GB', 1e9)
+    pass(sim, '1h')
+    expect(entries().filter(kind => kind === 'topup.charged').length).toBeLessThan(3)
+    expect(entries()).toContain('account.suspended')
+    expect(chat.status).toBe('stopped')
+  })
+
+  test('of 0s lets each crossing charge at once', () => {
+    const { sim, entries } = spending({}, { timings: { topup_interval: '0s' } })
+    sim.cluster.price.set('H100-80GB', 60_000)
+    pass(sim, '1m')
+    expect(entries().filter(kind => kind === 'topup.charged')).toHaveLength(2)
+  })
+})
+
 describe('topup.delay and topup.normal', () => {
   test('put a top-up off, one under way included, and let a late one come at once', () => {
     const { sim, entries, until, ledger } = spending()

@@ -154,6 +154,10 @@ const timings = {
     duration,
     'Time from the crossing of the threshold to the charge of the card. The charge decides whether the funds arrive.',
   ),
+  topup_interval: setting(
+    duration,
+    'Shortest time between two top-ups. An account that spends faster runs out of funds and is suspended.',
+  ),
   topup_retry: setting(period, 'Time between the retries of a declined top-up.'),
 }
 

@@ -21,6 +21,8 @@ export class Topups {
   #chargeEvent = 0
   /** When the threshold was crossed, and how long the first charge takes without what a verb adds. */
   #pending: { readonly since: Micros; readonly takes: Micros } | undefined
+  /** The earliest time of the next charge of a crossing. */
+  #nextChargeFrom: Micros = 0
   /** How much longer first charges take, by a verb. */
   #delay: Micros = 0
   /** Charges begun since the world did: the index of their draws. */
@@ -36,6 +38,7 @@ export class Topups {
     this.#hasFailed = origin.#hasFailed
     this.#chargeEvent = origin.#chargeEvent
     this.#pending = origin.#pending
+    this.#nextChargeFrom = origin.#nextChargeFrom
     this.#delay = origin.#delay
     this.#chargeCount = origin.#chargeCount
   }
@@ -47,6 +50,7 @@ export class Topups {
     this.#hasFailed = archive.value(this.#hasFailed)
     this.#chargeEvent = archive.value(this.#chargeEvent)
     this.#pending = archive.value(this.#pending)
+    this.#nextChargeFrom = archive.value(this.#nextChargeFrom)
     this.#delay = archive.value(this.#delay)
     this.#chargeCount = archive.value(this.#chargeCount)
   }
@@ -111,7 +115,7 @@ export class Topups {
     this.#isArmed = false
     const drawn = drawTopupDelay(this.#context, this.#accounts.read(0).id, this.#chargeCount)
     const takes = this.#context.profile.timings.topupDelay + drawn
-    if (takes + this.#delay === 0) return true
+    if (takes + this.#delay === 0 && this.#nextChargeFrom <= this.#context.clock.now) return true
     this.#context.record(this.#account, 'topup.begun', { cents: this.#rule.amount })
     this.#pending = { since: this.#context.clock.now, takes }
     this.#scheduleCharge(this.#pending)
@@ -133,7 +137,10 @@ export class Topups {
 
   /** Arms the rule again if added money brought the balance to the threshold. */
   onMoneyAdded(kind: 'funds' | 'topup', balance: Microcents): void {
-    if (kind === 'topup') this.#hasFailed = false
+    if (kind === 'topup') {
+      this.#hasFailed = false
+      this.#nextChargeFrom = this.#context.clock.now + this.#context.profile.timings.topupInterval
+    }
     if (balance < this.#threshold) return
     // The threshold is reached without the charge that was planned: it would be one without a crossing.
     if (this.#chargeEvent !== 0) this.#context.record(this.#account, 'topup.calledOff')
@@ -156,7 +163,7 @@ export class Topups {
 
   #scheduleCharge({ since, takes }: { readonly since: Micros; readonly takes: Micros }): void {
     this.#context.cancel(this.#chargeEvent)
-    const at = Math.max(this.#context.clock.now, since + takes + this.#delay)
+    const at = Math.max(this.#context.clock.now, since + takes + this.#delay, this.#nextChargeFrom)
     this.#chargeEvent = this.#context.scheduleAt(at, 'account.topupDue')
   }
 

@@ -16,6 +16,7 @@ export const setTopup = endpoint({
   assumptions: [
     'amount and threshold are integer cents from 0 to 1,000,000,000, default 0; enabled: default true',
     'each fall below threshold gives one charge, even if amount does not reach threshold',
+    'charges are at least topup_interval of the profile apart, default 1 min',
     'with enabled false no charge is made',
     '200 {}',
   ],
