@@ -94,6 +94,7 @@ describe('shipped profiles', () => {
         'B300-270GB': 489,
         'RTXPRO6000-96GB': 140,
       },
+      spotShare: 0.4,
       batchShare: 0.8,
       adapterFactor: 1.5,
     })

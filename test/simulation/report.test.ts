@@ -74,6 +74,8 @@ describe('a report', () => {
       {
         gpu: 'H100-80GB',
         capacity_gpu_hours: (8 * sim.clock.elapsed) / HOUR,
+        spot_gpu_hours: 0,
+        capacity_cost_microcents: Math.floor((8 * sim.clock.elapsed * PRICE) / HOUR),
         held_gpu_hours: one.held_gpu_hours,
         billed_gpu_hours: one.billed_gpu_hours,
         used_gpu_hours: 0,
@@ -242,6 +244,26 @@ describe('a report', () => {
     sim.cluster.gpu('node-1', 3).fail(79)
     pass(sim, 3_600_000)
     expect(sim.report().gpus[0]!.capacity_gpu_hours).toBe(16 + 8 + 15)
+  })
+
+  test('has a lower cost for GPUs on spot nodes, to the micro-cent, until they are taken back', () => {
+    const nodes = [{ prefix: 's', gpu: 'H100-80GB', gpus_per_node: 4, count: 1 }]
+    const pools = [{ name: 'spot', zone: 'west-a', market: 'spot' as const, nodes }]
+    const profile = { prices: { spot_share: 0.333 } }
+    const sim = createSimulator({ fixtures: 'two-nodes', check: true, profile, with: { nodes: { pools } as never } })
+    pass(sim, 3_600_007)
+    sim.cluster.node('s-0').preempt('2m')
+    pass(sim, 7_200_000)
+    const report = sim.report()
+    const spotTime = (3600.007 + 120) * SECOND
+    // The two nodes of the fixture have 16 GPUs on demand.
+    const cost = (16 * sim.clock.elapsed * PRICE + 4 * spotTime * Math.round(PRICE * 0.333)) / HOUR
+    expect(report.gpus).toMatchObject([{ spot_gpu_hours: (4 * spotTime) / HOUR }])
+    expect(report.gpus[0]!.capacity_cost_microcents).toBe(Math.floor(cost))
+    const middle = '2026-01-01T00:30:00.000001Z'
+    const parts = [sim.report({ to: middle }), sim.report({ from: middle })]
+    const sum = parts.reduce((total, part) => total + part.gpus[0]!.capacity_cost_microcents, 0)
+    expect(sum).toBe(report.gpus[0]!.capacity_cost_microcents)
   })
 
   test('keeps the price of each stretch, and tells the same of a window later', () => {

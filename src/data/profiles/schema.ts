@@ -176,6 +176,10 @@ const prices = {
     'B300-270GB': priceSetting('B300-270GB'),
     'RTXPRO6000-96GB': priceSetting('RTXPRO6000-96GB'),
   },
+  spot_share: setting(
+    portion,
+    'Cost of a GPU on a spot node as a share of the price on demand, in reports. Rent is the same on both.',
+  ),
   batch_share: setting(portion, 'Price of batch tokens as a share of the price of live tokens.'),
   adapter_factor: setting(
     amount,

@@ -47,6 +47,20 @@ export function updateGpuTypeIndex(index: GpuTypeIndex, ordinal: number, row: Re
   return true
 }
 
+/** Counts the working GPUs of a type, and those of them that are on spot nodes. */
+export function countWorkingGpus(
+  { ordinals, up }: GpuTypeIndex,
+  read: (ordinal: number) => Readonly<NodeRow>,
+): { gpus: number; spotGpus: number } {
+  let gpus = 0
+  let spotGpus = 0
+  for (let i = 0; i < up.length; i++) {
+    gpus += up[i]!
+    if (read(ordinals[i]!).group.market === 'spot') spotGpus += up[i]!
+  }
+  return { gpus, spotGpus }
+}
+
 /** Returns the position of a value by binary search. */
 function positionOf(sorted: Int32Array, value: number): number {
   let low = 0

@@ -13,6 +13,7 @@ import {
   buildGpuTypeIndex,
   chooseFromIndex,
   copyGpuTypeIndex,
+  countWorkingGpus,
   type GpuTypeIndex,
   updateGpuTypeIndex,
 } from './gpu-type-index.ts'
@@ -339,8 +340,7 @@ export class Nodes {
   }
 
   #recordCapacity(type: number): void {
-    let sum = 0
-    for (const up of this.#byType[type]!.up) sum += up
-    this.#parts.history.onCapacityChanged(type, sum)
+    const { gpus, spotGpus } = countWorkingGpus(this.#byType[type]!, this.#read)
+    this.#parts.history.onCapacityChanged(type, gpus, spotGpus)
   }
 }

@@ -40,5 +40,5 @@ export const TOTALS = columns(
 export const TIMES = columns('previous', 'bucket', 'count')
 export const LINES = columns('at', 'done', 'failed')
 export const EVENT = columns('at', 'event')
-export const CAPACITY = columns('at', 'gpuType', 'gpus')
+export const CAPACITY = columns('at', 'gpuType', 'gpus', 'spotGpus')
 export const PERIOD = columns('previous', 'from', 'to')

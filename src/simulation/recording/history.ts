@@ -143,9 +143,9 @@ export class UsageHistory {
     if (eventIndex !== undefined) this.#countedEvents.push([this.#context.clock.now, eventIndex])
   }
 
-  /** Records the number of available GPUs of a type from now on. */
-  onCapacityChanged(type: number, gpus: number): void {
-    this.#capacities.push([this.#context.clock.now, type, gpus])
+  /** Records the number of available GPUs of a type from now on, and how many of them are on spot nodes. */
+  onCapacityChanged(type: number, gpus: number, spotGpus: number): void {
+    this.#capacities.push([this.#context.clock.now, type, gpus, spotGpus])
   }
 
   /** Records that a rental released its GPUs. */
@@ -265,20 +265,24 @@ export class UsageHistory {
   }
 
   /** Returns the GPU-microseconds of a type that were available up to a time. */
-  capacityAt(gpu: GpuType, at: Micros): number {
+  capacityAt(gpu: GpuType, at: Micros): { readonly all: number; readonly spot: number } {
     const type = gpuIndex(gpu)
-    let sum = 0
+    let all = 0
+    let spot = 0
     let since = 0
     let gpus = 0
+    let spotGpus = 0
     for (let line = 0; line < this.#capacities.length; line++) {
       const time = this.#capacities.at(line, CAPACITY.at)
       if (time > at) break
       if (this.#capacities.at(line, CAPACITY.gpuType) !== type) continue
-      sum += gpus * (time - since)
+      all += gpus * (time - since)
+      spot += spotGpus * (time - since)
       since = time
       gpus = this.#capacities.at(line, CAPACITY.gpus)
+      spotGpus = this.#capacities.at(line, CAPACITY.spotGpus)
     }
-    return sum + gpus * (at - since)
+    return { all: all + gpus * (at - since), spot: spot + spotGpus * (at - since) }
   }
 
   /** Appends a serving segment of a deployment that begins now. */

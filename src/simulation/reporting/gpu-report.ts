@@ -1,6 +1,7 @@
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { HOUR } from '../../kernel/duration.ts'
 import type { MeteredUsage } from '../account/ledger-types.ts'
+import { gpuTimeCost, MICROCENTS_PER_CENT, type Microcents } from '../account/money.ts'
 import type { RentalKind } from '../rentals/rental-row.ts'
 import type { World } from '../world.ts'
 import type { CountedWindow } from './counted-window.ts'
@@ -30,7 +31,11 @@ export function allGpuFigures(
   return GPU_TYPES.filter(gpu => gpu !== 'other').flatMap(gpu => {
     const ofType = deployments.filter(({ report }) => report.gpu === gpu)
     const meters = [...metered.values()].filter(meter => meter.gpu === gpu)
-    const capacity = world.history.capacityAt(gpu, to) - world.history.capacityAt(gpu, from)
+    const [before, after] = [world.history.capacityAt(gpu, from), world.history.capacityAt(gpu, to)]
+    const capacity = after.all - before.all
+    const { centsPerHour, spotShare } = world.profile.prices
+    const price = Math.round(centsPerHour[gpu] * MICROCENTS_PER_CENT)
+    const costOf = (time: typeof after) => capacityCost(time, price, spotShare)
     const heldAs = (kind: RentalKind) =>
       sumBy(
         rentals.filter(rental => rental.kind === kind && rental.gpu === gpu),
@@ -44,6 +49,8 @@ export function allGpuFigures(
     const report: GpuReport = {
       gpu,
       capacity_gpu_hours: capacity / HOUR,
+      spot_gpu_hours: (after.spot - before.spot) / HOUR,
+      capacity_cost_microcents: costOf(after) - costOf(before),
       ...gpuHours(held, billed, used),
       hosted_gpu_hours: hosted / HOUR,
       container_gpu_hours: containers / HOUR,
@@ -52,4 +59,20 @@ export function allGpuFigures(
     }
     return [{ report, capacity, hosted, containers }]
   })
+}
+
+/**
+ * Returns the cost of GPU time since the epoch, floored. The cost of a window is a difference of two, so adjoining windows
+ * add up.
+ *
+ * @param time GPU-microseconds of all nodes, and of the spot nodes among them
+ * @param price micro-cents per hour of one GPU on demand
+ */
+function capacityCost(
+  { all, spot }: { readonly all: number; readonly spot: number },
+  price: Microcents,
+  spotShare: number,
+): Microcents {
+  const spotPrice = Math.round(price * spotShare)
+  return gpuTimeCost(BigInt(all - spot) * BigInt(price) + BigInt(spot) * BigInt(spotPrice))
 }

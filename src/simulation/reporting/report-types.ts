@@ -90,6 +90,10 @@ export interface GpuReport extends GpuHours {
   readonly gpu: GpuType
   /** GPUs that were up and not another customer's. */
   readonly capacity_gpu_hours: number
+  /** The part of the capacity that is on spot nodes. */
+  readonly spot_gpu_hours: number
+  /** The capacity at the prices of the profile: spot nodes cost `prices.spot_share` of the price on demand. */
+  readonly capacity_cost_microcents: number
   /** GPUs that hosted instances held, and that containers held. */
   readonly hosted_gpu_hours: number
   readonly container_gpu_hours: number
