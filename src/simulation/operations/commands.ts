@@ -5,6 +5,7 @@ import { type Generation, Row } from '../../kernel/row.ts'
 import { Table } from '../../kernel/table.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
+import type { OpenName } from '../../lib/open-name.ts'
 import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
@@ -13,7 +14,13 @@ import { AUTOSCALER_COMMANDS } from './autoscaler-commands.ts'
 import { CatalogChanges } from './catalog-changes.ts'
 import { CATALOG_COMMANDS } from './catalog-commands.ts'
 import { ARGUMENT_ADVICE, argumentProblem } from './command-arguments.ts'
-import type { Command, CommandDefinition, CommandsParts, CommandTable, CommandTargets } from './command-definition.ts'
+import type {
+  CommandArguments,
+  CommandDefinition,
+  CommandsParts,
+  CommandTable,
+  CommandTargets,
+} from './command-definition.ts'
 import {
   assertTargetNotNeeded,
   requireDeployment,
@@ -43,7 +50,15 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS
 
-export type { ArgumentKind, Command, CommandArguments } from './command-definition.ts'
+/** An action of the user on the world, as data. */
+export interface Command {
+  /** `node.crash`, `hub.throttle`, … */
+  readonly verb: OpenName<CommandName>
+  readonly target?: string
+  readonly args?: CommandArguments
+}
+
+export type { ArgumentKind, CommandArguments } from './command-definition.ts'
 export { CommandError }
 
 /** The repetition of a command: the time between two executions, and how many there are. Default of `times`: unlimited. */
