@@ -9,6 +9,7 @@ import type { OpenName } from '../../lib/open-name.ts'
 import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
+import { CommandLog } from '../recording/command-log.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { AUTOSCALER_COMMANDS } from './autoscaler-commands.ts'
 import { CatalogChanges } from './catalog-changes.ts'
@@ -100,9 +101,12 @@ export class Commands {
   readonly #context: SimulationContext
   readonly #targets: CommandTargets
   readonly #table: Table<ScheduledCommandRow>
+  /** The executed commands, those of weather aside. */
+  readonly log: CommandLog
 
   constructor(context: SimulationContext, parts: CommandsParts, origin?: Commands) {
     this.#context = context
+    this.log = new CommandLog(origin?.log)
     const { profile, store } = context
     this.#targets = { ...parts, profile, store, catalog: new CatalogChanges(context, parts.ledger) }
     this.#table = origin
@@ -112,6 +116,7 @@ export class Commands {
 
   archive(archive: Archive): void {
     this.#table.archive(archive)
+    this.log.archive(archive)
   }
 
   /** Throws a CommandError if a command can not be executed now. */
@@ -128,8 +133,8 @@ export class Commands {
   schedule(command: Command, delay = 0, repetition?: Repetition): ScheduledCommand | undefined {
     const definition = assertValid(this.#targets, command)
     if (delay === 0) {
-      definition.apply(this.#targets, command.target ?? '', command.args ?? {})
-      this.#context.commandExecuted(command.verb, command.target ?? '')
+      this.execute(command, definition)
+      this.#addToLog(command)
       return undefined
     }
     const { interval = 0, times = repetition === undefined ? 1 : Number.POSITIVE_INFINITY } = repetition ?? {}
@@ -138,6 +143,16 @@ export class Commands {
     const ordinal = table.add(new ScheduledCommandRow(table.generation, command.verb, initial))
     table.writable(ordinal).event = this.#context.schedule(delay, 'command.due', ordinal)
     return { ordinal, use: table.useCount(ordinal) }
+  }
+
+  /** Executes a command now. It is left out of the log, which is for the commands of the user. */
+  execute(command: Command, definition: CommandDefinition = assertValid(this.#targets, command)): void {
+    definition.apply(this.#targets, command.target ?? '', command.args ?? {})
+    this.#context.commandExecuted(command.verb, command.target ?? '')
+  }
+
+  #addToLog({ verb, target = '' }: Command): void {
+    this.log.add({ at: this.#context.clock.now, verb, target })
   }
 
   /** Cancels a scheduled command and its repetitions. Returns false if no execution remains. */
@@ -169,6 +184,7 @@ export class Commands {
     } else this.#table.remove(ordinal)
     try {
       assertValid(this.#targets, command).apply(this.#targets, command.target ?? '', command.args ?? {})
+      this.#addToLog(command)
     } catch (error) {
       // The target can be gone by now. That is a result of the simulation, not an error of the caller.
       if (!(error instanceof CommandError)) throw error
