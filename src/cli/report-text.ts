@@ -17,6 +17,7 @@ export function formatReport(unsorted: Report): string {
   const report = { ...unsorted, deployments: [...unsorted.deployments].sort(byName) }
   const sections = [
     formatHead(report),
+    commands(report),
     money(report),
     gpus(report),
     deployments(report),
@@ -28,9 +29,17 @@ export function formatReport(unsorted: Report): string {
   return `${sections.filter(section => section !== '').join('\n\n')}\n`
 }
 
-function formatHead({ from, to, seconds, seed, profile, weather }: Report): string {
+function formatHead({ from, to, seconds, seed, profile, weather, fixture }: Report): string {
   const length = seconds === 0 ? 'no time' : formatDuration(Math.round(seconds * SECOND))
-  return `${formatTime(from)} to ${formatTime(to)} (${length}), seed ${seed}, profile ${profile}, weather ${weather}`
+  const world = `fixture ${fixture}, seed ${seed}, profile ${profile}, weather ${weather}`
+  return `${formatTime(from)} to ${formatTime(to)} (${length}), ${world}`
+}
+
+function commands({ commands: { count, newest } }: Report): string {
+  if (count === 0) return ''
+  const left = count > newest.length ? `, the newest ${newest.length}` : ''
+  const rows = newest.map(({ at, verb, target }) => [formatTime(at), verb, target])
+  return `${formatCounted(count, 'command')}${left}\n${formatTable(rows, 3)}`
 }
 
 function money({ money: totals }: Report): string {

@@ -3,13 +3,15 @@
 import type { Micros } from '../kernel/duration.ts'
 import type { DecidedBy } from '../kernel/journal.ts'
 import { parseJsonOrText } from '../lib/json-text.ts'
+import type { OpenName } from '../lib/open-name.ts'
 import { LIMITS } from '../limits.ts'
 import type { AnsweredRequest } from '../service/http/request-context.ts'
+import type { operations } from '../service/index.ts'
 
 /** A request that a simulator answered, or that a wire fault prevented from being answered. */
 export interface ReceivedRequest {
   /** As in `createLlmDeployment`; `''` for a request to an unknown path. */
-  readonly operation: string
+  readonly operation: OpenName<keyof typeof operations>
   readonly method: string
   /** Path and query. */
   readonly path: string
@@ -27,7 +29,7 @@ export interface ReceivedRequest {
 
 /** A field that clients send and nothing reads. */
 export interface UnreadField {
-  readonly operation: string
+  readonly operation: OpenName<keyof typeof operations>
   /** As in `query stauts` or `body hub.repo_name`; `body` if the endpoint reads no body. */
   readonly what: string
   /** Requests that had it. */

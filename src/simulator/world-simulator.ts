@@ -187,7 +187,7 @@ export class WorldSimulator implements Simulator {
   }
 
   report(options: ReportOptions = {}): Report {
-    return createReport(this.#world, parseReportWindow(this.#world, options))
+    return createReport(this.#world, parseReportWindow(this.#world, options), this.#fixtures)
   }
 
   reset(): void {

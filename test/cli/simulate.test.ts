@@ -54,10 +54,10 @@ test('simulate prints the same bytes for the same seed, others for another seed,
 test('the text shows money in dollars, GPU-hours, requests and cold starts, aligned', async () => {
   const { out } = await simulated({})
   expect(out.split('\n')[0]).toBe(
-    '2026-01-01T00:00:00Z to 2026-01-01T06:00:00Z (6h), seed 1, profile realistic, weather none',
+    '2026-01-01T00:00:00Z to 2026-01-01T06:00:00Z (6h), fixture fleet, seed 1, profile realistic, weather none',
   )
   expect((await simulated({ weather: 'rough', for: MINUTE })).out).toContain(
-    '(1m), seed 1, profile realistic, weather rough',
+    '(1m), fixture fleet, seed 1, profile realistic, weather rough',
   )
   expect(out).toMatch(/\n {2}opening balance +100,000\.00\n/)
   expect(out).toMatch(/\n {2}H100-80GB +3,600\.0 +[\d,]+\.\d +/)

@@ -24,6 +24,41 @@ function only(report: Report) {
 }
 
 describe('a report', () => {
+  test('names the fixture and lists the commands of its window, the newest 100', async () => {
+    const sim = createSimulator({ fixtures: 'two-nodes' })
+    expect(sim.report()).toMatchObject({ fixture: 'two-nodes', commands: { count: 0, newest: [] } })
+    expect(stage([{}]).report().fixture).toBe('given')
+    sim.cluster.hub.down()
+    sim.cluster.hub.up({ at: '5m' })
+    await sim.clock.advance('1h')
+    const { commands } = sim.report()
+    expect(commands).toEqual({
+      count: 2,
+      newest: [
+        { at: expect.stringContaining('T00:00:00'), verb: 'hub.down', target: '' },
+        { at: expect.stringContaining('T00:05:00'), verb: 'hub.up', target: '' },
+      ],
+    })
+    expect(formatReport(sim.report())).toMatch(/fixture two-nodes, seed 1.*\n\n2 commands\n.*hub\.down\n.*hub\.up\n/)
+    expect(sim.report({ from: MINUTE }).commands.count).toBe(1)
+    for (let i = 0; i < 120; i++) sim.cluster.hub[i % 2 === 0 ? 'down' : 'up']()
+    expect(sim.report().commands.count).toBe(122)
+    expect(sim.report().commands.newest).toHaveLength(100)
+    expect(formatReport(sim.report())).toContain('122 commands, the newest 100\n')
+    expect(() => sim.cluster.node('no-such-node').crash()).toThrow()
+    const snapshot = sim.snapshot().toBytes()
+    const restored = createSimulator({ fixtures: 'two-nodes' })
+    restored.restore(snapshot)
+    expect(restored.report()).toEqual(sim.report())
+    expect(sim.fork().report()).toEqual(sim.report())
+  })
+
+  test('leaves the commands of weather out', async () => {
+    const sim = createSimulator({ fixtures: 'fleet', profile: { weather: { pack: 'rough', acceleration: 50 } } })
+    await sim.clock.advance('1d')
+    expect(sim.report().commands.count).toBe(0)
+  })
+
   test('of one deployment is what one counts by hand', () => {
     const sim = stage([{ cached: false }])
     const { deploy_id } = sim.world.deployments.createLlm(spec())
@@ -276,7 +311,7 @@ describe('a report', () => {
     const first = sim.report()
     sim.cluster.price.set('H100-80GB', 100)
     pass(sim, 3_600_000)
-    expect(sim.report({ to: HOUR })).toEqual(first)
+    expect({ ...sim.report({ to: HOUR }), commands: first.commands }).toEqual(first)
     expect(sim.report({ from: HOUR }).money.rent_microcents).toBe(100_000_000)
     expect(sim.report().money.rent_microcents).toBe(320_000_000)
   })
@@ -391,11 +426,11 @@ describe('laws of every report', () => {
           expect([sim.digest, sim.journal.entries(), sim.ledger.entries(), sim.world.agenda.size]).toEqual(before)
         }
         const fork = sim.world.fork()
-        expect(createReport(fork, { from: 0, to: fork.clock.now })).toEqual(sim.report())
+        expect(createReport(fork, { from: 0, to: fork.clock.now }, sim.report().fixture)).toEqual(sim.report())
         const report = sim.report()
         await sim.clock.advance('4h')
         await twin.clock.advance('4h')
-        expect(createReport(fork, { from: 0, to: fork.clock.now })).toEqual(report)
+        expect(createReport(fork, { from: 0, to: fork.clock.now }, sim.report().fixture)).toEqual(report)
         expect(sim.digest).toBe(twin.digest)
         expect(sim.report()).toEqual(twin.report())
       }),

@@ -1,10 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { expect, expectTypeOf, test } from 'vitest'
 import { loadProfile } from '../../src/data/profiles/load.ts'
-import type { Entry, FaultRule, SimulatorOptions } from '../../src/index.ts'
+import type { Entry, FaultRule, ReceivedRequest, SimulatorOptions } from '../../src/index.ts'
 import type { EventPattern } from '../../src/scenario/events.ts'
 import { operations } from '../../src/service/index.ts'
 import { JOURNAL_KINDS } from '../../src/simulation/journal-kinds.ts'
+import { COMMANDS, type Command } from '../../src/simulation/operations/commands.ts'
 import type { FixtureName, ProfileName, WeatherName } from '../../src/simulator/option-names.ts'
 
 /** The literals of a type: `string` itself is left out. */
@@ -47,8 +48,17 @@ test('editors complete the names of options, operations and journal kinds', () =
   expect(JOURNAL_KINDS).toContain('node.crashed' satisfies Literals<Entry['kind']>)
 })
 
+test('editors complete the operations of requests and the names of commands', () => {
+  expectTypeOf<Literals<ReceivedRequest['operation']>>().toEqualTypeOf<keyof typeof operations>()
+  expectTypeOf<Literals<Command['verb']>>().toEqualTypeOf<keyof typeof COMMANDS>()
+  expect(Object.keys(operations)).toContain('getBatch' satisfies Literals<ReceivedRequest['operation']>)
+  expect(Object.keys(COMMANDS)).toContain('node.crash' satisfies Literals<Command['verb']>)
+})
+
 test('other texts are accepted too', () => {
   expectTypeOf<'./world'>().toExtend<SimulatorOptions['fixtures']>()
   expectTypeOf<string>().toExtend<SimulatorOptions['weather']>()
+  expectTypeOf<string>().toExtend<ReceivedRequest['operation']>()
+  expectTypeOf<string>().toExtend<Command['verb']>()
   expectTypeOf<'GET /deploy/*'>().toExtend<FaultRule['on']>()
 })

@@ -51,14 +51,6 @@ export type ArgumentKind =
   | 'addresses'
 export type CommandArguments = Readonly<Record<string, string | number | boolean | null | readonly string[]>>
 
-/** An action of the user on the world, as data. */
-export interface Command {
-  /** `node.crash`, `hub.throttle`, … */
-  readonly verb: string
-  readonly target?: string
-  readonly args?: CommandArguments
-}
-
 /** The parts that commands act on, the reference data and the profile. */
 export interface CommandTargets extends CommandsParts {
   readonly profile: Profile

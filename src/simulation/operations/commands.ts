@@ -5,15 +5,23 @@ import { type Generation, Row } from '../../kernel/row.ts'
 import { Table } from '../../kernel/table.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
+import type { OpenName } from '../../lib/open-name.ts'
 import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
+import { CommandLog } from '../recording/command-log.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { AUTOSCALER_COMMANDS } from './autoscaler-commands.ts'
 import { CatalogChanges } from './catalog-changes.ts'
 import { CATALOG_COMMANDS } from './catalog-commands.ts'
 import { ARGUMENT_ADVICE, argumentProblem } from './command-arguments.ts'
-import type { Command, CommandDefinition, CommandsParts, CommandTable, CommandTargets } from './command-definition.ts'
+import type {
+  CommandArguments,
+  CommandDefinition,
+  CommandsParts,
+  CommandTable,
+  CommandTargets,
+} from './command-definition.ts'
 import {
   assertTargetNotNeeded,
   requireDeployment,
@@ -43,7 +51,15 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS
 
-export type { ArgumentKind, Command, CommandArguments } from './command-definition.ts'
+/** An action of the user on the world, as data. */
+export interface Command {
+  /** `node.crash`, `hub.throttle`, … */
+  readonly verb: OpenName<CommandName>
+  readonly target?: string
+  readonly args?: CommandArguments
+}
+
+export type { ArgumentKind, CommandArguments } from './command-definition.ts'
 export { CommandError }
 
 /** The repetition of a command: the time between two executions, and how many there are. Default of `times`: unlimited. */
@@ -85,9 +101,12 @@ export class Commands {
   readonly #context: SimulationContext
   readonly #targets: CommandTargets
   readonly #table: Table<ScheduledCommandRow>
+  /** The executed commands, those of weather aside. */
+  readonly log: CommandLog
 
   constructor(context: SimulationContext, parts: CommandsParts, origin?: Commands) {
     this.#context = context
+    this.log = new CommandLog(origin?.log)
     const { profile, store } = context
     this.#targets = { ...parts, profile, store, catalog: new CatalogChanges(context, parts.ledger) }
     this.#table = origin
@@ -97,6 +116,7 @@ export class Commands {
 
   archive(archive: Archive): void {
     this.#table.archive(archive)
+    this.log.archive(archive)
   }
 
   /** Throws a CommandError if a command can not be executed now. */
@@ -113,8 +133,8 @@ export class Commands {
   schedule(command: Command, delay = 0, repetition?: Repetition): ScheduledCommand | undefined {
     const definition = assertValid(this.#targets, command)
     if (delay === 0) {
-      definition.apply(this.#targets, command.target ?? '', command.args ?? {})
-      this.#context.commandExecuted(command.verb, command.target ?? '')
+      this.execute(command, definition)
+      this.#addToLog(command)
       return undefined
     }
     const { interval = 0, times = repetition === undefined ? 1 : Number.POSITIVE_INFINITY } = repetition ?? {}
@@ -123,6 +143,16 @@ export class Commands {
     const ordinal = table.add(new ScheduledCommandRow(table.generation, command.verb, initial))
     table.writable(ordinal).event = this.#context.schedule(delay, 'command.due', ordinal)
     return { ordinal, use: table.useCount(ordinal) }
+  }
+
+  /** Executes a command now. It is left out of the log, which is for the commands of the user. */
+  execute(command: Command, definition: CommandDefinition = assertValid(this.#targets, command)): void {
+    definition.apply(this.#targets, command.target ?? '', command.args ?? {})
+    this.#context.commandExecuted(command.verb, command.target ?? '')
+  }
+
+  #addToLog({ verb, target = '' }: Command): void {
+    this.log.add({ at: this.#context.clock.now, verb, target })
   }
 
   /** Cancels a scheduled command and its repetitions. Returns false if no execution remains. */
@@ -154,6 +184,7 @@ export class Commands {
     } else this.#table.remove(ordinal)
     try {
       assertValid(this.#targets, command).apply(this.#targets, command.target ?? '', command.args ?? {})
+      this.#addToLog(command)
     } catch (error) {
       // The target can be gone by now. That is a result of the simulation, not an error of the caller.
       if (!(error instanceof CommandError)) throw error

@@ -200,7 +200,7 @@ export class Weather {
   /** False when what it was meant for is not there, or is in that state already. */
   #tryExecute(command: Command): boolean {
     try {
-      this.#parts.commands.schedule(command)
+      this.#parts.commands.execute(command)
       return true
     } catch {
       return false

@@ -113,6 +113,14 @@ export interface Report {
   readonly profile: string
   /** The active weather pack, or `none`. */
   readonly weather: string
+  /** The name or the folder of the fixture; `given` for an object. */
+  readonly fixture: string
+  /** The commands that were executed in the window, those of weather aside. */
+  readonly commands: {
+    readonly count: number
+    /** The newest 100, oldest first. */
+    readonly newest: readonly { readonly at: string; readonly verb: string; readonly target: string }[]
+  }
   readonly money: {
     /** opening_balance + funds + topups − rent − tokens = closing_balance. */
     readonly opening_balance_microcents: number

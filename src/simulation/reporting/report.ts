@@ -23,7 +23,7 @@ import { reportSeries } from './time-series.ts'
  * Returns the report of a window. Every figure is a difference of two running totals. All totals are integers: micro-cents,
  * GPU-microseconds, whole requests. So adjoining windows add up to the window that spans them. The world is unchanged.
  */
-export function createReport(world: World, { from, to, step }: ReportWindow): Report {
+export function createReport(world: World, { from, to, step }: ReportWindow, fixture: string): Report {
   const { clock } = world
   const window = { from, to, after: exclusiveStart(from) }
   const metered = new Map(world.ledger.meteredUsage(from, to).map(usage => [usage.id, usage]))
@@ -39,6 +39,8 @@ export function createReport(world: World, { from, to, step }: ReportWindow): Re
     seed: world.seed,
     profile: world.profile.name,
     weather: world.profile.weather.pack,
+    fixture,
+    commands: executedCommands(world, window),
     money: moneyReport(world, window, metered, eventCounts),
     gpus: gpus.map(({ report }) => report),
     deployments: deployments.map(({ report }) => report),
@@ -75,6 +77,14 @@ export function createReport(world: World, { from, to, step }: ReportWindow): Re
     batches: batchCounts(world, window),
     ...(step !== undefined && { series: [...reportSeries(world, { from, to, step })] }),
   }
+}
+
+/** Maximum number of commands that a report lists. */
+const MAX_LISTED_COMMANDS = 100
+
+function executedCommands(world: World, { after, to }: CountedWindow): Report['commands'] {
+  const { count, newest } = world.commands.log.between(after, to, MAX_LISTED_COMMANDS)
+  return { count, newest: newest.map(({ at, verb, target }) => ({ at: world.clock.iso(at), verb, target })) }
 }
 
 const OUTCOMES = ['completed', 'failed', 'expired', 'cancelled'] as const
