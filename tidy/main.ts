@@ -2,7 +2,8 @@
  * `npm run check`: types, format and lint, the rules of `rules.ts`, unused code, the package as published, and the
  * report of public types.
  *
- * `--fast` applies the rules of `rules.ts` alone, in a second. `--api` writes the report of public types.
+ * `--fast` applies the rules of `rules.ts` alone, in a second. `--api` checks the types and writes the report of public
+ * types alone, also if it finds errors.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -25,12 +26,16 @@ const { values: flags } = parseArgs({
   },
 })
 
-const formatting = flags.fast ? undefined : run('@biomejs/biome/bin/biome', ['check', '--colors=off', '.'])
-const unusedCode = flags.fast ? undefined : run('knip/bin/knip.js', ['--no-progress', '--reporter', 'json'])
+const isComplete = !flags.fast && !flags.api
+const formatting = isComplete ? run('@biomejs/biome/bin/biome', ['check', '--colors=off', '.']) : undefined
+const unusedCode = isComplete ? run('knip/bin/knip.js', ['--no-progress', '--reporter', 'json']) : undefined
 
-const found: Record<string, Finding[]> = applyRules()
-if (formatting && unusedCode) {
-  const dist = join(PACKAGE, 'dist')
+const dist = join(PACKAGE, 'dist')
+const found: Record<string, Finding[]> = flags.api ? {} : applyRules()
+if (flags.api) {
+  found['type errors'] = compile(join(dist, 'types'))
+  writeFileSync(API_REPORT, reportPublicTypes(dist))
+} else if (formatting && unusedCode) {
   const build = await run('../build.js', ['--no-types', '--outdir', dist])
   found['type errors'] = compile(join(dist, 'types'))
   found['differences of public types'] = checkApi(dist)
@@ -67,15 +72,19 @@ function run(script: string, args: readonly string[]): Promise<{ output: string;
   })
 }
 
-function checkApi(dist: string): Finding[] {
+/** Reports the public types from the declarations in `dist`. */
+function reportPublicTypes(dist: string): string {
   const { name, exports } = readManifest()
   const entries = Object.entries(exports).flatMap(([entry, target]) =>
     typeof target === 'object' && target.types ? [[name + entry.slice(1), target.types.replace('./dist/', '')]] : [],
   )
-  const report = reportApi(Object.fromEntries(entries), path => readFileSync(join(dist, path), 'utf8'))
+  return reportApi(Object.fromEntries(entries), path => readFileSync(join(dist, path), 'utf8'))
+}
+
+function checkApi(dist: string): Finding[] {
+  const report = reportPublicTypes(dist)
   const committed = existsSync(API_REPORT) ? readFileSync(API_REPORT, 'utf8') : ''
-  if (flags.api) writeFileSync(API_REPORT, report)
-  else if (report !== committed) {
+  if (report !== committed) {
     const lines = new Set(committed.split('\n'))
     const added = report.split('\n').filter(line => !lines.has(line))
     const kept = new Set(report.split('\n'))

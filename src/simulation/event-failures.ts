@@ -6,7 +6,7 @@ import type { Batches } from './batches/batches.ts'
 import type { SimulationContext } from './context.ts'
 import type { Deployments } from './deployments/deployments.ts'
 import type { Instances } from './deployments/instances.ts'
-import { EVENTS, type EventName, type EventParts } from './events.ts'
+import { EVENTS, type EventName, type EventParts, type EventTopic, eventTopic } from './events.ts'
 import type { Placement } from './fleet/placement.ts'
 import { toRentalOrdinal } from './fleet/tenants.ts'
 import type { InferenceRequests } from './inference/requests.ts'
@@ -64,7 +64,7 @@ function failEvent(
 ): void {
   world.onEventError!(error, name)
   try {
-    const { row, fail } = findSubject(world, name, subject, arg)
+    const { row, fail } = FIND_SUBJECT[eventTopic(name)](world, subject, arg, name)
     const message = String(error).slice(0, ERROR_MAX_LENGTH)
     context.record(row ?? world.ledger.account, 'event.failed', { event: name, error: message })
     context.markVisibleChange()
@@ -82,28 +82,30 @@ interface Subject {
   readonly fail?: () => void
 }
 
-/** Returns the subject of an event by the first word of its name, or nothing if it has gone. */
-function findSubject(world: EventWorld, name: EventName, subject: number, arg: number): Subject {
-  switch (name.slice(0, name.indexOf('.'))) {
-    case 'instance':
-      return instanceSubject(world, subject)
-    case 'deployment':
-      return deploymentSubject(world, subject)
-    case 'adapter':
-      return deploymentSubject(world, name === 'adapter.loadedOnInstance' ? arg : subject)
-    case 'batch':
-      return { row: world.batches.writable(subject), fail: () => world.batches.fail(subject, REASON) }
-    case 'inference': {
-      const row = world.inferenceRequests.findWritable(subject)
-      return row === undefined ? {} : { row, fail: () => world.inferenceRequests.fail(subject, REASON) }
-    }
-    case 'rental':
-      return rentalSubject(world, subject)
-    case 'placement':
-      return placementSubject(world)
-    default:
-      return {}
-  }
+type FindSubject = (world: EventWorld, subject: number, arg: number, name: EventName) => Subject
+
+/** No row fails. Only the event is lost. */
+const noSubject: FindSubject = () => ({})
+
+/** How the subject of an event is found, by the first word of its name. A subject that has gone is empty. */
+const FIND_SUBJECT: Readonly<Record<EventTopic, FindSubject>> = {
+  instance: instanceSubject,
+  deployment: deploymentSubject,
+  adapter: (world, subject, arg, name) => deploymentSubject(world, name === 'adapter.loadedOnInstance' ? arg : subject),
+  batch: ({ batches }, subject) => ({ row: batches.writable(subject), fail: () => batches.fail(subject, REASON) }),
+  inference: ({ inferenceRequests }, subject) => {
+    const row = inferenceRequests.findWritable(subject)
+    return row === undefined ? {} : { row, fail: () => inferenceRequests.fail(subject, REASON) }
+  },
+  rental: rentalSubject,
+  placement: placementSubject,
+  node: noSubject,
+  pool: noSubject,
+  command: noSubject,
+  weather: noSubject,
+  file: noSubject,
+  limit: noSubject,
+  account: noSubject,
 }
 
 function deploymentSubject({ deployments }: EventWorld, ordinal: number): Subject {

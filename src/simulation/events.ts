@@ -97,6 +97,11 @@ type Definitions = typeof DEFINITIONS
 
 export type EventName = keyof Definitions
 
+type FirstWord<Name> = Name extends `${infer Word}.${string}` ? Word : never
+
+/** The first word of an event: the kind of its subject. */
+export type EventTopic = FirstWord<EventName>
+
 type EventPart = Definitions[EventName]['part']
 
 /** The names of the events that a part handles. */
@@ -126,6 +131,11 @@ export const EVENTS = EVENT_NAMES.map(name => ({ name, ...DEFINITIONS[name] }))
 export const HOUSEKEEPING_EVENTS: ReadonlySet<EventName> = new Set(
   EVENTS.filter(({ housekeeping }) => housekeeping).map(({ name }) => name),
 )
+
+/** Returns the first word of an event. */
+export function eventTopic(name: EventName): EventTopic {
+  return name.slice(0, name.indexOf('.')) as EventTopic
+}
 
 /** Throws. It ends each `onEvent`, where the compiler rejects it while an event of the part has no case. */
 export function assertHandled(event: never): never {

@@ -56,22 +56,16 @@ export const formatScaled: LogText = ({ fields }) => `INFO scaled from ${fields.
 export const formatDeploymentStatus: LogText = ({ status, fields }) =>
   status === 'failed' ? `ERROR failed: ${fields.reason}` : `INFO status ${status}`
 
-/**
- * Returns the kinds that record the statuses of a lifecycle.
- *
- * @param unrecorded the status of a new subject, if the creation has an entry of its own
- */
-export function statusKinds<Subject extends string, Status extends string, Unrecorded extends Status = never>(
+/** Returns the kinds that record the statuses of a lifecycle. */
+export function statusKinds<Subject extends string, Status extends string, Unrecorded extends Status>(
   subject: Subject,
-  lifecycle: Lifecycle<Status>,
-  { unrecorded, log }: { readonly unrecorded?: Unrecorded; readonly log?: LogText } = {},
+  lifecycle: Lifecycle<Status, Unrecorded>,
+  { log }: { readonly log?: LogText } = {},
 ) {
   return Object.fromEntries(
-    lifecycle.statuses
-      .filter(status => status !== unrecorded)
-      .map((status): [string, JournalKind] => {
-        const { entry = '', fields } = lifecycle.journalEntry(status)
-        return [`${subject}.${status}`, { meaning: entry, fields, log }]
-      }),
+    lifecycle.recorded.map((status): [string, JournalKind] => {
+      const { entry, fields } = lifecycle.journalEntry(status)
+      return [`${subject}.${status}`, { meaning: entry, fields, log }]
+    }),
   ) as { readonly [Name in Exclude<Status, Unrecorded> as `${Subject}.${Name}`]: JournalKind }
 }

@@ -166,7 +166,6 @@ const SECTIONS = [
     kinds: {
       'batch.created': { meaning: 'A batch was created; its validation begins', fields: 'input_file_id endpoint' },
       ...statusKinds('batch', BATCH_LIFECYCLE, {
-        unrecorded: 'validating',
         log: ({ status, fields }) => `INFO batch ${fields.batch} is ${status}`,
       }),
       'batch.waiting': {
@@ -205,7 +204,7 @@ const SECTIONS = [
     subject: 'The subject is the id of the hosted instance or container.',
     kinds: {
       'hosted.created': { meaning: 'A hosted instance was created', fields: 'name gpu num_gpus' },
-      ...statusKinds('hosted', HOSTED_LIFECYCLE, { unrecorded: 'creating' }),
+      ...statusKinds('hosted', HOSTED_LIFECYCLE),
       'hosted.placed': { meaning: 'It has GPUs of this node', fields: 'node gpus' },
       'hosted.deleting': { meaning: 'A deletion replaces a stop in progress' },
       'hosted.lost': { meaning: 'Its node was lost; it starts on another', fields: 'reason' },
@@ -213,7 +212,7 @@ const SECTIONS = [
       'hosted.expanded': { meaning: 'It has more storage', fields: 'storage_gb' },
       'hosted.renamed': { meaning: 'It has another name', fields: 'name' },
       'container.created': { meaning: 'A container was created', fields: 'name gpu num_gpus' },
-      ...statusKinds('container', CONTAINER_LIFECYCLE, { unrecorded: 'creating' }),
+      ...statusKinds('container', CONTAINER_LIFECYCLE),
       'container.placed': { meaning: 'It has GPUs of this node', fields: 'node gpus' },
       'container.imagePulled': { meaning: 'It has its image: `fetched`, or `cached` on the node', fields: 'image' },
       'container.renamed': { meaning: 'It has another name', fields: 'name' },

@@ -82,81 +82,90 @@ export const DEPLOYMENT_TYPES = ['legacy', 'llm', 'lora', 'tts'] as const
 export type DeploymentType = (typeof DEPLOYMENT_TYPES)[number]
 
 /** The statuses of a batch. */
-export const BATCH_LIFECYCLE = new Lifecycle({
-  validating: {
-    phase: 'inProgress',
-    next: ['failed', 'in_progress', 'cancelling', 'expired'],
+export const BATCH_LIFECYCLE = new Lifecycle(
+  {
+    validating: {
+      phase: 'inProgress',
+      next: ['failed', 'in_progress', 'cancelling', 'expired'],
+    },
+    failed: {
+      phase: 'terminal',
+      next: [],
+      entry: 'Validation failed: the number of errors, and the code of the first',
+      fields: 'errors first',
+    },
+    in_progress: {
+      phase: 'inProgress',
+      // A batch of a fixture is in progress before its lines are validated.
+      next: ['finalizing', 'failed', 'cancelling', 'expired'],
+      entry: 'Validation passed',
+      fields: 'lines',
+    },
+    finalizing: { phase: 'inProgress', next: ['completed', 'cancelling'], entry: 'Writes its output' },
+    completed: { phase: 'terminal', next: [], entry: 'All lines ended' },
+    expired: { phase: 'terminal', next: [], entry: 'Its completion window ended' },
+    cancelling: { phase: 'inProgress', next: ['cancelled', 'completed'], entry: 'A request cancels it' },
+    cancelled: { phase: 'terminal', next: [], entry: 'Cancelled' },
   },
-  failed: {
-    phase: 'terminal',
-    next: [],
-    entry: 'Validation failed: the number of errors, and the code of the first',
-    fields: 'errors first',
-  },
-  in_progress: {
-    phase: 'inProgress',
-    // A batch of a fixture is in progress before its lines are validated.
-    next: ['finalizing', 'failed', 'cancelling', 'expired'],
-    entry: 'Validation passed',
-    fields: 'lines',
-  },
-  finalizing: { phase: 'inProgress', next: ['completed', 'cancelling'], entry: 'Writes its output' },
-  completed: { phase: 'terminal', next: [], entry: 'All lines ended' },
-  expired: { phase: 'terminal', next: [], entry: 'Its completion window ended' },
-  cancelling: { phase: 'inProgress', next: ['cancelled', 'completed'], entry: 'A request cancels it' },
-  cancelled: { phase: 'terminal', next: [], entry: 'Cancelled' },
-})
+  { unrecorded: 'validating' },
+)
 export const BATCH_STATUSES = BATCH_LIFECYCLE.statuses
 export type BatchStatus = (typeof BATCH_STATUSES)[number]
 
 /** The states of a hosted instance. One that runs starts again if its provider moves it to another machine. */
-export const HOSTED_LIFECYCLE = new Lifecycle({
-  creating: {
-    phase: 'inProgress',
-    next: ['starting', 'stopped', 'failed', 'deleted'],
+export const HOSTED_LIFECYCLE = new Lifecycle(
+  {
+    creating: {
+      phase: 'inProgress',
+      next: ['starting', 'stopped', 'failed', 'deleted'],
+    },
+    starting: {
+      phase: 'inProgress',
+      next: ['running', 'stopped', 'failed', 'deleted'],
+      entry: 'It boots',
+      fields: 'reason',
+    },
+    running: {
+      phase: 'settled',
+      next: ['starting', 'stopping', 'failed'],
+      entry: 'It runs and is billed',
+      fields: 'reason',
+    },
+    // It starts at once if funds have come back meanwhile and the provider restarts what lacked them.
+    stopping: {
+      phase: 'inProgress',
+      next: ['stopped', 'deleted', 'starting'],
+      entry: 'It shuts down',
+      fields: 'reason',
+    },
+    stopped: { phase: 'terminal', next: ['starting', 'deleted'], entry: 'It is stopped', fields: 'reason' },
+    failed: { phase: 'terminal', next: ['starting', 'deleted'], entry: 'It failed', fields: 'reason' },
+    deleted: { phase: 'terminal', next: [], entry: 'It is deleted', fields: 'reason' },
   },
-  starting: {
-    phase: 'inProgress',
-    next: ['running', 'stopped', 'failed', 'deleted'],
-    entry: 'It boots',
-    fields: 'reason',
-  },
-  running: {
-    phase: 'settled',
-    next: ['starting', 'stopping', 'failed'],
-    entry: 'It runs and is billed',
-    fields: 'reason',
-  },
-  // It starts at once if funds have come back meanwhile and the provider restarts what lacked them.
-  stopping: {
-    phase: 'inProgress',
-    next: ['stopped', 'deleted', 'starting'],
-    entry: 'It shuts down',
-    fields: 'reason',
-  },
-  stopped: { phase: 'terminal', next: ['starting', 'deleted'], entry: 'It is stopped', fields: 'reason' },
-  failed: { phase: 'terminal', next: ['starting', 'deleted'], entry: 'It failed', fields: 'reason' },
-  deleted: { phase: 'terminal', next: [], entry: 'It is deleted', fields: 'reason' },
-})
+  { unrecorded: 'creating' },
+)
 export const HOSTED_STATES = HOSTED_LIFECYCLE.statuses
 export type HostedState = (typeof HOSTED_STATES)[number]
 
 /** The states of a container, which lives once. */
-export const CONTAINER_LIFECYCLE = new Lifecycle({
-  creating: {
-    phase: 'inProgress',
-    next: ['starting', 'failed', 'deleted'],
+export const CONTAINER_LIFECYCLE = new Lifecycle(
+  {
+    creating: {
+      phase: 'inProgress',
+      next: ['starting', 'failed', 'deleted'],
+    },
+    starting: {
+      phase: 'inProgress',
+      next: ['running', 'failed', 'deleted'],
+      entry: 'It pulls its image and boots',
+      fields: 'reason',
+    },
+    running: { phase: 'settled', next: ['shutting_down', 'failed'], entry: 'It runs and is billed', fields: 'reason' },
+    shutting_down: { phase: 'inProgress', next: ['deleted'], entry: 'It shuts down', fields: 'reason' },
+    failed: { phase: 'terminal', next: ['deleted'], entry: 'It failed', fields: 'reason' },
+    deleted: { phase: 'terminal', next: [], entry: 'It is deleted', fields: 'reason' },
   },
-  starting: {
-    phase: 'inProgress',
-    next: ['running', 'failed', 'deleted'],
-    entry: 'It pulls its image and boots',
-    fields: 'reason',
-  },
-  running: { phase: 'settled', next: ['shutting_down', 'failed'], entry: 'It runs and is billed', fields: 'reason' },
-  shutting_down: { phase: 'inProgress', next: ['deleted'], entry: 'It shuts down', fields: 'reason' },
-  failed: { phase: 'terminal', next: ['deleted'], entry: 'It failed', fields: 'reason' },
-  deleted: { phase: 'terminal', next: [], entry: 'It is deleted', fields: 'reason' },
-})
+  { unrecorded: 'creating' },
+)
 export const CONTAINER_STATES = CONTAINER_LIFECYCLE.statuses
 export type ContainerState = (typeof CONTAINER_STATES)[number]

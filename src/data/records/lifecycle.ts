@@ -1,5 +1,5 @@
 /** What one status of a lifecycle means. */
-interface StatusDefinition<Status extends string> {
+interface UnrecordedStatus<Status extends string> {
   /**
    * `inProgress`: it moves on by itself. `settled`: it stays until a request, a command or a failure changes it.
    * `terminal`: nothing runs, and only a request can start it again.
@@ -7,30 +7,44 @@ interface StatusDefinition<Status extends string> {
   readonly phase: 'inProgress' | 'settled' | 'terminal'
   /** The statuses that can follow. */
   readonly next: readonly Status[]
-  /** The meaning of its journal entry, as Markdown. Missing for a first status: the entry is that of the creation. */
-  readonly entry?: string
+}
+
+/** A status whose begin has a journal entry of its own. */
+interface RecordedStatus<Status extends string> extends UnrecordedStatus<Status> {
+  /** The meaning of its journal entry, as Markdown. */
+  readonly entry: string
   /** The fields of its journal entry, separated by spaces. Default: none. */
   readonly fields?: string
+}
+
+type Definitions<Status extends string, Unrecorded extends string> = {
+  readonly [Name in Status]: Name extends NoInfer<Unrecorded>
+    ? UnrecordedStatus<NoInfer<Status>>
+    : RecordedStatus<NoInfer<Status>>
 }
 
 /**
  * The statuses of a kind of thing, in the order in which answers and documents list them. Records, checks, polls, the
  * journal and the documentation read this one table.
  */
-export class Lifecycle<Status extends string> {
+export class Lifecycle<Status extends string, Unrecorded extends Status = never> {
   readonly statuses: readonly Status[]
   readonly inProgress: ReadonlySet<Status>
   readonly terminal: ReadonlySet<Status>
-  readonly #definitions: Readonly<Record<Status, StatusDefinition<Status>>>
+  /** The statuses whose begin has a journal entry of its own. */
+  readonly recorded: readonly Exclude<Status, Unrecorded>[]
+  readonly #definitions: Readonly<Record<Status, UnrecordedStatus<Status>>>
 
-  constructor(definitions: { readonly [Name in Status]: StatusDefinition<NoInfer<Status>> }) {
+  /** @param unrecorded the status of a new subject, if the creation has an entry of its own */
+  constructor(definitions: Definitions<Status, Unrecorded>, { unrecorded }: { readonly unrecorded?: Unrecorded } = {}) {
     this.#definitions = definitions
     this.statuses = Object.keys(definitions) as Status[]
+    this.recorded = this.statuses.filter(status => status !== unrecorded) as Exclude<Status, Unrecorded>[]
     this.inProgress = new Set(this.statuses.filter(status => definitions[status].phase === 'inProgress'))
     this.terminal = new Set(this.statuses.filter(status => definitions[status].phase === 'terminal'))
   }
 
-  phase(status: Status): StatusDefinition<Status>['phase'] {
+  phase(status: Status): UnrecordedStatus<Status>['phase'] {
     return this.#definitions[status].phase
   }
 
@@ -40,8 +54,8 @@ export class Lifecycle<Status extends string> {
   }
 
   /** Returns the meaning and the fields of the journal entry of a status. */
-  journalEntry(status: Status): Pick<StatusDefinition<Status>, 'entry' | 'fields'> {
-    return this.#definitions[status]
+  journalEntry(status: Exclude<Status, Unrecorded>): Pick<RecordedStatus<Status>, 'entry' | 'fields'> {
+    return this.#definitions[status] as RecordedStatus<Status>
   }
 
   /** Tells whether a word is one of the statuses. */

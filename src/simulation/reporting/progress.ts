@@ -5,7 +5,7 @@ import {
   HOSTED_LIFECYCLE,
 } from '../../data/records/enums.ts'
 import { DAY, type Micros } from '../../kernel/duration.ts'
-import { EVENTS, type EventName } from '../events.ts'
+import { EVENTS, type EventTopic, eventTopic } from '../events.ts'
 import type { RentalRow } from '../rentals/rental-row.ts'
 import type { World } from '../world.ts'
 
@@ -29,6 +29,24 @@ const IN_PROGRESS_STATUSES: ReadonlySet<string> = new Set([
   'expanding',
   'pending',
 ])
+
+/** Whether the events of a topic change the service from outside, so that no client polls for their change. */
+const IS_EXTERNAL: Readonly<Record<EventTopic, boolean>> = {
+  instance: false,
+  node: false,
+  pool: false,
+  command: false,
+  weather: true,
+  placement: false,
+  deployment: false,
+  adapter: false,
+  batch: false,
+  inference: false,
+  file: false,
+  rental: false,
+  limit: false,
+  account: true,
+}
 
 /** The status of each of these things that is on its way, by wire id. */
 export function inProgress(world: World, polled: PolledResource): ReadonlyMap<string, string> {
@@ -63,14 +81,9 @@ export function eventsToNextChange(world: World, polled: PolledResource): number
       changed = true
       if (after !== undefined) lastStatuses.set(id, after)
     }
-    if (changed && !isExternalEvent(EVENTS[future.agenda.kind]!.name)) return events
+    if (changed && !IS_EXTERNAL[eventTopic(EVENTS[future.agenda.kind]!.name)]) return events
   }
   return 0
-}
-
-/** Changes from outside, for which no client polls. */
-function isExternalEvent(event: EventName): boolean {
-  return event.startsWith('weather.') || event.startsWith('account.')
 }
 
 /** A state that is on its way tells more than the storage that grows meanwhile, and moves on by itself. */
