@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { countTokens as exactly } from 'gpt-tokenizer/encoding/o200k_base'
+import { encode, countTokens as exactly } from 'gpt-tokenizer/encoding/o200k_base'
 import { expect, test } from 'vitest'
 import { mergeBytePairs } from '../../src/service/openai/byte-pairs.ts'
-import { countTokens, loadTokenizer } from '../../src/service/openai/tokenizer.ts'
+import { countTokens, decodeTokens, loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 
 await loadTokenizer()
 
@@ -45,4 +45,13 @@ test('mergeBytePairs takes a number of steps near the length of the piece', () =
   })
   expect(tokens).toEqual(Array(length / 8).fill(8))
   expect(steps).toBeLessThan(6 * length)
+})
+
+test('the text of tokens does not depend on the tokens that were decoded before', async () => {
+  const whole = encode('Sunny 🫠')
+  expect(decodeTokens(whole)).toBe('Sunny 🫠')
+  // The last token has the last bytes of the character.
+  expect(decodeTokens(whole.slice(0, -1))).toMatch(/\ufffd$/)
+  expect(decodeTokens(whole)).toBe('Sunny 🫠')
+  expect(decodeTokens([1e9])).toBeUndefined()
 })

@@ -8,6 +8,35 @@ export interface BytePairCore {
   addToMergeCache(piece: string, tokens: number[]): void
   getBpeRankFromBytes(bytes: Uint8Array): number | undefined
   getBpeRankFromString(text: string): number | undefined
+  /** Returns the text of a token, its bytes if they are no whole characters, or undefined if it is unknown. */
+  tryDecodeToken(token: number): string | Uint8Array | undefined
+}
+
+/**
+ * Returns the text of tokens, or undefined if a token is unknown. Bytes that are no whole character give U+FFFD.
+ *
+ * `decode` of gpt-tokenizer is not used: it keeps the bytes of an incomplete character for its next call.
+ */
+export function decodeTokenTexts(core: BytePairCore, tokens: readonly number[]): string | undefined {
+  const decoder = new TextDecoder()
+  let text = ''
+  let pendingBytes: number[] = []
+  const flush = () => {
+    if (pendingBytes.length > 0) text += decoder.decode(Uint8Array.from(pendingBytes))
+    pendingBytes = []
+  }
+  for (const token of tokens) {
+    const part = core.tryDecodeToken(token)
+    if (part === undefined) return undefined
+    if (typeof part === 'string') {
+      flush()
+      text += part
+    } else {
+      pendingBytes.push(...part)
+    }
+  }
+  flush()
+  return text
 }
 
 /** Up to this length in bytes, the tokenizer's own merge is faster. */

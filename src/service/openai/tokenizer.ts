@@ -1,7 +1,7 @@
 /** Counts tokens with o200k_base. It is loaded on first use because it takes 130 ms and 65 MB. */
 
 import { LIMITS } from '../../limits.ts'
-import { type BytePairCore, withFastMerge } from './byte-pairs.ts'
+import { type BytePairCore, decodeTokenTexts, withFastMerge } from './byte-pairs.ts'
 
 /** Counts the tokens of a text. */
 export type TokenCounter = (text: string) => number
@@ -33,7 +33,7 @@ function* splitLongRuns(text: string): Generator<string> {
 /** Loads the tokenizer on the first call. Later calls return at once. */
 export async function loadTokenizer(): Promise<TokenCounter> {
   if (counter === undefined) {
-    const { default: encoding, decode } = await import('gpt-tokenizer/encoding/o200k_base')
+    const { default: encoding } = await import('gpt-tokenizer/encoding/o200k_base')
     // The field is missing in the types. package.json pins the exact version.
     const { bytePairEncodingCoreProcessor } = encoding as unknown as { bytePairEncodingCoreProcessor: BytePairCore }
     const core = withFastMerge(bytePairEncodingCoreProcessor)
@@ -45,27 +45,20 @@ export async function loadTokenizer(): Promise<TokenCounter> {
       for (const piece of splitLongRuns(text)) sum += core.countNative(piece, special)
       return sum
     }
-    decoder = tokens => {
-      try {
-        return decode(tokens)
-      } catch {
-        // decode throws for an unknown token.
-        return undefined
-      }
-    }
+    decoder = tokens => decodeTokenTexts(core, tokens)
     splitter = text => {
       const tokenTexts: string[] = []
       for (const piece of splitLongRuns(text)) {
         let pendingTokens: number[] = []
         for (const token of core.encodeNative(piece, special)) {
           pendingTokens.push(token)
-          const part = decode(pendingTokens)
+          const part = decodeTokenTexts(core, pendingTokens) ?? ''
           // A character may take several tokens. All but the last give an incomplete text.
           const isWhole = !part.endsWith('\ufffd')
           tokenTexts.push(isWhole ? part : '')
           if (isWhole) pendingTokens = []
         }
-        if (pendingTokens.length > 0) tokenTexts[tokenTexts.length - 1] = decode(pendingTokens)
+        if (pendingTokens.length > 0) tokenTexts[tokenTexts.length - 1] = decodeTokenTexts(core, pendingTokens) ?? ''
       }
       return tokenTexts
     }
