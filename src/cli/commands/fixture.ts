@@ -22,7 +22,8 @@ export function builder(argv: Argv): Argv<Arguments> {
   return argv
     .positional('action', {
       choices: ['check', 'new'],
-      describe: 'check: list every mistake with a correct example. new: write a small world, and no existing file',
+      describe:
+        'check: list the mistakes, with a correct value where there is one. new: write a small world, and no existing file',
     })
     .positional('folder', { type: 'string', describe: 'The folder of the fixture' })
     .example('$0 fixture new my-world', 'three models and two nodes, to edit')
