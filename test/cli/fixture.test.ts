@@ -44,7 +44,7 @@ test('fixture new ends with 2 when it can not write', async () => {
   expect(stderr).toMatch(/^Failed to write a world to .* Give a folder that you can write to\.\n$/)
 })
 
-test('fixture check lists every mistake with its example when files have mistakes', async () => {
+test('fixture check lists every mistake, with a correct value where there is one, when files have mistakes', async () => {
   const folder = join(temporaryFolder(), 'world')
   await commanded(['fixture', 'new', folder])
   writeFileSync(join(folder, 'depoyments.json'), '[]')
@@ -67,7 +67,6 @@ deployments.json: $[0].num_gpu: unknown field. Did you mean 'num_gpus'? Rename o
   Correct: "num_gpus": 1
 
 files.json: $[0].path: the file 'a.jsonl' is missing below the fixture's folder. Add it, or fix the path.
-  Correct: "path": "files/input.jsonl"
 
 Correct the files and check again.
 `)
@@ -80,7 +79,7 @@ test('fixture check ends with 1 when the world can not start', async () => {
   const { code, stdout } = await commanded(['fixture', 'check', folder])
   expect(code).toBe(1)
   expect(stdout).toContain('no node has 1 free H100-80GB')
-  expect(stdout).toContain('  Correct: [{ "model_name": "acme/chat" }]\n')
+  expect(stdout).not.toContain('Correct:')
 })
 
 test.each([
