@@ -78,13 +78,33 @@ test('fixture check ends with 1 when the world can not start', async () => {
   writeFileSync(join(folder, 'nodes.json'), '{ "pools": [] }')
   const { code, stdout } = await commanded(['fixture', 'check', folder])
   expect(code).toBe(1)
-  expect(stdout).toContain('no node has 1 free H100-80GB')
+  const problem = 'deployments.json: $[0] (acme/chat): no node has 1 free H100-80GB'
+  expect(stdout).toContain(`\n${problem}`)
+  expect(() => createSimulator({ fixtures: folder })).toThrow(`Failed to start fixture '${folder}':\n  ${problem}`)
+  const added = { model_name: 'acme/added', weights: { repo: 'acme/chat-8b' } }
+  writeFileSync(join(folder, 'deployments.json'), '[]')
+  expect(() => createSimulator({ fixtures: folder, with: { deployments: [added] } })).toThrow(
+    'with.deployments: $[0] (acme/added): no node has 1 free H100-80GB',
+  )
   expect(stdout).not.toContain('Correct:')
 })
 
 test.each([
   [['fixture', 'check', './missing'], "Failed to check './missing': the folder is missing."],
-  [['fixture', 'chek', '.'], "did you mean 'check'?"],
+  [['fixture', 'chek', '.'], 'Failed to read the action \'chek\': did you mean \'check\'? Words are "check", "new".'],
+  [['fixture', 'chek'], 'Failed to read the action \'chek\': did you mean \'check\'? Words are "check", "new".'],
+  [
+    ['fixture'],
+    "Failed to run 'fixture': the action and the folder are missing. Give them, as in: modelhost-sim fixture check my-world\n",
+  ],
+  [
+    ['fixture', 'new'],
+    "Failed to run 'fixture new': the folder is missing. Give it, as in: modelhost-sim fixture new my-world\n",
+  ],
+  [
+    ['snapshot'],
+    "Failed to run 'snapshot': the file is missing. Give it, as in: modelhost-sim snapshot before.snapshot\n",
+  ],
 ])('%j ends with 2', async (args, message) => {
   const { code, stderr } = await commanded(args)
   expect(code).toBe(2)

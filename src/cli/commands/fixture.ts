@@ -15,12 +15,14 @@ interface Arguments {
 }
 
 export const command = 'fixture <action> <folder>'
+export const actions = ['check', 'new'] as const
+export const example = 'fixture check my-world'
 export const describe = 'Check the files of a fixture, or write a small one'
 
 export function builder(argv: Argv): Argv<Arguments> {
   return argv
     .positional('action', {
-      choices: ['check', 'new'],
+      choices: actions,
       describe:
         'check: list the mistakes, with a correct value where there is one. new: write a small world, and no existing file',
     })
