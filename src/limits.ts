@@ -126,6 +126,7 @@ const SECTIONS = {
     pastWorlds: { max: 256, unit: 'count', of: 'the past worlds for stale reads', beyond: 'stale reads are less old' },
   },
   'Time and events': {
+    duration: { max: 100, unit: 'years', of: 'a duration, such as `by` of a move of time', beyond: 'it is refused' },
     worldAge: { max: 200, unit: 'years', of: 'the age of a world', beyond: 'the move is refused' },
     scheduledEvents: { max: 10_000_000, unit: 'count', of: 'the events that are due', beyond: 'the step fails' },
     moveEvents: { max: 10_000_000, unit: 'count', of: 'the events of one move of time', beyond: 'the move rejects' },

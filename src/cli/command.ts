@@ -14,6 +14,10 @@ export interface Command {
   /** In the syntax of yargs: `run [files..]`. */
   readonly command: string | readonly string[]
   readonly describe: string
+  /** A whole command line, for the error of a missing argument: `fixture check my-world`. */
+  readonly example?: string
+  /** The values of an argument `<action>`. */
+  readonly actions?: readonly string[]
   /** The flags, if the command has nothing else: plain flags are read without yargs. */
   flags?(): Readonly<Record<string, Flag>>
   builder(argv: Argv): Argv<never>

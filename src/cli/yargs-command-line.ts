@@ -22,7 +22,7 @@ export async function runWithYargs(args: readonly string[], commands: readonly C
       // Errors of yargs come as a message or as a YError. Other errors come from our coercions.
       if (error && error.name !== 'YError') throw error
       const { key } = internals.getOptions()
-      throw new UsageError(explainParseError(message ?? error.message, args, Object.keys(key)))
+      throw new UsageError(explainParseError(message ?? error.message, args, Object.keys(key), commands))
     })
   const internals = parser as unknown as YargsInternals
   // Errors are printed without the help. Skipping its layout saves a sixth of the start.
@@ -44,12 +44,25 @@ function requireSwitchValues(args: readonly string[], switches: readonly string[
 }
 
 /** Converts a message of yargs, with a suggestion for a typo. */
-function explainParseError(message: string, args: readonly string[], flags: readonly string[]): string {
+function explainParseError(
+  message: string,
+  args: readonly string[],
+  flags: readonly string[],
+  commands: readonly Command[],
+): string {
   if (message.startsWith('Failed to ')) return message
   const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ')[0]
   if (unknown !== undefined) return unknownArgument(unknown, args, flags)
   const choice = /^Invalid values:\s+Argument: (\S+), Given: "(.*?)", Choices: (.*)$/s.exec(message)
-  if (choice !== null) return unknownChoice(choice[1]!, choice[2]!, choice[3]!)
+  if (choice !== null) {
+    const [, name = '', given = '', choices = ''] = choice
+    return unknownChoice(
+      flags.includes(name) && !isPositional(name, commands) ? `--${name}` : `the ${name}`,
+      given,
+      choices,
+    )
+  }
+  if (message.startsWith('Not enough non-option arguments')) return missingArgument(args, commands)
   const flagWithoutValue = /^Not enough arguments following: (.*)$/.exec(message)?.[1]
   if (flagWithoutValue !== undefined)
     return `Failed to read --${flagWithoutValue}: its value is missing. Give one after it.`
@@ -69,12 +82,34 @@ function unknownArgument(name: string, args: readonly string[], flags: readonly 
   return `Failed to read ${argument?.split('=', 1)[0] ?? `--${name}`}: there is no such flag. ${hint}`
 }
 
-function unknownChoice(flag: string, given: string, choices: string): string {
+function isPositional(name: string, commands: readonly Command[]): boolean {
+  return commands.some(({ command }) => String(command).includes(`<${name}>`) || String(command).includes(`[${name}]`))
+}
+
+/** Returns an error that names the missing words after a command, with an example of the command. */
+function missingArgument(args: readonly string[], commands: readonly Command[]): string {
+  const words = args.filter(arg => !arg.startsWith('-'))
+  const [{ command, example, actions } = { command: '' }] = commands
+  const [, action] = words
+  if (actions !== undefined && action !== undefined && !actions.includes(action)) {
+    return unknownChoice('the action', action, actions.map(word => `"${word}"`).join(', '))
+  }
+  const required = Array.from(String(command).matchAll(/<(\w+)>/g), ([, name]) => name!)
+  const missing = required.slice(words.length - 1).map(name => `the ${name}`)
+  const [verb, object] = missing.length === 1 ? ['is', 'it'] : ['are', 'them']
+  const advice =
+    example === undefined
+      ? 'See --help.'
+      : `Give ${object}, as in: modelhost-sim ${[...words, ...example.split(' ').slice(words.length)].join(' ')}`
+  return `Failed to run '${words.join(' ')}': ${missing.join(' and ')} ${verb} missing. ${advice}`
+}
+
+function unknownChoice(subject: string, given: string, choices: string): string {
   const meant = nearestWord(
     given,
     [...choices.matchAll(/"([^"]*)"/g)].map(found => found[1]!),
   )
-  return `Failed to read --${flag} '${given}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${choices.trim()}.`
+  return `Failed to read ${subject} '${given}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${choices.trim()}.`
 }
 
 /** Internals of yargs: the flags of a command, and the cache of its help. */

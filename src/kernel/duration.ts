@@ -1,4 +1,5 @@
 import { quote } from '../lib/quote.ts'
+import { LIMITS } from '../limits.ts'
 
 /** A duration in the form of the user: `'90s'`, `'1h30m'`, `'PT1H'`, or a number of milliseconds. */
 export type Duration = string | number
@@ -40,7 +41,7 @@ export const DURATION_PATTERN =
  */
 export function micros(duration: Duration): Micros {
   const value = typeof duration === 'number' ? duration * 1000 : parse(duration)
-  if (value === undefined || !Number.isFinite(value) || value < 0 || value > 36_525 * DAY) {
+  if (value === undefined || !Number.isFinite(value) || value < 0 || value > LIMITS.duration * 365.25 * DAY) {
     const isNumber = typeof duration === 'number'
     throw new RangeError(
       `Failed to read the duration ${isNumber ? duration : quote(duration)}: ${reason(duration, value)}. ` +
@@ -55,7 +56,7 @@ function reason(duration: Duration, value: number | undefined): string {
   if (value === undefined) return 'no known form'
   if (typeof duration === 'number' && !Number.isFinite(duration)) return 'not a finite number'
   if (value < 0) return 'time does not run backwards'
-  return 'longer than 100 years'
+  return `longer than ${LIMITS.duration} years`
 }
 
 function parse(text: string): Micros | undefined {

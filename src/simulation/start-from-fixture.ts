@@ -1,4 +1,4 @@
-import { FixtureError } from '../data/fixtures/problem-report.ts'
+import { FixtureError, listProblems } from '../data/fixtures/problem-report.ts'
 import { storedLineErrors } from '../data/fixtures/stored-results.ts'
 import { DEPLOYMENT_LIFECYCLE } from '../data/records/enums.ts'
 import type { Fixture } from '../data/records/fixture.ts'
@@ -46,10 +46,11 @@ const INSTANCE_STATE_BY_STATUS: Readonly<Record<string, InstanceState>> = {
 }
 
 /**
- * Settles a new world with the living things of a fixture: for each status what makes it true, that is instances, their
- * nodes, and what happens next.
+ * Starts a new world from a fixture: creates what each status of a record needs, that is instances, their nodes, and
+ * the next event.
  *
- * @throws FixtureError for what can not be, such as a running deployment without a free GPU; it names file and position.
+ * @throws FixtureError for records that cannot start, such as a running deployment without a free GPU. Each problem
+ *   begins with the list and the position, as in `deployments: $[0]`.
  */
 export function startFromFixture(world: FixtureParts, fixture: Fixture): void {
   const problems: string[] = []
@@ -86,20 +87,18 @@ export function startFromFixture(world: FixtureParts, fixture: Fixture): void {
   }
   for (const [i, seed] of fixture.hosted.entries()) {
     const problem = startHostedInstance(world, seed)
-    if (problem) problems.push(`hosted.json: $[${i}]: ${problem}`)
+    if (problem) problems.push(`hosted: $[${i}]: ${problem}`)
   }
   for (const [i, seed] of fixture.containers.entries()) {
     const problem = startContainer(world, seed)
-    if (problem) problems.push(`containers.json: $[${i}]: ${problem}`)
+    if (problem) problems.push(`containers: $[${i}]: ${problem}`)
   }
   for (const [i, seed] of fixture.batches.entries()) {
     const problem = startBatch(world, seed)
     if (problem) problems.push(`batches: $[${i}] (${seed.id}): ${problem}`)
   }
   if (problems.length > 0) {
-    const shownProblems = problems.slice(0, 10).map(problem => `\n  ${problem}`)
-    const more = problems.length > shownProblems.length ? `\n  and ${problems.length - shownProblems.length} more` : ''
-    throw new FixtureError(`Failed to settle the fixture:${shownProblems.join('')}${more}`, problems)
+    throw new FixtureError(`Failed to start the fixture:\n${listProblems(problems)}`, problems)
   }
 }
 
@@ -143,9 +142,9 @@ function startDeployment(world: FixtureParts, seed: DeploymentSeed): string | un
     const { weights } = deployments.read(ordinal)
     const shortage = memoryShortage(weights, seed.gpu, seed.num_gpus)
     const badArguments = deployments.failures.engineArgsProblem(deployments.read(ordinal))
-    if (badArguments) return `it can not be ${seed.status}: its engine exits with ${badArguments}. Mend extra_args.`
+    if (badArguments) return `it cannot be ${seed.status}: its engine exits with ${badArguments}. Correct extra_args.`
     if (shortage)
-      return `it can not be ${seed.status}: ${shortage}. Give it more GPUs, or the status 'failed' with a fail_reason.`
+      return `it cannot be ${seed.status}: ${shortage}. Give it more GPUs, or the status 'failed' with a fail_reason.`
   }
   const { min_instances, max_instances } = seed.settings
   const instanceCount = Math.min(max_instances, Math.max(1, min_instances))
@@ -159,7 +158,7 @@ function startDeployment(world: FixtureParts, seed: DeploymentSeed): string | un
     const instance = deployments.read(ordinal).instances[i]!
     if (!instances.startInState(instance, state)) {
       return (
-        `no node has ${seed.num_gpus} free ${seed.gpu} for ${seed.model_name}, so it can not be ${seed.status}. ` +
+        `no node has ${seed.num_gpus} free ${seed.gpu} for ${seed.model_name}, so it cannot be ${seed.status}. ` +
         "Add nodes, or give it the status 'stopped'."
       )
     }
@@ -221,7 +220,7 @@ function startContainer(world: FixtureParts, seed: ContainerSeed): string | unde
   const { gpu, num_gpus } = parseGpuConfig(gpu_config)!
   const invalidImage = invalidImageReason(image)
   if (invalidImage !== undefined && (state === 'running' || state === 'shutting_down')) {
-    return `it can not be ${state}: ${invalidImage}. Mend container_image.`
+    return `it cannot be ${state}: ${invalidImage}. Correct container_image.`
   }
   const isPlaced = world.rentals.addFromFixture(
     { kind: 'container', name, gpu, numGpus: num_gpus, image },
@@ -262,5 +261,5 @@ function startBatch(world: FixtureParts, seed: BatchSeed): string | undefined {
   if (!error) return undefined
   // People count lines from 1, as their editors do; the wire counts from 0.
   const position = error.line === null ? '' : `line ${error.line + 1} of it: `
-  return `its input ${seed.input_file_id} can not be run: ${position}${error.message}. Mend the file.`
+  return `its input ${seed.input_file_id} cannot be run: ${position}${error.message}. Correct the file.`
 }

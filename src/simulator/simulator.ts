@@ -1,11 +1,15 @@
 import { fillFixture } from '../data/bulk-records.ts'
 import { loadFixture } from '../data/fixtures/load.ts'
+import { FixtureError } from '../data/fixtures/problem-report.ts'
+import { locateStartError } from '../data/fixtures/start-error.ts'
 import { loadProfile, withWeather } from '../data/profiles/load.ts'
+import type { FixtureInput } from '../data/records/fixture.ts'
 import { type Names, readNames } from '../service/naming/names-profile.ts'
 import { BatchLineAnswerer } from '../service/openai/batch-answers.ts'
 import { ScriptedAnswers } from '../service/openai/scripted-answers.ts'
 import { checkInvariants } from '../simulation/invariants/checker.ts'
 import { World } from '../simulation/world.ts'
+import type { WorldOptions } from '../simulation/world-options.ts'
 import { readEpoch, readSeed } from './option-checks.ts'
 import { assertOptions, isSnapshotFixture, type SimulatorOptions } from './options.ts'
 import type { Simulator } from './simulator-interface.ts'
@@ -39,7 +43,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     ...(options.with && { patch: options.with }),
   })
   const fixture = fillFixture(loaded, options.fill ?? {}, { seed, epochMs })
-  const initialWorld = new World({
+  const initialWorld = startWorld(options, {
     fixture,
     epochMs,
     seed,
@@ -50,6 +54,18 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   })
   if (options.check) checkInvariants(initialWorld)
   return new WorldSimulator(initialWorld, options, readNamesOption(options))
+}
+
+/** @throws FixtureError with the place of each record that cannot start, as the user wrote it */
+function startWorld({ fixtures = 'default', with: patch, epoch }: SimulatorOptions, options: WorldOptions): World {
+  try {
+    return new World(options)
+  } catch (error) {
+    if (!(error instanceof FixtureError)) throw error
+    const source = fixtures as string | FixtureInput
+    const base = patch === undefined ? undefined : loadFixture(source, { epochMs: readEpoch(epoch) })
+    throw locateStartError(error, source, base)
+  }
 }
 
 /** Creates a simulator that continues from a snapshot. Options that no snapshot brings are those given here. */

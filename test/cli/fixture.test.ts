@@ -44,7 +44,7 @@ test('fixture new ends with 2 when it can not write', async () => {
   expect(stderr).toMatch(/^Failed to write a world to .* Give a folder that you can write to\.\n$/)
 })
 
-test('fixture check lists every mistake with its example when files have mistakes', async () => {
+test('fixture check lists every mistake, with a correct value where there is one, when files have mistakes', async () => {
   const folder = join(temporaryFolder(), 'world')
   await commanded(['fixture', 'new', folder])
   writeFileSync(join(folder, 'depoyments.json'), '[]')
@@ -67,7 +67,6 @@ deployments.json: $[0].num_gpu: unknown field. Did you mean 'num_gpus'? Rename o
   Correct: "num_gpus": 1
 
 files.json: $[0].path: the file 'a.jsonl' is missing below the fixture's folder. Add it, or fix the path.
-  Correct: "path": "files/input.jsonl"
 
 Correct the files and check again.
 `)
@@ -79,13 +78,33 @@ test('fixture check ends with 1 when the world can not start', async () => {
   writeFileSync(join(folder, 'nodes.json'), '{ "pools": [] }')
   const { code, stdout } = await commanded(['fixture', 'check', folder])
   expect(code).toBe(1)
-  expect(stdout).toContain('no node has 1 free H100-80GB')
-  expect(stdout).toContain('  Correct: [{ "model_name": "acme/chat" }]\n')
+  const problem = 'deployments.json: $[0] (acme/chat): no node has 1 free H100-80GB'
+  expect(stdout).toContain(`\n${problem}`)
+  expect(() => createSimulator({ fixtures: folder })).toThrow(`Failed to start fixture '${folder}':\n  ${problem}`)
+  const added = { model_name: 'acme/added', weights: { repo: 'acme/chat-8b' } }
+  writeFileSync(join(folder, 'deployments.json'), '[]')
+  expect(() => createSimulator({ fixtures: folder, with: { deployments: [added] } })).toThrow(
+    'with.deployments: $[0] (acme/added): no node has 1 free H100-80GB',
+  )
+  expect(stdout).not.toContain('Correct:')
 })
 
 test.each([
   [['fixture', 'check', './missing'], "Failed to check './missing': the folder is missing."],
-  [['fixture', 'chek', '.'], "did you mean 'check'?"],
+  [['fixture', 'chek', '.'], 'Failed to read the action \'chek\': did you mean \'check\'? Words are "check", "new".'],
+  [['fixture', 'chek'], 'Failed to read the action \'chek\': did you mean \'check\'? Words are "check", "new".'],
+  [
+    ['fixture'],
+    "Failed to run 'fixture': the action and the folder are missing. Give them, as in: modelhost-sim fixture check my-world\n",
+  ],
+  [
+    ['fixture', 'new'],
+    "Failed to run 'fixture new': the folder is missing. Give it, as in: modelhost-sim fixture new my-world\n",
+  ],
+  [
+    ['snapshot'],
+    "Failed to run 'snapshot': the file is missing. Give it, as in: modelhost-sim snapshot before.snapshot\n",
+  ],
 ])('%j ends with 2', async (args, message) => {
   const { code, stderr } = await commanded(args)
   expect(code).toBe(2)

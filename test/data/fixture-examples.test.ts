@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { exampleAt, formatExample, smallestFile } from '../../src/data/fixtures/examples.ts'
+import { correctField, exampleAt, smallestFile } from '../../src/data/fixtures/examples.ts'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { FIXTURE_KEYS, type FixtureError, type FixtureKey } from '../../src/data/fixtures/problem-report.ts'
 import { Fixture, type FixtureInput } from '../../src/data/records/fixture.ts'
@@ -38,17 +38,17 @@ test('the example of each field of a simple record is valid in the smallest reco
 })
 
 test.each([
-  ['deployments', [0, 'num_gpus'], 'expected at most 8, got 9.', '"num_gpus": 8'],
-  ['deployments', [0, 'gpu'], "got 'H100'. Did you mean 'H100-80GB'?", '"gpu": "H100-80GB"'],
-  ['account', ['cart'], "unknown field. Did you mean 'card'?", '"card": "good"'],
-  ['deployments', [0, 'color'], 'unknown field. Remove it.', '{ "model_name": "acme/chat" }'],
-  ['nodes', ['pools', 0, 'name'], 'expected a string, got 5.', '"name": "pair"'],
+  ['deployments', [0, 'num_gpus'], 'expected at most 8, got 9.', 8],
+  ['deployments', [0, 'gpu'], "got 'H100'. Did you mean 'H100-80GB'?", 'H100-80GB'],
+  ['account', ['cart'], "unknown field. Did you mean 'card'?", 'good'],
+  ['deployments', [0, 'color'], 'unknown field. Remove it.', undefined],
+  ['nodes', ['pools', 0, 'name'], 'expected a string, got 5.', 'pair'],
 ] as const)('the example of %s %j is correct when the problem is "%s"', (key, path, problem, expected) => {
-  expect(formatExample(key, path, undefined, problem)).toBe(expected)
+  expect(correctField(key, path, undefined, problem)?.value).toBe(expected)
 })
 
 describe('all mistakes are found at once', () => {
-  test('of fields, references and times, each with an example', () => {
+  test('of fields, references and times', () => {
     const mistakes = mistakesOf({
       account: { ...account, cart: 'good' },
       models: [{ model_name: 'acme-labs/chat-8b', type: 'text-generation', parameters_b: '8' }],
@@ -62,13 +62,38 @@ describe('all mistakes are found at once', () => {
       ['account: $.cart', '"card": "good"'],
       ['models: $[0].parameters_b', '"parameters_b": 8'],
       ['deployments: $[0].gpu', '"gpu": "H100-80GB"'],
-      [
-        'deployments: $[1].source',
-        '"source": { "type": "modelhub", "modelhub_url": "https://hub.example/acme/adapter" }',
-      ],
+      ['deployments: $[1].source', undefined],
       ['deployments: $[1].base_model', '"base_model": "acme-labs/chat-8b"'],
-      ['deployments: $[2].created_at', '"created_at": "2025-12-31T00:00:00Z"'],
+      ['deployments: $[2].created_at', undefined],
     ])
+  })
+
+  test.each([
+    ['a field to remove', { fail_reason: 'x' }, [undefined]],
+    ['an unknown field', { color: 'red' }, [undefined]],
+    ['a missing reference', { type: 'lora', base_model: 'x/none' }, [undefined, undefined]],
+    ['a reference of a wrong type', { base_model: 5 }, [undefined]],
+    ['a field that another one bounds', { load: { kind: 'wave', low: 5 } }, [undefined]],
+    [
+      'such a field beside another mistake',
+      { gpu: 'H100', load: { kind: 'wave', low: 5 } },
+      ['"gpu": "H100-80GB"', undefined],
+    ],
+    ['a field that nothing bounds', { load: { kind: 'wave', low: 0 } }, ['"high": 1']],
+    ['a bound', { load: { kind: 'wave', low: 9, high: 2 } }, ['"high": 9']],
+    ['a trace without a folder', { load: { kind: 'trace', path: 'x.csv' } }, [undefined]],
+    ['a name of another account', { model_name: 'other/chat' }, [undefined]],
+    ['a missing name', { model_name: undefined }, ['"model_name": "acme/chat"']],
+  ])('and an example is given only if it is correct: %s', (_, fields, examples) => {
+    const mistakes = mistakesOf({ account, deployments: [{ model_name: 'acme/x', ...fields }] })
+    expect(mistakes.map(({ example }) => example)).toEqual(examples)
+  })
+
+  test('and a name that is taken or of another account is no example', () => {
+    const named = (display_name: string, deployments: unknown[]) =>
+      mistakesOf({ account: { ...account, display_name }, deployments }).map(({ example }) => example)
+    expect(named('acme', [{ model_name: 'acme/chat' }, {}])).toEqual([undefined])
+    expect(named('other', [{}])).toEqual([undefined])
   })
 
   test('and a field that is wrong causes no second mistake', () => {
@@ -84,6 +109,24 @@ describe('all mistakes are found at once', () => {
       '$.display_name',
       '$[1].load.high',
       '$[0].id',
+    ])
+  })
+
+  test('and a repeated model name is one mistake', () => {
+    const model = { model_name: 'acme-labs/chat-8b', type: 'text-generation' } as const
+    const pricing = { type: 'tokens', cents_per_input_token: 7e-6, cents_per_output_token: 9e-6 } as const
+    const models = [
+      { ...model, parameters_b: 8 },
+      { ...model, parameters_b: 70 },
+      { ...model, parameters_b: 8, pricing },
+    ]
+    const name = "'acme-labs/chat-8b' is already the value of another record. Choose another value."
+    expect(mistakesOf({ account, models: models.slice(0, 2) })).toEqual([
+      { problem: `models: $[1].model_name: ${name}` },
+    ])
+    expect(mistakesOf({ account, models }).map(({ problem }) => problem)).toEqual([
+      `models: $[1].model_name: ${name}`,
+      `models: $[2].model_name: ${name}`,
     ])
   })
 

@@ -2,9 +2,8 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Argv } from 'yargs'
-import { formatJson, smallestFile } from '../../data/fixtures/examples.ts'
 import { loadFixture } from '../../data/fixtures/load.ts'
-import { FIXTURE_KEYS, FixtureError, type FixtureMistake } from '../../data/fixtures/problem-report.ts'
+import { FixtureError, type FixtureMistake } from '../../data/fixtures/problem-report.ts'
 import type { Fixture } from '../../data/records/fixture.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
@@ -16,13 +15,16 @@ interface Arguments {
 }
 
 export const command = 'fixture <action> <folder>'
+export const actions = ['check', 'new'] as const
+export const example = 'fixture check my-world'
 export const describe = 'Check the files of a fixture, or write a small one'
 
 export function builder(argv: Argv): Argv<Arguments> {
   return argv
     .positional('action', {
-      choices: ['check', 'new'],
-      describe: 'check: list every mistake with a correct example. new: write a small world, and no existing file',
+      choices: actions,
+      describe:
+        'check: list the mistakes, with a correct value where there is one. new: write a small world, and no existing file',
     })
     .positional('folder', { type: 'string', describe: 'The folder of the fixture' })
     .example('$0 fixture new my-world', 'three models and two nodes, to edit')
@@ -83,16 +85,10 @@ function checkWorld(folder: string): void {
 
 function formatMistakes(folder: string, mistakes: readonly FixtureMistake[]): string {
   const count = mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`
-  const texts = mistakes.map(({ problem, example = startExample(problem) }) => {
+  const texts = mistakes.map(({ problem, example }) => {
     return `\n${problem}\n${example === undefined ? '' : `  Correct: ${example}\n`}`
   })
   return `${folder}: ${count}\n${texts.join('')}\nCorrect the files and check again.\n`
-}
-
-/** Returns the smallest content of the file that a problem of the start names. */
-function startExample(problem: string): string | undefined {
-  const key = FIXTURE_KEYS.find(each => problem.startsWith(`${each}:`) || problem.startsWith(`${each}.json:`))
-  return key === undefined ? undefined : formatJson(smallestFile(key))
 }
 
 function summaryOf({ models, nodes, deployments }: Fixture): string {

@@ -7,6 +7,7 @@ import { requestServer, type ServerArguments, serverFlags } from '../server-clie
 import { requireKnownVariables } from '../values.ts'
 
 export const command = 'restore <file>'
+export const example = 'restore before.snapshot'
 export const describe = 'Restore the world of a running server from a snapshot'
 
 export interface RestoreArguments extends ServerArguments {

@@ -7,6 +7,7 @@ import { requestServer, type ServerArguments, serverFlags } from '../server-clie
 import { requireKnownVariables } from '../values.ts'
 
 export const command = 'snapshot <file>'
+export const example = 'snapshot before.snapshot'
 export const describe = 'Write the world of a running server to a file, for --fixtures and restore'
 
 export interface SnapshotArguments extends ServerArguments {

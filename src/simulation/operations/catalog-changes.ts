@@ -51,7 +51,8 @@ export class CatalogChanges {
   }
 
   /**
-   * Sets the cents per million input or output tokens of a model. Requests and batches that began keep their price.
+   * Sets the cents per million input or output tokens of a model. Requests that began keep their price.
+   * Lines of a batch have the price in force when they are counted.
    *
    * @throws CommandError for a model without such a price
    */
