@@ -31,12 +31,21 @@ export function nearestWord(word: string, candidates: Iterable<string>): string 
 
 /**
  * Returns the advice about an unknown word: `Did you mean 'x'?` with the nearest candidate, or the fallback if none is
- * near.
+ * near. A word without its group suggests each candidate that ends with it after a dot.
  *
  * @example formatSuggestion('modles', ['models'], 'Names are models.') // "Did you mean 'models'?"
+ * @example formatSuggestion('up', ['hub.up', 'zone.up'], 'Names are hub.up, zone.up.') // "Did you mean 'hub.up' or 'zone.up'?"
  */
 export function formatSuggestion(word: string, candidates: Iterable<string>, fallback: string): string {
-  const nearest = nearestWord(word, candidates)
+  const known = [...candidates]
+  const suffix = `.${word.toLowerCase()}`
+  const inGroups = known.filter(candidate => candidate.toLowerCase().endsWith(suffix))
+  if (inGroups.length > 0) {
+    const quoted = inGroups.map(candidate => `'${candidate}'`)
+    const last = quoted.pop()
+    return `Did you mean ${quoted.length > 0 ? `${quoted.join(', ')} or ${last}` : last}?`
+  }
+  const nearest = nearestWord(word, known)
   return nearest === undefined ? fallback : `Did you mean '${nearest}'?`
 }
 

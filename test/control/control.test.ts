@@ -465,6 +465,9 @@ describe('a failure of the fleet', () => {
       'Give cents per hour',
       { verb: 'price.set', target: 'H100-80GB', args: { cents: -1 } },
     ],
+    ['POST', '/_sim/commands', 400, 'takes no target, got "x"', { verb: 'account.suspend', target: 'x' }],
+    ['POST', '/_sim/commands', 400, "at 'soon' is an invalid time", { verb: 'hub.down', at: 'soon' }],
+    ['POST', '/_sim/commands', 400, 'is in the past', { verb: 'hub.down', at: '2025-12-31T23:00:00Z' }],
     ['POST', '/_sim/cluster/nodes/h100-0/crash', 404, 'unknown path of the control plane'],
     ['GET', '/_sim/cluster/deployments/none/node', 404, 'no deployment, hosted instance or container'],
   ])('%s %s is refused with a hint, and nothing changes', async (method, path, status, hint, body?: unknown) => {
@@ -473,6 +476,23 @@ describe('a failure of the fleet', () => {
     const answer = await command(path, body, method)
     expect([answer.status, answer.body.error]).toEqual([status, expect.stringContaining(hint)])
     expect(sim.digest).toBe(before)
+  })
+
+  test('a command takes effect at a time in ISO 8601', async () => {
+    const { command, sim } = await running()
+    const { status, body } = await command('/_sim/commands', { verb: 'hub.down', at: '2026-01-01T01:00:00+00:00' })
+    expect([status, body]).toEqual([200, { verb: 'hub.down', at: '2026-01-01T01:00:00.000000+00:00' }])
+    await command('/_sim/clock/advance', { by: '59m' })
+    expect(sim.cluster.activeFailures()).toEqual([])
+    await command('/_sim/clock/advance', { by: '1m' })
+    expect(sim.cluster.activeFailures()).toMatchObject([{ undo: { verb: 'hub.up' } }])
+  })
+
+  test('the list of commands names kinds of targets by words of users', async () => {
+    const { command } = await running()
+    const { body } = await command('/_sim/commands', undefined, 'GET')
+    expect(body).toContainEqual(expect.objectContaining({ verb: 'pool.stockOut', target: 'gpuType' }))
+    expect(JSON.stringify(body)).not.toContain('offeredGpuType')
   })
 
   test('nodes are listed', async () => {

@@ -222,7 +222,7 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
         path: '/_sim/commands',
         body: { verb: 'hub.down', at: 'later' },
         status: 400,
-        says: 'Failed to read the duration',
+        says: "at 'later' is an invalid time",
       },
       { path: '/_sim/commands', body: { verb: 'hub.throttle' }, status: 400, says: 'share is missing' },
       { path: '/_sim/commands', body: {}, status: 422, says: 'verb' },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nearestWord } from '../../src/lib/did-you-mean.ts'
+import { formatSuggestion, nearestWord } from '../../src/lib/did-you-mean.ts'
 
 test.each([
   ['deplyoments', ['deployments', 'models'], 'deployments'],
@@ -22,4 +22,12 @@ test('a word without a near candidate has no suggestion', () => {
 
 test('a beginning of several candidates has no suggestion', () => {
   expect(nearestWord('compat', ['compat-completions', 'compat-embeddings'])).toBeUndefined()
+})
+
+test.each([
+  ['up', "Did you mean 'hub.up' or 'zone.up'?"],
+  ['crash', "Did you mean 'node.crash'?"],
+  ['zebra', 'Names are many.'],
+])('%s suggests every candidate of a group that ends with it', (word, advice) => {
+  expect(formatSuggestion(word, ['hub.up', 'zone.up', 'node.crash'], 'Names are many.')).toBe(advice)
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { FixtureInput, FixturePatch } from '../../src/data/records/fixture.ts'
 import { purpose } from '../../src/kernel/random.ts'
 import { COMMANDS, CommandError } from '../../src/simulation/operations/commands.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
 
 /** A pool of its own, beside those of the stage. */
@@ -471,6 +472,12 @@ describe('commands', () => {
     expect(sim.world.journal.counts.has('limit.approved')).toBe(false)
   })
 
+  test('a node without a name is rejected before a command is named', () => {
+    const { cluster } = createSimulator()
+    expect(() => cluster.node(undefined as never)).toThrow('Failed to select a node: its name is missing. Give one')
+    expect(() => cluster.node('')).toThrow('Failed to select a node: its name is missing.')
+  })
+
   test('come in pairs: every undo is a verb that undoes', () => {
     for (const [name, verb] of Object.entries(COMMANDS)) {
       if (verb.undo !== undefined) expect(Object.keys(COMMANDS), name).toContain(verb.undo)
@@ -478,6 +485,9 @@ describe('commands', () => {
   })
 
   test.each([
+    [{ verb: 'crash', target: 'node-0' }, "the command is unknown. Did you mean 'node.crash' or 'deployment.crash'?"],
+    [{ verb: 'hub.down', target: 'x' }, 'the command takes no target, got "x". Remove target.'],
+    [{ verb: 'token.revoke' }, 'target is missing. Give an API token, as in'],
     [{ verb: 'node.crahs', target: 'node-0' }, "the command is unknown. Did you mean 'node.crash'?"],
     [
       { verb: 'node.crash', target: 'nod-0' },

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
-import { micros } from '../../kernel/duration.ts'
+import { isDuration } from '../../faults/kinds/fields.ts'
+import { type Micros, micros } from '../../kernel/duration.ts'
+import { refuse } from '../../service/refusals.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { DurationField } from '../duration-field.ts'
@@ -88,7 +90,8 @@ export const listVerbs = control({
   handle: () =>
     Object.entries(COMMANDS).map(([verb, { target, undo, description, ...more }]) => ({
       verb,
-      target,
+      // That the fleet must offer the type is a matter of its check.
+      target: target === 'offeredGpuType' ? 'gpuType' : target,
       undo: undo ?? null,
       says: description,
       args: Object.keys('args' in more ? more.args : {}),
@@ -98,9 +101,10 @@ export const listVerbs = control({
 export const giveCommand = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/commands',
-  summary: 'Execute a command now, or after the duration at. GET /_sim/commands lists the commands',
+  summary:
+    'Execute a command now, or later: at is a duration from now, or ISO 8601. GET /_sim/commands lists the commands',
   example: { body: { verb: 'zone.down', target: 'east-a', at: '10m' } },
-  refusals: { 400: 'an unknown verb or target, or an invalid argument' },
+  refusals: { 400: 'an unknown verb or target, a target of a command without one, or an invalid argument or time' },
   body: z.strictObject({
     verb: z.string(),
     target: z.string().optional(),
@@ -112,7 +116,7 @@ export const giveCommand = control({
   returns: z.object({ verb: z.string(), at: z.string() }),
   handle: async ({ body: { verb, target, args, at }, sim }) => {
     const { world } = sim
-    const delay = await refuseInvalid(() => (at === undefined ? 0 : micros(at)), 400)
+    const delay = at === undefined ? 0 : parseDelay(sim, verb, at)
     const command = { verb, ...(target !== undefined && { target }), ...(args !== undefined && { args }) }
     await refuseInvalid(() => world.commands.schedule(command, delay), 400)
     return { verb, at: world.clock.iso(world.clock.now + delay) }
@@ -131,6 +135,18 @@ export const listGpuLimits = control({
       held: world.gpuQuotas.held(gpu),
     })),
 })
+
+/** Returns the delay of a command in microseconds. It takes a duration from now or ISO 8601, and refuses the past. */
+function parseDelay({ world: { clock } }: Simulator, verb: string, at: string): Micros {
+  const delay = isDuration(at) ? micros(at) : clock.elapsedAt(at) - clock.now
+  if (delay >= 0) return delay
+  const problem = delay < 0 ? `is in the past: it is ${clock.iso()} now` : 'is an invalid time'
+  return refuse(
+    400,
+    `Failed to execute '${verb}': at '${at}' ${problem}. ` +
+      "Give a duration from now, as in '10m', or ISO 8601 with an offset, as in '2026-01-01T01:00:00Z'.",
+  )
+}
 
 function getNode(sim: Simulator, name: string) {
   return sim.cluster.nodes().find(node => node.name === name)!

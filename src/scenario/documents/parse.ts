@@ -11,6 +11,7 @@ import { LIMITS } from '../../limits.ts'
 import { isDefiniteMistake, isReference, OPERATION_INPUTS, toRequestInput } from './operation-input.ts'
 import { DocumentError, findMistakes, MistakeList, type Path, valueAt } from './problems.ts'
 import {
+  type CommandStep,
   type DocumentStep,
   isRule,
   narrowStepSchema,
@@ -121,7 +122,10 @@ class ScenarioReader {
     const withoutNested = inner === undefined ? body : { ...body, [kind]: withEmptyLists(inner) }
     if (this.#checkSchema(narrowStepSchema(kind, body), withoutNested, path)) {
       this.#checkCall(kind, body, path)
-      if (kind === 'fault' && isRule(body.fault)) this.#world.checkRule(body.fault, [...path, kind])
+      if (kind === 'fault') {
+        if (isRule(body.fault)) this.#world.checkRule(body.fault, [...path, kind])
+        else this.#world.checkCommand(body.fault as CommandStep, [...path, kind])
+      }
     }
     this.#checkReferences(inner === undefined ? body : { ...body, [kind]: {} }, path, saved)
     return Object.entries(inner ?? {}).map(([when, steps]) => {

@@ -2,6 +2,7 @@
 
 import { UntilError } from '../../clock/moves/until-error.ts'
 import { formatDuration, micros } from '../../kernel/duration.ts'
+import { findCommandMethod } from '../../simulation/operations/command-methods.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import { CheckError, differences } from '../check.ts'
 import { type Props, type Scenario, scenario } from '../scenario.ts'
@@ -161,19 +162,25 @@ async function runQuery(
 
 /** Executes a command through the cluster API of scripts. */
 async function runCommand({ cluster }: Props, { verb, target, nodeOf, args = {}, at }: Dynamic): Promise<void> {
-  const [group, name] = verb.split('.') as [string, string]
+  const { owner, group, method } = findCommandMethod(verb)
   const { args: declared = {} } = COMMANDS[verb as keyof typeof COMMANDS] as { args?: object }
-  const argumentValues = Object.keys(declared).map(argument => args[argument])
-  const when = at === undefined ? [] : [{ at }]
+  const parameters = [...Object.keys(declared).map(argument => args[argument]), ...(at === undefined ? [] : [{ at }])]
   const fleet = cluster as Dynamic
-  if (group === 'node') {
-    await (nodeOf === undefined ? fleet.node(target) : fleet.nodeOf(nodeOf))[name](...argumentValues, ...when)
-  } else if (group === 'gpu') {
-    const slash = String(target).lastIndexOf('/')
-    await fleet.gpu(target.slice(0, slash), Number(target.slice(slash + 1)))[name](...argumentValues, ...when)
-  } else if (group === 'zone' || verb === 'pool.preempt') await fleet[group](target)[name](...argumentValues, ...when)
-  else if (group === 'pool') await fleet[name](target, ...when)
-  else await fleet[group][name](...(target === undefined ? [] : [target]), ...argumentValues, ...when)
+  if (owner === 'selector') {
+    const selected = nodeOf === undefined ? fleet[group](...selectorParameters(group, target)) : fleet.nodeOf(nodeOf)
+    await selected[method](...parameters)
+    return
+  }
+  if (target !== undefined) parameters.unshift(target)
+  await (owner === 'group' ? fleet[group] : fleet)[method](...parameters)
+}
+
+/** Returns the parameters of a selector: of a GPU, its node and its index. */
+function selectorParameters(group: string, target: unknown): unknown[] {
+  if (group !== 'gpu') return [target]
+  const name = String(target)
+  const slash = name.lastIndexOf('/')
+  return slash < 0 ? [name, Number.NaN] : [name.slice(0, slash), Number(name.slice(slash + 1))]
 }
 
 function save(saved: SavedValues, name: string | undefined, value: unknown): void {

@@ -107,10 +107,11 @@ function unknownKeys(schema: z.ZodType, value: unknown, path: Path, issue: z.cor
   const unusedKeys = allowed.filter(name => !presentKeys.includes(name))
   return keys.map(key => {
     const meant = nearestWord(key, unusedKeys) ?? nearestWord(key, allowed)
-    const list = allowed.length > 20 ? 'docs/endpoints.md lists the operations' : `Keys are ${allowed.join(', ')}`
+    const isOperation = parentPath.at(-1) === 'do' || parentPath.at(-1) === 'get'
+    const list = isOperation ? 'docs/endpoints.md lists the operations' : `Keys are ${allowed.join(', ')}`
     const place = isKey ? undefined : placeOfKey(schema, key, parentPath)
     const advice = place ?? (meant ? `Did you mean '${meant}'?` : list)
-    const what = `unknown key '${key}'`
+    const what = `unknown ${isOperation && place === undefined ? 'operation' : 'key'} '${key}'`
     return {
       issue,
       meant: place === undefined && meant && [...parentPath, meant].join('/'),
@@ -147,6 +148,10 @@ function toMistake(value: unknown, path: Path, issue: z.core.$ZodIssue): Mistake
   }
   const key = inner.at(-1)
   if (found === undefined) return { path: at.slice(0, -1), what: `'${String(key)}' is missing`, advice: 'Add it' }
+  if (issue.code === 'invalid_type' && issue.expected === 'record' && (key === 'do' || key === 'get')) {
+    const what = `'${key}': expected an operation with its input, received ${typeOf(found)}`
+    return { path: at, what, advice: 'Give one, as in { getDeployment: { deploy_id: … } }' }
+  }
   const named = key === undefined ? 'the file' : `'${String(key)}'`
   // A type that is checked by a function has its own message.
   if (issue.code === 'custom') {
@@ -199,13 +204,16 @@ export function valueAt(value: unknown, path: Path): unknown {
   )
 }
 
+function typeOf(value: unknown): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+}
+
 /** Returns the text of an issue; of a union of types, it lists the types. */
 function describeIssue(issue: z.core.$ZodIssue, found: unknown): string {
   const types = issue.code === 'invalid_union' ? issue.errors.map(([only]) => only) : []
   const names = types.flatMap(only => (only?.code === 'invalid_type' && only.path.length === 0 ? [only.expected] : []))
   if (names.length > 0 && names.length === types.length) {
-    const received = found === null ? 'null' : Array.isArray(found) ? 'array' : typeof found
-    return `expected ${names.join(' or ')}, received ${received}`
+    return `expected ${names.join(' or ')}, received ${typeOf(found)}`
   }
   return issue.message.replace(/^Invalid input: /, '')
 }

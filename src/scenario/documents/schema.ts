@@ -68,6 +68,8 @@ export const CommandFault = z
   })
   .describe('Executes a command on the fleet; GET /_sim/commands lists the commands')
 
+export type CommandStep = z.output<typeof CommandFault>
+
 /** A fault rule. */
 export const WireFault = RuleSchema.describe('A fault rule; docs/faults.md lists the kinds')
 

@@ -5,10 +5,15 @@ import { FaultError, parseRuleWithoutWindow } from '../../faults/rules.ts'
 import { createApi } from '../../service/http/service.ts'
 import { documentedOperations, operations } from '../../service/index.ts'
 import { type NamesProfile, readNames } from '../../service/naming/names-profile.ts'
+import { CommandError } from '../../simulation/command-error.ts'
 import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
+import type { CommandArguments } from '../../simulation/operations/command-definition.ts'
+import { assertTargetPresence } from '../../simulation/operations/command-targets.ts'
+import { assertArguments, COMMANDS, type CommandName } from '../../simulation/operations/commands.ts'
 import { resolveRelative } from '../runner/beside.ts'
+import { containsReference } from './operation-input.ts'
 import type { MistakeList, Path } from './problems.ts'
-import type { ScenarioData } from './schema.ts'
+import type { CommandStep, ScenarioData } from './schema.ts'
 import { GivenWorld } from './schema.ts'
 
 export class WorldChecks {
@@ -89,6 +94,37 @@ export class WorldChecks {
       if (!(error instanceof FaultError)) throw error
       this.#addMistakeFrom([...path, ...(error.path as Path)], error.reason)
     }
+  }
+
+  /** Checks the target and the arguments of a command. A reference is checked when the step runs. */
+  checkCommand({ verb, target, nodeOf, args = {} }: CommandStep, path: Path): void {
+    const { target: kind } = COMMANDS[verb as CommandName]
+    if (nodeOf !== undefined && kind !== 'node') {
+      this.#addMistake([...path, 'nodeOf'], `'${verb}' takes no nodeOf`, kind === 'none' ? 'Remove it' : 'Give target')
+      return
+    }
+    if (nodeOf !== undefined && target !== undefined) {
+      this.#addMistake([...path, 'nodeOf'], "a command has both 'target' and 'nodeOf'", 'Give one of them')
+      return
+    }
+    if (kind === 'gpu' && target && !containsReference(target) && !/.\/\d+$/.test(target)) {
+      this.#addMistake([...path, 'target'], `invalid GPU '${target}'`, "Write it 'node/number', as in 'h100-0/3'")
+    }
+    try {
+      assertTargetPresence(verb, kind, nodeOf ?? target)
+    } catch (error) {
+      this.#addCommandMistake(target === undefined ? path : [...path, 'target'], error)
+    }
+    try {
+      assertArguments(verb, args as CommandArguments, containsReference)
+    } catch (error) {
+      this.#addCommandMistake([...path, ...(Object.keys(args).length > 0 ? ['args'] : [])], error)
+    }
+  }
+
+  #addCommandMistake(path: Path, error: unknown): void {
+    if (!(error instanceof CommandError)) throw error
+    this.#addMistakeFrom(path, error.message.replace(/^Failed to execute /, ''))
   }
 
   #addMistake(path: Path, what: string, advice: string): void {

@@ -2,6 +2,7 @@
 
 import type { NodeView } from '../../simulation/fleet/nodes.ts'
 import {
+  assertNodeName,
   type ClusterCommands,
   createClusterCommands,
   createNodeCommands,
@@ -26,6 +27,7 @@ export class RemoteCluster {
     if (name === 'activeFailures') return this.#world.request('GET', '/troubles')
     if (name === 'recoverAll') return this.#world.request('POST', '/heal')
     if (name !== 'node' && name !== 'nodeOf') return this.#call(path, createClusterCommands(this.#send), path)
+    if (name === 'node') assertNodeName(args?.[0])
     const node = name === 'node' ? String(args?.[0]) : await this.#nodeOfDeployment(String(args?.[0]))
     if (second?.name === 'view') return this.#viewOf(node)
     return this.#call(path, createNodeCommands(this.#send, node), path.slice(1))

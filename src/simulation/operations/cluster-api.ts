@@ -6,6 +6,7 @@ import type { NodeView } from '../fleet/nodes.ts'
 import type { Rentals } from '../rentals/rentals.ts'
 import { type ActiveFailure, activeFailures, type FailingParts } from './active-faults.ts'
 import {
+  assertNodeName,
   type ClusterCommands,
   type CommandTiming,
   createClusterCommands,
@@ -124,6 +125,7 @@ export interface ClusterParts extends FailingParts {
 export function createClusterControls(world: () => ClusterParts): ClusterControls {
   const send: SendCommand = (command, delay) => world().commands.schedule(command, delay)
   const nodeControls = (name: string): NodeControls => {
+    assertNodeName(name)
     const { nodes } = world()
     const ordinal = nodes.ordinalOf(name)
     // The commands check the name, because their error suggests the nearest known name.

@@ -84,6 +84,11 @@ const METHODS: readonly CommandMethod[] = (Object.keys(COMMANDS) as Name[]).map(
 })
 const GROUPS: ReadonlySet<string> = new Set(METHODS.filter(({ owner }) => owner === 'group').map(({ group }) => group))
 
+/** Returns where the method of a command is. */
+export function findCommandMethod(verb: Name): CommandMethod {
+  return METHODS.find(method => method.verb === verb)!
+}
+
 /** Whether `cluster[name]` is a function that returns commands. */
 export function isSelector(name: string): boolean {
   return (SELECTORS as readonly string[]).includes(name)
@@ -92,6 +97,12 @@ export function isSelector(name: string): boolean {
 /** Whether `cluster[name]` is an object of commands. */
 export function isCommandGroup(name: string): boolean {
   return GROUPS.has(name)
+}
+
+/** Rejects the missing name of a node, before a command is known. */
+export function assertNodeName(name: unknown): asserts name is string {
+  if (typeof name === 'string' && name !== '') return
+  throw new CommandError("Failed to select a node: its name is missing. Give one, as in cluster.node('h100-0').")
 }
 
 /** Returns the commands of a node as methods that send them. */

@@ -20,14 +20,30 @@ const TARGET_NOUNS: Readonly<Record<Exclude<CommandTarget, 'none'>, readonly [no
   deployment: ['deployment', '2cZeTxVFN7tKxCCh'],
 }
 
-/** Rejects a command that needs a target and has none. */
-export function assertTargetNotNeeded(world: CommandTargets, verb: string, kind: CommandTarget): void {
-  if (kind === 'none') return
+/**
+ * Rejects a missing target of a command that needs one, and a target of a command that takes none.
+ *
+ * @param nodeName returns a node for the example in the error
+ */
+export function assertTargetPresence(
+  verb: string,
+  kind: CommandTarget,
+  target: string | undefined,
+  nodeName?: () => string | undefined,
+): void {
+  if (kind === 'none') {
+    if (target === undefined || target === '') return
+    throw new CommandError(
+      `Failed to execute '${verb}': the command takes no target, got ${JSON.stringify(target)}. Remove target.`,
+    )
+  }
+  if (target !== undefined && target !== '') return
   const [noun, example] = TARGET_NOUNS[kind]
-  const first =
-    kind === 'node' ? nodeNames(world)[0] : kind === 'gpu' ? `${nodeNames(world)[0] ?? 'h100-0'}/0` : undefined
+  const article = /^[AEIOU]/i.test(noun) ? 'an' : 'a'
+  const node = nodeName?.() ?? 'h100-0'
+  const name = kind === 'node' ? node : kind === 'gpu' ? `${node}/0` : example
   throw new CommandError(
-    `Failed to execute '${verb}': target is missing. Give a ${noun}, as in "target": "${first ?? example}".`,
+    `Failed to execute '${verb}': target is missing. Give ${article} ${noun}, as in "target": "${name}".`,
   )
 }
 
@@ -108,7 +124,7 @@ function formatNames(names: readonly string[]): string {
   return `${names.slice(0, MAX_LISTED_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-function nodeNames(world: CommandTargets): string[] {
+export function nodeNames(world: CommandTargets): string[] {
   return world.nodes.list().map(node => node.name)
 }
 

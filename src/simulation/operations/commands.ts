@@ -23,7 +23,8 @@ import type {
   CommandTargets,
 } from './command-definition.ts'
 import {
-  assertTargetNotNeeded,
+  assertTargetPresence,
+  nodeNames,
   requireDeployment,
   requireGpu,
   requireGpuType,
@@ -196,33 +197,43 @@ export class Commands {
   }
 }
 
-/** Returns the definition of a command. Throws a CommandError if its name, its arguments or its target are invalid. */
-function assertValid(world: CommandTargets, command: Command): CommandDefinition {
-  const definition: CommandDefinition | undefined = Object.hasOwn(COMMANDS, command.verb)
-    ? COMMANDS[command.verb as CommandName]
-    : undefined
-  if (!definition) {
-    const known = Object.keys(COMMANDS)
-    const advice = formatSuggestion(command.verb, known, `Commands are ${known.join(', ')}.`)
-    throw new CommandError(`Failed to execute '${command.verb}': the command is unknown. ${advice}`)
-  }
-  const args = command.args ?? {}
-  assertKnownKeys(args, Object.keys(definition.args ?? {}), `Failed to execute '${command.verb}'`, {
+/**
+ * Rejects unknown, missing and invalid arguments of a command.
+ *
+ * @param isOpen whether a value becomes known later; it is not checked
+ */
+export function assertArguments(verb: string, args: CommandArguments, isOpen?: (value: unknown) => boolean): void {
+  const definition = findDefinition(verb)
+  assertKnownKeys(args, Object.keys(definition.args ?? {}), `Failed to execute '${verb}'`, {
     noun: 'argument',
     ErrorType: CommandError,
   })
   for (const [name, { kind, optional }] of Object.entries(definition.args ?? {})) {
     const value = args[name]
-    if (value === undefined && optional) continue
+    if ((value === undefined && optional) || isOpen?.(value)) continue
     const advice = value === undefined ? ARGUMENT_ADVICE[kind] : argumentProblem(kind, value)
     if (advice === undefined) continue
     // JSON writes NaN and Infinity as null.
     const formattedValue = typeof value === 'number' ? String(value) : JSON.stringify(value)
     const problem = value === undefined ? 'is missing' : `is ${formattedValue}`
-    throw new CommandError(`Failed to execute '${command.verb}': ${name} ${problem}. ${advice}`)
+    throw new CommandError(`Failed to execute '${verb}': ${name} ${problem}. ${advice}`)
   }
+}
+
+function findDefinition(verb: string): CommandDefinition {
+  if (Object.hasOwn(COMMANDS, verb)) return COMMANDS[verb as CommandName]
+  const known = Object.keys(COMMANDS)
+  const advice = formatSuggestion(verb, known, `Commands are ${known.join(', ')}.`)
+  throw new CommandError(`Failed to execute '${verb}': the command is unknown. ${advice}`)
+}
+
+/** Returns the definition of a command. Throws a CommandError if its name, its arguments or its target are invalid. */
+function assertValid(world: CommandTargets, command: Command): CommandDefinition {
+  const { verb, args = {} } = command
   const target = command.target ?? ''
-  if (target === '') assertTargetNotNeeded(world, command.verb, definition.target)
+  const definition = findDefinition(verb)
+  assertArguments(verb, args)
+  assertTargetPresence(verb, definition.target, target, () => nodeNames(world)[0])
   if (definition.target === 'node') requireNode(world, target)
   else if (definition.target === 'gpu') requireGpu(world, target)
   else if (definition.target === 'pool') requirePool(world, target)

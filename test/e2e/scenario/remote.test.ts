@@ -95,6 +95,16 @@ test('active failures are listed and recovered from on a server as in this proce
   })
 })
 
+test('a node without a name is rejected on a server as in this process', async () => {
+  await both(async ({ cluster, check }) => {
+    const error = await cluster
+      .node(undefined as never)
+      .crash()
+      .catch((error: Error) => error)
+    check((error as Error).message, /^Failed to select a node: its name is missing\./)
+  })
+})
+
 test('until moves time for a sleep in its predicate on a server as in this process', async () => {
   const { elapsed } = await both(async ({ api, clock, cluster }) => {
     await api.createLlmDeployment(chat)

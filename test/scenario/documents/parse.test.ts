@@ -45,6 +45,28 @@ async function mistake(text: string, name = 'story.yaml'): Promise<string> {
   )
 }
 
+test('a step executes a command by its name, its target and its arguments, which can be references', async () => {
+  const text = `title: a story
+given: { fixtures: empty }
+steps:
+  - do: { createLlmDeployment: { model_name: acme/chat, gpu: H100-80GB, hub: { repo: acme/chat-8b } } }
+    as: made
+  - until: { get: { getDeployment: { deploy_id: '\${made.deploy_id}' } }, where: { status: running } }
+  - fault: { verb: deployment.crash, target: '\${made.deploy_id}', args: { times: 2 } }
+  - countOf: { event: instance.crashed, range: 1 }
+  - expect: { get: { value: { xid: 79, notice: 5m } } }
+    as: saved
+  - fault: { verb: gpu.fail, target: h100-0/1, args: { xid: '\${saved.xid}' }, at: 1m }
+  - fault: { verb: pool.stockOut, target: H100-80GB }
+  - fault: { verb: hub.throttle, args: { share: 0.5 } }
+  - advance: 2m
+  - countOf: { event: gpu.failed, range: 1 }
+`
+  writeFileSync(join(folder, 'story.yaml'), text)
+  const [story] = await loadScenarios(join(folder, 'story.yaml'), folder)
+  expect((await runScenario(story!)).failure).toBeUndefined()
+})
+
 const STEP = `title: a story
 steps:
 `
@@ -144,7 +166,7 @@ describe('a mistake is reported with its line, its column and the nearest word',
     ],
     [
       `${STEP}  - do: { creatLlmDeployment: { } }\n`,
-      "story.yaml:3:11: unknown key 'creatLlmDeployment'. Did you mean 'createLlmDeployment'?",
+      "story.yaml:3:11: unknown operation 'creatLlmDeployment'. Did you mean 'createLlmDeployment'?",
     ],
     [`${STEP}  - until: { get: { listDeployments: }, within: 1m }\n`, "story.yaml:3:5: 'where' is missing. Add it."],
     [
@@ -154,6 +176,43 @@ describe('a mistake is reported with its line, its column and the nearest word',
     [
       `${STEP}  - fault: { verb: node.crsh, target: h100-0 }\n`,
       "story.yaml:3:14: invalid value 'node.crsh'. Did you mean 'node.crash'?",
+    ],
+    [
+      `${STEP}  - fault: { verb: crash, target: h100-0 }\n`,
+      "story.yaml:3:14: invalid value 'crash'. Did you mean 'node.crash' or 'deployment.crash'?",
+    ],
+    [
+      `${STEP}  - fault: { verb: node.crash }\n`,
+      `story.yaml:3:5: 'node.crash': target is missing. Give a node, as in "target": "h100-0".`,
+    ],
+    [
+      `${STEP}  - fault: { verb: gpu.reset }\n`,
+      `story.yaml:3:5: 'gpu.reset': target is missing. Give a GPU, as in "target": "h100-0/0".`,
+    ],
+    [
+      `${STEP}  - fault: { verb: gpu.reset, target: h100-0 }\n`,
+      "story.yaml:3:31: invalid GPU 'h100-0'. Write it 'node/number', as in 'h100-0/3'.",
+    ],
+    [
+      `${STEP}  - fault: { verb: hub.down, target: x }\n`,
+      `story.yaml:3:30: 'hub.down': the command takes no target, got "x". Remove target.`,
+    ],
+    [`${STEP}  - fault: { verb: hub.down, nodeOf: x }\n`, "story.yaml:3:30: 'hub.down' takes no nodeOf. Remove it."],
+    [
+      `${STEP}  - fault: { verb: node.crash, target: h100-0, nodeOf: x }\n`,
+      "story.yaml:3:48: a command has both 'target' and 'nodeOf'. Give one of them.",
+    ],
+    [
+      `${STEP}  - fault: { verb: gpu.fail, target: h100-0/0, args: { xdi: 79 } }\n`,
+      "story.yaml:3:48: 'gpu.fail': unknown argument 'xdi'. Did you mean 'xid'?",
+    ],
+    [
+      `${STEP}  - fault: { verb: node.degrade, target: h100-0, args: { factor: 0.5 } }\n`,
+      "story.yaml:3:50: 'node.degrade': factor is 0.5. Give a factor from 1 to 1,000.",
+    ],
+    [
+      `${STEP}  - do: getDeployment\n`,
+      "story.yaml:3:5: 'do': expected an operation with its input, received string. Give one, as in { getDeployment: { deploy_id: … } }.",
     ],
     [
       `${STEP}  - fault: { on: listDeploymnts, fault: { kind: hang } }\n`,
