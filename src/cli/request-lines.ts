@@ -17,9 +17,16 @@ export function requestLine(request: ServedRequest, format: Exclude<LogFormat, '
     `${method} ${path}`,
     ...(operation === '' ? [] : [operation]),
     ...(world === 'default' ? [] : [`in ${world}`]),
-    ...(decidedBy === 'none' ? [] : [reason === undefined ? decidedBy : `${decidedBy}: ${shorten(reason)}`]),
+    ...describeDecision(decidedBy, reason),
   ]
   return `${toPrintable(parts.join('  '))}\n`
+}
+
+/** Returns what decided the answer, or nothing for a success of the request alone. */
+function describeDecision(decidedBy: ServedRequest['decidedBy'], reason: string | undefined): string[] {
+  const decider = decidedBy === 'none' ? 'request' : decidedBy
+  if (reason !== undefined) return [`${decider}: ${shorten(reason)}`]
+  return decidedBy === 'none' ? [] : [decider]
 }
 
 function shorten(reason: string): string {

@@ -1,6 +1,7 @@
 /** Parses a command line with yargs. It is loaded on demand, because most starts have plain flags. */
 import yargs, { type CommandModule } from 'yargs'
 import { nearestWord } from '../lib/did-you-mean.ts'
+import { OPTIONS } from '../simulator/options.ts'
 import { VERSION } from '../version.ts'
 import { type Command, UsageError } from './command.ts'
 
@@ -64,9 +65,18 @@ function explainParseError(
   }
   if (message.startsWith('Not enough non-option arguments')) return missingArgument(args, commands)
   const flagWithoutValue = /^Not enough arguments following: (.*)$/.exec(message)?.[1]
-  if (flagWithoutValue !== undefined)
-    return `Failed to read --${flagWithoutValue}: its value is missing. Give one after it.`
+  if (flagWithoutValue !== undefined) {
+    const words = wordsOfFlag(flagWithoutValue)
+    const advice = words === undefined ? 'Give one after it.' : `Words are ${words.join(', ')}.`
+    return `Failed to read --${flagWithoutValue}: its value is missing. ${advice}`
+  }
   return `Failed to read the command line: ${message.replaceAll(/\s*\n\s*/g, ' ')}. See --help.`
+}
+
+/** Returns the words that a flag takes; undefined if it takes other values. */
+function wordsOfFlag(name: string): readonly string[] | undefined {
+  const value = OPTIONS.find(([, { flag }]) => flag?.name === name)?.[1].flag?.value
+  return Array.isArray(value) ? value : undefined
 }
 
 function unknownArgument(name: string, args: readonly string[], flags: readonly string[]): string {

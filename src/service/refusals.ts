@@ -49,6 +49,11 @@ export function refuseOverLimit(status: number, message: string, body?: unknown)
   throw new RefusalError(status, message, undefined, body, false, 'limit')
 }
 
+/** Ends the request as `refuse` does, because no state of the world would allow one of its values. */
+export function refuseInput(status: number, message: string): never {
+  throw new RefusalError(status, message, undefined, undefined, false, 'none')
+}
+
 const LIMIT_STATUSES: readonly number[] = [413, 429]
 /** Statuses of requests that no state of the world would allow. */
 const REQUEST_STATUSES: readonly number[] = [401, 405, 415, 422, 500]

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { DAY, HOUR, MINUTE, type Micros, SECOND } from '../kernel/duration.ts'
 import type { World } from '../simulation/world.ts'
-import { refuse, rejectInput } from './refusals.ts'
+import { refuseInput, rejectInput } from './refusals.ts'
 
 const TIME_PATTERN = /^(?:\d{1,12}(?:\.\d{1,9})?|now(?:-\d{1,9}[smhdwM])?)$/
 const UNITS: Readonly<Record<string, Micros>> = {
@@ -45,7 +45,7 @@ export function parseWindow(
   const end = parseTime(world, to)
   const window = { from: from === undefined ? end - longest : parseTime(world, from), to: end }
   if (window.to - window.from > longest) {
-    refuse(400, `from and to are more than ${longest / DAY} days apart`)
+    refuseInput(400, `from and to are more than ${longest / DAY} days apart`)
   }
   if (window.from > window.to)
     rejectInput(['query', 'from'], `Value error, from (${from}) should not be later than to (${to})`)

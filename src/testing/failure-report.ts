@@ -35,7 +35,7 @@ export function formatFailureReport(sim: Simulator, { test, file }: TestLocation
   const faults = sim.faults.list().filter(({ hits }) => hits > 0)
   const lines = [
     `The simulator of '${test}' at ${sim.clock.iso}, seed ${JSON.stringify(sim.seed)}:`,
-    '  what the client asked last, at which second of its world:',
+    '  Last requests of the client, with their simulated second:',
     ...(requests.length === 0
       ? ['    nothing']
       : requests.map(

@@ -16,6 +16,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     "Failed to read --port '65536': too large. Give an integer from 0 to 65535, as in --port 4010.",
   ],
   [['--port'], 'Failed to read --port: its value is missing. Give one after it.'],
+  [['--clock'], 'Failed to read --clock: its value is missing. Words are manual, scaled, on-poll, idle.'],
   [['--port', '1', '--port', '2'], 'Failed to read --port: it is given 2 times. Give it once.'],
   [
     ['--clock', 'manul'],

@@ -144,8 +144,8 @@ describe('shipped profiles', () => {
     }
     expect(openInBrowser('quik')).toEqual({
       problem:
-        "expected one of 'quick', 'realistic', 'rough', got 'quik': other files need Node. Did you mean 'quick'? " +
-        'Give one of these, or the profile as an object.',
+        "unknown name, and files need Node. Did you mean 'quick'? " +
+        "Give one of 'quick', 'realistic', 'rough', or the profile as an object.",
     })
   })
 })
@@ -283,10 +283,10 @@ describe('the file of a profile', () => {
   })
 
   test.each([
-    ['defualt', "expected a profile, got 'defualt': unknown name. Give one of 'quick', 'realistic', 'rough', or"],
+    ['defualt', "Failed to load profile 'defualt': unknown name. Give one of 'quick', 'realistic', 'rough', or"],
     ['quik', "unknown name. Did you mean 'quick'?"],
-    ['./no/such.json', "expected a profile, got './no/such.json': the file is missing. Give one of 'quick'"],
-    ['./fixtures', "expected a profile, got './fixtures': it is not a file."],
+    ['./no/such.json', "Failed to load profile './no/such.json': the file is missing. Give one of 'quick'"],
+    ['./fixtures', "Failed to load profile './fixtures': it is not a file."],
   ])('is rejected when %s is missing', (source, message) => {
     expect(failureOf(() => loadProfile(source)).message).toContain(`Failed to load profile '${source}': `)
     expect(failureOf(() => loadProfile(source)).message).toContain(message)

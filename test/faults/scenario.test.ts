@@ -131,6 +131,14 @@ describe('on the command line', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(reason.replace('FILE', path))])
   })
 
+  test('serve --faults names the file when it is missing', async () => {
+    const { code, stderr } = await commanded(['serve', '--port', '0', '--faults', 'missing.json'])
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("Failed to read --faults 'missing.json': there is no such file or folder. Give a file"),
+    ])
+  })
+
   test('a scaled latency needs a scaled clock', async () => {
     const { code, stderr } = await commanded(['serve', '--port', '0', '--clock', 'manual', '--latency', 'scaled'])
     expect([code, stderr]).toEqual([2, expect.stringContaining('--latency scaled is for a scaled clock')])

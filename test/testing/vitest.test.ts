@@ -167,7 +167,7 @@ test('the failure report of a test shows the requests, the events and the comman
   await sim.clock.advance('1m')
   const account = formatFailureReport(sim, { test: 'waits for its model', file: 'test/wait.test.ts' })
   expect(account).toContain('The simulator of \'waits for its model\' at 2026-01-01T00:01:00.000000+00:00, seed "5":')
-  expect(account).toContain('  what the client asked last, at which second of its world:')
+  expect(account).toContain('  Last requests of the client, with their simulated second:')
   expect(account).toContain('    0.000000 POST /deploy/llm → 200 {"model_name":"acme/chat"')
   expect(account).toContain(`    0.000000 GET /deploy/${deploy_id} → 200\n`)
   expect(account).toContain(`    0.000000 deployment.created ${deploy_id} `)

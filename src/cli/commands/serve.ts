@@ -5,6 +5,7 @@ import type { Argv } from 'yargs'
 import { DEFAULT_IDLE_MS, DEFAULT_SPEED, followsFakeTimers } from '../../clock/settings.ts'
 import { isLoopback } from '../../control/guards.ts'
 import { FaultError, type FaultRule } from '../../faults/rules.ts'
+import { describeFileError } from '../../lib/file-errors.ts'
 import { monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { LIMITS } from '../../limits.ts'
 import { ScenarioLibrary } from '../../scenario/runner/library.ts'
@@ -296,7 +297,7 @@ function readRules(path: string): FaultRule[] {
     rules = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
     throw new UsageError(
-      `Failed to read --faults '${path}': ${(error as Error).message}. Give a file with a JSON array of rules.`,
+      `Failed to read --faults '${path}': ${describeFileError(error)}. Give a file with a JSON array of rules.`,
     )
   }
   if (!Array.isArray(rules)) {

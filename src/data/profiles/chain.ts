@@ -44,7 +44,9 @@ export class ProfileChain {
     while (base !== null) {
       const { label } = this.#layers.at(-1)!
       const file = openProfile(base, this.#files.at(-1))
-      if ('problem' in file) throw this.#failure(`${label}: $.extends: ${file.problem}`)
+      if ('problem' in file) {
+        throw this.#failure(`${label}: $.extends: expected a profile, got ${formatValue(base)}: ${file.problem}`)
+      }
       const repeatIndex = this.#files.findIndex(each => each.path === file.path)
       if (repeatIndex >= 0) {
         const cycle = [...this.#files.slice(repeatIndex), file].map(each => each.label).join(' → ')

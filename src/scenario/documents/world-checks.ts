@@ -55,8 +55,9 @@ export class WorldChecks {
     }
     const source = resolveRelative(profile, this.#folder)
     const found = typeof source === 'string' ? openProfile(source) : undefined
-    if (found !== undefined && 'problem' in found) this.#addMistakeFrom(['given', 'profile'], found.problem)
-    else if (weather !== undefined) this.#checkWeather(weather, source as ProfileInput)
+    if (found !== undefined && 'problem' in found) {
+      this.#addMistakeFrom(['given', 'profile'], `expected a profile, got '${source}': ${found.problem}`)
+    } else if (weather !== undefined) this.#checkWeather(weather, source as ProfileInput)
     if (names === undefined) return
     try {
       createApi({

@@ -15,7 +15,7 @@ import {
 } from '../lookups.ts'
 import { isForeignModelName, ModelName, qualifyModelName } from '../model-names.ts'
 import { DeployId, DeploymentRecord } from '../records.ts'
-import { refuse, rejectInput } from '../refusals.ts'
+import { refuse, refuseInput, rejectInput } from '../refusals.ts'
 import { JsonText } from '../results.ts'
 
 const ScaleSettings = z
@@ -136,7 +136,7 @@ export const listDeployments = endpoint({
     const requestedStatuses = words(query.status ?? '')
     const unknownStatus = requestedStatuses.find(word => !isStatus(word))
     if (unknownStatus !== undefined) {
-      refuse(400, `unknown status '${unknownStatus}': status is a list of ${DEPLOYMENT_STATUSES.join(', ')}`)
+      refuseInput(400, `unknown status '${unknownStatus}': status is a list of ${DEPLOYMENT_STATUSES.join(', ')}`)
     }
     const statuses = new Set(
       requestedStatuses.length > 0 ? (requestedStatuses as DeploymentStatus[]) : DEPLOYMENT_STATUSES,

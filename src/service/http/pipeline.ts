@@ -155,7 +155,7 @@ export class Pipeline<Backend, Scope extends object> {
     const respond = () => {
       const entry = this.#options.openEntry?.(backend, '', method, target.split('?', 1)[0]!)
       this.#options.closeEntry?.(backend, entry, status, 'none')
-      this.#report({ ...UNROUTED, method, target }, status, backend, hooks, incoming)
+      this.#report({ ...UNROUTED, method, target, reason: detail }, status, backend, hooks, incoming)
       return omitBodyForHead(method, this.#responses.json(backend, status, JSON.stringify({ detail }), headers))
     }
     const entering = hooks.enter?.(backend, undefined)

@@ -41,7 +41,7 @@ export interface AnsweredRequest {
   /** Fields that nothing reads; undefined unless the world looks for them. */
   readonly unread: readonly string[] | undefined
   readonly decidedBy: DecidedBy
-  /** The name of the rule, or the words of the refusal; undefined if nothing but the request decided. */
+  /** The name of the rule, or the words of the refusal; undefined for a success of the request alone. */
   readonly reason: string | undefined
 }
 

@@ -50,11 +50,14 @@ export class Responses<Backend> {
   }
 
   /** Returns a 422. */
-  invalid(
-    { backend, operation: { responseMapping } }: RequestContext<Backend>,
-    issues: readonly ValidationDetail[],
-  ): Response {
+  invalid(context: RequestContext<Backend>, issues: readonly ValidationDetail[]): Response {
+    const {
+      backend,
+      operation: { responseMapping },
+    } = context
     const vendorDetail = responseMapping === undefined ? issues : responseMapping.toVendorDetails(issues)
+    const [first] = vendorDetail
+    context.decide('none', first && `${first.loc.join('.')}: ${first.msg}`)
     return this.json(backend, 422, JSON.stringify({ detail: vendorDetail }))
   }
 

@@ -136,12 +136,18 @@ function explainUnion(
     into.add(loc, () => ({ msg: `Input should be ${formatAlternatives(issue.options ?? [])}`, type: 'literal_error' }))
     return
   }
-  const closestBranch = issue.errors.find(branch => !branch.some(inner => inner.path.length === 0 && isType(inner)))
+  const branches = issue.errors.filter(branch => !branch.some(inner => inner.path.length === 0 && isType(inner)))
+  // A branch that takes every part of the value, and only its length is wrong, is closer than one that takes no part.
+  const closestBranch = branches.find(branch => branch.every(isBoundOfValue)) ?? branches[0]
   if (closestBranch === undefined && issue.message !== DEFAULT_UNION_MESSAGE) {
     into.add(loc, () => ({ msg: `Input should be ${issue.message}`, type: 'value_error' }))
     return
   }
   for (const inner of closestBranch ?? issue.errors[0] ?? []) explainIssue(into, loc, inner, namesAt)
+}
+
+function isBoundOfValue({ code, path }: Issue): boolean {
+  return path.length === 0 && (code === 'too_big' || code === 'too_small')
 }
 
 function isType(issue: Issue): boolean {

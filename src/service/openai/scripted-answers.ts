@@ -1,6 +1,7 @@
 /** Answers that a test scripts in place of generated answers. Rules are tried in order; the first match answers. */
 import * as z from 'zod'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { formatValue, jsonPath, problemsOf } from '../../lib/zod-problems.ts'
 import { RETRY_AFTER } from '../../simulation/inference/request-admission.ts'
 import { text } from '../fields.ts'
 import { RefusalError } from '../refusals.ts'
@@ -107,10 +108,11 @@ export class ScriptedAnswers implements InferenceControls {
   add(rule: ScriptRule): ScriptRuleHandle {
     const parsed = ScriptRule.safeParse(rule)
     if (!parsed.success) {
-      const [issue] = parsed.error.issues
-      const location = issue!.path.length === 0 ? '$' : `$.${issue!.path.join('.')}`
+      const { path, text: problem } = problemsOf(ScriptRule, rule, parsed.error)[0]!
+      const isUnknownAnswer = parsed.error.issues[0]!.code === 'invalid_union'
+      const text = isUnknownAnswer ? `expected an answer, got ${formatValue(rule.answer)}.` : problem
       throw new ScriptError(
-        `Failed to script an answer: ${location}: ${issue!.message}. Give { model, contains, times } and an answer: { text }, { json }, { toolCall } or { error }.`,
+        `Failed to script an answer: ${jsonPath(path)}: ${text} Give { model, contains, times } and an answer: { text }, { json }, { toolCall } or { error }.`,
       )
     }
     const { name = this.#createName() } = parsed.data

@@ -19,7 +19,7 @@ export interface ServedRequest {
   /** `''` if no route matches. */
   readonly operation: string
   readonly decidedBy: DecidedBy
-  /** The name of the rule, or the words of the refusal. */
+  /** The name of the rule, the words of the refusal, or the first error of a 422. */
   readonly reason?: string
 }
 

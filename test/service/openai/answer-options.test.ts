@@ -105,6 +105,15 @@ describe('log probabilities of a completion', () => {
   })
 })
 
+test('a completion names the number of its prompts when there are too many', async () => {
+  const { ask } = openaiWorld()
+  for (const prompt of [Array(129).fill('Hello'), Array(129).fill([1, 2])]) {
+    const { status, body } = await ask('/v1/completions', { ...TEXT, prompt })
+    const msg = 'List should have at most 128 items after validation, not 129'
+    expect([status, body.detail]).toEqual([422, [{ loc: ['body', 'prompt'], msg, type: 'too_long' }]])
+  }
+})
+
 describe('max_tokens 0', () => {
   test('of a chat is answered empty and cut, whole and streamed, and the prompt is counted', async () => {
     const { sim, client } = openaiWorld()

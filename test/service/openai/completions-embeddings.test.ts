@@ -214,7 +214,13 @@ test('a scripted rule answers matching requests until its count is used up', asy
   expect(() => sim.inference.remove('onc')).toThrow("Did you mean 'once'?")
   expect(() => sim.inference.add({ name: 'once', answer: { text: 'x' } })).toThrow("there is a rule 'once' already")
   expect(() => sim.inference.add({ answer: { error: { status: 200, message: '' } } })).toThrow(
-    'Failed to script an answer: $.answer',
+    'Failed to script an answer: $.answer.error.status: expected at least 400, got 200.',
+  )
+  expect(() => sim.inference.add({ contains: 3 as never, answer: { text: 'x' } })).toThrow(
+    'Failed to script an answer: $.contains: expected a string, got 3.',
+  )
+  expect(() => sim.inference.add({ answer: {} as never })).toThrow(
+    'Failed to script an answer: $.answer: expected an answer, got an object. Give {',
   )
   sim.reset()
   expect(sim.inference.list()).toEqual([])

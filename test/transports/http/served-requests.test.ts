@@ -63,7 +63,7 @@ test('a server reports each request with its operation, the time of its world an
       },
       reason: expect.stringContaining('over the GPU limit'),
     },
-    { ...world, method: 'GET', path: '/nowhere', status: 404, operation: '', decidedBy: 'none' },
+    { ...world, method: 'GET', path: '/nowhere', status: 404, operation: '', decidedBy: 'none', reason: 'Not Found' },
     { ...world, method: 'GET', path: '/openapi.json', status: 200, operation: '', decidedBy: 'none' },
     {
       ...world,
@@ -99,6 +99,27 @@ test('a line has no control characters and no more than the beginning of a long 
   expect(line.length).toBeLessThan(300)
   expect(JSON.parse(requestLine(request, 'json'))).toEqual(request)
   expect(requestLine({ ...request, status: 0, decidedBy: 'none' }, 'text')).toContain('  ---  GET')
+})
+
+test.each([
+  ['GET', '/nowhere', undefined, '404', 'request: Not Found'],
+  ['PUT', '/deploy/list', undefined, '405', 'request: Method Not Allowed'],
+  ['POST', '/deploy/llm', '{}', '422', 'request: body.model_name: Field required'],
+  ['GET', '/deploy/list?status=runing', undefined, '400', "request: unknown status 'runing'"],
+])('the line of %s %s with the body %s gives the reason of its %s', async (method, path, body, status, reason) => {
+  const served: ServedRequest[] = []
+  const { ask } = await running({}, { onRequest: request => served.push(request) })
+  await ask(path, { method, ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }) })
+  const [line] = served.map(request => requestLine(request, 'text'))
+  expect(line).toContain(`  ${status}  `)
+  expect(line).toContain(`  ${reason}`)
+})
+
+test('the line of a request with an unknown token gives the reason of its 401', async () => {
+  const served: ServedRequest[] = []
+  const { ask } = await running({}, { onRequest: request => served.push(request) })
+  await ask('/v1/me', { headers: { authorization: 'Bearer unknown' } })
+  expect(requestLine(served[0]!, 'text')).toMatch(/ {2}401 .* request: \w/)
 })
 
 test('one notice says how to move time when a client polls and time does not move', async () => {

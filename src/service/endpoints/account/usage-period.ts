@@ -5,7 +5,7 @@ import { DAY, type Micros } from '../../../kernel/duration.ts'
 import { LIMITS } from '../../../limits.ts'
 import { formatMonth, type Month, monthOf, startOfMonth } from '../../../simulation/reporting/monthly-usage.ts'
 import type { World } from '../../../simulation/world.ts'
-import { refuse, rejectInput } from '../../refusals.ts'
+import { refuse, refuseInput, rejectInput } from '../../refusals.ts'
 
 /** One end of a period as text. A client may give integer Unix seconds as a number. */
 export function periodParam(): z.ZodType<string, string | number> {
@@ -39,9 +39,9 @@ export function parseUsagePeriod(
   if (from > now) refuse(400, `from (${fromText}) is in the future`)
   if (to > now) refuse(400, `to (${toText}) is in the future`)
   const isReversed = from > to || ('month' in last && last.month < monthOf(world, from))
-  if (isReversed) refuse(400, `from (${fromText}) is later than to (${toText})`)
+  if (isReversed) refuseInput(400, `from (${fromText}) is later than to (${toText})`)
   if (to - from > LIMITS.usageDays * DAY) {
-    refuse(400, `the range from ${fromText} to ${toText} is longer than ${LIMITS.usageDays} days`)
+    refuseInput(400, `the range from ${fromText} to ${toText} is longer than ${LIMITS.usageDays} days`)
   }
   return { from, to }
 }
