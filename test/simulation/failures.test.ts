@@ -327,6 +327,26 @@ describe('the autoscaler', () => {
     sim.cluster.autoscaler.free()
     passUntil(sim, () => chat.toRecord().instances.running === 1)
   })
+
+  test('that was frozen follows the bounds that changed meanwhile', () => {
+    const sim = stage([{ count: 3 }])
+    const chat = sim.world.deployments.createLlm(spec())
+    pass(sim, '10m')
+    const resize = (min: number, max: number) =>
+      sim.world.deployments.scaling.resize(sim.world.deployments.ordinalOf(chat.deploy_id)!, min, max)
+    sim.cluster.autoscaler.freeze()
+    resize(3, 4)
+    pass(sim, '10m')
+    expect(chat.toRecord().instances).toEqual({ running: 1, pending: 0 })
+    sim.cluster.autoscaler.free()
+    pass(sim, '10m')
+    expect(chat.toRecord().instances).toEqual({ running: 3, pending: 0 })
+    sim.cluster.autoscaler.freeze()
+    resize(1, 1)
+    sim.cluster.autoscaler.free()
+    pass(sim, '10m')
+    expect(chat.toRecord().instances).toEqual({ running: 1, pending: 0 })
+  })
 })
 
 describe('nodes', () => {

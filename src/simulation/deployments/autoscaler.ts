@@ -155,7 +155,7 @@ export class Autoscaler implements Scaler {
     const { deployments } = this.#parts
     for (const deployment of deployments.list()) {
       if (deployment.type !== 'llm') continue
-      deployments.scaling.replenish(deployment.ordinal)
+      if (!isTerminal(deployment.status)) deployments.scaling.catchUp(deployment.ordinal)
       this.evaluate(deployment.ordinal)
     }
   }

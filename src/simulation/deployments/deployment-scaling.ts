@@ -106,7 +106,7 @@ export class DeploymentScaling {
   /**
    * Sets the bounds on the number of instances. Instances outside the bounds follow at once. A maximum of 0 parks the
    * deployment: waiting requests are rejected, and a later maximum resumes it.
-   * While the autoscaler is frozen or the deployment is terminal, nothing follows.
+   * While the autoscaler is frozen, nothing follows until it is free again.
    */
   resize(ordinal: number, minInstances: number, maxInstances: number): void {
     const row = this.#deployments.writable(ordinal)
@@ -118,10 +118,25 @@ export class DeploymentScaling {
     this.#context.record(row, 'deployment.resized', { min_instances: minInstances, max_instances: maxInstances })
     this.#deployments.onVisibleChange(ordinal)
     if (isTerminal(row.status) || this.#parts.environment.autoscalerFrozen) return
-    const previousDesired = row.desired
+    this.#followBounds(ordinal, wasParked && (!row.wasReady || this.#ports.batches.hasWorkFor(ordinal)))
+    if (row.load) this.#ports.autoscaler.evaluate(ordinal)
+    else this.onWorkEnded(ordinal)
+  }
+
+  /** Brings a deployment within the bounds that changed while the autoscaler was frozen. */
+  catchUp(ordinal: number): void {
+    const { desired, minInstances, maxInstances, load } = this.#deployments.read(ordinal)
+    const isOutside = desired < minInstances || desired > maxInstances
+    if (isOutside) this.#followBounds(ordinal, false)
+    this.replenish(ordinal)
+    if (isOutside && !load) this.onWorkEnded(ordinal)
+  }
+
+  #followBounds(ordinal: number, resumesWithOne: boolean): void {
+    const row = this.#deployments.writable(ordinal)
+    const { minInstances, maxInstances, desired: previousDesired } = row
     // Without a load the minimum is enough. An instance that serves or starts stays until it idles.
     const upperDesired = row.load ? previousDesired : Math.min(previousDesired, Math.max(1, minInstances))
-    const resumesWithOne = wasParked && (!row.wasReady || this.#ports.batches.hasWorkFor(ordinal))
     row.desired = Math.min(maxInstances, Math.max(minInstances, upperDesired, resumesWithOne ? 1 : 0))
     row.scaleDirection = 0
     if (row.desired > previousDesired) {
@@ -132,8 +147,6 @@ export class DeploymentScaling {
       this.releaseExcess(ordinal)
     }
     if (isParked(row)) this.#ports.inferenceRequests.onDeploymentStopped(ordinal)
-    if (row.load) this.#ports.autoscaler.evaluate(ordinal)
-    else this.onWorkEnded(ordinal)
   }
 
   /** Releases excess instances: instances that are not ready first, then the youngest first. */
