@@ -37,9 +37,10 @@ const sim = createSimulator({
 const known = new KnownValues(sim.token)
 known.collect(JSON.parse(JSON.stringify({ ...loadFixture('default'), schemas: [] })))
 known.collect(CONTAINER)
-// Only models of the account can be deleted.
-known.set('model_name', [...known.get('model_name'), ...deployed()])
+// Only models of the account can be deleted, and only a free name can be deployed.
+known.set('model_name', [...known.get('model_name'), ...deployed(), ...Array(20).fill('acme/free-name')])
 known.set('lora_name', adapterNames())
+known.set('from', ['current', '2025.12', '2026.01', '1767225600'])
 
 function adapterNames(): string[] {
   const adapters = loadFixture('default').deployments.filter(({ type }) => type === 'lora')

@@ -245,7 +245,7 @@ describe('hosted instances', () => {
 
   test('that run where no node has room are refused with file and position', () => {
     expect(() => stage([{ gpus: 1 }], {}, { with: { hosted: [hosted] } })).toThrow(
-      /hosted\.json: \$\[0\]: no node has 2 free/,
+      /with\.hosted: \$\[0\]: no node has 2 free/,
     )
   })
 })
