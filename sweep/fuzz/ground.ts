@@ -7,6 +7,7 @@ import type { Simulator } from '../../src/simulator/simulator.ts'
 import { type ServedWorld, Worlds, type WorldsOptions } from '../../src/simulator/worlds.ts'
 import { type ServedRequest, serve } from '../../src/transports/http/server.ts'
 import type { PlacedRequest } from './generator.ts'
+import { toRequest } from './sent-request.ts'
 
 /** The two ways to send a request. */
 export const TRANSPORTS = ['process', 'http'] as const
@@ -41,10 +42,8 @@ function createProcessGround(sim: Simulator): Ground {
   const control = createControl(worlds)
   return {
     worlds,
-    async send({ plane, sent: { method, target, raw, headers, body } }, world) {
-      const init = { method, headers: [...headers], ...(body !== undefined && { body }) }
-      const request = new Request(raw ? 'http://sim/' : `http://sim${target}`, init)
-      const path = raw ? target : request.url.slice('http://sim'.length).split('#', 1)[0]!
+    async send({ plane, sent }, world) {
+      const { request, path } = toRequest(sent)
       let decidedBy: DecidedBy | undefined
       const incoming: IncomingRequest = {
         path,

@@ -13,7 +13,7 @@ import { operations } from '../../src/service/index.ts'
 import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { requests } from '../../sweep/fuzz/requests.ts'
-import type { SentRequest } from '../../sweep/fuzz/sent-request.ts'
+import { type SentRequest, toRequest } from '../../sweep/fuzz/sent-request.ts'
 import { KnownValues } from '../../sweep/fuzz/values.ts'
 
 const RUNS = Number(process.env.FUZZ_RUNS ?? 50)
@@ -99,11 +99,9 @@ function state() {
   return { digest: sim.digest, balance: sim.ledger.balance, planned: sim.world.agenda.size }
 }
 
-async function answerTo({ method, target, raw, headers, body }: SentRequest) {
-  const init = { method, headers: [...headers], ...(body !== undefined && { body }) }
-  const request = new Request(raw ? 'http://sim/' : `http://sim${target}`, init)
-  const path = raw ? target : request.url.slice('http://sim'.length).split('#', 1)[0]!
+async function answerTo(sent: SentRequest) {
+  const { request, path } = toRequest(sent)
   const response = await sim.answer(request, { path })
-  const led = sim.api.findOperationId(method, path.split('?', 1)[0]!)
+  const led = sim.api.findOperationId(sent.method, path.split('?', 1)[0]!)
   return { status: response.status, text: await response.text(), led }
 }
