@@ -4,7 +4,6 @@ import type { Transport } from './ground.ts'
 
 /** The counts and the violations of a fuzz. */
 export interface FuzzResult {
-  readonly requests: number
   /** Answers by operation and status. */
   readonly counts: Readonly<Record<string, Readonly<Record<string, number>>>>
   /** The first violation of each law by each operation. */
@@ -37,7 +36,7 @@ export async function fuzz(
     }
     await onEpisode(sent + length, fresh)
   }
-  return { requests, counts, violations: [...violations.values()] }
+  return { counts, violations: [...violations.values()] }
 }
 
 function addCounts(counts: Record<string, Record<string, number>>, result: EpisodeResult): void {
