@@ -10,6 +10,7 @@ import type { Report } from '../../src/simulation/reporting/report-types.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { serve } from '../../src/transports/http/server.ts'
 import { wall } from '../setup/wall-clock.ts'
+import { commandOutput } from './command-output.ts'
 import { commanded } from './commanded.ts'
 
 function folder(): string {
@@ -19,17 +20,12 @@ function folder(): string {
 }
 
 async function simulated(args: Partial<SimulateArguments>, stopsAfter?: number) {
-  const written = { out: '', error: '' }
+  const { written, output } = commandOutput()
   let asked = 0
   const code = await simulate(
     { fixtures: 'fleet', profile: 'realistic', seed: '1', for: 6 * HOUR, ...args },
     {
-      out: text => {
-        written.out += text
-      },
-      error: text => {
-        written.error += text
-      },
+      ...output,
       onSignal: stop => {
         if (stopsAfter !== undefined && asked++ === 0) setTimeout(() => stop(130), stopsAfter)
         return () => {}

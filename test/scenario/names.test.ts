@@ -10,6 +10,7 @@ import { withResolvedPaths } from '../../src/scenario/runner/runner.ts'
 import type { Scenario } from '../../src/scenario/scenario.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { serve } from '../../src/transports/http/server.ts'
+import { commandOutput } from '../cli/command-output.ts'
 
 const NAMES = JSON.stringify({ paths: { hosted: 'machines' }, fields: { account_balance: 'owed' } })
 /** One client of its own, which speaks the words of its provider, and the typed one beside it. */
@@ -49,17 +50,9 @@ const client = (options = '', strict = false) => CLIENT.replace('OPTIONS', optio
 const story = (given = '') => STORY.replace('GIVEN', given)
 
 async function play(args: RunArguments) {
-  const said = { out: '', error: '' }
-  const code = await run(args, {
-    out: text => {
-      said.out += text
-    },
-    error: text => {
-      said.error += text
-    },
-    folder,
-  })
-  return { code, ...said }
+  const { written, output } = commandOutput()
+  const code = await run(args, { ...output, folder })
+  return { code, ...written }
 }
 
 /** Returns the answer to a client about the account after a scenario. */

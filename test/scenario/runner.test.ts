@@ -6,6 +6,8 @@ import { type RunArguments, run } from '../../src/cli/commands/run.ts'
 import { createSimulator, saveSnapshot } from '../../src/index.ts'
 import { runScenario, scenario } from '../../src/scenario/index.ts'
 import type { ReporterName } from '../../src/scenario/runner/reporters.ts'
+import { commandOutput } from '../cli/command-output.ts'
+import { BROKEN, STORY } from './stories.ts'
 
 let folder: string
 
@@ -19,33 +21,15 @@ afterEach(() => {
 /** As seen from the folder of a test. */
 const SHIPPED = relative(join(tmpdir(), 'any'), 'scenarios')
 
-const STORY = `
-import { scenario } from 'modelhost-sim/scenario'
-export default scenario('a deployment starts', { fixtures: 'two-nodes', seed: 7, tags: ['quick'] }, async ({ api, clock, check }) => {
-  const { deploy_id } = await api.createLlmDeployment({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
-  await clock.advance('20m')
-  check(await api.getDeployment({ deploy_id }), { status: 'running' })
-})
-`
-const BROKEN = STORY.replace("'20m'", "'20s'").replace('a deployment starts', 'a deployment starts too fast')
-
 function write(name: string, text: string): void {
   mkdirSync(join(folder, name, '..'), { recursive: true })
   writeFileSync(join(folder, name), text)
 }
 
 async function play(args: RunArguments): Promise<{ code: number; out: string; error: string }> {
-  let out = ''
-  let error = ''
-  const code = await run(args, {
-    out: text => {
-      out += text
-    },
-    error: text => {
-      error += text
-    },
-    folder,
-  })
+  const { written, output } = commandOutput()
+  const code = await run(args, { ...output, folder })
+  const { out, error } = written
   return { code, out: out.replace(/\d+ ms/g, 'N ms').replace(/in \d+\.\d s/, 'in N s'), error }
 }
 

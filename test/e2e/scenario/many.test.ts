@@ -7,6 +7,7 @@ import { type RunArguments, run } from '../../../src/cli/commands/run.ts'
 import { list } from '../../../src/cli/commands/scenarios.ts'
 import { seedList } from '../../../src/cli/values.ts'
 import { formatJsonValue } from '../../../src/scenario/check.ts'
+import { commandOutput } from '../../cli/command-output.ts'
 import { BIN, PROJECT } from '../cli/process.ts'
 
 let folder: string
@@ -35,18 +36,9 @@ function write(name: string, text: string): void {
 }
 
 async function play(args: RunArguments) {
-  let out = ''
-  let error = ''
-  const output = {
-    out: (text: string) => {
-      out += text
-    },
-    error: (text: string) => {
-      error += text
-    },
-    folder,
-  }
-  const code = await run(args, output)
+  const { written, output } = commandOutput()
+  const code = await run(args, { ...output, folder })
+  const { out, error } = written
   return { code, out: out.replace(/\d+ ms/g, 'N ms').replace(/and \d+\.\d s|in \d+\.\d s/g, 'in N s'), error }
 }
 
@@ -206,18 +198,9 @@ test('workers write the same traces as one process', () => {
 
 describe('modelhost-sim scenarios', () => {
   const listed = async (args: Parameters<typeof list>[0]) => {
-    let out = ''
-    let error = ''
-    const output = {
-      out: (text: string) => {
-        out += text
-      },
-      error: (text: string) => {
-        error += text
-      },
-      folder,
-    }
-    return { code: await list(args, output), out, error }
+    const { written, output } = commandOutput()
+    const code = await list(args, { ...output, folder })
+    return { code, ...written }
   }
 
   test('lists the scenarios of the user and of the package', async () => {
