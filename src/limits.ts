@@ -99,6 +99,12 @@ const SECTIONS = {
     deployments: { max: 100_000, unit: 'count', of: 'deployments', beyond: '429' },
     deploymentInstances: { max: 10_000, unit: 'count', of: 'instances of a deployment', beyond: '422' },
     rentals: { max: 100_000, unit: 'count', of: 'hosted instances and containers', beyond: '429' },
+    filledRecords: {
+      max: 100_000,
+      unit: 'count',
+      of: 'the models or deployments up to which a world is filled',
+      beyond: 'the option is refused',
+    },
     usageDays: { max: 31, unit: 'days', of: 'the range of a usage report', beyond: '400' },
   },
   'Control plane': {
@@ -116,6 +122,8 @@ const SECTIONS = {
   },
   'Fault rules': {
     rulePattern: { max: 1_000, unit: 'characters', of: 'a pattern of a fault rule', beyond: 'the rule is refused' },
+    rulePatterns: { max: 1_000, unit: 'count', of: 'the patterns of a fault rule', beyond: 'the rule is refused' },
+    faultHeaders: { max: 50, unit: 'count', of: 'the headers of an injected answer', beyond: 'the rule is refused' },
     faultHeader: {
       max: 1_000,
       unit: 'characters',

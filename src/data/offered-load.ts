@@ -14,7 +14,10 @@ const MAX_TRACE_LENGTH = LIMITS.traceDays * DAY
 
 const duration = z
   .string()
-  .refine(isDuration, { abort: true, error: "a duration like '90s', '10m' or '1h30m', at most 100 years" })
+  .refine(isDuration, {
+    abort: true,
+    error: `a duration like '90s', '10m' or '1h30m', at most ${LIMITS.duration} years`,
+  })
   .meta({ examples: ['10m'] })
 const rps = z.number().min(0).max(LIMITS.loadRate)
 

@@ -34,8 +34,6 @@ const timeInput = z
 
 type OperationName = keyof typeof operations
 
-/** The maximum number of patterns in a list. */
-const PATTERNS_MAX = 1000
 const pattern = z.string().min(1).max(LIMITS.rulePattern)
 const journalKind: z.ZodType<OpenName<JournalKindName>, OpenName<JournalKindName>> = z.string()
 const positiveInteger = z.int().min(1)
@@ -46,7 +44,7 @@ function expectedOn(value: unknown): string | undefined {
   if (patterns.length === 0 || !patterns.every(one => typeof one === 'string' && one !== '')) {
     return "an operation, a pattern like 'create*', or a list of them"
   }
-  if (patterns.length > PATTERNS_MAX) return `at most ${PATTERNS_MAX} patterns`
+  if (patterns.length > LIMITS.rulePatterns) return `at most ${LIMITS.rulePatterns} patterns`
   const isShort = patterns.every(one => (one as string).length <= LIMITS.rulePattern)
   return isShort ? undefined : `patterns of at most ${LIMITS.rulePattern} characters`
 }
@@ -73,7 +71,7 @@ export const RuleSchema = z.strictObject({
           type: 'array',
           items: { type: 'string', maxLength: LIMITS.rulePattern },
           minItems: 1,
-          maxItems: PATTERNS_MAX,
+          maxItems: LIMITS.rulePatterns,
         },
       ],
       description: "An operation, a pattern like 'create*', a route, or a list of them",

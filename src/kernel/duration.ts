@@ -12,6 +12,9 @@ export const MINUTE: Micros = 60 * SECOND
 export const HOUR: Micros = 60 * MINUTE
 export const DAY: Micros = 24 * HOUR
 
+/** Longest duration: 100 years. */
+export const MAX_DURATION: Micros = LIMITS.duration * 365.25 * DAY
+
 const UNITS: Readonly<Record<string, Micros>> = {
   us: 1,
   ms: 1000,
@@ -41,7 +44,7 @@ export const DURATION_PATTERN =
  */
 export function micros(duration: Duration): Micros {
   const value = typeof duration === 'number' ? duration * 1000 : parse(duration)
-  if (value === undefined || !Number.isFinite(value) || value < 0 || value > LIMITS.duration * 365.25 * DAY) {
+  if (value === undefined || !Number.isFinite(value) || value < 0 || value > MAX_DURATION) {
     const isNumber = typeof duration === 'number'
     throw new RangeError(
       `Failed to read the duration ${isNumber ? duration : quote(duration)}: ${reason(duration, value)}. ` +

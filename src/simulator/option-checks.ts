@@ -1,6 +1,7 @@
 /** Checks of options that name a kind of value, and readers of the seed and the epoch. The parts of the simulator check what is in a value. */
 import * as z from 'zod'
 import { DEFAULT_EPOCH_MS, elapsedAt } from '../kernel/clock.ts'
+import { LIMITS } from '../limits.ts'
 
 export const NamedOrObject = z.custom(value => typeof value === 'string' || isObject(value), {
   error: 'a name, a path, or an object',
@@ -8,8 +9,10 @@ export const NamedOrObject = z.custom(value => typeof value === 'string' || isOb
 export const PlainObject = z.custom(isObject, { error: 'an object' })
 export const List = z.custom(Array.isArray, { error: 'a list' })
 
-const fillError = { error: 'numbers of records from 0 to 100,000, as in { models: 100, deployments: 200 }' }
-const BulkCount = z.int(fillError).min(0, fillError).max(100_000, fillError).optional()
+const fillError = {
+  error: `numbers of records from 0 to ${LIMITS.filledRecords.toLocaleString('en')}, as in { models: 100, deployments: 200 }`,
+}
+const BulkCount = z.int(fillError).min(0, fillError).max(LIMITS.filledRecords, fillError).optional()
 export const Fill = z.strictObject({ models: BulkCount, deployments: BulkCount }, fillError)
 
 function isObject(value: unknown): boolean {

@@ -128,11 +128,11 @@ export function flags() {
     },
     models: {
       ...flag('models', 'Fill the catalog up to this number of models'),
-      coerce: integer('models', { min: 0, max: 100_000 }, 1_000),
+      coerce: integer('models', { min: 0, max: LIMITS.filledRecords }, 1_000),
     },
     deployments: {
       ...flag('deployments', 'Fill the world up to this number of deployments'),
-      coerce: integer('deployments', { min: 0, max: 100_000 }, 1_000),
+      coerce: integer('deployments', { min: 0, max: LIMITS.filledRecords }, 1_000),
     },
     'max-worlds': {
       ...flag('max-worlds', `Maximum number of further worlds. Default: ${LIMITS.worlds}.`),

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { DAY, type Micros } from '../../kernel/duration.ts'
+import { MAX_DURATION, type Micros } from '../../kernel/duration.ts'
 import type { Report } from '../../simulation/reporting/report-types.ts'
 import type { TimeInput } from '../../simulation/reporting/report-window.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
@@ -34,5 +34,5 @@ export const getReport = control({
 
 /** Returns a time within a century as ISO 8601, because an error would otherwise name microseconds that the user never typed. */
 function toTimeInput({ world }: Simulator, time: Micros): TimeInput {
-  return Math.abs(time) <= 36_525 * DAY ? world.clock.iso(time) : time
+  return Math.abs(time) <= MAX_DURATION ? world.clock.iso(time) : time
 }

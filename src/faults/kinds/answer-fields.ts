@@ -9,8 +9,6 @@ import type { FaultHit } from './kind.ts'
 const DEFAULT_RETRY_AFTER = '1'
 const RETRIED_STATUSES: readonly number[] = [429, 503]
 
-/** The maximum number of headers, and the maximum length of a value. */
-const HEADERS_MAX = 50
 /** Headers that the connection decides. */
 const CONNECTION_HEADERS = ['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'upgrade']
 
@@ -26,7 +24,9 @@ export const headers = z
   .refine(given => Object.keys(given).every(isSettable), {
     error: `headers by name, without those that the connection decides: ${CONNECTION_HEADERS.join(', ')}`,
   })
-  .refine(given => Object.keys(given).length <= HEADERS_MAX, { error: `at most ${HEADERS_MAX} headers` })
+  .refine(given => Object.keys(given).length <= LIMITS.faultHeaders, {
+    error: `at most ${LIMITS.faultHeaders} headers`,
+  })
 
 /** The body of the answer: a text as it is, any other value as JSON. */
 export const body = z
@@ -63,7 +63,9 @@ export function createErrorAnswer(
   const answer =
     body === undefined
       ? passage.refuse(status, message)
-      : passage.respondText(status, ...(typeof body === 'string' ? toText(body) : toJson(body)))
+      : typeof body === 'string'
+        ? passage.respondText(status, body, 'text/plain; charset=utf-8')
+        : passage.respondText(status, JSON.stringify(body), 'application/json')
   return withHeaders(withHeaders(answer, usualHeaders), headers)
 }
 
@@ -79,12 +81,4 @@ export function withHeaders(answer: Response, headers: AnswerFields['headers'] =
 /** Returns the headers that the service gives with a status. */
 function defaultHeaders(status: number): Readonly<Record<string, string>> {
   return RETRIED_STATUSES.includes(status) ? { 'retry-after': DEFAULT_RETRY_AFTER } : {}
-}
-
-function toText(text: string): [string, string] {
-  return [text, 'text/plain; charset=utf-8']
-}
-
-function toJson(value: unknown): [string, string] {
-  return [JSON.stringify(value), 'application/json']
 }

@@ -245,9 +245,7 @@ function toInvalidBody(issues: readonly ValidationDetail[]): InvalidBody {
   return { invalidField: shorten(loc.join('.')), message: `${shorten(msg)}${more}` }
 }
 
-/** Maximum length of the message of a line, in characters. A file has many lines. */
-const MAX_MESSAGE_LENGTH = 4_000
-
+/** Cuts the message of a line, because a file has many lines. */
 function shorten(message: string): string {
-  return message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, MAX_MESSAGE_LENGTH)}…`
+  return message.length <= LIMITS.errorCharacters ? message : `${message.slice(0, LIMITS.errorCharacters)}…`
 }
