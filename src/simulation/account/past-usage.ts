@@ -6,6 +6,7 @@ import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
 import type { MeteredUsage } from './ledger-types.ts'
 import { gpuTimeCost, MICROCENTS_PER_CENT, type Microcents, overlap, tokenCost, tokenWeight } from './money.ts'
+import { type TokenPrice, tokenPriceOf } from './token-price.ts'
 
 /** Months between the opening of an account and its epoch, if the fixture does not state the opening. */
 const DEFAULT_MONTHS = 2
@@ -14,7 +15,6 @@ const DEFAULT_MONTHS = 2
 interface PastStretch {
   readonly from: Micros
   readonly to: Micros
-  readonly requests: number
   readonly inputTokens: number
   readonly outputTokens: number
 }
@@ -25,6 +25,7 @@ interface PastRent extends PastStretch {
   readonly gpu: GpuType
   readonly instances: number
   readonly gpus: number
+  readonly requests: number
   /** Micro-cents per hour of one GPU. */
   readonly price: number
 }
@@ -32,9 +33,7 @@ interface PastRent extends PastStretch {
 interface PastTokens extends PastStretch {
   readonly model: string
   readonly tokenId: string
-  /** Cents per million tokens. */
-  readonly inputPrice: number
-  readonly outputPrice: number
+  readonly price: TokenPrice
 }
 
 /** The use of one deployment, hosted instance or container before the epoch. */
@@ -88,7 +87,7 @@ export class PastUsage {
     const tokens: PastTokens[] = []
     for (const record of fixture.history) {
       if (record.kind === 'rent') rents.push(this.#pastRent(record, billed))
-      else tokens.push(this.#pastTokens(record, fixture))
+      else tokens.push(this.#pastTokens(record, fixture.api_tokens[0]?.token_id))
     }
     this.#rents = rents
     this.#tokens = tokens
@@ -133,21 +132,22 @@ export class PastUsage {
   tokenUsage(from: Micros, to: Micros): PastTokenUsage[] {
     const usages: PastTokenUsage[] = []
     for (const past of this.#tokens) {
-      const { model, tokenId, inputTokens, outputTokens } = past
-      const [input, output] = [inputTokens, outputTokens].map(total => [
-        shareAt(past, total, from),
-        shareAt(past, total, to),
-      ]) as [[number, number], [number, number]]
-      const tokens = input[1] - input[0] + output[1] - output[0]
+      const { model, tokenId, price } = past
+      const totalsAt = (at: Micros) => ({
+        input: shareAt(past, past.inputTokens, at),
+        output: shareAt(past, past.outputTokens, at),
+      })
+      const [before, after] = [totalsAt(from), totalsAt(to)]
+      const tokens = after.input - before.input + after.output - before.output
       if (tokens === 0) continue
-      const cost = (at: 0 | 1) =>
-        tokenCost(tokenWeight(input[at], past.inputPrice) + tokenWeight(output[at], past.outputPrice))
-      usages.push({ model, tokenId, tokens, microcents: cost(1) - cost(0) })
+      const costOf = ({ input, output }: typeof before) =>
+        tokenCost(tokenWeight(input, price.input) + tokenWeight(output, price.output))
+      usages.push({ model, tokenId, tokens, microcents: costOf(after) - costOf(before) })
     }
     return usages
   }
 
-  #stretch(record: PastUsageRecord, from: string): Pick<PastStretch, 'from' | 'to' | 'inputTokens' | 'outputTokens'> {
+  #stretch(record: PastUsageRecord, from: string): PastStretch {
     const { clock } = this.#context
     return {
       from: clock.elapsedAt(from),
@@ -169,20 +169,10 @@ export class PastUsage {
     }
   }
 
-  #pastTokens(record: Extract<PastUsageRecord, { kind: 'tokens' }>, fixture: Fixture): PastTokens {
-    const { model, from, token_id, price_share } = record
-    const hardware = fixture.hardware.find(({ model_name }) => model_name === model)?.hardware
-    const serverless = hardware?.find(one => one.type === 'serverless')
-    return {
-      model,
-      tokenId: token_id ?? fixture.api_tokens[0]?.token_id ?? '',
-      ...this.#stretch(record, from),
-      requests: 0,
-      inputPrice:
-        serverless?.type === 'serverless' ? serverless.pricing.cents_per_million_input_tokens * price_share : 0,
-      outputPrice:
-        serverless?.type === 'serverless' ? serverless.pricing.cents_per_million_output_tokens * price_share : 0,
-    }
+  #pastTokens(record: Extract<PastUsageRecord, { kind: 'tokens' }>, defaultTokenId = ''): PastTokens {
+    const { model, from, token_id = defaultTokenId, price_share } = record
+    const price = tokenPriceOf(this.#context.store, model, price_share) ?? { input: 0, output: 0 }
+    return { ...this.#stretch(record, from), model, tokenId: token_id, price }
   }
 }
 
