@@ -3,7 +3,7 @@ import type { BodyValidator } from './bodies.ts'
 import { type DocumentPart, type OpenapiDocument, toObject } from './document.ts'
 import type { ReportFinding } from './findings.ts'
 
-/** The headers that the document declares for one status, and whether an answer had them. */
+/** The headers that the document declares for the answers of one operation, and which optional ones an answer had. */
 export class AnswerHeaders {
   readonly #document: OpenapiDocument
   readonly #bodies: BodyValidator

@@ -18,10 +18,9 @@ export function requireFunds({ ledger }: World): void {
 }
 
 /** 400: a node of the fleet must be able to have the GPUs. The profile can let the request wait instead. */
-export function requireFleetGpus({ nodes, profile }: World, gpu: GpuType, requestedGpus: number): void {
-  if (gpu === 'other' || profile.policies.unknownGpuTypes === 'wait') return
-  const maxGpus = nodes.maxGpusPerNode(gpu)
-  if (maxGpus >= requestedGpus) return
+export function requireFleetGpus(world: World, gpu: GpuType, requestedGpus: number): void {
+  if (gpu === 'other' || isOffered(world, gpu, requestedGpus)) return
+  const maxGpus = world.nodes.maxGpusPerNode(gpu)
   refuse(
     400,
     maxGpus === 0
@@ -30,7 +29,7 @@ export function requireFleetGpus({ nodes, profile }: World, gpu: GpuType, reques
   )
 }
 
-/** Returns whether a container can have these GPUs. The profile can let a request for missing GPUs wait instead. */
+/** Returns whether a node of the fleet can have these GPUs. The profile can let a request for missing GPUs wait instead. */
 export function isOffered({ nodes, profile }: World, gpu: GpuType, requestedGpus: number): boolean {
   if (gpu === 'other') return false
   return profile.policies.unknownGpuTypes === 'wait' || nodes.maxGpusPerNode(gpu) >= requestedGpus

@@ -7,8 +7,6 @@ import { isDeprecated } from '../simulation/deployments/model-lookup.ts'
 import type { World } from '../simulation/world.ts'
 import { refuse } from './refusals.ts'
 
-export const MICROCENTS_PER_USD = 100_000_000
-
 /** Declares the refusal of `requireFunds`. */
 export const FUNDS_REFUSAL = { 402: 'no funds, or the account is suspended' } as const
 /** Declares the refusal of `requireGpuQuota`. */
@@ -26,12 +24,6 @@ export function requireDeploymentOrdinal(world: World, deploy_id: string): numbe
   return world.deployments.ordinalOf(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
 }
 
-/** Returns whether the catalog has a model with this name that is not deprecated. */
-export function isCurrentModel(world: World, model_name: string): boolean {
-  const model = world.store.models.get(model_name)
-  return model !== undefined && !isDeprecated(model, world.clock)
-}
-
 /** Returns whether the catalog or the account has a model with this full name. */
 export function isKnownModel(world: World, model_name: string): boolean {
   return world.store.models.has(model_name) || world.modelVersions.get(model_name) !== undefined
@@ -39,8 +31,9 @@ export function isKnownModel(world: World, model_name: string): boolean {
 
 /** Returns the catalog model that a field of the body names. Refuses with 404 if it is unknown or deprecated. */
 export function requireCurrentModel(world: World, field: string, model_name: string): CatalogModel {
-  if (!isCurrentModel(world, model_name)) refuse(404, `no ${field} ${model_name}`)
-  return world.store.models.get(model_name)!
+  const model = world.store.models.get(model_name)
+  if (model === undefined || isDeprecated(model, world.clock)) refuse(404, `no ${field} ${model_name}`)
+  return model
 }
 
 /** Refuses with 400 if a field of the body names a model that generates no text. */

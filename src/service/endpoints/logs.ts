@@ -28,6 +28,8 @@ const LOG_ASSUMPTIONS = [
   'the newest 65,536 lines of all deployments together are kept; the request counts, every 5 minutes, are all kept',
 ]
 
+const LOG_REFUSALS = { 400: 'from and to are more than 31 days apart', 404: 'unknown deployment' } as const
+
 export const queryDeploymentLogs = endpoint({
   route: 'GET /v1/deployment_logs/query',
   summary: 'Get the logs of a deployment by pod',
@@ -36,7 +38,7 @@ export const queryDeploymentLogs = endpoint({
     ...LOG_ASSUMPTIONS,
     'a pod is an instance (<deploy_id>-<number>) or the controller (<deploy_id>-controller), which scales the deployment and counts its requests',
   ],
-  refusals: { 400: 'from and to are more than 31 days apart', 404: 'unknown deployment' },
+  refusals: LOG_REFUSALS,
   query: LOG_QUERY,
   returns: z.object({ entries: z.record(z.string(), LogLines).describe('Pairs of time and line, by pod') }),
   example: { target: '/v1/deployment_logs/query?deploy_id=2cZeTxVFN7tKxCCh&from=now-5h' },
@@ -55,7 +57,7 @@ export const queryLogs = endpoint({
   summary: 'Get the logs of a deployment, all pods in one list',
   provenance: 'neighbour',
   assumptions: LOG_ASSUMPTIONS,
-  refusals: { 400: 'from and to are more than 31 days apart', 404: 'unknown deployment' },
+  refusals: LOG_REFUSALS,
   query: LOG_QUERY,
   returns: z.object({ entries: LogLines }),
   example: { target: '/v1/logs/query?deploy_id=2cZeTxVFN7tKxCCh' },

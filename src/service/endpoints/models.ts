@@ -86,8 +86,7 @@ export const getModel = endpoint({
     const catalogModel = world.store.models.get(model_name)
     const accountModel = catalogModel === undefined ? findOwnModel(world, model_name) : undefined
     const { versions } = catalogModel ?? accountModel ?? refuse(404, `no model ${model_name}`)
-    if (query.version && !versions.includes(query.version))
-      refuse(404, `model ${model_name} has no version ${query.version}`)
+    requireVersion(model_name, versions, query.version)
     const version = query.version || versions.at(-1)!
     if (catalogModel !== undefined) return toCatalogInfo({ world, findEndpoint }, catalogModel, version)
     const { cover_img_url: _, private: isPrivate, ...entry } = toOwnModelEntry(world, accountModel!)
@@ -118,10 +117,10 @@ export const listModelVersions = endpoint({
     const model_name = qualifyModelName(world, params.model_name)
     const catalogModel = world.store.models.get(model_name)
     const { versions } = catalogModel ?? findOwnModel(world, model_name) ?? refuse(404, `no model ${model_name}`)
-    const rows = [...world.deployments.entries()].map(([, row]) => row)
+    const rows = [...world.deployments.entries()].map(([, row]) => row).filter(row => row.plan.modelName === model_name)
     const times = catalogModel && versionTimes(world, catalogModel)
     return versions.map((version, index) => {
-      const served = rows.filter(({ plan }) => plan.modelName === model_name && plan.version === version)
+      const served = rows.filter(({ plan }) => plan.version === version)
       const firstAt = Math.min(...served.map(({ plan }) => plan.createdAt))
       const ownAt = Number.isFinite(firstAt) ? firstAt : 0
       return {
@@ -154,7 +153,7 @@ export const getModelSchema = endpoint({
   handle: ({ params: { model_name: requestedName, variantKey }, query: { version }, world, findEndpoint }) => {
     const model_name = qualifyModelName(world, requestedName)
     const model = findModel(world, model_name) ?? refuse(404, `no model ${model_name}`)
-    if (version && !model.versions.includes(version)) refuse(404, `model ${model_name} has no version ${version}`)
+    requireVersion(model_name, model.versions, version)
     const variants = listServedVariants({ world, findEndpoint }, model.type, model_name)
     const {
       key,
@@ -200,6 +199,11 @@ function findModel(world: World, name: string): { type: ModelTask; versions: rea
   if (catalogModel !== undefined) return catalogModel
   const accountModel = world.modelVersions.get(name)
   return accountModel && { type: accountModel.task, versions: accountModel.versions }
+}
+
+/** Refuses with 404 if the model does not have the requested version. An empty version is ignored. */
+function requireVersion(model_name: string, versions: readonly string[], requested: string | null | undefined): void {
+  if (requested && !versions.includes(requested)) refuse(404, `model ${model_name} has no version ${requested}`)
 }
 
 function formatKeys(variants: readonly ServedVariant[]): string {

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { SECOND } from '../../kernel/duration.ts'
+import { MICROCENTS_PER_CENT } from '../../simulation/account/money.ts'
 import { deploymentStats } from '../../simulation/reporting/stats.ts'
 import { endpoint } from '../endpoint.ts'
 import { requireDeployment } from '../lookups.ts'
 import { refuse } from '../refusals.ts'
 import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../time-params.ts'
 
-const MICROCENTS_PER_CENT = 1_000_000
 const MILLISECOND = SECOND / 1000
 
 export const getDeploymentStats = endpoint({

@@ -33,10 +33,7 @@ export function authenticate(
   clientAddress: string,
 ): ApiToken | undefined {
   if (rule === 'none') return undefined
-  const value =
-    parseBearerToken(request.header('authorization')) ??
-    parseKeyHeaderToken(request.header(KEY_HEADER)) ??
-    parseKeyHeaderToken(request.header(SECOND_KEY_HEADER))
+  const value = findCredential(request, KEY_HEADERS)
   if (value === undefined) {
     if (rule === 'optional') return undefined
     throw notAuthenticatedError()
@@ -54,15 +51,22 @@ export function authenticate(
  *
  * @param keyHeaders the vendor names of `alt-api-key` in the worlds
  */
-export function presentedToken(header: HeaderReader, keyHeaders: readonly string[] = [KEY_HEADER]): string | undefined {
-  const keyHeaderToken = () =>
-    [...keyHeaders, SECOND_KEY_HEADER].map(name => parseKeyHeaderToken(header(name))).find(value => value !== undefined)
-  const value = parseBearerToken(header('authorization')) ?? keyHeaderToken()
+export function presentedToken(header: HeaderReader, keyHeaders: readonly string[]): string | undefined {
+  const value = findCredential({ header }, [...keyHeaders, SECOND_KEY_HEADER])
   return value === MALFORMED_TOKEN ? undefined : value
 }
 
 /** A credential that cannot be parsed; no token has spaces. */
 const MALFORMED_TOKEN = ' '
+
+/** Returns the credential of the first header that has one, `Authorization` before the key headers. */
+function findCredential(request: { header: HeaderReader }, keyHeaders: readonly string[]): string | undefined {
+  let value = parseBearerToken(request.header('authorization'))
+  for (let i = 0; value === undefined && i < keyHeaders.length; i++) {
+    value = parseKeyHeaderToken(request.header(keyHeaders[i]!))
+  }
+  return value
+}
 
 /** Returns the one token of `Bearer <token>`, or undefined if the header is missing or empty. */
 function parseBearerToken(authorization: string | null): string | undefined {

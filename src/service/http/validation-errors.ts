@@ -246,7 +246,6 @@ function toLengthWord(edge: 'least' | 'most'): string {
   return edge === 'least' ? 'short' : 'long'
 }
 
-/** `'a', 'b' or 'c'` */
 /** Returns values as a message lists them, as in `'a', 'b' or 'c'`. */
 export function formatAlternatives(values: readonly unknown[]): string {
   const quoted = values.map(value => (typeof value === 'string' ? `'${value}'` : String(value)))

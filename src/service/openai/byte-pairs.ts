@@ -12,13 +12,14 @@ export interface BytePairCore {
   tryDecodeToken(token: number): string | Uint8Array | undefined
 }
 
+const decoder = new TextDecoder()
+
 /**
  * Returns the text of tokens, or undefined if a token is unknown. Bytes that are no whole character give U+FFFD.
  *
  * `decode` of gpt-tokenizer is not used: it keeps the bytes of an incomplete character for its next call.
  */
 export function decodeTokenTexts(core: BytePairCore, tokens: readonly number[]): string | undefined {
-  const decoder = new TextDecoder()
   let text = ''
   let pendingBytes: number[] = []
   const flush = () => {

@@ -1,12 +1,13 @@
 import type * as z from 'zod'
+import { MICROCENTS_PER_CENT } from '../../../simulation/account/money.ts'
 import { accountBalance } from '../../../simulation/reporting/account-balance.ts'
 import type { World } from '../../../simulation/world.ts'
 import { endpoint } from '../../endpoint.ts'
 import { queryFlag } from '../../fields.ts'
-import { MICROCENTS_PER_USD } from '../../lookups.ts'
 import { Me, PaymentChecklist } from './records.ts'
 
 const CENTS_PER_USD = 100
+const MICROCENTS_PER_USD = CENTS_PER_USD * MICROCENTS_PER_CENT
 
 export const getMe = endpoint({
   route: 'GET /v1/me',

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { MICROCENTS_PER_CENT } from '../../../simulation/account/money.ts'
 import { endpoint } from '../../endpoint.ts'
 import { integer, queryInteger } from '../../fields.ts'
 import { EmptyRecord, RentUsage } from '../../records.ts'
@@ -43,8 +44,11 @@ export const addFunds = endpoint({
   returns: EmptyRecord,
   example: { body: { amount: 2500 } },
   handle: ({ body, world }) => {
-    if (world.ledger.balance + body.amount * 1_000_000 > MAX_FUNDS) {
-      refuseOverLimit(400, `amount ${body.amount} is too much: the account may hold ${MAX_FUNDS / 1_000_000} cents`)
+    if (world.ledger.balance + body.amount * MICROCENTS_PER_CENT > MAX_FUNDS) {
+      refuseOverLimit(
+        400,
+        `amount ${body.amount} is too much: the account may hold ${MAX_FUNDS / MICROCENTS_PER_CENT} cents`,
+      )
     }
     if (!world.ledger.addFunds(body.amount)) refuse(402, `the card was declined: ${body.amount} cents were not added`)
     return {}

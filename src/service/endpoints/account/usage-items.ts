@@ -1,9 +1,8 @@
 import type * as z from 'zod'
+import { MICROCENTS_PER_CENT } from '../../../simulation/account/money.ts'
 import type { UsageItem } from '../../../simulation/reporting/monthly-usage.ts'
 import type { World } from '../../../simulation/world.ts'
 import type { UsageByMonth } from './records.ts'
-
-const MICROCENTS_PER_CENT = 1_000_000
 
 type UsageRecord = z.input<typeof UsageByMonth>['months'][number]['items'][number]
 

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { MICROCENTS_PER_CENT } from '../../../simulation/account/money.ts'
 import { formatMonth, monthlyUsage, monthOf, type UsageFilter } from '../../../simulation/reporting/monthly-usage.ts'
 import type { World } from '../../../simulation/world.ts'
 import { endpoint } from '../../endpoint.ts'
@@ -6,8 +7,6 @@ import { refuse } from '../../refusals.ts'
 import { UsageByMonth } from './records.ts'
 import { toUsageItem } from './usage-items.ts'
 import { parseUsagePeriod, periodParam } from './usage-period.ts'
-
-const MICROCENTS_PER_CENT = 1_000_000
 
 const USAGE_ASSUMPTIONS = [
   'from and to: YYYY.MM, current, current-N, or Unix seconds; months are in UTC; any other text is 422',
