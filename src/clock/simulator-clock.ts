@@ -63,7 +63,7 @@ export class SimulatorClock {
     this.#moves = new MoveRunner(time)
     this.#predicateWait = new PredicateWait(this.#clientMoves.clients, this.#moves.queue)
     this.#idleJumps = new IdleJumps(time, move =>
-      this.#moves.enqueue(() => this.#slicedMoves.run(() => performMove(move(), this.#slicedMoves.perform))),
+      this.#moves.enqueue(() => this.#slicedMoves.run(() => performMove(move(), this.#slicedMoves))),
     )
     this.#pollMoves = new PollMoves(time, this.#moves)
     this.#waits = new ClientWaits(time, {

@@ -4,9 +4,10 @@
 
 import type { Micros } from '../../kernel/duration.ts'
 import type { WorldTime } from '../world-time.ts'
-import type { MoveStep, MovingClients } from './moves.ts'
+import type { MovingClients } from './moves.ts'
+import type { MoveDriver } from './runner.ts'
 
-export class ClientMoves {
+export class ClientMoves implements MoveDriver {
   readonly clients: MovingClients
   readonly #time: WorldTime
 
@@ -31,21 +32,8 @@ export class ClientMoves {
     }
   }
 
-  readonly perform = (step: MoveStep): Promise<boolean> => {
-    switch (step.kind) {
-      case 'idle':
-        return this.#whenIdle()
-      case 'to':
-        return this.#runTo(step.target)
-      case 'next':
-        return this.#runToNext(step.visible, step.limit)
-      case 'await':
-        return step.promise
-    }
-  }
-
   /** Resolves when every client waits for time. */
-  async #whenIdle(): Promise<true> {
+  async whenIdle(): Promise<true> {
     const { host, timers, quiescence, drivesTimers } = this.#time
     await host.prepare()
     this.#time.catchUp()
@@ -57,13 +45,13 @@ export class ClientMoves {
     return true
   }
 
-  async #runTo(target: Micros): Promise<boolean> {
+  async runTo(target: Micros): Promise<boolean> {
     if (await this.#stepTimers(target)) return false
     await this.#fire(target)
     return true
   }
 
-  async #runToNext(visible: boolean, limit: Micros): Promise<boolean> {
+  async runToNext(visible: boolean, limit: Micros): Promise<boolean> {
     const time = this.#time
     const { host, world } = time
     const position = () => (visible ? world.visibleChanges : world.journal.last)
@@ -104,7 +92,7 @@ export class ClientMoves {
     }
     if (timers.step(limit) === 'rested') return false
     await this.#fire(Math.max(time.elapsed, timers.targetTime))
-    await this.#whenIdle()
+    await this.whenIdle()
     return true
   }
 }

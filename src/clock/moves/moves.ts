@@ -5,7 +5,7 @@
 
 import type { Micros } from '../../kernel/duration.ts'
 
-/** One piece of a move. The driver answers each step with a boolean. */
+/** One piece of a move. It is answered with a boolean. */
 export type MoveStep =
   /** Waits until clients have nothing left to do but wait for time. */
   | { readonly kind: 'idle' }
@@ -77,25 +77,46 @@ export function* moveUntil(clients: MovingClients, evaluate: (limit: Micros) => 
   }
 }
 
+/** Performs each kind of step on one kind of world, and answers as `MoveStep` says. */
+export interface StepDriver {
+  whenIdle(): boolean | Promise<boolean>
+  runTo(target: Micros): boolean | Promise<boolean>
+  runToNext(visible: boolean, limit: Micros): boolean | Promise<boolean>
+  /** Whether moves have to end where they are. */
+  isStopped?(): boolean
+}
+
 /**
- * Performs the steps of a move until it ends, or `isStopped` returns true after a step. Returns the value of the move.
+ * Performs the steps of a move until it ends, or the driver is stopped after a step. Returns the value of the move.
+ *
+ * @param beforeStep an error of it is an error of the step
  */
-export async function performMove(
-  move: Move,
-  perform: (step: MoveStep) => boolean | Promise<boolean>,
-  isStopped: () => boolean = () => false,
-): Promise<boolean> {
+export async function performMove(move: Move, driver: StepDriver, beforeStep: () => void = () => {}): Promise<boolean> {
   let state = move.next(false)
   while (!state.done) {
     let answer: boolean
     try {
-      const outcome = perform(state.value)
+      beforeStep()
+      const outcome = performStep(state.value, driver)
       answer = typeof outcome === 'boolean' ? outcome : await outcome
     } catch (error) {
       state = move.throw(error)
       continue
     }
-    state = isStopped() ? move.return(false) : move.next(answer)
+    state = driver.isStopped?.() ? move.return(false) : move.next(answer)
   }
   return state.value
+}
+
+function performStep(step: MoveStep, driver: StepDriver): boolean | Promise<boolean> {
+  switch (step.kind) {
+    case 'idle':
+      return driver.whenIdle()
+    case 'to':
+      return driver.runTo(step.target)
+    case 'next':
+      return driver.runToNext(step.visible, step.limit)
+    case 'await':
+      return step.promise
+  }
 }

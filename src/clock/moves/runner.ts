@@ -1,18 +1,15 @@
 /** Runs the moves of one world in their turn, and collects the errors that user code throws meanwhile. */
 
 import type { WorldTime } from '../world-time.ts'
-import { type Move, type MoveStep, type MovingClients, performMove } from './moves.ts'
+import { type Move, type MovingClients, performMove, type StepDriver } from './moves.ts'
 import { MoveQueue } from './queue.ts'
 import { type BoundedMoveResult, type MoveResult, moveResultSince, startMove } from './result.ts'
 
-/** Performs the steps of moves on a world. */
-export interface MoveDriver {
+/** Performs whole moves on a world. */
+export interface MoveDriver extends StepDriver {
   readonly clients: MovingClients
   /** Prepares the world, runs a move, and cleans up after it. */
   run<T>(move: () => Promise<T>): Promise<T>
-  perform(step: MoveStep): boolean | Promise<boolean>
-  /** Whether moves have to end where they are. */
-  isStopped?(): boolean
 }
 
 export class MoveRunner {
@@ -70,12 +67,9 @@ export class MoveRunner {
 
   async #perform(driver: MoveDriver, plan: (clients: MovingClients) => Move): Promise<BoundedMoveResult> {
     const start = startMove(this.#time.world)
-    const perform = (step: MoveStep) => {
-      this.#time.assertSameWorld(start.world)
-      return driver.perform(step)
-    }
-    const reached = await performMove(plan(driver.clients), perform, () => driver.isStopped?.() ?? false)
-    this.#time.assertSameWorld(start.world)
+    const assertSameWorld = () => this.#time.assertSameWorld(start.world)
+    const reached = await performMove(plan(driver.clients), driver, assertSameWorld)
+    assertSameWorld()
     return { reached, result: moveResultSince(start) }
   }
 }

@@ -3,13 +3,13 @@
 import type { Micros } from '../../kernel/duration.ts'
 import { eventLoopTurn, monotonicMs } from '../../lib/real-time.ts'
 import type { WorldTime } from '../world-time.ts'
-import { type MoveStep, type MovingClients, NO_LIMIT } from './moves.ts'
+import { type MovingClients, NO_LIMIT } from './moves.ts'
 import type { MoveDriver } from './runner.ts'
 
 /** Longest real time of a slice in milliseconds. */
 const SLICE_MS = 20
 
-export class SlicedMoves {
+export class SlicedMoves implements MoveDriver {
   readonly clients: MovingClients
   readonly #time: WorldTime
   #currentMove: Promise<void> | undefined
@@ -39,12 +39,20 @@ export class SlicedMoves {
     this.#isInterrupted = true
   }
 
-  readonly isStopped = () => this.#isInterrupted || this.#client?.aborted === true
+  isStopped(): boolean {
+    return this.#isInterrupted || this.#client?.aborted === true
+  }
 
   /** Returns the same driver for a move that ends early, at its present time, when its client leaves. */
   endedBy(client: AbortSignal | undefined): MoveDriver {
-    const { clients, perform, isStopped } = this
-    return { clients, perform, isStopped, run: move => this.run(move, client) }
+    return {
+      clients: this.clients,
+      run: move => this.run(move, client),
+      whenIdle: () => this.whenIdle(),
+      runTo: target => this.runTo(target),
+      runToNext: (visible, limit) => this.runToNext(visible, limit),
+      isStopped: () => this.isStopped(),
+    }
   }
 
   /** Runs a move. Every other request to this world waits for it. */
@@ -67,20 +75,11 @@ export class SlicedMoves {
     }
   }
 
-  readonly perform = (step: MoveStep): boolean | Promise<boolean> => {
-    switch (step.kind) {
-      case 'idle':
-        return true
-      case 'to':
-        return this.#runTo(step.target)
-      case 'next':
-        return this.#runToNext(step.visible, step.limit)
-      case 'await':
-        return step.promise
-    }
+  whenIdle(): boolean {
+    return true
   }
 
-  async #runTo(target: Micros): Promise<boolean> {
+  async runTo(target: Micros): Promise<boolean> {
     const { world } = this.#time
     while (world.next(target)) {
       const turn = this.#yieldIfDue()
@@ -92,7 +91,7 @@ export class SlicedMoves {
     return true
   }
 
-  async #runToNext(visible: boolean, limit: Micros): Promise<boolean> {
+  async runToNext(visible: boolean, limit: Micros): Promise<boolean> {
     const { world } = this.#time
     const position = () => (visible ? world.visibleChanges : world.journal.last)
     const start = position()

@@ -2,7 +2,6 @@
 
 import {
   type Move,
-  type MoveStep,
   type MovingClients,
   moveTo,
   moveToNextOnce,
@@ -10,6 +9,7 @@ import {
   NO_LIMIT,
   type Predicate,
   performMove,
+  type StepDriver,
 } from '../../clock/moves/moves.ts'
 import { PredicateWait } from '../../clock/moves/predicate-wait.ts'
 import { MoveQueue } from '../../clock/moves/queue.ts'
@@ -54,6 +54,11 @@ export class RemoteClock implements ScenarioClock {
   readonly #queue = new MoveQueue()
   readonly #clients: MovingClients
   readonly #predicateWait: PredicateWait
+  readonly #driver: StepDriver = {
+    whenIdle: () => this.#whenScriptIdle(),
+    runTo: target => this.#runTo(target),
+    runToNext: (visible, limit) => this.#runToNext(visible, limit),
+  }
   #requestedMoves = 0
 
   constructor(world: RemoteWorld, activity: ScriptActivity) {
@@ -118,7 +123,7 @@ export class RemoteClock implements ScenarioClock {
     const evaluate = (limit: Micros) => this.#predicateWait.evaluate(predicate, limit)
     return this.#inTurn(async () => {
       const move = moveUntil(this.#clients, evaluate, this.elapsed + span)
-      if (await performMove(move, this.#perform)) return
+      if (await performMove(move, this.#driver)) return
       throw new UntilError(
         `Failed to reach the condition within ${formatDuration(span)}: it does not hold at ${this.iso}. ` +
           'Allow more with { within }.',
@@ -132,7 +137,7 @@ export class RemoteClock implements ScenarioClock {
 
   /** Moves time to `target` beside a move in progress, for an answer that this move waits for. */
   async moveBeside(target: Micros): Promise<void> {
-    await performMove(moveTo(this.#clients, target), this.#perform)
+    await performMove(moveTo(this.#clients, target), this.#driver)
   }
 
   /** Waits for time that another call moves, until it has moved by `span` or `over` is settled. */
@@ -151,19 +156,6 @@ export class RemoteClock implements ScenarioClock {
     this.#sleepers.add(sleeper)
     this.#predicateWait.onWaitBegan()
     return { sleeper, woken }
-  }
-
-  readonly #perform = (step: MoveStep): Promise<boolean> => {
-    switch (step.kind) {
-      case 'idle':
-        return this.#whenScriptIdle()
-      case 'to':
-        return this.#runTo(step.target)
-      case 'next':
-        return this.#runToNext(step.visible, step.limit)
-      case 'await':
-        return step.promise
-    }
   }
 
   async #runTo(target: Micros): Promise<true> {
@@ -192,7 +184,7 @@ export class RemoteClock implements ScenarioClock {
   }
 
   #run(plan: () => Move): Promise<MoveResult> {
-    return this.#inTurn(() => performMove(plan(), this.#perform))
+    return this.#inTurn(() => performMove(plan(), this.#driver))
   }
 
   /** Runs a move in its turn. Returns its result. */

@@ -1,6 +1,6 @@
 /** The moves of a scenario's clock: they stop for the timeline and for the temporal assertions. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Move, type MoveStep, type Predicate, performMove } from '../../clock/moves/moves.ts'
+import { type Move, type Predicate, performMove, type StepDriver } from '../../clock/moves/moves.ts'
 import type { MoveResult } from '../../clock/moves/result.ts'
 import { UntilError } from '../../clock/moves/until-error.ts'
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
@@ -123,7 +123,7 @@ export class TimeMover {
     const { clock } = this.#environment
     const from = clock.iso
     const results: MoveResult[] = []
-    await performMove(this.#moveThroughStops(limit, predicate), step => this.#perform(step, results))
+    await performMove(this.#moveThroughStops(limit, predicate), this.#driver(results))
     return sumMoveResults(from, clock.iso, results)
   }
 
@@ -145,21 +145,21 @@ export class TimeMover {
     }
   }
 
-  async #perform(step: MoveStep, results: MoveResult[]): Promise<boolean> {
+  /** Returns a driver that adds the result of each step to `results`. */
+  #driver(results: MoveResult[]): StepDriver {
     const { clock } = this.#environment
     const spanTo = (time: Micros) => `${Math.max(0, time - clock.elapsed)}us`
-    switch (step.kind) {
-      case 'idle':
+    const add = async (move: Promise<MoveResult>) => {
+      results.push(await move)
+      return true
+    }
+    return {
+      whenIdle: async () => {
         await this.#processDue()
         return true
-      case 'to':
-        results.push(await clock.advance(spanTo(step.target)))
-        return true
-      case 'next':
-        results.push(await clock.next({ visible: step.visible, within: spanTo(step.limit) }))
-        return true
-      case 'await':
-        return step.promise
+      },
+      runTo: target => add(clock.advance(spanTo(target))),
+      runToNext: (visible, limit) => add(clock.next({ visible, within: spanTo(limit) })),
     }
   }
 
