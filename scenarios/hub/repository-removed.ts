@@ -9,7 +9,7 @@ export default scenario(
     teaches:
       'Running instances continue without their repository. The next start fails, even on a node with the weights.',
     client:
-      'Keeps weights that it depends on in a repository of its own, and stops nothing that it can not start again.',
+      'Keeps weights that it depends on in a repository of its own, and stops nothing that it cannot start again.',
   },
   async ({ api, clock, cluster, check, expectRefusal }) => {
     const wanted = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const

@@ -3,7 +3,7 @@ import { scenario } from 'modelhost-sim/scenario'
 const part = (name: string) => ({ model_name: `acme/${name}`, num_gpus: 5 })
 
 export default scenario(
-  'six GPUs are free and four can not be had',
+  'six GPUs are free and four cannot be had',
   {
     fixtures: 'two-nodes',
     seed: 25,

@@ -15,7 +15,7 @@ export type WireOutcome =
   /** The body arrives at this rate. */
   | { readonly kind: 'slow'; readonly bytesPerSecond: number }
 
-/** A response with a wire fault, which a `Response` can not express. Each transport delivers its outcome as well as it can. */
+/** A response with a wire fault, which a `Response` cannot express. Each transport delivers its outcome as well as it can. */
 export class WireFaultResponse extends Response {
   readonly outcome: WireOutcome
 

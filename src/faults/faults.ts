@@ -112,7 +112,7 @@ export class Faults implements FaultControls {
     return this.#rules.rules.length === 0 ? undefined : this.#middleware
   }
 
-  /** Returns the parsed rule. Throws FaultError for a rule that can not be added now. */
+  /** Returns the parsed rule. Throws FaultError for a rule that cannot be added now. */
   validate(rule: FaultRule): ParsedRule {
     const { world, operations, kinds } = this.#host
     const operationOf = (method: string, path: string) => this.#host.operationOf(method, path)

@@ -9,7 +9,7 @@ import {
   VARIANT_KEYS,
 } from '../data/records/enums.ts'
 import { GPU_TYPES } from '../data/records/gpu-config.ts'
-import { ShownPricing, ShownTimePricing } from '../data/records/pricing.ts'
+import { PricingAnswer, TimePricingAnswer } from '../data/records/pricing.ts'
 
 /** The document shows a value or two of the field, and says that there may be others. */
 const OPEN_ENUM = { 'x-open': true } as const
@@ -157,7 +157,7 @@ export const ModelEntry = z
     model_name: z.string(),
     type: z.string(),
     reported_type: z.string(),
-    pricing: ShownPricing,
+    pricing: PricingAnswer,
     description: z.string().default(''),
     cover_img_url: z.string().default(''),
     tags: ModelTags.optional(),
@@ -173,7 +173,7 @@ export const ModelEntry = z
   .meta({ id: 'Model' })
 
 /** The catalog as deployments see it: every price is by time. */
-export const DeploymentModelEntry = ModelEntry.extend({ pricing: ShownTimePricing }).meta({ id: 'DeploymentModel' })
+export const DeploymentModelEntry = ModelEntry.extend({ pricing: TimePricingAnswer }).meta({ id: 'DeploymentModel' })
 
 const FieldDescription = z.object({
   name: z.string(),

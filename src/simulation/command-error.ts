@@ -1,4 +1,4 @@
-/** A command that can not be executed: an unknown name or target, or an invalid argument. */
+/** A command that cannot be executed: an unknown name or target, or an invalid argument. */
 export class CommandError extends RangeError {
   override readonly name = 'CommandError'
 }

@@ -104,7 +104,7 @@ export interface OptionFlag {
   readonly default?: string
 }
 
-/** Where an option can be set. A missing property means that the option can not be set there. */
+/** Where an option can be set. A missing property means that the option cannot be set there. */
 export interface OptionDeclaration {
   /** What `createSimulator` checks itself; the error text completes "Give …". The parts of the simulator check the rest. */
   readonly check?: z.ZodType

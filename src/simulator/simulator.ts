@@ -24,7 +24,7 @@ export type { PendingRequest, Simulator } from './simulator-interface.ts'
 /**
  * Creates a simulator. It opens no port and starts no timer.
  *
- * @throws FixtureError for an invalid fixture, SnapshotError for a snapshot that can not be read or that an option
+ * @throws FixtureError for an invalid fixture, SnapshotError for a snapshot that cannot be read or that an option
  *   contradicts, RangeError for an invalid option, name or fault rule
  */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {

@@ -36,7 +36,7 @@ test('fixture new changes nothing when one of its files exists', async () => {
   expect(readFileSync(join(folder, 'nodes.json'), 'utf8')).toBe('mine')
 })
 
-test('fixture new ends with 2 when it can not write', async () => {
+test('fixture new ends with 2 when it cannot write', async () => {
   const file = join(temporaryFolder(), 'file')
   writeFileSync(file, '')
   const { code, stderr } = await commanded(['fixture', 'new', join(file, 'world')])
@@ -72,7 +72,7 @@ Correct the files and check again.
 `)
 })
 
-test('fixture check ends with 1 when the world can not start', async () => {
+test('fixture check ends with 1 when the world cannot start', async () => {
   const folder = join(temporaryFolder(), 'world')
   await commanded(['fixture', 'new', folder])
   writeFileSync(join(folder, 'nodes.json'), '{ "pools": [] }')

@@ -449,7 +449,7 @@ describe('loadProfile rejects', () => {
       "$.weather.packs.none: expected a name of lower-case letters, digits and dashes other than 'none', got 'none'. Rename it.",
     ],
     [
-      'a start that can not end in time',
+      'a start that cannot end in time',
       { timings: { ready_within: '2s' } },
       '$.timings.ready_within: expected more than load_fixed + warm_up, 2 s, got 2 s: no instance would be ready in time. Raise it, or lower the others.',
     ],

@@ -1,4 +1,4 @@
-/** Rules: what they match, when they fire, what they count, and which of them can not be. */
+/** Rules: what they match, when they fire, what they count, and which of them cannot be. */
 import { describe, expect, test } from 'vitest'
 import { Faults } from '../../src/faults/faults.ts'
 import type { Fault, FaultRule } from '../../src/faults/rules.ts'
@@ -332,7 +332,7 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
       "$.fault.field: unknown field 'statsu' of the response. Did you mean 'status'?",
     ],
     [
-      'a drift that its field can not have',
+      'a drift that its field cannot have',
       { on: 'getDeployment', fault: { kind: 'drift', change: 'numberAsString', field: 'status' } },
       "$.fault.field: numberAsString does not apply to 'status'. Give one of instances.",
     ],

@@ -55,7 +55,7 @@ describe('GPUs that no node can have', () => {
     expect(sim.cluster.activeFailures()).toEqual([])
   })
 
-  test('can not be out of stock', () => {
+  test('cannot be out of stock', () => {
     const { sim } = world()
     expect(() => sim.cluster.stockOut('B300-270GB')).toThrow(/no pool has it.*H100-80GB/)
   })

@@ -64,7 +64,7 @@ describe('an engine with an argument that it does not know', () => {
     passUntil(sim, () => own.status === 'running')
   })
 
-  test('can not be running in a fixture', () => {
+  test('cannot be running in a fixture', () => {
     const deployments = [{ model_name: 'acme/x', weights: { repo: 'acme/chat-8b' }, extra_args: ['--dtype', 'fp99'] }]
     expect(() => stage([{}], {}, { with: { deployments } })).toThrow(
       /with\.deployments: \$\[0\] \(acme\/x\): it cannot be running: its engine exits with argument --dtype: invalid choice: 'fp99'/,

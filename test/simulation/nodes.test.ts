@@ -190,7 +190,7 @@ describe('provisioning', () => {
     expect(states(sim)).toEqual(['n0-0 provisioning'])
   })
 
-  test('asks the next group for what the first can not have', () => {
+  test('asks the next group for what the first cannot have', () => {
     const sim = fleet([
       { count: 0, max: 1 },
       { count: 0, max: 4 },

@@ -33,7 +33,7 @@ test('fill is refused when the fixture has more, and beside a snapshot', () => {
   )
   const snapshot = createSimulator().snapshot()
   expect(() => createSimulator({ fixtures: snapshot, fill: { deployments: 50 } })).toThrow(
-    "Failed to make a simulator: records can not be added beside a snapshot. Leave 'fill' out.",
+    "Failed to make a simulator: records cannot be added beside a snapshot. Leave 'fill' out.",
   )
 })
 

@@ -314,7 +314,7 @@ function readFill({ fixtures, models, deployments }: Arguments): SimulatorOption
   if (isSnapshotFile(fixtures)) {
     const which = models === undefined ? '--deployments' : '--models'
     throw new UsageError(
-      `Failed to make a simulator: records can not be added beside the snapshot '${fixtures}'. Leave ${which} out.`,
+      `Failed to make a simulator: records cannot be added beside the snapshot '${fixtures}'. Leave ${which} out.`,
     )
   }
   return { ...(models !== undefined && { models }), ...(deployments !== undefined && { deployments }) }

@@ -10,7 +10,7 @@ const common = { short: z.string().default(''), full: z.string().default('') }
 /** Marks a value that the interface document does not call the only one. */
 const typeOf = <const T extends string>(type: T) => z.literal(type).meta({ 'x-open': true })
 
-/** The fields of each type but those of every type. `rate_per_input_token_cached` is a share of the price of an input token. */
+/** The fields of each type, without the fields that all types have. `rate_per_input_token_cached` is a share of the price of an input token. */
 const SHAPES = {
   time: { type: typeOf('time'), cents_per_sec: cents },
   uptime: { type: typeOf('uptime'), cents_per_sec: cents },
@@ -37,34 +37,35 @@ const SHAPES = {
 }
 
 /** A price in a fixture. Unknown fields are refused. */
-const given = <S extends z.core.$ZodLooseShape>(shape: S) =>
+const inFixture = <S extends z.core.$ZodLooseShape>(shape: S) =>
   z.strictObject({ ...shape, ...common, table: z.strictObject(table).default({ columns: [], rows: [] }) })
 
 /** A price in an answer. */
-const shown = <S extends z.core.$ZodLooseShape>(shape: S) => z.object({ ...shape, ...common, table: z.object(table) })
+const inAnswer = <S extends z.core.$ZodLooseShape>(shape: S) =>
+  z.object({ ...shape, ...common, table: z.object(table) })
 
 export const ModelPricing = z.discriminatedUnion('type', [
-  given(SHAPES.time),
-  given(SHAPES.uptime),
-  given(SHAPES.tokens),
-  given(SHAPES.input_tokens),
-  given(SHAPES.input_length),
-  given(SHAPES.input_character_length),
-  given(SHAPES.image_units),
-  given(SHAPES.output_length),
+  inFixture(SHAPES.time),
+  inFixture(SHAPES.uptime),
+  inFixture(SHAPES.tokens),
+  inFixture(SHAPES.input_tokens),
+  inFixture(SHAPES.input_length),
+  inFixture(SHAPES.input_character_length),
+  inFixture(SHAPES.image_units),
+  inFixture(SHAPES.output_length),
 ])
 export type ModelPricing = z.output<typeof ModelPricing>
 
-export const ShownTimePricing = shown(SHAPES.time)
-export type TimePricing = z.output<typeof ShownTimePricing>
+export const TimePricingAnswer = inAnswer(SHAPES.time)
+export type TimePricing = z.output<typeof TimePricingAnswer>
 
-export const ShownPricing = z.discriminatedUnion('type', [
-  ShownTimePricing,
-  shown(SHAPES.uptime),
-  shown(SHAPES.tokens),
-  shown(SHAPES.input_tokens),
-  shown(SHAPES.input_length),
-  shown(SHAPES.input_character_length),
-  shown(SHAPES.image_units),
-  shown(SHAPES.output_length),
+export const PricingAnswer = z.discriminatedUnion('type', [
+  TimePricingAnswer,
+  inAnswer(SHAPES.uptime),
+  inAnswer(SHAPES.tokens),
+  inAnswer(SHAPES.input_tokens),
+  inAnswer(SHAPES.input_length),
+  inAnswer(SHAPES.input_character_length),
+  inAnswer(SHAPES.image_units),
+  inAnswer(SHAPES.output_length),
 ])

@@ -31,7 +31,7 @@ export interface LineAnswer {
   readonly key: EntityKey | undefined
   /** Whether the text was cut. */
   readonly isCut: boolean
-  /** The choices as JSON, if they can not be generated again from the key. For embeddings: what determines the vectors. */
+  /** The choices as JSON, if they cannot be generated again from the key. For embeddings: what determines the vectors. */
   readonly choices: string | undefined
   /** The `service_tier` of the line, which its answer repeats. */
   readonly serviceTier: string | undefined

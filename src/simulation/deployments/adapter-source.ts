@@ -6,7 +6,7 @@ import type { DeploymentRow } from './deployment-row.ts'
 
 const ADDRESS = /^https?:\/\/[^/\s?#]+\/([^\s?#]+?)\/?$/
 
-/** Returns the reason for which the source of an adapter can not be loaded; undefined if it can. */
+/** Returns the reason for which the source of an adapter cannot be loaded; undefined if it can. */
 export function sourceRefusal(
   { store, profile }: SimulationContext,
   environment: Environment,

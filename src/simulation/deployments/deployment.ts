@@ -86,7 +86,7 @@ export class Deployment {
   get modelhub_url(): string {
     return this.#row.plan.modelhubUrl
   }
-  /** Why this adapter can not be started by itself: its base is stopped. Undefined when it can. */
+  /** Why this adapter cannot be started by itself: its base is stopped. Undefined when it can. */
   get blockedReason(): string | undefined {
     return this.#deployments.adapterBlockedReason(this.ordinal)
   }

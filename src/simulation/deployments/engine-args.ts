@@ -131,7 +131,7 @@ export function engineArgsProblem(args: readonly string[]): string | undefined {
       continue
     }
     const problem = valueProblem(option.value, inline === undefined ? values : [inline], inline !== undefined)
-    // What can not be read stops the engine at once; what it does not know it collects first.
+    // What cannot be read stops the engine at once; what it does not know it collects first.
     if (problem !== undefined) return `argument ${name}: ${problem}`
     at += 1 + values.length
   }

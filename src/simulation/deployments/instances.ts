@@ -239,7 +239,7 @@ export class Instances implements TenantKind {
     instance.next = this.schedule(ordinal, this.#context.profile.timings.drain, 'instance.drained')
   }
 
-  /** Lets an instance go when its shortest notice ends. One that is not ready, or can not drain in time, goes now. */
+  /** Lets an instance go when its shortest notice ends. One that is not ready, or cannot drain in time, goes now. */
   retire(ordinal: number, notice: Micros): void {
     const { agenda, clock, profile } = this.#context
     const instance = this.#table.writable(ordinal)

@@ -224,7 +224,7 @@ export class LoraAdapters implements AdapterFollower {
     this.#parts.deployments.onVisibleChange(ordinal)
   }
 
-  /** Why an adapter can not be started by itself. */
+  /** Why an adapter cannot be started by itself. */
   blockedReason(ordinal: number): string | undefined {
     const row = this.#parts.deployments.read(ordinal)
     const base = this.#baseOf(row)

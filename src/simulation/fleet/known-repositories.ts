@@ -25,7 +25,7 @@ export function isKnownOwner(store: SimulationContext['store'], owner: string): 
   )
 }
 
-/** Returns why a container image can not be pulled; undefined for one that can, and for the provider's own image. */
+/** Returns why a container image cannot be pulled; undefined for one that can, and for the provider's own image. */
 export function imageRefusal({ store, profile }: SimulationContext, image: string): string | undefined {
   const invalid = invalidImageReason(image)
   if (invalid !== undefined || image === '' || profile.policies.unknownImages === 'accept') return invalid

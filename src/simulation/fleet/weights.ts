@@ -78,7 +78,7 @@ export function catalogWeights(
 const IMAGE_REFERENCE =
   /^(?:[a-zA-Z0-9.-]+(?::\d+)?\/)?[a-z0-9]+(?:[._/-]+[a-z0-9]+)*(?::[\w][\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/
 
-/** Why a container image can not be pulled; undefined for one that can, and for none. */
+/** Why a container image cannot be pulled; undefined for one that can, and for none. */
 export function invalidImageReason(image: string): string | undefined {
   return image === '' || IMAGE_REFERENCE.test(image)
     ? undefined

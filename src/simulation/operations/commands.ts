@@ -120,7 +120,7 @@ export class Commands {
     this.log.archive(archive)
   }
 
-  /** Throws a CommandError if a command can not be executed now. */
+  /** Throws a CommandError if a command cannot be executed now. */
   assertExecutable(command: Command): void {
     assertValid(this.#targets, command)
   }

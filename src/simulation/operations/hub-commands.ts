@@ -48,7 +48,7 @@ export const HUB_COMMANDS = {
   'registry.down': {
     target: 'none',
     undo: 'registry.up',
-    description: 'images can not be pulled',
+    description: 'images cannot be pulled',
     apply: world => world.operationEffects.setRegistryDown(true),
   },
   'registry.up': {

@@ -28,7 +28,7 @@ export function forecastRequests(world: World, calls: readonly InferenceHandle[]
 function findStartTimes(world: World, calls: readonly InferenceHandle[]): ReadonlyMap<InferenceHandle, Micros> {
   const startTimes = new Map<InferenceHandle, Micros>()
   const unstarted = new Set(calls)
-  // Without a tokenizer a batch that is under way can not go on.
+  // Without a tokenizer a batch that is under way cannot go on.
   if (unstarted.size === 0 || world.needsTokenizer) return startTimes
   const future = world.fork()
   const limit = world.clock.now + FORECAST_HORIZON

@@ -37,8 +37,8 @@ export function assertCompatible(snapshot: Snapshot, options: SnapshotOptions): 
       `the snapshot has its profile '${world.profile.name}' with its weather, and ${other} is asked for`,
     )
   }
-  if (options.with !== undefined) refuse("'with'", 'records can not be added beside a snapshot')
-  if (options.fill !== undefined) refuse("'fill'", 'records can not be added beside a snapshot')
+  if (options.with !== undefined) refuse("'with'", 'records cannot be added beside a snapshot')
+  if (options.fill !== undefined) refuse("'fill'", 'records cannot be added beside a snapshot')
   if (options.faults !== undefined) {
     refuse('the faults', 'a snapshot brings its own rules of faults; others are added by faults.add()')
   }

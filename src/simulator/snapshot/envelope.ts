@@ -10,7 +10,7 @@ export const FORMAT_VERSION = 4
 const MAGIC = 'modelhost-sim snapshot '
 const LINE_END = 10
 
-/** A snapshot can not be read, written or restored. Nothing has changed then. */
+/** A snapshot cannot be read, written or restored. Nothing has changed then. */
 export class SnapshotError extends RangeError {
   override readonly name = 'SnapshotError'
 }

@@ -7,7 +7,7 @@ import { SnapshotError } from './envelope.ts'
 /**
  * Returns the bytes of a snapshot file. It removes drafts that a killed process left behind.
  *
- * @throws SnapshotError if the file can not be read
+ * @throws SnapshotError if the file cannot be read
  */
 export function readSnapshotFile(path: string): Uint8Array {
   try {
@@ -20,7 +20,7 @@ export function readSnapshotFile(path: string): Uint8Array {
   }
 }
 
-/** @throws SnapshotError if the file can not be written; an existing file is unchanged then */
+/** @throws SnapshotError if the file cannot be written; an existing file is unchanged then */
 export function writeSnapshotFile(path: string, bytes: Uint8Array): void {
   try {
     writeFileAtomically(path, bytes)

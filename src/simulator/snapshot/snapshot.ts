@@ -133,7 +133,7 @@ export class Snapshot implements SnapshotInfo {
       ...moment,
       world: world.toArchive(),
       faults: { ...faults, past: faults.past.map(({ at, world }) => ({ at, world: (world as World).toArchive() })) },
-      // Another process can not follow a clock of this one; it follows its own fake timers.
+      // Another process cannot follow a clock of this one; it follows its own fake timers.
       clock: typeof clock === 'object' && clock.mode === 'follow' ? 'follow' : clock,
     }
     return writeEnvelope(
@@ -147,7 +147,7 @@ export class Snapshot implements SnapshotInfo {
  * Writes a snapshot to a file atomically: a crash leaves the old file or the new one. Only its owner can read it, because
  * it has the tokens of its world.
  *
- * @throws SnapshotError if the file can not be written
+ * @throws SnapshotError if the file cannot be written
  * @example saveSnapshot('before-the-storm.snapshot', sim.snapshot())
  */
 export function saveSnapshot(path: string, snapshot: Snapshot): void {

@@ -18,7 +18,7 @@ const crash = scenario(
 )
 
 const refusals = scenario(
-  'what can not be is refused and changes nothing',
+  'what cannot be is refused and changes nothing',
   { fixtures: 'empty', seed: 3, with: { deployments: [{ model_name: 'acme/chat' }] } },
   async ({ api, check, expectRefusal }) => {
     await expectRefusal(api.getDeployment({ deploy_id: 'none' }), 404, 'no deployment')

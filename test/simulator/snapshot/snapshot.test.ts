@@ -257,7 +257,7 @@ test('a snapshot as a fixture accepts options that equal its own and refuses oth
     [{ profile: 'realistic' }, "the snapshot has its profile 'quick' with its weather, and 'realistic' is asked for"],
     [{ profile: 'quick', weather: 'rough' }, 'and another of that name is asked for'],
     [{ epoch: '2026-01-01T00:00:00Z' }, 'the snapshot has the epoch 2026-03-01T00:00:00.000Z, and 2026-01-01'],
-    [{ with: {} }, "records can not be added beside a snapshot. Leave 'with' out."],
+    [{ with: {} }, "records cannot be added beside a snapshot. Leave 'with' out."],
     [{ faults: [] }, 'Leave the faults out.'],
     [{ answers: [] }, 'Leave the answers out.'],
   ]
