@@ -34,7 +34,8 @@ export default scenario(
     const upload = await api.uploadFile({ purpose: 'batch', file: line(model) })
     const { id } = await api.createBatch({ input_file_id: upload.id, endpoint: url, completion_window: '24h' })
     await clock.until(async () => (await api.getBatch({ batch_id: id })).status === 'completed', { within: '1h' })
-    const [answer] = jsonLines(await api.getFileContent({ file_id: `${id}_output` }))
+    const { output_file_id } = await api.getBatch({ batch_id: id })
+    const [answer] = jsonLines(await api.getFileContent({ file_id: output_file_id! }))
     check(answer, { response: { body: { model: 'aurora-labs/aurora-8b-instruct' } } })
   },
 )

@@ -33,14 +33,14 @@ export default scenario(
 
     await clock.until(async () => (await batch()).status === 'completed', { within: '30m' })
     check(await batch(), { request_counts: { total: 3, completed: 2, failed: 1 }, errors: null })
-    check(await batch(), { output_file_id: `${id}_output`, error_file_id: `${id}_error` })
+    const { output_file_id, error_file_id } = await batch()
 
-    const rows = jsonLines(await api.getFileContent({ file_id: `${id}_output` }))
+    const rows = jsonLines(await api.getFileContent({ file_id: output_file_id! }))
     const [tea, rain] = ['tea', 'rain'].map(name => rows.find(row => row.custom_id === name))
     check(tea, { custom_id: 'tea', error: null, response: { status_code: 200, body: { model } } })
     check(rain, { custom_id: 'rain', error: null, response: { status_code: 200, body: { model } } })
     check(rows.length, 2)
-    const errors = jsonLines(await api.getFileContent({ file_id: `${id}_error` }))
+    const errors = jsonLines(await api.getFileContent({ file_id: error_file_id! }))
     check(errors, [{ custom_id: 'live', response: null, error: { code: '500', message: 'internal error' } }])
 
     const pricing = { cents_per_million_input_tokens: 3, cents_per_million_output_tokens: 6 }

@@ -32,8 +32,9 @@ export default scenario('a batch loses its deployment and expires with what was 
   check(await now(), { expired_at: batch.expires_at, completed_at: null, errors: null })
   check(await now(), { request_counts: { total: 200, completed: 50, failed: 0 } })
 
-  const output = jsonLines(await api.getFileContent({ file_id: `${batch.id}_output` }))
-  const errors = jsonLines(await api.getFileContent({ file_id: `${batch.id}_error` }))
+  const { output_file_id, error_file_id } = await now()
+  const output = jsonLines(await api.getFileContent({ file_id: output_file_id! }))
+  const errors = jsonLines(await api.getFileContent({ file_id: error_file_id! }))
   check(output.length, 50, 'finished')
   const all = [...output, ...errors].map(one => one.custom_id)
   check(all.sort().join(), ids(0, 200).sort().join(), 'each line is in one of the two files')

@@ -27,7 +27,7 @@ export default scenario(
     await clock.until(async () => /completed|cancelled/.test((await batch()).status), { within: '10m' })
     check(await batch(), { status: 'completed', request_counts: { completed: 3 }, cancelled_at: null })
     await countOf('batch.cancelled', 0)
-    const output = jsonLines(await api.getFileContent({ file_id: `${id}_output` }))
+    const output = jsonLines(await api.getFileContent({ file_id: (await batch()).output_file_id! }))
     check(output.map(one => one.custom_id).sort(), ['q-1', 'q-2', 'q-3'])
     await expectRefusal(api.cancelBatch({ batch_id: id }), 400, 'completed already')
   },

@@ -31,7 +31,7 @@ export default scenario(
     check(await batch(), { status: 'in_progress', request_counts: { completed: 20 } })
     await clock.until(async () => (await batch()).status === 'completed', { within: '1h' })
 
-    const output = jsonLines(await api.getFileContent({ file_id: `${id}_output` }))
+    const output = jsonLines(await api.getFileContent({ file_id: (await batch()).output_file_id! }))
     // Rows come in any order: a client finds the answer to a line by its custom_id.
     const answered = new Map(output.map(row => [row.custom_id, row]))
     check(output.length, ids.length, 'as many rows as lines')

@@ -25,7 +25,7 @@ export default scenario(
 
     await clock.until(async () => (await batch()).status === 'expired', { within: '2h' })
     check(await batch(), { expired_at: made.expires_at, completed_at: null })
-    const errors = jsonLines(await api.getFileContent({ file_id: `${made.id}_error` }))
+    const errors = jsonLines(await api.getFileContent({ file_id: (await batch()).error_file_id! }))
     check(errors, [{ custom_id: 'tea', error: { code: 'batch_expired' } }])
     check(await ledger.cost(made.id), 0, 'what did not run costs nothing')
   },

@@ -23,7 +23,8 @@ export default scenario(
     const upload = await api.uploadFile({ purpose: 'batch', file: [1, 2, 3].map(line).join('\n') })
     const { id } = await api.createBatch({ input_file_id: upload.id, endpoint: url, completion_window: '24h' })
     await clock.advanceTo('2026-01-31T12:00:00Z')
-    check(jsonLines(await api.getFileContent({ file_id: `${id}_output` })).length, 3)
+    const { output_file_id } = await api.getBatch({ batch_id: id })
+    check(jsonLines(await api.getFileContent({ file_id: output_file_id! })).length, 3)
     await cluster.price.set('H100-80GB', 240)
     check(
       (await api.getUsage({ from: 'current' })).months,

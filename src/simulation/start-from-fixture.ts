@@ -242,7 +242,7 @@ function startBatch(world: FixtureParts, seed: BatchSeed): string | undefined {
       metadata: seed.metadata,
       token_id: [...world.store.tokens.all()][0]?.token_id,
     },
-    { id: seed.id, created_at },
+    { id: seed.id, created_at, output_file_id: seed.output_file_id, error_file_id: seed.error_file_id },
   )
   if (seed.status === 'validating') {
     batches.startValidation(ordinal)

@@ -370,6 +370,30 @@ describe('a folder', () => {
       "batches.json: $[0].input_file_id: expected a file of files.json, got 'file_x'.",
     ],
     [
+      'a batch whose output file is an input file',
+      'batches.json',
+      r => {
+        r[0].output_file_id = r[0].input_file_id
+      },
+      "batches.json: $[0].output_file_id: expected a file of purpose 'batch_output', got one of 'batch'. Fix that value.",
+    ],
+    [
+      'a batch in progress whose output file exists',
+      'batches.json',
+      r => {
+        r[1].output_file_id = r[0].input_file_id
+      },
+      'batches.json: $[1].output_file_id: files.json has this file already, but the batch is in_progress. Remove one of them.',
+    ],
+    [
+      'a batch with one file for output and errors',
+      'batches.json',
+      r => {
+        r[0].error_file_id = r[0].output_file_id
+      },
+      "batches.json: $[0].error_file_id: 'file_q7RmXc2VtPz9LbHdW4NsKyGe' is the file of another batch or field already. Fix that value.",
+    ],
+    [
       'a batch that ends before it begins',
       'batches.json',
       r => {

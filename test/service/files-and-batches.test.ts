@@ -180,8 +180,8 @@ describe('batches', () => {
     expect(done).toMatchObject({
       status: 'completed',
       request_counts: { total: 2, completed: 2, failed: 0 },
-      output_file_id: `${created.id}_output`,
-      error_file_id: `${created.id}_error`,
+      output_file_id: expect.stringMatching(/^file_\w{24}$/),
+      error_file_id: expect.stringMatching(/^file_\w{24}$/),
     })
     const output = await client.getFileContent({ file_id: done.output_file_id! })
     expect(

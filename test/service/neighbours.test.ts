@@ -162,7 +162,11 @@ describe('POST /v1/batches/{batch_id}/cancel', () => {
     expect(await now()).toEqual(cancelled.body)
     expect((await ask(`POST /v1/batches/${batch.id}/cancel`)).body).toEqual(cancelled.body)
     await sim.clock.advance('1h')
-    expect(await now()).toMatchObject({ status: 'cancelled', output_file_id: `${batch.id}_output`, completed_at: null })
+    expect(await now()).toMatchObject({
+      status: 'cancelled',
+      output_file_id: expect.stringMatching(/^file_\w{24}$/),
+      completed_at: null,
+    })
     const again = await ask(`POST /v1/batches/${batch.id}/cancel`)
     expect(again).toEqual({ status: 400, body: { detail: { error: `batch ${batch.id} is cancelled already` } } })
   })

@@ -16,8 +16,8 @@ describe('a batch', () => {
     expect(record).toMatchObject({
       status: 'completed',
       errors: null,
-      output_file_id: `${batch.id}_output`,
-      error_file_id: `${batch.id}_error`,
+      output_file_id: expect.stringMatching(/^file_\w{24}$/),
+      error_file_id: expect.stringMatching(/^file_\w{24}$/),
       request_counts: { total: 1000, completed: 1000, failed: 0 },
     })
     const output = linesIn(sim, record.output_file_id)
@@ -327,8 +327,9 @@ describe('cancelling', () => {
     batch.cancel()
     pass(sim, '1h')
     expect(batch.toRecord()).toMatchObject({ status: 'cancelled', request_counts: { total: 300, completed: 0 } })
-    expect(linesIn(sim, 'batch_1_output')).toEqual([])
-    expect(linesIn(sim, 'batch_1_error')).toHaveLength(300)
+    const { output_file_id, error_file_id } = batch.toRecord()
+    expect(linesIn(sim, output_file_id)).toEqual([])
+    expect(linesIn(sim, error_file_id)).toHaveLength(300)
   })
 
   test('ends a running batch with its partial output', () => {

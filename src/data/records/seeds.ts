@@ -95,6 +95,8 @@ export const BatchSeed = z.strictObject({
   in_progress_at: unixSeconds.optional(),
   finalizing_at: unixSeconds.optional(),
   completed_at: unixSeconds.optional(),
+  output_file_id: z.string().min(1).optional(),
+  error_file_id: z.string().min(1).optional(),
   metadata: z.record(z.string(), z.string()).nullable().default(null),
 })
 export type BatchSeed = z.infer<typeof BatchSeed>

@@ -1,14 +1,16 @@
 import type { Micros } from '../../kernel/duration.ts'
-import { purpose } from '../../kernel/random.ts'
+import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
 import type { TokenPrice } from '../account/token-price.ts'
 import type { SimulationContext } from '../context.ts'
-import type { BatchRow } from './batch-row.ts'
+import type { BatchRow, FixtureBatch } from './batch-row.ts'
 import type { Files } from './files.ts'
 import { JsonlWriter } from './jsonl-writer.ts'
 import type { LineAnswerer, LineError } from './line-answering.ts'
 
 const REQUEST_ID = purpose('batch.requestId')
 const ANSWER_ID = purpose('batch.answerId')
+const OUTPUT_FILE_ID = purpose('batch.outputFileId')
+const ERROR_FILE_ID = purpose('batch.errorFileId')
 
 /**
  * Composes the output and error files of a batch. Each done line gets its answer or error. The rows have the order in
@@ -69,12 +71,24 @@ export function toUnfinishedError(status: 'cancelled' | 'expired'): LineError {
   return { code: `batch_${status}`, message: `the batch ${verb} before this request ran`, param: null, type: null }
 }
 
+/** Returns the ids of the output and error files of a batch: those of the fixture, or drawn ones. */
+export function toFileIds(
+  chance: Chance,
+  key: EntityKey,
+  { output_file_id, error_file_id }: FixtureBatch,
+): Pick<BatchRow, 'outputFileId' | 'errorFileId'> {
+  return {
+    outputFileId: output_file_id ?? `file_${chance.letters(24, key, OUTPUT_FILE_ID)}`,
+    errorFileId: error_file_id ?? `file_${chance.letters(24, key, ERROR_FILE_ID)}`,
+  }
+}
+
 /** Creates the composed output and error files of a batch. */
 export function writeFiles(files: Files, row: BatchRow): void {
   if (!row.pendingOutput) throw new Error(`Failed to write the files of ${row.id}: nothing was composed.`)
   const file = { purpose: 'batch_output', lifeSeconds: row.spec.output_life_seconds }
-  files.create({ ...file, ...row.pendingOutput.output, id: `${row.id}_output`, filename: `${row.id}_output.jsonl` })
-  files.create({ ...file, ...row.pendingOutput.error, id: `${row.id}_error`, filename: `${row.id}_errors.jsonl` })
+  files.create({ ...file, ...row.pendingOutput.output, id: row.outputFileId, filename: `${row.id}_output.jsonl` })
+  files.create({ ...file, ...row.pendingOutput.error, id: row.errorFileId, filename: `${row.id}_errors.jsonl` })
   row.pendingOutput = undefined
   row.filesWritten = true
 }

@@ -19,6 +19,14 @@ export interface BatchSpec {
   readonly output_life_seconds?: number | undefined
 }
 
+/** What a fixture states of a batch beside its spec. */
+export interface FixtureBatch {
+  readonly id?: string
+  readonly created_at?: Micros
+  readonly output_file_id?: string | undefined
+  readonly error_file_id?: string | undefined
+}
+
 /** The batch record of the interface document (2.2). */
 export interface BatchRecord {
   id: string
@@ -87,6 +95,9 @@ export class BatchRow extends Row {
   readonly spec: BatchSpec
   readonly key: EntityKey
   readonly createdAt: Micros
+  /** The ids of its output file and its error file, from its creation on. */
+  readonly outputFileId: string
+  readonly errorFileId: string
   status = this.reference<BatchStatus>('validating')
   statusTimes = this.reference<Readonly<Partial<Record<TimestampedStatus, Micros>>>>({})
   errors = this.reference<readonly BatchError[] | undefined>(undefined)
@@ -116,11 +127,17 @@ export class BatchRow extends Row {
   filesWritten = this.boolean(false)
   pendingOutput = this.reference<{ readonly output: FileContent; readonly error: FileContent } | undefined>(undefined)
 
-  constructor(generation: Generation, id: string, initial: Pick<BatchRow, 'spec' | 'key' | 'createdAt'>) {
+  constructor(
+    generation: Generation,
+    id: string,
+    initial: Pick<BatchRow, 'spec' | 'key' | 'createdAt' | 'outputFileId' | 'errorFileId'>,
+  ) {
     super(generation, id)
     this.spec = this.reference(initial.spec)
     this.key = this.reference(initial.key)
     this.createdAt = this.number(initial.createdAt)
+    this.outputFileId = this.reference(initial.outputFileId)
+    this.errorFileId = this.reference(initial.errorFileId)
   }
 
   /** Keeps how many lines are over at a moment. */

@@ -1,7 +1,6 @@
 import type { StoredLineErrors } from '../../data/fixtures/stored-results.ts'
 import { BATCH_LIFECYCLE, type BatchStatus } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
-import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { SimulationContext } from '../context.ts'
 import type { BatchWork } from '../deployments/work.ts'
@@ -10,9 +9,9 @@ import { CONTROLLER } from '../recording/deployment-logs.ts'
 import { cancellingTime, finalizingTime, validationTime } from './batch-durations.ts'
 import { type Batch, createBatchHandle } from './batch-handle.ts'
 import { answerLines, type FindTarget, readFixtureLines } from './batch-input.ts'
-import { composeOutput, toUnfinishedError, writeFiles } from './batch-output.ts'
+import { composeOutput, toFileIds, toUnfinishedError, writeFiles } from './batch-output.ts'
 import { BatchPacing, type BatchPacingParts } from './batch-pacing.ts'
-import { BatchRow, type BatchSpec } from './batch-row.ts'
+import { BatchRow, type BatchSpec, type FixtureBatch } from './batch-row.ts'
 import { BatchTable } from './batch-table.ts'
 import type { Files } from './files.ts'
 import type { BatchError } from './input-lines.ts'
@@ -100,11 +99,12 @@ export class Batches implements BatchWork {
   }
 
   /** Adds a batch without starting its validation. */
-  add(spec: BatchSpec, fixture: { id?: string; created_at?: Micros } = {}): number {
+  add(spec: BatchSpec, fixture: FixtureBatch = {}): number {
     const key = this.#context.newKey('batch', spec.input_file_id)
     const id = fixture.id ?? `batch_${this.#context.chance.letters(24, key, ID)}`
     const createdAt = fixture.created_at ?? this.#context.clock.now
-    const row = new BatchRow(this.#table.rows.generation, id, { spec, key, createdAt })
+    const files = toFileIds(this.#context.chance, key, fixture)
+    const row = new BatchRow(this.#table.rows.generation, id, { spec, key, createdAt, ...files })
     row.inputChunks = this.#parts.files.get(spec.input_file_id)?.chunks() ?? []
     const ordinal = this.#table.add(row)
     this.#context.record(row, 'batch.created', { input_file_id: spec.input_file_id, endpoint: spec.endpoint })

@@ -117,10 +117,10 @@ export class BatchInvariants {
   /** Every request is in exactly one of the two files, once. */
   #checkFiles(row: Readonly<BatchRow>, report: ReportViolation): void {
     const { files } = this.#world
-    const { id, work, doneLines } = row
+    const { id, work, doneLines, outputFileId, errorFileId } = row
     const failed = failedLines(row)
-    const output = files.get(`${id}_output`)
-    const error = files.get(`${id}_error`)
+    const output = files.get(outputFileId)
+    const error = files.get(errorFileId)
     // Files of a fixture's batch are its own affair, and an old one may have expired.
     if (!work || !output || !error) return
     const occurrences = new Map(work.lines.map(line => [line.customId, 0]))

@@ -415,8 +415,10 @@ test.each(['validating', 'in_progress'] as const)('a snapshot of a batch %s cont
   const other = openaiWorld({ fixtures: 'empty', with: {} })
   other.sim.restore(Snapshot.from(bytes))
   for (const one of [sim, twin, other.sim]) await one.clock.advance('3h')
-  const read = (one: typeof sim) =>
-    new TextDecoder().decode(Buffer.concat([...one.world.files.get(`${id}_output`)!.chunks()]))
+  const read = (one: typeof sim) => {
+    const { output_file_id } = one.world.batches.get(id)!.toRecord()
+    return new TextDecoder().decode(Buffer.concat([...one.world.files.get(output_file_id!)!.chunks()]))
+  }
   expect(read(sim).split('\n')).toHaveLength(401)
   expect(read(twin)).toBe(read(sim))
   expect(read(other.sim)).toBe(read(sim))

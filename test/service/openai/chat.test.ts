@@ -57,7 +57,8 @@ describe('text', () => {
       const endpoint = '/v1/chat/completions'
       const batch = await client.batches.create({ input_file_id: file.id, endpoint, completion_window: '24h' })
       await sim.clock.advance('1h')
-      const output = JSON.parse(await (await client.files.content(`${batch.id}_output`)).text())
+      const { output_file_id } = await client.batches.retrieve(batch.id)
+      const output = JSON.parse(await (await client.files.content(output_file_id!)).text())
       said.push(output.response.body.choices[0].message.content)
     }
     expect(new Set(said).size).toBe(1)
@@ -141,7 +142,8 @@ describe('text', () => {
     const endpoint = '/v1/chat/completions'
     const batch = await client.batches.create({ input_file_id: file.id, endpoint, completion_window: '24h' })
     await sim.clock.advance('1h')
-    const output = await client.files.content(`${batch.id}_output`)
+    const { output_file_id } = await client.batches.retrieve(batch.id)
+    const output = await client.files.content(output_file_id!)
     expect(JSON.parse(await output.text()).response.body).toMatchObject({
       choices: [{ message: { content: live.choices[0]!.message.content } }],
       usage: live.usage,
