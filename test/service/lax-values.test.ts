@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { loadProfile } from '../../src/data/profiles/load.ts'
 import { replaceLaxTexts } from '../../src/service/http/lax-values.ts'
-import { service } from './service-world.ts'
+import { SECOND, service } from './service-world.ts'
 
 const LLM = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 const STRICT = { profile: loadProfile({ policies: { validation: 'strict' } }) }
@@ -44,6 +44,25 @@ test('the policy strict refuses texts in a body, but not in a query', async () =
   expect((await ask('POST /deploy/llm', { ...LLM, gpu: 'L4-24GB', num_gpus: 1 })).status).toBe(200)
   expect((await ask('GET /v1/batches?limit=5')).status).toBe(200)
   expect((await ask('GET /v1/me?checklist=true')).status).toBe(200)
+})
+
+test.each([
+  ['lax', undefined, 'completed', null],
+  [
+    'strict',
+    STRICT,
+    'failed',
+    { object: 'list', data: [{ code: 'invalid_line', param: '/v1/chat/completions.body.max_tokens', line: 0 }] },
+  ],
+])('the policy %s applies to the lines of a batch', async (_, options, status, errors) => {
+  const { world, client, ask } = service('default', undefined, options)
+  const body = { model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content: 'Hi' }], max_tokens: '3' }
+  const url = '/v1/chat/completions'
+  const file = JSON.stringify({ custom_id: 'a', method: 'POST', url, body })
+  const input_file_id = (await client.uploadFile({ purpose: 'batch', file })).id
+  const { id } = (await ask('POST /v1/batches', { input_file_id, endpoint: url, completion_window: '24h' })).body
+  world.runTo(3600 * SECOND)
+  expect((await ask(`GET /v1/batches/${id}`)).body).toMatchObject({ status, errors })
 })
 
 test('replaceLaxTexts copies what it changes and leaves a key that sets a prototype alone', () => {

@@ -53,6 +53,17 @@ interface ParsedBody {
   readonly prompt: PromptInput | EmbeddingInputs
 }
 
+/** How the bodies of lines are validated. */
+interface BodyRules {
+  /** Whether texts with numbers and booleans count as such. */
+  readonly isLax: boolean
+  /** Whether unknown fields are refused. */
+  readonly isStrict: boolean
+}
+
+/** The rules of most worlds. `parse` serves every world and uses them. */
+const DEFAULT_RULES: BodyRules = { isLax: true, isStrict: false }
+
 /** Answers the batch lines of a simulator with scripted answers, else with generated ones. */
 export class BatchLineAnswerer implements LineAnswerer {
   readonly #scripted: ScriptedAnswers
@@ -78,21 +89,22 @@ export class BatchLineAnswerer implements LineAnswerer {
     this.#scripted.restore(fork.#scripted.state)
   }
 
-  validate(endpoint: BatchEndpoint, body: LineBody): InvalidBody | LineError | undefined {
+  validate(endpoint: BatchEndpoint, body: LineBody, isLax: boolean): InvalidBody | LineError | undefined {
     return catchProblem((): InvalidBody | LineError | undefined => {
-      const value = parseBody(endpoint, body, this.isStrict)
+      const value = parseBody(endpoint, body, { isLax, isStrict: this.isStrict })
       return isStreamed(value) ? STREAM_ERROR : undefined
     })
   }
 
   parse(endpoint: BatchEndpoint, body: LineBody): ParsedBody | InvalidBody | LineError {
-    return parseLine(endpoint, body, false)
+    return parseLine(endpoint, body, DEFAULT_RULES)
   }
 
   answer(world: World, { endpoint, model, target, body, parsed }: ResolvedLine): LineAnswer | LineError | InvalidBody {
-    // `parse` serves every world, so it does not check for unknown fields.
-    const reusableBody = this.isStrict ? undefined : (parsed as ReturnType<BatchLineAnswerer['parse']> | undefined)
-    const parsedBody = reusableBody ?? parseLine(endpoint, body, this.isStrict)
+    const rules = { isLax: world.profile.policies.validation === 'lax', isStrict: this.isStrict }
+    const isParsed = rules.isLax === DEFAULT_RULES.isLax && rules.isStrict === DEFAULT_RULES.isStrict
+    const reusableBody = isParsed ? (parsed as ReturnType<BatchLineAnswerer['parse']> | undefined) : undefined
+    const parsedBody = reusableBody ?? parseLine(endpoint, body, rules)
     if (!('prompt' in parsedBody)) return parsedBody
     if (isStreamed(parsedBody.value)) return STREAM_ERROR
     return catchProblem(() => this.#answerBody(world, endpoint, model, target, parsedBody))
@@ -174,9 +186,9 @@ function isStreamed(value: { readonly stream?: boolean | null | undefined }): bo
   return value.stream === true
 }
 
-function parseLine(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): ParsedBody | InvalidBody | LineError {
+function parseLine(endpoint: BatchEndpoint, body: LineBody, rules: BodyRules): ParsedBody | InvalidBody | LineError {
   return catchProblem(() => {
-    const value = parseBody(endpoint, body, isStrict)
+    const value = parseBody(endpoint, body, rules)
     const prompt =
       endpoint === '/v1/embeddings' ? readEmbeddingInputs(value) : getTextProtocol(endpoint).parsePrompt(value)
     return { value, prompt }
@@ -184,14 +196,14 @@ function parseLine(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): 
 }
 
 /** Returns the validated body. Throws InvalidLineBodyError. */
-function parseBody(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): never {
+function parseBody(endpoint: BatchEndpoint, body: LineBody, { isLax, isStrict }: BodyRules): never {
   const operation = getCompiledOperation(endpoint)
   if (isNestedDeeper(body, LIMITS.bodyDepth)) {
     const msg = `JSON decode error: nesting deeper than ${LIMITS.bodyDepth}`
     throw new InvalidLineBodyError([{ loc: ['body'], msg, type: 'json_invalid' }])
   }
   const issues = new Details()
-  const value = parseBodyValue(operation, body, issues, true)
+  const value = parseBodyValue(operation, body, issues, isLax)
   if (isStrict) addUnknownBodyFields(issues, operation.endpoint, body)
   if (issues.count > 0) throw new InvalidLineBodyError(issues.list())
   return value as never

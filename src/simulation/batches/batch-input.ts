@@ -1,5 +1,6 @@
 import type { StoredLineErrors } from '../../data/fixtures/stored-results.ts'
 import type { Chance } from '../../kernel/random.ts'
+import type { SimulationContext } from '../context.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
 import type { BatchRow } from './batch-row.ts'
 import { readInput } from './fixture-content.ts'
@@ -42,14 +43,15 @@ export function answerLines(
 export function readFixtureLines(
   row: BatchRow,
   findTarget: FindTarget,
-  chance: Chance,
+  { chance, profile }: Pick<SimulationContext, 'chance' | 'profile'>,
   validator: LineAnswerer | undefined,
   storedErrors: StoredLineErrors | undefined,
 ): readonly BatchError[] {
+  const isLax = profile.policies.validation === 'lax'
   return readLines(row, findTarget, chance, ({ customId, body }) => {
     if (validator === undefined) return PENDING_ANSWER
-    const isStored = storedErrors !== undefined && !validator.isStrict
-    return (isStored ? storedErrors[customId] : validator.validate(row.spec.endpoint, body)) ?? PENDING_ANSWER
+    const isStored = storedErrors !== undefined && isLax && !validator.isStrict
+    return (isStored ? storedErrors[customId] : validator.validate(row.spec.endpoint, body, isLax)) ?? PENDING_ANSWER
   })
 }
 

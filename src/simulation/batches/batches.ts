@@ -135,7 +135,7 @@ export class Batches implements BatchWork {
   ): readonly BatchError[] {
     const row = this.#table.rows.writable(ordinal)
     const validator = status === 'completed' ? this.lineAnswerer : undefined
-    const errors = readFixtureLines(row, this.#findTarget, this.#context.chance, validator, storedErrors)
+    const errors = readFixtureLines(row, this.#findTarget, this.#context, validator, storedErrors)
     if (errors.length > 0) return errors
     row.statusTimes = statusTimes
     row.status = status

@@ -59,8 +59,16 @@ export interface LineAnswerer {
   readonly isReady: boolean
   /** Whether lines with unknown fields are invalid. */
   readonly isStrict: boolean
-  /** Returns the problem of a body that the world cannot change. It needs nothing loaded. */
-  validate(endpoint: BatchEndpoint, body: Readonly<Record<string, unknown>>): InvalidBody | LineError | undefined
+  /**
+   * Returns the problem of a body that the world cannot change. It needs nothing loaded.
+   *
+   * @param isLax whether texts with numbers and booleans count as such
+   */
+  validate(
+    endpoint: BatchEndpoint,
+    body: Readonly<Record<string, unknown>>,
+    isLax: boolean,
+  ): InvalidBody | LineError | undefined
   /** Parses a body independently of the world, or returns its problem. Worlds that share a line share the result. */
   parse(endpoint: BatchEndpoint, body: Readonly<Record<string, unknown>>): unknown
   answer(world: LineWorld, line: ResolvedLine): LineAnswer | LineError | InvalidBody
