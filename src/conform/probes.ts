@@ -129,12 +129,22 @@ const EMBEDDING_MODEL = 'cedarline/cedar-embed-base'
 const CHAT_MODEL = 'aurora-labs/aurora-8b-instruct'
 const DEPRECATED_MODEL = 'aurora-labs/aurora-v1-7b-chat'
 const STOPPED_MODEL = 'acme/summarizer'
+const GATED_REPOSITORY = 'acme/private-70b'
+const HUGE_REPOSITORY = 'acme/huge-9000b'
 const MAX_FUNDS_CENTS = 1_000_000_000
 
 /** Probes for refusals of single operations. */
 const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   listDeployments: [{ change: { search: '?status=walking' } }],
   createLlmDeployment: [OTHER_GPU],
+  deployModel: [
+    { change: { fields: { model_name: UNKNOWN_NAME } } },
+    { change: { fields: { provider: 'hub', model_name: GATED_REPOSITORY } } },
+    { change: { fields: { provider: 'hub', model_name: HUGE_REPOSITORY } } },
+  ],
+  deployHubModel: [UNKNOWN_NAME, GATED_REPOSITORY, HUGE_REPOSITORY].map(model_name => ({
+    change: { fields: { model_name } },
+  })),
   createHosted: [OTHER_GPU],
   createContainer: [{ change: { fields: { gpu_config: '1xother' } } }],
   createChatCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),

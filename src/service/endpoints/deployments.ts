@@ -185,7 +185,7 @@ export const startDeployment = endpoint({
     if (blockedReason !== undefined) refuse(400, `deployment ${deploy_id} cannot start by itself: ${blockedReason}`)
     requireFunds(world)
     // An adapter runs on the GPUs of its base, and a model of the catalog on those of the provider.
-    const requestedGpus = deployment.type === 'llm' ? deployment.num_gpus * deployment.min_instances : 0
+    const requestedGpus = deployment.hasInstances ? deployment.num_gpus * deployment.min_instances : 0
     requireGpuQuota(world, deployment.gpu, requestedGpus)
     deployment.start()
     return { deploy_id }
@@ -218,7 +218,7 @@ export const updateDeployment = endpoint({
   handle: ({ params: { deploy_id }, body: { settings }, world }) => {
     const deployment = requireDeployment(world, deploy_id)
     const { min_instances = deployment.min_instances, max_instances = deployment.max_instances } = settings
-    if (deployment.type !== 'llm') {
+    if (!deployment.hasInstances) {
       refuse(400, `deployment ${deploy_id} is of the type ${deployment.type}: it has no instances of its own`)
     }
     if (deployment.status === 'deleted') refuse(400, `deployment ${deploy_id} is deleted`)

@@ -189,9 +189,20 @@ export const deleteModel = endpoint({
   },
 })
 
-/** Returns the model of the account. A name with another owner is an old reference to the catalog, not such a model. */
 function findOwnModel(world: World, model_name: string): AccountModel | undefined {
-  return isForeignModelName(world, model_name) ? undefined : world.modelVersions.get(model_name)
+  return isOwnModelName(world, model_name) ? world.modelVersions.get(model_name) : undefined
+}
+
+/**
+ * Returns whether a name can be that of a model of the account. A name with another owner is a repository that the
+ * account deployed, or an old reference to the catalog, which is no such model.
+ */
+function isOwnModelName(world: World, model_name: string): boolean {
+  if (!isForeignModelName(world, model_name)) return true
+  for (const [, { plan }] of world.deployments.entries()) {
+    if (plan.modelName === model_name && plan.hasInstances) return true
+  }
+  return false
 }
 
 function findModel(world: World, name: string): { type: ModelTask; versions: readonly string[] } | undefined {
@@ -266,14 +277,14 @@ function describeInvocation(scope: VariantScope, model_name: string, type: Model
 }
 
 function listOwnModels(world: World): readonly AccountModel[] {
-  return world.modelVersions.list().filter(model => !isForeignModelName(world, model.model_name))
+  return world.modelVersions.list().filter(model => isOwnModelName(world, model.model_name))
 }
 
 /** Returns the catalog entry of a model of the account. Its price is the price of its GPUs. */
 function toOwnModelEntry(world: World, model: AccountModel) {
   const deployment = world.deployments.findLive(model.model_name)
   const target = deployment && findModelTarget(world, model.model_name)
-  const isBilled = deployment?.type === 'llm'
+  const isBilled = deployment?.hasInstances === true
   const cents = isBilled ? world.ledger.priceCentsPerHour(deployment.gpu) * deployment.num_gpus : 0
   const hardware = isBilled ? `${deployment.num_gpus}x${deployment.gpu}` : ''
   return {

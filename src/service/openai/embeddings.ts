@@ -33,7 +33,7 @@ export const createEmbeddings = endpoint({
   provenance: 'neighbour',
   assumptions: [
     'model: as in POST /v1/chat/completions, with the task embeddings',
-    'a deployment that POST /deploy/llm creates has the task text-generation; embeddings need a catalog model or a deployment of the fixture',
+    'a deployment that POST /deploy/llm creates has the task text-generation; POST /v1/deploy deploys embedding models',
     'the vectors are unit vectors, generated from seed, model and input',
     'equal inputs have equal vectors; texts with common words have similar vectors',
     'an array of tokens does not have the vector of its text',

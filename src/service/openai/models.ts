@@ -44,7 +44,8 @@ export const listServedModels = endpoint({
     const { deployments, clock, store } = world
     const own = deployments
       .list(new Set(['running'] as const))
-      .filter(({ type, isParked }) => (type === 'llm' && !isParked) || type === 'lora')
+      .filter(({ type, hasInstances, isParked }) => (hasInstances && !isParked) || type === 'lora')
+      .filter(({ model_name }) => !store.models.has(model_name))
       .map(({ model_name, ordinal }) =>
         toServedModel(model_name, clock.unix(deployments.read(ordinal).plan.createdAt), null),
       )

@@ -154,7 +154,7 @@ export class Autoscaler implements Scaler {
   evaluateAll(): void {
     const { deployments } = this.#parts
     for (const deployment of deployments.list()) {
-      if (deployment.type !== 'llm') continue
+      if (!deployment.hasInstances) continue
       if (!isTerminal(deployment.status)) deployments.scaling.catchUp(deployment.ordinal)
       this.evaluate(deployment.ordinal)
     }

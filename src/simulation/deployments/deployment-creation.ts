@@ -43,8 +43,10 @@ export class DeploymentCreation {
     const ordinal = this.insert(
       {
         modelName: spec.model_name,
-        task: identity.task ?? 'text-generation',
-        type: identity.type ?? 'llm',
+        task: identity.task ?? spec.task ?? 'text-generation',
+        type: identity.type ?? spec.type ?? 'llm',
+        // A fixture has references to the catalog under these types, which run on GPUs of the provider.
+        hasInstances: identity.type === undefined || identity.type === 'llm',
         gpu: spec.gpu,
         numGpus: spec.num_gpus,
         maxBatchSize: spec.max_batch_size,
@@ -55,12 +57,12 @@ export class DeploymentCreation {
         baseModel: spec.base_model ?? '',
         modelhubUrl: '',
       },
-      identity,
+      spec.version === undefined ? identity : { ...identity, version: spec.version },
     )
     const row = this.#table.writable(ordinal)
     row.minInstances = spec.min_instances
     row.maxInstances = spec.max_instances
-    if (row.plan.type === 'llm') {
+    if (row.plan.hasInstances) {
       row.meter = this.#parts.ledger.openMeter(row.id, 'deployment', spec.gpu, spec.num_gpus)
     }
     this.#context.record(row, 'deployment.created', {
@@ -86,6 +88,7 @@ export class DeploymentCreation {
       version,
       task: plan.task,
       type: plan.type,
+      hasInstances: plan.hasInstances,
       createdAt: identity.created_at ?? this.#context.clock.now,
       gpu: plan.gpu,
       numGpus: plan.numGpus,
@@ -118,7 +121,7 @@ export class DeploymentCreation {
     if (!base) {
       return toDeployedWeights(sourceOf(repo), repo, 'main', '', repositoryWeights(store.hub.get(repo), repo))
     }
-    const revision = base.versions[base.versions.length - 1] ?? ''
+    const revision = spec.version ?? base.versions[base.versions.length - 1] ?? ''
     return toDeployedWeights('catalog', repo, revision, '', catalogWeights(base, store.hub.get(repo)))
   }
 }

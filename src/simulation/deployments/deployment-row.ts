@@ -37,6 +37,11 @@ export interface LlmSpec {
   readonly extra_args?: readonly string[] | undefined
   readonly min_instances: number
   readonly max_instances: number
+  /** Default: text-generation and llm. */
+  readonly task?: ModelTask | undefined
+  readonly type?: DeploymentType | undefined
+  /** A version that the model has. Default: the newest of a catalog model, else a new one. */
+  readonly version?: string | undefined
 }
 
 /** An adapter as the API asks for it, checked. */
@@ -77,6 +82,8 @@ export interface DeploymentPlan {
   readonly version: string
   readonly task: ModelTask
   readonly type: DeploymentType
+  /** Whether instances on GPUs of the account serve it. False for adapters and for references to the catalog. */
+  readonly hasInstances: boolean
   readonly createdAt: Micros
   readonly gpu: GpuType
   readonly numGpus: number
@@ -223,7 +230,7 @@ export function countAlive(row: Readonly<DeploymentRow>): number {
 
 /** Returns whether the bounds of a deployment allow no instance. */
 export function isParked(row: Readonly<DeploymentRow>): boolean {
-  return row.maxInstances === 0 && row.plan.type === 'llm'
+  return row.maxInstances === 0 && row.plan.hasInstances
 }
 
 /** Returns the status that follows from the instance in the latest state. A parked deployment keeps its status. */

@@ -172,16 +172,16 @@ export class DeploymentScaling {
   onQuotaAvailable(gpu: GpuType): void {
     for (const deployment of this.#deployments.list()) {
       const row = this.#deployments.read(deployment.ordinal)
-      if (row.gpu !== gpu || row.plan.base !== -2 || row.plan.type !== 'llm' || isTerminal(row.status)) continue
+      if (row.gpu !== gpu || !row.plan.hasInstances || isTerminal(row.status)) continue
       if (countAlive(row) < row.desired) this.replenish(deployment.ordinal)
     }
   }
 
   /** Requests the missing instances of all deployments after a suspension of the account. */
   onSuspensionEnded(): void {
-    for (const { ordinal, type } of this.#deployments.list()) {
+    for (const { ordinal, hasInstances } of this.#deployments.list()) {
       const row = this.#deployments.read(ordinal)
-      if (type === 'llm' && !isTerminal(row.status) && countAlive(row) < row.desired) this.replenish(ordinal)
+      if (hasInstances && !isTerminal(row.status) && countAlive(row) < row.desired) this.replenish(ordinal)
     }
   }
 

@@ -120,7 +120,7 @@ export class DeploymentTable implements Part {
       type: plan.type,
       instances: reportedInstances(row),
     }
-    if (plan.type === 'llm' || plan.type === 'lora') {
+    if (plan.hasInstances || plan.type === 'lora') {
       record.config = {
         gpu: plan.gpu,
         num_gpus: plan.numGpus,

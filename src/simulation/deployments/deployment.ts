@@ -46,6 +46,10 @@ export class Deployment {
   get type(): DeploymentType {
     return this.#row.plan.type
   }
+  /** Whether instances on GPUs of the account serve it. */
+  get hasInstances(): boolean {
+    return this.#row.plan.hasInstances
+  }
   get status(): DeploymentStatus {
     return this.#row.status
   }

@@ -155,7 +155,7 @@ export class Deployments implements DeploymentControls, InstanceOwner {
     row.failReason = ''
     this.#setStatus(row, 'initializing')
     // A model of the catalog runs on GPUs of the provider, so it needs no instances.
-    if (row.plan.type !== 'llm') {
+    if (!row.plan.hasInstances) {
       this.#setStatus(row, 'running')
       return
     }
@@ -254,7 +254,7 @@ export class Deployments implements DeploymentControls, InstanceOwner {
 
   /** Stops all deployments for lack of funds. */
   stopAllForFunds(): void {
-    for (const { ordinal, type } of this.list()) if (type === 'llm' || type === 'lora') this.stopForFunds(ordinal)
+    for (const one of this.list()) if (one.hasInstances || one.type === 'lora') this.stopForFunds(one.ordinal)
   }
 
   /** Stops a deployment for lack of funds. It may start again when funds return. */

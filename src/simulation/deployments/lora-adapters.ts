@@ -77,6 +77,7 @@ export class LoraAdapters implements AdapterFollower {
         modelName: spec.model_name,
         task: baseRow?.plan.task ?? 'text-generation',
         type: 'lora',
+        hasInstances: false,
         gpu: baseRow?.gpu ?? 'other',
         numGpus: baseRow?.numGpus ?? 0,
         maxBatchSize: baseRow?.maxBatchSize ?? 0,

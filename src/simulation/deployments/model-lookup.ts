@@ -3,6 +3,7 @@ import type { CatalogModel } from '../../data/records/catalog.ts'
 import type { ModelTask } from '../../data/records/enums.ts'
 import type { Store } from '../../data/store.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import type { Deployment } from './deployment.ts'
 import type { Deployments } from './deployments.ts'
 
 /** What the name of a model is looked up in. A world has it all. */
@@ -75,6 +76,11 @@ function hasVersion({ deployments, store }: ModelSources, { name, row }: ModelTa
   return store.models.get(name)?.versions.includes(version) ?? false
 }
 
+/** Returns whether a deployment serves a model of the catalog under the name of that model. */
+function isOfCatalog({ model_name, base_model }: Deployment): boolean {
+  return base_model === model_name
+}
+
 function findUnversionedTarget(
   { deployments, store, profile, clock }: ModelSources,
   model: string,
@@ -85,7 +91,9 @@ function findUnversionedTarget(
     ? deployments.get(model.slice(DEPLOY_ID_PREFIX.length))
     : (deployments.findLive(model) ?? deployments.findLive(`${store.account.display_name}/${model}`))
   if (deployment?.status === 'deleted') return undefined
-  if (deployment && deployment.type !== 'legacy' && deployment.type !== 'tts') {
+  // A catalog model serves all under its name, so a deployment of it is reached by its id alone.
+  const isOwn = deployment?.hasInstances && (isId || !isOfCatalog(deployment))
+  if (deployment && (isOwn || deployment.type === 'lora')) {
     const { task, ordinal, model_name: name } = deployment
     const common = { name, task, row: ordinal }
     if (deployment.type !== 'lora') return { kind: 'own', ...common, deployment: ordinal, adapter: undefined }

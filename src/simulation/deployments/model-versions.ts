@@ -68,9 +68,10 @@ export class AccountModels {
       .sort((a, b) => (a.model_name < b.model_name ? -1 : 1))
   }
 
-  /** Adds a version, drawn unless a fixture gives it, and returns it. */
-  addVersion(modelName: string, task: ModelTask, type: DeploymentType, fixtureVersion?: string): string {
-    const version = fixtureVersion ?? this.#context.chance.hex(64, this.#context.newKey('version', modelName), VERSION)
+  /** Adds a version, drawn unless it is given, and returns it. A version that the model has is not added again. */
+  addVersion(modelName: string, task: ModelTask, type: DeploymentType, givenVersion?: string): string {
+    if (givenVersion !== undefined && this.get(modelName)?.versions.includes(givenVersion)) return givenVersion
+    const version = givenVersion ?? this.#context.chance.hex(64, this.#context.newKey('version', modelName), VERSION)
     const existingOrdinal = this.#byName.get(modelName)
     const ordinal =
       existingOrdinal ?? this.#table.add(new AccountModelRow(this.#table.generation, modelName, { task, type }))

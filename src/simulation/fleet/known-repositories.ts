@@ -8,7 +8,10 @@ const SIZE_IN_NAME = /(?<![a-z0-9.])\d+(?:x\d+)?(?:\.\d+)?[bm](?![a-z0-9])/i
  * Tells whether the hub has a repository that the fixture may not list. The policy of the fixture decides, else that of
  * the profile. A name with a size always exists below an owner of the fixture.
  */
-export function repositoryExists({ store, profile }: SimulationContext, repo: string): boolean {
+export function repositoryExists(
+  { store, profile }: Pick<SimulationContext, 'store' | 'profile'>,
+  repo: string,
+): boolean {
   if (store.hub.get(repo) !== undefined) return true
   if (store.hubPolicy !== undefined) return store.hubPolicy === 'estimate'
   if (profile.policies.unknownRepositories === 'estimate') return true

@@ -111,7 +111,7 @@ export class DeploymentInvariants {
     }
     const isOver = isTerminal(row.status)
     if (isOver && ready + pending > 0) report('I14', `deployment ${id} is ${row.status} and has instances`, id)
-    if (row.plan.type !== 'llm') return
+    if (!row.plan.hasInstances) return
     const { desired, minInstances, maxInstances } = row
     if (isOver) {
       if (desired !== 0) report('I5', `deployment ${id} is ${row.status} and wants ${desired} instances`, id)

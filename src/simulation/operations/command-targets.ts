@@ -70,7 +70,7 @@ export function requireGpu(world: CommandTargets, name: string): [node: number, 
 /** Returns the ordinal of a deployment that has instances. */
 export function requireDeployment(world: CommandTargets, deploy_id: string): number {
   const ordinal = world.deployments.ordinalOf(deploy_id)
-  if (ordinal !== undefined && world.deployments.read(ordinal).plan.type === 'llm') return ordinal
+  if (ordinal !== undefined && world.deployments.read(ordinal).plan.hasInstances) return ordinal
   const problem = ordinal === undefined ? 'its id is unknown' : 'it has no instances of its own'
   throw new CommandError(`Failed to find the deployment '${deploy_id}': ${problem}. GET /deploy/list lists them.`)
 }

@@ -101,7 +101,7 @@ function pastRequestTimes(
   row: Readonly<DeploymentRow>,
   { requests, inputTokens, outputTokens }: DeploymentUsage,
 ): TimedRequests[] {
-  if (requests === 0 || row.plan.type !== 'llm') return []
+  if (requests === 0 || !row.plan.hasInstances) return []
   const workload = instanceWorkload(row, Math.round(inputTokens / requests), Math.round(outputTokens / requests))
   return [{ time: instanceSpeed(workload).requestTime * 1e6, count: requests }]
 }
