@@ -236,6 +236,11 @@ export class Store {
     return this.#account
   }
 
+  /** Replaces fields of the account. The caller has validated them. */
+  editAccount(changes: Partial<Account>): void {
+    this.#account = deepFreeze({ ...this.#account, ...changes })
+  }
+
   /** The policy of the fixture for repositories that it does not list; undefined if it has none. */
   get hubPolicy(): 'estimate' | 'refuse' | undefined {
     return this.#hubPolicy

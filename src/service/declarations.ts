@@ -4,6 +4,7 @@
  * Such a module exports nothing else. Two operations of one name do not compile.
  */
 export * from './endpoints/account/api-tokens.ts'
+export * from './endpoints/account/billing.ts'
 export * from './endpoints/account/gpu-limits.ts'
 export * from './endpoints/account/me.ts'
 export * from './endpoints/account/payments.ts'

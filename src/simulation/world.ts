@@ -12,6 +12,7 @@ import { deepFreeze } from '../lib/deep-freeze.ts'
 import { ApiTokens } from './account/api-tokens.ts'
 import { GpuQuotas } from './account/gpu-quotas.ts'
 import { Ledger } from './account/ledger.ts'
+import { UserRecord } from './account/user-record.ts'
 import { Voices } from './account/voices.ts'
 import { Batches } from './batches/batches.ts'
 import { Files } from './batches/files.ts'
@@ -64,13 +65,12 @@ export class World implements EventParts {
   readonly bounds: EventLimits
 
   readonly environment: Environment
-  /** The source of the reports. */
   readonly history: UsageHistory
-  /** The source of the logs of deployments. */
   readonly deploymentLogs: DeploymentLogs
   readonly ledger: Ledger
   readonly gpuQuotas: GpuQuotas
   readonly apiTokens: ApiTokens
+  readonly userRecord: UserRecord
   readonly voices: Voices
   readonly nodes: Nodes
   readonly placement: Placement
@@ -134,6 +134,7 @@ export class World implements EventParts {
     const { environment, history, deploymentLogs, ledger } = this
     this.gpuQuotas = this.#part(new GpuQuotas(context, { ledger }, origin?.gpuQuotas))
     this.apiTokens = this.#part(new ApiTokens(context, { ledger }, origin?.apiTokens))
+    this.userRecord = new UserRecord(context, { ledger })
     this.voices = new Voices(context, { ledger })
     this.nodes = this.#part(new Nodes(context, { environment, history, tenants }, origin?.nodes))
     this.placement = this.#part(new Placement(context, { tenants }, origin?.placement))

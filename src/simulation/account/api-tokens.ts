@@ -113,6 +113,16 @@ export class ApiTokens {
     this.#recordRequest('token.deleted', token)
   }
 
+  /** Deletes all tokens, also the revoked ones, because the account is deleted. */
+  deleteAll(): void {
+    for (const token of this.#revoked.values()) {
+      this.#deleted = new Set(this.#deleted).add(token.token)
+      this.#recordRequest('token.deleted', token)
+    }
+    this.#revoked = new Map()
+    for (const token of this.#context.store.tokens.all()) this.delete(token)
+  }
+
   /** Something a request did, not the user of the simulator. */
   #recordRequest(kind: JournalKindName, { token_id }: ApiToken, fields: EntryFields = {}): void {
     this.#context.record(this.#parts.ledger.account, kind, { token_id, ...fields })

@@ -160,6 +160,15 @@ export class GpuQuotas {
     return false
   }
 
+  /** Denies all pending requests, because the account is deleted. */
+  withdrawRequests(): void {
+    for (const [ordinal, { decision, reviewEvent }] of [...this.#table.entries()]) {
+      if (decision !== 'pending') continue
+      this.#context.cancel(reviewEvent)
+      this.#applyDecision(this.#table.writable(ordinal), 'denied')
+    }
+  }
+
   onEvent(event: EventOf<'gpuQuotas'>, subject: number): void {
     switch (event) {
       case 'limit.decided':

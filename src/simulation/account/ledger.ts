@@ -1,10 +1,11 @@
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
-import { HOUR, type Micros } from '../../kernel/duration.ts'
+import type { Micros } from '../../kernel/duration.ts'
 import { AppendLog, LayeredMap } from '../../kernel/layered-map.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
+import { BalanceCrossing } from './balance-crossing.ts'
 import { AccountRow, type MeterRow } from './ledger-row.ts'
 import type {
   ChargedTokens,
@@ -33,6 +34,7 @@ export class Ledger {
   readonly #meters: Meters
   readonly #topups: Topups
   readonly #suspension: Suspension
+  readonly #crossing: BalanceCrossing
   readonly #accounts: Table<AccountRow>
   readonly #entries: AppendLog<LedgerEntry>
   /** Tokens of live requests by model: Σ tokens × price in force, and what of it is posted. */
@@ -41,7 +43,6 @@ export class Ledger {
   #openingFunds: Microcents = 0
   #funds: Microcents = 0
   #tokens: Microcents = 0
-  #crossingEvent = 0
 
   constructor(context: SimulationContext, origin?: Ledger) {
     this.#context = context
@@ -50,6 +51,7 @@ export class Ledger {
       : new Table(AccountRow, context.generation)
     this.#entries = origin ? origin.#entries.fork() : new AppendLog()
     this.#meters = new Meters(context, this.#entries, origin ? origin.#meters : undefined)
+    this.#crossing = new BalanceCrossing(context, this.#meters, origin ? origin.#crossing : undefined)
     this.past = new PastUsage(context, origin?.past)
     this.#topups = new Topups(context, this.#accounts, origin ? origin.#topups : undefined)
     this.#suspension = new Suspension(context, this.#accounts, origin ? origin.#suspension : undefined)
@@ -58,7 +60,6 @@ export class Ledger {
     this.#openingFunds = origin.#openingFunds
     this.#funds = origin.#funds
     this.#tokens = origin.#tokens
-    this.#crossingEvent = origin.#crossingEvent
   }
 
   /** Connects the higher parts. The world calls it once. */
@@ -76,7 +77,7 @@ export class Ledger {
     this.#tokens = archive.value(this.#tokens)
     this.#topups.archive(archive)
     this.#suspension.archive(archive)
-    this.#crossingEvent = archive.value(this.#crossingEvent)
+    this.#crossing.archive(archive)
     this.past.archive(archive)
   }
 
@@ -166,6 +167,13 @@ export class Ledger {
   setTopupRule(rule: TopupRule): void {
     this.#topups.setRule(rule)
     this.#scheduleCrossing()
+  }
+
+  /** Records the deletion of the account, and ends its top-ups. Its funds stay. */
+  onAccountDeleted(): void {
+    this.#context.record(this.account, 'account.deleted')
+    const { rule } = this.#topups
+    if (rule.enabled) this.setTopupRule({ ...rule, enabled: false })
   }
 
   /** The card goes through, or does not: a fault and its repair. A repair makes up for a declined top-up at once. */
@@ -286,7 +294,7 @@ export class Ledger {
 
   /** The balance may have reached the top-up threshold or zero. */
   #onCrossing(): void {
-    this.#crossingEvent = 0
+    this.#crossing.onFired()
     if (this.#topups.onBalanceFell(this.balance)) this.#chargeCard()
     if (this.balance <= this.#emptyBalance) this.#suspension.onOutOfFunds()
     this.#scheduleCrossing()
@@ -319,30 +327,12 @@ export class Ledger {
     this.#suspension.onMoneyAdded(balance)
   }
 
-  /**
-   * Plans the moment at which the balance reaches the next level that matters. The sum of all meters without floors
-   * reaches it no later than the floored one, so at that moment `crossed` looks and, if need be, plans again.
-   */
+  /** Schedules the moment at which the balance reaches the next level that matters. */
   #scheduleCrossing(): void {
-    this.#context.cancel(this.#crossingEvent)
-    this.#crossingEvent = 0
-    const { now } = this.#context.clock
-    this.#meters.accrueTotal(now)
-    let at = Number.POSITIVE_INFINITY
+    const levels: Microcents[] = []
     const { firingBalance } = this.#topups
-    if (firingBalance !== undefined) at = Math.min(at, this.#whenBalanceReaches(firingBalance))
-    if (!this.#suspension.isOutOfFunds) at = Math.min(at, this.#whenBalanceReaches(this.#emptyBalance))
-    if (at < Number.POSITIVE_INFINITY)
-      this.#crossingEvent = this.#context.scheduleAt(Math.max(at, now), 'account.crossing')
-  }
-
-  #whenBalanceReaches(level: Microcents): Micros {
-    const { now } = this.#context.clock
-    const left = this.#meters.timeUntil(this.#funds - this.#tokens - level)
-    if (left > 0) return now + left
-    const exact = this.balance - level
-    // Floors of many meters may keep the balance a few micro-cents above: look again when one more has run.
-    if (exact <= 0 || this.#meters.totalRate === 0) return exact <= 0 ? now : Number.POSITIVE_INFINITY
-    return now + Math.floor((exact * HOUR) / this.#meters.totalRate) + 1
+    if (firingBalance !== undefined) levels.push(firingBalance)
+    if (!this.#suspension.isOutOfFunds) levels.push(this.#emptyBalance)
+    this.#crossing.schedule({ withoutRent: this.#funds - this.#tokens, exact: () => this.balance }, levels)
   }
 }

@@ -64,6 +64,11 @@ export class Voices {
     this.#record('voice.deleted', voice.voice_id)
   }
 
+  /** Deletes all voices, because the account is deleted. */
+  deleteAll(): void {
+    for (const voice of this.#context.store.voices.all()) this.delete(voice)
+  }
+
   #record(kind: JournalKindName, voice_id: string, fields: { readonly name?: string } = {}): void {
     this.#context.record(this.#parts.ledger.account, kind, { voice_id, ...fields })
     this.#context.markVisibleChange()

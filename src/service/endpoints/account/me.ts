@@ -1,13 +1,10 @@
-import type * as z from 'zod'
-import { MICROCENTS_PER_CENT } from '../../../simulation/account/money.ts'
-import { accountBalance } from '../../../simulation/reporting/account-balance.ts'
-import type { World } from '../../../simulation/world.ts'
+import * as z from 'zod'
+import { deleteAccount } from '../../../simulation/operations/account-deletion.ts'
 import { endpoint } from '../../endpoint.ts'
-import { queryFlag } from '../../fields.ts'
+import { queryFlag, text } from '../../fields.ts'
+import { refuse, rejectInput } from '../../refusals.ts'
+import { toChecklist, toMe } from './me-record.ts'
 import { Me, PaymentChecklist } from './records.ts'
-
-const CENTS_PER_USD = 100
-const MICROCENTS_PER_USD = CENTS_PER_USD * MICROCENTS_PER_CENT
 
 export const getMe = endpoint({
   route: 'GET /v1/me',
@@ -15,39 +12,80 @@ export const getMe = endpoint({
   provenance: 'neighbour',
   assumptions: [
     'checklist is null without checklist=true; else it is the answer of GET /payment/checklist',
-    'the record is that of the fixture',
+    'the record is that of the fixture, with the changes of PATCH /v1/me',
   ],
   query: { checklist: queryFlag().default(false) },
   returns: Me,
   example: { target: '/v1/me?checklist=true' },
-  handle: ({ query, world }) => {
-    const { account } = world.store
-    return {
-      uid: account.uid,
-      email: account.email,
-      email_verified: account.email_verified,
-      account_setup: account.account_setup,
-      require_email_verified: account.require_email_verified,
-      display_name: account.display_name,
-      provider: account.provider,
-      picture: account.picture,
-      is_admin: account.is_admin,
-      name: account.name ?? `${account.first_name} ${account.last_name}`,
-      first_name: account.first_name,
-      last_name: account.last_name,
-      country: account.country,
-      is_business_account: account.is_business_account,
-      company: account.company,
-      website: account.website,
-      title: account.title,
-      is_team_account: account.is_team_account,
-      is_team_owner: account.is_team_owner,
-      team_role: account.team_role,
-      team_display_name: account.team_display_name,
-      is_team_upgrade_enabled: account.is_team_upgrade_enabled,
-      partner_connection: account.partner_connection,
-      checklist: query.checklist ? toChecklist(world) : null,
+  handle: ({ query, world }) => toMe(world, query.checklist),
+})
+
+/** A text that null leaves as it is. */
+const changedText = (max: number, min = 1) => text({ min, max }).nullable().optional()
+
+export const updateMe = endpoint({
+  route: 'PATCH /v1/me',
+  summary: 'Change the record of the account',
+  provenance: 'neighbour',
+  assumptions: [
+    'a missing field and null keep their value; the answer is the changed record, with checklist null',
+    'a changed email counts as not verified until the world is reset; another value than an address is 422',
+    'a changed display_name is the owner of new models; models that exist keep their names',
+    'use_case and attribution are validated and ignored',
+  ],
+  refusals: { 409: 'display_name owns models of the public catalog' },
+  body: z.object({
+    name: changedText(256),
+    first_name: changedText(128),
+    last_name: changedText(128),
+    country: changedText(128),
+    email: changedText(320),
+    is_business_account: z.boolean().nullable().optional(),
+    company: changedText(128),
+    website: changedText(128, 0),
+    title: changedText(128),
+    display_name: changedText(39),
+    use_case: changedText(512),
+    attribution: changedText(512),
+  }),
+  returns: Me,
+  example: { body: { company: 'Acme Robotics', title: 'Head of platform' } },
+  handle: ({ body, world }) => {
+    const { use_case: _use, attribution: _attribution, ...given } = body
+    const { email, display_name } = given
+    if (email != null && !/^[^\s@]+@[^\s@]+$/.test(email)) {
+      rejectInput(['body', 'email'], 'value is not a valid email address')
     }
+    if (display_name != null && !/^[a-zA-Z0-9]+(-[a-zA-Z0-9]+)*$/.test(display_name)) {
+      rejectInput(['body', 'display_name'], DISPLAY_NAME_RULE, 'string_pattern_mismatch')
+    }
+    if (display_name != null && display_name !== world.store.account.display_name) {
+      const isTaken = world.store.models.all().some(({ model_name }) => model_name.startsWith(`${display_name}/`))
+      if (isTaken) refuse(409, `display_name ${display_name} is taken`)
+    }
+    world.userRecord.edit(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)))
+    return toMe(world, false)
+  },
+})
+
+const DISPLAY_NAME_RULE = 'display_name should have letters and digits, with single dashes between them'
+
+export const deleteMe = endpoint({
+  route: 'DELETE /v1/me',
+  summary: 'Delete the account and all that it has',
+  provenance: 'neighbour',
+  assumptions: [
+    'the answer is the last record, with checklist null; every later request is 401',
+    'deployments, hosted instances, containers, files, voices and API tokens are deleted as by their own requests',
+    'batches are cancelled, pending requests for limits are denied, and automatic top-up ends',
+    'requests to catalog models in progress are cut off',
+    'what drains or shuts down is billed to its end; remaining funds are not paid out',
+  ],
+  returns: Me,
+  handle: ({ world }) => {
+    const record = toMe(world, false)
+    deleteAccount(world)
+    return record
   },
 })
 
@@ -69,27 +107,3 @@ export const getPaymentChecklist = endpoint({
   returns: PaymentChecklist,
   handle: ({ world }) => toChecklist(world),
 })
-
-function toChecklist(world: World): z.input<typeof PaymentChecklist> {
-  const { clock, ledger, store } = world
-  const { account } = store
-  const { amount, threshold, enabled } = ledger.topupRule
-  const { owed, recent } = accountBalance(world)
-  return {
-    account_balance: owed / MICROCENTS_PER_USD,
-    recent: recent / MICROCENTS_PER_USD,
-    email: account.email_verified,
-    billing_address: account.billing_address,
-    payment_method: true,
-    suspended: ledger.suspensionReason !== undefined,
-    overdue_invoices: account.overdue_cents / CENTS_PER_USD,
-    last_checked: clock.unix(),
-    billing_type: 'balance',
-    limit: null,
-    suspend_reason: ledger.suspensionReason ?? null,
-    topup: enabled,
-    topup_amount: amount,
-    topup_threshold: threshold,
-    topup_failed: ledger.hasTopupFailed,
-  }
-}

@@ -1,0 +1,35 @@
+import type { JournalSection } from './journal-kind.ts'
+
+/** The journal kinds of the account. */
+export const ACCOUNT_SECTION = {
+  title: 'Account',
+  subject: 'The subject is the account.',
+  kinds: {
+    'funds.added': { meaning: 'Funds were added by hand', fields: 'cents' },
+    'funds.set': { meaning: 'A command set the remaining funds', fields: 'cents' },
+    'topup.set': { meaning: 'The top-up rule was set', fields: 'amount threshold enabled' },
+    'topup.begun': { meaning: 'The balance fell below the threshold', fields: 'cents' },
+    'topup.charged': { meaning: 'The card was charged', fields: 'cents' },
+    'topup.declined': { meaning: 'The card declined the charge', fields: 'cents' },
+    'topup.calledOff': { meaning: 'Funds came before the charge, so it was cancelled' },
+    'topup.delayed': { meaning: 'Top-ups take so many microseconds from now on', fields: 'by_us' },
+    'topup.normal': { meaning: 'Top-ups take their usual time' },
+    'card.declined': { meaning: 'The card declines charges from now on' },
+    'card.accepted': { meaning: 'The card accepts charges again' },
+    'account.suspended': { meaning: 'Suspended: `balance`, or the reason of the command', fields: 'reason' },
+    'account.graceEnded': { meaning: 'The grace period ended; all that runs stops' },
+    'account.resumed': { meaning: 'A suspension ended' },
+    'account.edited': { meaning: 'The owner changed the record of the account', fields: 'changed' },
+    'account.deleted': { meaning: 'The owner deleted the account and all that it had' },
+    'limit.set': { meaning: 'The GPU quota was set; `null` means no quota', fields: 'gpu limit' },
+    'limit.requested': { meaning: 'A higher quota was requested', fields: 'gpu requested_limit' },
+    'limit.approved': { meaning: 'The quota request was approved', fields: 'gpu requested_limit' },
+    'limit.denied': { meaning: 'The quota request was denied', fields: 'gpu requested_limit' },
+    'price.set': { meaning: 'The price of a GPU type changed', fields: 'gpu cents_per_hour' },
+    'token.created': { meaning: 'An API token was created', fields: 'token_id name' },
+    'token.deleted': { meaning: 'An API token was deleted by a request', fields: 'token_id' },
+    'token.revoked': { meaning: 'A command revoked an API token', fields: 'token_id' },
+    'token.restored': { meaning: 'A command restored an API token', fields: 'token_id' },
+    'token.allowed': { meaning: 'The allowed addresses of an API token changed', fields: 'token_id addresses' },
+  },
+} as const satisfies JournalSection
