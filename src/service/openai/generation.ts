@@ -1,7 +1,8 @@
-/** Text generation for chat and text completions: the answers to one request, whole or as a stream. */
+/** Text generation: the answers to one request, whole or as a stream, in the formats of chat and text completions. */
 import * as z from 'zod'
 import type { EntityKey } from '../../kernel/random.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
+import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import type { ApiScope } from '../api-scope.ts'
 import { DeferredResult } from '../results.ts'
 import type { Reply, ReplyBounds } from './answers.ts'
@@ -78,33 +79,85 @@ export interface TextProtocol<Body, Whole extends string, Choice> {
   readonly format: AnswerFormat<Whole, Choice>
 }
 
-interface TextAnswer<Whole, Choice> {
-  id: string
+interface TextAnswer<Whole, Choice> extends AnswerHead {
   object: Whole
-  created: number
-  model: string
   choices: Choice[]
   usage: z.output<typeof Usage>
+}
+
+/** The fields that each answer of chat and text completions begins with. */
+interface AnswerHead {
+  id: string
+  created: number
+  model: string
   service_tier?: string
 }
 
+/** How the answers of an endpoint are sent, whole or as a stream. */
+export interface TextDelivery<Whole> {
+  /** Prefix of the id of an answer, as in `chatcmpl-`. */
+  readonly idPrefix: string
+  readonly isStreamed: boolean
+  toWhole(head: AnswerHead, replies: readonly Reply[], usage: z.output<typeof Usage>): Whole
+  createFrames(head: AnswerHead, replies: readonly Reply[], usage: z.output<typeof Usage>): Iterator<SseFrame>
+  /** Returns the last event of a stream whose answer ended early. Default: the connection breaks. */
+  readonly createLossFrame?: ((handle: InferenceHandle) => SseFrame) | undefined
+}
+
 type DeliveryOptions = z.output<z.ZodObject<Pick<typeof SamplingFields, 'stop' | 'stream' | 'stream_options'>>>
+type TextScope = ApiScope & { readonly request: Request }
 
 /**
- * Answers a request for text, whole or as a stream.
+ * Answers a request for text in the format of chat or text completions, whole or as a stream.
  *
  * @throws RefusalError, before anything has changed
  */
 export function generateText<Body extends DeliveryOptions & { readonly model: string }, Whole extends string, Choice>(
-  { world, token, request, findScriptedAnswer }: ApiScope & { readonly request: Request },
+  scope: TextScope,
   body: Body,
   { parsePrompt, createRequest, format }: TextProtocol<Body, Whole, Choice>,
 ): DeferredResult<TextAnswer<Whole, Choice>> {
-  const { stream, stream_options: options } = body
+  const { world, findScriptedAnswer } = scope
   const name = findModelTarget(world, body.model)?.name ?? body.model
   const textRequest = createRequest(body, parsePrompt(body), { world, findScriptedAnswer, name })
+  const { leads } = textRequest
+  return deliverText(scope, name, textRequest, {
+    idPrefix: format.idPrefix,
+    isStreamed: body.stream ?? false,
+    toWhole: (head, replies, usage) =>
+      toTextAnswer(
+        format,
+        head,
+        toChoices(format, replies, leads, drawLogprobs(world.chance, textRequest, replies)),
+        usage,
+      ),
+    createFrames: ({ id, ...head }, replies, usage) => {
+      const logprobs = drawLogprobs(world.chance, textRequest, replies)
+      const sentUsage = body.stream_options?.include_usage === false ? undefined : usage
+      return createFrames(
+        format,
+        { id, object: format.objectNames.event, ...head },
+        replies,
+        leads,
+        logprobs,
+        sentUsage,
+      )
+    },
+  })
+}
+
+/**
+ * Submits a request for text and delivers its answers. `name` is the full name of the model.
+ *
+ * @throws RefusalError, before anything has changed
+ */
+export function deliverText<Whole>(
+  { world, token, request }: TextScope,
+  name: string,
+  textRequest: TextRequest,
+  { idPrefix, isStreamed, toWhole, createFrames, createLossFrame }: TextDelivery<Whole>,
+): DeferredResult<Whole> {
   const { model, promptTokens, longestPromptTokens } = textRequest
-  const tier = textRequest.serviceTier ? { service_tier: textRequest.serviceTier } : {}
   let replies: readonly Reply[] = []
   let longestAnswer = 0
   let usage = toUsage(promptTokens, 0)
@@ -120,7 +173,7 @@ export function generateText<Body extends DeliveryOptions & { readonly model: st
       longestAnswer = Math.max(...replies.map(({ tokens }) => tokens))
       usage = toUsage(promptTokens, sumTokens(replies))
       return {
-        prefix: format.idPrefix,
+        prefix: idPrefix,
         hash: hashRequest(name, textRequest.prompt),
         promptTokens,
         answerTokens: usage.completion_tokens,
@@ -128,25 +181,15 @@ export function generateText<Body extends DeliveryOptions & { readonly model: st
       }
     },
   )
-  const created = world.clock.unix()
-  if (!stream) {
-    return new DeferredResult(waiter =>
-      waitForWholeAnswer(world, handle, longestAnswer, waiter, request, () =>
-        toTextAnswer(
-          format,
-          { id: handle.id, created, model, ...tier },
-          toChoices(format, replies, textRequest.leads, drawLogprobs(world.chance, textRequest, replies)),
-          usage,
-        ),
-      ),
+  const tier = textRequest.serviceTier ? { service_tier: textRequest.serviceTier } : {}
+  const head = { id: handle.id, created: world.clock.unix(), model, ...tier }
+  if (!isStreamed) {
+    return new DeferredResult<Whole>(waiter =>
+      waitForWholeAnswer<Whole>(world, handle, longestAnswer, waiter, request, () => toWhole(head, replies, usage)),
     )
   }
   return new DeferredResult<never>(async waiter => {
     await waitUntilStarted(world, handle, waiter, request)
-    const head = { id: handle.id, object: format.objectNames.event, created, model, ...tier }
-    const logprobs = drawLogprobs(world.chance, textRequest, replies)
-    const sentUsage = options?.include_usage === false ? undefined : usage
-    const frames = createFrames(format, head, replies, textRequest.leads, logprobs, sentUsage)
     return createEventStream({
       world,
       handle,
@@ -154,7 +197,8 @@ export function generateText<Body extends DeliveryOptions & { readonly model: st
       longestAnswer,
       waiter,
       client: request,
-      frames,
+      frames: createFrames(head, replies, usage),
+      createLossFrame,
     })
   })
 }
@@ -181,7 +225,7 @@ export function toChoices<Choice>(
 /** Returns the body of a whole answer. */
 export function toTextAnswer<Whole extends string, Choice>(
   { objectNames }: AnswerFormat<Whole, Choice>,
-  { id, created, model, service_tier }: Pick<TextAnswer<Whole, Choice>, 'id' | 'created' | 'model' | 'service_tier'>,
+  { id, created, model, service_tier }: AnswerHead,
   choices: Choice[],
   usage: z.output<typeof Usage>,
 ): TextAnswer<Whole, Choice> {

@@ -16,6 +16,8 @@ const CHUNK_CHARACTERS = 16_384
 /** An event with the index of its token; -1 for an event before the first token. */
 export interface SseFrame {
   readonly token: number
+  /** The field `event`. Default: the event has only data. */
+  readonly event?: string
   /** JSON, or `[DONE]`. */
   readonly data: string
 }
@@ -31,11 +33,13 @@ interface EventStreamOptions {
   readonly client: AbortSource
   /** Events in order, created when they are sent. */
   readonly frames: Iterator<SseFrame>
+  /** Returns the last event of an answer that ended early. Default: the body ends with a connection error. */
+  readonly createLossFrame?: ((handle: InferenceHandle) => SseFrame) | undefined
 }
 
 /**
  * Streams the answer to a request that an instance works on. If the client cancels or aborts, the request releases its
- * place. If the instance is lost, the body ends with a connection error.
+ * place. If the instance is lost, the body ends with the event of `createLossFrame`, or with a connection error.
  */
 export function createEventStream({
   world,
@@ -45,6 +49,7 @@ export function createEventStream({
   waiter,
   client,
   frames,
+  createLossFrame,
 }: EventStreamOptions): ServerSentEvents {
   const { signal } = client
   const encoder = new TextEncoder()
@@ -86,8 +91,9 @@ export function createEventStream({
         }
         if (handle.state === 'broken' || handle.state === 'cutOff' || handle.state === 'turnedAway') {
           end()
-          controller.error(createConnectionClosedError(handle.reason))
-          return
+          if (createLossFrame === undefined) return controller.error(createConnectionClosedError(handle.reason))
+          controller.enqueue(encoder.encode(formatFrame(createLossFrame(handle))))
+          return controller.close()
         }
         const now = waiter.isInstant ? undefined : waiter.now()
         let text = ''
@@ -96,7 +102,7 @@ export function createEventStream({
           text.length < CHUNK_CHARACTERS &&
           (now === undefined || tokenTimeAt(next.value.token) <= now)
         ) {
-          text += `data: ${next.value.data}\n\n`
+          text += formatFrame(next.value)
           sentTokens = next.value.token + 1
           next = frames.next()
         }
@@ -117,6 +123,10 @@ export function createEventStream({
     { highWaterMark: 0 },
   )
   return new ServerSentEvents(body)
+}
+
+function formatFrame({ event, data }: SseFrame): string {
+  return event === undefined ? `data: ${data}\n\n` : `event: ${event}\ndata: ${data}\n\n`
 }
 
 function isInProgress(handle: InferenceHandle): boolean {
