@@ -21,9 +21,19 @@ export function purpose(name: string): Purpose {
 
 /** Returns a 32-bit hash of a text (murmur3 over UTF-16 units). */
 export function hash32(text: string, seed = 0): number {
+  return finalizeHash(mixText(seed, text) ^ text.length)
+}
+
+function mixText(seed: number, text: string): number {
   let h = seed
   for (let i = 0; i < text.length; i++) h = mixWord(h, text.charCodeAt(i))
-  return finalizeHash(h ^ text.length)
+  return h
+}
+
+/** Returns the hash of the texts with a zero between them, without joining them. */
+function hashJoined(first: string, second: string, third: string, seed: number): number {
+  const h = mixText(mixWord(mixText(mixWord(mixText(seed, first), 0), second), 0), third)
+  return finalizeHash(h ^ (first.length + second.length + third.length + 2))
 }
 
 function mixWord(h: number, value: number): number {
@@ -65,8 +75,8 @@ export class Chance {
 
   /** Returns the key of the n-th entity of this kind and natural name. */
   key(kind: string, name: string, nth = 0): EntityKey {
-    const text = `${kind}\u0000${name}\u0000${nth}`
-    return { hi: hash32(text, 0x243f6a88), lo: hash32(text, 0x85a308d3) }
+    const count = String(nth)
+    return { hi: hashJoined(kind, name, count, 0x243f6a88), lo: hashJoined(kind, name, count, 0x85a308d3) }
   }
 
   /** Returns a number in [0, 1) with 53 bits. */
@@ -101,13 +111,14 @@ export class Chance {
   }
 
   #text(alphabet: string, length: number, key: EntityKey, purpose: Purpose): string {
-    const codes: number[] = []
+    const words = this.#words
+    const codes = new Array<number>(length)
     for (let i = 0; i < length; i++) {
-      if (i % 4 === 0) this.#draw(key, purpose, i >> 2)
-      codes.push(alphabet.charCodeAt(Math.floor((this.#words[i % 4]! / 4_294_967_296) * alphabet.length)))
+      if ((i & 3) === 0) this.#draw(key, purpose, i >> 2)
+      codes[i] = alphabet.charCodeAt(Math.floor((words[i & 3]! / 4_294_967_296) * alphabet.length))
     }
     // In one step. A text that grows by single letters is a rope, which the first read has to flatten.
-    return String.fromCharCode(...codes)
+    return String.fromCharCode.apply(undefined, codes)
   }
 
   #draw(key: EntityKey, purpose: Purpose, index: number): void {

@@ -53,7 +53,8 @@ export class SimulationContext implements Part {
   onBeforeMove: (() => void) | undefined
   recorder!: Recorder
 
-  readonly #counters: LayeredMap<number>
+  /** How many entities of each kind and natural name there were. One text of both would have to be hashed at each use. */
+  readonly #counters = new Map<string, LayeredMap<number>>()
   #mayHaveChanged = false
   #nextEntryIsCause = false
   #visibleChanges = 0
@@ -69,7 +70,7 @@ export class SimulationContext implements Part {
       this.agenda = origin.agenda.fork()
       this.journal = origin.journal.fork(options.journalLimit)
       this.store = origin.store.fork()
-      this.#counters = origin.#counters.fork()
+      for (const [kind, counters] of origin.#counters) this.#counters.set(kind, counters.fork())
       this.#mayHaveChanged = origin.#mayHaveChanged
       const originGeneration = new Generation()
       originGeneration.observer = origin.generation.observer
@@ -80,7 +81,6 @@ export class SimulationContext implements Part {
       this.agenda = new Agenda()
       this.journal = new Journal(options.journalLimit)
       this.store = new Store(options.fixture)
-      this.#counters = new LayeredMap()
     }
   }
 
@@ -90,7 +90,7 @@ export class SimulationContext implements Part {
     this.agenda.archive(archive)
     this.journal.archive(archive)
     this.store.archive(archive)
-    this.#counters.archive(archive)
+    for (const kind of archive.value([...this.#counters.keys()])) this.#countersOf(kind).archive(archive)
   }
 
   /** The number of changes that a client could see. */
@@ -120,10 +120,19 @@ export class SimulationContext implements Part {
 
   /** Returns the key of the next entity of this kind and name. An id depends on names, never on a global count. */
   newKey(kind: string, name: string): EntityKey {
-    const counter = `${kind}\u0000${name}`
-    const index = this.#counters.get(counter) ?? 0
-    this.#counters.set(counter, index + 1)
+    const counters = this.#countersOf(kind)
+    const index = counters.get(name) ?? 0
+    counters.set(name, index + 1)
     return this.chance.key(kind, name, index)
+  }
+
+  #countersOf(kind: string): LayeredMap<number> {
+    let counters = this.#counters.get(kind)
+    if (counters === undefined) {
+      counters = new LayeredMap()
+      this.#counters.set(kind, counters)
+    }
+    return counters
   }
 
   /** Records that something happened to a subject now. Entries that follow in the same step are caused by it. */
