@@ -60,6 +60,10 @@ function money({ money: totals }: Report): string {
     ]),
     ['- tokens of batches and answers', formatDollars(totals.tokens_microcents)],
     ...totals.tokens_by_model.map(one => [`    of it ${one.model}`, formatDollars(one.tokens_microcents)]),
+    ...(totals.units_microcents === 0
+      ? []
+      : [['- images, audio and other units', formatDollars(totals.units_microcents)]]),
+    ...totals.units_by_model.map(one => [`    of it ${one.model}`, formatDollars(one.units_microcents)]),
     ['closing balance', formatDollars(totals.closing_balance_microcents)],
   ]
   const suspended = totals.suspensions > 0 ? `, account suspended ${formatCounted(totals.suspensions, 'time')}` : ''

@@ -45,6 +45,9 @@ export interface JournalSection {
   readonly note?: string
 }
 
+/** Fields of an answered request: tokens, or the seconds of media work. */
+export const ANSWER_FIELDS = 'model prompt_tokens completion_tokens seconds'
+
 export const formatReason: LogText = ({ fields }) => `ERROR ${fields.reason}`
 /** Log lines of instances without a journal entry: the entry is the failure of the deployment. */
 export const LOG_ONLY_LINES: Readonly<Record<string, LogText>> = {

@@ -2,6 +2,7 @@ import { BATCH_LIFECYCLE, CONTAINER_LIFECYCLE, DEPLOYMENT_LIFECYCLE, HOSTED_LIFE
 import { formatDuration } from '../kernel/duration.ts'
 import { ACCOUNT_SECTION } from './account-journal-kinds.ts'
 import {
+  ANSWER_FIELDS,
   formatDeploymentStatus,
   formatReason,
   formatScaled,
@@ -154,8 +155,8 @@ const SECTIONS = [
     subject: 'The subject is the id of the answer, such as `chatcmpl-…`.',
     kinds: {
       'inference.queued': { meaning: 'No place is free, so the request waits', fields: 'deployment' },
-      'inference.served': { meaning: 'Answered', fields: 'model prompt_tokens completion_tokens' },
-      'inference.left': { meaning: 'The client disconnected', fields: 'model prompt_tokens completion_tokens' },
+      'inference.served': { meaning: 'Answered', fields: ANSWER_FIELDS },
+      'inference.left': { meaning: 'The client disconnected', fields: ANSWER_FIELDS },
       'inference.broken': { meaning: 'Its instance was lost', fields: 'model reason' },
       'inference.turnedAway': { meaning: 'Refused while it waited', fields: 'model reason' },
       'inference.cutOff': { meaning: 'The grace period of the account ended', fields: 'model reason' },

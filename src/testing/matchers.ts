@@ -63,6 +63,9 @@ interface Verdict {
   message(): string
 }
 
+/** Kinds of postings that are costs. */
+const BILLED_KINDS: ReadonlySet<LedgerEntry['kind']> = new Set(['rent', 'tokens', 'units'])
+
 /** For `expect.extend` of vitest and Jest alike. */
 export const matchers = {
   toHaveReceived(sim: Simulator, operation: string, pattern: ReceivedPattern = {}): Verdict {
@@ -119,7 +122,7 @@ export const matchers = {
     assertBilled(sim, of)
     const postings = sim.ledger
       .entries()
-      .filter(({ kind, subject }) => (kind === 'rent' || kind === 'tokens') && (of === undefined || subject === of))
+      .filter(({ kind, subject }) => BILLED_KINDS.has(kind) && (of === undefined || subject === of))
     const dollars = postings.reduce((sum, { microcents }) => sum - microcents, 0) / 1e8
     const pass = dollars >= (min ?? 0) && dollars <= (max ?? Number.POSITIVE_INFINITY)
     return {

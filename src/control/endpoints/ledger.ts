@@ -15,10 +15,12 @@ export const getLedger = control({
     entries: z.array(
       z.object({
         time: z.string(),
-        kind: z.enum(['funds', 'topup', 'rent', 'tokens', 'adjustment']),
+        kind: z.enum(['funds', 'topup', 'rent', 'tokens', 'units', 'adjustment']),
         subject: z.string().describe('Id of the billed resource'),
         microcents: z.int(),
         tokens: z.int().optional().describe('Tokens of the charge'),
+        pricing_type: z.string().optional().describe('Pricing type of the units of a charge'),
+        units: z.number().optional().describe('Units of the charge: images, characters or seconds'),
         token_id: z.string().optional().describe('Id of the API token whose requests were charged'),
         open: z.literal(true).optional().describe('Accrued, and not posted yet'),
       }),

@@ -1,5 +1,6 @@
 /** The settings of a provider profile by section, each with its kind and its meaning. */
 
+import { mediaTimings } from './media-settings.ts'
 import { type ProfileSection, type SectionInput, type SectionOutput, setting } from './setting.ts'
 import {
   amount,
@@ -103,6 +104,8 @@ const timings = {
     portion,
     'Sigma of the time between two tokens of a stream, as a share of that time. Used by inference only; load and batches use means.',
   ),
+
+  ...mediaTimings,
 
   batch_validation: setting(timeDistribution, 'Validation of a batch: the fixed part.'),
   batch_validation_per_line: setting(duration, 'Validation of a batch: the part of each line.'),

@@ -1,10 +1,11 @@
-/** Lifecycle of an inference request, for chat, completions and embeddings: submit, wait, answer. */
+/** Lifecycle of an inference request, by token or of a media model: submit, wait, answer. */
 
 import type { ApiToken } from '../../data/records/account.ts'
 import type { ModelTask } from '../../data/records/enums.ts'
 import { hash32 } from '../../kernel/random.ts'
 import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import { findModelTarget, type ModelTarget } from '../../simulation/deployments/model-lookup.ts'
+import type { MediaWork } from '../../simulation/inference/media-work.ts'
 import { RETRY_AFTER } from '../../simulation/inference/request-admission.ts'
 import type { InferenceHandle, InferenceSpec } from '../../simulation/inference/request-row.ts'
 import type { World } from '../../simulation/world.ts'
@@ -23,7 +24,7 @@ export const INFERENCE_REFUSALS = {
 } as const
 
 /**
- * Submits a request to a model.
+ * Submits a request to a model that is charged by token.
  *
  * @param longestPromptTokens tokens of the longest prompt, which must fit the context
  * @param minAnswerTokens tokens that the context must also have room for
@@ -39,17 +40,65 @@ export function startInference(
   minAnswerTokens: number,
   createSpec: (context: number, target: ModelTarget) => Omit<InferenceSpec, 'token' | 'model'>,
 ): InferenceHandle {
+  const target = requireTarget(world, token, model, task)
+  const context = requireContextLength(world, target, model, longestPromptTokens, minAnswerTokens)
+  return submit(world, token, model, target, createSpec(context, target))
+}
+
+/** A request to a media or custom model. Default: no tokens, and an answer in one piece. */
+export interface MediaSpec extends Pick<InferenceSpec, 'prefix' | 'hash'> {
+  /** Its duration and price, from `simulation/inference/media-work.ts`. */
+  readonly work: MediaWork
+  /** The equal pieces in which the answer is streamed. Default: 1. */
+  readonly pieces?: number
+  /** Tokens of the input, for models with the pricing type `input_tokens` or `tokens`. */
+  readonly promptTokens?: number
+}
+
+/**
+ * Submits a request to a media or custom model. It is charged only if it is served, by the pricing type of the catalog
+ * model. Wait for its end with `waitForWholeAnswer(world, handle, pieces, …)`. Then `handle.cost` is its cost.
+ *
+ * @param createSpec creates the work for the target
+ * @throws RefusalError, before anything has changed
+ */
+export function startMediaInference(
+  world: World,
+  token: ApiToken | undefined,
+  model: string,
+  task: ModelTask,
+  createSpec: (target: ModelTarget) => MediaSpec,
+): InferenceHandle {
+  const target = requireTarget(world, token, model, task)
+  const { pieces = 1, promptTokens = 0, ...spec } = createSpec(target)
+  return submit(world, token, model, target, { ...spec, promptTokens, answerTokens: 0, longestAnswer: pieces })
+}
+
+/**
+ * Returns what serves a model, if it accepts a request now.
+ *
+ * @throws RefusalError for an account without funds, and for a model that is unknown, busy or has another task
+ */
+function requireTarget(world: World, token: ApiToken | undefined, model: string, task: ModelTask): ModelTarget {
   requireFunds(world)
   const target = findModelTarget(world, model)
-  const tokenId = token?.token_id ?? ''
-  const rejection = world.inferenceRequests.rejectionFor(model, tokenId, target)
+  const rejection = world.inferenceRequests.rejectionFor(model, token?.token_id ?? '', target)
   if (rejection !== undefined || target === undefined) {
     const { status, message, retryAfter } = rejection!
     refuse(status, message, retryAfter === undefined ? undefined : createRetryAfterHeader(retryAfter))
   }
   if (target.task !== task) refuse(400, `model ${model} does ${target.task}, not ${task}`)
-  const context = requireContextLength(world, target, model, longestPromptTokens, minAnswerTokens)
-  return world.inferenceRequests.submit({ ...createSpec(context, target), model, token: tokenId }, target)
+  return target
+}
+
+function submit(
+  world: World,
+  token: ApiToken | undefined,
+  model: string,
+  target: ModelTarget,
+  spec: Omit<InferenceSpec, 'token' | 'model'>,
+): InferenceHandle {
+  return world.inferenceRequests.submit({ ...spec, model, token: token?.token_id ?? '' }, target)
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { AppendLog } from '../../kernel/layered-map.ts'
 import type { MeterRow } from './ledger-row.ts'
 import type { Microcents } from './money.ts'
+import type { PricingType } from './request-cost.ts'
 
 /** The rule of automatic top-ups. */
 export interface TopupRule {
@@ -19,11 +20,20 @@ export interface ChargedTokens {
   readonly token_id: string
 }
 
+/** The units of a charge, and the API token whose request they served. */
+export interface ChargedUnits {
+  readonly pricing_type: PricingType
+  /** Units of the pricing type, to a millionth. */
+  readonly units: number
+  readonly token_id: string
+}
+
 /** A posting or, with `open`, an accrued amount that is not posted yet. */
-export interface LedgerEntry extends Partial<ChargedTokens> {
+export interface LedgerEntry extends Partial<ChargedTokens>, Partial<ChargedUnits> {
   /** Microseconds since the epoch of the world. */
   readonly time: Micros
-  readonly kind: 'funds' | 'topup' | 'rent' | 'tokens' | 'adjustment'
+  /** `units`: a request that is charged by another pricing type than tokens. */
+  readonly kind: 'funds' | 'topup' | 'rent' | 'tokens' | 'units' | 'adjustment'
   /** Id of the billed subject; the id of the account for funds. */
   readonly subject: string
   /** Positive is money in, negative money out. */
@@ -35,7 +45,7 @@ export interface LedgerEntry extends Partial<ChargedTokens> {
 export interface LedgerTotals {
   /** Funds at the epoch, plus all later payments. */
   readonly funds: Microcents
-  /** The cost of all tokens. */
+  /** The cost of all tokens and units. */
   readonly tokens: Microcents
   readonly postings: Pick<AppendLog<LedgerEntry>, 'length' | 'at'>
 }

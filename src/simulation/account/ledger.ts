@@ -1,7 +1,7 @@
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { AppendLog, LayeredMap } from '../../kernel/layered-map.ts'
+import { AppendLog } from '../../kernel/layered-map.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
@@ -9,6 +9,7 @@ import { BalanceCrossing } from './balance-crossing.ts'
 import { AccountRow, type MeterRow } from './ledger-row.ts'
 import type {
   ChargedTokens,
+  ChargedUnits,
   LedgerEntry,
   LedgerTotals,
   MeteredUsage,
@@ -16,11 +17,12 @@ import type {
   TopupRule,
 } from './ledger-types.ts'
 import { Meters } from './meters.ts'
-import { type BilledInterval, MICROCENTS_PER_CENT, type Microcents, tokenCost, tokenWeight } from './money.ts'
+import { type BilledInterval, MICROCENTS_PER_CENT, type Microcents } from './money.ts'
 import type { AccountObserverPort } from './observer.ts'
 import { PastUsage, toBilledSeconds } from './past-usage.ts'
+import type { RequestCost } from './request-cost.ts'
+import { RequestMeters } from './request-meters.ts'
 import { Suspension } from './suspension.ts'
-import type { TokenPrice } from './token-price.ts'
 import { Topups } from './topups.ts'
 
 /**
@@ -37,8 +39,7 @@ export class Ledger {
   readonly #crossing: BalanceCrossing
   readonly #accounts: Table<AccountRow>
   readonly #entries: AppendLog<LedgerEntry>
-  /** Tokens of live requests by model: Σ tokens × price in force, and what of it is posted. */
-  readonly #tokenMeters: LayeredMap<{ readonly weighted: bigint; readonly charged: Microcents }>
+  readonly #requestMeters: RequestMeters
   /** Funds at the world's epoch. */
   #openingFunds: Microcents = 0
   #funds: Microcents = 0
@@ -55,7 +56,7 @@ export class Ledger {
     this.past = new PastUsage(context, origin?.past)
     this.#topups = new Topups(context, this.#accounts, origin ? origin.#topups : undefined)
     this.#suspension = new Suspension(context, this.#accounts, origin ? origin.#suspension : undefined)
-    this.#tokenMeters = origin ? origin.#tokenMeters.fork() : new LayeredMap()
+    this.#requestMeters = new RequestMeters(origin ? origin.#requestMeters : undefined)
     if (!origin) return
     this.#openingFunds = origin.#openingFunds
     this.#funds = origin.#funds
@@ -71,7 +72,7 @@ export class Ledger {
     this.#meters.archive(archive)
     this.#accounts.archive(archive)
     this.#entries.archive(archive)
-    this.#tokenMeters.archive(archive)
+    this.#requestMeters.archive(archive)
     this.#openingFunds = archive.value(this.#openingFunds)
     this.#funds = archive.value(this.#funds)
     this.#tokens = archive.value(this.#tokens)
@@ -196,6 +197,18 @@ export class Ledger {
     return this.#suspension.resume()
   }
 
+  #chargeUse(
+    kind: 'tokens' | 'units',
+    subject: string,
+    microcents: Microcents,
+    charged?: ChargedTokens | ChargedUnits,
+  ): void {
+    if (microcents === 0) return
+    this.#tokens += microcents
+    this.#entries.push({ time: this.#context.clock.now, kind, subject, microcents: -microcents, ...charged })
+    this.#scheduleCrossing()
+  }
+
   /** Opens a meter. Returns its ordinal. */
   openMeter(id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number): number {
     return this.#meters.open(id, kind, gpu, gpusPerUnit)
@@ -215,25 +228,14 @@ export class Ledger {
 
   /** Charges tokens: `microcents` more for this subject. */
   chargeTokens(subject: string, microcents: Microcents, charged?: ChargedTokens): void {
-    if (microcents === 0) return
-    this.#tokens += microcents
-    this.#entries.push({ time: this.#context.clock.now, kind: 'tokens', subject, microcents: -microcents, ...charged })
-    this.#scheduleCrossing()
+    this.#chargeUse('tokens', subject, microcents, charged)
   }
 
-  /** Charges the tokens of a request to a model of the catalog at the price of its start: one floor for each model. */
-  chargeRequestTokens(
-    model: string,
-    { input, output }: TokenPrice,
-    promptTokens: number,
-    answerTokens: number,
-    token_id: string,
-  ): void {
-    const { weighted, charged } = this.#tokenMeters.get(model) ?? { weighted: 0n, charged: 0 }
-    const sum = weighted + tokenWeight(promptTokens, input) + tokenWeight(answerTokens, output)
-    const total = tokenCost(sum)
-    this.#tokenMeters.set(model, { weighted: sum, charged: total })
-    this.chargeTokens(model, total - charged, { tokens: promptTokens + answerTokens, token_id })
+  /** Charges a request to a model of the catalog: one floor for each model. */
+  chargeRequest(model: string, { pricingType, units, weight }: RequestCost, token_id: string): void {
+    const microcents = this.#requestMeters.add(model, weight)
+    if (pricingType === 'tokens') this.#chargeUse('tokens', model, microcents, { tokens: units, token_id })
+    else this.#chargeUse('units', model, microcents, { pricing_type: pricingType, units, token_id })
   }
 
   /** Returns the billed seconds of each deployment and rental between two Unix times, before the epoch too. */

@@ -29,6 +29,21 @@ export function tokenWeight(tokens: number, centsPerMillion: number): bigint {
   return BigInt(tokens) * BigInt(Math.round(centsPerMillion * 1e6))
 }
 
+/**
+ * The same for units of another kind, which can be fractions: both factors count to a millionth.
+ *
+ * @param units seconds, characters, image units or tokens
+ * @example tokenCost(unitWeight(0.25, 0.2)) // 50,000 micro-cents
+ */
+export function unitWeight(units: number, centsPerUnit: number): bigint {
+  return (BigInt(Math.round(units * 1e6)) * BigInt(Math.round(centsPerUnit * 1e12))) / 1_000_000n
+}
+
+/** Nano-dollars of a weight, floored. A micro-cent is ten of them. */
+export function toNanoDollars(weight: bigint): number {
+  return Number((weight * 10n) / WEIGHT_PER_MICROCENT)
+}
+
 /** Micro-cents of such a weight, floored. */
 export function tokenCost(weight: bigint): Microcents {
   return Number(weight / WEIGHT_PER_MICROCENT)

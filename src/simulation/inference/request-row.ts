@@ -1,7 +1,9 @@
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
+import type { RequestCost, UnitPrice } from '../account/request-cost.ts'
 import type { TokenPrice } from '../account/token-price.ts'
+import type { MediaWork } from './media-work.ts'
 
 /** A valid request to a model, with known lengths. */
 export interface InferenceSpec {
@@ -17,6 +19,11 @@ export interface InferenceSpec {
   /** The tokens of all answers, which are charged, and of the longest answer, which determines the duration. */
   readonly answerTokens: number
   readonly longestAnswer: number
+  /**
+   * The work of a media or custom model. It determines duration and price instead of the tokens, and `longestAnswer` is
+   * the number of equal pieces in which the answer can be streamed. Undefined: a request that is charged by token.
+   */
+  readonly work?: MediaWork
 }
 
 /** The fields of a request that never change. */
@@ -28,9 +35,11 @@ export interface InferencePlan extends InferenceSpec {
   readonly deployment: number
   /** The ordinal of its adapter. -1: no adapter. */
   readonly adapter: number
-  /** The catalog model that is charged, and the price of its tokens when the request came. '': not charged by token. */
+  /** The catalog model that is charged, and the price of its tokens when the request came. '': not charged. */
   readonly chargedModel: string
   readonly price: TokenPrice | undefined
+  /** The price of `work` when the request came. */
+  readonly unitPrice?: UnitPrice
   readonly arrivedAt: Micros
   /** The sequence number of the request in its world: it gives the order of a queue. */
   readonly sequence: number
@@ -43,7 +52,7 @@ export class InferenceRow extends Row {
   instance = this.int32(-1)
   /** When it started. -1 while it waits. */
   startedAt: Micros = this.number(-1)
-  /** When its first token arrives, and the microseconds between two tokens. */
+  /** When its first token or piece arrives, and the microseconds between two of them. */
   firstTokenAt: Micros = this.number(0)
   tokenTime = this.number(0)
   /** The event that ends its answer. */
@@ -98,6 +107,8 @@ export class InferenceHandle {
   firstTokenAt: Micros = 0
   /** Microseconds between two tokens. */
   tokenTime = 0
+  /** What it costs. Set at its end; undefined for a request that is not charged. */
+  cost: RequestCost | undefined
   readonly #end: (state: 'served' | 'left', tokens: number) => void
   #listener: (() => void) | undefined
 
@@ -142,8 +153,9 @@ export class InferenceHandle {
 
 /** Returns the number of answer tokens that were generated until now, when a request ends in a state. */
 export function answeredTokensOf(row: Readonly<InferenceRow>, state: EndedState, tokens: number, now: Micros): number {
-  const { answerTokens, longestAnswer } = row.plan
+  const { answerTokens, longestAnswer, work } = row.plan
   if (state === 'served') return answerTokens
+  if (work !== undefined) return 0
   if (row.startedAt < 0 || longestAnswer === 0) return 0
   const since = now - row.firstTokenAt
   const generatedTokens = since < 0 ? 0 : Math.floor(since / row.tokenTime) + 1

@@ -6,8 +6,10 @@ import type { Deployments } from '../deployments/deployments.ts'
 import { speedOfInstance } from '../deployments/instance-speed.ts'
 import type { Instances } from '../deployments/instances.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
-import { estimateServing, type InstanceSpeed } from '../load/throughput.ts'
+import { estimateServing, type InstanceSpeed, instanceSpeed } from '../load/throughput.ts'
+import { timeAlone } from './media-work.ts'
 import type { RequestCounts } from './request-counts.ts'
+import type { InferencePlan } from './request-row.ts'
 
 /** The hardware of an instance, which its speed follows from. */
 export interface ServingHardware {
@@ -64,6 +66,40 @@ export class RequestServing {
     return best
   }
 
+  /** Returns the seconds to the first token, and between two tokens. Media work comes in equal pieces instead of tokens. */
+  paceOf(
+    { deployment, promptTokens, longestAnswer, work }: InferencePlan,
+    instance: number,
+    hardware: ServingHardware,
+  ): { readonly firstTokenTime: number; readonly tokenTime: number } {
+    const outputTokens = Math.max(1, longestAnswer)
+    if (work !== undefined) {
+      const pieceTime = this.#workTime(deployment, instance, timeAlone(work, hardware)) / outputTokens
+      return { firstTokenTime: pieceTime, tokenTime: pieceTime }
+    }
+    const speed = instanceSpeed({ ...hardware, promptTokens, outputTokens })
+    if (instance < 0) return speed
+    return { firstTokenTime: this.firstTokenDelay(deployment, instance, speed), tokenTime: speed.tokenTime }
+  }
+
+  /**
+   * Returns the seconds of media work. Each request that runs on the instance already adds a share of the time alone, and
+   * the backlog of offered load comes first. Shared capacity (-1) is never busy.
+   */
+  #workTime(deployment: number, instance: number, alone: number): number {
+    if (instance < 0) return alone
+    const { workSharing } = this.#context.profile.timings
+    const delay = this.#queueDelay(this.#parts.deployments.read(deployment))
+    return delay + alone * (1 + workSharing * this.#counts.onInstance(instance))
+  }
+
+  /** Returns the seconds that the backlog of offered load takes. */
+  #queueDelay(row: Readonly<DeploymentRow>): number {
+    if (!row.load || row.effectiveInstances === 0) return 0
+    const { backlog } = this.#parts.autoscaler.wholeRequests(row)
+    return backlog / (row.effectiveInstances * row.load.speed.requestsPerSecond)
+  }
+
   /** Returns the seconds to the first token. They grow with the backlog of offered load and with utilisation. */
   firstTokenDelay(deployment: number, instance: number, { firstTokenTime }: InstanceSpeed): number {
     const { deployments, autoscaler } = this.#parts
@@ -78,8 +114,7 @@ export class RequestServing {
       row.effectiveInstances,
       backlog,
     )
-    const queueDelay = backlog / (row.effectiveInstances * row.load.speed.requestsPerSecond)
-    return queueDelay + firstTokenTime * (1 + Math.min(1, ownUtilisation + utilisation))
+    return this.#queueDelay(row) + firstTokenTime * (1 + Math.min(1, ownUtilisation + utilisation))
   }
 
   /** Returns the hardware of shared capacity: one H100 up to 20B parameters, four up to 100B, eight beyond (A). */

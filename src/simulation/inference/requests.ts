@@ -1,10 +1,9 @@
 import type { Archive } from '../../kernel/archive.ts'
-import type { Micros } from '../../kernel/duration.ts'
+import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import { Table } from '../../kernel/table.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
-import { tokenPriceOf } from '../account/token-price.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
@@ -15,10 +14,10 @@ import { findModelTarget, type ModelSources, type ModelTarget } from '../deploym
 import type { RequestWork } from '../deployments/work.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { Nodes } from '../fleet/nodes.ts'
-import { instanceSpeed } from '../load/throughput.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import { type AdmissionState, type RequestRejection, rejectionFor } from './request-admission.ts'
 import { RequestCounts } from './request-counts.ts'
+import { costOfRequest, priceOfRequest } from './request-price.ts'
 import {
   answeredTokensOf,
   type EndedState,
@@ -153,7 +152,7 @@ export class InferenceRequests implements RequestWork {
       deployment: target.kind === 'own' ? target.deployment : -1,
       adapter: target.adapter ?? -1,
       chargedModel: target.kind === 'catalog' ? target.model : '',
-      price: target.kind === 'catalog' ? tokenPriceOf(this.#context.store, target.model, target.priceShare) : undefined,
+      ...priceOfRequest(this.#context.store, spec, target),
       arrivedAt: now,
       sequence: this.#nextSequence++,
     }
@@ -286,16 +285,13 @@ export class InferenceRequests implements RequestWork {
 
   #start(ordinal: number, row: InferenceRow, instance: number, serving: ServingHardware, slowdown: number): void {
     const { now } = this.#context.clock
-    const { promptTokens, longestAnswer } = row.plan
-    const outputTokens = Math.max(1, longestAnswer)
-    const speed = instanceSpeed({ ...serving, promptTokens, outputTokens })
-    const delay =
-      instance < 0 ? speed.firstTokenTime : this.#serving.firstTokenDelay(row.plan.deployment, instance, speed)
+    const { longestAnswer } = row.plan
+    const { firstTokenTime, tokenTime } = this.#serving.paceOf(row.plan, instance, serving)
     row.instance = instance
     row.startedAt = now
-    row.firstTokenAt = now + Math.round(delay * slowdown * 1e6)
-    row.tokenTime = speed.tokenTime * slowdown * 1e6
-    const end = row.firstTokenAt + Math.ceil((outputTokens - 1) * row.tokenTime)
+    row.firstTokenAt = now + Math.round(firstTokenTime * slowdown * 1e6)
+    row.tokenTime = tokenTime * slowdown * 1e6
+    const end = row.firstTokenAt + Math.ceil((Math.max(1, longestAnswer) - 1) * row.tokenTime)
     row.next = this.#context.scheduleAt(end, 'inference.ended', ordinal, this.#table.useCount(ordinal))
     const handle = this.#handles.get(ordinal)
     if (handle === undefined) return
@@ -311,14 +307,15 @@ export class InferenceRequests implements RequestWork {
     this.#context.cancel(row.next)
     row.next = 0
     const answeredTokens = answeredTokensOf(row, state, tokens, this.#context.clock.now)
-    this.#recordEnd(row, state, reason, answeredTokens)
+    const time = row.workTime(state, this.#context.clock.now)
+    const cost = costOfRequest(plan, state, startedAt >= 0, answeredTokens, time)
+    this.#recordEnd(row, state, reason, answeredTokens, time)
     this.#counts.remove(ordinal, row)
     this.#table.remove(ordinal)
     const handle = this.#handles.get(ordinal)
     this.#handles.delete(ordinal)
-    if (plan.chargedModel !== '' && startedAt >= 0) this.#charge(row, answeredTokens)
+    if (cost) this.#parts.ledger.chargeRequest(plan.chargedModel, cost, plan.token)
     const requestEnd = state === 'left' && startedAt < 0 ? 'abandoned' : state === 'cutOff' ? 'broken' : state
-    const time = row.workTime(state, this.#context.clock.now)
     const work = { prompt: startedAt < 0 ? 0 : plan.promptTokens, answer: answeredTokens, time }
     for (const deployment of [plan.deployment, plan.adapter].filter(subject => subject >= 0)) {
       this.#parts.history.onRequestEnded(this.#parts.deployments.writable(deployment), requestEnd, work)
@@ -330,20 +327,17 @@ export class InferenceRequests implements RequestWork {
       this.#parts.autoscaler.onRequestCountChanged(deployment, -1)
       if (!this.hasWorkFor(deployment)) this.#parts.deployments.onWorkEnded(deployment)
     }
+    if (handle) handle.cost = cost
     handle?.setState(state, reason)
   }
 
-  #recordEnd(row: InferenceRow, state: EndedState, reason: string, tokens: number): void {
-    const { model, promptTokens: prompt_tokens } = row.plan
+  #recordEnd(row: InferenceRow, state: EndedState, reason: string, tokens: number, time: Micros): void {
+    const { model, promptTokens: prompt_tokens, work } = row.plan
     const isAnswered = state === 'served' || state === 'left'
-    const fields = isAnswered ? { model, prompt_tokens, completion_tokens: tokens } : { model, reason }
+    const use = work === undefined ? { prompt_tokens, completion_tokens: tokens } : { seconds: time / SECOND }
+    const fields = isAnswered ? { model, ...use } : { model, reason }
     // The end is an external command if no event caused it: the client got its answer or left.
     if (this.#context.journal.cause === 0) this.#context.recordCommand(row, `inference.${state}`, fields)
     else this.#context.record(row, `inference.${state}`, fields)
-  }
-
-  #charge({ plan }: Readonly<InferenceRow>, answeredTokens: number): void {
-    const { chargedModel, price, promptTokens, token } = plan
-    if (price) this.#parts.ledger.chargeRequestTokens(chargedModel, price, promptTokens, answeredTokens, token)
   }
 }

@@ -113,8 +113,8 @@ export class AccountInvariants {
         report('I9', `a posting of ${kind} is ${microcents} micro-cents`, entry.subject)
       }
       if (time !== clock.now) report('I9', `a posting of ${kind} is dated ${time}, it is ${clock.now}`, entry.subject)
-      if (kind === 'tokens' && this.#cutOffAt !== undefined && ledger.isCutOff) {
-        report('I10', `tokens were charged to an account that is cut off`, entry.subject)
+      if ((kind === 'tokens' || kind === 'units') && this.#cutOffAt !== undefined && ledger.isCutOff) {
+        report('I10', `${kind} were charged to an account that is cut off`, entry.subject)
       }
       if (kind === 'topup') this.#checkTopup(entry, account, report)
     }
@@ -123,14 +123,14 @@ export class AccountInvariants {
       this.#paidIn = funds
     }
     if (this.#tokens !== tokens) {
-      report('I9', `${tokens} micro-cents count as charged for tokens, ${this.#tokens} were`, account)
+      report('I9', `${tokens} micro-cents count as charged for tokens and units, ${this.#tokens} were`, account)
       this.#tokens = tokens
     }
   }
 
   #addPosting({ kind, subject, microcents }: LedgerEntry): void {
     if (kind === 'rent') this.#rentBySubject.set(subject, (this.#rentBySubject.get(subject) ?? 0) - microcents)
-    else if (kind === 'tokens') {
+    else if (kind === 'tokens' || kind === 'units') {
       this.#tokens -= microcents
       this.#tokensBySubject.set(subject, (this.#tokensBySubject.get(subject) ?? 0) - microcents)
     } else this.#paidIn += microcents

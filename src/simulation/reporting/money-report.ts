@@ -15,9 +15,10 @@ export function moneyReport(
 ): Report['money'] {
   const { ledger } = world
   let opening = ledger.openingFunds - sumBy(ledger.meteredUsage(0, window.from), usage => usage.microcents)
-  const sums = { funds: 0, topup: 0, tokens: 0, adjustment: 0 }
+  const sums = { funds: 0, topup: 0, tokens: 0, units: 0, adjustment: 0 }
   let topups = 0
   const bySubject = new Map<string, number>()
+  const unitsByModel = new Map<string, number>()
   for (const { kind, time, subject, microcents } of ledger.entries()) {
     if (kind === 'rent' || time > window.to) continue
     if (!isWithin(window, time)) {
@@ -26,6 +27,7 @@ export function moneyReport(
     }
     sums[kind] += microcents
     if (kind === 'topup') topups++
+    if (kind === 'units') unitsByModel.set(subject, (unitsByModel.get(subject) ?? 0) - microcents)
     if (kind === 'tokens') bySubject.set(subject, (bySubject.get(subject) ?? 0) - microcents)
   }
   const rent = sumBy([...metered.values()], usage => usage.microcents)
@@ -53,7 +55,8 @@ export function moneyReport(
     adjustments_microcents: sums.adjustment,
     rent_microcents: rent,
     tokens_microcents: -sums.tokens || 0,
-    closing_balance_microcents: opening + sums.funds + sums.topup + sums.adjustment + sums.tokens - rent,
+    units_microcents: -sums.units || 0,
+    closing_balance_microcents: opening + sums.funds + sums.topup + sums.adjustment + sums.tokens + sums.units - rent,
     topups,
     topups_declined: counts['topup.declined'],
     suspensions: counts['account.suspended'],
@@ -65,5 +68,8 @@ export function moneyReport(
     tokens_by_model: [...byModel]
       .map(([model, tokens_microcents]) => ({ model, tokens_microcents }))
       .sort((a, b) => b.tokens_microcents - a.tokens_microcents || compareTexts(a.model, b.model)),
+    units_by_model: [...unitsByModel]
+      .map(([model, units_microcents]) => ({ model, units_microcents }))
+      .sort((a, b) => b.units_microcents - a.units_microcents || compareTexts(a.model, b.model)),
   }
 }

@@ -2,24 +2,29 @@ import type { GpuType } from '../../data/records/gpu-config.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { Microcents } from '../account/money.ts'
+import type { PricingType } from '../account/request-cost.ts'
 import type { World } from '../world.ts'
 import { compareTexts, sumBy } from './figures.ts'
 
 const INVOICE = purpose('invoice.id')
+/** Decimals of a sum of units. Rounding removes the binary noise of fractions. */
+const UNIT_DECIMALS = 6
 
 /** A calendar month in UTC, counted from the year 0. */
 export type Month = number
 
 /** The use and cost of one thing in a month, or a part of it. */
 export interface UsageItem {
-  readonly type: 'rent' | 'tokens'
-  /** Wire id of the billed deployment or rental; the model for tokens. */
+  readonly type: 'rent' | 'requests'
+  /** `uptime` for rent. */
+  readonly pricingType: PricingType
+  /** Wire id of the billed deployment or rental; the model for requests. */
   readonly id: string
-  /** Name of the deployment or rental; the model for tokens. */
+  /** Name of the deployment or rental; the model for requests. */
   readonly name: string
-  /** Null for tokens. */
+  /** Null for requests. */
   readonly gpu: GpuType | null
-  /** Whole GPU-seconds, or tokens. */
+  /** Whole GPU-seconds, tokens, or units of the pricing type to a millionth. */
   readonly units: number
   readonly microcents: Microcents
 }
@@ -87,7 +92,7 @@ export function monthlyUsage(world: World, from: Micros, to: Micros, filter: Usa
 /** Returns the use of the account between two times, the highest cost first. */
 export function usageItems(world: World, from: Micros, to: Micros, filter: UsageFilter = {}): UsageItem[] {
   const isRentShown = !filter.tokensOnly && filter.tokenId === undefined
-  const items = [...(isRentShown ? rentItems(world, from, to) : []), ...tokenItems(world, from, to, filter.tokenId)]
+  const items = [...(isRentShown ? rentItems(world, from, to) : []), ...requestItems(world, from, to, filter.tokenId)]
   return items.sort((a, b) => b.microcents - a.microcents || compareTexts(a.id, b.id))
 }
 
@@ -109,29 +114,45 @@ function rentItems(world: World, from: Micros, to: Micros): UsageItem[] {
       world.hostedInstances.get(id)?.name ??
       world.containers.get(id)?.name ??
       id
-    return [{ type: 'rent' as const, id, name, gpu, units: Math.floor(gpuMicros / SECOND), microcents }]
+    return [
+      {
+        type: 'rent' as const,
+        pricingType: 'uptime' as const,
+        id,
+        name,
+        gpu,
+        units: Math.floor(gpuMicros / SECOND),
+        microcents,
+      },
+    ]
   })
 }
 
-function tokenItems(world: World, from: Micros, to: Micros, tokenId: string | undefined): UsageItem[] {
-  const sums = new Map<string, { tokens: number; microcents: Microcents }>()
-  const add = (model: string, tokens: number, microcents: Microcents) => {
-    const sum = sums.get(model)
-    sums.set(model, { tokens: (sum?.tokens ?? 0) + tokens, microcents: (sum?.microcents ?? 0) + microcents })
+function requestItems(world: World, from: Micros, to: Micros, tokenId: string | undefined): UsageItem[] {
+  const sums = new Map<string, { model: string; pricingType: PricingType; units: number; microcents: Microcents }>()
+  const add = (model: string, pricingType: PricingType, units: number, microcents: Microcents) => {
+    const key = `${pricingType} ${model}`
+    const sum = sums.get(key) ?? { model, pricingType, units: 0, microcents: 0 }
+    sum.units = Number((sum.units + units).toFixed(UNIT_DECIMALS))
+    sum.microcents += microcents
+    sums.set(key, sum)
   }
   for (const past of world.ledger.past.tokenUsage(from, to)) {
-    if (tokenId === undefined || past.tokenId === tokenId) add(past.model, past.tokens, past.microcents)
+    if (tokenId === undefined || past.tokenId === tokenId) add(past.model, 'tokens', past.tokens, past.microcents)
   }
-  for (const { kind, time, subject, microcents, tokens, token_id } of isAfterEpoch(from, to)
+  for (const { kind, time, subject, microcents, tokens = 0, units = tokens, pricing_type, token_id } of isAfterEpoch(
+    from,
+    to,
+  )
     ? world.ledger.entries()
     : []) {
     // A window includes its end and excludes its start, except a window that begins at the epoch.
-    if (kind !== 'tokens' || time > to || (time <= from && from > 0)) continue
+    if ((kind !== 'tokens' && kind !== 'units') || time > to || (time <= from && from > 0)) continue
     if (tokenId !== undefined && token_id !== tokenId) continue
-    add(world.batches.modelOf(subject) ?? subject, tokens ?? 0, -microcents)
+    add(world.batches.modelOf(subject) ?? subject, pricing_type ?? 'tokens', units, -microcents)
   }
-  return Array.from(sums, ([model, { tokens, microcents }]) => {
-    return { type: 'tokens' as const, id: model, name: model, gpu: null, units: tokens, microcents }
+  return Array.from(sums.values(), ({ model, pricingType, units, microcents }) => {
+    return { type: 'requests' as const, pricingType, id: model, name: model, gpu: null, units, microcents }
   })
 }
 

@@ -122,7 +122,7 @@ export interface Report {
     readonly newest: readonly { readonly at: string; readonly verb: string; readonly target: string }[]
   }
   readonly money: {
-    /** opening_balance + funds + topups − rent − tokens = closing_balance. */
+    /** opening_balance + funds + topups + adjustments − rent − tokens − units = closing_balance. */
     readonly opening_balance_microcents: number
     readonly funds_microcents: number
     readonly topups_microcents: number
@@ -130,6 +130,8 @@ export interface Report {
     readonly adjustments_microcents: number
     readonly rent_microcents: number
     readonly tokens_microcents: number
+    /** Requests to catalog models that are charged by other units: images, characters, seconds. */
+    readonly units_microcents: number
     readonly closing_balance_microcents: number
     readonly topups: number
     readonly topups_declined: number
@@ -155,6 +157,7 @@ export interface Report {
       readonly tokens_microcents: number
     }[]
     readonly tokens_by_model: readonly { readonly model: string; readonly tokens_microcents: number }[]
+    readonly units_by_model: readonly { readonly model: string; readonly units_microcents: number }[]
   }
   readonly gpus: readonly GpuReport[]
   readonly deployments: readonly DeploymentReport[]

@@ -1,0 +1,107 @@
+/** Prices and costs of requests: by token, or by the units of another pricing type. */
+import type { ModelPricing } from '../../data/records/pricing.ts'
+import type { Store } from '../../data/store.ts'
+import { type Micros, SECOND } from '../../kernel/duration.ts'
+import { tokenWeight, unitWeight } from './money.ts'
+import type { TokenPrice } from './token-price.ts'
+
+export type PricingType = ModelPricing['type']
+
+/** The price of a request that is not charged by the token prices of the hardware table. */
+export interface UnitPrice {
+  readonly type: PricingType
+  /** Cents per unit: per second, character, image unit or input token. */
+  readonly cents: number
+  /** Cents per output token. 0 for all types but `tokens`. */
+  readonly outputCents: number
+}
+
+/** Amounts of the work of a media or custom model. A pricing type charges the amount of its name. Default: 0. */
+export interface WorkAmounts {
+  /** Images: 1 is an image with the default size and the default iterations of its model. */
+  readonly image_units?: number
+  /** Characters. */
+  readonly input_character_length?: number
+  /** Seconds of the input, for example of audio. */
+  readonly input_length?: number
+  /** Seconds of the output. */
+  readonly output_length?: number
+}
+
+/** What a request used until its end. */
+export interface RequestUse {
+  readonly promptTokens: number
+  readonly answerTokens: number
+  /** Undefined: a request that is charged by token. */
+  readonly amounts: WorkAmounts | undefined
+  /** Microseconds of an instance's work. */
+  readonly workTime: Micros
+}
+
+/** The cost of one request. */
+export interface RequestCost {
+  readonly pricingType: PricingType
+  /** Tokens, or units of the pricing type. */
+  readonly units: number
+  /** Millionths of a micro-cent. A charge of the ledger is rounded down to micro-cents for each model. */
+  readonly weight: bigint
+}
+
+/** Returns a share of the present price of a catalog model by its own pricing; undefined for an unknown model. */
+export function unitPriceOf({ models }: Store, model: string, share: number): UnitPrice | undefined {
+  const pricing = models.get(model)?.pricing
+  if (pricing === undefined) return undefined
+  return {
+    type: pricing.type,
+    cents: centsPerUnit(pricing) * share,
+    outputCents: pricing.type === 'tokens' ? pricing.cents_per_output_token * share : 0,
+  }
+}
+
+function centsPerUnit(pricing: ModelPricing): number {
+  switch (pricing.type) {
+    case 'time':
+    case 'uptime':
+      return pricing.cents_per_sec
+    case 'tokens':
+    case 'input_tokens':
+      return pricing.cents_per_input_token
+    case 'input_length':
+      return pricing.cents_per_input_sec
+    case 'input_character_length':
+      return pricing.cents_per_input_chars
+    case 'image_units':
+      return pricing.cents_per_image_unit
+    case 'output_length':
+      return pricing.cents_per_output_sec
+  }
+}
+
+/** Returns the cost of a request by token. */
+export function tokenCostOf({ input, output }: TokenPrice, use: RequestUse): RequestCost {
+  const { promptTokens, answerTokens } = use
+  const weight = tokenWeight(promptTokens, input) + tokenWeight(answerTokens, output)
+  return { pricingType: 'tokens', units: promptTokens + answerTokens, weight }
+}
+
+/** Returns the cost of a request by the units of its pricing type. */
+export function unitCostOf({ type, cents, outputCents }: UnitPrice, use: RequestUse): RequestCost {
+  const units = unitsOf(type, use)
+  if (type !== 'tokens') return { pricingType: type, units, weight: unitWeight(units, cents) }
+  const weight = unitWeight(use.promptTokens, cents) + unitWeight(use.answerTokens, outputCents)
+  return { pricingType: type, units, weight }
+}
+
+function unitsOf(type: PricingType, { promptTokens, answerTokens, amounts, workTime }: RequestUse): number {
+  switch (type) {
+    case 'time':
+    case 'uptime':
+      return workTime / SECOND
+    case 'tokens':
+      return promptTokens + answerTokens
+    case 'input_tokens':
+      return promptTokens
+    default:
+      return amounts?.[type] ?? 0
+  }
+}

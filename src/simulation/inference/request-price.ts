@@ -1,0 +1,35 @@
+import type { Store } from '../../data/store.ts'
+import { type RequestCost, tokenCostOf, unitCostOf, unitPriceOf } from '../account/request-cost.ts'
+import { tokenPriceOf } from '../account/token-price.ts'
+import type { ModelTarget } from '../deployments/model-lookup.ts'
+import type { EndedState, InferencePlan, InferenceSpec } from './request-row.ts'
+
+type PlanPrice = Pick<InferencePlan, 'price' | 'unitPrice'>
+
+/** Returns the price in force of a request. An own deployment costs its rent alone. */
+export function priceOfRequest(store: Store, { work }: InferenceSpec, target: ModelTarget): PlanPrice {
+  if (target.kind === 'own') return { price: undefined }
+  const { model, priceShare } = target
+  if (work === undefined) return { price: tokenPriceOf(store, model, priceShare) }
+  const unitPrice = unitPriceOf(store, model, priceShare)
+  return { price: undefined, ...(unitPrice && { unitPrice }) }
+}
+
+/**
+ * Returns the cost of a request at its end; undefined if it is not charged. Media work is charged only if it was served.
+ * Tokens are charged as far as they were generated.
+ *
+ * @param workTime microseconds of an instance's work
+ */
+export function costOfRequest(
+  { chargedModel, price, unitPrice, promptTokens, work }: InferencePlan,
+  state: EndedState,
+  isStarted: boolean,
+  answerTokens: number,
+  workTime: number,
+): RequestCost | undefined {
+  if (chargedModel === '' || !isStarted) return undefined
+  const use = { promptTokens, answerTokens, amounts: work?.amounts, workTime }
+  if (work === undefined) return price && tokenCostOf(price, use)
+  return unitPrice && state === 'served' ? unitCostOf(unitPrice, use) : undefined
+}
