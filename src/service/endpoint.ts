@@ -18,9 +18,10 @@ export type AuthRule = 'token' | 'optional' | 'none'
 
 /**
  * Shape of refusals: `{"error": m}`, `{"detail": m}`, `{"detail": {"error": m}}`, or that of the OpenAI-compatible
- * routes, `{"error": {"message": m, "type", "param", "code"}}`.
+ * routes, `{"error": {"message": m, "type", "param", "code"}}`, or that of messages,
+ * `{"type": "error", "error": {"type", "message": m}}`.
  */
-export type ErrorShape = 'simple' | 'detail' | 'wrapped' | 'compat'
+export type ErrorShape = 'simple' | 'detail' | 'wrapped' | 'compat' | 'message'
 
 /** What must be loaded before the request takes its place among the others. */
 export type Prerequisite = 'tokenizer'
@@ -119,6 +120,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   acceptsKeyHeader?: boolean
   auth?: AuthRule
   errorShape?: ErrorShape
+  /** The header of each answer that names its request. Default: no such header. */
+  requestIdHeader?: string
   params?: Params
   query?: Query
   body?: Body
@@ -164,6 +167,7 @@ export interface Endpoint<
   readonly acceptsKeyHeader: boolean
   readonly auth: AuthRule
   readonly errorShape: ErrorShape
+  readonly requestIdHeader: string | undefined
   readonly params: Params
   readonly query: Query
   readonly body: Body
@@ -238,6 +242,7 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
       acceptsKeyHeader: declaration.acceptsKeyHeader ?? false,
       auth: declaration.auth ?? 'token',
       errorShape: declaration.errorShape ?? 'simple',
+      requestIdHeader: declaration.requestIdHeader,
       params: (declaration.params ?? {}) as Params,
       query: (declaration.query ?? {}) as Query,
       body: declaration.body as Body,

@@ -17,6 +17,7 @@ const REASON_PHRASES: Readonly<Record<number, string>> = {
   502: 'Bad Gateway',
   503: 'Service Unavailable',
   504: 'Gateway Timeout',
+  529: 'Overloaded',
 }
 
 /** An error in the endpoint's own shape, or with a body of the rule. A 429 and a 503 have `Retry-After`. */

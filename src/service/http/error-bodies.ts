@@ -1,5 +1,6 @@
 /** The bodies of refusals, by the error shape of their endpoint. */
 import type { ErrorShape } from '../endpoint.ts'
+import { createMessageErrorBody } from '../messages/error-body.ts'
 import { createCompatErrorBody } from '../openai/error-body.ts'
 import type { RefusalError } from '../refusals.ts'
 import type { ValidationDetail } from './validation-errors.ts'
@@ -7,12 +8,15 @@ import type { ValidationDetail } from './validation-errors.ts'
 /**
  * Returns the body of a refusal in the error shape of its endpoint.
  *
- * A refusal with a body of its own keeps it. In an OpenAI-compatible route, only a 422 and scripted bodies are kept.
+ * A refusal with a body of its own keeps it. In an OpenAI-compatible route and in messages, only a 422 and scripted
+ * bodies are kept.
  */
 export function createErrorBody(shape: ErrorShape, { status, message, body, isQuoted }: RefusalError): unknown {
-  if (shape === 'compat') {
-    if (body !== undefined && (isQuoted || status === 422 || hasErrorObject(body))) return body
-    return status === 422 ? createInvalidBody(message) : createCompatErrorBody(status, message)
+  if (shape === 'compat' || shape === 'message') {
+    const keepsBody = isQuoted || status === 422 || (shape === 'compat' && hasErrorObject(body))
+    if (body !== undefined && keepsBody) return body
+    if (status === 422) return createInvalidBody(message)
+    return shape === 'compat' ? createCompatErrorBody(status, message) : createMessageErrorBody(status, message)
   }
   if (body !== undefined) return body
   if (shape === 'simple') return { error: message }

@@ -270,7 +270,7 @@ export class Pipeline<Backend, Scope extends object> {
       .then(response => {
         const { decidedBy } = context
         if (response.status !== 200) this.#options.amendEntry?.(entry, response.status, decidedBy)
-        return this.#deliver(context, response)
+        return this.#deliver(context, entry, response)
       })
   }
 
@@ -288,10 +288,11 @@ export class Pipeline<Backend, Scope extends object> {
 
   #finish(context: RequestContext<Backend>, entry: unknown, response: Response): Response {
     this.#options.closeEntry?.(context.backend, entry, response.status, context.decidedBy)
-    return this.#deliver(context, response)
+    return this.#deliver(context, entry, response)
   }
 
-  #deliver(context: RequestContext<Backend>, response: Response): Response {
+  #deliver(context: RequestContext<Backend>, entry: unknown, response: Response): Response {
+    this.#responses.nameRequest(context, entry, response)
     this.#reportAnswer(context, response.status)
     return omitBodyForHead(context.method, response)
   }

@@ -14,6 +14,8 @@ const EVENT_STREAM_HEADERS = {
 export interface ResponsesOptions<Backend> {
   /** Returns the time of the backend in milliseconds since 1970, for the `Date` header. */
   time(backend: Backend): number
+  /** Returns the id of a request from its journal entry, for endpoints whose answers have it in a header. */
+  createRequestId?(backend: Backend, entry: unknown): string
   /** Called with exceptions that are bugs; the client gets a 500. */
   onBug?(error: unknown, operation: string): void
 }
@@ -79,6 +81,12 @@ export class Responses<Backend> {
     this.#options.onBug?.(error, operation.operationId)
     const headers = { 'x-sim-error': toHeaderValue(`${operation.operationId}: ${String(error)}`) }
     return this.json(backend, 500, JSON.stringify({ detail: 'Internal Server Error' }), headers)
+  }
+
+  /** Adds the header that names the request, if the endpoint has one. */
+  nameRequest({ backend, endpoint }: RequestContext<Backend>, entry: unknown, { headers }: Response): void {
+    const id = endpoint.requestIdHeader && this.#options.createRequestId?.(backend, entry)
+    if (id !== undefined) headers.set(endpoint.requestIdHeader!, id)
   }
 
   json(backend: Backend, status: number, text: string, extraHeaders?: Readonly<Record<string, string>>): Response {

@@ -1,5 +1,6 @@
 /** The service's API over a world: `Request` in, `Response` out. */
 import type { RequestEntry } from '../../kernel/journal.ts'
+import { purpose } from '../../kernel/random.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import type { World } from '../../simulation/world.ts'
 import type { ApiScope } from '../api-scope.ts'
@@ -56,6 +57,7 @@ export interface Api {
   findPolledResource(method: string, target: string): PolledResource | undefined
 }
 
+const REQUEST_ID_DRAW = purpose('request.id')
 const LOCALHOST = '127.0.0.1'
 const NO_SCRIPTED_ANSWERS = () => undefined
 const OPENAPI_PATH = '/openapi.json'
@@ -85,6 +87,8 @@ export function createApi(options: ApiOptions = {}): Api {
       Object.assign((entry as RequestEntry).fields, { status, decidedBy })
     },
     closeEntry: (world, entry, status, decidedBy) => world.closeRequest(entry as RequestEntry, status, decidedBy),
+    createRequestId: ({ chance }, entry) =>
+      `req_${chance.letters(24, chance.key('request', String((entry as RequestEntry).seq)), REQUEST_ID_DRAW)}`,
     mapping,
     ...(options.strictRequests && { strictRequests: true }),
     ...(options.onBug && { onBug: options.onBug }),

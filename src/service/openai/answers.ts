@@ -42,6 +42,10 @@ export interface Reply {
   readonly tokens: number
   /** Whether the text follows from key, token count and finish reason, as in a `DrawnReply`. */
   readonly isDrawn: boolean
+  /** The requested text before which the answer ended. Default: it did not end before such a text. */
+  readonly stopText?: string | undefined
+  /** The thinking before the answer, whose tokens count in `tokens`. Only messages have it. */
+  readonly thinking?: Reply | undefined
   /** Returns the text in pieces of one token each, as a stream sends them. */
   pieces(): readonly string[]
 }
@@ -65,7 +69,9 @@ export function replyKey(chance: Chance, model: string, prompt: string, index: n
 export function createDrawnReply(chance: Chance, key: EntityKey, bounds: ReplyBounds): Reply {
   const { tokens, cut } = drawAnswerLength(chance, key, bounds.limit)
   const reply = new DrawnReply(chance, key, tokens, cut)
-  return bounds.stop.length > 0 && findStop(reply.text, bounds.stop) >= 0 ? createTextReply(reply.text, bounds) : reply
+  return bounds.stop.length > 0 && findStop(reply.text, bounds.stop) !== undefined
+    ? createTextReply(reply.text, bounds)
+    : reply
 }
 
 /** A text with a known token count. Its words are generated on first read. */
@@ -98,8 +104,8 @@ export class DrawnReply implements Reply {
 
 /** Returns a reply with this text, cut by the bounds. */
 export function createTextReply(fullText: string, { limit, stop }: ReplyBounds): Reply {
-  const stopIndex = findStop(fullText, stop)
-  let text = stopIndex >= 0 ? fullText.slice(0, stopIndex) : fullText
+  const found = findStop(fullText, stop)
+  let text = found === undefined ? fullText : fullText.slice(0, found.index)
   let tokens = text === '' ? 0 : countTokens(text)
   const isCut = limit !== undefined && tokens > limit
   if (isCut) {
@@ -112,6 +118,7 @@ export function createTextReply(fullText: string, { limit, stop }: ReplyBounds):
     toolCalls: [],
     finish_reason: isCut ? 'length' : 'stop',
     isDrawn: false,
+    stopText: isCut ? undefined : found?.stopText,
     pieces: () => splitTokens(text),
   }
 }
@@ -223,11 +230,12 @@ function valueDraws(chance: Chance, key: EntityKey): ValueDraws {
   }
 }
 
-function findStop(text: string, stop: readonly string[]): number {
-  let firstIndex = -1
+/** Returns the first of these texts in `text`, and its place; undefined if the text has none of them. */
+function findStop(text: string, stop: readonly string[]): { index: number; stopText: string } | undefined {
+  let first: { index: number; stopText: string } | undefined
   for (const stopText of stop) {
     const index = stopText === '' ? -1 : text.indexOf(stopText)
-    if (index >= 0 && (firstIndex < 0 || index < firstIndex)) firstIndex = index
+    if (index >= 0 && (first === undefined || index < first.index)) first = { index, stopText }
   }
-  return firstIndex
+  return first
 }

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { VERSION } from '../../version.ts'
-import { type AnyEndpoint, type Operations, routeParamNames } from '../endpoint.ts'
+import { type AnyEndpoint, type ErrorShape, type Operations, routeParamNames } from '../endpoint.ts'
 import { addFilePart, formFields, type Json, toComponentSchema } from './json-schema.ts'
 
 export interface OpenapiInfo {
@@ -130,8 +130,8 @@ function describeResponses(endpoint: AnyEndpoint, components: Json): Json {
     },
   }
   const refusals: Record<string, string> = { ...endpoint.refusals }
-  const isCompat = endpoint.errorShape === 'compat'
-  const authRefusals = isCompat ? COMPAT_AUTH_REFUSALS : AUTH_REFUSALS
+  const ownSchema = OWN_SCHEMA_OF_SHAPE[endpoint.errorShape]
+  const authRefusals = ownSchema === undefined ? AUTH_REFUSALS : createAuthRefusals(ownSchema)
   // Authentication refuses before the endpoint runs, and always with the same schemas.
   if (endpoint.auth !== 'none') {
     for (const [status, [reason, schema]] of Object.entries(authRefusals))
@@ -152,7 +152,7 @@ function describeResponses(endpoint: AnyEndpoint, components: Json): Json {
   if (takesInput) responses[422] = describeRefusal('the request is invalid', 'ValidationError')
   const mediaReason = UNSUPPORTED_MEDIA_REASONS[endpoint.upload === undefined ? endpoint.consumes : 'upload']
   if (endpoint.body !== undefined || endpoint.upload !== undefined)
-    responses[415] = describeRefusal(mediaReason, isCompat ? 'CompatError' : 'DetailError')
+    responses[415] = describeRefusal(mediaReason, ownSchema ?? 'DetailError')
   // Every operation documents at least one refusal.
   if (Object.keys(responses).length === 1)
     responses[405] = describeRefusal('the path does not support the method', 'DetailError')
@@ -175,10 +175,10 @@ const AUTH_REFUSALS = {
   403: ['the token does not allow this address', 'SimpleError'],
 } as const
 
-const COMPAT_AUTH_REFUSALS = {
-  401: [AUTH_REFUSALS[401][0], 'CompatError'],
-  403: [AUTH_REFUSALS[403][0], 'CompatError'],
-} as const
+/** Returns the refusals of authentication where they have the error shape of the endpoint. */
+function createAuthRefusals(schema: string) {
+  return { 401: [AUTH_REFUSALS[401][0], schema], 403: [AUTH_REFUSALS[403][0], schema] } as const
+}
 
 const RETRY_AFTER_HEADER = {
   'Retry-After': {
@@ -192,7 +192,14 @@ const SCHEMA_OF_SHAPE = {
   detail: 'DetailError',
   wrapped: 'WrappedError',
   compat: 'CompatError',
+  message: 'MessageError',
 } as const
+
+/** The schemas of the shapes that all refusals of their endpoints but 422 have. */
+const OWN_SCHEMA_OF_SHAPE: Readonly<Partial<Record<ErrorShape, string>>> = {
+  compat: 'CompatError',
+  message: 'MessageError',
+}
 
 /** Describes a refusal. Each is assumed, because the interface document has no error statuses. */
 function describeRefusal(
@@ -259,6 +266,18 @@ const ERROR_SCHEMAS: Json = {
           param: { type: ['string', 'null'] },
           code: { type: ['string', 'null'] },
         },
+      },
+    },
+  },
+  MessageError: {
+    type: 'object',
+    required: ['type', 'error'],
+    properties: {
+      type: { const: 'error' },
+      error: {
+        type: 'object',
+        required: ['type', 'message'],
+        properties: { type: STRING_SCHEMA, message: STRING_SCHEMA },
       },
     },
   },
