@@ -310,6 +310,15 @@ export const ContainerRecord = z
   })
   .meta({ id: 'Container' })
 
+export const SshKeyRecord = z
+  .object({
+    id: z.string(),
+    name: z.string().min(1),
+    key: z.string().min(1).describe('Type, base64 and comment, as in the file that ends with .pub'),
+    created_at: unixSeconds,
+  })
+  .meta({ id: 'SshKey' })
+
 export const VoiceRecord = z
   .object({
     user_id: z.string(),
