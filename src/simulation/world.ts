@@ -165,7 +165,7 @@ export class World implements EventParts {
     this.autoscaler = new Autoscaler(context, { environment, deployments })
     this.loraAdapters = new LoraAdapters(context, { environment, deployments, instances, nodes, ledger })
     this.rentals = this.#part(
-      new Rentals(context, { nodes, placement, downloads, ledger, gpuQuotas, history }, origin?.rentals),
+      new Rentals(context, { environment, nodes, placement, ledger, gpuQuotas, history }, origin?.rentals),
     )
     const { autoscaler, loraAdapters, rentals } = this
     this.hostedInstances = new HostedInstances(context, { rentals })

@@ -106,7 +106,9 @@ export const getContainer = endpoint({
   summary: 'Get one container',
   provenance: 'neighbour',
   assumptions: [
-    'timestamps are integer Unix seconds: start_ts of its creation, state_ts of its state, stop_ts of its failure or deletion',
+    'timestamps are integer Unix seconds: state_ts of its state, stop_ts of its failure or deletion',
+    'start_ts is its creation, and when it runs the begin of its bill; so its cost is price_per_hour from start_ts to stop_ts',
+    'a container that ended before it ran costs nothing',
     'ip is null until it runs, and again when it has ended; the addresses are of 198.18.0.0/15, which no machine has',
     'price_per_hour is in USD, for all its GPUs',
     'stop_ts is null until it has ended, fail_reason if it has no cause to give',
