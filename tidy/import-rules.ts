@@ -28,7 +28,7 @@ export const LEVELS: readonly (readonly Room[])[] = [
     simulation(
       'context',
       ...['context.ts', 'part.ts', 'events.ts', 'journal-kind.ts', 'journal-kinds.ts', 'step-observer.ts'],
-      ...['command-error.ts', 'account-journal-kinds.ts'],
+      ...['command-error.ts', 'account-journal-kinds.ts', 'rental-journal-kinds.ts'],
     ),
   ],
   [simulation('load')],

@@ -6,7 +6,7 @@ import type * as z from 'zod'
 import type { Archive } from '../kernel/archive.ts'
 import { deepFreeze } from '../lib/deep-freeze.ts'
 import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
-import { type Account, ApiToken, Voice } from './records/account.ts'
+import { type Account, ApiToken, SshKey, Voice } from './records/account.ts'
 import { AggregatorModel, CatalogModel, HubRepository, ModelHardware, ModelSchema } from './records/catalog.ts'
 import type { ModelTask, VariantKey } from './records/enums.ts'
 import type { Fixture } from './records/fixture.ts'
@@ -202,6 +202,8 @@ export class Store {
   readonly hub: Index<HubRepository>
   /** By voice_id. */
   readonly voices: Index<Voice>
+  /** By id. */
+  readonly sshKeys: Index<SshKey>
   #variants: { of: readonly ModelSchema[]; byType: Map<ModelTask, readonly VariantKey[]> } | undefined
 
   /** @param origin a loaded fixture, or the store to fork */
@@ -217,6 +219,7 @@ export class Store {
       this.aggregator = origin.aggregator.fork()
       this.hub = origin.hub.fork()
       this.voices = origin.voices.fork()
+      this.sshKeys = origin.sshKeys.fork()
       this.#variants = origin.#variants
       return
     }
@@ -229,6 +232,7 @@ export class Store {
     this.aggregator = new Index(AGGREGATOR, origin.aggregator)
     this.hub = new Index(HUB, origin.hub.repositories)
     this.voices = new Index(VOICES, origin.voices)
+    this.sshKeys = new Index(SSH_KEYS, origin.ssh_keys)
   }
 
   /** The account of the fixture, with funds, GPU quotas and top-up at the epoch. */
@@ -262,6 +266,7 @@ export class Store {
     this.aggregator.archive(archive)
     this.hub.archive(archive)
     this.voices.archive(archive)
+    this.sshKeys.archive(archive)
     this.#variants = undefined
   }
 
@@ -323,3 +328,9 @@ const HUB: IndexOptions<HubRepository> = {
   keyOf: repository => repository.repo,
 }
 const VOICES: IndexOptions<Voice> = { kind: 'voice', schema: Voice, keyOf: voice => voice.voice_id }
+const SSH_KEYS: IndexOptions<SshKey> = {
+  kind: 'SSH key',
+  schema: SshKey,
+  keyOf: key => key.id,
+  unique: { field: 'name', of: key => key.name },
+}

@@ -299,9 +299,9 @@ export const ContainerRecord = z
     id: z.string(),
     name: z.string(),
     state: z.enum(CONTAINER_STATES),
-    start_ts: unixSeconds.describe('When it was created'),
+    start_ts: unixSeconds.describe('When it began to run; before, when it was created'),
     state_ts: unixSeconds.describe('When it entered its state'),
-    stop_ts: unixSeconds.nullable().describe('When it failed or was deleted'),
+    stop_ts: unixSeconds.nullable().describe('When it failed or was deleted, and its bill ended'),
     ip: z.string().nullable().describe('Its address while it runs and shuts down'),
     gpu_config: z.string(),
     price_per_hour: z.number().describe('In USD, for all its GPUs'),
@@ -309,6 +309,15 @@ export const ContainerRecord = z
     fail_reason: z.string().nullable().describe('Why it failed, or was shut down without a request'),
   })
   .meta({ id: 'Container' })
+
+export const SshKeyRecord = z
+  .object({
+    id: z.string(),
+    name: z.string().min(1),
+    key: z.string().min(1).describe('Type, base64 and comment, as in the file that ends with .pub'),
+    created_at: unixSeconds,
+  })
+  .meta({ id: 'SshKey' })
 
 export const VoiceRecord = z
   .object({

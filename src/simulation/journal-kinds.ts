@@ -1,4 +1,4 @@
-import { BATCH_LIFECYCLE, CONTAINER_LIFECYCLE, DEPLOYMENT_LIFECYCLE, HOSTED_LIFECYCLE } from '../data/records/enums.ts'
+import { BATCH_LIFECYCLE, DEPLOYMENT_LIFECYCLE } from '../data/records/enums.ts'
 import { formatDuration } from '../kernel/duration.ts'
 import { ACCOUNT_SECTION } from './account-journal-kinds.ts'
 import {
@@ -13,6 +13,7 @@ import {
   type LoggedKind,
   statusKinds,
 } from './journal-kind.ts'
+import { RENTAL_KINDS } from './rental-journal-kinds.ts'
 
 /** The recorder adds a line to the log of the deployment for each of them with `log`. */
 const DEPLOYMENT_KINDS = {
@@ -203,22 +204,8 @@ const SECTIONS = [
   },
   {
     title: 'Rentals',
-    subject: 'The subject is the id of the hosted instance or container.',
-    kinds: {
-      'hosted.created': { meaning: 'A hosted instance was created', fields: 'name gpu num_gpus' },
-      ...statusKinds('hosted', HOSTED_LIFECYCLE),
-      'hosted.placed': { meaning: 'It has GPUs of this node', fields: 'node gpus' },
-      'hosted.deleting': { meaning: 'A deletion replaces a stop in progress' },
-      'hosted.lost': { meaning: 'Its node was lost; it starts on another', fields: 'reason' },
-      'hosted.expanding': { meaning: 'More storage was requested', fields: 'storage_gb' },
-      'hosted.expanded': { meaning: 'It has more storage', fields: 'storage_gb' },
-      'hosted.renamed': { meaning: 'It has another name', fields: 'name' },
-      'container.created': { meaning: 'A container was created', fields: 'name gpu num_gpus' },
-      ...statusKinds('container', CONTAINER_LIFECYCLE),
-      'container.placed': { meaning: 'It has GPUs of this node', fields: 'node gpus' },
-      'container.imagePulled': { meaning: 'It has its image: `fetched`, or `cached` on the node', fields: 'image' },
-      'container.renamed': { meaning: 'It has another name', fields: 'name' },
-    },
+    subject: 'The subject is the id of the hosted instance or container. For SSH keys it is the account.',
+    kinds: RENTAL_KINDS,
     note: '`reason` is present only if the simulator, and not a request, caused the change.',
   },
   {

@@ -12,6 +12,7 @@ import { deepFreeze } from '../lib/deep-freeze.ts'
 import { ApiTokens } from './account/api-tokens.ts'
 import { GpuQuotas } from './account/gpu-quotas.ts'
 import { Ledger } from './account/ledger.ts'
+import { SshKeys } from './account/ssh-keys.ts'
 import { UserRecord } from './account/user-record.ts'
 import { Voices } from './account/voices.ts'
 import { Batches } from './batches/batches.ts'
@@ -72,6 +73,7 @@ export class World implements EventParts {
   readonly apiTokens: ApiTokens
   readonly userRecord: UserRecord
   readonly voices: Voices
+  readonly sshKeys: SshKeys
   readonly nodes: Nodes
   readonly placement: Placement
   readonly nodeAutoscaler: NodeAutoscaler
@@ -136,6 +138,7 @@ export class World implements EventParts {
     this.apiTokens = this.#part(new ApiTokens(context, { ledger }, origin?.apiTokens))
     this.userRecord = new UserRecord(context, { ledger })
     this.voices = new Voices(context, { ledger })
+    this.sshKeys = new SshKeys(context, { ledger })
     this.nodes = this.#part(new Nodes(context, { environment, history, tenants }, origin?.nodes))
     this.placement = this.#part(new Placement(context, { tenants }, origin?.placement))
     const { gpuQuotas, apiTokens, nodes, placement } = this
@@ -162,7 +165,7 @@ export class World implements EventParts {
     this.autoscaler = new Autoscaler(context, { environment, deployments })
     this.loraAdapters = new LoraAdapters(context, { environment, deployments, instances, nodes, ledger })
     this.rentals = this.#part(
-      new Rentals(context, { nodes, placement, downloads, ledger, gpuQuotas, history }, origin?.rentals),
+      new Rentals(context, { environment, nodes, placement, ledger, gpuQuotas, history }, origin?.rentals),
     )
     const { autoscaler, loraAdapters, rentals } = this
     this.hostedInstances = new HostedInstances(context, { rentals })
@@ -175,11 +178,10 @@ export class World implements EventParts {
       ),
     )
     this.files = this.#part(new Files(context, origin?.files))
-    const { files } = this
     this.batches = this.#part(
       new Batches(
         context,
-        { files, deployments, autoscaler, loraAdapters, ledger, history, deploymentLogs },
+        { files: this.files, deployments, autoscaler, loraAdapters, ledger, history, deploymentLogs },
         origin?.batches,
       ),
     )

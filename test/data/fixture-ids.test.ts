@@ -1,16 +1,24 @@
 import { expect, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 
-const PREFIXES = { uid: 'user', tokens: 'token', voices: 'voice', hosted: 'inst', containers: 'container' }
+const PREFIXES = {
+  uid: 'user',
+  tokens: 'token',
+  voices: 'voice',
+  ssh_keys: 'ssh_key',
+  hosted: 'inst',
+  containers: 'container',
+}
 
 test.each(['default', 'empty', 'fleet', 'full', 'two-nodes'])(
   'ids of the world %s have the form of created ids',
   name => {
-    const { account, api_tokens, voices, hosted, containers, files, batches, deployments } = loadFixture(name)
+    const { account, api_tokens, voices, ssh_keys, hosted, containers, files, batches, deployments } = loadFixture(name)
     const ids = {
       uid: [account.uid],
       tokens: api_tokens.map(({ token_id }) => token_id),
       voices: voices.map(({ voice_id }) => voice_id),
+      ssh_keys: ssh_keys.map(({ id }) => id),
       hosted: hosted.map(({ instance_id }) => instance_id),
       containers: containers.map(({ container_id }) => container_id),
     }

@@ -32,22 +32,20 @@ interface Line {
 
 type Get = (path: string) => Promise<unknown>
 
-/** Returns a line for each container, the oldest first. */
+/** Returns a line for each container: the active ones, then the inactive ones, each the oldest first. */
 async function readContainers(get: Get, from: number, to: number): Promise<Line[]> {
   const active = (await get('/v1/containers')) as Container[]
   const inactive = (await get('/v1/containers?state=inactive')) as Container[]
   const rent = (await get(`/payment/usage/rent?from=${from}&to=${to}`)) as { id_to_duration: Record<string, number> }
-  return [...active, ...inactive]
-    .sort((a, b) => a.start_ts - b.start_ts)
-    .map(one => {
-      const billedSeconds = rent.id_to_duration[one.id] ?? 0
-      return {
-        ...{ id: one.id, name: one.name, state: one.state, billedSeconds },
-        gpus: Number(one.gpu_config.split('x')[0]),
-        usd: (billedSeconds / 3600) * one.price_per_hour,
-        address: one.ip ?? one.fail_reason ?? (one.stop_ts === null ? 'not yet' : 'gone'),
-      }
-    })
+  return [...active, ...inactive].map(one => {
+    const billedSeconds = rent.id_to_duration[one.id] ?? 0
+    return {
+      ...{ id: one.id, name: one.name, state: one.state, billedSeconds },
+      gpus: Number(one.gpu_config.split('x')[0]),
+      usd: (billedSeconds / 3600) * one.price_per_hour,
+      address: one.ip ?? one.fail_reason ?? (one.stop_ts === null ? 'not yet' : 'gone'),
+    }
+  })
 }
 
 /** The same, and a check of every container by the schema of the document. */
@@ -99,9 +97,9 @@ test('a reader of containers shows the figures of the report', async () => {
   const lines = await read()
   expect(lines.map(({ id, state, address }) => [id, state, address])).toEqual([
     [training, 'running', expect.stringMatching(/^(\d{1,3}\.){3}\d{1,3}$/)],
+    [late, 'creating', 'not yet'],
     [notebook, 'deleted', 'gone'],
     [broken, 'failed', expect.stringContaining('No Such Image')],
-    [late, 'creating', 'not yet'],
   ])
   const { money, totals } = sim.report()
   const billed = lines.filter(({ billedSeconds }) => billedSeconds > 0)

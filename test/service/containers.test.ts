@@ -40,7 +40,7 @@ describe('a container', () => {
     expect(await shown()).toMatchObject({ state: 'starting', ip: null })
     pass(1800)
     const running = await shown()
-    expect(running).toMatchObject({ state: 'running', start_ts: EPOCH, stop_ts: null })
+    expect(running).toMatchObject({ state: 'running', start_ts: running.state_ts, stop_ts: null })
     expect(running.ip).toMatch(/^198\.1[89]\.\d{1,3}\.\d{1,3}$/)
     expect(running.state_ts).toBeGreaterThan(EPOCH + 61)
     expect(await client.renameContainer({ container_id, name: 'kept' })).toEqual({ container_id })
@@ -60,6 +60,9 @@ describe('a container', () => {
     ])
     expect((await refused(client.renameContainer({ container_id, name: 'x' })))[0]).toBe(400)
     const { id_to_duration } = await client.getRentUsage({ from: EPOCH })
+    const { start_ts, stop_ts } = await shown()
+    // Each of the two times is a whole second of its own.
+    expect(Math.abs(stop_ts! - start_ts - id_to_duration[container_id]!)).toBeLessThanOrEqual(1)
     expect(id_to_duration[container_id]).toBeGreaterThan(60)
     const { months } = await client.getUsage({ from: 'current' })
     expect(months[0]!.items.map(({ model }) => [model.task, model.model_name])).toContainEqual(['container', 'kept'])

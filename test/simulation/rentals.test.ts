@@ -105,53 +105,64 @@ describe('an image', () => {
     expect(free(sim)).toBe(8)
   })
 
-  test('stalls while the registry is down, and goes on when it is up again', () => {
+  test('fails the container when the registry does not answer for a minute', () => {
+    const sim = stage([{}], {}, { with: { containers: [crate()] } })
+    sim.cluster.registry.down()
+    const one = ship(sim, 1, 'registry.example/another:1')
+    pass(sim, '61s')
+    expect(one.toRecord()).toMatchObject({ state: 'failed', fail_reason: 'the image registry did not answer' })
+    expect(sim.world.containers.get('crate')!.state).toBe('running')
+  })
+
+  test('goes on when the registry goes down after its pull began, as that of an instance does', () => {
     const profile = { timings: { image_pull: '100s', container_boot: '1s' } }
     const sim = stage([{}], {}, { profile })
     const one = ship(sim)
     pass(sim, '10s')
     sim.cluster.registry.down()
-    pass(sim, '59s')
-    sim.cluster.registry.up()
     expect(passUntil(sim, () => one.state === 'running') / 1e6).toBe(91)
   })
 
-  test('fails the container when the registry does not answer for a minute; what runs needs none', () => {
-    const sim = stage([{}], {}, { with: { containers: [crate()] } })
-    const one = ship(sim, 1, 'registry.example/another:1')
-    pass(sim, '10s')
-    sim.cluster.registry.down()
-    pass(sim, '60s')
-    expect(one.toRecord()).toMatchObject({ state: 'failed', fail_reason: 'the image registry did not answer' })
-    expect(sim.world.containers.get('crate')!.state).toBe('running')
-  })
-
-  test('shares the bandwidth of its node with whatever else comes down', () => {
-    const took = (bandwidth: string, others: number) => {
-      const profile = {
-        timings: { image_pull: '100s', image_bytes: '10GB', container_boot: '1s', node_bandwidth: bandwidth },
-      }
-      const sim = stage([{}], {}, { profile })
-      const all = Array.from({ length: 1 + others }, () => ship(sim))
-      return passUntil(sim, () => all[0]!.state === 'running') / 1e6
+  test('is pulled once for all containers and instances of a node that want it', () => {
+    const profile = { timings: { image_pull: '100s', container_boot: '1s' } }
+    const timesOf = (order: (sim: Simulator) => void) => {
+      const sim = stage([{ cached: false }], {}, { profile })
+      order(sim)
+      pass(sim, '1h')
+      const pulled = sim.journal.entries().filter(({ kind }) => kind.endsWith('.imagePulled'))
+      return pulled.map(({ kind, time }) => [kind, time / 1e6])
     }
-    expect(took('1GB/s', 0)).toBe(101)
-    // 100 MB/s each is what they could do: 200 MB/s for two of them is no shortage, 100 is.
-    expect(took('200MB/s', 1)).toBe(101)
-    expect(took('100MB/s', 1)).toBe(201)
+    const deploy = (sim: Simulator) => sim.world.deployments.createLlm(spec({ container_image: IMAGE }))
+    const instance = timesOf(sim => {
+      deploy(sim)
+      pass(sim, '40s')
+      ship(sim)
+      ship(sim)
+    })
+    expect(instance.map(([kind]) => kind)).toEqual([
+      'instance.imagePulled',
+      'container.imagePulled',
+      'container.imagePulled',
+    ])
+    expect(new Set(instance.map(([, time]) => time)).size).toBe(1)
+    const container = timesOf(sim => {
+      ship(sim)
+      pass(sim, '40s')
+      deploy(sim)
+    })
+    expect(container).toEqual([
+      ['container.imagePulled', 100],
+      ['instance.imagePulled', 100],
+    ])
   })
 
-  test('that is given up leaves its bandwidth to the others', () => {
-    const timings = { image_pull: '100s', image_bytes: '10GB', container_boot: '1s', node_bandwidth: '100MB/s' }
-    const sim = stage([{}], {}, { profile: { timings } })
+  test('comes for the others too when the container that began its pull is deleted', () => {
+    const profile = { timings: { image_pull: '100s', container_boot: '1s' } }
+    const sim = stage([{}], {}, { profile })
     const [one, other] = [ship(sim), ship(sim)]
     pass(sim, '50s')
-    other.delete()
-    // A quarter came at half the rate, the rest comes at the whole.
-    expect(passUntil(sim, () => one.state === 'running') / 1e6).toBe(76)
-    sim.cluster.registry.down()
-    pass(sim, '5m')
-    expect(one.state).toBe('running')
+    one.delete()
+    expect(passUntil(sim, () => other.state === 'running') / 1e6).toBe(51)
   })
 
   test('in use stays in the cache of its node', () => {

@@ -1,6 +1,7 @@
-/** The records of an account: the account itself, its API tokens and its voices. */
+/** The records of an account: the account itself, its API tokens, its SSH keys and its voices. */
 import * as z from 'zod'
 import { isIpRange } from '../../lib/ip-ranges.ts'
+import { parseSshPublicKey } from '../../lib/ssh-public-key.ts'
 import { realGpu } from './gpu-config.ts'
 
 const cents = z.int()
@@ -93,6 +94,26 @@ export const ApiToken = z.strictObject({
     .default([]),
 })
 export type ApiToken = z.infer<typeof ApiToken>
+
+/** A public key of SSH that machines of the account accept. */
+export const SshKey = z.strictObject({
+  id: z
+    .string()
+    .min(1)
+    .meta({ examples: ['ssh_key_1'] }),
+  name: z
+    .string()
+    .min(1)
+    .max(64)
+    .meta({ examples: ['laptop'] }),
+  /** The line of a `.pub` file: type, base64 and comment. */
+  key: z
+    .string()
+    .refine(text => 'key' in parseSshPublicKey(text), 'a public SSH key, as in the file that ends with .pub')
+    .meta({ examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f dev@acme'] }),
+  created_at: unixSeconds,
+})
+export type SshKey = z.infer<typeof SshKey>
 
 export const Voice = z.strictObject({
   user_id: z.string().meta({ examples: ['user_1'] }),

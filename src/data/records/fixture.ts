@@ -5,7 +5,7 @@
  * Further fields, which no response has, are for the simulation only: sizes, placement, prices.
  */
 import * as z from 'zod'
-import { Account, ApiToken, Voice } from './account.ts'
+import { Account, ApiToken, SshKey, Voice } from './account.ts'
 import {
   AggregatorModel,
   type CatalogModel,
@@ -32,6 +32,7 @@ export const Fixture = z.strictObject({
   aggregator: z.array(AggregatorModel).default([]),
   hub: Hub.default({ policy: 'estimate', images: [...KNOWN_IMAGES], repositories: [] }),
   voices: z.array(Voice).default([]),
+  ssh_keys: z.array(SshKey).default([]),
   nodes: Fleet.default({ pools: [] }),
   deployments: z.array(DeploymentSeed).default([]),
   files: z.array(FileSeed).default([]),

@@ -1,63 +1,44 @@
-/** Queries before a deployment is created: available GPUs, and a free name. */
+/** Queries before GPUs are used: available GPUs, and a free name for a deployment. */
 import * as z from 'zod'
-import { formatGpuConfig, GPU_TYPES } from '../../data/records/gpu-config.ts'
-import { catalogWeights, estimateWeights, memoryShortage } from '../../simulation/fleet/weights.ts'
 import { endpoint } from '../endpoint.ts'
+import { GpuAvailability, listGpuOffers } from '../gpu-offers.ts'
 import { requireCurrentModel } from '../lookups.ts'
 import { BareName, qualifyModelName } from '../model-names.ts'
 
-const INSTANCE_GPU_COUNTS = [1, 2, 4, 8] as const
-/** Weights of the recommendation if the request has no base_model. */
-const DEFAULT_WEIGHTS = estimateWeights('8b')
+const AVAILABILITY_ASSUMPTIONS = [
+  'every GPU type of the fleet, with 1, 2, 4 and 8 GPUs, up to the GPUs of its largest node',
+  'available: one node has that many free GPUs now, and the GPU limit of the account has room for them',
+  'nothing is reserved',
+  'recommended: the cheapest available configuration that holds the weights',
+  'the weights are those of base_model; default: a model of 8 billion parameters',
+  'source is ignored',
+] as const
+
+const AVAILABILITY_QUERY = {
+  source: z.string().default(''),
+  base_model: z.string().default(''),
+} as const
 
 export const getGpuAvailability = endpoint({
   route: 'GET /deploy/llm/gpu_availability',
   summary: 'List the GPU configurations for an instance, with price and availability',
   provenance: 'neighbour',
-  assumptions: [
-    'every GPU type of the fleet, with 1, 2, 4 and 8 GPUs, up to the GPUs of its largest node',
-    'available: one node has that many free GPUs now, and the GPU limit of the account has room for them',
-    'nothing is reserved',
-    'recommended: the cheapest available configuration that holds the weights',
-    'the weights are those of base_model; default: a model of 8 billion parameters',
-    'usd_per_hour is the price of one instance',
-  ],
+  assumptions: [...AVAILABILITY_ASSUMPTIONS, 'usd_per_hour is the price of one instance'],
   refusals: { 404: 'unknown or deprecated base_model' },
-  query: { base_model: z.string().optional() },
-  returns: z.object({
-    gpus: z.array(
-      z.object({
-        gpu_config: z.string().describe('As in 2xA100-80GB'),
-        usd_per_hour: z.number(),
-        available: z.boolean(),
-        recommended: z.boolean(),
-      }),
-    ),
-  }),
-  handle: ({ query: { base_model }, world }) => {
-    const weights =
-      base_model === undefined
-        ? DEFAULT_WEIGHTS
-        : catalogWeights(requireCurrentModel(world, 'base_model', base_model), world.store.hub.get(base_model))
-    const offers = GPU_TYPES.flatMap(gpu => {
-      const maxGpus = world.nodes.maxGpusPerNode(gpu)
-      return INSTANCE_GPU_COUNTS.filter(gpus => gpus <= maxGpus).map(gpus => ({
-        gpu_config: formatGpuConfig(gpu, gpus),
-        usd_per_hour: (world.ledger.priceCentsPerHour(gpu) * gpus) / 100,
-        available: world.gpuQuotas.hasRoom(gpu, gpus) && world.nodes.chooseNode(gpu, gpus, '') >= 0,
-        fits: memoryShortage(weights, gpu, gpus) === undefined,
-      }))
-    })
-    const [best] = offers.filter(offer => offer.available && offer.fits).sort((a, b) => a.usd_per_hour - b.usd_per_hour)
-    return {
-      gpus: offers.map(offer => ({
-        gpu_config: offer.gpu_config,
-        usd_per_hour: offer.usd_per_hour,
-        available: offer.available,
-        recommended: offer === best,
-      })),
-    }
-  },
+  query: AVAILABILITY_QUERY,
+  returns: GpuAvailability,
+  handle: ({ query, world }) => ({ gpus: listGpuOffers(world, query.base_model) }),
+})
+
+export const getContainerGpuAvailability = endpoint({
+  route: 'GET /v1/containers/gpu_availability',
+  summary: 'List the GPU configurations for a container, with price and availability',
+  provenance: 'neighbour',
+  assumptions: [...AVAILABILITY_ASSUMPTIONS, 'usd_per_hour is the price of one container'],
+  refusals: { 404: 'unknown or deprecated base_model' },
+  query: AVAILABILITY_QUERY,
+  returns: GpuAvailability,
+  handle: ({ query, world }) => ({ gpus: listGpuOffers(world, query.base_model) }),
 })
 
 export const suggestDeploymentName = endpoint({

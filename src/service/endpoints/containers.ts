@@ -5,6 +5,7 @@ import type { World } from '../../simulation/world.ts'
 import { isOffered, requireContainerRoom, requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'
+import { listGpuOffers } from '../gpu-offers.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL } from '../lookups.ts'
 import { ContainerRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
@@ -64,6 +65,28 @@ export const createContainer = endpoint({
   },
 })
 
+export const getContainerParams = endpoint({
+  route: 'GET /v1/containers/params',
+  summary: 'List the values that POST /v1/containers takes',
+  provenance: 'neighbour',
+  assumptions: [
+    'the fields are inferred: gpu_configs, container_images and max_containers',
+    'gpu_configs: those of GET /v1/containers/gpu_availability, whether they are available or not',
+    'container_images: the images of the hub that have a full name; other images can exist too',
+    'max_containers: how many containers the account may have at once (limits.containers_at_once)',
+  ],
+  returns: z.object({
+    gpu_configs: z.array(z.string()),
+    container_images: z.array(z.string()),
+    max_containers: z.int(),
+  }),
+  handle: ({ world }) => ({
+    gpu_configs: listGpuOffers(world, '').map(({ gpu_config }) => gpu_config),
+    container_images: world.store.images.filter(image => !image.endsWith('*')),
+    max_containers: world.profile.limits.containersAtOnce,
+  }),
+})
+
 export const listContainers = endpoint({
   route: 'GET /v1/containers',
   summary: 'List containers',
@@ -83,7 +106,9 @@ export const getContainer = endpoint({
   summary: 'Get one container',
   provenance: 'neighbour',
   assumptions: [
-    'timestamps are integer Unix seconds: start_ts of its creation, state_ts of its state, stop_ts of its failure or deletion',
+    'timestamps are integer Unix seconds: state_ts of its state, stop_ts of its failure or deletion',
+    'start_ts is its creation, and when it runs the begin of its bill; so its cost is price_per_hour from start_ts to stop_ts',
+    'a container that ended before it ran costs nothing',
     'ip is null until it runs, and again when it has ended; the addresses are of 198.18.0.0/15, which no machine has',
     'price_per_hour is in USD, for all its GPUs',
     'stop_ts is null until it has ended, fail_reason if it has no cause to give',

@@ -11,9 +11,9 @@ export interface DownloadsParts {
 }
 
 /**
- * Weights on their way to nodes, and images of containers. Each download has a rate of its own, drawn; the downloads of
- * a node share its bandwidth; the hub may be slow or down, the registry down. Whenever one of that changes, what has
- * come is counted and the end is scheduled again, so nothing ticks.
+ * Weights on their way to nodes. Each download has a rate of its own, drawn; the downloads of a node share its
+ * bandwidth; the hub may be slow or down. Whenever one of that changes, what has come is counted and the end is
+ * scheduled again, so nothing ticks.
  */
 export class Downloads {
   readonly #context: SimulationContext
@@ -24,9 +24,9 @@ export class Downloads {
     this.#parts = parts
   }
 
-  /** Begins a download of `bytes` at most at `rate` bytes/s, by a tenant of a node: weights, or an image for a rental. */
-  start(tenant: number, bytes: number, rate: number): void {
-    const row = this.#parts.tenants.writable(tenant)
+  /** Begins a download of `bytes` at most at `rate` bytes/s, by an instance on a node. */
+  start(instance: number, bytes: number, rate: number): void {
+    const row = this.#parts.tenants.instances.writable(instance)
     row.bytesLeft = bytes
     row.ownRate = rate
     row.rate = 0
@@ -46,40 +46,29 @@ export class Downloads {
   rescheduleAll(): void {
     const nodes = new Set<number>()
     for (const [, row] of this.#parts.tenants.instances.entries()) if (row.ownRate > 0) nodes.add(row.node)
-    this.#rescheduleNodes(nodes)
-  }
-
-  /** The registry has changed: images stall, or go on. */
-  rescheduleImages(): void {
-    const nodes = new Set<number>()
-    for (const [, row] of this.#parts.tenants.rentals.entries()) if (row.ownRate > 0) nodes.add(row.node)
-    this.#rescheduleNodes(nodes)
+    for (const node of [...nodes].sort((a, b) => a - b)) this.rescheduleNode(node)
   }
 
   rescheduleNode(node: number): void {
     const { environment, nodes, tenants } = this.#parts
+    const { instances } = tenants
     const { clock } = this.#context
-    const active = nodes.read(node).tenants.filter(tenant => tenants.read(tenant).ownRate > 0)
+    const active = nodes.read(node).tenants.filter(tenant => tenant >= 0 && instances.read(tenant).ownRate > 0)
     if (active.length === 0) return
     const { nodeBandwidth, hubTimeout } = this.#context.profile.timings
     const share = nodeBandwidth / active.length
     for (const tenant of active) {
-      const row = this.#parts.tenants.writable(tenant)
+      const row = instances.writable(tenant)
       row.bytesLeft = Math.max(0, row.bytesLeft - (row.rate * (clock.now - row.rateSince)) / 1e6)
       row.rateSince = clock.now
-      const isImage = tenant < 0
-      const isStalled = isImage ? environment.registryDown : environment.hubDown
+      const isStalled = environment.hubDown
       const wasStalled = row.rate === 0 && row.next !== 0
-      row.rate = isStalled ? 0 : Math.min(row.ownRate * (isImage ? 1 : environment.hubShare), share)
+      row.rate = isStalled ? 0 : Math.min(row.ownRate * environment.hubShare, share)
       // A stalled download keeps the moment at which it gives up; several outages at once are one.
       if (isStalled && wasStalled) continue
       this.#context.cancel(row.next)
       const delay = isStalled ? hubTimeout : (row.bytesLeft / row.rate) * 1e6
-      row.next = tenants.scheduleDownloadEnd(tenant, delay, isStalled)
+      row.next = instances.scheduleDownloadEnd(tenant, delay, isStalled)
     }
-  }
-
-  #rescheduleNodes(nodes: ReadonlySet<number>): void {
-    for (const node of [...nodes].sort((a, b) => a - b)) this.rescheduleNode(node)
   }
 }

@@ -23,7 +23,7 @@ export interface Download {
 }
 
 /** The row of a tenant. */
-export interface TenantRow extends Download {
+export interface TenantRow {
   readonly id: string
   readonly since: Micros
 }
@@ -37,8 +37,6 @@ export interface GpuRequest {
 /** A kind of tenant: the instances of deployments, or the rentals. */
 export interface TenantKind {
   read(ordinal: number): Readonly<TenantRow>
-  writable(ordinal: number): TenantRow
-  entries(): Generator<[number, Readonly<TenantRow>]>
   /** Tries to give a waiting tenant its GPUs; false if no single node has them. */
   place(ordinal: number): boolean
   gpuRequestOf(ordinal: number): GpuRequest
@@ -46,35 +44,34 @@ export interface TenantKind {
   imageOf(ordinal: number): string
   /** The repository whose weights a tenant reads; undefined if it reads none. */
   weightsOf(ordinal: number): string | undefined
+}
+
+/** The tenants that download weights: the instances of deployments. */
+export interface DownloadingTenants extends TenantKind {
+  read(ordinal: number): Readonly<TenantRow & Download>
+  writable(ordinal: number): TenantRow & Download
+  entries(): Generator<[number, Readonly<TenantRow & Download>]>
   /** Schedules the end of a download: it is complete, or it has timed out. */
   scheduleDownloadEnd(ordinal: number, delay: Micros, isTimeout: boolean): EntryHandle
 }
 
 /** The tenants of the fleet by their ids: instances from zero up, rentals below zero. */
 export class Tenants {
-  #instances!: TenantKind
+  #instances!: DownloadingTenants
   #rentals!: TenantKind
 
   /** Binds the two kinds: the world does it once. */
-  connect(instances: TenantKind, rentals: TenantKind): void {
+  connect(instances: DownloadingTenants, rentals: TenantKind): void {
     this.#instances = instances
     this.#rentals = rentals
   }
 
-  get instances(): TenantKind {
+  get instances(): DownloadingTenants {
     return this.#instances
-  }
-
-  get rentals(): TenantKind {
-    return this.#rentals
   }
 
   read(tenant: number): Readonly<TenantRow> {
     return tenant >= 0 ? this.#instances.read(tenant) : this.#rentals.read(toRentalOrdinal(tenant))
-  }
-
-  writable(tenant: number): TenantRow {
-    return tenant >= 0 ? this.#instances.writable(tenant) : this.#rentals.writable(toRentalOrdinal(tenant))
   }
 
   place(tenant: number): boolean {
@@ -91,11 +88,5 @@ export class Tenants {
 
   weightsOf(tenant: number): string | undefined {
     return tenant >= 0 ? this.#instances.weightsOf(tenant) : this.#rentals.weightsOf(toRentalOrdinal(tenant))
-  }
-
-  scheduleDownloadEnd(tenant: number, delay: Micros, isTimeout: boolean): EntryHandle {
-    return tenant >= 0
-      ? this.#instances.scheduleDownloadEnd(tenant, delay, isTimeout)
-      : this.#rentals.scheduleDownloadEnd(toRentalOrdinal(tenant), delay, isTimeout)
   }
 }

@@ -271,7 +271,6 @@ export class OperationEffects {
   setRegistryDown(down: boolean): void {
     if (!this.#parts.environment.update({ registryDown: down })) return
     this.#context.recordCommand(this.#parts.ledger.account, down ? 'registry.down' : 'registry.up')
-    this.#parts.downloads.rescheduleImages()
   }
 
   setAutoscalerFrozen(frozen: boolean): void {

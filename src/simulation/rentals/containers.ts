@@ -53,13 +53,13 @@ export class Container extends Rental<ContainerState> {
 
   /** Returns the record that the API sends. */
   toRecord(): ContainerRecord {
-    const { id, name, failReason, gpu, numGpus, plan, since, endedAt } = this.row
+    const { id, name, failReason, gpu, numGpus, plan, since, billedSince, endedAt } = this.row
     const { clock } = this.context
     return {
       id,
       name,
       state: this.state,
-      start_ts: clock.unix(plan.createdAt),
+      start_ts: clock.unix(billedSince < 0 ? plan.createdAt : billedSince),
       state_ts: clock.unix(since),
       stop_ts: endedAt < 0 ? null : clock.unix(endedAt),
       ip: this.#address(),

@@ -3,8 +3,9 @@ import { purpose } from '../../kernel/random.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
-import type { Downloads } from '../fleet/downloads.ts'
+import type { Environment } from '../fleet/environment.ts'
 import { imageRefusal } from '../fleet/known-repositories.ts'
+import { joinPull } from '../fleet/node-caches.ts'
 import { hasImage } from '../fleet/node-row.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { Placement } from '../fleet/placement.ts'
@@ -20,7 +21,7 @@ const PLACEMENT = purpose('rental.placement')
 export interface RentalsParts {
   readonly nodes: Nodes
   readonly placement: Placement
-  readonly downloads: Downloads
+  readonly environment: Environment
   readonly ledger: Ledger
   readonly gpuQuotas: GpuQuotas
   readonly history: UsageHistory
@@ -69,26 +70,34 @@ export class RentalResources {
 
   /** Starts a placed rental: a container pulls its image, a hosted instance boots from its storage. */
   startUp(ordinal: number, row: RentalRow): void {
-    const { image, key } = row.plan
-    const { timings } = this.#context.profile
     if (row.kind === 'hosted') this.#boot(ordinal, row)
-    else if (imageRefusal(this.#context, image) !== undefined)
+    else this.#pullImage(ordinal, row)
+  }
+
+  /** Fetches the image of a container unless its node has it. Containers and instances share one pull of an image. */
+  #pullImage(ordinal: number, row: RentalRow): void {
+    const { image, key } = row.plan
+    const { chance, clock, profile } = this.#context
+    const { environment, nodes } = this.#parts
+    const { timings } = profile
+    if (imageRefusal(this.#context, image) !== undefined) {
       row.next = this.#context.schedule(timings.hubRefusal, 'rental.imageRefused', ordinal)
-    else if (hasImage(this.#parts.nodes.read(row.node), image))
-      row.next = this.#context.schedule(0, 'rental.imagePulled', ordinal)
-    else {
-      const duration = draw(timings.imagePull, this.#context.chance, key, IMAGE_PULL, row.starts)
-      const rate = duration > 0 ? (timings.imageBytes / duration) * 1e6 : Number.MAX_VALUE
-      this.#parts.downloads.start(toTenantId(ordinal), timings.imageBytes, rate)
+      return
     }
+    row.pullsImage = !hasImage(nodes.read(row.node), image)
+    if (row.pullsImage && environment.registryDown) {
+      row.next = this.#context.schedule(timings.hubTimeout, 'rental.pullTimedOut', ordinal)
+      return
+    }
+    const drawDuration = () => draw(timings.imagePull, chance, key, IMAGE_PULL, row.starts)
+    const duration = row.pullsImage ? joinPull(nodes.writable(row.node), image, clock.now, drawDuration) : 0
+    row.next = this.#context.schedule(duration, 'rental.imagePulled', ordinal)
   }
 
   /** Boots a container, whose image is now on its node. */
   onImagePulled(ordinal: number, row: RentalRow): void {
-    const isFetched = row.ownRate > 0
-    if (isFetched) this.#parts.downloads.end(row)
     this.#parts.nodes.cacheImage(row.node, row.plan.image)
-    this.#context.record(row, 'container.imagePulled', { image: isFetched ? 'fetched' : 'cached' })
+    this.#context.record(row, 'container.imagePulled', { image: row.pullsImage ? 'fetched' : 'cached' })
     this.#boot(ordinal, row)
   }
 
@@ -103,7 +112,6 @@ export class RentalResources {
   releaseGpus(ordinal: number, row: RentalRow): void {
     this.#context.cancel(row.next)
     row.next = 0
-    if (row.ownRate > 0) this.#parts.downloads.end(row)
     if (row.node < 0) this.#parts.placement.dequeue(toTenantId(ordinal))
     else {
       this.#parts.nodes.release(row.node, row.gpus, toTenantId(ordinal))
@@ -117,8 +125,11 @@ export class RentalResources {
   }
 
   /** Starts or stops billing: from the end of the boot, or from placement if the profile says so, until the release. */
-  updateMeter(row: Readonly<RentalRow>): void {
+  updateMeter(row: RentalRow): void {
     const billsFromPlacement = this.#context.profile.policies.billFrom === 'placed'
-    this.#parts.ledger.setUnits(row.meter, row.node >= 0 && (billsFromPlacement || row.hasBooted) ? 1 : 0)
+    const isBilled = row.node >= 0 && (billsFromPlacement || row.hasBooted)
+    if (isBilled && !row.isBilled) row.billedSince = this.#context.clock.now
+    row.isBilled = isBilled
+    this.#parts.ledger.setUnits(row.meter, isBilled ? 1 : 0)
   }
 }

@@ -79,14 +79,14 @@ export class RentalRow extends Row {
   starts = this.int32(0)
   /** Whether its current start is complete. From then on it is billed until it releases its GPUs. */
   hasBooted = this.boolean(false)
+  /** Whether it is billed now, and since when it is or was billed last. -1: it never was. */
+  isBilled = this.boolean(false)
+  billedSince: Micros = this.number(-1)
   /** Its state after its shutdown. */
   stateAfterShutdown: 'stopped' | 'deleted'
   stoppedForFunds = this.boolean(false)
-  /** The pull of its image: remaining bytes, the rate without contention, the actual rate, and the time of that rate. */
-  bytesLeft = this.number(0)
-  ownRate = this.number(0)
-  rate = this.number(0)
-  rateSince: Micros = this.number(0)
+  /** Whether its image comes from the registry. False: its node has the image already. */
+  pullsImage = this.boolean(false)
   meter = this.int32(-1)
   /** Since when it holds its GPUs, and its newest line in the usage history. -1: none. */
   heldSince: Micros = this.number(-1)

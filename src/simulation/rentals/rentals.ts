@@ -1,7 +1,6 @@
 import { draw } from '../../data/profiles/distribution.ts'
-import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
-import { formatDuration, type Micros } from '../../kernel/duration.ts'
+import { formatDuration } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { Table } from '../../kernel/table.ts'
@@ -78,10 +77,6 @@ export class Rentals implements TenantKind {
     return undefined
   }
 
-  scheduleDownloadEnd(ordinal: number, delay: Micros, isTimeout: boolean): EntryHandle {
-    return this.#context.schedule(delay, isTimeout ? 'rental.pullTimedOut' : 'rental.imagePulled', ordinal)
-  }
-
   entries(): Generator<[number, Readonly<RentalRow>]> {
     return this.#table.entries()
   }
@@ -125,6 +120,7 @@ export class Rentals implements TenantKind {
     else {
       row.hasBooted = true
       this.#resources.updateMeter(row)
+      row.billedSince = fixture.createdAt
       if (state !== 'running') this.#scheduleShutdown(ordinal, row)
     }
     return true

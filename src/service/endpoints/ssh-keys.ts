@@ -1,0 +1,61 @@
+import * as z from 'zod'
+import { parseSshPublicKey, SSH_KEY_TYPES } from '../../lib/ssh-public-key.ts'
+import { endpoint } from '../endpoint.ts'
+import { text } from '../fields.ts'
+import { EmptyRecord, SshKeyRecord } from '../records.ts'
+import { refuse, rejectInput } from '../refusals.ts'
+
+/** Maximum length of a key with its comment, in characters. */
+const MAX_KEY_CHARACTERS = 32_000
+
+export const listSshKeys = endpoint({
+  route: 'GET /v1/ssh_keys',
+  summary: 'List the SSH keys of the account',
+  provenance: 'neighbour',
+  assumptions: ['a bare array, oldest first', 'created_at in Unix seconds'],
+  returns: z.array(SshKeyRecord),
+  handle: ({ world }) => [...world.store.sshKeys.all()],
+})
+
+export const addSshKey = endpoint({
+  route: 'POST /v1/ssh_keys',
+  summary: 'Add a public SSH key to the account',
+  provenance: 'neighbour',
+  assumptions: [
+    `key is one line: a type (${SSH_KEY_TYPES.join(', ')}), the key in base64 and a comment, which may be missing`,
+    'the base64 must be a complete key of its type, else it is 422; an RSA key has 1,024 to 16,384 bits',
+    'key is kept and returned as sent, without the spaces and line ends around it',
+    'a new id is ssh_key_ and 24 letters and digits',
+  ],
+  refusals: { 409: 'a key has this name already, or is the same key with any comment' },
+  body: z.object({ name: text({ min: 1, max: 64 }), key: text({ min: 1, max: MAX_KEY_CHARACTERS }) }),
+  returns: SshKeyRecord,
+  example: {
+    body: {
+      name: 'notebook',
+      key: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f robin@notebook',
+    },
+  },
+  handle: ({ body: { name, key }, world: { sshKeys } }) => {
+    const parsed = parseSshPublicKey(key)
+    if ('problem' in parsed) rejectInput(['body', 'key'], `Value error, not a public SSH key: ${parsed.problem}`)
+    if (sshKeys.findByName(name) !== undefined) refuse(409, `an SSH key is named '${name}' already`)
+    const same = sshKeys.findByKey(key)
+    if (same !== undefined) refuse(409, `the SSH key '${same.name}' is the same key`)
+    return { ...sshKeys.add(name, key) }
+  },
+})
+
+export const deleteSshKey = endpoint({
+  route: 'DELETE /v1/ssh_keys/{ssh_key_id}',
+  summary: 'Delete an SSH key of the account',
+  provenance: 'neighbour',
+  assumptions: ['200 {}', 'machines that have the key keep it'],
+  refusals: { 404: 'unknown SSH key' },
+  returns: EmptyRecord,
+  example: { target: '/v1/ssh_keys/{id}', prerequisites: ['addSshKey'] },
+  handle: ({ params: { ssh_key_id }, world }) => {
+    world.sshKeys.delete(world.store.sshKeys.get(ssh_key_id) ?? refuse(404, `no SSH key ${ssh_key_id}`))
+    return {}
+  },
+})
