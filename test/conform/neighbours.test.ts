@@ -7,7 +7,6 @@ const DOCUMENT = JSON.parse(readFileSync('test/conform/neighbours-openapi.json',
 
 /** Operations that the simulator does not serve. */
 const UNSERVED: readonly string[] = [
-  'DELETE /v1/ssh_keys/{ssh_key_id}',
   'GET /deploy/stats',
   'GET /deploy/{deploy_id}/stats2',
   'GET /model-families/names',
@@ -15,11 +14,8 @@ const UNSERVED: readonly string[] = [
   'GET /models/featured',
   'GET /models/lora/list',
   'GET /payment/config',
-  'GET /v1/containers/gpu_availability',
-  'GET /v1/containers/params',
   'GET /v1/me/rate_limit',
   'GET /v1/scoped-jwt',
-  'GET /v1/ssh_keys',
   'POST /models/{model_name}/meta',
   'POST /models/{model_name}/publicity',
   'POST /payment/config',
@@ -33,10 +29,8 @@ const UNSERVED: readonly string[] = [
   'POST /v1/inference/{model_name}',
   'POST /v1/me/rate_limit/request',
   'POST /v1/scoped-jwt',
-  'POST /v1/ssh_keys',
   'POST /v1/text-to-speech/{voice_id}',
   'POST /v1/text-to-speech/{voice_id}/stream',
-  'POST /vendor_a/v1/messages',
 ]
 
 describe('the document of the neighbouring operations', () => {
