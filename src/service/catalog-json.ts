@@ -60,6 +60,7 @@ export function toModelEntry({
   featured: ___,
   created: ____,
   version_times: _____,
+  family: ______,
   ...model
 }: CatalogModel) {
   return { ...model, private: 0 }

@@ -193,6 +193,7 @@ const SECTIONS = [
     kinds: {
       'model.versionAdded': { meaning: 'A version was added; the first eight digits', fields: 'version' },
       'model.versionRemoved': { meaning: 'A version was removed', fields: 'version' },
+      'model.described': { meaning: 'Its visibility or details changed', fields: 'public' },
       'catalog.deprecated': { meaning: 'A catalog model has a date of deprecation', fields: 'model deprecated' },
       'catalog.restored': { meaning: 'A command made a catalog model current again', fields: 'model' },
       'catalog.versionAdded': { meaning: 'A catalog model has a newer version', fields: 'model version' },

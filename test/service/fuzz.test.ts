@@ -40,6 +40,7 @@ known.collect(CONTAINER)
 // Only models of the account can be deleted, and only a free name can be deployed.
 known.set('model_name', [...known.get('model_name'), ...deployed(), ...Array(20).fill('acme/free-name')])
 known.set('lora_name', adapterNames())
+known.set('family_name', ['aurora', 'cedar'])
 known.set('from', ['current', '2025.12', '2026.01', '1767225600'])
 
 function adapterNames(): string[] {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import * as declarations from '../../src/service/declarations.ts'
+import { endpointPaths } from '../../src/service/endpoint.ts'
 import { Router } from '../../src/service/http/router.ts'
 
 const routes = [
@@ -118,5 +120,57 @@ describe('the endpoint of a spelling', () => {
   test('a wrong method gets the valid methods, sorted', () => {
     expect(router.match('PUT', '/deploy/Abc')).toEqual({ allow: ['DELETE', 'GET', 'HEAD'] })
     expect(router.match('GET', '/v1/lora/create')).toEqual({ allow: ['POST'] })
+  })
+})
+
+/** Every declared route, each with a path of its own for the values of its parameters. */
+describe('routes with parameters', () => {
+  const paths = Object.values(declarations).flatMap(declared =>
+    endpointPaths(declared).map(path => [declared.method, path]),
+  )
+  const all = new Router(
+    paths.map(([method, path]) => [{ method: method!, path: path! }, `${method} ${path}`] as const),
+  )
+  const fill = (path: string, value: string) =>
+    path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(name === 'model_name' ? `acme/${value}` : value))
+
+  test('find the endpoint of each path, with a slash in the name of a model and without', () => {
+    for (const [method, path] of paths) {
+      for (const value of ['x', 'acme.chat-8b', 'Ünïcode', '0']) {
+        for (const spell of [(text: string) => text, (text: string) => text.replaceAll('%2F', '/')]) {
+          const requested = spell(fill(path!, value))
+          expect([requested, all.match(method!, requested)]).toEqual([
+            requested,
+            expect.objectContaining({ target: `${method} ${path}` }),
+          ])
+        }
+      }
+    }
+  })
+
+  test('never take the literal path of a sibling', () => {
+    const literal = paths.filter(([, path]) => !path!.includes('{'))
+    for (const [method, path] of literal) {
+      expect(all.match(method!, path!)).toEqual({ target: `${method} ${path}`, params: {} })
+      for (const other of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+        const match = all.match(other, path!)
+        if (match !== undefined && 'target' in match) expect(match.target).toBe(`${other} ${path}`)
+      }
+    }
+  })
+
+  test('never take a longer path with a literal word in the place of their parameter', () => {
+    const router = new Router(
+      ['POST /v1/inference/{model_name}', 'POST /v1/inference/deploy/{deploy_id}'].map(route => {
+        const [method, path] = route.split(' ') as [string, string]
+        return [{ method, path }, route] as const
+      }),
+    )
+    expect(router.match('POST', '/v1/inference/deploy/x')).toEqual({
+      target: 'POST /v1/inference/deploy/{deploy_id}',
+      params: { deploy_id: 'x' },
+    })
+    expect(router.match('POST', '/v1/inference/acme/x')).toMatchObject({ params: { model_name: 'acme/x' } })
+    expect(router.match('POST', '/v1/inference/deploy')).toMatchObject({ params: { model_name: 'deploy' } })
   })
 })

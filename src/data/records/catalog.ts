@@ -31,6 +31,8 @@ export const CatalogModel = z.strictObject({
   expected: z.string().nullable().default(null),
   is_partner: z.boolean().default(false),
   featured: z.boolean().default(false),
+  /** The name of its family. Default: the first word of its name, as `chat` of `acme-labs/chat-8b`. */
+  family: z.string().min(1).optional(),
   /** Unix seconds. Default: that of the aggregator's entry, else a time drawn from the name. */
   created: unixSeconds.optional(),
   /** Newest last; 64 hex characters each. */

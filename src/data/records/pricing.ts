@@ -36,6 +36,8 @@ const SHAPES = {
   output_length: { type: typeOf('output_length'), cents_per_output_sec: cents },
 }
 
+export const PRICING_TYPES = Object.keys(SHAPES) as (keyof typeof SHAPES)[]
+
 /** A price in a fixture. Unknown fields are refused. */
 const inFixture = <S extends z.core.$ZodLooseShape>(shape: S) =>
   z.strictObject({ ...shape, ...common, table: z.strictObject(table).default({ columns: [], rows: [] }) })

@@ -25,14 +25,20 @@ const MODEL_NAME_PATTERN = ':model_name{[^/]+?(?:/[^/]+)??}'
 export class Router<Target> {
   /** Paths without a parameter; they win over paths with one, as the literal word does everywhere. */
   readonly #literalPaths = new Map<string, Map<string, Target>>()
-  readonly #patterns = new RegExpRouter<Target>()
+  /**
+   * The other paths. Those with the name of a model come last: `/v1/inference/{model_name}` would also match
+   * `/v1/inference/deploy/x`.
+   */
+  readonly #patterns = [new RegExpRouter<Target>(), new RegExpRouter<Target>()] as const
   readonly #methods = new Set<string>()
 
   constructor(routes: Iterable<readonly [Route, Target]>) {
     for (const [route, target] of routes) {
       this.#methods.add(route.method)
       if (routeParamNames(route.path).length > 0) {
-        this.#patterns.add(route.method, toRouterPattern(route.path), target)
+        const [plain, named] = this.#patterns
+        const patterns = route.path.includes('{model_name}') ? named : plain
+        patterns.add(route.method, toRouterPattern(route.path), target)
         continue
       }
       const byMethod = this.#literalPaths.get(route.path) ?? new Map<string, Target>()
@@ -66,12 +72,16 @@ export class Router<Target> {
       const literal = byMethod.get(method)
       return literal === undefined ? undefined : { target: literal, params: NO_PARAMS }
     }
-    const [handlers, values] = this.#patterns.match(method, path) as [[Target, Record<string, number>][], string[]]
-    const first = handlers[0]
-    if (first === undefined) return undefined
-    const params: Record<string, string> = {}
-    for (const [name, index] of Object.entries(first[1])) params[name] = decodeParam(values[index]!)
-    return { target: first[0], params }
+    for (const patterns of this.#patterns) {
+      // The result is empty for an empty path.
+      type Matched = [] | [[Target, Record<string, number>][], string[]]
+      const [[first] = [], values = []] = patterns.match(method, path) as Matched
+      if (first === undefined) continue
+      const params: Record<string, string> = {}
+      for (const [name, index] of Object.entries(first[1])) params[name] = decodeParam(values[index]!)
+      return { target: first[0], params }
+    }
+    return undefined
   }
 }
 

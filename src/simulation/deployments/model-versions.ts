@@ -8,11 +8,36 @@ import type { SimulationContext } from '../context.ts'
 
 const VERSION = purpose('model.version')
 
+/** What the account says of a model of its own. An empty text: nothing. */
+export interface ModelDetails {
+  readonly description: string
+  readonly cover_img_url: string
+  /** Default: the task of the model. */
+  readonly reported_type: string
+  readonly github_url: string
+  readonly paper_url: string
+  readonly license_url: string
+  readonly readme: string
+}
+
+const NO_DETAILS: ModelDetails = Object.freeze({
+  description: '',
+  cover_img_url: '',
+  reported_type: '',
+  github_url: '',
+  paper_url: '',
+  license_url: '',
+  readme: '',
+})
+
 /** A model the account made by deploying it: its versions, oldest first. */
 export class AccountModelRow extends Row {
   readonly task: ModelTask
   readonly type: DeploymentType
   versions = this.reference<readonly string[]>([])
+  /** Whether the lists of public models have it. */
+  isPublic = this.boolean(false)
+  details = this.reference<ModelDetails>(NO_DETAILS)
 
   constructor(generation: Generation, id: string, initial: Pick<AccountModelRow, 'task' | 'type'>) {
     super(generation, id)
@@ -27,6 +52,8 @@ export interface AccountModel {
   readonly task: ModelTask
   readonly type: DeploymentType
   readonly versions: readonly string[]
+  readonly isPublic: boolean
+  readonly details: ModelDetails
 }
 
 /** The account's own models: each deployment makes a version of one. A model without versions is gone. */
@@ -82,6 +109,14 @@ export class AccountModels {
     return version
   }
 
+  /** Changes the visibility and the details of a model that has versions. */
+  describe(modelName: string, isPublic: boolean, details: ModelDetails): void {
+    const row = this.#table.writable(this.#byName.get(modelName)!)
+    row.isPublic = isPublic
+    row.details = details
+    this.#context.record(row, 'model.described', { public: isPublic })
+  }
+
   /** Removes a version, or `ALL`, and returns what was removed. What runs one of them stays: `Deployments` deletes it. */
   removeVersions(modelName: string, version: string): readonly string[] {
     const ordinal = this.#byName.get(modelName)
@@ -89,11 +124,16 @@ export class AccountModels {
     const row = this.#table.writable(ordinal)
     const removed = version === 'ALL' ? row.versions : row.versions.filter(other => other === version)
     row.versions = row.versions.filter(other => !removed.includes(other))
+    if (row.versions.length === 0) {
+      row.isPublic = false
+      row.details = NO_DETAILS
+    }
     for (const id of removed) this.#context.record(row, 'model.versionRemoved', { version: id.slice(0, 8) })
     return removed
   }
 }
 
 function toAccountModel(row: Readonly<AccountModelRow>): AccountModel {
-  return { model_name: row.id, task: row.task, type: row.type, versions: row.versions }
+  const { id: model_name, task, type, versions, isPublic, details } = row
+  return { model_name, task, type, versions, isPublic, details }
 }

@@ -159,7 +159,7 @@ function formatMessage(
     ...{ fields, numGpus, gpu, maxBatchSize },
     status: kind.slice(kind.indexOf('.') + 1),
     modelName: plan.modelName,
-    isOfCatalog: plan.type === 'legacy' || plan.type === 'tts',
+    isOfCatalog: !plan.hasInstances,
     repo: weights.repo || plan.modelName,
     image: plan.containerImage === '' ? "the provider's image" : `image ${plan.containerImage}`,
     gigabytes: `${(weights.bytes / 1e9).toFixed(1)} GB`,

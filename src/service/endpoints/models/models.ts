@@ -1,16 +1,15 @@
 import * as z from 'zod'
-import type { CatalogModel } from '../../data/records/catalog.ts'
-import { type ModelTask, VARIANT_KEYS } from '../../data/records/enums.ts'
-import { SECOND } from '../../kernel/duration.ts'
-import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
-import type { AccountModel } from '../../simulation/deployments/model-versions.ts'
-import type { World } from '../../simulation/world.ts'
-import { toCatalogJson, toDeploymentCatalogJson, toModelEntry } from '../catalog-json.ts'
-import { endpoint } from '../endpoint.ts'
-import { isDeployable, maxOutputTokens, modelCreatedAt, versionTimes } from '../model-catalog.ts'
-import { isForeignModelName, qualifyModelName } from '../model-names.ts'
-import { describeEndpoint, listServedVariants, type ServedVariant, type VariantScope } from '../model-schemas.ts'
-import { findContextLength } from '../openai/request-lifecycle.ts'
+import type { CatalogModel } from '../../../data/records/catalog.ts'
+import { type ModelTask, VARIANT_KEYS } from '../../../data/records/enums.ts'
+import { SECOND } from '../../../kernel/duration.ts'
+import type { World } from '../../../simulation/world.ts'
+import { toCatalogJson, toDeploymentCatalogJson, toModelEntry } from '../../catalog-json.ts'
+import { endpoint } from '../../endpoint.ts'
+import { isDeployable, maxOutputTokens, modelCreatedAt, versionTimes } from '../../model-catalog.ts'
+import { toFamilyFields } from '../../model-families.ts'
+import { qualifyModelName } from '../../model-names.ts'
+import { describeEndpoint, listServedVariants, type ServedVariant, type VariantScope } from '../../model-schemas.ts'
+import { findOwnModel, listOwnModels, toOwnModelEntry } from '../../own-models.ts'
 import {
   DeploymentModelEntry,
   EmptyRecord,
@@ -18,9 +17,9 @@ import {
   ModelInfo,
   ModelSchemaRecord,
   ModelVersion,
-} from '../records.ts'
-import { refuse } from '../refusals.ts'
-import { JsonText } from '../results.ts'
+} from '../../records.ts'
+import { refuse } from '../../refusals.ts'
+import { JsonText } from '../../results.ts'
 
 export const listModels = endpoint({
   route: 'GET /models/deployment/list',
@@ -31,7 +30,7 @@ export const listModels = endpoint({
     'deprecated is Unix seconds; a model with a time in the future is current until then',
     'pricing is always by time: that of the cheapest dedicated hardware; GET /models/list has the own price of a model',
     'max_tokens of a model of the account: the context of its deployment for text-generation, else null',
-    'private of a model of the account: 0 for an adapter with private false, else 1',
+    'private of a model of the account: 1; 0 after POST /models/{model_name}/publicity, and for an adapter with private false',
   ],
   acceptsKeyHeader: true,
   returns: z.array(DeploymentModelEntry),
@@ -58,10 +57,16 @@ export const listPublicModels = endpoint({
   route: 'GET /models/list',
   summary: 'List the public models, without authentication',
   provenance: 'neighbour',
-  assumptions: ['a bare array, in the order of GET /models/deployment/list', 'the list has no model of the account'],
+  assumptions: [
+    'a bare array, in the order of GET /models/deployment/list',
+    'of the models of the account, the list has those with private 0',
+  ],
   auth: 'none',
   returns: z.array(ModelEntry),
-  handle: ({ world }) => JsonText.list(toCatalogJson(world)),
+  handle: ({ world }) => {
+    const own = listOwnModels(world).map(model => toOwnModelEntry(world, model))
+    return JsonText.list([...toCatalogJson(world), ...own.filter(isPublic).map(entry => JSON.stringify(entry))])
+  },
 })
 
 export const getModel = endpoint({
@@ -73,7 +78,9 @@ export const getModel = endpoint({
     'version selects a version; default: the newest; an empty version is ignored',
     'schemas lists the variants whose endpoints are served',
     'in_schema, out_schema and in_fields are those of the first variant, or null',
-    'import_time of a catalog model: its creation; mask_token and the fields of documents and families are null',
+    'import_time of a catalog model: its creation; mask_token and the fields of documents are null',
+    'mf_name, mf_title and mf_description of a catalog model: its family, as in GET /model-families/{family_name}',
+    'meta of a model of the account: the urls and the readme of POST /models/{model_name}/meta; txt_docs: the readme',
     'curl_inv and out_example are empty for a model without such an endpoint; cmdline_inv and out_docs are empty',
   ],
   refusals: { 404: 'unknown model or version' },
@@ -90,9 +97,13 @@ export const getModel = endpoint({
     const version = query.version || versions.at(-1)!
     if (catalogModel !== undefined) return toCatalogInfo({ world, findEndpoint }, catalogModel, version)
     const { cover_img_url: _, private: isPrivate, ...entry } = toOwnModelEntry(world, accountModel!)
+    const { github_url, paper_url, license_url, readme } = accountModel!.details
+    const stated = Object.entries({ github_url, paper_url, license_url, readme }).filter(([, value]) => value !== '')
     return {
       ...{ ...entry, version, featured: false, owner: true, public: isPrivate === 0, is_custom_deployable: false },
       ...describeInvocation({ world, findEndpoint }, model_name, accountModel!.task, entry.description),
+      meta: Object.fromEntries(stated),
+      txt_docs: readme || entry.description,
       import_time: null,
       max_output_tokens: entry.max_tokens,
     }
@@ -189,22 +200,6 @@ export const deleteModel = endpoint({
   },
 })
 
-function findOwnModel(world: World, model_name: string): AccountModel | undefined {
-  return isOwnModelName(world, model_name) ? world.modelVersions.get(model_name) : undefined
-}
-
-/**
- * Returns whether a name can be that of a model of the account. A name with another owner is a repository that the
- * account deployed, or an old reference to the catalog, which is no such model.
- */
-function isOwnModelName(world: World, model_name: string): boolean {
-  if (!isForeignModelName(world, model_name)) return true
-  for (const [, { plan }] of world.deployments.entries()) {
-    if (plan.modelName === model_name && plan.hasInstances) return true
-  }
-  return false
-}
-
 function findModel(world: World, name: string): { type: ModelTask; versions: readonly string[] } | undefined {
   const catalogModel = world.store.models.get(name)
   if (catalogModel !== undefined) return catalogModel
@@ -227,6 +222,7 @@ function toCatalogInfo(scope: VariantScope, model: CatalogModel, version: string
   return {
     ...{ ...entry, version, featured: model.featured, owner: false, public: true },
     ...describeInvocation(scope, model.model_name, model.type, model.description),
+    ...toFamilyFields(model),
     import_time: world.clock.iso((modelCreatedAt(world, model) - world.clock.unix(0)) * SECOND),
     max_output_tokens: maxOutputTokens(world, model),
     is_custom_deployable: isDeployable(world, model),
@@ -276,41 +272,6 @@ function describeInvocation(scope: VariantScope, model_name: string, type: Model
   }
 }
 
-function listOwnModels(world: World): readonly AccountModel[] {
-  return world.modelVersions.list().filter(model => isOwnModelName(world, model.model_name))
-}
-
-/** Returns the catalog entry of a model of the account. Its price is the price of its GPUs. */
-function toOwnModelEntry(world: World, model: AccountModel) {
-  const deployment = world.deployments.findLive(model.model_name)
-  const target = deployment && findModelTarget(world, model.model_name)
-  const isBilled = deployment?.hasInstances === true
-  const cents = isBilled ? world.ledger.priceCentsPerHour(deployment.gpu) * deployment.num_gpus : 0
-  const hardware = isBilled ? `${deployment.num_gpus}x${deployment.gpu}` : ''
-  return {
-    model_name: model.model_name,
-    type: model.task,
-    reported_type: model.task,
-    pricing: {
-      type: 'time' as const,
-      cents_per_sec: cents / 3600,
-      short: isBilled ? `$${(cents / 100).toFixed(2)} / hour` : '',
-      full: isBilled ? `$${(cents / 100).toFixed(2)} per hour and instance of ${hardware}` : '',
-      table: {
-        columns: ['hardware', 'USD per hour'],
-        rows: isBilled ? [[hardware, (cents / 100).toFixed(2)]] : [],
-      },
-    },
-    description: deployment?.description ?? '',
-    cover_img_url: '',
-    tags: [],
-    max_tokens: target?.task === 'text-generation' ? findContextLength(world, target) : null,
-    replaced_by: null,
-    deprecated: null,
-    quantization: null,
-    mmlu: null,
-    expected: null,
-    private: deployment?.is_private === false ? 0 : 1,
-    is_partner: false,
-  } satisfies z.output<typeof DeploymentModelEntry>
+function isPublic(entry: { readonly private: number }): boolean {
+  return entry.private === 0
 }

@@ -1,44 +1,30 @@
 /** Deployments of whole models: the service chooses the hardware, and the task is that of the model. */
 import * as z from 'zod'
-import type { DeploymentType, ModelTask } from '../../data/records/enums.ts'
-import { MODEL_TASKS } from '../../data/records/enums.ts'
-import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
-import { formatSuggestion } from '../../lib/did-you-mean.ts'
-import { LIMITS } from '../../limits.ts'
-import type { DeploymentRow, LlmSpec } from '../../simulation/deployments/deployment-row.ts'
-import { repositoryExists } from '../../simulation/fleet/known-repositories.ts'
+import type { DeploymentType, ModelTask } from '../../../data/records/enums.ts'
+import { MODEL_TASKS } from '../../../data/records/enums.ts'
+import { GPU_TYPES, type GpuType } from '../../../data/records/gpu-config.ts'
+import { formatSuggestion } from '../../../lib/did-you-mean.ts'
+import { LIMITS } from '../../../limits.ts'
+import type { DeploymentRow, LlmSpec } from '../../../simulation/deployments/deployment-row.ts'
+import { repositoryExists } from '../../../simulation/fleet/known-repositories.ts'
 import {
   catalogWeights,
   hubRefusal,
   type ModelWeights,
   memoryShortage,
   repositoryWeights,
-} from '../../simulation/fleet/weights.ts'
-import type { World } from '../../simulation/world.ts'
-import { isOffered, requireFunds, requireGpuQuota } from '../admission.ts'
-import { endpoint } from '../endpoint.ts'
-import { text } from '../fields.ts'
-import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, requireCurrentModel } from '../lookups.ts'
-import { qualifyModelName } from '../model-names.ts'
-import { DeployId } from '../records.ts'
-import { refuse, refuseInput } from '../refusals.ts'
+} from '../../../simulation/fleet/weights.ts'
+import type { World } from '../../../simulation/world.ts'
+import { isOffered, requireFunds, requireGpuQuota } from '../../admission.ts'
+import { endpoint } from '../../endpoint.ts'
+import { text } from '../../fields.ts'
+import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, requireCurrentModel } from '../../lookups.ts'
+import { qualifyModelName } from '../../model-names.ts'
+import { DeployId } from '../../records.ts'
+import { refuse, refuseInput } from '../../refusals.ts'
+import { HUB_TASKS, OTHER_TASKS } from '../../task-words.ts'
 
 const INSTANCE_GPU_COUNTS = [1, 2, 4, 8] as const
-
-/** Words for tasks that the simulator has no answers for: such a model is served as `custom`. */
-const OTHER_TASKS = [
-  'image-classification',
-  'question-answering',
-  'token-classification',
-  'fill-mask',
-  'zero-shot-image-classification',
-  'text2text-generation',
-  'text-classification',
-  'object-detection',
-  'dreambooth',
-  'text-to-video',
-  'rent-container',
-]
 
 const DEPLOYMENT_ASSUMPTIONS = [
   'type is llm for text-generation, tts for text-to-speech, else legacy',
@@ -246,10 +232,7 @@ function parseTask(task: string | null | undefined): ModelTask {
   if (!task) return 'text-generation'
   const known = MODEL_TASKS.find(word => word === task)
   if (known !== undefined) return known
-  if (OTHER_TASKS.includes(task)) return 'custom'
-  const tasks = [...MODEL_TASKS, ...OTHER_TASKS]
-  return refuseInput(
-    400,
-    `unknown task '${task}': ${formatSuggestion(task, tasks, `task is one of ${tasks.join(', ')}`)}`,
-  )
+  if (OTHER_TASKS.some(word => word === task)) return 'custom'
+  const advice = formatSuggestion(task, HUB_TASKS, `task is one of ${HUB_TASKS.join(', ')}`)
+  return refuseInput(400, `unknown task '${task}': ${advice}`)
 }

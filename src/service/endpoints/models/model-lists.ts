@@ -1,0 +1,70 @@
+/** Lists of models that need no authentication, and the families of models. */
+import * as z from 'zod'
+import { isDeprecated } from '../../../simulation/deployments/model-lookup.ts'
+import { toModelEntry } from '../../catalog-json.ts'
+import { endpoint } from '../../endpoint.ts'
+import { findFamily, listFamilyNames, ModelFamily } from '../../model-families.ts'
+import { listOwnModels, toOwnModelEntry } from '../../own-models.ts'
+import { ModelEntry } from '../../records.ts'
+import { refuse } from '../../refusals.ts'
+
+export const listFeaturedModels = endpoint({
+  route: 'GET /models/featured',
+  summary: 'List the featured models, without authentication',
+  provenance: 'neighbour',
+  assumptions: ['a bare array: the current catalog models with featured true, in the order of the fixture'],
+  auth: 'none',
+  returns: z.array(ModelEntry),
+  handle: ({ world }) =>
+    world.store.models
+      .all()
+      .filter(model => model.featured && !isDeprecated(model, world.clock))
+      .map(toModelEntry),
+})
+
+export const listLoraModels = endpoint({
+  route: 'GET /models/lora/list',
+  summary: 'List the public LoRA adapters, without authentication',
+  provenance: 'neighbour',
+  assumptions: [
+    'a bare array of entries as in GET /models/list: the adapters of the account with private 0',
+    'GET /v1/user/loras lists all adapters of the account',
+  ],
+  auth: 'none',
+  returns: z.array(ModelEntry),
+  handle: ({ world }) =>
+    listOwnModels(world)
+      .filter(({ type }) => type === 'lora')
+      .map(model => toOwnModelEntry(world, model))
+      .filter(entry => entry.private === 0),
+})
+
+export const listModelFamilies = endpoint({
+  route: 'GET /model-families/names',
+  summary: 'List the names of the model families, without authentication',
+  provenance: 'neighbour',
+  assumptions: [
+    'a bare array, sorted',
+    'the family of a catalog model: the field family of the fixture, else the first word of its name, as aurora of aurora-labs/aurora-8b-instruct',
+  ],
+  auth: 'none',
+  returns: z.array(z.string()),
+  handle: ({ world }) => [...listFamilyNames(world)],
+})
+
+export const getModelFamily = endpoint({
+  route: 'GET /model-families/{family_name}',
+  summary: 'Get one model family with the prices of its models, without authentication',
+  provenance: 'neighbour',
+  assumptions: [
+    'developer: the owner of its first model',
+    'pp_sections_out: one section for each pricing type of its current models',
+    'faq_entries is empty; meta_title and meta_description are null',
+  ],
+  refusals: { 404: 'unknown family' },
+  auth: 'none',
+  returns: ModelFamily,
+  example: { target: '/model-families/aurora' },
+  handle: ({ params: { family_name }, world }) =>
+    findFamily(world, family_name) ?? refuse(404, `no model family ${family_name}`),
+})

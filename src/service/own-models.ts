@@ -1,0 +1,68 @@
+/** The models of the account, as the lists and the record of a model show them. */
+import type * as z from 'zod'
+import { findModelTarget } from '../simulation/deployments/model-lookup.ts'
+import type { AccountModel } from '../simulation/deployments/model-versions.ts'
+import type { World } from '../simulation/world.ts'
+import { isForeignModelName } from './model-names.ts'
+import { findContextLength } from './openai/request-lifecycle.ts'
+import type { DeploymentModelEntry } from './records.ts'
+
+/** Returns the model of the account with a full name; undefined if it has none. */
+export function findOwnModel(world: World, model_name: string): AccountModel | undefined {
+  return isOwnModelName(world, model_name) ? world.modelVersions.get(model_name) : undefined
+}
+
+/**
+ * Returns whether a name can be that of a model of the account. A name with another owner is a repository that the
+ * account deployed, or an old reference to the catalog, which is no such model.
+ */
+function isOwnModelName(world: World, model_name: string): boolean {
+  if (!isForeignModelName(world, model_name)) return true
+  for (const [, { plan }] of world.deployments.entries()) {
+    if (plan.modelName === model_name && plan.hasInstances) return true
+  }
+  return false
+}
+
+/** Returns the models of the account, by name. */
+export function listOwnModels(world: World): readonly AccountModel[] {
+  return world.modelVersions.list().filter(model => isOwnModelName(world, model.model_name))
+}
+
+/** Returns the catalog entry of a model of the account. Its price is the price of its GPUs. */
+export function toOwnModelEntry(world: World, model: AccountModel) {
+  const deployment = world.deployments.findLive(model.model_name)
+  const adapter = deployment?.type === 'lora' ? deployment : undefined
+  const { details } = model
+  const target = deployment && findModelTarget(world, model.model_name)
+  const isBilled = deployment?.hasInstances === true
+  const cents = isBilled ? world.ledger.priceCentsPerHour(deployment.gpu) * deployment.num_gpus : 0
+  const hardware = isBilled ? `${deployment.num_gpus}x${deployment.gpu}` : ''
+  return {
+    model_name: model.model_name,
+    type: model.task,
+    reported_type: details.reported_type || model.task,
+    pricing: {
+      type: 'time' as const,
+      cents_per_sec: cents / 3600,
+      short: isBilled ? `$${(cents / 100).toFixed(2)} / hour` : '',
+      full: isBilled ? `$${(cents / 100).toFixed(2)} per hour and instance of ${hardware}` : '',
+      table: {
+        columns: ['hardware', 'USD per hour'],
+        rows: isBilled ? [[hardware, (cents / 100).toFixed(2)]] : [],
+      },
+    },
+    // An adapter has a description and a visibility of its own.
+    description: adapter ? adapter.description : details.description,
+    cover_img_url: details.cover_img_url,
+    tags: [],
+    max_tokens: target?.task === 'text-generation' ? findContextLength(world, target) : null,
+    replaced_by: null,
+    deprecated: null,
+    quantization: null,
+    mmlu: null,
+    expected: null,
+    private: Number(adapter ? adapter.is_private : !model.isPublic),
+    is_partner: false,
+  } satisfies z.output<typeof DeploymentModelEntry>
+}
