@@ -46,6 +46,7 @@ export const LEVELS: readonly (readonly Room[])[] = [
       'world',
       ...[
         'world.ts',
+        'world-archive.ts',
         'world-options.ts',
         'connect-parts.ts',
         'start-from-fixture.ts',

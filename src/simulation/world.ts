@@ -1,7 +1,6 @@
 import { loadProfile, type Profile } from '../data/profiles/load.ts'
 import type { Store } from '../data/store.ts'
 import type { Agenda } from '../kernel/agenda.ts'
-import { type Archive, ArchiveReader, ArchiveWriter } from '../kernel/archive.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { DecidedBy, Entry, EntryFields, Journal, RequestEntry } from '../kernel/journal.ts'
@@ -26,7 +25,7 @@ import { Instances } from './deployments/instances.ts'
 import { LoraAdapters } from './deployments/lora-adapters.ts'
 import { AccountModels } from './deployments/model-versions.ts'
 import { fireEvent, type OnEventError } from './event-failures.ts'
-import { EVENT_NAMES, EVENTS, type EventParts } from './events.ts'
+import { EVENTS, type EventParts } from './events.ts'
 import { Downloads } from './fleet/downloads.ts'
 import { Environment } from './fleet/environment.ts'
 import { NodeAutoscaler } from './fleet/node-autoscaler.ts'
@@ -46,6 +45,7 @@ import { HostedInstances } from './rentals/hosted-instances.ts'
 import { Rentals } from './rentals/rentals.ts'
 import { startFromFixture } from './start-from-fixture.ts'
 import type { StepObserver } from './step-observer.ts'
+import { readParts, writeParts } from './world-archive.ts'
 import { type ArchivedWorld, PLACEHOLDER_FIXTURE, type WorldOptions } from './world-options.ts'
 
 /**
@@ -207,8 +207,10 @@ export class World implements EventParts {
       kind => EVENTS[kind]?.name ?? 'unknown',
       this.bounds,
     )
-    if (archived) this.#restore(archived)
-    else if (!origin) startFromFixture(this, options.fixture)
+    if (archived) {
+      readParts(this.#parts, archived.state)
+      deepFreeze(profile)
+    } else if (!origin) startFromFixture(this, options.fixture)
     else if (origin.#attachObserver) this.observeSteps(origin.#attachObserver)
   }
 
@@ -230,30 +232,14 @@ export class World implements EventParts {
 
   /** Returns the archive of this world for `fromArchive`. It is valid only until this world changes. */
   toArchive(): ArchivedWorld {
-    const archive = new ArchiveWriter()
-    this.#archiveParts(archive)
     const { seed, profile, maxStorageBytes, bounds, journal, clock } = this
-    const state = archive.values
+    const state = writeParts(this.#parts)
     return { seed, epochMs: clock.epochMs, profile, maxStorageBytes, bounds, journalLimit: journal.limit, state }
   }
 
   #part<P extends Part>(part: P): P {
     this.#parts.push(part)
     return part
-  }
-
-  #restore({ state }: ArchivedWorld): void {
-    const archive = new ArchiveReader(state)
-    this.#archiveParts(archive)
-    archive.assertEnd()
-    deepFreeze(this.profile)
-  }
-
-  #archiveParts(archive: Archive): void {
-    // The agenda holds numbers of events.
-    const eventNames = EVENT_NAMES.join()
-    if (archive.value(eventNames) !== eventNames) throw new Error('Failed to read an archive: it knows other events.')
-    for (const part of this.#parts) part.archive(archive)
   }
 
   /** Attaches an observer of the steps of this world and of its forks. Does nothing if one is attached. */
