@@ -149,6 +149,7 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   createContainer: [{ change: { fields: { gpu_config: '1xother' } } }],
   createChatCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
   createCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
+  createMessage: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
   createEmbeddings: [CHAT_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
   addFunds: [
     { before: sim => sim.cluster.card.decline() },
