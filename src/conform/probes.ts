@@ -133,6 +133,14 @@ const GATED_REPOSITORY = 'acme/private-70b'
 const HUGE_REPOSITORY = 'acme/huge-9000b'
 const MAX_FUNDS_CENTS = 1_000_000_000
 
+const DELETED_DEPLOYMENT: Probe = {
+  before(sim, usual) {
+    const { url, headers } = usual()
+    const target = new URL(url).pathname.replace(/\/stats2?$/, '')
+    return sim.fetch(`http://sim${target}`, { method: 'DELETE', headers })
+  },
+}
+
 /** Probes for refusals of single operations. */
 const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   listDeployments: [{ change: { search: '?status=walking' } }],
@@ -170,15 +178,8 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   queryDeploymentLogs: [TWO_MONTHS],
   queryLogs: [TWO_MONTHS],
   suggestDeploymentName: [{ change: { query: { model_name: DEPRECATED_MODEL } } }],
-  getDeploymentStats: [
-    {
-      before(sim, usual) {
-        const { url, headers } = usual()
-        const target = new URL(url).pathname.replace(/\/stats$/, '')
-        return sim.fetch(`http://sim${target}`, { method: 'DELETE', headers })
-      },
-    },
-  ],
+  getDeploymentStats: [DELETED_DEPLOYMENT],
+  getDetailedDeploymentStats: [DELETED_DEPLOYMENT],
   getUsage: [BEFORE_THE_ACCOUNT],
   getTokenUsage: [BEFORE_THE_ACCOUNT],
   getUsageOfApiToken: [BEFORE_THE_ACCOUNT],

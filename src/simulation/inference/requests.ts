@@ -20,6 +20,8 @@ import { RequestCounts } from './request-counts.ts'
 import { costOfRequest, priceOfRequest } from './request-price.ts'
 import {
   answeredTokensOf,
+  countedEnd,
+  countingRows,
   type EndedState,
   InferenceHandle,
   type InferencePlan,
@@ -151,6 +153,7 @@ export class InferenceRequests implements RequestWork {
       name: target.name,
       deployment: target.kind === 'own' ? target.deployment : -1,
       adapter: target.adapter ?? -1,
+      reference: target.kind === 'catalog' && target.adapter === undefined ? (target.row ?? -1) : -1,
       chargedModel: target.kind === 'catalog' ? target.model : '',
       ...priceOfRequest(this.#context.store, spec, target),
       arrivedAt: now,
@@ -165,8 +168,8 @@ export class InferenceRequests implements RequestWork {
     })
     this.#handles.set(ordinal, handle)
     this.#counts.add(ordinal, row)
-    for (const deployment of [plan.deployment, plan.adapter]) {
-      if (deployment >= 0) this.#parts.history.onRequestArrived(this.#parts.deployments.writable(deployment))
+    for (const counting of countingRows(plan)) {
+      this.#parts.history.onRequestArrived(this.#parts.deployments.writable(counting))
     }
     if (plan.deployment < 0) {
       this.#start(ordinal, row, -1, this.#serving.sharedHardware(target), 1)
@@ -315,10 +318,9 @@ export class InferenceRequests implements RequestWork {
     const handle = this.#handles.get(ordinal)
     this.#handles.delete(ordinal)
     if (cost) this.#parts.ledger.chargeRequest(plan.chargedModel, cost, plan.token)
-    const requestEnd = state === 'left' && startedAt < 0 ? 'abandoned' : state === 'cutOff' ? 'broken' : state
-    const work = { prompt: startedAt < 0 ? 0 : plan.promptTokens, answer: answeredTokens, time }
-    for (const deployment of [plan.deployment, plan.adapter].filter(subject => subject >= 0)) {
-      this.#parts.history.onRequestEnded(this.#parts.deployments.writable(deployment), requestEnd, work)
+    const { outcome, work } = countedEnd(row, state, answeredTokens, this.#context.clock.now)
+    for (const counting of countingRows(plan)) {
+      this.#parts.history.onRequestEnded(this.#parts.deployments.writable(counting), outcome, work)
     }
     if (plan.deployment >= 0) {
       const { adapter, deployment } = plan
