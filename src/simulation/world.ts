@@ -215,9 +215,7 @@ export class World implements EventParts {
   }
 
   /** Returns an independent copy of this world. Both share each row until one of them writes it. */
-  fork(
-    overrides: { readonly journalLimit?: number | undefined; readonly maxStorageBytes?: number | undefined } = {},
-  ): World {
+  fork(overrides: { readonly [Key in 'journalLimit' | 'maxStorageBytes']?: number | undefined } = {}): World {
     return new World(overrides as WorldOptions, this)
   }
 
