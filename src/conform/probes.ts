@@ -171,6 +171,7 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   ],
   getBillingPortal: [{ change: { query: { return_url: 'acme' } } }],
   updateMe: [{ change: { fields: { display_name: CHAT_MODEL.split('/')[0] } } }],
+  requestRateLimits: [{ change: { fields: { rate_limit: 1 } } }],
   requestGpuLimit: [{ change: { fields: { requested_limit: 1 } } }],
   expandHostedStorage: [{ change: { fields: { new_size_gb: 21 } } }],
   deleteModel: [{ change: { path: `/models/${CHAT_MODEL}` } }],
