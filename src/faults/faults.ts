@@ -4,15 +4,18 @@ import { type Micros, micros } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { purpose } from '../kernel/random.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
-import type { Operations } from '../service/endpoint.ts'
 import type { Middleware, Next, RequestContext } from '../service/http/request-context.ts'
+import { EMPTY_STATE, type FaultsHost, type FaultsState, type Rules } from './faults-state.ts'
 import { FAULT_KINDS } from './kinds/index.ts'
 import type { FaultKind, FaultWorld } from './kinds/kind.ts'
+import { FAULT_HEADER, parseFaultHeader } from './request-fault.ts'
 import { type ArmedRule, isActive, isTriggered, matches, type RequestFields, readFields } from './rule-matching.ts'
 import { FaultError, type FaultRule, type ParsedRule, parseRule } from './rules.ts'
 import { type PastWorld, WorldHistory } from './world-history.ts'
 
 const SHAPE = purpose('fault.shape')
+/** The name under which the faults of single requests draw. No rule can have it. */
+const HEADER_DRAWS = `${FAULT_HEADER} header`
 /** How many numbers one hit may draw before it would draw those of the next. */
 const DRAWS_PER_HIT = 65_536
 
@@ -52,33 +55,6 @@ export interface FaultControls {
   clear(): void
 }
 
-interface Rules {
-  readonly rules: readonly ArmedRule[]
-  /** Rules that were added without a name. */
-  readonly unnamed: number
-  /** How often each rule was added, by the name under which it draws. */
-  readonly added: Readonly<Record<string, number>>
-}
-
-const NO_RULES: Rules = { rules: [], unnamed: 0, added: {} }
-
-/** The rules of a simulator with their counts, and the past worlds for stale reads. */
-export interface FaultsState {
-  readonly rules: Rules
-  readonly past: readonly PastWorld[]
-}
-
-const EMPTY_STATE: FaultsState = { rules: NO_RULES, past: [] }
-
-/** What the fault rules need of a simulator. */
-export interface FaultsHost {
-  readonly world: FaultWorld
-  readonly operations: Operations
-  operationOf(method: string, path: string): string | undefined
-  /** The kinds of journal entries. */
-  readonly kinds: readonly string[]
-}
-
 export class Faults implements FaultControls {
   readonly #host: FaultsHost
   readonly #initialRules: readonly FaultRule[]
@@ -107,9 +83,9 @@ export class Faults implements FaultControls {
     }
   }
 
-  /** The middleware around the operations; undefined if there are no rules. */
+  /** The middleware around the operations; undefined if no request can have a fault. */
   get middleware(): Middleware<FaultWorld> | undefined {
-    return this.#rules.rules.length === 0 ? undefined : this.#middleware
+    return this.#rules.rules.length === 0 && !this.#host.requestFaults ? undefined : this.#middleware
   }
 
   /** Returns the parsed rule. Throws FaultError for a rule that cannot be added now. */
@@ -228,8 +204,9 @@ export class Faults implements FaultControls {
     const { rules } = this.#rules
     this.#unsubscribe?.()
     this.#unsubscribe = rules.some(({ isArmed }) => !isArmed) ? world.journal.listen(this.#arm) : undefined
+    // A header can ask for any lag.
     const lookback = Math.max(
-      -1,
+      this.#host.requestFaults ? Number.POSITIVE_INFINITY : -1,
       ...rules.map(({ rule }) => (rule.fault.kind === 'stale' ? micros(rule.fault.lag) : -1)),
     )
     if (lookback < 0) {
@@ -257,6 +234,12 @@ export class Faults implements FaultControls {
   }
 
   readonly #middleware: Middleware<FaultWorld> = (passage, proceed) => {
+    const header = this.#host.requestFaults ? passage.header(FAULT_HEADER) : null
+    if (header !== null) {
+      const entry = passage.enter()
+      const apply = () => this.#applyHeader(header, passage, proceed)
+      return entry instanceof Promise ? entry.then(apply) : apply()
+    }
     const relevantRules = this.#rules.rules.filter(({ operations }) => operations.has(passage.operationId))
     if (relevantRules.length === 0) return proceed()
     // The request waits for the clock twice: here, and before its endpoint.
@@ -298,8 +281,33 @@ export class Faults implements FaultControls {
     return triggered === undefined ? proceed() : this.#applyFault(triggered, passage, proceed)
   }
 
+  /** Applies the fault that a request states. Rules neither act on such a request nor count it. */
+  #applyHeader(
+    header: string,
+    passage: RequestContext<FaultWorld>,
+    proceed: Next<FaultWorld>,
+  ): Response | Promise<Response> {
+    const { world, operations, kinds } = this.#host
+    // The request gets the 401 or 403 that it would get without the header.
+    if (passage.backend !== world || !passage.isAuthenticated()) return proceed()
+    try {
+      const operationOf = (method: string, path: string) => this.#host.operationOf(method, path)
+      const fault = parseFaultHeader(header, passage.operationId, { operations, operationOf, kinds })
+      const nth = this.#rules.added[HEADER_DRAWS] ?? 0
+      this.#rules = { ...this.#rules, added: { ...this.#rules.added, [HEADER_DRAWS]: nth + 1 } }
+      const key = world.chance.key('fault', HEADER_DRAWS, nth)
+      return this.#applyFault({ id: FAULT_HEADER, rule: { fault }, key, matches: 0 }, passage, proceed)
+    } catch (error) {
+      if (!(error instanceof FaultError)) throw error
+      passage.decide('none', error.message)
+      const recorded = passage.recordUnhandled(400)
+      const answer = passage.refuse(400, error.message)
+      return recorded instanceof Promise ? recorded.then(() => answer) : answer
+    }
+  }
+
   #applyFault(
-    { id, rule, key, matches }: ArmedRule,
+    { id, rule, key, matches }: Pick<ArmedRule, 'id' | 'key' | 'matches'> & { readonly rule: Pick<FaultRule, 'fault'> },
     passage: RequestContext<FaultWorld>,
     proceed: Next<FaultWorld>,
   ): Response | Promise<Response> {

@@ -16,6 +16,7 @@ import { type NamesProfile, namesJsonSchema } from '../service/naming/names-prof
 import { ScriptRule } from '../service/openai/scripted-answers.ts'
 import type { InferencePace } from './answer-waiter.ts'
 import { Fill, List, NamedOrObject, PlainObject } from './option-checks.ts'
+import type { OptionDeclaration } from './option-declaration.ts'
 import type { FixtureName, ProfileName, WeatherName } from './option-names.ts'
 import { SNAPSHOT_ENDING } from './snapshot/file-ending.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
@@ -54,6 +55,8 @@ export interface SimulatorOptions {
   readonly names?: string | NamesProfile
   /** Answers 422 to a body with unknown fields, and counts the fields of requests that nothing reads. Default: false. */
   readonly strictRequests?: boolean
+  /** Applies the fault that the header `x-sim-fault` of a request states, as in `status=503;effect=done`. Default: false. */
+  readonly requestFaults?: boolean
   /**
    * When models answer: `clock` after the time that the answer takes, `instant` as soon as an instance works on it.
    * Default: `clock` on a scaled clock, `instant` on any other.
@@ -86,38 +89,6 @@ export interface ForkOptions {
 }
 
 export type OptionName = keyof SimulatorOptions
-
-/** How the text of a flag is read: as text, a seed, a switch, a number of bytes, one of some words, or a bounded integer. */
-export type FlagValue =
-  | 'text'
-  | 'seed'
-  | 'switch'
-  | 'bytes'
-  | readonly string[]
-  | { readonly min: number; readonly max: number; readonly example: number }
-
-/** A flag of `serve`. Its environment variable is `MODELHOST_SIM_` and the name in upper case. */
-export interface OptionFlag {
-  readonly name: string
-  readonly value: FlagValue
-  readonly describe: string
-  readonly default?: string
-}
-
-/** Where an option can be set. A missing property means that the option cannot be set there. */
-export interface OptionDeclaration {
-  /** What `createSimulator` checks itself; the error text completes "Give …". The parts of the simulator check the rest. */
-  readonly check?: z.ZodType
-  readonly flag?: OptionFlag
-  /** The field of `POST /_sim/worlds`; its name is the option's in snake_case. `null` means the default of createSimulator. */
-  readonly http?: z.ZodType
-  /** The key of a scenario's `given`; it has the option's name. */
-  readonly scenario?: z.ZodType
-  /** The value that a scenario sends to a server if it leaves the option out. */
-  readonly remoteDefault?: unknown
-  /** Whether a snapshot brings the option: always, unless the option is given (`default`), or never. */
-  readonly inSnapshot: 'always' | 'default' | 'never'
-}
 
 const JsonObject = z.record(z.string(), z.unknown())
 const TextOrObject = z.union([z.string(), JsonObject])
@@ -254,6 +225,18 @@ export const OPTION_DECLARATIONS = {
     },
     http: z.boolean(),
     scenario: z.boolean().describe('Answer 422 to unknown fields of a body'),
+    remoteDefault: false,
+    inSnapshot: 'never',
+  },
+  requestFaults: {
+    check: Flag,
+    flag: {
+      name: 'request-faults',
+      value: 'switch',
+      describe: 'Apply the fault that the header x-sim-fault of a request states, as in status=503;effect=done',
+    },
+    http: z.boolean(),
+    scenario: z.boolean().describe('Apply the fault that the header x-sim-fault of a request states'),
     remoteDefault: false,
     inSnapshot: 'never',
   },

@@ -2,7 +2,8 @@ import { SimulatorClock } from '../clock/simulator-clock.ts'
 import { createData, type DataCollections } from '../data/msw-collections.ts'
 import { WireFaultResponse } from '../faults/broken-response.ts'
 import { deliverFaultInProcess } from '../faults/deliver-in-process.ts'
-import { type FaultControls, Faults, type FaultsState } from '../faults/faults.ts'
+import { type FaultControls, Faults } from '../faults/faults.ts'
+import type { FaultsState } from '../faults/faults-state.ts'
 import { weatherFaultRules } from '../faults/weather-rules.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { monotonicMs } from '../lib/real-time.ts'
@@ -68,7 +69,6 @@ export class WorldSimulator implements Simulator {
   readonly #initialWorld: World
   readonly #inherited: InheritedState | undefined
   #world: World
-  /** The name of the fixture. */
   #fixtures: string
   #data: Promise<DataCollections> | undefined
   #activity = 0
@@ -116,6 +116,7 @@ export class WorldSimulator implements Simulator {
       operations: this.api.operations,
       operationOf: this.api.findOperationId,
       kinds: JOURNAL_KINDS,
+      requestFaults: options.requestFaults ?? false,
       get faults() {
         return simulator.#faults
       },
@@ -327,9 +328,8 @@ export class WorldSimulator implements Simulator {
     path: string | undefined,
   ): Promise<Response> {
     const response = await pendingResponse
-    const polled = response.ok
-      ? this.api.findPolledResource(request.method, path ?? toPathAndQuery(request.url))
-      : undefined
+    if (!response.ok) return response
+    const polled = this.api.findPolledResource(request.method, path ?? toPathAndQuery(request.url))
     if (polled !== undefined) await this.clock.onPolled(polled)
     return response
   }

@@ -23,6 +23,7 @@ const VALUES = {
   documentedOnly: true,
   names: {},
   strictRequests: true,
+  requestFaults: true,
   inferencePace: 'instant',
   answers: [{ contains: 'weather', answer: { text: 'Sunny.' } }],
   journalLimit: 100,

@@ -64,6 +64,7 @@ export class Pipeline<Backend, Scope extends object> {
     this.#responses = new Responses(options)
     this.#contextHost = {
       recordUnhandled: (context, status, cause) => this.#recordUnhandled(context, status, cause),
+      isAuthenticated: context => !(this.#tryCreateScope(context) instanceof RefusalError),
       refuse: (context, status, message, headers) =>
         omitBodyForHead(context.method, this.#responses.failure(context, createFaultRefusal(status, message, headers))),
       respondText: ({ backend, method }, status, text, contentType) =>
@@ -297,7 +298,7 @@ export class Pipeline<Backend, Scope extends object> {
     return omitBodyForHead(context.method, response)
   }
 
-  #recordUnhandled(context: RequestContext<Backend>, status: number, cause: number): void | Promise<void> {
+  #recordUnhandled(context: RequestContext<Backend>, status: number, cause?: number): void | Promise<void> {
     const { openEntry, closeEntry } = this.#options
     const { backend, hooks, incoming, operationId, method, path, endpoint, request } = context
     closeEntry?.(backend, openEntry?.(backend, operationId, method, path, cause), status, context.decidedBy)

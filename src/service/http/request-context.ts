@@ -121,7 +121,8 @@ export type Middleware<Backend> = NonNullable<RequestHooks<Backend>['middleware'
 
 /** What a context needs of its pipeline. */
 export interface ContextHost<Backend> {
-  recordUnhandled(context: RequestContext<Backend>, status: number, cause: number): void | Promise<void>
+  recordUnhandled(context: RequestContext<Backend>, status: number, cause?: number): void | Promise<void>
+  isAuthenticated(context: RequestContext<Backend>): boolean
   refuse(
     context: RequestContext<Backend>,
     status: number,
@@ -259,10 +260,15 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
    * Records a request that never reaches its endpoint. Returns a promise if the body has to be read for the request log.
    *
    * @param status 0 if the client gets no response
-   * @param cause position in the journal of the fault
+   * @param cause position in the journal of the fault, if one is the cause
    */
-  recordUnhandled(status: number, cause: number): void | Promise<void> {
+  recordUnhandled(status: number, cause?: number): void | Promise<void> {
     return this.#host.recordUnhandled(this, status, cause)
+  }
+
+  /** Returns whether the caller may use the endpoint now. */
+  isAuthenticated(): boolean {
+    return this.#host.isAuthenticated(this)
   }
 
   /** Returns a refusal in the error shape of the endpoint. */

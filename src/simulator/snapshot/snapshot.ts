@@ -1,7 +1,7 @@
 /** Snapshots: the state of a simulator at a time, which any simulator can restore any number of times. */
 import { readSnapshotFile, writeSnapshotFile } from '#snapshot-files'
 import { type ClockSetting, followsFakeTimers } from '../../clock/settings.ts'
-import type { FaultsState } from '../../faults/faults.ts'
+import type { FaultsState } from '../../faults/faults-state.ts'
 import type { FaultWorld } from '../../faults/kinds/kind.ts'
 import { describeRow, type Row, type RowClass } from '../../kernel/row.ts'
 import type { ScriptedState } from '../../service/openai/scripted-answers.ts'
