@@ -55,7 +55,7 @@ export const LEVELS: readonly (readonly Room[])[] = [
       ],
     ),
   ],
-  [simulation('reporting'), simulation('invariants')],
+  [simulation('reporting'), simulation('metrics'), simulation('invariants')],
   [folder('service/media')],
   [folder('service')],
   [folder('faults'), folder('clock')],

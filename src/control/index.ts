@@ -15,6 +15,7 @@ import * as faults from './endpoints/faults.ts'
 import * as inference from './endpoints/inference.ts'
 import * as journal from './endpoints/journal.ts'
 import * as ledger from './endpoints/ledger.ts'
+import * as metrics from './endpoints/metrics.ts'
 import * as overview from './endpoints/overview.ts'
 import * as report from './endpoints/report.ts'
 import * as scenarios from './endpoints/scenarios.ts'
@@ -32,6 +33,7 @@ export const controlOperations = sortByPath({
   ...journal,
   ...ledger,
   ...report,
+  ...metrics,
   ...cluster,
   ...faults,
   ...inference,
@@ -61,6 +63,8 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
   'getJournal',
   'getDigest',
   'getReport',
+  'getMetrics',
+  'getEngineMetrics',
   'getUnread',
   'listScenarios',
   'getScenario',

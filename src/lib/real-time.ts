@@ -108,3 +108,10 @@ export function delayUnlessAborted(milliseconds: number, signal: AbortSignal): P
     signal.addEventListener('abort', onAbort, { once: true })
   })
 }
+
+/** Returns the processor seconds and the resident bytes of this process; undefined outside of Node. */
+export function processUsage(): { readonly cpuSeconds: number; readonly residentBytes: number } | undefined {
+  if (typeof process !== 'object' || typeof process.cpuUsage !== 'function') return undefined
+  const { user, system } = process.cpuUsage()
+  return { cpuSeconds: (user + system) / 1e6, residentBytes: process.memoryUsage.rss() }
+}

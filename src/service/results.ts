@@ -19,9 +19,12 @@ export class JsonText {
 export class Bytes {
   readonly chunks: readonly Uint8Array[]
   readonly filename: string | undefined
-  constructor(chunks: readonly Uint8Array[], filename?: string) {
+  /** The content type, if it differs from that of the endpoint. */
+  readonly contentType: string | undefined
+  constructor(chunks: readonly Uint8Array[], filename?: string, contentType?: string) {
     this.chunks = chunks
     this.filename = filename
+    this.contentType = contentType
   }
 }
 

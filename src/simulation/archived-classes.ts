@@ -5,7 +5,6 @@
 
 import type { OfferedLoad } from '../data/offered-load.ts'
 import { Chance } from '../kernel/random.ts'
-import { RateLimitRequestRow } from './account/access/rate-limits.ts'
 import { Accrual } from './account/accrual.ts'
 import { QuotaRequestRow } from './account/gpu-quotas.ts'
 import { AccountRow, MeterRow } from './account/ledger-row.ts'
@@ -35,7 +34,6 @@ export const ROW_CLASSES = {
   MeterRow,
   NodeRow,
   AccountModelRow,
-  RateLimitRequestRow,
   RentalRow,
   WeatherSourceRow,
 } as const

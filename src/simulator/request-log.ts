@@ -36,6 +36,15 @@ export interface UnreadField {
   readonly times: number
 }
 
+/** How many requests to an operation a simulator answered with a status. */
+export interface RequestCount {
+  /** `''` for requests to unknown paths. */
+  readonly operation: string
+  /** 0 if a fault left the client without a response. */
+  readonly status: number
+  readonly count: number
+}
+
 interface LogEntry extends Pick<ReceivedRequest, 'operation' | 'method' | 'path' | 'status' | 'decidedBy'> {
   readonly unread: readonly string[] | undefined
   readonly text: string | undefined
@@ -46,10 +55,13 @@ interface LogEntry extends Pick<ReceivedRequest, 'operation' | 'method' | 'path'
 export class RequestLog {
   #entries: LogEntry[] = []
   #chars = 0
+  /** All requests by operation and status, also those that are no longer kept. */
+  readonly #counts = new Map<string, Map<number, number>>()
 
   /** @param status 0 if a fault left the client without a response */
   add(request: AnsweredRequest, status: number, time: Micros): void {
     const { operationId: operation, method, target: path, text, unread, decidedBy } = request
+    this.#count(operation, status)
     this.#entries.push({
       operation,
       method,
@@ -83,8 +95,17 @@ export class RequestLog {
     }))
   }
 
-  /** Returns the unread fields of the kept requests, by first occurrence. */
-  unreadFields(): UnreadField[] {
+  /**
+   * Returns the unread fields of the kept requests, by first occurrence.
+   *
+   * @throws RangeError without strict requests
+   */
+  unreadFields(isStrict: boolean): UnreadField[] {
+    if (!isStrict) {
+      throw new RangeError(
+        'Failed to list unread fields: strict requests are off. Start with --strict-requests, or createSimulator({ strictRequests: true }).',
+      )
+    }
     const counts = new Map<string, UnreadField>()
     for (const { operation, unread = [] } of this.#entries.slice(-LIMITS.requests)) {
       for (const field of unread) {
@@ -95,7 +116,25 @@ export class RequestLog {
     return [...counts.values()]
   }
 
+  #count(operation: string, status: number): void {
+    let counts = this.#counts.get(operation)
+    if (counts === undefined) {
+      counts = new Map()
+      this.#counts.set(operation, counts)
+    }
+    counts.set(status, (counts.get(status) ?? 0) + 1)
+  }
+
+  /** Returns the number of requests by operation and status, in their order. */
+  counts(): RequestCount[] {
+    const operations = [...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1))
+    return operations.flatMap(([operation, counts]) =>
+      [...counts].sort(([a], [b]) => a - b).map(([status, count]) => ({ operation, status, count })),
+    )
+  }
+
   clear(): void {
+    this.#counts.clear()
     this.#entries = []
     this.#chars = 0
   }

@@ -16,7 +16,7 @@ import type { Report } from '../simulation/reporting/report-types.ts'
 import type { ReportOptions } from '../simulation/reporting/report-window.ts'
 import type { World } from '../simulation/world.ts'
 import type { ForkOptions, SimulatorOptions } from './options.ts'
-import type { ReceivedRequest, UnreadField } from './request-log.ts'
+import type { ReceivedRequest, RequestCount, UnreadField } from './request-log.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 import type { Timelines } from './timelines.ts'
 
@@ -100,6 +100,8 @@ export interface Simulator {
   readonly pendingRequests: readonly PendingRequest[]
   /** The fields of `requests` that nothing reads. Throws RangeError without the option `strictRequests`. */
   readonly unreadFields: readonly UnreadField[]
+  /** How many requests the simulator answered, by operation and status. A reset starts from zero. */
+  readonly requestCounts: readonly RequestCount[]
   /** Returns to the world as it was loaded: with the time, ids and digest of the start. */
   reset(): void
   /**

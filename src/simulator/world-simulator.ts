@@ -32,7 +32,7 @@ import { ClockResponseWaiter, type PendingRequestInfo } from './answer-waiter.ts
 import { reportEventErrors } from './event-errors.ts'
 import { JournalListeners } from './journal-listeners.ts'
 import { assertForkOptions, type ForkOptions, fixtureName, type SimulatorOptions } from './options.ts'
-import { type ReceivedRequest, RequestLog, type UnreadField } from './request-log.ts'
+import { type ReceivedRequest, type RequestCount, RequestLog, type UnreadField } from './request-log.ts'
 import type { PendingRequest, Simulator } from './simulator-interface.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
 import { type StartedTimelines, Timelines } from './timelines.ts'
@@ -166,12 +166,11 @@ export class WorldSimulator implements Simulator {
   }
 
   get unreadFields(): readonly UnreadField[] {
-    if (!this.options.strictRequests) {
-      throw new RangeError(
-        'Failed to list unread fields: strict requests are off. Start with --strict-requests, or createSimulator({ strictRequests: true }).',
-      )
-    }
-    return this.#requests.unreadFields()
+    return this.#requests.unreadFields(this.options.strictRequests ?? false)
+  }
+
+  get requestCounts(): readonly RequestCount[] {
+    return this.#requests.counts()
   }
 
   readonly journal = {

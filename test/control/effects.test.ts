@@ -284,6 +284,14 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     bad: [{ path: '/_sim/scenarios/of-unknown', status: 404, says: 'GET /_sim/scenarios lists them' }],
   },
   clearFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
+  getMetrics: {
+    good: [{ path: '/_sim/metrics' }],
+    bad: [{ path: '/_sim/metrics?step=1m', status: 422, says: 'It takes none.' }],
+  },
+  getEngineMetrics: {
+    good: [{ path: '/_sim/engines/2cZeTxVFN7tKxCCh-0/metrics' }],
+    bad: [{ path: '/_sim/engines/2cZeTxVFN7tKxCCh-9/metrics', status: 404, says: 'unknown instance' }],
+  },
   getUnread: { good: [], bad: [{ path: '/_sim/unread', status: 400, says: 'Start with --strict-requests' }] },
   listScriptedAnswers: { good: [{ path: '/_sim/inference' }], bad: [] },
   scriptAnswer: {

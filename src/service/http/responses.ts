@@ -39,7 +39,7 @@ export class Responses<Backend> {
     }
     if (value instanceof Bytes) {
       return createBytesResponse(value, {
-        'content-type': endpoint.produces,
+        'content-type': value.contentType ?? endpoint.produces,
         ...(value.filename !== undefined && { 'content-disposition': toContentDisposition(value.filename) }),
         date: this.#formatDate(backend),
       })

@@ -178,6 +178,7 @@ export function deliverText<Whole>(
         promptTokens,
         answerTokens: usage.completion_tokens,
         longestAnswer,
+        isCut: replies.some(({ finish_reason }) => finish_reason === 'length'),
       }
     },
   )

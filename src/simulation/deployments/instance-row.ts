@@ -1,6 +1,7 @@
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
+import type { EngineRequests } from '../load/engine-requests.ts'
 import type { InstanceStage, InstanceTimeline } from '../recording/instance-timeline.ts'
 
 /** The states of an instance, in order. */
@@ -55,6 +56,8 @@ export class InstanceRow extends Row {
   rateSince: Micros = this.number(0)
   /** The adapters in its slots. The list is replaced, never edited. */
   adapters = this.reference<readonly ResidentAdapter[]>([])
+  /** The single requests that its engine worked on; undefined before the first one ended. */
+  requests = this.reference<EngineRequests | undefined>(undefined)
   /** The time at which it entered each state, for reports. */
   readonly timeline: InstanceTimeline
 

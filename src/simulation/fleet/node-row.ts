@@ -63,6 +63,38 @@ export interface ImagePull {
   readonly endsAt: number
 }
 
+/** A slowdown that a node had until a time. */
+export interface PastSlowdown {
+  readonly until: number
+  readonly slowdown: number
+}
+
+/** An XID error of a GPU of a node. */
+export interface GpuError {
+  readonly gpu: number
+  readonly xid: number
+}
+
+const NO_PAST_SLOWDOWNS: readonly PastSlowdown[] = Object.freeze([])
+const NO_GPU_ERRORS: readonly GpuError[] = Object.freeze([])
+
+/** Returns the slowdown of a node at a time since which it has had tenants. */
+export function slowdownAt({ slowdown, pastSlowdowns }: Readonly<NodeRow>, at: number): number {
+  return pastSlowdowns.find(({ until }) => at < until)?.slowdown ?? slowdown
+}
+
+/** Keeps an XID error as the newest of its GPU. A repeated error is kept once. */
+export function recordGpuError(row: NodeRow, gpu: number, xid: number): void {
+  row.gpuErrors = [...row.gpuErrors.filter(error => error.gpu !== gpu || error.xid !== xid), { gpu, xid }]
+}
+
+/** Makes GPUs sound again, given as bits, and forgets their XID errors. */
+export function repairGpus(row: NodeRow, gpus: number): void {
+  row.broken &= ~gpus
+  row.needService &= ~gpus
+  row.gpuErrors = row.gpuErrors.filter(({ gpu }) => (gpus & (1 << gpu)) === 0)
+}
+
 /** A machine with up to 16 GPUs of one type. Sets of GPUs are bits, one per GPU. */
 export class NodeRow extends Row {
   readonly group: NodeGroup
@@ -77,6 +109,10 @@ export class NodeRow extends Row {
   needService = this.int32(0)
   /** The factor by which its GPUs are slower than normal; 1 is full speed. */
   slowdown = this.number(1)
+  /** Its slowdowns of the past while it had tenants, oldest first. */
+  pastSlowdowns = this.reference<readonly PastSlowdown[]>(NO_PAST_SLOWDOWNS)
+  /** The XID errors of its GPUs since their last reset, oldest first. */
+  gpuErrors = this.reference<readonly GpuError[]>(NO_GPU_ERRORS)
   images = this.reference<readonly CachedImage[]>([])
   /** Pulls of images by instances. A pull is removed when its image is in the cache. */
   pulls = this.reference<readonly ImagePull[]>([])

@@ -212,6 +212,9 @@ export class Nodes {
   setSlowdown(ordinal: number, factor: number): void {
     const row = this.#table.writable(ordinal)
     this.#slowCount += Number(factor !== 1) - Number(row.slowdown !== 1)
+    const { tenants, slowdown, pastSlowdowns } = row
+    const past = { until: this.#context.clock.now, slowdown }
+    row.pastSlowdowns = tenants.length === 0 ? [] : [...pastSlowdowns, past]
     row.slowdown = factor
   }
 

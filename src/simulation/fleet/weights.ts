@@ -138,13 +138,23 @@ export function kvCacheBytesPerToken(parametersB: number): number {
 }
 
 /** Memory of a GPU that the engine takes, as a share. */
-const USABLE_MEMORY = 0.9
+export const USABLE_MEMORY = 0.9
 /** Memory of a GPU that the engine needs beside weights and cache. */
 const ENGINE_BYTES_PER_GPU = 1e9
 
 /** Returns the bytes that remain for the cache of an instance; below 0 if its weights do not fit. */
 function cacheBytes(weights: ModelWeights, gpu: GpuType, gpus: number): number {
   return (USABLE_MEMORY * gpuSpec(gpu).memoryBytes - ENGINE_BYTES_PER_GPU) * gpus - weights.bytes
+}
+
+/** Returns the tokens that the cache of an instance holds; at least 1. */
+export function cacheTokens(weights: ModelWeights, gpu: GpuType, gpus: number): number {
+  return Math.max(1, Math.floor(cacheBytes(weights, gpu, gpus) / kvCacheBytesPerToken(weights.parametersB)))
+}
+
+/** Returns the mean tokens in the cache of a sequence of these mean lengths: its prompt and half of its answer. */
+export function meanSequenceTokens({ context }: ModelWeights, promptTokens: number, outputTokens: number): number {
+  return Math.max(1, Math.min(context, promptTokens + outputTokens / 2))
 }
 
 /**
@@ -173,7 +183,7 @@ export function concurrentSequences(
   promptTokens: number,
   outputTokens: number,
 ): number {
-  const tokens = Math.max(1, Math.min(weights.context, promptTokens + outputTokens / 2))
+  const tokens = meanSequenceTokens(weights, promptTokens, outputTokens)
   const sequences = Math.floor(cacheBytes(weights, gpu, gpus) / (kvCacheBytesPerToken(weights.parametersB) * tokens))
   return Math.max(1, Math.min(maxBatchSize, sequences))
 }

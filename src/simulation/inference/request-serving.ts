@@ -6,10 +6,12 @@ import type { Deployments } from '../deployments/deployments.ts'
 import { speedOfInstance } from '../deployments/instance-speed.ts'
 import type { Instances } from '../deployments/instances.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
+import { NO_ENGINE_REQUESTS, withEndedRequest } from '../load/engine-requests.ts'
 import { estimateServing, type InstanceSpeed, instanceSpeed } from '../load/throughput.ts'
+import { finishReasonOf, progressOfEnded } from './engine-progress.ts'
 import { timeAlone } from './media-work.ts'
 import type { RequestCounts } from './request-counts.ts'
-import type { InferencePlan } from './request-row.ts'
+import type { EndedState, InferencePlan, InferenceRow } from './request-row.ts'
 
 /** The hardware of an instance, which its speed follows from. */
 export interface ServingHardware {
@@ -115,6 +117,14 @@ export class RequestServing {
       backlog,
     )
     return this.#queueDelay(row) + firstTokenTime * (1 + Math.min(1, ownUtilisation + utilisation))
+  }
+
+  /** Adds a request that ends now to the totals of its engine. A request on shared capacity has no engine. */
+  countOnEngine(row: Readonly<InferenceRow>, state: EndedState, answeredTokens: number): void {
+    if (row.instance < 0) return
+    const instance = this.#parts.instances.writable(row.instance)
+    const progress = progressOfEnded(row, state, answeredTokens, this.#context.clock.now)
+    instance.requests = withEndedRequest(instance.requests ?? NO_ENGINE_REQUESTS, finishReasonOf(row, state), progress)
   }
 
   /** Returns the hardware of shared capacity: one H100 up to 20B parameters, four up to 100B, eight beyond (A). */

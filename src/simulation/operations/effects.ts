@@ -9,7 +9,7 @@ import { assertHandled, type EventOf } from '../events.ts'
 import type { Downloads } from '../fleet/downloads.ts'
 import type { Environment, RepositoryState } from '../fleet/environment.ts'
 import type { NodeAutoscaler } from '../fleet/node-autoscaler.ts'
-import type { NodeRow } from '../fleet/node-row.ts'
+import { type NodeRow, recordGpuError, repairGpus } from '../fleet/node-row.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { Placement } from '../fleet/placement.ts'
 import { toRentalOrdinal } from '../fleet/tenants.ts'
@@ -61,8 +61,7 @@ export class OperationEffects {
     const row = this.#parts.nodes.writable(ordinal)
     if (row.state !== 'down') {
       if (row.needService === 0) return
-      row.broken &= ~row.needService
-      row.needService = 0
+      repairGpus(row, row.needService)
       this.#context.recordCommand(row, 'node.repaired')
       this.#returnToService(ordinal)
       return
@@ -71,8 +70,7 @@ export class OperationEffects {
     const isZoneDown = this.#parts.environment.isZoneDown(row.group.zone)
     row.state = isZoneDown ? 'down' : 'ready'
     row.downWithZone = isZoneDown
-    row.broken = 0
-    row.needService = 0
+    repairGpus(row, -1)
     this.#parts.nodes.setSlowdown(ordinal, 1)
     row.images = []
     row.pulls = []
@@ -146,6 +144,7 @@ export class OperationEffects {
     if (row.state === 'down' || row.broken & bit) return
     if (action !== 'restart') row.broken |= bit
     if (action === 'service') row.needService |= bit
+    recordGpuError(row, gpu, xid)
     this.#context.recordCommand(row, 'gpu.failed', { gpu, xid, action })
     this.#parts.nodes.updateFreeGpus(ordinal)
     const loss: Loss = { cause: 'gpu', reason: `GPU ${gpu} of ${row.id}: XID ${xid}, ${title}` }
@@ -167,7 +166,7 @@ export class OperationEffects {
     if (needService & bit) return false
     if (!(broken & bit)) return true
     const row = this.#parts.nodes.writable(ordinal)
-    row.broken &= ~bit
+    repairGpus(row, bit)
     this.#context.recordCommand(row, 'gpu.reset', { gpu })
     this.#returnToService(ordinal)
     return true

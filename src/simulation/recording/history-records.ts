@@ -55,6 +55,8 @@ export interface ServingTotals {
 
 /** How a deployment serves from time `at` until its next segment. */
 export interface ServingSegment extends ServingTotals {
+  /** Its line in the log. A later segment has a higher one. */
+  readonly line: number
   readonly at: Micros
   /** Ready instances, each weighted by its speed. */
   readonly effectiveInstances: number

@@ -1,0 +1,85 @@
+/** The single requests that one engine has worked on since it started. */
+import { HISTOGRAM_WIDTH, type HistogramCounts, observe } from './engine-histograms.ts'
+
+/** Why an answer ended: at its end, at its longest length, or because its client left or its engine was lost. */
+export const FINISH_REASONS = ['stop', 'length', 'abort'] as const
+export type FinishReason = (typeof FINISH_REASONS)[number]
+
+/** Totals that are replaced, never edited, so that forks share them. */
+export interface EngineRequests {
+  readonly promptTokens: number
+  readonly generationTokens: number
+  /** Requests by the reason of their end, in the order of `FINISH_REASONS`. */
+  readonly finished: readonly number[]
+  readonly histograms: HistogramCounts
+}
+
+/** The totals of an engine that has just started. */
+export const NO_ENGINE_REQUESTS: EngineRequests = Object.freeze({
+  promptTokens: 0,
+  generationTokens: 0,
+  finished: Object.freeze(FINISH_REASONS.map(() => 0)),
+  histograms: new Float64Array(HISTOGRAM_WIDTH),
+})
+
+/** A request as its engine has worked on it up to a time. Durations are in seconds. */
+export interface RequestProgress {
+  readonly promptTokens: number
+  /** Tokens that were generated so far, of all its answers. */
+  readonly generationTokens: number
+  readonly queueTime: number
+  /** Until the first token; undefined while the prompt is read. */
+  readonly prefillTime: number | undefined
+  /** Since the first token. */
+  readonly decodeTime: number
+  /** Between two tokens. */
+  readonly tokenTime: number
+  /** Tokens of its longest answer so far. */
+  readonly longestAnswer: number
+}
+
+/** Returns the totals with what an engine has done for a request that it still works on. */
+export function withRunningRequest(totals: EngineRequests, progress: RequestProgress): EngineRequests {
+  if (progress.prefillTime === undefined) return totals
+  const histograms = totals.histograms.slice()
+  observeTokens(histograms, progress)
+  return {
+    ...totals,
+    promptTokens: totals.promptTokens + progress.promptTokens,
+    generationTokens: totals.generationTokens + progress.generationTokens,
+    histograms,
+  }
+}
+
+/** Returns the totals with a request that has ended. */
+export function withEndedRequest(
+  totals: EngineRequests,
+  reason: FinishReason,
+  progress: RequestProgress,
+): EngineRequests {
+  const { promptTokens, generationTokens, queueTime, prefillTime, decodeTime, tokenTime, longestAnswer } = progress
+  const histograms = totals.histograms.slice()
+  observeTokens(histograms, progress)
+  const inferenceTime = (prefillTime ?? 0) + decodeTime
+  observe(histograms, 'endToEndTime', queueTime + inferenceTime)
+  observe(histograms, 'queueTime', queueTime)
+  observe(histograms, 'inferenceTime', inferenceTime)
+  observe(histograms, 'prefillTime', prefillTime ?? 0)
+  observe(histograms, 'decodeTime', decodeTime)
+  observe(histograms, 'promptTokens', promptTokens)
+  observe(histograms, 'generationTokens', generationTokens)
+  if (longestAnswer > 1) observe(histograms, 'timePerOutputToken', tokenTime)
+  return {
+    promptTokens: totals.promptTokens + promptTokens,
+    generationTokens: totals.generationTokens + generationTokens,
+    finished: totals.finished.map((count, i) => count + Number(FINISH_REASONS[i] === reason)),
+    histograms,
+  }
+}
+
+function observeTokens(histograms: HistogramCounts, progress: RequestProgress): void {
+  const { queueTime, prefillTime, tokenTime, longestAnswer } = progress
+  if (prefillTime === undefined) return
+  observe(histograms, 'timeToFirstToken', queueTime + prefillTime)
+  if (longestAnswer > 1) observe(histograms, 'interTokenLatency', tokenTime, longestAnswer - 1)
+}

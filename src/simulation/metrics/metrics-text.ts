@@ -1,0 +1,132 @@
+/** Writes metrics as text: the Prometheus format 0.0.4, and OpenMetrics 1.0. */
+import { HISTOGRAM_OF_METRIC } from './engine-metrics.ts'
+import { type Labels, type Metric, type MetricTable, type MetricValues, widthOf } from './metric.ts'
+
+export const TEXT_FORMATS = {
+  prometheus: 'text/plain; version=0.0.4; charset=utf-8',
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+} as const
+export type TextFormat = keyof typeof TEXT_FORMATS
+
+/** The last line of a text in the format OpenMetrics. */
+export const OPENMETRICS_END = '# EOF\n'
+
+/** Returns the page of metrics of sources. Sources with the same table follow each other in their order. */
+export function metricsPage(sources: readonly MetricValues[], format: TextFormat): string {
+  const byTable = new Map<MetricTable, MetricValues[]>()
+  for (const source of sources) {
+    const ofTable = byTable.get(source.table)
+    if (ofTable) ofTable.push(source)
+    else byTable.set(source.table, [source])
+  }
+  let text = ''
+  for (const [table, ofTable] of byTable) {
+    for (const metric of table.metrics) {
+      const offset = table.offsetOf(metric.name)
+      let samples = ''
+      for (const source of ofTable) {
+        const { values, labels, ownLabels, maxTokenBound } = source
+        const own = metric.hasOwnLabels ? { ...labels, ...ownLabels?.[metric.name] } : labels
+        const numbers = values.subarray(offset, offset + widthOf(metric))
+        samples += samplesOf(metric, own, numbers, format, '', maxTokenBound)
+      }
+      if (samples !== '') text += header(metric, format) + samples
+    }
+  }
+  return format === 'openmetrics' ? text + OPENMETRICS_END : text
+}
+
+/** Returns the lines of metadata of a metric. */
+export function header(metric: Metric, format: TextFormat): string {
+  const { type, help, unit, hasBareName } = metric
+  const isOpenMetrics = format === 'openmetrics'
+  const name = isOpenMetrics ? metric.name : sampleName(metric)
+  const plainType = type === 'info' ? 'gauge' : type
+  const openType = type === 'counter' && hasBareName ? 'unknown' : type
+  return (
+    `# HELP ${name} ${escapeHelp(help, format)}\n# TYPE ${name} ${isOpenMetrics ? openType : plainType}\n` +
+    (isOpenMetrics && unit ? `# UNIT ${name} ${unit}\n` : '')
+  )
+}
+
+/**
+ * Returns the samples of a metric of one source. A value of NaN has no sample.
+ *
+ * @param time Unix seconds as text, with a space before; '' for no time
+ * @param maxTokenBound the highest bound of a histogram of tokens
+ */
+export function samplesOf(
+  metric: Metric,
+  labels: Labels,
+  numbers: ArrayLike<number>,
+  format: TextFormat,
+  time: string,
+  maxTokenBound = Number.POSITIVE_INFINITY,
+): string {
+  const { name, variants, bounds } = metric
+  const labelText = formatLabels(labels)
+  if (bounds === undefined) {
+    let lines = ''
+    for (let i = 0; i < numbers.length; i++) {
+      if (Number.isNaN(numbers[i])) continue
+      const all = variants ? joinLabels(labelText, formatLabels(variants[i]!)) : labelText
+      lines += `${sampleName(metric)}${braces(all)} ${formatValue(numbers[i]!)}${time}\n`
+    }
+    return lines
+  }
+  const count = numbers[bounds.length]!
+  if (Number.isNaN(count)) return ''
+  const highest = hasTokenBounds(name) ? maxTokenBound : Number.POSITIVE_INFINITY
+  let lines = ''
+  for (const [i, bound] of bounds.entries()) {
+    if (bound > highest) break
+    lines += `${name}_bucket${braces(joinLabels(labelText, `le="${formatBound(bound)}"`))} ${formatValue(numbers[i]!)}${time}\n`
+  }
+  const end = `${name}_bucket${braces(joinLabels(labelText, 'le="+Inf"'))} ${formatValue(count)}${time}\n`
+  const countLine = `${name}_count${braces(labelText)} ${formatValue(count)}${time}\n`
+  const sumLine = `${name}_sum${braces(labelText)} ${formatValue(numbers[bounds.length + 1]!)}${time}\n`
+  return format === 'openmetrics' ? lines + end + countLine + sumLine : lines + end + sumLine + countLine
+}
+
+function hasTokenBounds(name: string): boolean {
+  const histogram = HISTOGRAM_OF_METRIC.get(name)
+  return histogram === 'promptTokens' || histogram === 'generationTokens'
+}
+
+function sampleName({ name, type, hasBareName }: Metric): string {
+  if (type === 'counter' && !hasBareName) return `${name}_total`
+  return type === 'info' ? `${name}_info` : name
+}
+
+/** Returns labels as text without braces. */
+export function formatLabels(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${escapeValue(value)}"`)
+    .join(',')
+}
+
+function joinLabels(one: string, other: string): string {
+  return one === '' ? other : other === '' ? one : `${one},${other}`
+}
+
+function braces(labels: string): string {
+  return labels === '' ? '' : `{${labels}}`
+}
+
+/** The bounds of OpenMetrics are floats, as the Python client of the engine writes them in both formats. */
+function formatBound(bound: number): string {
+  return Number.isInteger(bound) ? `${bound}.0` : String(bound)
+}
+
+function formatValue(value: number): string {
+  return value === Number.POSITIVE_INFINITY ? '+Inf' : String(value)
+}
+
+function escapeValue(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+}
+
+function escapeHelp(help: string, format: TextFormat): string {
+  const escaped = help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
+  return format === 'openmetrics' ? escaped.replaceAll('"', '\\"') : escaped
+}
