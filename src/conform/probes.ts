@@ -126,6 +126,7 @@ const OTHER_GPU: Probe = { change: { fields: { gpu: 'other' } } }
 const TWO_MONTHS: Probe = { change: { query: { from: 'now-60d' } } }
 const BEFORE_THE_ACCOUNT: Probe = { change: { query: { from: '2000.01' } } }
 const EMBEDDING_MODEL = 'cedarline/cedar-embed-base'
+const RERANK_MODEL = 'cedarline/cedar-rerank-base'
 const CHAT_MODEL = 'aurora-labs/aurora-8b-instruct'
 const DEPRECATED_MODEL = 'aurora-labs/aurora-v1-7b-chat'
 const STOPPED_MODEL = 'acme/summarizer'
@@ -150,6 +151,11 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   createChatCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
   createCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
   createEmbeddings: [CHAT_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
+  createInference: [
+    { change: { path: '/v1/inference/acme/translator' } },
+    { change: { path: `/v1/inference/${RERANK_MODEL}`, body: '{"queries":["a","b"],"documents":["c"]}' } },
+  ],
+  createDeploymentInference: [{ change: { fields: { input: 'word '.repeat(10_000) } } }],
   addFunds: [
     { before: sim => sim.cluster.card.decline() },
     {

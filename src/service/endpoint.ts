@@ -5,9 +5,11 @@
  * journal are derived from it and from nothing else.
  */
 import type * as z from 'zod'
+import type { ModelTask } from '../data/records/enums.ts'
 import type { PolledResource } from '../simulation/reporting/progress.ts'
 import type { ApiScope } from './api-scope.ts'
 import type { TextProtocol } from './openai/generation.ts'
+import type { TaskSchemas } from './openapi/task-schemas.ts'
 import type { DeferredResult, HandlerResult } from './results.ts'
 
 /** Whether the interface document says it, a neighbour completes it, or it is ours. */
@@ -79,6 +81,13 @@ export interface UploadRules<Scope, Form> {
   limitFor?(fields: Readonly<Record<string, string>>): SizeLimit | undefined
 }
 
+/** The schemas of an endpoint whose body depends on the task of the model that its path names. */
+export interface SchemasByTask<Scope> {
+  readonly schemas: Readonly<Partial<Record<ModelTask, TaskSchemas>>>
+  /** Returns the task of the model that a request names: one of `schemas`. Throws RefusalError. */
+  findTask(scope: Scope, params: Readonly<Record<string, string>>): ModelTask
+}
+
 export interface EndpointInput<Route extends string, Params, Query, Body, Form> {
   params: ParamsOf<Route, Params>
   query: FieldOutputs<Query>
@@ -133,6 +142,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   maxBodyValues?: number
   upload?: UploadRules<Scope, Form>
   returns: Returns
+  /** For an endpoint whose body depends on the model: `body`, `returns` and `streamEvent` then declare every task. */
+  byTask?: SchemasByTask<Scope>
   /** Whether it is served a second time under `/v1/compat`: the same endpoint by another path, and a neighbour. */
   isMirrored?: boolean
   /** Content type of a success. Default: JSON. */
@@ -176,6 +187,7 @@ export interface Endpoint<
   readonly maxBodyValues: number | undefined
   readonly upload: UploadRules<Scope, Form> | undefined
   readonly returns: Returns
+  readonly byTask: SchemasByTask<Scope> | undefined
   readonly produces: string
   readonly streamEvent: z.ZodType | undefined
   /** The other path under which it is served. */
@@ -251,6 +263,7 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
       maxBodyValues: declaration.maxBodyValues,
       upload: declaration.upload,
       returns: declaration.returns,
+      byTask: declaration.byTask,
       produces: declaration.produces ?? 'application/json',
       streamEvent: declaration.streamEvent,
       mirror: declaration.isMirrored ? path.replace('/v1/', '/v1/compat/') : undefined,

@@ -37,19 +37,21 @@ export function listServedVariants(
   return world.store.variantsOf(type).flatMap(key => {
     const url = world.store.schema(type, key)!.url.replaceAll('{model_name}', model_name)
     const endpoint = findEndpoint(METHODS[key] ?? 'POST', url)
-    return endpoint === undefined ? [] : [{ key, url, endpoint }]
+    const isServed = endpoint !== undefined && (endpoint.byTask === undefined || type in endpoint.byTask.schemas)
+    return isServed ? [{ key, url, endpoint }] : []
   })
 }
 
-/** Schemas by endpoint. A declaration never changes. */
-const cachedSchemas = new WeakMap<DeclaredEndpoint, EndpointSchemas>()
+/** Schemas by endpoint, or by the part of it for one task. A declaration never changes. */
+const cachedSchemas = new WeakMap<object, EndpointSchemas>()
 
-/** Returns the schemas of the body, the answer and the events of an endpoint. */
-export function describeEndpoint(endpoint: DeclaredEndpoint): EndpointSchemas {
-  let schemas = cachedSchemas.get(endpoint)
+/** Returns the schemas of the body, the answer and the events of an endpoint for models of a type. */
+export function describeEndpoint(endpoint: DeclaredEndpoint, type: ModelTask): EndpointSchemas {
+  const taskSchemas = endpoint.byTask?.schemas[type]
+  let schemas = cachedSchemas.get(taskSchemas ?? endpoint)
   if (schemas === undefined) {
-    schemas = createSchemas(endpoint)
-    cachedSchemas.set(endpoint, schemas)
+    schemas = createSchemas({ ...endpoint, ...(taskSchemas && { streamEvent: undefined, ...taskSchemas }) })
+    cachedSchemas.set(taskSchemas ?? endpoint, schemas)
   }
   return schemas
 }

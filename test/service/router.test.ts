@@ -22,6 +22,8 @@ const routes = [
   'POST /v1/lora/create',
   'PATCH /v1/lora/{lora_name}',
   'GET /v1/model/{model_name}/loras',
+  'POST /v1/inference/{model_name}',
+  'POST /v1/inference/deploy/{deploy_id}',
 ]
 const router = new Router(
   routes.map(route => {
@@ -86,6 +88,10 @@ describe('the endpoint of a spelling', () => {
       { model_name: 'schema', variantKey: 'schema' },
     ],
     ['GET', '/v1/model/acme/chat/loras', 'GET /v1/model/{model_name}/loras', { model_name: 'acme/chat' }],
+    ['POST', '/v1/inference/chat', 'POST /v1/inference/{model_name}', { model_name: 'chat' }],
+    ['POST', '/v1/inference/acme/chat', 'POST /v1/inference/{model_name}', { model_name: 'acme/chat' }],
+    ['POST', '/v1/inference/deploy/Abc', 'POST /v1/inference/deploy/{deploy_id}', { deploy_id: 'Abc' }],
+    ['POST', '/v1/inference/deploy%2FAbc', 'POST /v1/inference/{model_name}', { model_name: 'deploy/Abc' }],
     ['GET', '/v1/voices', 'GET /v1/voices', {}],
     ['GET', '/v1/voices/', 'GET /v1/voices', {}],
     ['GET', '/v1/voices/v', 'GET /v1/voices/{voice_id}', { voice_id: 'v' }],

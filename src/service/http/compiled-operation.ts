@@ -56,6 +56,16 @@ export class CompiledOperation {
     return this.#compiledBody ?? this.endpoint.body!
   }
 
+  /**
+   * Returns the schema of a request's body if it depends on the model that the path names.
+   *
+   * @throws RefusalError for an unknown model
+   */
+  bodySchemaFor(scope: object, params: Readonly<Record<string, string>>): z.ZodType | undefined {
+    const { byTask } = this.endpoint
+    return byTask?.schemas[byTask.findTask(scope as never, params)]?.body
+  }
+
   /** The same operation with neutral names in responses. */
   get withNeutralResponse(): CompiledOperation {
     return new CompiledOperation(this.operationId, this.endpoint, this.requestMapping, undefined)

@@ -18,7 +18,8 @@ export function createErrorBody(shape: ErrorShape, { status, message, body, isQu
     if (status === 422) return createInvalidBody(message)
     return shape === 'compat' ? createCompatErrorBody(status, message) : createMessageErrorBody(status, message)
   }
-  if (body !== undefined) return body
+  // The core of inference gives its refusals the body of the OpenAI-compatible routes.
+  if (body !== undefined && (isQuoted || !hasErrorObject(body))) return body
   if (shape === 'simple') return { error: message }
   return { detail: shape === 'detail' ? message : { error: message } }
 }

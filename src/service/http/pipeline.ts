@@ -221,8 +221,6 @@ export class Pipeline<Backend, Scope extends object> {
     const { backend, operation, request } = context
     const { openEntry, replaceBackend, strictQuery, isLax, strictRequests } = this.#options
     if (rawBody !== undefined && 'text' in rawBody) context.text = rawBody.text
-    const unreadInput = strictRequests ? findUnreadInput(context, rawBody) : undefined
-    if (unreadInput !== undefined) context.unread = toUnreadFields(unreadInput, operation)
     const entry = openEntry?.(backend, operation.operationId, request.method, context.path, context.cause)
     try {
       // Authenticates a request with a body a second time: while the body was read, time may have moved, the token may
@@ -230,7 +228,10 @@ export class Pipeline<Backend, Scope extends object> {
       const ownScope = this.#options.createScope(context)
       const { handlerBackend } = context
       const scope = handlerBackend === undefined ? ownScope : (replaceBackend?.(ownScope, handlerBackend) ?? ownScope)
-      const validated = validateInput(context, rawBody, { strictQuery, isLax: isLax?.(context.backend) })
+      const bodySchema = operation.bodySchemaFor(scope, context.params)
+      const unreadInput = strictRequests ? findUnreadInput(context, rawBody, bodySchema) : undefined
+      if (unreadInput !== undefined) context.unread = toUnreadFields(unreadInput, operation)
+      const validated = validateInput(context, rawBody, { strictQuery, isLax: isLax?.(context.backend) }, bodySchema)
       const input = unreadInput === undefined ? validated : rejectUnknownFields(validated, unreadInput, operation)
       if (input instanceof Details) return this.#finish(context, entry, this.#responses.invalid(context, input.list()))
       const value = operation.endpoint.handle(Object.assign(input, { request }, scope) as never)

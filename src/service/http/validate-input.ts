@@ -18,11 +18,16 @@ export interface ValidationMode {
   readonly isLax?: boolean | undefined
 }
 
-/** Returns the input of `handle`, or every issue in path, query and body. */
+/**
+ * Returns the input of `handle`, or every issue in path, query and body.
+ *
+ * @param bodySchema the schema of this request's body, if it depends on the model. Default: that of the declaration.
+ */
 export function validateInput(
   { operation, params, search }: RequestContext,
   rawBody: RawBody,
   { strictQuery = false, isLax = false }: ValidationMode,
+  bodySchema?: z.ZodType,
 ): { params: unknown; query: unknown; body: unknown; upload: unknown } | Details {
   const { inputSchemas } = operation
   const issues = new Details()
@@ -44,20 +49,28 @@ export function validateInput(
     if ('refused' in rawBody) throw rawBody.refused
     if ('issues' in rawBody) {
       for (const { loc, ...issue } of rawBody.issues) issues.add(loc, () => issue)
-    } else if ('fields' in rawBody) body = parseBodyValue(operation, rawBody.fields, issues, isLax)
+    } else if ('fields' in rawBody) body = parseBodyValue(operation, rawBody.fields, issues, isLax, bodySchema)
     else if ('form' in rawBody) upload = parseForm(operation, rawBody.form, issues, isLax)
-    else body = parseBodyText(operation, rawBody.text, issues, isLax)
+    else body = parseBodyText(operation, rawBody.text, issues, isLax, bodySchema)
   }
   return issues.count > 0 ? issues : { params: typedParams, query, body, upload }
 }
 
-/** Returns the parts of a request that nothing reads. */
-export function findUnreadInput(context: RequestContext, rawBody: RawBody): UnknownFields {
+/**
+ * Returns the parts of a request that nothing reads.
+ *
+ * @param bodySchema as for `validateInput`
+ */
+export function findUnreadInput(context: RequestContext, rawBody: RawBody, bodySchema?: z.ZodType): UnknownFields {
   const { operation, request, search } = context
   const fields = rawBody !== undefined && 'fields' in rawBody ? JSON.stringify(rawBody.fields) : undefined
   const text = rawBody !== undefined && 'text' in rawBody ? rawBody.text : fields
   const form = rawBody !== undefined && 'form' in rawBody ? rawBody.form.fields : undefined
-  const unreadFields = findUnknownFields(operation.endpoint, { search, text, form }, operation.requestMapping)
+  const unreadFields = findUnknownFields(
+    bodySchema === undefined ? operation.endpoint : { ...operation.endpoint, body: bodySchema },
+    { search, text, form },
+    operation.requestMapping,
+  )
   if (operation.readsBody || request.method === 'GET' || request.method === 'HEAD') return unreadFields
   if (hasBody(context)) {
     unreadFields.body.add(['body'], () => ({ msg: 'no body is read here', type: 'extra_forbidden' }))
@@ -120,9 +133,15 @@ function parseValue(
   return undefined
 }
 
-function parseBodyText(operation: CompiledOperation, text: string, issues: Details, isLax: boolean): unknown {
+function parseBodyText(
+  operation: CompiledOperation,
+  text: string,
+  issues: Details,
+  isLax: boolean,
+  bodySchema: z.ZodType | undefined,
+): unknown {
   const parsed = parseJsonBody(text, operation.endpoint.maxBodyValues)
-  if ('value' in parsed) return parseBodyValue(operation, parsed.value, issues, isLax)
+  if ('value' in parsed) return parseBodyValue(operation, parsed.value, issues, isLax, bodySchema)
   const { loc, ...issue } = parsed.issue
   issues.add(loc, () => issue)
   return undefined
@@ -134,9 +153,11 @@ export function parseBodyValue(
   rawValue: unknown,
   issues: Details,
   isLax: boolean,
+  bodySchema?: z.ZodType,
 ): unknown {
   const { endpoint, requestMapping } = operation
   const value = requestMapping === undefined ? rawValue : requestMapping.body!.toInternal(rawValue)
+  if (bodySchema !== undefined) return parseValue('body', bodySchema, value, issues, isLax)
   return parseValue('body', endpoint.body!, value, issues, isLax, operation.bodyParser())
 }
 

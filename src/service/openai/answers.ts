@@ -123,8 +123,36 @@ export function createTextReply(fullText: string, { limit, stop }: ReplyBounds):
   }
 }
 
+/** A validated `response_format`: without `type`, the format is the one that its fields fit. */
+export interface AnswerFormatSpec {
+  readonly type?: 'text' | 'json_object' | 'json_schema' | undefined
+  readonly json_schema?: { readonly schema?: unknown } | undefined
+}
+
+/** Returns a generated text, or JSON if the `response_format` asks for it. Refuses with 400 if no JSON fits its schema. */
+export function createFormattedReply(
+  chance: Chance,
+  key: EntityKey,
+  format: AnswerFormatSpec | null | undefined,
+  bounds: ReplyBounds,
+): Reply {
+  const jsonSchema = format?.type === 'json_object' || format?.type === 'text' ? undefined : format?.json_schema
+  if (jsonSchema) {
+    return createJsonReply(chance, key, (jsonSchema.schema ?? { type: 'object' }) as JsonSchema, bounds)
+  }
+  if (format?.type === 'json_object') return createJsonReply(chance, key, ANY_OBJECT, bounds)
+  return createDrawnReply(chance, key, bounds)
+}
+
+/** Schema of the answer for `response_format` `json_object`, which has no schema of its own. */
+const ANY_OBJECT: JsonSchema = {
+  type: 'object',
+  required: ['answer', 'points'],
+  properties: { answer: { type: 'string' }, points: { type: 'array', items: { type: 'string' } } },
+}
+
 /** Returns JSON that is valid under a schema. Refuses with 400 if no such value is found. */
-export function createJsonReply(chance: Chance, key: EntityKey, schema: JsonSchema, bounds: ReplyBounds): Reply {
+function createJsonReply(chance: Chance, key: EntityKey, schema: JsonSchema, bounds: ReplyBounds): Reply {
   return createTextReply(JSON.stringify(generateOrRefuse(chance, key, schema, 'response_format', bounds)), bounds)
 }
 

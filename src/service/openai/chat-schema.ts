@@ -70,7 +70,7 @@ const JsonSchemaSpec = looseObject({
   strict: z.boolean().nullable().optional(),
 })
 
-const ResponseFormat = z.discriminatedUnion('type', [
+export const ResponseFormat = z.discriminatedUnion('type', [
   looseObject({ type: z.literal('text') }),
   looseObject({ type: z.literal('json_object') }),
   looseObject({ type: z.literal('json_schema'), json_schema: JsonSchemaSpec }),

@@ -1,11 +1,9 @@
 import type { EntityKey } from '../../kernel/random.ts'
-import type { JsonSchema } from '../../lib/json-schema/generate.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
 import { rejectInput } from '../refusals.ts'
 import {
-  createDrawnReply,
-  createJsonReply,
+  createFormattedReply,
   createScriptedReply,
   createToolReply,
   type Reply,
@@ -102,20 +100,7 @@ function createReply(world: World, key: EntityKey, body: ChatBody, bounds: Reply
   const { chance } = world
   const tool = chooseCalledTool(world, key, body)
   if (tool !== undefined) return createToolReply(chance, key, tool, bounds)
-  const format = body.response_format
-  const jsonSchema = format?.type === 'json_object' || format?.type === 'text' ? undefined : format?.json_schema
-  if (jsonSchema) {
-    return createJsonReply(chance, key, (jsonSchema.schema ?? { type: 'object' }) as JsonSchema, bounds)
-  }
-  if (format?.type === 'json_object') return createJsonReply(chance, key, ANY_OBJECT, bounds)
-  return createDrawnReply(chance, key, bounds)
-}
-
-/** Schema of the answer for `response_format` `json_object`, which has no schema of its own. */
-const ANY_OBJECT: JsonSchema = {
-  type: 'object',
-  required: ['answer', 'points'],
-  properties: { answer: { type: 'string' }, points: { type: 'array', items: { type: 'string' } } },
+  return createFormattedReply(chance, key, body.response_format, bounds)
 }
 
 function toChoice(

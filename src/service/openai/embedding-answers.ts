@@ -10,6 +10,9 @@ import { throwScriptedError } from './scripted-answers.ts'
 import { toInputList } from './text-inputs.ts'
 import { countTokens } from './tokenizer.ts'
 
+/** Minimum of `dimensions`, as in the schemas of the embedding models in the fixtures. */
+export const MIN_DIMENSIONS = 32
+
 /** The validated body of a request for embeddings. */
 export interface EmbeddingsBody {
   readonly model: string
@@ -65,21 +68,28 @@ export function createVectorSpec(
   return { name: target.name, inputs, dimensions: length, isBase64: encoding_format === 'base64' }
 }
 
+/** Returns the vector of each input. */
+export function createVectors(chance: Chance, { name, inputs, dimensions }: VectorSpec): Float64Array[] {
+  return inputs.map(input =>
+    embed(chance, name, typeof input === 'string' ? input : `tokens ${input.join(' ')}`, dimensions),
+  )
+}
+
 /** Returns the body of an answer. */
 export function createEmbeddingList(
   chance: Chance,
-  { name, inputs, dimensions, isBase64 }: VectorSpec,
+  spec: VectorSpec,
   model: string,
   promptTokens: number,
   serviceTier: string | null | undefined,
 ) {
   return {
     object: 'list' as const,
-    data: inputs.map((inputItem, index) => {
-      const itemText = typeof inputItem === 'string' ? inputItem : `tokens ${inputItem.join(' ')}`
-      const vector = embed(chance, name, itemText, dimensions)
-      return { object: 'embedding' as const, index, embedding: isBase64 ? toBase64(vector) : [...vector] }
-    }),
+    data: createVectors(chance, spec).map((vector, index) => ({
+      object: 'embedding' as const,
+      index,
+      embedding: spec.isBase64 ? toBase64(vector) : [...vector],
+    })),
     model,
     usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
     ...(serviceTier && { service_tier: serviceTier }),

@@ -3,12 +3,15 @@ import { LIMITS } from '../../limits.ts'
 import { endpoint } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
 import { DeferredResult } from '../results.ts'
-import { createEmbeddingList, createVectorSpec, readEmbeddingInputs, type VectorSpec } from './embedding-answers.ts'
+import {
+  createEmbeddingList,
+  createVectorSpec,
+  MIN_DIMENSIONS,
+  readEmbeddingInputs,
+  type VectorSpec,
+} from './embedding-answers.ts'
 import { hashRequest, INFERENCE_REFUSALS, startInference, waitForWholeAnswer } from './request-lifecycle.ts'
 import { TokenArray } from './text-inputs.ts'
-
-/** Minimum of `dimensions`, as in the schemas of the embedding models in the fixtures. */
-const MIN_DIMENSIONS = 32
 
 const Embedding = z.object({
   object: z.literal('embedding'),

@@ -1,6 +1,8 @@
 /** JSON Schemas of the declared input and output of endpoints. */
 
 import * as z from 'zod'
+import type { ModelTask } from '../../data/records/enums.ts'
+import type { TaskSchemas } from './task-schemas.ts'
 
 export type Json = Record<string, unknown>
 type Direction = 'input' | 'output'
@@ -12,6 +14,7 @@ export interface DeclaredEndpoint {
   readonly upload: Upload | undefined
   readonly returns: z.ZodType
   readonly streamEvent: z.ZodType | undefined
+  readonly byTask: { readonly schemas: Readonly<Partial<Record<ModelTask, TaskSchemas>>> } | undefined
 }
 
 interface Upload {

@@ -111,7 +111,8 @@ function describeRequestBody(endpoint: AnyEndpoint, components: Json): Json | un
   const { body: example } = endpoint.example
   const mediaType = example === undefined ? { schema } : { schema, example }
   return {
-    required: !isOptional(endpoint.body),
+    // The live service declares no body that depends on the model.
+    required: endpoint.byTask === undefined && !isOptional(endpoint.body),
     content: Object.fromEntries(MEDIA_TYPES[endpoint.consumes].map(media => [media, mediaType])),
   }
 }

@@ -152,7 +152,7 @@ export const getModelSchema = endpoint({
     'variant.url is the path of the described endpoint',
     'the schemas follow from the declaration of that endpoint: schema_in is its body, schema_stream an event of its stream',
     'schema_in is missing for an endpoint without a body; fields_in also has the parameters of the path',
-    'default is the variant of chats for text-generation, and of embeddings for embeddings',
+    'default is the variant of native inference, whose schemas depend on the type of the model',
     'an empty version is ignored',
   ],
   refusals: { 404: 'unknown model, unknown version, or a variant whose endpoint the type of the model does not have' },
@@ -172,7 +172,7 @@ export const getModelSchema = endpoint({
       endpoint: described,
     } = variants.find(variant => variant.key === variantKey) ??
     refuse(404, `model ${model_name} (${model.type}) has no variant ${variantKey}: ${formatKeys(variants)}`)
-    return { variant: { key, url }, ...describeEndpoint(described) }
+    return { variant: { key, url }, ...describeEndpoint(described, model.type) }
   },
 })
 
@@ -248,7 +248,7 @@ function describeInvocation(scope: VariantScope, model_name: string, type: Model
   const invocation = INVOCATIONS[type]
   const body = JSON.stringify({ model: model_name, ...invocation?.input })
   const variants = listServedVariants(scope, type, model_name)
-  const first = variants[0] && describeEndpoint(variants[0].endpoint)
+  const first = variants[0] && describeEndpoint(variants[0].endpoint, type)
   return {
     schemas: variants.map(({ key, url }) => ({ key, url })),
     in_schema: first?.schema_in ?? null,

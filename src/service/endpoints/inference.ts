@@ -1,0 +1,90 @@
+import * as z from 'zod'
+import { DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
+import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
+import type { World } from '../../simulation/world.ts'
+import { endpoint } from '../endpoint.ts'
+import { requireNativeTask, runNative } from '../native/run.ts'
+import { NATIVE_PROTOCOLS } from '../native/tasks.ts'
+import { INFERENCE_REFUSALS } from '../openai/request-lifecycle.ts'
+import { refuse } from '../refusals.ts'
+
+const { 'text-generation': text, embeddings, reranker, custom } = NATIVE_PROTOCOLS
+
+const AnyBody = z.union([text.body, embeddings.body, reranker.body, custom.body])
+const AnyAnswer = z.union([text.returns, embeddings.returns, reranker.returns, custom.returns])
+
+const ASSUMPTIONS = [
+  'body and answer depend on the type of the model: the variant default of GET /models/{model_name}/schema/{variantKey} has them',
+  'text-generation: the answers are those of POST /v1/completions; max_new_tokens defaults to 512',
+  'text-generation with stream: server-sent events with a token each, then data: [DONE]; num_responses counts as 1',
+  'embeddings: the vectors are those of POST /v1/embeddings; custom_instruction is read before each input',
+  'reranker: one query for all documents, or a query for each document; a score grows with the words that both share',
+  'custom: any JSON object is accepted, and output is drawn from the seed',
+  'sampling fields, normalize, service_tier and user are validated and ignored',
+  'inference_status: runtime_ms is the work of the instance, cost is in USD; on a deployment of the account it is 0',
+]
+
+export const createInference = endpoint({
+  route: 'POST /v1/inference/{model_name}',
+  summary: 'Run a model by its name',
+  provenance: 'neighbour',
+  assumptions: [
+    ...ASSUMPTIONS,
+    'version selects a version of the model; an empty version is ignored',
+    'the name of a deployment that starts for the first time, or starts again, is 423',
+  ],
+  refusals: {
+    ...INFERENCE_REFUSALS,
+    400: 'the prompt does not fit the context, dimensions is above the length of the model, or queries and documents have different lengths',
+    404: 'unknown or deprecated model, unknown version, or the name of a deployment that is stopped, failed, parked or deleted',
+    423: 'the deployment of this name is starting',
+    503: 'a deployment stopped while the request waited, or the instance of the answer was lost',
+  },
+  acceptsKeyHeader: true,
+  needs: ['tokenizer'],
+  query: { version: z.string().nullable().optional() },
+  body: AnyBody,
+  returns: AnyAnswer,
+  streamEvent: text.streamEvent!,
+  byTask: {
+    schemas: NATIVE_PROTOCOLS,
+    findTask: ({ world }, { model_name }) => requireNativeTask(world, model_name!),
+  },
+  example: { target: '/v1/inference/aurora-labs/aurora-8b-instruct', body: { input: 'Once upon a time' } },
+  handle: ({ params: { model_name }, query: { version }, body, ...scope }) => {
+    refuseWhileStarting(scope.world, model_name)
+    return runNative(scope, version ? `${model_name}:${version}` : model_name, body)
+  },
+})
+
+export const createDeploymentInference = endpoint({
+  route: 'POST /v1/inference/deploy/{deploy_id}',
+  summary: 'Run the model of a deployment',
+  provenance: 'neighbour',
+  assumptions: ASSUMPTIONS,
+  refusals: {
+    ...INFERENCE_REFUSALS,
+    400: 'the prompt does not fit the context, dimensions is above the length of the model, or queries and documents have different lengths',
+    404: 'unknown or deleted deployment',
+    503: 'the deployment is not running, it stopped while the request waited, or the instance of the answer was lost',
+  },
+  acceptsKeyHeader: true,
+  needs: ['tokenizer'],
+  body: AnyBody,
+  returns: AnyAnswer,
+  streamEvent: text.streamEvent!,
+  byTask: {
+    schemas: NATIVE_PROTOCOLS,
+    findTask: ({ world }, { deploy_id }) => requireNativeTask(world, `deploy_id:${deploy_id}`),
+  },
+  example: { target: '/v1/inference/deploy/2cZeTxVFN7tKxCCh', body: { input: 'Once upon a time' } },
+  handle: ({ params: { deploy_id }, body, ...scope }) => runNative(scope, `deploy_id:${deploy_id}`, body),
+})
+
+/** 423: a deployment answers by its name once it has been ready. */
+function refuseWhileStarting(world: World, model_name: string): void {
+  const target = findModelTarget(world, model_name)
+  const deployment = target?.row === undefined ? undefined : world.deployments.findLive(target.name)
+  if (deployment === undefined || deployment.isParked || !DEPLOYMENT_LIFECYCLE.inProgress.has(deployment.status)) return
+  refuse(423, `model ${model_name} is ${deployment.status}, not running`)
+}

@@ -1,0 +1,66 @@
+/** Native inference of embedding models: a vector for each text. */
+import * as z from 'zod'
+import { LIMITS } from '../../limits.ts'
+import { integer, text } from '../fields.ts'
+import {
+  createVectorSpec,
+  createVectors,
+  type EmbeddingsBody,
+  MIN_DIMENSIONS,
+  readEmbeddingInputs,
+  type VectorSpec,
+} from '../openai/embedding-answers.ts'
+import { AnswerFields, type NativeProtocol } from './protocol.ts'
+
+const NativeEmbeddingsBody = z.object({
+  inputs: z
+    .array(text({ min: 1 }))
+    .min(1)
+    .max(LIMITS.embeddingInputs),
+  normalize: z.boolean().nullable().optional(),
+  dimensions: integer({ min: MIN_DIMENSIONS }).nullable().optional(),
+  custom_instruction: text().nullable().optional(),
+  service_tier: z.enum(['default', 'priority']).nullable().optional(),
+})
+type NativeEmbeddingsBody = z.output<typeof NativeEmbeddingsBody>
+
+const EmbeddingsAnswer = z
+  .object({ ...AnswerFields, embeddings: z.array(z.array(z.number())), input_tokens: z.int() })
+  .meta({ id: 'EmbeddingsInferenceAnswer' })
+
+export const EMBEDDINGS_INFERENCE: NativeProtocol<
+  typeof NativeEmbeddingsBody,
+  typeof EmbeddingsAnswer,
+  VectorSpec & { readonly promptTokens: number }
+> = {
+  body: NativeEmbeddingsBody,
+  returns: EmbeddingsAnswer,
+  parse: body => {
+    const { promptTokens, longestPromptTokens } = readEmbeddingInputs(toEmbeddingsBody('', body))
+    return { prompt: JSON.stringify(listTexts(body)), promptTokens, longestPromptTokens }
+  },
+  createWork: ({ world, target, model, findScriptedAnswer }, body, { promptTokens }) => {
+    const embeddingsBody = toEmbeddingsBody(model, body)
+    const inputs = readEmbeddingInputs(embeddingsBody)
+    const vectors = createVectorSpec(world, target, embeddingsBody, inputs, findScriptedAnswer)
+    return {
+      spec: { ...vectors, promptTokens },
+      answerTokens: 0,
+      longestAnswer: 0,
+      streamSource: undefined,
+    }
+  },
+  createResult: (chance, { promptTokens, ...vectors }) => ({
+    embeddings: createVectors(chance, vectors).map(vector => [...vector]),
+    input_tokens: promptTokens,
+  }),
+}
+
+/** Returns the texts as the model reads them: an instruction is before each one. */
+function listTexts({ inputs, custom_instruction: instruction }: NativeEmbeddingsBody): string[] {
+  return instruction ? inputs.map(input => `${instruction}\n${input}`) : inputs
+}
+
+function toEmbeddingsBody(model: string, body: NativeEmbeddingsBody): EmbeddingsBody {
+  return { model, input: listTexts(body), dimensions: body.dimensions }
+}

@@ -1,0 +1,74 @@
+/** Native inference of rerankers: how well each document answers its query. */
+import * as z from 'zod'
+import { LIMITS } from '../../limits.ts'
+import { scoreRelevance } from '../../simulation/inference/reranking.ts'
+import { text } from '../fields.ts'
+import { throwScriptedError } from '../openai/scripted-answers.ts'
+import { countTokens } from '../openai/tokenizer.ts'
+import { refuseInput } from '../refusals.ts'
+import { AnswerFields, type NativeProtocol } from './protocol.ts'
+
+const Texts = z
+  .array(text({ min: 1 }))
+  .min(1)
+  .max(LIMITS.embeddingInputs)
+
+const RerankBody = z.object({
+  queries: Texts,
+  documents: Texts,
+  instruction: text().nullable().optional(),
+  service_tier: z.enum(['default', 'priority']).nullable().optional(),
+})
+type RerankBody = z.output<typeof RerankBody>
+
+const RerankAnswer = z
+  .object({ ...AnswerFields, scores: z.array(z.number().min(0).max(1)), input_tokens: z.int() })
+  .meta({ id: 'RerankInferenceAnswer' })
+
+export interface RerankResult {
+  readonly scores: number[]
+  readonly input_tokens: number
+}
+
+export const RERANK_INFERENCE: NativeProtocol<typeof RerankBody, typeof RerankAnswer, RerankResult> = {
+  body: RerankBody,
+  returns: RerankAnswer,
+  parse: body => {
+    const instructionTokens = body.instruction ? countTokens(body.instruction) : 0
+    const counts = listPairs(body).map(pair => instructionTokens + countTokens(pair.query) + countTokens(pair.document))
+    return {
+      prompt: JSON.stringify([body.queries, body.documents, body.instruction ?? '']),
+      promptTokens: counts.reduce((sum, count) => sum + count, 0),
+      longestPromptTokens: Math.max(...counts),
+    }
+  },
+  createWork: ({ world, target, model, findScriptedAnswer }, body, { promptTokens }) => {
+    // A scripted text cannot replace a score, so only errors apply.
+    const scriptedAnswer = findScriptedAnswer(model, body.queries[0]!)
+    if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
+    const instruction = body.instruction ?? ''
+    return {
+      spec: {
+        scores: listPairs(body).map(({ query, document }) =>
+          scoreRelevance(world.chance, target.name, { query, document, instruction }),
+        ),
+        input_tokens: promptTokens,
+      },
+      answerTokens: 0,
+      longestAnswer: 0,
+      streamSource: undefined,
+    }
+  },
+  createResult: (_, spec) => spec,
+}
+
+/** Returns each document with its query: the only one, or the one at the same position. */
+function listPairs({ queries, documents }: RerankBody): { readonly query: string; readonly document: string }[] {
+  if (queries.length !== 1 && queries.length !== documents.length) {
+    refuseInput(
+      400,
+      `queries has ${queries.length} texts and documents has ${documents.length}: give one query, or a query for each document`,
+    )
+  }
+  return documents.map((document, index) => ({ query: queries[queries.length === 1 ? 0 : index]!, document }))
+}

@@ -1,0 +1,89 @@
+/** Runs a request of native inference on the fleet, and answers it whole or as a stream. */
+import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
+import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
+import type { World } from '../../simulation/world.ts'
+import type { ApiScope } from '../api-scope.ts'
+import { hashRequest, startInference, waitForWholeAnswer, waitUntilStarted } from '../openai/request-lifecycle.ts'
+import { createEventStream } from '../openai/sse.ts'
+import { refuse } from '../refusals.ts'
+import { DeferredResult } from '../results.ts'
+import type { InferenceStatus, NativeScope, NativeWork } from './protocol.ts'
+import { type AnyNativeProtocol, NATIVE_PROTOCOLS, type NativeTask } from './tasks.ts'
+
+/** Prefix of the ids of requests. */
+const ID_PREFIX = 'R'
+
+/**
+ * Answers a request for a model.
+ *
+ * @param model a name, or `deploy_id:<id>`
+ * @throws RefusalError, before anything has changed
+ */
+export function runNative(
+  { world, token, request, findScriptedAnswer }: ApiScope & { readonly request: Request },
+  model: string,
+  body: unknown,
+): DeferredResult<never> {
+  const task = requireNativeTask(world, model)
+  const protocol: AnyNativeProtocol = NATIVE_PROTOCOLS[task]
+  const input = protocol.parse(body)
+  const { promptTokens, longestPromptTokens, minAnswerTokens = 0 } = input
+  let scope: NativeScope
+  let work: NativeWork<unknown, unknown>
+  const handle = startInference(
+    world,
+    token,
+    model,
+    task,
+    longestPromptTokens,
+    minAnswerTokens,
+    (contextLength, target) => {
+      scope = { world, findScriptedAnswer, model, target, contextLength }
+      work = protocol.createWork(scope, body, input)
+      const { answerTokens, longestAnswer } = work
+      return {
+        prefix: ID_PREFIX,
+        hash: hashRequest(target.name, input.prompt),
+        promptTokens,
+        answerTokens,
+        longestAnswer,
+      }
+    },
+  )
+  const stream = protocol.createStream?.(scope!, body, input, work!)
+  const { longestAnswer, spec } = work!
+  if (stream === undefined) {
+    return new DeferredResult(waiter =>
+      waitForWholeAnswer(world, handle, longestAnswer, waiter, request, () => ({
+        request_id: handle.id,
+        inference_status: toStatus(handle),
+        ...protocol.createResult(world.chance, spec),
+      })),
+    ) as DeferredResult<never>
+  }
+  return new DeferredResult<never>(async waiter => {
+    await waitUntilStarted(world, handle, waiter, request)
+    return createEventStream({ world, handle, longestAnswer, waiter, client: request, ...stream })
+  })
+}
+
+/** Returns the status of a request whose answer is complete. */
+function toStatus({ plan, startedAt, firstTokenAt, tokenTime }: InferenceHandle): InferenceStatus {
+  const { promptTokens, answerTokens, longestAnswer, price } = plan
+  const end = firstTokenAt + Math.ceil((Math.max(1, longestAnswer) - 1) * tokenTime)
+  const cents = price === undefined ? 0 : (promptTokens * price.input + answerTokens * price.output) / 1e6
+  return {
+    status: 'succeeded',
+    runtime_ms: Math.round((end - startedAt) / 1000),
+    cost: cents / 100,
+    tokens_generated: answerTokens,
+    tokens_input: promptTokens,
+  }
+}
+
+/** Returns the task of a model. Refuses with 404 for an unknown or deprecated one. */
+export function requireNativeTask(world: World, model: string): NativeTask {
+  const { task } = findModelTarget(world, model) ?? refuse(404, `model does not exist: ${model}`)
+  if (!(task in NATIVE_PROTOCOLS)) refuse(400, `model ${model} does ${task}, which has no native inference`)
+  return task as NativeTask
+}

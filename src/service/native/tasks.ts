@@ -1,0 +1,20 @@
+/** The types of models that native inference serves. */
+import type { ModelTask } from '../../data/records/enums.ts'
+import { CUSTOM_INFERENCE } from './custom.ts'
+import { EMBEDDINGS_INFERENCE } from './embeddings.ts'
+import type { NativeProtocol } from './protocol.ts'
+import { RERANK_INFERENCE } from './reranking.ts'
+import { TEXT_INFERENCE } from './text.ts'
+
+// Each protocol gets only what it made itself, so their own types do not matter here.
+// biome-ignore lint/suspicious/noExplicitAny: only `any` holds protocols of different bodies
+export type AnyNativeProtocol = NativeProtocol<any, any, any, any>
+
+export const NATIVE_PROTOCOLS = {
+  'text-generation': TEXT_INFERENCE,
+  embeddings: EMBEDDINGS_INFERENCE,
+  reranker: RERANK_INFERENCE,
+  custom: CUSTOM_INFERENCE,
+} as const satisfies Readonly<Partial<Record<ModelTask, AnyNativeProtocol>>>
+
+export type NativeTask = keyof typeof NATIVE_PROTOCOLS

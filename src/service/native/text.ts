@@ -1,0 +1,134 @@
+/** Native inference of language models: a text, or several, whole or as a stream. */
+import * as z from 'zod'
+import type { EntityKey } from '../../kernel/random.ts'
+import { hash32 } from '../../kernel/random.ts'
+import { LIMITS } from '../../limits.ts'
+import { integer, text } from '../fields.ts'
+import { createFormattedReply, createScriptedReply, type Reply, type ReplyBounds, replyKey } from '../openai/answers.ts'
+import { ResponseFormat } from '../openai/chat-schema.ts'
+import { sumTokens } from '../openai/generation.ts'
+import { SamplingFields } from '../openai/sampling.ts'
+import type { SseFrame } from '../openai/sse.ts'
+import { countTokens } from '../openai/tokenizer.ts'
+import { AnswerFields, type NativeProtocol, type NativeScope } from './protocol.ts'
+
+const DEFAULT_MAX_NEW_TOKENS = 512
+
+const TextBody = z.object({
+  input: text({ min: 1 }),
+  max_new_tokens: integer({ min: 1, max: 1_000_000 }).nullable().optional(),
+  temperature: z.number().min(0).max(100).nullable().optional(),
+  top_p: z.number().gt(0).max(1).nullable().optional(),
+  min_p: z.number().min(0).max(1).nullable().optional(),
+  top_k: integer({ min: 0, max: 999 }).nullable().optional(),
+  repetition_penalty: z.number().min(0.01).max(5).nullable().optional(),
+  stop: z.array(text()).max(16).nullable().optional(),
+  num_responses: integer({ min: 1, max: LIMITS.choices }).nullable().optional(),
+  response_format: ResponseFormat.nullable().optional(),
+  presence_penalty: SamplingFields.presence_penalty,
+  frequency_penalty: SamplingFields.frequency_penalty,
+  seed: SamplingFields.seed,
+  user: SamplingFields.user,
+  stream: SamplingFields.stream,
+})
+type TextBody = z.output<typeof TextBody>
+
+const TextAnswer = z
+  .object({
+    ...AnswerFields,
+    results: z.array(z.object({ generated_text: z.string() })),
+    num_tokens: z.int(),
+    num_input_tokens: z.int(),
+  })
+  .meta({ id: 'TextInferenceAnswer' })
+
+const TextEvent = z
+  .object({
+    token: z.object({ id: z.int(), text: z.string(), logprob: z.number(), special: z.boolean() }),
+    /** The whole text, in the last event. */
+    generated_text: z.string().nullable(),
+    details: z.object({ finish_reason: z.enum(['length', 'stop']), generated_tokens: z.int() }).nullable(),
+    num_output_tokens: z.int(),
+    num_input_tokens: z.int(),
+  })
+  .meta({ id: 'TextInferenceEvent' })
+
+export interface TextResult {
+  readonly results: { generated_text: string }[]
+  readonly num_tokens: number
+  readonly num_input_tokens: number
+}
+
+export const TEXT_INFERENCE: NativeProtocol<typeof TextBody, typeof TextAnswer, TextResult, readonly Reply[]> = {
+  body: TextBody,
+  returns: TextAnswer,
+  streamEvent: TextEvent,
+  parse: ({ input }) => {
+    const promptTokens = countTokens(input)
+    return { prompt: JSON.stringify(input), promptTokens, longestPromptTokens: promptTokens, minAnswerTokens: 1 }
+  },
+  createWork: (scope, body, { promptTokens }) => {
+    const replies = createReplies(scope, body, promptTokens)
+    const num_tokens = sumTokens(replies)
+    return {
+      spec: {
+        results: replies.map(reply => ({ generated_text: reply.text })),
+        num_tokens,
+        num_input_tokens: promptTokens,
+      },
+      answerTokens: num_tokens,
+      longestAnswer: Math.max(...replies.map(({ tokens }) => tokens)),
+      streamSource: replies,
+    }
+  },
+  createResult: (_, spec) => spec,
+  createStream: (scope, body, { promptTokens }, { streamSource }) =>
+    body.stream ? { key: keysOf(scope, body)[0]!, frames: createFrames(streamSource[0]!, promptTokens) } : undefined,
+}
+
+/** Returns the keys of the answers, which are those of `POST /v1/completions`. A stream has one answer. */
+function keysOf({ world, target }: NativeScope, { input, num_responses, stream }: TextBody): EntityKey[] {
+  const length = stream ? 1 : (num_responses ?? 1)
+  return Array.from({ length }, (_, index) => replyKey(world.chance, target.name, JSON.stringify(input), index))
+}
+
+function createReplies(scope: NativeScope, body: TextBody, promptTokens: number): Reply[] {
+  const { chance } = scope.world
+  const keys = keysOf(scope, body)
+  const bounds: ReplyBounds = {
+    limit: Math.min(body.max_new_tokens ?? DEFAULT_MAX_NEW_TOKENS, scope.contextLength - promptTokens),
+    stop: body.stop ?? [],
+    answerCount: keys.length,
+  }
+  const scriptedAnswer = scope.findScriptedAnswer(scope.model, body.input)
+  return keys.map(key =>
+    scriptedAnswer === undefined || 'toolCall' in scriptedAnswer
+      ? createFormattedReply(chance, key, body.response_format, bounds)
+      : createScriptedReply(chance, key, scriptedAnswer, bounds),
+  )
+}
+
+/** Yields an event for each token, the last with the whole text. */
+function* createFrames(reply: Reply, promptTokens: number): Generator<SseFrame> {
+  const pieces = reply.pieces()
+  // An answer that a stop text ends at once has one event without a text.
+  const lastToken = Math.max(0, pieces.length - 1)
+  for (let token = 0; token <= lastToken; token++) {
+    const piece = pieces[token] ?? ''
+    const isLast = token === lastToken
+    const event: z.input<typeof TextEvent> = {
+      token: { id: hash32(piece) % TOKEN_COUNT, text: piece, logprob: 0, special: piece === '' },
+      generated_text: isLast ? reply.text : null,
+      details: isLast
+        ? { finish_reason: reply.finish_reason === 'length' ? 'length' : 'stop', generated_tokens: reply.tokens }
+        : null,
+      num_output_tokens: Math.min(token + 1, reply.tokens),
+      num_input_tokens: promptTokens,
+    }
+    yield { token, data: JSON.stringify(event) }
+  }
+  yield { token: lastToken, data: '[DONE]' }
+}
+
+/** The number of tokens that a tokenizer of language models has (A). */
+const TOKEN_COUNT = 128_000
