@@ -156,7 +156,6 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   createHosted: [OTHER_GPU],
   createContainer: [{ change: { fields: { gpu_config: '1xother' } } }],
   createChatCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
-  createMessage: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
   createCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
   createMessage: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
   createEmbeddings: [CHAT_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
