@@ -2,7 +2,7 @@
 // that Node 20 wrote, MSW 3 must let the handlers answer, and a client on fake timers must live the life that it lives on
 // this Node. Needs the npm registry; takes about a minute.
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -46,7 +46,8 @@ try {
   const tarball = join(folder, packed[0].filename)
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }))
   console.log('installing it with node@24 and msw@3')
-  run('npm', ['install', '--no-audit', '--no-fund', tarball, 'node@24', 'msw@3', '@sinonjs/fake-timers@15'])
+  const packages = ['node@24', 'msw@3', '@sinonjs/fake-timers@15', 'openai@latest', 'openai-for-node-20@npm:openai@6']
+  run('npm', ['install', '--no-audit', '--no-fund', tarball, ...packages])
   const node = join(folder, 'node_modules/node/bin/node')
   cpSync('scenarios', join(folder, 'scenarios'), { recursive: true })
   writeFileSync(join(folder, 'story.js'), STORY)
@@ -55,18 +56,32 @@ try {
   console.log(played.trim().split('\n').at(-1))
   run(node, ['story.js'])
   console.log('MSW 3 lets the handlers answer, and an unhandled call does not go out')
-  const lockstep = join(folder, 'lockstep.mjs')
-  const source = 'bench/processes/lockstep.ts'
-  await build({
-    entryPoints: [source],
-    outfile: lockstep,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    packages: 'external',
-    // The package that was installed, not the source that this project means by its name.
-    tsconfigRaw: '{}',
+  const bundle = async (source, outfile, alias = {}) => {
+    await build({
+      entryPoints: [source],
+      outfile: join(folder, outfile),
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      packages: 'external',
+      alias,
+      // The package that was installed, not the source that this project means by its name.
+      tsconfigRaw: '{}',
+    })
+    return join(folder, outfile)
+  }
+  const source = 'bench/processes/openai-package.ts'
+  const answers = [
+    [node, 'openai', await bundle(source, 'newest.mjs')],
+    [process.execPath, 'openai-for-node-20', await bundle(source, 'node-20.mjs', { openai: 'openai-for-node-20' })],
+  ].map(([runner, name, program]) => {
+    const { version } = JSON.parse(readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8'))
+    const { node, results } = JSON.parse(run(runner, [program]).toString())
+    console.log(`openai ${version} on Node ${node}: ${Object.keys(results).join(', ')}`)
+    return JSON.stringify(results)
   })
+  if (answers[0] !== answers[1]) throw new Error('the versions of the openai package got different answers')
+  const lockstep = await bundle('bench/processes/lockstep.ts', 'lockstep.mjs')
   const lives = [
     [process.execPath, 'fetch'],
     [node, 'fetch'],

@@ -1,5 +1,6 @@
 import { FixtureError, listProblems } from '../data/fixtures/problem-report.ts'
 import { storedLineErrors } from '../data/fixtures/stored-results.ts'
+import type { Profile } from '../data/profiles/load.ts'
 import { DEPLOYMENT_LIFECYCLE } from '../data/records/enums.ts'
 import type { Fixture } from '../data/records/fixture.ts'
 import { type GpuType, parseGpuConfig } from '../data/records/gpu-config.ts'
@@ -33,6 +34,7 @@ export interface FixtureParts {
   readonly ledger: Ledger
   readonly loraAdapters: LoraAdapters
   readonly nodes: Nodes
+  readonly profile: Profile
   readonly rentals: Rentals
   readonly weather: Weather
 }
@@ -232,7 +234,10 @@ function startContainer(world: FixtureParts, seed: ContainerSeed): string | unde
 }
 
 function startBatch(world: FixtureParts, seed: BatchSeed): string | undefined {
-  const { batches, clock } = world
+  const { batches, clock, profile } = world
+  if (seed.endpoint === '/v1/embeddings' && profile.policies.batchEndpoints === 'documented') {
+    return `endpoint /v1/embeddings needs the policy batch_endpoints: 'with_embeddings' of the profile. Set it, or give another endpoint.`
+  }
   const created_at = clock.fromUnix(seed.created_at)
   const ordinal = batches.add(
     {

@@ -4,7 +4,7 @@ import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 
 const MODEL = 'cedarline/cedar-embed-base'
-const ENDPOINT = '/v1/embeddings'
+const ENDPOINT = '/v1/embeddings' as const
 const WITH_EMBEDDINGS = { profile: { policies: { batch_endpoints: 'with_embeddings' as const } } }
 
 const line = (custom_id: string, body: object = {}) =>
@@ -141,3 +141,47 @@ test('the OpenAPI document lists the endpoints of the default policy', async () 
   const enums = JSON.stringify(document).match(/"endpoint":\{[^{}]*\}/g)
   expect(enums).toContain('"endpoint":{"type":"string","enum":["/v1/chat/completions","/v1/completions"]}')
 })
+
+test.each(['validating', 'in_progress'] as const)(
+  'a %s batch of a fixture runs when the policy allows its endpoint',
+  async status => {
+    const here = world({ ...WITH_EMBEDDINGS, with: fixtureBatch(status) })
+    await here.sim.clock.until(
+      async () => (await here.client.getBatch({ batch_id: 'batch_1' })).status === 'completed',
+      {
+        within: '25h',
+      },
+    )
+    const { output_file_id, request_counts } = await here.client.getBatch({ batch_id: 'batch_1' })
+    expect(request_counts).toEqual({ total: 2, completed: 2, failed: 0 })
+    for (const { custom_id, response } of await here.read(output_file_id)) {
+      expect(response!.body).toEqual(await here.live({ input: custom_id }))
+    }
+  },
+)
+
+test('a completed batch of a fixture counts the invalid lines of its embeddings', async () => {
+  const here = world({ ...WITH_EMBEDDINGS, with: fixtureBatch('completed') })
+  expect(await here.client.getBatch({ batch_id: 'batch_1' })).toMatchObject({
+    endpoint: ENDPOINT,
+    request_counts: { total: 2, completed: 2, failed: 0 },
+  })
+  const invalid = { ...WITH_EMBEDDINGS, with: fixtureBatch('completed', [line('one', { input: [] })]) }
+  expect(() => world(invalid)).toThrow(/batches: \$\[0\] \(batch_1\): its input file_1 cannot be run: line 1 of it/)
+})
+
+test('a world with such a batch does not start when the policy is documented', () => {
+  expect(() => world({ with: fixtureBatch('validating') })).toThrow(
+    "batches: $[0] (batch_1): endpoint /v1/embeddings needs the policy batch_endpoints: 'with_embeddings' of the profile.",
+  )
+})
+
+/** Records of a batch of embeddings. */
+function fixtureBatch(status: 'validating' | 'in_progress' | 'completed', lines = [line('one'), line('two')]) {
+  const created_at = 1_767_225_000
+  const file = { id: 'file_1', purpose: 'batch' as const, filename: 'in.jsonl', created_at, content: lines.join('\n') }
+  return {
+    files: [file],
+    batches: [{ id: 'batch_1', endpoint: ENDPOINT, input_file_id: 'file_1', status, created_at }],
+  }
+}

@@ -87,7 +87,7 @@ export const BatchSeed = z.strictObject({
     .string()
     .min(1)
     .meta({ examples: ['batch_1'] }),
-  endpoint: z.enum(['/v1/chat/completions', '/v1/completions']).default('/v1/chat/completions'),
+  endpoint: z.enum(['/v1/chat/completions', '/v1/completions', '/v1/embeddings']).default('/v1/chat/completions'),
   input_file_id: z.string().meta({ examples: ['file_1'] }),
   completion_window: z.literal('24h').default('24h'),
   status: z.enum(['validating', 'in_progress', 'completed']),

@@ -1,17 +1,26 @@
 /** A client that a third-party generator makes from `/openapi.json`: its types hold, and it drives every operation. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { fullFormats } from 'ajv-formats/dist/formats.js'
 import openapiTS, { astToString } from 'openapi-typescript'
 import ts from 'typescript'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { operations } from '../../../src/service/index.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
-import { driverOf } from './driver.ts'
+import { type Document, driverOf, listOperations } from './driver.ts'
 
 const FOLDER = resolve('.tmp/generated')
 const origin = createSimulator({ seed: 1 })
+const document = (await (await origin.fetch('http://sim/openapi.json')).json()) as Document
 
-type Drive = (fetch: Simulator['fetch'], token: string) => Promise<{ status: number; error: unknown }>
+interface Outcome {
+  readonly status: number
+  readonly contentType: string | null
+  readonly data: unknown
+  readonly error: unknown
+}
+type Drive = (fetch: Simulator['fetch'], token: string) => Promise<Outcome>
 let drives: Readonly<Record<string, Drive>> = {}
 
 const READS = `import createClient from 'openapi-fetch'
@@ -25,10 +34,9 @@ await client.POST('/deploy/llm', { body: { model_name: 'chat', gpu: 'T4' } })
 `
 
 beforeAll(async () => {
-  const document = await (await origin.fetch('http://sim/openapi.json')).json()
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(FOLDER, { recursive: true })
-  writeFileSync(`${FOLDER}/service.ts`, astToString(await openapiTS(document)))
+  writeFileSync(`${FOLDER}/service.ts`, astToString(await openapiTS(document as never)))
   writeFileSync(`${FOLDER}/drive.ts`, driverOf(document, operations))
   writeFileSync(`${FOLDER}/reads.ts`, READS)
   ;({ drives } = await import(`${FOLDER}/drive.ts`))
@@ -63,12 +71,24 @@ test('requests and answers of the driver have the types of the document', () => 
   expect(check(`${FOLDER}/drive.ts`)).toEqual([])
 }, 60_000)
 
+const listed = listOperations(document)
+const ajv = new Ajv2020({ strict: false, formats: fullFormats })
+
+test('the document has every declared operation', () => {
+  expect([...new Set(listed.map(({ served }) => served))].sort()).toEqual(Object.keys(operations).sort())
+})
+
 describe('every operation', () => {
-  test.each(Object.keys(operations))('%s', async operation => {
+  test.each(listed)('$id', async ({ id, served, document: { responses } }) => {
     const sim = origin.fork()
-    const { status, error } = await drives[operation]!(sim.fetch, sim.token)
-    expect(error, `the example of ${operation}`).toBeUndefined()
+    const { status, contentType, data, error } = await drives[id]!(sim.fetch, sim.token)
+    expect(error, `the example of ${id}`).toBeUndefined()
     expect(status).toBe(200)
-    expect(sim.requests.at(-1)?.operation).toBe(operation)
+    expect(sim.requests.at(-1)?.operation).toBe(served)
+    const type = contentType!.split(';')[0]!
+    const { schema } = responses[200]!.content[type] ?? expect.fail(`${type} is not in the document`)
+    if (type !== 'application/json') return expect((data as ArrayBuffer).byteLength).toBeGreaterThan(0)
+    const isValid = ajv.compile({ ...schema, components: document.components })
+    expect(isValid(data), ajv.errorsText(isValid.errors)).toBe(true)
   })
 })

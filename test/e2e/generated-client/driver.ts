@@ -1,4 +1,7 @@
-/** A program that asks every operation through a generated client, written from the examples of the declarations. */
+/**
+ * A program that calls every operation of a document through a generated client, also those of a second path. The requests
+ * are the examples of the declarations.
+ */
 import { type AnyEndpoint, type Operations, routeParamNames } from '../../../src/service/endpoint.ts'
 import { exampleTarget } from '../../../src/service/openapi/examples.ts'
 
@@ -8,16 +11,49 @@ interface Parameter {
   readonly schema: { readonly type?: string }
 }
 
+interface DocumentOperation {
+  readonly operationId: string
+  /** The operation that a second path serves. */
+  readonly 'x-mirror-of'?: string
+  readonly parameters?: readonly Parameter[]
+  readonly responses: Readonly<
+    Record<string, { readonly content: Readonly<Record<string, { readonly schema: object }>> }>
+  >
+}
+
 /** What of the document a program has to know. */
-interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly parameters?: readonly Parameter[] }>>>>
+export interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentOperation>>>>
+  readonly components: object
+}
+
+/** An operation of the document, with the declaration that answers it. */
+export interface ListedOperation {
+  readonly id: string
+  readonly path: string
+  readonly method: string
+  readonly document: DocumentOperation
+  /** The id of the declaration. */
+  readonly served: string
+}
+
+/** Returns every operation of a document in its order. */
+export function listOperations({ paths }: Document): ListedOperation[] {
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, document]) => ({
+      id: document.operationId,
+      path,
+      method: method.toUpperCase(),
+      document,
+      served: document['x-mirror-of'] ?? document.operationId,
+    })),
+  )
 }
 
 export function driverOf(document: Document, operations: Operations): string {
-  const drives = Object.entries(operations).map(([operation, endpoint]) =>
-    drive(document, operation, endpoint as AnyEndpoint),
-  )
-  return `${HEAD}\n${drives.join('\n\n')}\n\nexport const drives = { ${Object.keys(operations).join(', ')} }\n`
+  const listed = listOperations(document)
+  const drives = listed.map(operation => drive(operation, operations[operation.served] as AnyEndpoint))
+  return `${HEAD}\n${drives.join('\n\n')}\n\nexport const drives = { ${listed.map(({ id }) => id).join(', ')} }\n`
 }
 
 const HEAD = `import createClient from 'openapi-fetch'
@@ -30,14 +66,14 @@ const clientOf = (fetch: Send, token: string) =>
 
 const outcomeOf = ({ response, data, error }: { response: Response; data?: unknown; error?: unknown }) => ({
   status: response.status,
+  contentType: response.headers.get('content-type'),
   data: data as Record<string, unknown>,
   error,
 })
 `
 
-function drive(document: Document, operation: string, endpoint: AnyEndpoint): string {
-  const { path, method, example, produces, upload, consumes } = endpoint
-  const { parameters = [] } = document.paths[path]![method.toLowerCase()]!
+function drive({ id, path, method, document: { parameters = [] } }: ListedOperation, endpoint: AnyEndpoint): string {
+  const { example, produces, upload, consumes } = endpoint
   const { inPath, query } = given(endpoint, parameters)
   const after = (example.prerequisites ?? []).map(earlier => `...(await ${earlier}(fetch, token)).data`)
   const params = [
@@ -49,10 +85,10 @@ function drive(document: Document, operation: string, endpoint: AnyEndpoint): st
     ...(example.body !== undefined ? [`body: ${JSON.stringify(example.body)}`] : []),
     ...(example.form !== undefined ? [formOf(example.form, upload?.part)] : []),
     ...(consumes === 'form' ? ["headers: { 'content-type': 'application/x-www-form-urlencoded' }"] : []),
-    ...(produces !== 'application/json' ? ["parseAs: 'text'"] : []),
+    ...(produces !== 'application/json' ? ["parseAs: 'arrayBuffer'"] : []),
   ]
   return [
-    `async function ${operation}(fetch: Send, token: string) {`,
+    `async function ${id}(fetch: Send, token: string) {`,
     ...(after.length > 0 ? [`  const before: Record<string, unknown> = { ${after.join(', ')} }`] : []),
     `  const client = clientOf(fetch, token)`,
     `  return outcomeOf(await client.${method}('${path}', { ${options.join(', ')} }))`,
