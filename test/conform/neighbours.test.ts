@@ -19,8 +19,6 @@ const UNSERVED: readonly string[] = [
   'POST /v1/images/edits',
   'POST /v1/images/generations',
   'POST /v1/images/variations',
-  'POST /v1/inference/deploy/{deploy_id}',
-  'POST /v1/inference/{model_name}',
   'POST /v1/me/rate_limit/request',
   'POST /v1/scoped-jwt',
   'POST /v1/text-to-speech/{voice_id}',
