@@ -134,6 +134,14 @@ const GATED_REPOSITORY = 'acme/private-70b'
 const HUGE_REPOSITORY = 'acme/huge-9000b'
 const MAX_FUNDS_CENTS = 1_000_000_000
 
+const DELETED_DEPLOYMENT: Probe = {
+  before(sim, usual) {
+    const { url, headers } = usual()
+    const target = new URL(url).pathname.replace(/\/stats2?$/, '')
+    return sim.fetch(`http://sim${target}`, { method: 'DELETE', headers })
+  },
+}
+
 /** Probes for refusals of single operations. */
 const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   listDeployments: [{ change: { search: '?status=walking' } }],
@@ -150,6 +158,7 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   createContainer: [{ change: { fields: { gpu_config: '1xother' } } }],
   createChatCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
   createCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
+  createMessage: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
   createEmbeddings: [CHAT_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
   createInference: [
     { change: { path: '/v1/inference/acme/translator' } },
@@ -168,6 +177,7 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   ],
   getBillingPortal: [{ change: { query: { return_url: 'acme' } } }],
   updateMe: [{ change: { fields: { display_name: CHAT_MODEL.split('/')[0] } } }],
+  requestRateLimits: [{ change: { fields: { rate_limit: 1 } } }],
   requestGpuLimit: [{ change: { fields: { requested_limit: 1 } } }],
   expandHostedStorage: [{ change: { fields: { new_size_gb: 21 } } }],
   deleteModel: [{ change: { path: `/models/${CHAT_MODEL}` } }],
@@ -175,15 +185,8 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   queryDeploymentLogs: [TWO_MONTHS],
   queryLogs: [TWO_MONTHS],
   suggestDeploymentName: [{ change: { query: { model_name: DEPRECATED_MODEL } } }],
-  getDeploymentStats: [
-    {
-      before(sim, usual) {
-        const { url, headers } = usual()
-        const target = new URL(url).pathname.replace(/\/stats$/, '')
-        return sim.fetch(`http://sim${target}`, { method: 'DELETE', headers })
-      },
-    },
-  ],
+  getDeploymentStats: [DELETED_DEPLOYMENT],
+  getDetailedDeploymentStats: [DELETED_DEPLOYMENT],
   getUsage: [BEFORE_THE_ACCOUNT],
   getTokenUsage: [BEFORE_THE_ACCOUNT],
   getUsageOfApiToken: [BEFORE_THE_ACCOUNT],

@@ -5,6 +5,7 @@
 
 import type { OfferedLoad } from '../data/offered-load.ts'
 import { Chance } from '../kernel/random.ts'
+import { RateLimitRequestRow } from './account/access/rate-limits.ts'
 import { Accrual } from './account/accrual.ts'
 import { QuotaRequestRow } from './account/gpu-quotas.ts'
 import { AccountRow, MeterRow } from './account/ledger-row.ts'
@@ -34,6 +35,7 @@ export const ROW_CLASSES = {
   MeterRow,
   NodeRow,
   AccountModelRow,
+  RateLimitRequestRow,
   RentalRow,
   WeatherSourceRow,
 } as const

@@ -91,6 +91,8 @@ const DEFINITIONS = {
   'weather.customersMove': { part: 'weather', priority: PRIORITY.controller, housekeeping: true },
   // Subject: an instance; arg: how often its slot was used.
   'instance.noticeEnded': { part: 'instances', priority: PRIORITY.completion, housekeeping: false },
+  // Subject: a request for higher rate limits.
+  'limit.rateDecided': { part: 'access', priority: PRIORITY.controller, housekeeping: false },
 } as const satisfies Readonly<Record<string, EventDefinition>>
 
 type Definitions = typeof DEFINITIONS

@@ -7,6 +7,7 @@ import { type GpuType, parseGpuConfig } from '../data/records/gpu-config.ts'
 import type { BatchSeed, ContainerSeed, DeploymentSeed, HostedSeed } from '../data/records/seeds.ts'
 import type { Store } from '../data/store.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { AccountAccess } from './account/access/account-access.ts'
 import type { GpuQuotas } from './account/gpu-quotas.ts'
 import type { Ledger } from './account/ledger.ts'
 import type { Batches } from './batches/batches.ts'
@@ -24,6 +25,7 @@ import type { Rentals } from './rentals/rentals.ts'
 
 /** What a fixture sets up. A world has it all. */
 export interface FixtureParts {
+  readonly access: AccountAccess
   readonly clock: Clock
   readonly store: Store
   readonly batches: Batches
@@ -61,6 +63,7 @@ export function startFromFixture(world: FixtureParts, fixture: Fixture): void {
   world.ledger.past.open(fixture)
   world.nodes.buildFleet(fixture.nodes.pools)
   world.weather.start()
+  world.access.rateLimits.open({ requests: account.rate_limit, tokensPerMinute: account.tpm_rate_limit })
   for (const [gpu, limit] of Object.entries(account.gpu_limits)) {
     if (limit !== undefined) world.gpuQuotas.set(gpu as GpuType, limit)
   }

@@ -8,11 +8,11 @@ import { DEFAULT_EVENT_LIMITS, type EventLimits, Loop } from '../kernel/loop.ts'
 import type { Chance } from '../kernel/random.ts'
 import type { Generation, Row } from '../kernel/row.ts'
 import { deepFreeze } from '../lib/deep-freeze.ts'
+import { AccountAccess } from './account/access/account-access.ts'
 import { ApiTokens } from './account/api-tokens.ts'
 import { GpuQuotas } from './account/gpu-quotas.ts'
 import { Ledger } from './account/ledger.ts'
 import { SshKeys } from './account/ssh-keys.ts'
-import { UserRecord } from './account/user-record.ts'
 import { Voices } from './account/voices.ts'
 import { Batches } from './batches/batches.ts'
 import { Files } from './batches/files.ts'
@@ -71,7 +71,7 @@ export class World implements EventParts {
   readonly ledger: Ledger
   readonly gpuQuotas: GpuQuotas
   readonly apiTokens: ApiTokens
-  readonly userRecord: UserRecord
+  readonly access: AccountAccess
   readonly voices: Voices
   readonly sshKeys: SshKeys
   readonly nodes: Nodes
@@ -93,7 +93,7 @@ export class World implements EventParts {
   readonly commands: Commands
   readonly weather: Weather
 
-  /** Called with what an event threw. Undefined: the move of time throws it. Forks of a world with it ignore the error. */
+  /** Called with what an event threw. Undefined: the move of time throws it. Forks of a world with it ignore it. */
   onEventError: OnEventError | undefined
 
   readonly #context: SimulationContext
@@ -136,12 +136,12 @@ export class World implements EventParts {
     const { environment, history, deploymentLogs, ledger } = this
     this.gpuQuotas = this.#part(new GpuQuotas(context, { ledger }, origin?.gpuQuotas))
     this.apiTokens = this.#part(new ApiTokens(context, { ledger }, origin?.apiTokens))
-    this.userRecord = new UserRecord(context, { ledger })
+    this.access = this.#part(new AccountAccess(context, { ledger }, origin?.access))
     this.voices = new Voices(context, { ledger })
     this.sshKeys = new SshKeys(context, { ledger })
     this.nodes = this.#part(new Nodes(context, { environment, history, tenants }, origin?.nodes))
     this.placement = this.#part(new Placement(context, { tenants }, origin?.placement))
-    const { gpuQuotas, apiTokens, nodes, placement } = this
+    const { access, gpuQuotas, apiTokens, nodes, placement } = this
     this.nodeAutoscaler = new NodeAutoscaler(context, { environment, nodes, placement, ledger })
     this.downloads = new Downloads(context, { environment, nodes, tenants })
     const { nodeAutoscaler, downloads } = this
@@ -173,7 +173,7 @@ export class World implements EventParts {
     this.inferenceRequests = this.#part(
       new InferenceRequests(
         context,
-        { deployments, instances, nodes, autoscaler, gpuQuotas, ledger, history, loraAdapters },
+        { access, deployments, instances, nodes, autoscaler, gpuQuotas, ledger, history, loraAdapters },
         origin?.inferenceRequests,
       ),
     )
@@ -192,9 +192,8 @@ export class World implements EventParts {
       ...{ rentals, ledger, deploymentLogs },
     })
     const { operationEffects } = this
-    this.commands = this.#part(
-      new Commands(context, { operationEffects, nodes, deployments, ledger, gpuQuotas, apiTokens }, origin?.commands),
-    )
+    const commanded = { access, operationEffects, nodes, deployments, ledger, gpuQuotas, apiTokens }
+    this.commands = this.#part(new Commands(context, commanded, origin?.commands))
     this.weather = this.#part(
       new Weather(context, { ledger, nodes, placement, commands: this.commands }, origin?.weather),
     )
@@ -215,9 +214,7 @@ export class World implements EventParts {
   }
 
   /** Returns an independent copy of this world. Both share each row until one of them writes it. */
-  fork(
-    overrides: { readonly journalLimit?: number | undefined; readonly maxStorageBytes?: number | undefined } = {},
-  ): World {
+  fork(overrides: { readonly [Key in 'journalLimit' | 'maxStorageBytes']?: number | undefined } = {}): World {
     return new World(overrides as WorldOptions, this)
   }
 

@@ -71,7 +71,12 @@ describe('DELETE /v1/me', () => {
       expect((await ask(request, request.startsWith('POST') ? {} : undefined)).status, request).toBe(401)
     }
     expect((await ask('GET /v1/me', undefined, { authorization: 'Bearer sim_ci_token' })).status).toBe(401)
-    expect([world.store.tokens.size, world.store.voices.size, world.files.list().length]).toEqual([0, 0, 0])
+    expect([
+      world.store.tokens.size,
+      world.store.sshKeys.size,
+      world.store.voices.size,
+      world.files.list().length,
+    ]).toEqual([0, 0, 0, 0])
   })
 
   test('everything ends in its lifecycle, and no more money is spent', async () => {

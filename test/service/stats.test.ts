@@ -181,3 +181,133 @@ describe('stats of a deployment', () => {
     expect(await issues(api.getDeploymentStats({ deploy_id } as never))).toEqual(['query/from missing'])
   })
 })
+
+describe('stats of the whole account', () => {
+  test('are the sums of the stats of its deployments, also after a deletion', async () => {
+    const sim = createSimulator({ seed: 1, check: true })
+    const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
+    const chat = (model: string) =>
+      api.createChatCompletion({ model, messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 5 })
+    await Promise.all([chat('acme/assistant'), chat('acme/assistant-support-tone'), sim.clock.advance('5m')])
+    for (const from of ['now-40d', 'now-1h']) {
+      const deployments = (await api.listDeployments({})).filter(({ status }) => status !== 'deleted')
+      const expected = new Map<string, number>()
+      for (const { deploy_id, model_name } of deployments) {
+        expected.set(model_name, (await api.getDeploymentStats({ deploy_id, from })).requests)
+      }
+      // The history has requests to a deployment that was deleted before the epoch.
+      if (from === 'now-40d') expected.set('acme/prototype', 310)
+      const stats = await api.getAccountStats({ from })
+      expect(new Map(stats.map(({ model_name, requests }) => [model_name, requests]))).toEqual(expected)
+      expect(stats.map(({ model_name }) => model_name)).toEqual([...expected.keys()].sort())
+    }
+    const assistant = async (from: string) =>
+      (await api.getAccountStats({ from })).find(({ model_name }) => model_name === 'acme/assistant')?.requests
+    expect(await assistant(String(EPOCH))).toBe(2)
+    const before = await assistant('now-40d')
+    await api.deleteDeployment({ deploy_id: '2cZeTxVFN7tKxCCh' })
+    expect(await assistant('now-40d')).toBe(before)
+    await sim.clock.advance('2h')
+    expect(await assistant('now-1h')).toBeUndefined()
+    expect(await issues(api.getAccountStats({ from: 'soon' }))).toEqual(['query/from value_error'])
+  })
+})
+
+describe('stats of a reference to the catalog', () => {
+  test('count the requests with its deploy_id alone', async () => {
+    const sim = createSimulator({ seed: 1, check: true })
+    const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
+    const deploy_id = 'NXbeHeMeJT6BGzJR'
+    const chat = async (model: string) => {
+      const answer = api.createChatCompletion({ model, messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 5 })
+      await sim.clock.advance('1m')
+      return (await answer).usage
+    }
+    await chat('aurora-labs/aurora-8b-instruct')
+    const stats = () => api.getDeploymentStats({ deploy_id, from: 'now-1h' })
+    expect((await stats()).requests).toBe(0)
+    const { prompt_tokens, completion_tokens } = await chat(`deploy_id:${deploy_id}`)
+    expect(await stats()).toMatchObject({
+      ...{ requests: 1, errors: 0, total_amount: 0 },
+      ...{ input_tokens: prompt_tokens, output_tokens: completion_tokens },
+    })
+    expect((await stats()).avg_time).toBeGreaterThan(0)
+  })
+})
+
+describe('the cost of a window across the epoch', () => {
+  test('loses no cent at the epoch', async () => {
+    const sim = createSimulator({ seed: 1, check: true })
+    const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
+    await sim.clock.advance('1h')
+    const cents = async (from: number, to: number) =>
+      (await api.getDeploymentStats({ deploy_id: '2cZeTxVFN7tKxCCh', from: EPOCH + from, to: EPOCH + to })).total_amount
+    // Two H100 at 220 cents an hour each: 11 cents in 90 seconds.
+    for (const before of [1, 10, 44, 89, 90]) expect([before, await cents(-before, 90 - before)]).toEqual([before, 11])
+  })
+})
+
+describe('GET /deploy/{deploy_id}/stats2', () => {
+  test('has the times of language models to the first token and between tokens', async () => {
+    const { sim, api, deploy_id, stats } = loaded()
+    await sim.clock.advance('1h')
+    const { llm, embeddings, time } = await api.getDetailedDeploymentStats({ deploy_id, from: 'now-1h' })
+    expect([embeddings, time]).toEqual([null, null])
+    const main = await stats({ from: 'now-1h' })
+    expect(llm).toMatchObject({
+      ...{ requests: main.requests, input_tokens: main.input_tokens, output_tokens: main.output_tokens },
+      ...{ total_amount_cents: main.total_amount, errors: main.errors },
+    })
+    // The time of a request is that to its first token, and 200 times that between two tokens.
+    expect(llm!.avg_ttft_ms + 200 * llm!.avg_tpt_ms).toBeCloseTo(main.avg_time, 3)
+    expect(llm!.avg95_tpt_ms).toBeCloseTo(llm!.avg_tpt_ms, 6)
+  })
+
+  test('has the times of client requests within 3 %', async () => {
+    const { sim, api, deploy_id } = loaded(null)
+    const row = () => sim.world.deployments.writable(sim.world.deployments.ordinalOf(deploy_id)!)
+    for (let i = 1; i <= 100; i++) {
+      sim.world.history.onRequestArrived(row())
+      const work = { prompt: 3, answer: 5, time: 900_000, firstTokenTime: i * 10_000, tokenTime: i * 100 }
+      sim.world.history.onRequestEnded(row(), 'served', work)
+      await sim.clock.advance('1s')
+    }
+    const { llm } = await api.getDetailedDeploymentStats({ deploy_id, from: 'now-1h' })
+    const near = (value: number, expected: number) => expect(Math.abs(value / expected - 1)).toBeLessThan(0.03)
+    near(llm!.avg_ttft_ms, 505)
+    near(llm!.avg95_ttft_ms, 950)
+    near(llm!.avg_tpt_ms, 5.05)
+    near(llm!.avg95_tpt_ms, 9.5)
+  })
+
+  test('has the figures of embeddings by input token, and those of other tasks by time', async () => {
+    const sim = createSimulator({ seed: 1, check: true })
+    const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
+    const embedder = await api.deployModel({ model_name: 'aurora-labs/aurora-embed-large' })
+    const speech = await api.deployModel({ model_name: 'larkspur-audio/lark-tts-1' })
+    await sim.clock.advance('10m')
+    const answer = api.createEmbeddings({ model: `deploy_id:${embedder.deploy_id}`, input: 'A river in spring.' })
+    await sim.clock.advance('50m')
+    await answer
+    const from = 'now-1h'
+    const main = await api.getDeploymentStats({ ...embedder, from })
+    const detailed = await api.getDetailedDeploymentStats({ ...embedder, from })
+    expect(detailed).toMatchObject({ llm: null, time: null, embeddings: { requests: 1, errors: 0 } })
+    expect(detailed.embeddings!.avg_tpt_ms * main.input_tokens).toBeCloseTo(main.avg_time, 3)
+    const { time } = await api.getDetailedDeploymentStats({ ...speech, from })
+    const { total_amount } = await api.getDeploymentStats({ ...speech, from })
+    expect(total_amount).toBeGreaterThan(20)
+    expect(time).toEqual({
+      ...{ requests: 0, total_time_s: 0, avg_time_ms: 0, avg95_time_ms: 0, errors: 0 },
+      total_amount_cents: total_amount,
+    })
+  })
+
+  test('is refused like the stats', async () => {
+    const { api, deploy_id } = loaded()
+    const call = (id: string) => refused(api.getDetailedDeploymentStats({ deploy_id: id, from: 'now-1h' }))
+    expect(await call('none')).toEqual([404, 'no deployment none'])
+    await api.deleteDeployment({ deploy_id })
+    expect(await call(deploy_id)).toEqual([410, `deployment ${deploy_id} is deleted`])
+  })
+})

@@ -61,6 +61,7 @@ const ORDER = [
   'batch.hourChanged',
   'weather.customersMove',
   'instance.noticeEnded',
+  'limit.rateDecided',
 ]
 
 test('an event keeps its number when a new one is added', () => {

@@ -208,6 +208,10 @@ const limits = {
     countFromOne,
     'Inference requests in flight per model and API token. A further request is refused. Offered load does not count: it has no API token.',
   ),
+  tokens_per_minute: setting(
+    countOrNull,
+    'Tokens of inference requests that are accepted within a minute, per model and API token. A further request is refused. null: no limit.',
+  ),
   storage_bytes: setting(
     bytes,
     'Size of the files that an account may hold. --max-storage and maxStorageBytes override it.',
@@ -215,11 +219,18 @@ const limits = {
 }
 
 const reviews = {
-  limit_review: setting(timeDistribution, 'Time until a request for a higher GPU limit is decided.'),
+  limit_review: setting(
+    timeDistribution,
+    'Time until a request for a higher GPU limit or for higher rate limits is decided.',
+  ),
   limit_approved_up_to: setting(count, 'Highest GPU limit that is approved. A request for more is denied.'),
+  rate_limit_approved_up_to: setting(
+    count,
+    'Most requests in flight that a request for higher rate limits may ask for. A request for more is denied.',
+  ),
   limit_policy: setting(
     oneOf('limit_policy', ['approve', 'deny', 'manual']),
-    'Decision about a request for a higher GPU limit. approve: up to limit_approved_up_to; deny: never; manual: pending until a command decides.',
+    'Decision about a request for higher limits. approve: up to limit_approved_up_to or rate_limit_approved_up_to; deny: never; manual: pending until a command decides.',
   ),
 }
 

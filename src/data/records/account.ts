@@ -66,6 +66,10 @@ export const Account = z.strictObject({
   card: z.enum(['good', 'declined']).default('good'),
   /** GPU quota by type. `null`: unlimited. Default of a missing type: that of the profile. */
   gpu_limits: z.partialRecord(realGpu, z.int().min(0).nullable()).default({}),
+  /** Requests in flight per model and API token. Default: that of the profile. */
+  rate_limit: z.int().min(0).optional(),
+  /** Tokens a minute per model and API token. Default: that of the profile. */
+  tpm_rate_limit: z.int().min(0).optional(),
 })
 export type Account = z.infer<typeof Account>
 

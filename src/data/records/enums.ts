@@ -14,6 +14,24 @@ export const MODEL_TASKS = [
 ] as const
 export type ModelTask = (typeof MODEL_TASKS)[number]
 
+/** Tasks that the simulator has no answers for: such a model is served as `custom`. */
+export const OTHER_TASKS = [
+  'image-classification',
+  'question-answering',
+  'token-classification',
+  'fill-mask',
+  'zero-shot-image-classification',
+  'text2text-generation',
+  'text-classification',
+  'object-detection',
+  'dreambooth',
+  'text-to-video',
+  'rent-container',
+] as const
+
+/** The words of the model hub for tasks. */
+export const HUB_TASKS = [...MODEL_TASKS, ...OTHER_TASKS] as const
+
 /** The schema variants of the interface document (4.6). */
 export const VARIANT_KEYS = [
   'default',

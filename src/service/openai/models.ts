@@ -3,7 +3,7 @@ import type { CatalogModel } from '../../data/records/catalog.ts'
 import { isDeprecated } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
-import { maxOutputTokens, modelCreatedAt, tokenPrices } from '../model-catalog.ts'
+import { maxOutputTokens, modelCreatedAt, tokenPrices } from '../models/model-catalog.ts'
 import { ModelTags } from '../records.ts'
 
 const ServedModel = z

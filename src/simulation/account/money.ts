@@ -50,7 +50,11 @@ export function tokenCost(weight: bigint): Microcents {
 }
 
 /** GPU-microseconds × micro-cents per hour of the part of a stretch that lies between two moments. */
-export function gpuTimeWeight({ from, to, gpus, price }: BilledInterval, since: Micros, until: Micros): bigint {
+export function gpuTimeWeight(
+  { from, to, gpus, price }: Omit<BilledInterval, 'isOpen'>,
+  since: Micros,
+  until: Micros,
+): bigint {
   return BigInt(overlap(from, to, since, until)) * BigInt(gpus) * BigInt(price)
 }
 

@@ -5,7 +5,15 @@ import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
 import type { MeteredUsage } from './ledger-types.ts'
-import { gpuTimeCost, MICROCENTS_PER_CENT, type Microcents, overlap, tokenCost, tokenWeight } from './money.ts'
+import {
+  gpuTimeCost,
+  gpuTimeWeight,
+  MICROCENTS_PER_CENT,
+  type Microcents,
+  overlap,
+  tokenCost,
+  tokenWeight,
+} from './money.ts'
 import { type TokenPrice, tokenPriceOf } from './token-price.ts'
 
 /** Months between the opening of an account and its epoch, if the fixture does not state the opening. */
@@ -126,6 +134,15 @@ export class PastUsage {
       })
     }
     return [...usages.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  /** Returns the GPU time of a deployment, hosted instance or container in a window, weighted by its price. */
+  rentWeight(id: string, from: Micros, to: Micros): bigint {
+    let weight = 0n
+    for (const rent of this.#rents) {
+      if (rent.id === id) weight += gpuTimeWeight(rent, from, to)
+    }
+    return weight
   }
 
   /** Returns the tokens of each model and API token in a window. */

@@ -49,4 +49,9 @@ export class SshKeys {
     this.#context.record(this.#parts.ledger.account, 'sshKey.deleted', { ssh_key_id: id })
     this.#context.markVisibleChange()
   }
+
+  /** Deletes all keys, because the account is deleted. */
+  deleteAll(): void {
+    for (const key of this.#context.store.sshKeys.all()) this.delete(key)
+  }
 }

@@ -1,3 +1,4 @@
+import type { AccountAccess } from '../account/access/account-access.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
@@ -23,6 +24,7 @@ export const RETRY_AFTER = { place: 1, start: 10 } as const
 
 /** The state of the world that admission depends on. */
 export interface AdmissionState {
+  readonly access: AccountAccess
   readonly context: SimulationContext
   readonly deployments: Deployments
   readonly gpuQuotas: GpuQuotas
@@ -33,7 +35,7 @@ export interface AdmissionState {
 
 /** Returns why a request for a model would be rejected now; undefined if it would be accepted. */
 export function rejectionFor(
-  { context, deployments, gpuQuotas, autoscaler, counts, serving }: AdmissionState,
+  { access, context, deployments, gpuQuotas, autoscaler, counts, serving }: AdmissionState,
   model: string,
   token: string,
   target: ModelTarget | undefined,
@@ -52,13 +54,20 @@ export function rejectionFor(
       return { status: 503, message, retryAfter: RETRY_AFTER.start }
     }
   }
-  const { requestsInFlight, queuePerDeployment } = profile.limits
-  if (counts.inFlight(target.name, token) >= requestsInFlight) {
+  const { queuePerDeployment } = profile.limits
+  const { rateLimits } = access
+  if (counts.inFlight(target.name, token) >= rateLimits.requests) {
     return {
       status: 429,
-      message: `${requestsInFlight} requests to ${model} are in flight with this token`,
+      message: `${rateLimits.requests} requests to ${model} are in flight with this token`,
       retryAfter: RETRY_AFTER.place,
     }
+  }
+  const seconds = rateLimits.secondsUntilTokens(target.name, token)
+  if (seconds !== undefined) {
+    const { tokensPerMinute } = rateLimits.values
+    const message = `the limit of ${tokensPerMinute} tokens a minute to ${model} is reached with this token`
+    return { status: 429, message, retryAfter: seconds }
   }
   if (target.kind !== 'own') return undefined
   const row = deployments.read(target.deployment)

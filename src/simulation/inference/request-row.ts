@@ -3,6 +3,7 @@ import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import type { RequestCost, UnitPrice } from '../account/request-cost.ts'
 import type { TokenPrice } from '../account/token-price.ts'
+import type { RequestOutcome, RequestWorkDone } from '../load/request-totals.ts'
 import type { MediaWork } from './media-work.ts'
 
 /** A valid request to a model, with known lengths. */
@@ -37,6 +38,8 @@ export interface InferencePlan extends InferenceSpec {
   readonly deployment: number
   /** The ordinal of its adapter. -1: no adapter. */
   readonly adapter: number
+  /** The ordinal of the reference to the catalog by whose id it came. -1: no reference. */
+  readonly reference: number
   /** The catalog model that is charged, and the price of its tokens when the request came. '': not charged. */
   readonly chargedModel: string
   readonly price: TokenPrice | undefined
@@ -68,10 +71,41 @@ export class InferenceRow extends Row {
     return end - this.startedAt
   }
 
+  /** Returns the microseconds from its start to its first token; 0 if it ends now before that. */
+  firstTokenDelay(state: EndedState, now: Micros): Micros {
+    const isAnswered = this.startedAt >= 0 && (state === 'served' || now >= this.firstTokenAt)
+    return isAnswered ? this.firstTokenAt - this.startedAt : 0
+  }
+
   constructor(generation: Generation, id: string, initial: Pick<InferenceRow, 'plan'>) {
     super(generation, id)
     this.plan = this.reference(initial.plan)
   }
+}
+
+/** Returns how statistics count a request that ends now. */
+export function countedEnd(
+  row: Readonly<InferenceRow>,
+  state: EndedState,
+  answeredTokens: number,
+  now: Micros,
+): { readonly outcome: RequestOutcome; readonly work: RequestWorkDone } {
+  const isStarted = row.startedAt >= 0
+  return {
+    outcome: state === 'left' && !isStarted ? 'abandoned' : state === 'cutOff' ? 'broken' : state,
+    work: {
+      prompt: isStarted ? row.plan.promptTokens : 0,
+      answer: answeredTokens,
+      time: row.workTime(state, now),
+      firstTokenTime: row.firstTokenDelay(state, now),
+      tokenTime: isStarted ? row.tokenTime : 0,
+    },
+  }
+}
+
+/** Returns the ordinals of the rows whose statistics count a request: its deployment, adapter or reference. */
+export function countingRows({ deployment, adapter, reference }: InferencePlan): number[] {
+  return [deployment, adapter, reference].filter(ordinal => ordinal >= 0)
 }
 
 /** The state of a request. */

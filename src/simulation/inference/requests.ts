@@ -2,6 +2,7 @@ import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import { Table } from '../../kernel/table.ts'
+import type { AccountAccess } from '../account/access/account-access.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
@@ -20,6 +21,8 @@ import { RequestCounts } from './request-counts.ts'
 import { costOfRequest, priceOfRequest } from './request-price.ts'
 import {
   answeredTokensOf,
+  countedEnd,
+  countingRows,
   type EndedState,
   InferenceHandle,
   type InferencePlan,
@@ -32,6 +35,7 @@ const ID = purpose('inference.id')
 
 /** The lower parts that requests use. */
 export interface InferenceRequestsParts {
+  readonly access: AccountAccess
   readonly deployments: Deployments
   readonly instances: Instances
   readonly nodes: Nodes
@@ -43,11 +47,9 @@ export interface InferenceRequestsParts {
 }
 
 /**
- * The single requests that instances serve.
- *
- * An instance runs a limited number of requests at once. A request that finds all instances full waits in the queue of its
- * deployment, first in, first out. The time to the first token and the time per token follow from GPU, model size and
- * load, by the same model as offered load. Shared capacity serves the models of the catalog and is never full.
+ * The single requests that instances serve. A request that finds all instances full waits in the queue of its deployment,
+ * first in, first out. The time to the first token and the time per token follow from GPU, model size and load, by the
+ * same model as offered load. Shared capacity serves the models of the catalog and is never full.
  */
 export class InferenceRequests implements RequestWork {
   readonly #context: SimulationContext
@@ -68,10 +70,10 @@ export class InferenceRequests implements RequestWork {
   constructor(context: SimulationContext, parts: InferenceRequestsParts, origin?: InferenceRequests) {
     this.#context = context
     this.#parts = parts
-    const { deployments, gpuQuotas, autoscaler } = parts
     this.#serving = new RequestServing(context, parts, this.#counts)
-    this.#admission = { context, deployments, gpuQuotas, autoscaler, counts: this.#counts, serving: this.#serving }
-    this.#models = { deployments, store: context.store, profile: context.profile, clock: context.clock }
+    this.#admission = { ...parts, context, counts: this.#counts, serving: this.#serving }
+    const { store, profile, clock } = context
+    this.#models = { deployments: parts.deployments, store, profile, clock }
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
       : new Table(InferenceRow, context.generation)
@@ -151,11 +153,13 @@ export class InferenceRequests implements RequestWork {
       name: target.name,
       deployment: target.kind === 'own' ? target.deployment : -1,
       adapter: target.adapter ?? -1,
+      reference: target.kind === 'catalog' && target.adapter === undefined ? (target.row ?? -1) : -1,
       chargedModel: target.kind === 'catalog' ? target.model : '',
       ...priceOfRequest(this.#context.store, spec, target),
       arrivedAt: now,
       sequence: this.#nextSequence++,
     }
+    this.#parts.access.rateLimits.countTokens(plan.name, plan.token, plan.promptTokens + plan.answerTokens)
     const row = new InferenceRow(this.#table.generation, id, { plan })
     const ordinal = this.#table.add(row)
     const use = this.#table.useCount(ordinal)
@@ -165,8 +169,8 @@ export class InferenceRequests implements RequestWork {
     })
     this.#handles.set(ordinal, handle)
     this.#counts.add(ordinal, row)
-    for (const deployment of [plan.deployment, plan.adapter]) {
-      if (deployment >= 0) this.#parts.history.onRequestArrived(this.#parts.deployments.writable(deployment))
+    for (const counting of countingRows(plan)) {
+      this.#parts.history.onRequestArrived(this.#parts.deployments.writable(counting))
     }
     if (plan.deployment < 0) {
       this.#start(ordinal, row, -1, this.#serving.sharedHardware(target), 1)
@@ -316,10 +320,9 @@ export class InferenceRequests implements RequestWork {
     const handle = this.#handles.get(ordinal)
     this.#handles.delete(ordinal)
     if (cost) this.#parts.ledger.chargeRequest(plan.chargedModel, cost, plan.token)
-    const requestEnd = state === 'left' && startedAt < 0 ? 'abandoned' : state === 'cutOff' ? 'broken' : state
-    const work = { prompt: startedAt < 0 ? 0 : plan.promptTokens, answer: answeredTokens, time }
-    for (const deployment of [plan.deployment, plan.adapter].filter(subject => subject >= 0)) {
-      this.#parts.history.onRequestEnded(this.#parts.deployments.writable(deployment), requestEnd, work)
+    const { outcome, work } = countedEnd(row, state, answeredTokens, this.#context.clock.now)
+    for (const counting of countingRows(plan)) {
+      this.#parts.history.onRequestEnded(this.#parts.deployments.writable(counting), outcome, work)
     }
     if (plan.deployment >= 0) {
       const { adapter, deployment } = plan

@@ -17,8 +17,8 @@ export interface RequestTotals {
   readonly answerTokens: number
   /** Microseconds that instances worked on them, from start to end of each, summed. */
   readonly workTime: Micros
-  /** How many of the last interval took how long: buckets of `timeBucket` with counts. */
-  readonly recentTimes: readonly (readonly [bucket: number, count: number])[]
+  /** How many of the last interval took how long: keys of `timeKey` with counts. */
+  readonly recentTimes: readonly (readonly [key: number, count: number])[]
   /** The last line of the log with the times before. -1: no line. */
   readonly timesLine: number
 }
@@ -29,6 +29,10 @@ export interface RequestWorkDone {
   readonly answer: number
   /** 0 for a request that did not start. */
   readonly time: Micros
+  /** From its start to its first token. Default: 0, without a first token. */
+  readonly firstTokenTime?: Micros
+  /** Between two tokens. Default: 0. */
+  readonly tokenTime?: Micros
 }
 
 export const NO_REQUESTS: RequestTotals = {
@@ -65,14 +69,42 @@ export function addRequest(
     promptTokens: totals.promptTokens + work.prompt,
     answerTokens: totals.answerTokens + work.answer,
     workTime: totals.workTime + work.time,
-    recentTimes: work.time > 0 ? addTime(totals.recentTimes, work.time) : totals.recentTimes,
+    recentTimes: addTimes(totals.recentTimes, work),
   }
 }
 
-function addTime(times: RequestTotals['recentTimes'], time: Micros): RequestTotals['recentTimes'] {
-  const bucket = timeBucket(time)
-  const index = times.findIndex(([other]) => other === bucket)
-  return index < 0 ? [...times, [bucket, 1]] : times.with(index, [bucket, times[index]![1] + 1])
+/** The times that are counted of each request: the whole, that to the first token, and that between two tokens. */
+export const TIMED_PHASES = ['request', 'firstToken', 'token'] as const
+export type TimedPhase = (typeof TIMED_PHASES)[number]
+
+function addTimes(times: RequestTotals['recentTimes'], work: RequestWorkDone): RequestTotals['recentTimes'] {
+  const { time, firstTokenTime = 0, tokenTime = 0 } = work
+  let counted = times
+  for (const key of [timeKey('request', time), timeKey('firstToken', firstTokenTime), timeKey('token', tokenTime)]) {
+    if (key === undefined) continue
+    const index = counted.findIndex(([other]) => other === key)
+    counted = index < 0 ? [...counted, [key, 1]] : counted.with(index, [key, counted[index]![1] + 1])
+  }
+  return counted
+}
+
+/** More than any bucket. */
+const KEYS_PER_PHASE = 4096
+/** The time between two tokens is a few milliseconds, so its buckets are of thousandths. */
+const TOKEN_TIME_FACTOR = 1000
+
+/** Returns the key of a phase that took some time; undefined for a phase that did not happen. */
+function timeKey(phase: TimedPhase, time: Micros): number | undefined {
+  if (time <= 0) return undefined
+  const bucket = timeBucket(phase === 'token' ? time * TOKEN_TIME_FACTOR : time)
+  return TIMED_PHASES.indexOf(phase) * KEYS_PER_PHASE + bucket
+}
+
+/** Returns the phase and the time of a key: the middle of its bucket, in microseconds. */
+export function timeOfKey(key: number): { readonly phase: TimedPhase; readonly time: Micros } {
+  const phase = TIMED_PHASES[Math.floor(key / KEYS_PER_PHASE)]!
+  const time = bucketTime(key % KEYS_PER_PHASE)
+  return { phase, time: phase === 'token' ? time / TOKEN_TIME_FACTOR : time }
 }
 
 const MILLISECOND: Micros = SECOND / 1000
@@ -88,7 +120,7 @@ function timeBucket(time: Micros): number {
 }
 
 /** Returns the time in the middle of a bucket, in microseconds. */
-export function bucketTime(bucket: number): Micros {
+function bucketTime(bucket: number): Micros {
   const power = Math.max(0, Math.floor(bucket / BUCKETS_PER_POWER) - 1)
   const width = 2 ** power
   return ((bucket - power * BUCKETS_PER_POWER) * width + (width - 1) / 2) * MILLISECOND

@@ -66,6 +66,33 @@ export const ACCOUNT_COMMANDS = {
     description: 'the pending request for a type is denied now',
     apply: (world, gpu) => decideQuotaRequest(world, gpu, 'denied'),
   },
+  'rateLimit.set': {
+    target: 'none',
+    undo: undefined,
+    description: 'so many requests to a model may be in flight with a token; null for no limit',
+    args: { requests: { kind: 'countOrNone' } },
+    apply: (world, _, { requests }) => world.access.rateLimits.setByCommand({ requests: (requests as number) ?? -1 }),
+  },
+  'rateLimit.setTokens': {
+    target: 'none',
+    undo: undefined,
+    description: 'a model accepts so many tokens a minute with a token; null for no limit',
+    args: { tokens: { kind: 'countOrNone' } },
+    apply: (world, _, { tokens }) =>
+      world.access.rateLimits.setByCommand({ tokensPerMinute: (tokens as number) ?? -1 }),
+  },
+  'rateLimit.approve': {
+    target: 'none',
+    undo: 'rateLimit.deny',
+    description: 'the pending request for higher rate limits is approved now',
+    apply: world => decideRateLimits(world, 'approved'),
+  },
+  'rateLimit.deny': {
+    target: 'none',
+    undo: 'rateLimit.approve',
+    description: 'the pending request for higher rate limits is denied now',
+    apply: world => decideRateLimits(world, 'denied'),
+  },
   'account.suspend': {
     target: 'none',
     undo: 'account.resume',
@@ -91,5 +118,13 @@ function decideQuotaRequest(world: CommandTargets, gpu: string, decision: 'appro
   const commandName = decision === 'approved' ? 'limit.approve' : 'limit.deny'
   throw new CommandError(
     `Failed to execute '${commandName}': no request for ${gpu} is pending. File one with POST /v1/me/gpu_limit/request first.`,
+  )
+}
+
+function decideRateLimits({ access }: CommandTargets, decision: 'approved' | 'denied'): void {
+  if (access.rateLimits.decide(decision)) return
+  const commandName = decision === 'approved' ? 'rateLimit.approve' : 'rateLimit.deny'
+  throw new CommandError(
+    `Failed to execute '${commandName}': no request is pending. File one with POST /v1/me/rate_limit/request first.`,
   )
 }

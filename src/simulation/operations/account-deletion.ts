@@ -1,6 +1,8 @@
+import type { AccountAccess } from '../account/access/account-access.ts'
 import type { ApiTokens } from '../account/api-tokens.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
+import type { SshKeys } from '../account/ssh-keys.ts'
 import type { Voices } from '../account/voices.ts'
 import type { Batches } from '../batches/batches.ts'
 import type { Files } from '../batches/files.ts'
@@ -10,6 +12,7 @@ import type { Rentals } from '../rentals/rentals.ts'
 
 /** The parts that hold something of the account. A world has them all. */
 export interface AccountParts {
+  readonly access: AccountAccess
   readonly apiTokens: ApiTokens
   readonly batches: Batches
   readonly deployments: Deployments
@@ -18,6 +21,7 @@ export interface AccountParts {
   readonly inferenceRequests: InferenceRequests
   readonly ledger: Ledger
   readonly rentals: Rentals
+  readonly sshKeys: SshKeys
   readonly voices: Voices
 }
 
@@ -29,6 +33,7 @@ export function deleteAccount(account: AccountParts): void {
   const { apiTokens, batches, deployments, files, gpuQuotas, inferenceRequests, ledger, rentals, voices } = account
   ledger.onAccountDeleted()
   gpuQuotas.withdrawRequests()
+  account.access.rateLimits.decide('denied')
   for (const batch of batches.list()) batch.cancel()
   // Adapters go before what they stand on.
   const remaining = deployments.list()
@@ -41,5 +46,6 @@ export function deleteAccount(account: AccountParts): void {
   inferenceRequests.onAccountCutOff('the account was deleted')
   for (const { id } of files.list()) files.delete(id)
   voices.deleteAll()
+  account.sshKeys.deleteAll()
   apiTokens.deleteAll()
 }

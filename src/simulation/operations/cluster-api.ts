@@ -89,6 +89,15 @@ export interface ClusterControls {
     approve(gpu: GpuType, when?: CommandTiming): void
     deny(gpu: GpuType, when?: CommandTiming): void
   }
+  /** Rate limits per model and API token. */
+  readonly rateLimit: {
+    /** Sets the requests in flight; null for no limit. */
+    set(requests: number | null, when?: CommandTiming): void
+    /** Sets the tokens a minute; null for no limit. */
+    setTokens(tokens: number | null, when?: CommandTiming): void
+    approve(when?: CommandTiming): void
+    deny(when?: CommandTiming): void
+  }
   readonly price: { set(gpu: GpuType, centsPerHour: number, when?: CommandTiming): void }
   /** Models of the public catalog. Prices are cents per million tokens, for requests and batches that begin from then on. */
   readonly model: {

@@ -2,6 +2,7 @@
 
 import type { Profile } from '../../data/profiles/load.ts'
 import type { Store } from '../../data/store.ts'
+import type { AccountAccess } from '../account/access/account-access.ts'
 import type { ApiTokens } from '../account/api-tokens.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
@@ -12,6 +13,7 @@ import type { OperationEffects } from './effects.ts'
 
 /** The parts below that it uses. */
 export interface CommandsParts {
+  readonly access: AccountAccess
   readonly operationEffects: OperationEffects
   readonly nodes: Nodes
   readonly deployments: Deployments

@@ -36,8 +36,8 @@ export const TOTALS = columns(
   'workTime',
   'timesLine',
 )
-/** Requests of an interval whose time falls into the same bucket. */
-export const TIMES = columns('previous', 'bucket', 'count')
+/** Requests of an interval for which a phase took about equally long. */
+export const TIMES = columns('previous', 'key', 'count')
 export const LINES = columns('at', 'done', 'failed')
 export const EVENT = columns('at', 'event')
 export const CAPACITY = columns('at', 'gpuType', 'gpus', 'spotGpus')

@@ -127,8 +127,8 @@ export class UsageHistory {
     return this.#requests.totalsAt(row, at)
   }
 
-  /** Yields how many requests between two totals took how long, as pairs of a bucket of times and a count. */
-  requestTimesBetween(from: RequestTotals, to: RequestTotals): Generator<readonly [bucket: number, count: number]> {
+  /** Yields how many requests between two totals took how long, as pairs of a key of times and a count. */
+  requestTimesBetween(from: RequestTotals, to: RequestTotals): Generator<readonly [key: number, count: number]> {
     return this.#requests.timesBetween(from, to)
   }
 

@@ -67,13 +67,13 @@ export class RequestLog {
     return NO_REQUESTS
   }
 
-  /** Yields how many requests between two totals took how long, as pairs of a bucket of times and a count. */
-  *timesBetween(from: RequestTotals, to: RequestTotals): Generator<readonly [bucket: number, count: number]> {
+  /** Yields how many requests between two totals took how long, as pairs of a key of times and a count. */
+  *timesBetween(from: RequestTotals, to: RequestTotals): Generator<readonly [key: number, count: number]> {
     if (from === to) return
     yield* to.recentTimes
     const log = this.#times
     for (let line = to.timesLine; line > from.timesLine; line = log.at(line, TIMES.previous)) {
-      yield [log.at(line, TIMES.bucket), log.at(line, TIMES.count)]
+      yield [log.at(line, TIMES.key), log.at(line, TIMES.count)]
     }
   }
 
@@ -82,7 +82,7 @@ export class RequestLog {
     const { at, arrived, served, refused, failed, left, promptTokens, answerTokens, workTime } = row.requests
     if (at < 0 || Math.floor(at / INTERVAL) === Math.floor(now / INTERVAL)) return
     let { timesLine } = row.requests
-    for (const [bucket, count] of row.requests.recentTimes) timesLine = this.#times.push([timesLine, bucket, count])
+    for (const [key, count] of row.requests.recentTimes) timesLine = this.#times.push([timesLine, key, count])
     row.requests = { ...row.requests, recentTimes: NO_REQUESTS.recentTimes, timesLine }
     const counts = [arrived, served, refused, failed, left, promptTokens, answerTokens]
     row.lastRequestsLine = this.#totals.push([row.lastRequestsLine, at, ...counts, workTime, timesLine])

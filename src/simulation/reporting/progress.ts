@@ -119,6 +119,7 @@ function* statuses(world: World, { kind, id }: PolledResource): Generator<[id: s
     }
     case 'limits':
       for (const [, row] of world.gpuQuotas.requests()) yield [row.id, row.decision]
+      for (const [, row] of world.access.rateLimits.filed()) yield [row.id, row.decision]
       break
   }
 }

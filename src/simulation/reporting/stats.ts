@@ -1,13 +1,14 @@
 import type { Micros } from '../../kernel/duration.ts'
-import type { Microcents } from '../account/money.ts'
+import { gpuTimeCost, gpuTimeWeight, type Microcents } from '../account/money.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { instanceWorkload } from '../deployments/instance-speed.ts'
-import { bucketTime } from '../load/request-totals.ts'
-import { instanceSpeed } from '../load/throughput.ts'
+import { type TimedPhase, timeOfKey } from '../load/request-totals.ts'
+import { type InstanceSpeed, instanceSpeed } from '../load/throughput.ts'
 import type { World } from '../world.ts'
 import { exclusiveStart } from './counted-window.ts'
 import { deploymentReport } from './deployment-report.ts'
 import { sumBy } from './figures.ts'
+import { clientRequestsBetween, loadRequestsBetween } from './request-counts.ts'
 
 /** What a deployment did between two moments. */
 export interface DeploymentStats {
@@ -22,10 +23,20 @@ export interface DeploymentStats {
   readonly workTime: Micros
   readonly meanTime: Micros
   readonly p95Time: Micros
+  /** Microseconds from the start of a request on an instance to its first token, and those between two tokens. */
+  readonly firstTokenTime: TimeFigures
+  readonly tokenTime: TimeFigures
 }
 
-/** Requests that took about equally long. A count of the load need not be an integer. */
+/** Microseconds. 0 without requests. */
+export interface TimeFigures {
+  readonly mean: Micros
+  readonly p95: Micros
+}
+
+/** Requests for which a phase took about equally long. A count of the load need not be an integer. */
 interface TimedRequests {
+  readonly phase: TimedPhase
   readonly time: Micros
   readonly count: number
 }
@@ -80,18 +91,68 @@ export function deploymentStats(
   const loadTimes = isBeforeEpoch ? [] : loadRequestTimes(world, row, from, to)
   const clients = isBeforeEpoch ? NO_CLIENT_TIMES : clientRequestTimes(world, row, from, to)
   const times = [...pastTimes, ...loadTimes, ...clients.times]
-  const workTime = clients.workTime + sumBy([...pastTimes, ...loadTimes], ({ time, count }) => time * count)
-  const count = sumBy(times, timed => timed.count)
+  const requestTimes = times.filter(({ phase }) => phase === 'request')
+  const estimated = [...pastTimes, ...loadTimes].filter(({ phase }) => phase === 'request')
+  const workTime = clients.workTime + sumBy(estimated, ({ time, count }) => time * count)
+  const count = sumBy(requestTimes, timed => timed.count)
   return {
     requests: served + refused + failed + past.requests,
     errors: refused + failed,
     inputTokens: (report?.tokens.input ?? 0) + past.inputTokens,
     outputTokens: (report?.tokens.output ?? 0) + past.outputTokens,
-    microcents: (report?.rent_microcents ?? 0) + past.microcents,
+    microcents: rentCost(world, row, window) ?? (report?.rent_microcents ?? 0) + past.microcents,
     workTime,
     meanTime: count > 0 ? workTime / count : 0,
-    p95Time: percentile95(times, count),
+    p95Time: percentile95(requestTimes, count),
+    firstTokenTime: toFigures(times, 'firstToken'),
+    tokenTime: toFigures(times, 'token'),
   }
+}
+
+/** Returns the number of requests of each deployment in a window, by ordinal: those of `deploymentStats`. */
+export function requestsByDeployment(
+  world: World,
+  window: { readonly from: Micros; readonly to: Micros },
+): ReadonlyMap<number, number> {
+  const past = new Map(
+    world.ledger.past.rentUsage(window.from, Math.min(window.to, 0)).map(({ id, requests }) => [id, requests]),
+  )
+  const [from, to] = [Math.max(0, window.from), Math.max(0, window.to)]
+  const isBeforeEpoch = window.from < 0 && window.to <= 0
+  const counts = new Map<number, number>()
+  for (const [ordinal, row] of world.deployments.entries()) {
+    const [before, after] = [world.history.totalsAt(row, from), world.history.totalsAt(row, to)]
+    const all = isBeforeEpoch
+      ? []
+      : [loadRequestsBetween(before.served, after.served), clientRequestsBetween(world, row, from, to)]
+    const ended = sumBy(all, ({ served, refused, failed }) => served + refused + failed)
+    counts.set(ordinal, ended + (past.get(row.id) ?? 0))
+  }
+  return counts
+}
+
+/**
+ * Returns the exact cost of a window across the epoch, rounded down once; undefined for any other window. The costs of
+ * its two parts are rounded down each, so their sum can be a micro-cent less.
+ */
+function rentCost(
+  { ledger }: World,
+  row: Readonly<DeploymentRow>,
+  { from, to }: { readonly from: Micros; readonly to: Micros },
+): Microcents | undefined {
+  if (from >= 0 || to <= 0) return undefined
+  let weight = ledger.past.rentWeight(row.id, from, 0)
+  if (row.meter >= 0) {
+    for (const interval of ledger.intervalsOf(row.meter)) weight += gpuTimeWeight(interval, 0, to)
+  }
+  return gpuTimeCost(weight)
+}
+
+function toFigures(times: readonly TimedRequests[], phase: TimedPhase): TimeFigures {
+  const phaseTimes = times.filter(timed => timed.phase === phase)
+  const count = sumBy(phaseTimes, timed => timed.count)
+  if (count === 0) return { mean: 0, p95: 0 }
+  return { mean: sumBy(phaseTimes, timed => timed.time * timed.count) / count, p95: percentile95(phaseTimes, count) }
 }
 
 const NO_CLIENT_TIMES = { workTime: 0, times: [] as readonly TimedRequests[] }
@@ -103,7 +164,7 @@ function pastRequestTimes(
 ): TimedRequests[] {
   if (requests === 0 || !row.plan.hasInstances) return []
   const workload = instanceWorkload(row, Math.round(inputTokens / requests), Math.round(outputTokens / requests))
-  return [{ time: instanceSpeed(workload).requestTime * 1e6, count: requests }]
+  return timesAtSpeed(instanceSpeed(workload), requests)
 }
 
 function loadRequestTimes({ history }: World, row: Readonly<DeploymentRow>, from: Micros, to: Micros): TimedRequests[] {
@@ -115,7 +176,7 @@ function loadRequestTimes({ history }: World, row: Readonly<DeploymentRow>, from
     if (segment.load && start < end) {
       const [before, after] = [start, end].map(at => history.totalsWithin(segment, at).served.served)
       const count = after! - before!
-      if (count > 0) times.push({ time: segment.load.speed.requestTime * 1e6, count })
+      if (count > 0) times.push(...timesAtSpeed(segment.load.speed, count))
     }
     end = segment.at
     if (end <= from) break
@@ -123,10 +184,18 @@ function loadRequestTimes({ history }: World, row: Readonly<DeploymentRow>, from
   return times
 }
 
+function timesAtSpeed({ requestTime, firstTokenTime, tokenTime }: InstanceSpeed, count: number): TimedRequests[] {
+  return [
+    { phase: 'request', time: requestTime * 1e6, count },
+    { phase: 'firstToken', time: firstTokenTime * 1e6, count },
+    { phase: 'token', time: tokenTime * 1e6, count },
+  ]
+}
+
 function clientRequestTimes({ history }: World, row: Readonly<DeploymentRow>, from: Micros, to: Micros) {
   const [before, after] = [history.requestTotalsAt(row, exclusiveStart(from)), history.requestTotalsAt(row, to)]
   const pairs = [...history.requestTimesBetween(before, after)]
-  const times = pairs.map(([bucket, count]): TimedRequests => ({ time: bucketTime(bucket), count }))
+  const times = pairs.map(([key, count]): TimedRequests => ({ ...timeOfKey(key), count }))
   return { workTime: after.workTime - before.workTime, times }
 }
 

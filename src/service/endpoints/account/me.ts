@@ -63,7 +63,7 @@ export const updateMe = endpoint({
       const isTaken = world.store.models.all().some(({ model_name }) => model_name.startsWith(`${display_name}/`))
       if (isTaken) refuse(409, `display_name ${display_name} is taken`)
     }
-    world.userRecord.edit(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)))
+    world.access.userRecord.edit(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)))
     return toMe(world, false)
   },
 })
@@ -76,7 +76,7 @@ export const deleteMe = endpoint({
   provenance: 'neighbour',
   assumptions: [
     'the answer is the last record, with checklist null; every later request is 401',
-    'deployments, hosted instances, containers, files, voices and API tokens are deleted as by their own requests',
+    'deployments, hosted instances, containers, files, voices, SSH keys and API tokens are deleted as by their own requests',
     'batches are cancelled, pending requests for limits are denied, and automatic top-up ends',
     'requests to catalog models in progress are cut off',
     'what drains or shuts down is billed to its end; remaining funds are not paid out',

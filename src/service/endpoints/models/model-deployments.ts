@@ -1,7 +1,7 @@
 /** Deployments of whole models: the service chooses the hardware, and the task is that of the model. */
 import * as z from 'zod'
 import type { DeploymentType, ModelTask } from '../../../data/records/enums.ts'
-import { MODEL_TASKS } from '../../../data/records/enums.ts'
+import { HUB_TASKS, MODEL_TASKS, OTHER_TASKS } from '../../../data/records/enums.ts'
 import { GPU_TYPES, type GpuType } from '../../../data/records/gpu-config.ts'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -22,7 +22,6 @@ import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, requireCurrentModel } from '../../loo
 import { qualifyModelName } from '../../model-names.ts'
 import { DeployId } from '../../records.ts'
 import { refuse, refuseInput } from '../../refusals.ts'
-import { HUB_TASKS, OTHER_TASKS } from '../../task-words.ts'
 
 const INSTANCE_GPU_COUNTS = [1, 2, 4, 8] as const
 

@@ -1,15 +1,15 @@
 /** What the account says of its models: details, and whether the public lists have them. */
 import * as z from 'zod'
+import { HUB_TASKS } from '../../../data/records/enums.ts'
 import type { Deployment } from '../../../simulation/deployments/deployment.ts'
 import type { AccountModel, ModelDetails } from '../../../simulation/deployments/model-versions.ts'
 import type { World } from '../../../simulation/world.ts'
 import { endpoint } from '../../endpoint.ts'
 import { text } from '../../fields.ts'
 import { qualifyModelName } from '../../model-names.ts'
-import { findOwnModel } from '../../own-models.ts'
+import { findOwnModel } from '../../models/own-models.ts'
 import { EmptyRecord } from '../../records.ts'
 import { refuse } from '../../refusals.ts'
-import { HUB_TASKS } from '../../task-words.ts'
 
 const OWN_MODEL_REFUSALS = { 403: 'a model of the catalog, not of the account', 404: 'unknown model' } as const
 

@@ -1,10 +1,10 @@
 /** Lists of models that need no authentication, and the families of models. */
 import * as z from 'zod'
 import { isDeprecated } from '../../../simulation/deployments/model-lookup.ts'
-import { toModelEntry } from '../../catalog-json.ts'
 import { endpoint } from '../../endpoint.ts'
-import { findFamily, listFamilyNames, ModelFamily } from '../../model-families.ts'
-import { listOwnModels, toOwnModelEntry } from '../../own-models.ts'
+import { toModelEntry } from '../../models/catalog-json.ts'
+import { findFamily, listFamilyNames, ModelFamily } from '../../models/model-families.ts'
+import { listOwnModels, toOwnModelEntry } from '../../models/own-models.ts'
 import { ModelEntry } from '../../records.ts'
 import { refuse } from '../../refusals.ts'
 

@@ -3,13 +3,18 @@ import type { CatalogModel } from '../../../data/records/catalog.ts'
 import { type ModelTask, VARIANT_KEYS } from '../../../data/records/enums.ts'
 import { SECOND } from '../../../kernel/duration.ts'
 import type { World } from '../../../simulation/world.ts'
-import { toCatalogJson, toDeploymentCatalogJson, toModelEntry } from '../../catalog-json.ts'
 import { endpoint } from '../../endpoint.ts'
-import { isDeployable, maxOutputTokens, modelCreatedAt, versionTimes } from '../../model-catalog.ts'
-import { toFamilyFields } from '../../model-families.ts'
 import { qualifyModelName } from '../../model-names.ts'
-import { describeEndpoint, listServedVariants, type ServedVariant, type VariantScope } from '../../model-schemas.ts'
-import { findOwnModel, listOwnModels, toOwnModelEntry } from '../../own-models.ts'
+import { toCatalogJson, toDeploymentCatalogJson, toModelEntry } from '../../models/catalog-json.ts'
+import { isDeployable, maxOutputTokens, modelCreatedAt, versionTimes } from '../../models/model-catalog.ts'
+import { toFamilyFields } from '../../models/model-families.ts'
+import {
+  describeEndpoint,
+  listServedVariants,
+  type ServedVariant,
+  type VariantScope,
+} from '../../models/model-schemas.ts'
+import { findOwnModel, listOwnModels, toOwnModelEntry } from '../../models/own-models.ts'
 import {
   DeploymentModelEntry,
   EmptyRecord,

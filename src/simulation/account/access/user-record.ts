@@ -1,6 +1,6 @@
-import type { Account } from '../../data/records/account.ts'
-import type { SimulationContext } from '../context.ts'
-import type { Ledger } from './ledger.ts'
+import type { Account } from '../../../data/records/account.ts'
+import type { SimulationContext } from '../../context.ts'
+import type { Ledger } from '../ledger.ts'
 
 /** The fields of the account that its owner can change. */
 export type UserRecordChanges = Partial<

@@ -1,11 +1,11 @@
 /** The models of the account, as the lists and the record of a model show them. */
 import type * as z from 'zod'
-import { findModelTarget } from '../simulation/deployments/model-lookup.ts'
-import type { AccountModel } from '../simulation/deployments/model-versions.ts'
-import type { World } from '../simulation/world.ts'
-import { isForeignModelName } from './model-names.ts'
-import { findContextLength } from './openai/request-lifecycle.ts'
-import type { DeploymentModelEntry } from './records.ts'
+import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
+import type { AccountModel } from '../../simulation/deployments/model-versions.ts'
+import type { World } from '../../simulation/world.ts'
+import { isForeignModelName } from '../model-names.ts'
+import { findContextLength } from '../openai/request-lifecycle.ts'
+import type { DeploymentModelEntry } from '../records.ts'
 
 /** Returns the model of the account with a full name; undefined if it has none. */
 export function findOwnModel(world: World, model_name: string): AccountModel | undefined {

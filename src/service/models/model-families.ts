@@ -1,9 +1,9 @@
 /** Families of catalog models: models of one design in several sizes. They follow from the catalog. */
 import * as z from 'zod'
-import type { CatalogModel } from '../data/records/catalog.ts'
-import { PRICING_TYPES, PricingAnswer } from '../data/records/pricing.ts'
-import { isDeprecated } from '../simulation/deployments/model-lookup.ts'
-import type { World } from '../simulation/world.ts'
+import type { CatalogModel } from '../../data/records/catalog.ts'
+import { PRICING_TYPES, PricingAnswer } from '../../data/records/pricing.ts'
+import { isDeprecated } from '../../simulation/deployments/model-lookup.ts'
+import type { World } from '../../simulation/world.ts'
 
 export const ModelFamily = z
   .object({

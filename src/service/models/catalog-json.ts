@@ -1,8 +1,8 @@
 /** The catalog as JSON. It is composed once for each catalog and each state of prices and deprecations. */
-import type { CatalogModel } from '../data/records/catalog.ts'
-import { GPU_TYPES } from '../data/records/gpu-config.ts'
-import { isDeprecated } from '../simulation/deployments/model-lookup.ts'
-import type { World } from '../simulation/world.ts'
+import type { CatalogModel } from '../../data/records/catalog.ts'
+import { GPU_TYPES } from '../../data/records/gpu-config.ts'
+import { isDeprecated } from '../../simulation/deployments/model-lookup.ts'
+import type { World } from '../../simulation/world.ts'
 import { toTimePricing } from './model-catalog.ts'
 
 /** JSON of the entries of each catalog, with the state that it shows. An entry lives as long as its catalog. */

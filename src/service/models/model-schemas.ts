@@ -1,10 +1,16 @@
 /** What an endpoint takes and answers, as the schemas of a model show it. All of it follows from the declaration. */
 
-import type { ModelTask, VariantKey } from '../data/records/enums.ts'
-import type { ApiScope } from './api-scope.ts'
-import { routeParamNames } from './endpoint.ts'
-import { addFilePart, type DeclaredEndpoint, formFields, type Json, toStandaloneSchema } from './openapi/json-schema.ts'
-import type { FieldDescription } from './records.ts'
+import type { ModelTask, VariantKey } from '../../data/records/enums.ts'
+import type { ApiScope } from '../api-scope.ts'
+import { routeParamNames } from '../endpoint.ts'
+import {
+  addFilePart,
+  type DeclaredEndpoint,
+  formFields,
+  type Json,
+  toStandaloneSchema,
+} from '../openapi/json-schema.ts'
+import type { FieldDescription } from '../records.ts'
 
 export interface EndpointSchemas {
   readonly fields_in: FieldDescription[]

@@ -1,9 +1,9 @@
 /** What several endpoints say about one model of the catalog, so that they agree. */
-import type { CatalogModel, ModelHardware } from '../data/records/catalog.ts'
-import type { TimePricing } from '../data/records/pricing.ts'
-import { hash32 } from '../kernel/random.ts'
-import { isDeprecated } from '../simulation/deployments/model-lookup.ts'
-import type { World } from '../simulation/world.ts'
+import type { CatalogModel, ModelHardware } from '../../data/records/catalog.ts'
+import type { TimePricing } from '../../data/records/pricing.ts'
+import { hash32 } from '../../kernel/random.ts'
+import { isDeprecated } from '../../simulation/deployments/model-lookup.ts'
+import type { World } from '../../simulation/world.ts'
 
 type Hardware = ModelHardware['hardware'][number]
 
