@@ -4,15 +4,13 @@
  * A request enters its world in one synchronous step, after its body has been read. A request without a body is answered
  * without a promise.
  */
-import type { DecidedBy } from '../../kernel/journal.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
-import type { Operations } from '../endpoint.ts'
-import type { VendorMapping } from '../naming/translation.ts'
 import { loadTokenizer } from '../openai/tokenizer.ts'
 import { RefusalError } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
 import { type RawBody, readBody } from './body.ts'
 import { type CompiledOperation, getRouter } from './compiled-operation.ts'
+import type { PipelineOptions } from './pipeline-options.ts'
 import {
   type AnsweredRequest,
   type ContextHost,
@@ -25,32 +23,11 @@ import {
   toPathAndQuery,
   translateRoute,
 } from './request-context.ts'
-import { createFaultRefusal, omitBodyForHead, Responses, type ResponsesOptions } from './responses.ts'
+import { createFaultRefusal, omitBodyForHead, Responses } from './responses.ts'
 import type { Router } from './router.ts'
 import type { UnknownFields } from './unknown-fields.ts'
 import { findUnreadInput, rejectUnknownFields, toVendorLocation, validateInput } from './validate-input.ts'
 import { Details } from './validation-errors.ts'
-
-export interface PipelineOptions<Backend, Scope> extends ResponsesOptions<Backend> {
-  readonly operations: Operations<Scope>
-  /** Authenticates a request and returns what its handler gets besides the input. Throws RefusalError. */
-  createScope(context: RequestContext<Backend>): Scope
-  /** Returns the scope for a handler that reads another backend than the one that authenticated the request. */
-  replaceBackend?(scope: Scope, backend: Backend): Scope
-  /** Opens a request in the journal; `operationId` is `''` if no route matches. */
-  openEntry?(backend: Backend, operationId: string, method: string, path: string, cause?: number): unknown
-  closeEntry?(backend: Backend, entry: unknown, status: number, decidedBy: DecidedBy): void
-  /** Changes the status of an entry that was closed as a success while the response was waited for. */
-  amendEntry?(entry: unknown, status: number, decidedBy: DecidedBy): void
-  /** The names profile of the world. */
-  readonly mapping?: VendorMapping | undefined
-  /** Refuses undeclared query parameters. Default: they are ignored, as unknown fields of a body are. */
-  readonly strictQuery?: boolean
-  /** Whether a backend accepts texts of digits as numbers, and `"true"` and `"false"` as booleans. Default: no. */
-  isLax?(backend: Backend): boolean
-  /** Refuses undeclared fields of a body, and reports everything that nothing reads. */
-  readonly strictRequests?: boolean
-}
 
 export class Pipeline<Backend, Scope extends object> {
   readonly #options: PipelineOptions<Backend, Scope>
