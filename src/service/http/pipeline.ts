@@ -8,11 +8,11 @@ import type { DecidedBy } from '../../kernel/journal.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import type { Operations } from '../endpoint.ts'
 import type { VendorMapping } from '../naming/translation.ts'
-import { loadTokenizer } from '../openai/tokenizer.ts'
 import { RefusalError } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
 import { type RawBody, readBody } from './body.ts'
 import { type CompiledOperation, getRouter } from './compiled-operation.ts'
+import { loadPrerequisites } from './prerequisites.ts'
 import {
   type AnsweredRequest,
   type ContextHost,
@@ -165,7 +165,7 @@ export class Pipeline<Backend, Scope extends object> {
 
   #run(context: RequestContext<Backend>): Response | Promise<Response> {
     const { operation } = context
-    if (operation.readsBody || operation.lacksTokenizer) return this.#runAsync(context)
+    if (operation.readsBody || operation.lacksPrerequisite) return this.#runAsync(context)
     try {
       const entering = context.enter()
       if (entering instanceof Promise) return this.#runAfter(entering, context)
@@ -191,7 +191,8 @@ export class Pipeline<Backend, Scope extends object> {
       const refusalOrScope = this.#tryCreateScope(context)
       const rawBody =
         refusalOrScope instanceof RefusalError ? { refused: refusalOrScope } : await readBody(context, refusalOrScope)
-      if (context.operation.lacksTokenizer) await loadTokenizer()
+      const { operation } = context
+      if (operation.lacksPrerequisite) await loadPrerequisites(operation.endpoint.needs)
       const entering = context.enter()
       if (entering instanceof Promise) await entering
       const response = this.#handle(context, rawBody)
