@@ -141,6 +141,14 @@ test('a scripted error answers in place of an image', async () => {
   })
 })
 
+test('a fault rule for a model also matches its uploads', async () => {
+  const { sim } = imageWorld()
+  const edit = (model: string) => sendForm(sim, '/v1/images/edits', { model, prompt: 'A river.', image: UPLOAD })
+  sim.faults.add({ on: 'createImageEdit', model: MODEL, fault: { kind: 'status', status: 503 } })
+  expect((await edit(MODEL)).status).toBe(503)
+  expect((await edit('inkfold/canvas-fast')).status).toBe(200)
+})
+
 describe('a refused request', () => {
   const generations: [string, object, number, RegExp][] = [
     ['no prompt', { prompt: undefined }, 422, /prompt/],
