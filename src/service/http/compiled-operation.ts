@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { type AnyEndpoint, endpointPaths } from '../endpoint.ts'
 import type { EndpointMapping, VendorMapping } from '../naming/translation.ts'
-import { isAnyMissing } from './prerequisites.ts'
+import { isAnyMissing, loadPrerequisites } from './prerequisites.ts'
 import { Router } from './router.ts'
 
 /** The schemas of the path and the query of a request. */
@@ -74,6 +74,10 @@ export class CompiledOperation {
   /** Whether the operation needs code that is not loaded yet. */
   get lacksPrerequisite(): boolean {
     return isAnyMissing(this.endpoint.needs)
+  }
+
+  async loadPrerequisites(): Promise<void> {
+    await loadPrerequisites(this.endpoint.needs)
   }
 }
 

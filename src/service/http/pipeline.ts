@@ -12,7 +12,6 @@ import { RefusalError } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
 import { type RawBody, readBody } from './body.ts'
 import { type CompiledOperation, getRouter } from './compiled-operation.ts'
-import { loadPrerequisites } from './prerequisites.ts'
 import {
   type AnsweredRequest,
   type ContextHost,
@@ -191,8 +190,7 @@ export class Pipeline<Backend, Scope extends object> {
       const refusalOrScope = this.#tryCreateScope(context)
       const rawBody =
         refusalOrScope instanceof RefusalError ? { refused: refusalOrScope } : await readBody(context, refusalOrScope)
-      const { operation } = context
-      if (operation.lacksPrerequisite) await loadPrerequisites(operation.endpoint.needs)
+      if (context.operation.lacksPrerequisite) await context.operation.loadPrerequisites()
       const entering = context.enter()
       if (entering instanceof Promise) await entering
       const response = this.#handle(context, rawBody)
