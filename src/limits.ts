@@ -73,6 +73,10 @@ const SECTIONS = {
     embeddingInputs: { max: 2_048, unit: 'count', of: 'the inputs of an embeddings request', beyond: '422' },
     completionPrompts: { max: 128, unit: 'count', of: 'the prompts of a completion', beyond: '422' },
     choices: { max: 4, unit: 'count', of: 'the choices of an answer (`n`)', beyond: '422' },
+    imageSide: { max: 2_048, unit: 'count', of: 'the pixels of a side of a made image', beyond: '400' },
+    imagePromptCharacters: { max: 32_000, unit: 'characters', of: 'the prompt of an image', beyond: '422' },
+    imageUploadBytes: { max: 20 * MIB, unit: 'bytes', of: 'the uploaded files of an image request', beyond: '413' },
+    imageUploadPixels: { max: 16_777_216, unit: 'count', of: 'the pixels of an uploaded image', beyond: '400' },
     unbrokenRun: {
       max: 1_000,
       unit: 'characters',

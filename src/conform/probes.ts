@@ -13,7 +13,7 @@ export interface RequestChange {
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** Fields to set in a JSON body. */
+  /** Fields to set in a JSON body or a form. A form can have a `File`. */
   readonly fields?: Readonly<Record<string, unknown>>
 }
 
@@ -74,12 +74,13 @@ function inputProbes({ body, upload, consumes, query }: AnyEndpoint): Probe[] {
 }
 
 /** Returns probes with unknown names and ids. */
-function nameProbes({ path, body, query }: AnyEndpoint): Probe[] {
+function nameProbes({ path, body, query, upload }: AnyEndpoint): Probe[] {
   const changes: RequestChange[] = []
   if (routeParamNames(path).length > 0) changes.push({ path: path.replaceAll(/\{\w+\}/g, UNKNOWN_NAME) })
   const fields = body === undefined ? undefined : inputShape(body).fields
   for (const name of REFERENCE_FIELDS) {
-    if (fields?.has(name)) changes.push({ fields: { [name]: UNKNOWN_NAME } })
+    if (fields?.has(name) || Object.hasOwn(upload?.fields ?? {}, name))
+      changes.push({ fields: { [name]: UNKNOWN_NAME } })
     if (Object.hasOwn(query, name)) changes.push({ query: { [name]: UNKNOWN_NAME } })
   }
   return changes.map(change => ({ change }))
@@ -130,6 +131,7 @@ const RERANK_MODEL = 'cedarline/cedar-rerank-base'
 const CHAT_MODEL = 'aurora-labs/aurora-8b-instruct'
 const DEPRECATED_MODEL = 'aurora-labs/aurora-v1-7b-chat'
 const STOPPED_MODEL = 'acme/summarizer'
+const ANOTHER_TASK: Probe = { change: { fields: { model: CHAT_MODEL } } }
 const GATED_REPOSITORY = 'acme/private-70b'
 const HUGE_REPOSITORY = 'acme/huge-9000b'
 const MAX_FUNDS_CENTS = 1_000_000_000
@@ -165,6 +167,9 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
     { change: { path: `/v1/inference/${RERANK_MODEL}`, body: '{"queries":["a","b"],"documents":["c"]}' } },
   ],
   createDeploymentInference: [{ change: { fields: { input: 'word '.repeat(10_000) } } }],
+  createImage: [ANOTHER_TASK],
+  createImageEdit: [ANOTHER_TASK],
+  createImageVariation: [ANOTHER_TASK],
   addFunds: [
     { before: sim => sim.cluster.card.decline() },
     {
@@ -200,11 +205,27 @@ export async function applyChange(example: Request, change: RequestChange): Prom
   url.pathname = change.path ?? url.pathname
   url.search = change.search ?? url.search
   for (const [name, value] of Object.entries(change.query ?? {})) url.searchParams.set(name, value)
-  const fields = change.fields && JSON.stringify({ ...(await example.clone().json()), ...change.fields })
-  const content = change.body ?? fields ?? example.body
+  const { method, headers: exampleHeaders } = example
+  const isForm = exampleHeaders.get('content-type')?.startsWith('multipart/') ?? false
+  const headers = new Headers({ ...Object.fromEntries(exampleHeaders), ...change.headers })
+  // A changed form has another boundary.
+  if (change.fields && isForm) headers.delete('content-type')
+  const content =
+    change.body ?? (change.fields && (await setFields(example.clone(), change.fields, isForm))) ?? example.body
   return new Request(url, {
-    method: example.method,
-    headers: { ...Object.fromEntries(example.headers), ...change.headers },
+    method,
+    headers,
     ...(content !== null && { body: content, duplex: 'half' }),
   } as RequestInit)
+}
+
+async function setFields(
+  request: Request,
+  fields: NonNullable<RequestChange['fields']>,
+  isForm: boolean,
+): Promise<string | FormData> {
+  if (!isForm) return JSON.stringify({ ...(await request.json()), ...fields })
+  const form = await request.formData()
+  for (const [name, value] of Object.entries(fields)) form.set(name, value instanceof File ? value : String(value))
+  return form
 }

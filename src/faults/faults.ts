@@ -10,7 +10,7 @@ import { FAULT_KINDS } from './kinds/index.ts'
 import type { FaultKind, FaultWorld } from './kinds/kind.ts'
 import { FAULT_HEADER, parseFaultHeader } from './request-fault.ts'
 import { type ArmedRule, isActive, isTriggered, matches, type RequestFields, readFields } from './rule-matching.ts'
-import { FaultError, type FaultRule, type ParsedRule, parseRule } from './rules.ts'
+import { FaultError, type FaultRule, namesModelInForm, type ParsedRule, parseRule } from './rules.ts'
 import { type PastWorld, WorldHistory } from './world-history.ts'
 
 const SHAPE = purpose('fault.shape')
@@ -244,7 +244,9 @@ export class Faults implements FaultControls {
     if (relevantRules.length === 0) return proceed()
     // The request waits for the clock twice: here, and before its endpoint.
     const entry = passage.enter()
-    const readsBody = passage.endpoint.body !== undefined && relevantRules.some(({ rule }) => rule.model !== undefined)
+    const { endpoint } = passage
+    const canNameModel = endpoint.body !== undefined || namesModelInForm(endpoint)
+    const readsBody = canNameModel && relevantRules.some(({ rule }) => rule.model !== undefined)
     if (entry instanceof Promise || readsBody) return this.#applyAfterEntry(passage, proceed, entry, readsBody)
     return this.#applyRules(passage, proceed, {})
   }

@@ -3,6 +3,7 @@ import type { Micros } from '../kernel/duration.ts'
 import { type EntityKey, purpose } from '../kernel/random.ts'
 import { globOf } from '../lib/glob.ts'
 import { KEY_HEADERS } from '../service/http/authentication.ts'
+import { readForm } from '../service/http/multipart.ts'
 import type { RequestContext } from '../service/http/request-context.ts'
 import type { FaultWorld } from './kinds/kind.ts'
 import { MODEL_FIELDS, type ParsedRule } from './rules.ts'
@@ -65,9 +66,14 @@ function matchesName(pattern: string, name: unknown): boolean {
   return !pattern.includes('/') && matchesPattern(name.slice(nameStart))
 }
 
-/** Returns the fields of a JSON body; none for another body. */
+/** Returns the fields of a JSON body, or the text fields of an upload; none for another body. */
 export async function readFields(request: Request): Promise<RequestFields> {
   try {
+    const contentType = request.headers.get('content-type')
+    if (contentType?.startsWith('multipart/')) {
+      const form = await readForm(request.clone() as Request, contentType)
+      return 'fields' in form ? form.fields : {}
+    }
     const body: unknown = await request.clone().json()
     return typeof body === 'object' && body !== null ? (body as RequestFields) : {}
   } catch {

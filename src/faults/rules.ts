@@ -195,10 +195,16 @@ function assertCanMatch(
   if (model !== undefined && !endpoints.some(namesModel)) throw cannotMatch('model', 'a model')
 }
 
-function namesModel({ path, query, body }: AnyEndpoint): boolean {
-  const fields = body instanceof z.ZodObject ? Object.keys(body.shape) : []
-  const isInBody = MODEL_FIELDS.some(field => fields.includes(field))
-  return isInBody || Object.hasOwn(query, 'model') || routeParamNames(path).includes('model_name')
+function namesModel({ path, query, body, upload }: AnyEndpoint): boolean {
+  const isInBody = body instanceof z.ZodObject && MODEL_FIELDS.some(field => Object.hasOwn(body.shape, field))
+  const isInAddress = Object.hasOwn(query, 'model') || routeParamNames(path).includes('model_name')
+  return isInBody || isInAddress || namesModelInForm({ upload })
+}
+
+/** Returns whether an upload has a text field that names a model. */
+export function namesModelInForm({ upload }: Pick<AnyEndpoint, 'upload'>): boolean {
+  const fields = upload?.fields ?? {}
+  return MODEL_FIELDS.some(field => Object.hasOwn(fields, field))
 }
 
 function selectOperations(selector: string, { operations, operationOf }: Omit<RuleContext, 'clock'>): string[] {

@@ -26,7 +26,7 @@ export type AuthRule = 'token' | 'optional' | 'none'
 export type ErrorShape = 'simple' | 'detail' | 'wrapped' | 'compat' | 'message'
 
 /** What must be loaded before the request takes its place among the others. */
-export type Prerequisite = 'tokenizer'
+export type Prerequisite = 'tokenizer' | 'images'
 
 export type FieldSchemas = Readonly<Record<string, z.ZodType>>
 type NoFields = Readonly<Record<never, never>>
@@ -64,6 +64,9 @@ export interface UploadedFile {
   hash: string
 }
 
+/** The files of the optional parts of an upload, by the name of their part. */
+export type OptionalFiles = Readonly<Record<string, UploadedFile | undefined>>
+
 /** A limit on the size of a file, and what the 413 says. */
 export interface SizeLimit {
   bytes: number
@@ -74,6 +77,8 @@ export interface SizeLimit {
 export interface UploadRules<Scope, Form> {
   /** Name of the part that is the file. Default: `file`. */
   part?: string
+  /** Names of further parts that may be files, one each. */
+  optionalParts?: readonly string[]
   fields: Form
   /** The limit before anything of the form is known; a file that goes over it is cut at once. */
   limit(scope: Scope): SizeLimit
@@ -93,7 +98,9 @@ export interface EndpointInput<Route extends string, Params, Query, Body, Form> 
   query: FieldOutputs<Query>
   body: Body extends z.ZodType ? z.output<Body> : undefined
   upload: Form extends FieldSchemas
-    ? Simplify<FieldOutputs<Form> & { file: UploadedFile; files: readonly UploadedFile[] }>
+    ? Simplify<
+        FieldOutputs<Form> & { file: UploadedFile; files: readonly UploadedFile[]; optionalFiles: OptionalFiles }
+      >
     : undefined
   /** The request itself; its body is read already. */
   request: Request
@@ -110,7 +117,8 @@ export interface Example {
   readonly form?: {
     readonly fields: Readonly<Record<string, string>>
     readonly filename: string
-    readonly content: string
+    /** A string is sent as UTF-8. */
+    readonly content: string | Uint8Array<ArrayBuffer>
   }
   /** Operations whose examples are asked before. */
   readonly prerequisites?: readonly string[]

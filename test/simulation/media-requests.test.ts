@@ -25,7 +25,12 @@ function mediaWorld(options: SimulatorOptions = {}, about: object = {}): Simulat
 }
 
 /** Submits a request as the API does. */
-function ask(sim: Simulator, model: string, work: MediaWork, about: { pieces?: number; hash?: string } = {}) {
+function ask(
+  sim: Simulator,
+  model: string,
+  work: MediaWork,
+  about: { pieces?: number; hash?: string; promptTokens?: number } = {},
+) {
   const { world } = sim
   const task = world.deployments.findLive(model)?.task ?? world.store.models.get(model)!.type
   const token = world.apiTokens.find(sim.token)
@@ -78,6 +83,48 @@ describe('a served request to a catalog model', () => {
     handle.complete()
     handle.abandon(0)
     expect(charges(sim)).toHaveLength(1)
+  })
+
+  // The work takes 2 s: a fixed second, and a second for the one billion parameters of the model.
+  const work: MediaWork = {
+    fixedTime: 1e6,
+    timePerBillion: 1e6,
+    amounts: { image_units: 0.375, input_character_length: 11, input_length: 2.5, output_length: 0.125 },
+  }
+  const image = { default_width: 512, default_height: 512, default_iterations: 4 }
+  const prices: [object, number, number][] = [
+    [{ type: 'image_units', cents_per_image_unit: 0.3, ...image }, 0.375, 112_500],
+    [{ type: 'input_character_length', cents_per_input_chars: 0.00007 }, 11, 770],
+    [{ type: 'input_length', cents_per_input_sec: 0.0000333 }, 2.5, 83],
+    [{ type: 'output_length', cents_per_output_sec: 0.01 }, 0.125, 1250],
+    [{ type: 'time', cents_per_sec: 0.00833 }, 2, 16_660],
+    [{ type: 'uptime', cents_per_sec: 0.01 }, 2, 20_000],
+    [{ type: 'input_tokens', cents_per_input_token: 0.0000005 }, 7, 3],
+    [{ type: 'tokens', cents_per_input_token: 0.000002, cents_per_output_token: 0.000004 }, 7, 14],
+  ]
+  test.each(prices)(
+    'costs its units times the price, rounded down to micro-cents: %j',
+    async (pricing, units, cost) => {
+      const model = { model_name: 'acme/any', type: 'custom', parameters_b: 1, pricing }
+      const { sim } = openaiWorld({ fixtures: 'empty', with: { models: [model] } as never })
+      const handle = ask(sim, 'acme/any', work, { promptTokens: 7 })
+      await sim.clock.advance('1h')
+      expect(handle.cost).toMatchObject({ units, pricingType: (pricing as { type: string }).type })
+      expect(charges(sim).map(({ microcents }) => -microcents)).toEqual([cost])
+    },
+  )
+
+  test('leaves no fraction behind: many small requests cost as much as one large one', async () => {
+    const sim = mediaWorld()
+    const speech = (characters: number) => speechWork(sim.world.profile, { characters, seconds: 1 })
+    // Each costs 0.375 micro-cents.
+    for (let i = 0; i < 10; i++) ask(sim, SCRIBE, transcriptionWork(sim.world.profile, 0.0005), { hash: String(i) })
+    for (let i = 0; i < 3; i++) ask(sim, SPEECH, speech(1), { hash: String(i) })
+    await sim.clock.advance('1m')
+    const sum = (model: string) =>
+      charges(sim).reduce((all, { subject, microcents }) => all - (subject === model ? microcents : 0), 0)
+    expect(sum(SCRIBE)).toBe(Math.floor(10 * 0.0005 * 750))
+    expect(sum(SPEECH)).toBe(2100)
   })
 
   test('takes a fixed time and a time that follows from its size and the parameters of the model', () => {

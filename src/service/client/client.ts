@@ -16,6 +16,13 @@ import { Refusal } from './refusal.ts'
 /** The content of a file to upload; a string is sent as UTF-8. */
 export type FileContent = string | Uint8Array | Blob
 
+interface UploadInput {
+  file: FileContent
+  filename?: string
+  /** Files of optional parts by the name of their part, such as `mask`. */
+  optionalFiles?: Readonly<Record<string, FileContent>>
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: only `any` is bivariant enough to infer from every declaration
 type Any = any
 
@@ -41,7 +48,7 @@ export type RequestFor<E> =
         PathInput<Route, Params> &
           FieldInputs<Query> &
           (Body extends z.ZodType ? z.input<Body> : unknown) &
-          (Form extends FieldSchemas ? FieldInputs<Form> & { file: FileContent; filename?: string } : unknown)
+          (Form extends FieldSchemas ? FieldInputs<Form> & UploadInput : unknown)
       >
     : never
 
@@ -155,14 +162,20 @@ function encodeForm(fields: Record<string, unknown>): URLSearchParams {
   return new URLSearchParams(definedFields.map(([name, value]) => [name, String(value)]))
 }
 
-function encodeUpload({ file, filename, ...fields }: Record<string, unknown>, part = 'file'): FormData {
+function encodeUpload(input: Record<string, unknown>, part = 'file'): FormData {
+  const { file, filename, optionalFiles, ...fields } = input as Partial<UploadInput> & Record<string, unknown>
   const data = new FormData()
   for (const [name, value] of Object.entries(fields)) if (value !== undefined) data.set(name, String(value))
-  if (file !== undefined) {
-    const blob = file instanceof Blob ? file : new Blob([file as string | Uint8Array<ArrayBuffer>])
-    data.set(part, blob, typeof filename === 'string' ? filename : 'file.jsonl')
+  const name = typeof filename === 'string' ? filename : 'file.jsonl'
+  if (file !== undefined) data.set(part, toBlob(file), name)
+  for (const [optionalPart, content] of Object.entries(optionalFiles ?? {})) {
+    data.set(optionalPart, toBlob(content), optionalPart)
   }
   return data
+}
+
+function toBlob(content: FileContent): Blob {
+  return content instanceof Blob ? content : new Blob([content as string | Uint8Array<ArrayBuffer>])
 }
 
 async function decodeResponse(operation: string, endpoint: AnyEndpoint, response: Response): Promise<unknown> {

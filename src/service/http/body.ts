@@ -24,9 +24,9 @@ export async function readBody(context: RequestContext, scope: unknown): Promise
   }
   const contentType = context.header('content-type')
   if (endpoint.upload !== undefined) {
-    const { part, fields, limit, limitFor } = endpoint.upload
+    const { part, optionalParts, fields, limit, limitFor } = endpoint.upload
     const required = requiredFields((fields ?? {}) as FieldSchemas)
-    return readUpload(request, contentType, { part, required, limit: limit(scope as never), limitFor })
+    return readUpload(request, contentType, { part, optionalParts, required, limit: limit(scope as never), limitFor })
   }
   if (endpoint.consumes === 'form') return readForm(request, contentType)
   if (/^\s*(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType ?? '')) {

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { type AnyEndpoint, endpointPaths } from '../endpoint.ts'
 import type { EndpointMapping, VendorMapping } from '../naming/translation.ts'
-import { getTokenCounter } from '../openai/tokenizer.ts'
+import { isAnyMissing, loadPrerequisites } from './prerequisites.ts'
 import { Router } from './router.ts'
 
 /** The schemas of the path and the query of a request. */
@@ -71,9 +71,13 @@ export class CompiledOperation {
     return new CompiledOperation(this.operationId, this.endpoint, this.requestMapping, undefined)
   }
 
-  /** Whether the operation needs a tokenizer that is not loaded yet. */
-  get lacksTokenizer(): boolean {
-    return this.endpoint.needs.includes('tokenizer') && getTokenCounter() === undefined
+  /** Whether the operation needs code that is not loaded yet. */
+  get lacksPrerequisite(): boolean {
+    return isAnyMissing(this.endpoint.needs)
+  }
+
+  async loadPrerequisites(): Promise<void> {
+    await loadPrerequisites(this.endpoint.needs)
   }
 }
 

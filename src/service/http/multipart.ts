@@ -11,6 +11,8 @@ export interface UploadForm {
   /** The files of the upload, in order; the last of them is the one where there should be one. */
   files: UploadedFile[]
   file: UploadedFile | undefined
+  /** The files of the optional parts; of several of one name, the last. */
+  optionalFiles: Record<string, UploadedFile>
   /** The file came as a plain text field. */
   fileAsText: boolean
 }
@@ -20,6 +22,8 @@ export type UploadResult = { form: UploadForm } | { refused: RefusalError } | { 
 export interface UploadLimits {
   /** Name of the part that is the file. Default: `file`. */
   part?: string | undefined
+  /** Names of further parts that may be files. */
+  optionalParts?: readonly string[] | undefined
   /** Required text fields, for the errors of a body that is not a form. */
   required?: readonly string[] | undefined
   limit: SizeLimit
@@ -122,6 +126,7 @@ async function readStreamed(request: Request, contentType: string, limits: Uploa
   const Busboy = await loadParserClass()
   const form = emptyForm()
   const part = filePartName(limits)
+  const isRead = (name: string) => isFilePart(limits, name)
   const parser = new Busboy({
     headers: { 'content-type': contentType },
     // No part fills its buffer: one without a name that does so as it ends would never be let go of.
@@ -156,10 +161,10 @@ async function readStreamed(request: Request, contentType: string, limits: Uploa
       stream.on('data', (chunk: Uint8Array) => {
         bytes += chunk.length
         checkLimit()
-        if (failure === undefined && name === part) content.add(chunk)
+        if (failure === undefined && isRead(name)) content.add(chunk)
       })
       stream.on('end', () => {
-        if (name === part) addFile(form, content.close(filename))
+        if (isRead(name)) addFile(form, part, name, content.close(filename))
       })
     })
   })
@@ -213,13 +218,14 @@ async function readBuffered(request: Request, limits: UploadLimits): Promise<Upl
   for (const [name, value] of await request.formData()) {
     if (++parts > LIMITS.formParts) throw new Error(`more than ${LIMITS.formParts} parts`)
     if (typeof value === 'string') addField(form, part, name, value)
-    else if (name === part) {
+    else if (isFilePart(limits, name)) {
       const content = new FileAccumulator()
       content.add(new Uint8Array(await value.arrayBuffer()))
-      addFile(form, content.close(value.name))
+      addFile(form, part, name, content.close(value.name))
     }
     const limit = effectiveLimit(limits, form)
-    if (form.files.reduce((sum, { bytes }) => sum + bytes, 0) > limit.bytes) throw createTooLarge(limit)
+    const files = [...form.files, ...Object.values(form.optionalFiles)]
+    if (files.reduce((sum, { bytes }) => sum + bytes, 0) > limit.bytes) throw createTooLarge(limit)
   }
   return form
 }
@@ -232,12 +238,20 @@ function effectiveLimit({ limit, limitFor }: UploadLimits, { fields }: UploadFor
 
 function emptyForm(): UploadForm {
   // Without a prototype, so that a field named `constructor` is only a field.
-  return { fields: Object.create(null) as Record<string, string>, files: [], file: undefined, fileAsText: false }
+  const [fields, optionalFiles] = [Object.create(null), Object.create(null)]
+  return { fields, files: [], file: undefined, optionalFiles, fileAsText: false }
 }
 
-function addFile(form: UploadForm, file: UploadedFile): void {
-  form.files.push(file)
-  form.file = file
+function isFilePart(limits: UploadLimits, name: string): boolean {
+  return name === filePartName(limits) || limits.optionalParts?.includes(name) === true
+}
+
+function addFile(form: UploadForm, part: string, name: string, file: UploadedFile): void {
+  if (name !== part) form.optionalFiles[name] = file
+  else {
+    form.files.push(file)
+    form.file = file
+  }
 }
 
 function addField(form: UploadForm, part: string, name: string, value: string): void {

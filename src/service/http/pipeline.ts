@@ -5,7 +5,6 @@
  * without a promise.
  */
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
-import { loadTokenizer } from '../openai/tokenizer.ts'
 import { RefusalError } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
 import { type RawBody, readBody } from './body.ts'
@@ -142,7 +141,7 @@ export class Pipeline<Backend, Scope extends object> {
 
   #run(context: RequestContext<Backend>): Response | Promise<Response> {
     const { operation } = context
-    if (operation.readsBody || operation.lacksTokenizer) return this.#runAsync(context)
+    if (operation.readsBody || operation.lacksPrerequisite) return this.#runAsync(context)
     try {
       const entering = context.enter()
       if (entering instanceof Promise) return this.#runAfter(entering, context)
@@ -168,7 +167,7 @@ export class Pipeline<Backend, Scope extends object> {
       const refusalOrScope = this.#tryCreateScope(context)
       const rawBody =
         refusalOrScope instanceof RefusalError ? { refused: refusalOrScope } : await readBody(context, refusalOrScope)
-      if (context.operation.lacksTokenizer) await loadTokenizer()
+      if (context.operation.lacksPrerequisite) await context.operation.loadPrerequisites()
       const entering = context.enter()
       if (entering instanceof Promise) await entering
       const response = this.#handle(context, rawBody)

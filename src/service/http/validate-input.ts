@@ -169,12 +169,14 @@ function parseForm(
 ): unknown {
   const fields = requestMapping === undefined ? form.fields : requestMapping.form!.toInternal(form.fields)
   const values = parseValue('body', z.object(endpoint.upload!.fields as FieldSchemas), fields, issues, isLax)
-  if (form.file !== undefined) return Object.assign({}, values, { file: form.file, files: form.files })
-  const { part = 'file' } = endpoint.upload!
-  const msg = 'Value error, the part should be a file: give it a filename'
-  issues.add(['body', part], () =>
-    form.fileAsText ? { msg, type: 'value_error' } : { msg: 'Field required', type: 'missing' },
-  )
+  const { part = 'file', optionalParts = [] } = endpoint.upload!
+  const notAFile = { msg: 'Value error, the part should be a file: give it a filename', type: 'value_error' }
+  for (const name of optionalParts) {
+    if (Object.hasOwn(form.fields, name)) issues.add(['body', name], () => notAFile)
+  }
+  const { file, files, optionalFiles } = form
+  if (file !== undefined) return Object.assign({}, values, { file, files, optionalFiles })
+  issues.add(['body', part], () => (form.fileAsText ? notAFile : { msg: 'Field required', type: 'missing' }))
   return undefined
 }
 

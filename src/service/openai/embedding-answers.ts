@@ -1,6 +1,7 @@
 /** The parts of embeddings that live requests and batch lines share. */
 
 import type { Chance } from '../../kernel/random.ts'
+import { encodeBase64 } from '../../lib/base64.ts'
 import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import { dimensionsOf, embed } from '../../simulation/inference/embeddings.ts'
 import type { World } from '../../simulation/world.ts'
@@ -100,7 +101,5 @@ export function createEmbeddingList(
 function toBase64(vector: Float64Array): string {
   const bytes = new DataView(new ArrayBuffer(vector.length * 4))
   for (const [i, value] of vector.entries()) bytes.setFloat32(i * 4, value, true)
-  let text = ''
-  for (let i = 0; i < bytes.byteLength; i++) text += String.fromCharCode(bytes.getUint8(i))
-  return btoa(text)
+  return encodeBase64(new Uint8Array(bytes.buffer))
 }

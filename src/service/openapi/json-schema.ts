@@ -19,6 +19,7 @@ export interface DeclaredEndpoint {
 
 interface Upload {
   readonly part?: string
+  readonly optionalParts?: readonly string[]
   readonly fields: Readonly<Record<string, z.ZodType>> | undefined
 }
 
@@ -54,12 +55,13 @@ export function formFields(upload: Upload): z.ZodType {
   return z.object(upload.fields ?? {})
 }
 
-/** Returns the schema of a multipart form: that of its text fields, with the file. */
-export function addFilePart(form: Json, { part = 'file' }: Upload): Json {
+/** Returns the schema of a multipart form: that of its text fields, with the files. */
+export function addFilePart(form: Json, { part = 'file', optionalParts = [] }: Upload): Json {
   const file = { type: 'string', contentMediaType: 'application/octet-stream' }
+  const optionalFiles = Object.fromEntries(optionalParts.map(name => [name, file]))
   return {
     ...form,
-    properties: { ...(form.properties as Json), [part]: file },
+    properties: { ...(form.properties as Json), [part]: file, ...optionalFiles },
     required: [...((form.required as string[] | undefined) ?? []), part],
   }
 }

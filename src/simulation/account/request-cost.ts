@@ -41,7 +41,7 @@ export interface RequestUse {
 /** The cost of one request. */
 export interface RequestCost {
   readonly pricingType: PricingType
-  /** Tokens, or units of the pricing type. */
+  /** Tokens, or units of the pricing type to a millionth. */
   readonly units: number
   /** Millionths of a micro-cent. A charge of the ledger is rounded down to micro-cents for each model. */
   readonly weight: bigint
@@ -84,9 +84,12 @@ export function tokenCostOf({ input, output }: TokenPrice, use: RequestUse): Req
   return { pricingType: 'tokens', units: promptTokens + answerTokens, weight }
 }
 
+/** Units are counted to a millionth. */
+const UNIT_RESOLUTION = 1e6
+
 /** Returns the cost of a request by the units of its pricing type. */
 export function unitCostOf({ type, cents, outputCents }: UnitPrice, use: RequestUse): RequestCost {
-  const units = unitsOf(type, use)
+  const units = Math.round(unitsOf(type, use) * UNIT_RESOLUTION) / UNIT_RESOLUTION
   if (type !== 'tokens') return { pricingType: type, units, weight: unitWeight(units, cents) }
   const weight = unitWeight(use.promptTokens, cents) + unitWeight(use.answerTokens, outputCents)
   return { pricingType: type, units, weight }

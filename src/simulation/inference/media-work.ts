@@ -8,6 +8,7 @@ import type { Profile } from '../../data/profiles/load.ts'
 import type { ModelPricing } from '../../data/records/pricing.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { WorkAmounts } from '../account/request-cost.ts'
+import type { ModelSources, ModelTarget } from '../deployments/model-lookup.ts'
 import { gpuSpec } from '../load/gpu-throughput.ts'
 import type { InstanceWorkload } from '../load/throughput.ts'
 
@@ -51,6 +52,16 @@ export function imageWork(profile: Profile, pricing: ModelPricing | undefined, s
     timePerBillion: (imageStep * iterations * pixels * count) / PIXELS_PER_MEGAPIXEL,
     amounts: { image_units: (pixels * iterations * count) / defaultEffort },
   }
+}
+
+/** Returns the pricing of the catalog model behind a target; undefined for an own repository. */
+export function modelPricingOf(
+  { deployments, store }: Pick<ModelSources, 'deployments' | 'store'>,
+  target: ModelTarget,
+): ModelPricing | undefined {
+  if (target.kind === 'catalog') return store.models.get(target.model)?.pricing
+  const { source, repo } = deployments.read(target.deployment).weights
+  return source === 'catalog' ? store.models.get(repo)?.pricing : undefined
 }
 
 /** Returns the work of speech: `characters` of text that become `seconds` of audio. */

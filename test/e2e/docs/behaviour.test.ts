@@ -37,9 +37,9 @@ function namesBelow(name: string, heading: string, columns = 1): string[] {
   return cells.flatMap(cell => [...cell.matchAll(/`([\w.]+)`/g)].map(found => found[1]!))
 }
 
-test('the blocks of inference.md answer a chat, and script an answer', async () => {
+test('the blocks of inference.md answer a chat, make an image, and script an answer', async () => {
   const blocks = blocksOf('inference', 'ts')
-  expect(blocks).toHaveLength(2)
+  expect(blocks).toHaveLength(4)
   const question = "{ model: 'acme/assistant', messages: [{ role: 'user', content: 'What WEATHER is it?' }] }"
   const stdout = await runSource(
     'inference',
@@ -51,6 +51,7 @@ test('the blocks of inference.md answer a chat, and script an answer', async () 
     console.log(sim.inference.list().length)`,
   )
   expect(stdout).toContain('completion_tokens')
+  expect(stdout).toContain('PNG\n')
   expect(stdout).toContain('Sunny, 21 degrees.\n5 1\n4\n')
 })
 

@@ -1,0 +1,17 @@
+/** Bytes that are converted at once, because a call takes a limited number of arguments. */
+const PIECE_BYTES = 32_766
+
+/** Returns bytes as standard base64. */
+export function encodeBase64(bytes: Uint8Array): string {
+  let encoded = ''
+  // A piece of a multiple of three bytes has no padding.
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    encoded += btoa(String.fromCharCode(...bytes.subarray(at, at + PIECE_BYTES)))
+  }
+  return encoded
+}
+
+/** Returns the bytes of standard base64. Throws DOMException for other text. */
+export function decodeBase64(encoded: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(encoded), character => character.charCodeAt(0))
+}
