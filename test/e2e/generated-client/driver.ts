@@ -8,7 +8,16 @@ import { exampleTarget } from '../../../src/service/openapi/examples.ts'
 interface Parameter {
   readonly name: string
   readonly in: string
-  readonly schema: { readonly type?: string }
+  readonly schema: FieldSchema
+}
+
+interface FieldSchema {
+  readonly type?: string | readonly string[]
+  readonly anyOf?: readonly FieldSchema[]
+}
+
+interface FormSchema {
+  readonly properties?: Readonly<Record<string, FieldSchema>>
 }
 
 interface DocumentOperation {
@@ -16,6 +25,7 @@ interface DocumentOperation {
   /** The operation that a second path serves. */
   readonly 'x-mirror-of'?: string
   readonly parameters?: readonly Parameter[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: FormSchema }>> }
   readonly responses: Readonly<
     Record<string, { readonly content: Readonly<Record<string, { readonly schema: object }>> }>
   >
@@ -72,7 +82,8 @@ const outcomeOf = ({ response, data, error }: { response: Response; data?: unkno
 })
 `
 
-function drive({ id, path, method, document: { parameters = [] } }: ListedOperation, endpoint: AnyEndpoint): string {
+function drive({ id, path, method, document }: ListedOperation, endpoint: AnyEndpoint): string {
+  const { parameters = [], requestBody } = document
   const { example, produces, upload, consumes } = endpoint
   const { inPath, query } = given(endpoint, parameters)
   const after = (example.prerequisites ?? []).map(earlier => `...(await ${earlier}(fetch, token)).data`)
@@ -83,7 +94,9 @@ function drive({ id, path, method, document: { parameters = [] } }: ListedOperat
   const options = [
     ...(params.length > 0 ? [`params: { ${params.join(', ')} }`] : []),
     ...(example.body !== undefined ? [`body: ${JSON.stringify(example.body)}`] : []),
-    ...(example.form !== undefined ? [formOf(example.form, upload?.part)] : []),
+    ...(example.form !== undefined
+      ? [formOf(example.form, requestBody!.content['multipart/form-data']!.schema, upload?.part)]
+      : []),
     ...(consumes === 'form' ? ["headers: { 'content-type': 'application/x-www-form-urlencoded' }"] : []),
     ...(produces !== 'application/json' ? ["parseAs: 'arrayBuffer'"] : []),
   ]
@@ -102,11 +115,7 @@ function given(endpoint: AnyEndpoint, parameters: readonly Parameter[]): { inPat
   // A name of a model may hold a slash.
   const pattern = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'model_name' ? '(.+)' : '([^/]+)'))
   const values = new RegExp(`^${pattern}$`).exec(target!)?.slice(1) ?? []
-  const typed = (name: string, value: string): unknown => {
-    const type = parameters.find(one => one.name === name)?.schema.type
-    if (type === 'integer' || type === 'number') return Number(value)
-    return type === 'boolean' ? value === 'true' : value
-  }
+  const typed = (name: string, value: string) => typedValue(parameters.find(one => one.name === name)?.schema, value)
   return {
     inPath: names.map((name, i) => {
       const value = values[i] ?? ''
@@ -119,11 +128,28 @@ function given(endpoint: AnyEndpoint, parameters: readonly Parameter[]): { inPat
   }
 }
 
-function formOf({ fields, filename, content }: NonNullable<AnyEndpoint['example']['form']>, part = 'file'): string {
+/** Returns a text of an example as a value of the type that a schema has. */
+function typedValue(schema: FieldSchema | undefined, value: string): unknown {
+  const types = [schema, ...(schema?.anyOf ?? [])].flatMap(form => form?.type ?? [])
+  if (types.includes('integer') || types.includes('number')) return Number(value)
+  return types.includes('boolean') ? value === 'true' : value
+}
+
+function formOf(
+  { fields, filename, content }: NonNullable<AnyEndpoint['example']['form']>,
+  { properties = {} }: FormSchema,
+  part = 'file',
+): string {
+  const typedFields = Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, typedValue(properties[name], value)]),
+  )
+  // A program is text, and the file may have any bytes.
+  const base64 = Buffer.from(content).toString('base64')
   return (
-    `body: { ...${JSON.stringify(fields)} as const, ${part}: ${JSON.stringify(content)} }, ` +
+    `body: { ...${JSON.stringify(typedFields)} as const, ${part}: ${JSON.stringify(base64)} }, ` +
     `bodySerializer: body => { const form = new FormData(); const { ${part}: file, ...fields } = body; ` +
     `for (const [name, value] of Object.entries(fields)) form.set(name, String(value)); ` +
-    `form.set('${part}', new Blob([file]), ${JSON.stringify(filename)}); return form }`
+    `const bytes = Uint8Array.from(atob(file), character => character.charCodeAt(0)); ` +
+    `form.set('${part}', new Blob([bytes]), ${JSON.stringify(filename)}); return form }`
   )
 }

@@ -411,6 +411,22 @@ describe('a stream of messages on the clock', () => {
     })
   })
 
+  test('arrives slowly, and whole, under the fault slowBody', async () => {
+    const { sim } = openaiWorld()
+    sim.faults.add({ on: 'createMessage', fault: { kind: 'slowBody', bytesPerSecond: 100 } })
+    const body = (await send(sim, { stream: true })).body!.pipeThrough(new TextDecoderStream())
+    let text = ''
+    const done = (async () => {
+      for await (const piece of body) text += piece
+    })()
+    await sim.clock.advance('4s')
+    expect(text.length).toBeGreaterThan(100)
+    expect(text.length).toBeLessThan(600)
+    await sim.clock.advance('1h')
+    await done
+    expect(readMessage(parseMessageEvents(text)).stop_reason).toBe('end_turn')
+  })
+
   test('releases its place when the client aborts', async () => {
     const one = paced()
     const controller = new AbortController()
