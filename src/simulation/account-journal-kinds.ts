@@ -35,6 +35,7 @@ export const ACCOUNT_SECTION = {
     'spendingLimit.set': { meaning: 'The spending limit was set; `null` means no limit', fields: 'microcents' },
     'price.set': { meaning: 'The price of a GPU type changed', fields: 'gpu cents_per_hour' },
     'token.created': { meaning: 'An API token was created', fields: 'token_id name' },
+    'scopedToken.created': { meaning: 'An API token signed a scoped token', fields: 'token_id scope' },
     'token.deleted': { meaning: 'An API token was deleted by a request', fields: 'token_id' },
     'token.revoked': { meaning: 'A command revoked an API token', fields: 'token_id' },
     'token.restored': { meaning: 'A command restored an API token', fields: 'token_id' },
