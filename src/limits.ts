@@ -72,6 +72,13 @@ const SECTIONS = {
   Models: {
     embeddingInputs: { max: 2_048, unit: 'count', of: 'the inputs of an embeddings request', beyond: '422' },
     completionPrompts: { max: 128, unit: 'count', of: 'the prompts of a completion', beyond: '422' },
+    requestIds: { max: 1_000, unit: 'count', of: 'the ids of a request for costs', beyond: '422' },
+    requestCosts: {
+      max: 16_384,
+      unit: 'count',
+      of: 'the newest requests to models whose costs are kept',
+      beyond: 'the oldest are forgotten',
+    },
     choices: { max: 4, unit: 'count', of: 'the choices of an answer (`n`)', beyond: '422' },
     imageSide: { max: 2_048, unit: 'count', of: 'the pixels of a side of a made image', beyond: '400' },
     imagePromptCharacters: { max: 32_000, unit: 'characters', of: 'the prompt of an image', beyond: '422' },

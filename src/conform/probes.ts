@@ -3,6 +3,7 @@
 import { GPU_TYPES } from '../data/records/gpu-config.ts'
 import { type AnyEndpoint, type Operations, routeParamNames } from '../service/endpoint.ts'
 import { inputShape } from '../service/naming/schema-shape.ts'
+import { signScopedToken } from '../simulation/account/access/scoped-tokens.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 
 /** Changes to the example request. */
@@ -27,6 +28,10 @@ export interface Probe {
 const UNKNOWN_NAME = 'none-of-the-kind'
 /** A token of the default world that is restricted to another network. */
 const RESTRICTED_TOKEN = 'sim_office_token'
+/** The account of the default world. */
+const DEFAULT_UID = 'user_BCcA2juf2XaNsUowWsEKTQp5'
+/** Unix seconds. */
+const FAR_FUTURE = 4_000_000_000
 /** An invalid value for every parameter that is not a plain text. */
 const INVALID_VALUE = '~'
 const FORM = 'application/x-www-form-urlencoded'
@@ -48,11 +53,18 @@ export function probesOf(operations: Operations, operation: string): Probe[] {
   ]
 }
 
+/** Returns a scoped token of the default world that its default API token signs. */
+function scopedToken(claims: object, signer: readonly [string, string] = ['default', 'sim_default_token']): string {
+  const payload = { sub: DEFAULT_UID, exp: FAR_FUTURE, ...claims }
+  return signScopedToken(signer[0], signer[1], payload)
+}
+
 /** Returns probes with missing and rejected tokens. */
-function callerProbes({ auth }: AnyEndpoint): Probe[] {
+function callerProbes({ auth, acceptsScopedTokens }: AnyEndpoint): Probe[] {
   const bearer = (token: string): Probe => ({ change: { headers: { authorization: `Bearer ${token}` } } })
   if (auth === 'none') return []
   const withRejectedToken = [bearer(UNKNOWN_NAME), bearer(RESTRICTED_TOKEN)]
+  if (acceptsScopedTokens) withRejectedToken.push(bearer(scopedToken({ models: [UNKNOWN_NAME] })))
   return auth === 'token' ? [{ change: { headers: { authorization: '' } } }, ...withRejectedToken] : withRejectedToken
 }
 
@@ -182,6 +194,11 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   ],
   getBillingPortal: [{ change: { query: { return_url: 'acme' } } }],
   updateMe: [{ change: { fields: { display_name: CHAT_MODEL.split('/')[0] } } }],
+  createScopedToken: [{ change: { fields: { api_key_name: UNKNOWN_NAME } } }],
+  inspectScopedToken: [
+    { change: { query: { jwtoken: UNKNOWN_NAME } } },
+    { change: { query: { jwtoken: scopedToken({}, ['continuous integration', 'sim_ci_token']) } } },
+  ],
   requestRateLimits: [{ change: { fields: { rate_limit: 1 } } }],
   requestGpuLimit: [{ change: { fields: { requested_limit: 1 } } }],
   expandHostedStorage: [{ change: { fields: { new_size_gb: 21 } } }],

@@ -9,12 +9,10 @@ import { refuse, refuseOverLimit } from './refusals.ts'
 export function requireFunds({ ledger }: World): void {
   const { suspensionReason: suspended } = ledger
   if (suspended === undefined) return
-  refuse(
-    402,
-    suspended === 'balance'
-      ? 'no funds: add some with POST /payment/funds'
-      : `the account is suspended (${suspended}): funds do not end that`,
-  )
+  if (suspended === 'balance') refuse(402, 'no funds: add some with POST /payment/funds')
+  const isLimit = suspended === 'limit-reached' && !ledger.suspension.isImposed
+  const remedy = isLimit ? 'raise the spending limit with POST /payment/config' : 'funds do not end that'
+  refuse(402, `the account is suspended (${suspended}): ${remedy}`)
 }
 
 /** 400: a node of the fleet must be able to have the GPUs. The profile can let the request wait instead. */

@@ -1,4 +1,4 @@
-import type { ApiToken } from '../data/records/account.ts'
+import type { CallerToken } from '../simulation/account/access/scoped-tokens.ts'
 import type { World } from '../simulation/world.ts'
 import type { ScriptedAnswer } from './openai/scripted-answers.ts'
 import type { DeclaredEndpoint } from './openapi/json-schema.ts'
@@ -7,7 +7,7 @@ import type { DeclaredEndpoint } from './openapi/json-schema.ts'
 export interface ApiScope {
   world: World
   /** The caller's token; undefined where the endpoint asks for none. */
-  token: ApiToken | undefined
+  token: CallerToken | undefined
   /** What is answered in place of a model; undefined where nothing is scripted. */
   findScriptedAnswer: (model: string, words: string) => ScriptedAnswer | undefined
   /** Returns the declaration of the endpoint that answers a method and a neutral path, or undefined. */

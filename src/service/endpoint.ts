@@ -135,6 +135,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   refusals?: Readonly<Record<number, string>>
   /** The document marks the endpoint as taking `alt-api-key`. */
   acceptsKeyHeader?: boolean
+  /** Whether a scoped token can send it: a request to a model. Default: no. */
+  acceptsScopedTokens?: boolean
   auth?: AuthRule
   errorShape?: ErrorShape
   /** The header of each answer that names its request. Default: no such header. */
@@ -184,6 +186,7 @@ export interface Endpoint<
   readonly assumptions: readonly string[]
   readonly refusals: Readonly<Record<number, string>>
   readonly acceptsKeyHeader: boolean
+  readonly acceptsScopedTokens: boolean
   readonly auth: AuthRule
   readonly errorShape: ErrorShape
   readonly requestIdHeader: string | undefined
@@ -260,6 +263,7 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
       assumptions: declaration.assumptions,
       refusals: declaration.refusals ?? {},
       acceptsKeyHeader: declaration.acceptsKeyHeader ?? false,
+      acceptsScopedTokens: declaration.acceptsScopedTokens ?? false,
       auth: declaration.auth ?? 'token',
       errorShape: declaration.errorShape ?? 'simple',
       requestIdHeader: declaration.requestIdHeader,

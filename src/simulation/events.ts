@@ -93,6 +93,8 @@ const DEFINITIONS = {
   'instance.noticeEnded': { part: 'instances', priority: PRIORITY.completion, housekeeping: false },
   // Subject: a request for higher rate limits.
   'limit.rateDecided': { part: 'access', priority: PRIORITY.controller, housekeeping: false },
+  // No subject: the billing period of the spending limit.
+  'account.periodEnded': { part: 'ledger', priority: PRIORITY.controller, housekeeping: true },
 } as const satisfies Readonly<Record<string, EventDefinition>>
 
 type Definitions = typeof DEFINITIONS

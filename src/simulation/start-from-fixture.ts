@@ -61,6 +61,7 @@ export function startFromFixture(world: FixtureParts, fixture: Fixture): void {
   const { account } = fixture
   world.ledger.openAccount(account.uid, account.funds_cents, account.topup, account.card === 'good')
   world.ledger.past.open(fixture)
+  if (account.spending_limit_cents !== null) world.ledger.openSpendingLimit(account.spending_limit_cents)
   world.nodes.buildFleet(fixture.nodes.pools)
   world.weather.start()
   world.access.rateLimits.open({ requests: account.rate_limit, tokensPerMinute: account.tpm_rate_limit })

@@ -4,6 +4,7 @@ import { formatDuration } from '../kernel/duration.ts'
 import { monotonicMs } from '../lib/real-time.ts'
 import { LIMITS } from '../limits.ts'
 import { KEY_HEADER } from '../service/http/authentication.ts'
+import { SCOPED_PREFIX } from '../simulation/account/access/scoped-tokens.ts'
 import { optionsOutsideSnapshot } from './option-fields.ts'
 import { createSimulator, type ForkOptions, type Simulator, type SimulatorOptions } from './simulator.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
@@ -231,6 +232,7 @@ export class Worlds {
   route(token: string | undefined): Destination {
     const defaultDestination = { world: this.default, isRouted: false }
     if (token === undefined || this.default.sim.world.store.tokenByValue(token)) return defaultDestination
+    if (token.startsWith(SCOPED_PREFIX)) return { world: this.#worldOfScopedToken(token), isRouted: false }
     const routedWorld = this.#findByAlias(token) ?? this.#findByRoutingWord(token)
     if (routedWorld !== undefined) return { world: routedWorld, isRouted: true }
     const routingWord = /\.(w\d+)$/.exec(token)?.[1]
@@ -266,6 +268,13 @@ export class Worlds {
   #findByAlias(token: string): ServedWorld | undefined {
     const world = this.#aliases.get(token)
     return world && this.get(world.name)
+  }
+
+  /** Returns the first world in which a scoped token is valid, else the default world. */
+  #worldOfScopedToken(token: string): ServedWorld {
+    const isValid = ({ sim }: ServedWorld) => typeof sim.world.access.scopedTokens.read(token) === 'object'
+    if (isValid(this.default)) return this.default
+    return [...this.#worlds.values()].find(isValid) ?? this.default
   }
 
   #findByRoutingWord(token: string): ServedWorld | undefined {

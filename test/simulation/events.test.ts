@@ -62,6 +62,7 @@ const ORDER = [
   'weather.customersMove',
   'instance.noticeEnded',
   'limit.rateDecided',
+  'account.periodEnded',
 ]
 
 test('an event keeps its number when a new one is added', () => {

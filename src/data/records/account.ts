@@ -62,6 +62,8 @@ export const Account = z.strictObject({
   topup: z
     .strictObject({ amount: cents.min(0), threshold: cents.min(0), enabled: z.boolean() })
     .default({ amount: 0, threshold: 0, enabled: false }),
+  /** Limit on the use of a billing period, in cents. Null: no limit. */
+  spending_limit_cents: cents.min(0).nullable().default(null),
   /** Whether a charge goes through: `good` or `declined`. */
   card: z.enum(['good', 'declined']).default('good'),
   /** GPU quota by type. `null`: unlimited. Default of a missing type: that of the profile. */

@@ -2,6 +2,7 @@
 
 import type { ApiToken } from '../../data/records/account.ts'
 import { isAddressAllowed } from '../../lib/ip-ranges.ts'
+import { type CallerToken, SCOPED_PREFIX, type ScopedTokens } from '../../simulation/account/access/scoped-tokens.ts'
 import type { AuthRule } from '../endpoint.ts'
 import { RefusalError } from '../refusals.ts'
 
@@ -19,26 +20,38 @@ export interface TokenLookup {
   tokenByValue(value: string): ApiToken | undefined
 }
 
+/** What authentication needs of scoped tokens. */
+export type ScopedTokenLookup = Pick<ScopedTokens, 'read' | 'isExpired'>
+
 /**
  * Returns the token of a request, or undefined if the endpoint needs none and the request has none.
  *
  * With several headers `Authorization` decides, then `alt-api-key`. An empty header and the word `null` count as absent.
  *
- * @throws RefusalError 401 for a missing, malformed or unknown token, 403 from an address outside `allowed_ips`
+ * A scoped token gives the API token that signed it, with its scope.
+ *
+ * @param scoped undefined: the endpoint accepts no scoped tokens
+ * @throws RefusalError 401 for a missing, malformed, unknown or expired token, 403 from an address outside `allowed_ips`,
+ *   and for a scoped token that the endpoint does not accept
  */
 export function authenticate(
   tokens: TokenLookup,
   request: { header: HeaderReader },
   rule: AuthRule,
   clientAddress: string,
-): ApiToken | undefined {
+  scoped?: ScopedTokenLookup,
+): CallerToken | undefined {
   if (rule === 'none') return undefined
   const value = findCredential(request, KEY_HEADERS)
   if (value === undefined) {
     if (rule === 'optional') return undefined
     throw notAuthenticatedError()
   }
-  const token = value === MALFORMED_TOKEN ? undefined : tokens.tokenByValue(value)
+  const token = value.startsWith(SCOPED_PREFIX)
+    ? readScopedToken(value, scoped)
+    : value === MALFORMED_TOKEN
+      ? undefined
+      : tokens.tokenByValue(value)
   if (token === undefined) throw value === MALFORMED_TOKEN ? notAuthenticatedError() : notAuthorizedError()
   if (token.allowed_ips.length > 0 && !isAddressAllowed(clientAddress, token.allowed_ips)) {
     throw addressRefusedError(token, clientAddress)
@@ -82,6 +95,22 @@ function parseKeyHeaderToken(key: string | null): string | undefined {
   const value = key?.trim()
   if (value === undefined || value === '' || value === 'null') return undefined
   return /\s/.test(value) ? MALFORMED_TOKEN : value
+}
+
+/** Returns the API token that signed a scoped token, with its scope. */
+function readScopedToken(value: string, scoped: ScopedTokenLookup | undefined): CallerToken {
+  if (scoped === undefined) {
+    const message = 'a scoped token can only send requests to models: use an API token'
+    throw new RefusalError(403, message, undefined, { error: message })
+  }
+  const found = scoped.read(value)
+  if (typeof found === 'string') throw scopedTokenError(`the scoped token is invalid: ${found}`)
+  if (scoped.isExpired(found.scope)) throw scopedTokenError('the scoped token has expired')
+  return { ...found.signer, scope: found.scope }
+}
+
+function scopedTokenError(detail: string): RefusalError {
+  return new RefusalError(401, detail, { 'www-authenticate': 'Bearer' }, { detail })
 }
 
 function addressRefusedError({ name, allowed_ips }: ApiToken, clientAddress: string): RefusalError {

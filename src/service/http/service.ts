@@ -75,6 +75,7 @@ export function createApi(options: ApiOptions = {}): Api {
         context,
         context.endpoint.auth,
         context.incoming.clientAddress ?? LOCALHOST,
+        context.endpoint.acceptsScopedTokens ? context.backend.access.scopedTokens : undefined,
       ),
       findScriptedAnswer: scriptedAnswersFor(context),
       findEndpoint,

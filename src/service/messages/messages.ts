@@ -30,6 +30,7 @@ export const createMessage = endpoint({
   errorShape: 'message',
   requestIdHeader: 'request-id',
   acceptsKeyHeader: true,
+  acceptsScopedTokens: true,
   needs: ['tokenizer'],
   body: MessageBody,
   returns: MessageAnswer,

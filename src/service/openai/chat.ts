@@ -82,6 +82,7 @@ export const createChatCompletion = endpoint({
   refusals: INFERENCE_REFUSALS,
   errorShape: 'compat',
   acceptsKeyHeader: true,
+  acceptsScopedTokens: true,
   needs: ['tokenizer'],
   body: ChatBody,
   returns: ChatCompletion,

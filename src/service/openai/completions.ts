@@ -130,6 +130,7 @@ export const createCompletion = endpoint({
   refusals: INFERENCE_REFUSALS,
   errorShape: 'compat',
   acceptsKeyHeader: true,
+  acceptsScopedTokens: true,
   needs: ['tokenizer'],
   maxBodyValues: LIMITS.tokenBodyValues,
   body: CompletionBody,

@@ -51,6 +51,7 @@ export const createEmbeddings = endpoint({
   },
   errorShape: 'compat',
   acceptsKeyHeader: true,
+  acceptsScopedTokens: true,
   needs: ['tokenizer'],
   maxBodyValues: LIMITS.tokenBodyValues,
   body: z.object({

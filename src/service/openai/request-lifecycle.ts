@@ -1,9 +1,9 @@
 /** Lifecycle of an inference request, by token or of a media model: submit, wait, answer. */
 
-import type { ApiToken } from '../../data/records/account.ts'
 import type { ModelTask } from '../../data/records/enums.ts'
 import { hash32 } from '../../kernel/random.ts'
 import { WorldReplaced } from '../../kernel/world-replaced.ts'
+import type { CallerToken, TokenScope } from '../../simulation/account/access/scoped-tokens.ts'
 import { findModelTarget, type ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { MediaWork } from '../../simulation/inference/media-work.ts'
 import { RETRY_AFTER } from '../../simulation/inference/request-admission.ts'
@@ -17,7 +17,8 @@ import { createCompatErrorBody } from './error-body.ts'
 /** Declared refusals of inference requests. */
 export const INFERENCE_REFUSALS = {
   400: 'the model has another task, or the prompt does not fit its context',
-  402: 'no funds, or the account is suspended; at the end of the grace period answers of catalog models in progress are cut off',
+  402: 'no funds, the account is suspended, or a scoped token has spent its limit; at the end of the grace period answers of catalog models in progress are cut off',
+  403: 'a scoped token does not allow the model',
   404: 'unknown or deprecated model, a deleted deployment, or the name of a deployment that was never ready since its start, or is stopped, failed or parked',
   429: 'too many requests in progress with this token and model (requests_in_flight of the profile), the queue is full, or the deployment sleeps and the GPU limit allows no instance',
   503: 'the deployment of a deploy_id is not running, a deployment stopped while the request waited, or the instance of the answer was lost',
@@ -33,7 +34,7 @@ export const INFERENCE_REFUSALS = {
  */
 export function startInference(
   world: World,
-  token: ApiToken | undefined,
+  token: CallerToken | undefined,
   model: string,
   task: ModelTask,
   longestPromptTokens: number,
@@ -64,7 +65,7 @@ export interface MediaSpec extends Pick<InferenceSpec, 'prefix' | 'hash'> {
  */
 export function startMediaInference(
   world: World,
-  token: ApiToken | undefined,
+  token: CallerToken | undefined,
   model: string,
   task: ModelTask,
   createSpec: (target: ModelTarget) => MediaSpec,
@@ -79,9 +80,10 @@ export function startMediaInference(
  *
  * @throws RefusalError for an account without funds, and for a model that is unknown, busy or has another task
  */
-function requireTarget(world: World, token: ApiToken | undefined, model: string, task: ModelTask): ModelTarget {
+function requireTarget(world: World, token: CallerToken | undefined, model: string, task: ModelTask): ModelTarget {
   requireFunds(world)
   const target = findModelTarget(world, model)
+  if (token?.scope !== undefined) requireScope(world, token.scope, model, target)
   const rejection = world.inferenceRequests.rejectionFor(model, token?.token_id ?? '', target)
   if (rejection !== undefined || target === undefined) {
     const { status, message, retryAfter } = rejection!
@@ -93,12 +95,22 @@ function requireTarget(world: World, token: ApiToken | undefined, model: string,
 
 function submit(
   world: World,
-  token: ApiToken | undefined,
+  token: CallerToken | undefined,
   model: string,
   target: ModelTarget,
   spec: Omit<InferenceSpec, 'token' | 'model'>,
 ): InferenceHandle {
-  return world.inferenceRequests.submit({ ...spec, model, token: token?.token_id ?? '' }, target)
+  const scope = token?.scope?.spendingLimit === undefined ? {} : { scope: token.scope.id }
+  return world.inferenceRequests.submit({ ...spec, ...scope, model, token: token?.token_id ?? '' }, target)
+}
+
+/** Refuses with 403 a model that a scoped token does not allow, and with 402 a token that has spent its limit. */
+function requireScope(world: World, scope: TokenScope, model: string, target: ModelTarget | undefined): void {
+  const { models, spendingLimit } = scope
+  const isAllowed = models === undefined || models.includes(model) || (target && models.includes(target.name))
+  if (!isAllowed) refuse(403, `the scoped token does not allow ${model}: its models are ${models.join(', ')}`)
+  if (!world.access.scopedTokens.isSpent(scope)) return
+  refuseOverLimit(402, `the scoped token has spent its limit of ${spendingLimit} US dollars`)
 }
 
 /**

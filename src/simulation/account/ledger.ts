@@ -12,16 +12,16 @@ import type {
   ChargedUnits,
   LedgerEntry,
   LedgerTotals,
-  MeteredUsage,
   SuspensionReason,
   TopupRule,
 } from './ledger-types.ts'
 import { Meters } from './meters.ts'
-import { type BilledInterval, MICROCENTS_PER_CENT, type Microcents } from './money.ts'
+import { MICROCENTS_PER_CENT, type Microcents } from './money.ts'
 import type { AccountObserverPort } from './observer.ts'
 import { PastUsage, toBilledSeconds } from './past-usage.ts'
 import type { RequestCost } from './request-cost.ts'
 import { RequestMeters } from './request-meters.ts'
+import { SpendingLimit } from './spending-limit.ts'
 import { Suspension } from './suspension.ts'
 import { Topups } from './topups.ts'
 
@@ -33,9 +33,10 @@ export class Ledger {
   /** What was used before the epoch. Neither the balance nor the entries contain it. */
   readonly past: PastUsage
   readonly #context: SimulationContext
-  readonly #meters: Meters
+  readonly meters: Meters
   readonly #topups: Topups
-  readonly #suspension: Suspension
+  readonly suspension: Suspension
+  readonly spending: SpendingLimit
   readonly #crossing: BalanceCrossing
   readonly #accounts: Table<AccountRow>
   readonly #entries: AppendLog<LedgerEntry>
@@ -51,11 +52,13 @@ export class Ledger {
       ? origin.#accounts.fork(origin.#context.generation, context.generation)
       : new Table(AccountRow, context.generation)
     this.#entries = origin ? origin.#entries.fork() : new AppendLog()
-    this.#meters = new Meters(context, this.#entries, origin ? origin.#meters : undefined)
-    this.#crossing = new BalanceCrossing(context, this.#meters, origin ? origin.#crossing : undefined)
+    this.meters = new Meters(context, this.#entries, origin ? origin.meters : undefined)
+    this.#crossing = new BalanceCrossing(context, this.meters, origin ? origin.#crossing : undefined)
     this.past = new PastUsage(context, origin?.past)
+    const { meters, past } = this
+    this.spending = new SpendingLimit(context, { meters, past, entries: this.#entries }, origin?.spending)
     this.#topups = new Topups(context, this.#accounts, origin ? origin.#topups : undefined)
-    this.#suspension = new Suspension(context, this.#accounts, origin ? origin.#suspension : undefined)
+    this.suspension = new Suspension(context, this.#accounts, origin?.suspension)
     this.#requestMeters = new RequestMeters(origin ? origin.#requestMeters : undefined)
     if (!origin) return
     this.#openingFunds = origin.#openingFunds
@@ -65,11 +68,11 @@ export class Ledger {
 
   /** Connects the higher parts. The world calls it once. */
   connect(ports: AccountObserverPort): void {
-    this.#suspension.connect(ports)
+    this.suspension.connect(ports)
   }
 
   archive(archive: Archive): void {
-    this.#meters.archive(archive)
+    this.meters.archive(archive)
     this.#accounts.archive(archive)
     this.#entries.archive(archive)
     this.#requestMeters.archive(archive)
@@ -77,9 +80,10 @@ export class Ledger {
     this.#funds = archive.value(this.#funds)
     this.#tokens = archive.value(this.#tokens)
     this.#topups.archive(archive)
-    this.#suspension.archive(archive)
+    this.suspension.archive(archive)
     this.#crossing.archive(archive)
     this.past.archive(archive)
+    this.spending.archive(archive)
   }
 
   /** Opens the account with its funds at the world's epoch. */
@@ -88,7 +92,7 @@ export class Ledger {
     this.#openingFunds = fundsCents * MICROCENTS_PER_CENT
     this.#funds = this.#openingFunds
     this.#topups.open(rule, isCardAccepted)
-    if (this.#funds <= this.#emptyBalance) this.#suspension.openWithoutFunds()
+    if (this.#funds <= this.#emptyBalance) this.suspension.openWithoutFunds()
     this.#scheduleCrossing()
   }
 
@@ -104,7 +108,7 @@ export class Ledger {
 
   /** Why the account is suspended. An imposed reason comes before an empty balance, because funds do not end it. */
   get suspensionReason(): SuspensionReason | undefined {
-    return this.#suspension.reason
+    return this.suspension.reason
   }
 
   /** Whether charges to the card go through. */
@@ -133,16 +137,16 @@ export class Ledger {
 
   /** Whether the grace of a suspension is over. */
   get isCutOff(): boolean {
-    return this.#suspension.isCutOff
+    return this.suspension.isCutOff
   }
 
   /** Remaining funds, computed to now. */
   get balance(): Microcents {
-    return this.#funds - this.#tokens - this.#meters.totalRent()
+    return this.#funds - this.#tokens - this.meters.totalRent()
   }
 
   priceCentsPerHour(gpu: GpuType): number {
-    return this.#meters.priceCentsPerHour(gpu)
+    return this.meters.priceCentsPerHour(gpu)
   }
 
   /** Adds prepaid funds by card; false when the card is declined. */
@@ -170,6 +174,13 @@ export class Ledger {
     this.#scheduleCrossing()
   }
 
+  /** Sets the limit of a fixture. The past of the account is open. */
+  openSpendingLimit(cents: number): void {
+    this.spending.set(cents * MICROCENTS_PER_CENT, this.#spent)
+    if (this.spending.isReached(this.#spent)) this.suspension.openAtSpendingLimit()
+    this.#scheduleCrossing()
+  }
+
   /** Records the deletion of the account, and ends its top-ups. Its funds stay. */
   onAccountDeleted(): void {
     this.#context.record(this.account, 'account.deleted')
@@ -187,14 +198,12 @@ export class Ledger {
     this.#topups.setDelay(delay)
   }
 
-  /** Suspends the account: creates are refused, and what runs stops when the grace is over. */
-  suspend(reason: Exclude<SuspensionReason, 'balance'>): void {
-    this.#suspension.impose(reason)
-  }
-
-  /** Ends an imposed suspension. Returns false if only funds can end the suspension. */
-  resume(): boolean {
-    return this.#suspension.resume()
+  /** Sets the limit on the use of a billing period, which can suspend or resume the account at once. */
+  setSpendingLimit(limit: Microcents | undefined): void {
+    this.#context.record(this.account, 'spendingLimit.set', { microcents: limit ?? null })
+    this.spending.set(limit, this.#spent)
+    this.#applySpendingLimit()
+    this.#context.markVisibleChange()
   }
 
   #chargeUse(
@@ -205,23 +214,24 @@ export class Ledger {
   ): void {
     if (microcents === 0) return
     this.#tokens += microcents
+    this.spending.onCharged(microcents)
     this.#entries.push({ time: this.#context.clock.now, kind, subject, microcents: -microcents, ...charged })
     this.#scheduleCrossing()
   }
 
   /** Opens a meter. Returns its ordinal. */
   openMeter(id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number): number {
-    return this.#meters.open(id, kind, gpu, gpusPerUnit)
+    return this.meters.open(id, kind, gpu, gpusPerUnit)
   }
 
   /** Sets the number of running units of a meter from now on. */
   setUnits(meter: number, units: number): void {
-    if (this.#meters.setUnits(meter, units)) this.#scheduleCrossing()
+    if (this.meters.setUnits(meter, units)) this.#scheduleCrossing()
   }
 
   /** Sets the price of a GPU type from now on. Earlier time keeps its price. */
   setPrice(gpu: GpuType, centsPerHour: number): void {
-    this.#meters.setPrice(gpu, centsPerHour)
+    this.meters.setPrice(gpu, centsPerHour)
     this.#context.recordCommand(this.account, 'price.set', { gpu, cents_per_hour: centsPerHour })
     this.#scheduleCrossing()
   }
@@ -241,12 +251,7 @@ export class Ledger {
   /** Returns the billed seconds of each deployment and rental between two Unix times, before the epoch too. */
   secondsBilled(fromUnix: number, toUnix: number): Record<string, number> {
     const [from, to] = [this.#context.clock.fromUnix(fromUnix), this.#context.clock.fromUnix(toUnix)]
-    return toBilledSeconds(this.#meters.billedUnitTimes(from, to), this.past.rentUsage(from, to))
-  }
-
-  /** Returns the GPU time and cost of each meter between two times, both in the past. */
-  meteredUsage(from: Micros, to: Micros): MeteredUsage[] {
-    return this.#meters.meteredUsage(from, to)
+    return toBilledSeconds(this.meters.billedUnitTimes(from, to), this.past.rentUsage(from, to))
   }
 
   /** Postings between two moments, and what runs and is not posted yet, computed to now. */
@@ -255,27 +260,12 @@ export class Ledger {
     const entries: LedgerEntry[] = []
     for (const entry of this.#entries) if (entry.time >= from && entry.time <= to) entries.push(entry)
     if (now < from || now > to) return entries
-    return [...entries, ...this.#meters.openEntries()]
+    return [...entries, ...this.meters.openEntries()]
   }
 
   /** The sums and postings, for the invariant checker. */
   get totals(): LedgerTotals {
     return { funds: this.#funds, tokens: this.#tokens, postings: this.#entries }
-  }
-
-  /** Every meter with its ordinal. */
-  meters(): Generator<[number, Readonly<MeterRow>]> {
-    return this.#meters.entries()
-  }
-
-  /** Yields the billed intervals of a meter, the newest first. */
-  intervalsOf(meter: number): Generator<BilledInterval> {
-    return this.#meters.intervalsOf(meter)
-  }
-
-  /** Returns a closed interval of a meter. */
-  closedInterval(index: number): ReturnType<Meters['closedInterval']> {
-    return this.#meters.closedInterval(index)
   }
 
   onEvent(event: EventOf<'ledger'>): void {
@@ -287,7 +277,11 @@ export class Ledger {
         this.#chargeCard()
         break
       case 'account.graceEnded':
-        this.#suspension.onGraceEnded()
+        this.suspension.onGraceEnded()
+        break
+      case 'account.periodEnded':
+        this.spending.onPeriodEnded(this.#spent)
+        this.#applySpendingLimit()
         break
       default:
         assertHandled(event)
@@ -298,8 +292,20 @@ export class Ledger {
   #onCrossing(): void {
     this.#crossing.onFired()
     if (this.#topups.onBalanceFell(this.balance)) this.#chargeCard()
-    if (this.balance <= this.#emptyBalance) this.#suspension.onOutOfFunds()
+    if (this.balance <= this.#emptyBalance) this.suspension.onOutOfFunds()
+    this.#applySpendingLimit()
+  }
+
+  /** Suspends the account if its use has reached the limit, else ends that suspension. */
+  #applySpendingLimit(): void {
+    if (this.spending.isReached(this.#spent)) this.suspension.onSpendingLimitReached()
+    else this.suspension.onSpendingLimitLeft()
     this.#scheduleCrossing()
+  }
+
+  /** The cost of all use since the epoch, computed to now. */
+  get #spent(): Microcents {
+    return this.#tokens + this.meters.totalRent()
   }
 
   /** The balance at which an account counts as out of funds: zero, less what it may overdraw. */
@@ -326,7 +332,7 @@ export class Ledger {
   #onMoneyAdded(kind: 'funds' | 'topup'): void {
     const { balance } = this
     this.#topups.onMoneyAdded(kind, balance)
-    this.#suspension.onMoneyAdded(balance)
+    this.suspension.onMoneyAdded(balance)
   }
 
   /** Schedules the moment at which the balance reaches the next level that matters. */
@@ -334,7 +340,9 @@ export class Ledger {
     const levels: Microcents[] = []
     const { firingBalance } = this.#topups
     if (firingBalance !== undefined) levels.push(firingBalance)
-    if (!this.#suspension.isOutOfFunds) levels.push(this.#emptyBalance)
+    if (!this.suspension.isOutOfFunds) levels.push(this.#emptyBalance)
+    const limitBalance = this.spending.balanceWhenReached(this.#funds)
+    if (limitBalance !== undefined && !this.suspension.isLimitReached) levels.push(limitBalance)
     this.#crossing.schedule({ withoutRent: this.#funds - this.#tokens, exact: () => this.balance }, levels)
   }
 }

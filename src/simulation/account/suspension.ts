@@ -12,9 +12,10 @@ export class Suspension {
   /** The table of the ledger with the row of the account. */
   readonly #accounts: Table<AccountRow>
   #ports!: AccountObserverPort
-  /** Why a command suspended the account. `#isOutOfFunds` is separate, so neither suspension ends the other. */
+  /** Why a command suspended the account. The three causes are separate, so none of them ends another. */
   #imposedReason: Exclude<SuspensionReason, 'balance'> | undefined
   #isOutOfFunds = false
+  #isLimitReached = false
   #graceEvent = 0
   /** The grace is over: nothing runs on the account any more, batches on shared capacity included. */
   #isCutOff = false
@@ -25,6 +26,7 @@ export class Suspension {
     if (!origin) return
     this.#imposedReason = origin.#imposedReason
     this.#isOutOfFunds = origin.#isOutOfFunds
+    this.#isLimitReached = origin.#isLimitReached
     this.#graceEvent = origin.#graceEvent
     this.#isCutOff = origin.#isCutOff
   }
@@ -37,6 +39,7 @@ export class Suspension {
   archive(archive: Archive): void {
     this.#imposedReason = archive.value(this.#imposedReason)
     this.#isOutOfFunds = archive.value(this.#isOutOfFunds)
+    this.#isLimitReached = archive.value(this.#isLimitReached)
     this.#graceEvent = archive.value(this.#graceEvent)
     this.#isCutOff = archive.value(this.#isCutOff)
   }
@@ -47,13 +50,31 @@ export class Suspension {
     this.#beginGrace()
   }
 
-  /** Why the account is suspended. An imposed reason comes before an empty balance, because funds do not end it. */
+  /** Suspends an account whose use has reached its spending limit at the world's epoch. */
+  openAtSpendingLimit(): void {
+    this.#isLimitReached = true
+    if (!this.#isOutOfFunds) this.#beginGrace()
+  }
+
+  /** Why the account is suspended. An imposed reason comes first, because neither funds nor a higher limit end it. */
   get reason(): SuspensionReason | undefined {
-    return this.#imposedReason ?? (this.#isOutOfFunds ? 'balance' : undefined)
+    if (this.#imposedReason !== undefined) return this.#imposedReason
+    if (this.#isOutOfFunds) return 'balance'
+    return this.#isLimitReached ? 'limit-reached' : undefined
+  }
+
+  /** Whether a command suspended the account. */
+  get isImposed(): boolean {
+    return this.#imposedReason !== undefined
   }
 
   get isOutOfFunds(): boolean {
     return this.#isOutOfFunds
+  }
+
+  /** Whether the use has reached the spending limit. */
+  get isLimitReached(): boolean {
+    return this.#isLimitReached
   }
 
   /** Whether the grace of a suspension is over. */
@@ -64,31 +85,32 @@ export class Suspension {
   /** Suspends the account for an imposed reason. Ignored if a reason is imposed already. */
   impose(reason: Exclude<SuspensionReason, 'balance'>): void {
     if (this.#imposedReason !== undefined) return
-    const wasSuspended = this.#isOutOfFunds
+    const wasSuspended = this.reason !== undefined
     this.#imposedReason = reason
     this.#context.recordCommand(this.#account, 'account.suspended', { reason })
     if (wasSuspended) this.#context.markVisibleChange()
     else this.#beginGrace()
   }
 
-  /** Ends an imposed suspension. Returns false if only funds can end the suspension. */
-  resume(): boolean {
-    if (this.#imposedReason === undefined) return !this.#isOutOfFunds
+  /** Ends an imposed suspension. Returns the reason that it cannot end, if no reason was imposed. */
+  resume(): SuspensionReason | undefined {
+    if (this.#imposedReason === undefined) return this.reason
     this.#imposedReason = undefined
-    if (this.#isOutOfFunds) {
-      this.#context.recordCommand(this.#account, 'account.suspended', { reason: 'balance' })
+    const { reason } = this
+    if (reason !== undefined) {
+      this.#context.recordCommand(this.#account, 'account.suspended', { reason })
       this.#context.markVisibleChange()
-      return true
+      return undefined
     }
     this.#context.recordCommand(this.#account, 'account.resumed')
     this.#end()
-    return true
+    return undefined
   }
 
   /** Suspends the account because its funds ran out. Ignored if they ran out before. */
   onOutOfFunds(): void {
     if (this.#isOutOfFunds) return
-    const wasSuspended = this.#imposedReason !== undefined
+    const wasSuspended = this.reason !== undefined
     this.#isOutOfFunds = true
     this.#context.record(this.#account, 'account.suspended', { reason: 'balance' })
     if (!wasSuspended) this.#beginGrace()
@@ -98,9 +120,23 @@ export class Suspension {
   onMoneyAdded(balance: Microcents): void {
     if (!this.#isOutOfFunds || balance <= 0) return
     this.#isOutOfFunds = false
-    if (this.#imposedReason !== undefined) return
-    this.#context.record(this.#account, 'account.resumed')
-    this.#end()
+    this.#endUnlessSuspended()
+  }
+
+  /** Suspends the account because its use has reached the spending limit. Ignored if it had before. */
+  onSpendingLimitReached(): void {
+    if (this.#isLimitReached) return
+    const wasSuspended = this.reason !== undefined
+    this.#isLimitReached = true
+    this.#context.record(this.#account, 'account.suspended', { reason: 'limit-reached' })
+    if (!wasSuspended) this.#beginGrace()
+  }
+
+  /** Ends the suspension for the spending limit: the limit is higher, or a new billing period began. */
+  onSpendingLimitLeft(): void {
+    if (!this.#isLimitReached) return
+    this.#isLimitReached = false
+    this.#endUnlessSuspended()
   }
 
   /** Stops what runs, because the grace is over. */
@@ -114,6 +150,12 @@ export class Suspension {
 
   get #account(): AccountRow {
     return this.#accounts.writable(0)
+  }
+
+  #endUnlessSuspended(): void {
+    if (this.reason !== undefined) return
+    this.#context.record(this.#account, 'account.resumed')
+    this.#end()
   }
 
   #beginGrace(): void {

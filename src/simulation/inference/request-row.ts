@@ -14,6 +14,8 @@ export interface InferenceSpec {
   readonly prefix: string
   /** The token of the caller. The limit of requests in flight counts by token. */
   readonly token: string
+  /** The id of the scoped token with a spending limit that sent it. */
+  readonly scope?: string
   /** The hash of the request. It seeds the answer and the id. */
   readonly hash: string
   readonly promptTokens: number

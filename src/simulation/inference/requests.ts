@@ -320,6 +320,7 @@ export class InferenceRequests implements RequestWork {
     const handle = this.#handles.get(ordinal)
     this.#handles.delete(ordinal)
     if (cost) this.#parts.ledger.chargeRequest(plan.chargedModel, cost, plan.token)
+    if (startedAt >= 0) this.#parts.access.onRequestEnded(row.id, plan.scope, cost)
     const { outcome, work } = countedEnd(row, state, answeredTokens, this.#context.clock.now)
     for (const counting of countingRows(plan)) {
       this.#parts.history.onRequestEnded(this.#parts.deployments.writable(counting), outcome, work)

@@ -186,7 +186,7 @@ export class AccountInvariants {
         if (weighted - before.weighted !== expectedCharge) {
           report('I9', `${id} was charged ${weighted - before.weighted} for an interval worth ${expectedCharge}`, id)
         }
-        const lastInterval = newestInterval < 0 ? undefined : this.#world.ledger.closedInterval(newestInterval)
+        const lastInterval = newestInterval < 0 ? undefined : this.#world.ledger.meters.closedInterval(newestInterval)
         const isContiguous =
           elapsed === 0
             ? newestInterval === before.newestInterval
@@ -251,6 +251,13 @@ export class AccountInvariants {
         this.#hasToppedUp = false
     }
     const emptyBalance = -overdraftCents * MICROCENTS_PER_CENT
+    const limitBalance = ledger.spending.balanceWhenReached(this.#paidIn)
+    if (isIdle && limitBalance !== undefined && Math.abs(approximateBalance - limitBalance) < BALANCE_MARGIN) {
+      const isReached = ledger.balance <= limitBalance
+      if (isReached !== ledger.suspension.isLimitReached) {
+        report('I10', `the spending limit ${isReached ? 'is' : 'is not'} reached, unlike the suspension says`, account)
+      }
+    }
     if (ledger.suspensionReason === undefined) {
       this.#suspendedAt = undefined
       if (isIdle && approximateBalance < emptyBalance + BALANCE_MARGIN && ledger.balance <= emptyBalance) {

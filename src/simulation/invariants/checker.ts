@@ -60,7 +60,7 @@ export class InvariantChecker implements StepObserver {
     for (const [ordinal, row] of world.instances.entries()) this.onWrite(row, ordinal)
     for (const [ordinal, row] of world.rentals.entries()) this.onWrite(row, ordinal)
     for (const [ordinal, row] of world.deployments.entries()) this.onWrite(row, ordinal)
-    for (const [ordinal, row] of world.ledger.meters()) this.onWrite(row, ordinal)
+    for (const [ordinal, row] of world.ledger.meters.entries()) this.onWrite(row, ordinal)
     for (const [ordinal, row] of world.batches.entries()) this.onWrite(row, ordinal)
     for (const [ordinal, row] of world.inferenceRequests.entries()) this.onWrite(row, ordinal)
   }

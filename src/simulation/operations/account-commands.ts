@@ -98,16 +98,20 @@ export const ACCOUNT_COMMANDS = {
     undo: 'account.resume',
     description: 'creates answer 402, and what runs stops after the grace',
     args: { reason: { kind: 'reason', optional: true } },
-    apply: (world, _, { reason }) => world.ledger.suspend((reason ?? 'admin') as (typeof SUSPENSION_REASONS)[number]),
+    apply: (world, _, { reason }) =>
+      world.ledger.suspension.impose((reason ?? 'admin') as (typeof SUSPENSION_REASONS)[number]),
   },
   'account.resume': {
     target: 'none',
     undo: 'account.suspend',
     description: 'the account may spend again, unless it has no funds',
     apply: world => {
-      if (world.ledger.resume()) return
+      const reason = world.ledger.suspension.resume()
+      if (reason === undefined) return
       throw new CommandError(
-        "Failed to execute 'account.resume': the account is out of funds. Add some with POST /payment/funds.",
+        reason === 'balance'
+          ? "Failed to execute 'account.resume': the account is out of funds. Add some with POST /payment/funds."
+          : "Failed to execute 'account.resume': the spending limit is reached. Raise it with POST /payment/config.",
       )
     },
   },

@@ -59,9 +59,8 @@ export function activeFailures(world: FailingParts): ActiveFailure[] {
   if (environment.autoscalerFrozen) add('the autoscaler is frozen', 'autoscaler.free')
   if (environment.provisioningFactor !== 1) add('provisioning is slow', 'provisioning.normal')
   if (!ledger.isCardAccepted) add('the card is declined', 'card.accept')
-  const { suspensionReason: suspended } = ledger
-  if (suspended !== undefined && suspended !== 'balance') {
-    add(`the account is suspended (${suspended})`, 'account.resume')
+  if (ledger.suspension.isImposed) {
+    add(`the account is suspended (${ledger.suspensionReason})`, 'account.resume')
   }
   for (const id of apiTokens.revokedIds) add(`token ${id} is revoked`, 'token.restore', id)
   for (const [, { id, plan, gpu, numGpus, instances }] of world.deployments.entries()) {

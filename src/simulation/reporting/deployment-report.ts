@@ -45,7 +45,7 @@ export function deploymentReport(
   { from, to }: Pick<ReportWindow, 'from' | 'to'>,
 ): DeploymentReport | undefined {
   const row = world.deployments.read(deployment)
-  const meter = world.ledger.meteredUsage(from, to).find(({ id }) => id === row.id)
+  const meter = world.ledger.meters.meteredUsage(from, to).find(({ id }) => id === row.id)
   return deploymentFigures(world, { from, to, after: exclusiveStart(from) }, row, meter)?.report
 }
 

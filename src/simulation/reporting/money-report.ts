@@ -14,7 +14,7 @@ export function moneyReport(
   counts: EventCounts,
 ): Report['money'] {
   const { ledger } = world
-  let opening = ledger.openingFunds - sumBy(ledger.meteredUsage(0, window.from), usage => usage.microcents)
+  let opening = ledger.openingFunds - sumBy(ledger.meters.meteredUsage(0, window.from), usage => usage.microcents)
   const sums = { funds: 0, topup: 0, tokens: 0, units: 0, adjustment: 0 }
   let topups = 0
   const bySubject = new Map<string, number>()

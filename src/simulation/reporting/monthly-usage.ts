@@ -98,7 +98,7 @@ export function usageItems(world: World, from: Micros, to: Micros, filter: Usage
 
 function rentItems(world: World, from: Micros, to: Micros): UsageItem[] {
   const sums = new Map<string, { gpu: GpuType; gpuMicros: number; microcents: Microcents }>()
-  const recorded = isAfterEpoch(from, to) ? world.ledger.meteredUsage(Math.max(0, from), to) : []
+  const recorded = isAfterEpoch(from, to) ? world.ledger.meters.meteredUsage(Math.max(0, from), to) : []
   for (const { id, gpu, gpuMicros, microcents } of [...world.ledger.past.rentUsage(from, to), ...recorded]) {
     const sum = sums.get(id)
     sums.set(id, {

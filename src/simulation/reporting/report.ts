@@ -26,7 +26,7 @@ import { reportSeries } from './time-series.ts'
 export function createReport(world: World, { from, to, step }: ReportWindow, fixture: string): Report {
   const { clock } = world
   const window = { from, to, after: exclusiveStart(from) }
-  const metered = new Map(world.ledger.meteredUsage(from, to).map(usage => [usage.id, usage]))
+  const metered = new Map(world.ledger.meters.meteredUsage(from, to).map(usage => [usage.id, usage]))
   const deployments = allDeploymentFigures(world, window, metered)
   const coldStarts = deployments.flatMap(({ coldStarts }) => coldStarts)
   const losses = deployments.flatMap(({ losses }) => losses)

@@ -143,7 +143,7 @@ function rentCost(
   if (from >= 0 || to <= 0) return undefined
   let weight = ledger.past.rentWeight(row.id, from, 0)
   if (row.meter >= 0) {
-    for (const interval of ledger.intervalsOf(row.meter)) weight += gpuTimeWeight(interval, 0, to)
+    for (const interval of ledger.meters.intervalsOf(row.meter)) weight += gpuTimeWeight(interval, 0, to)
   }
   return gpuTimeCost(weight)
 }

@@ -219,7 +219,7 @@ function instanceCounts(world: World, row: Readonly<DeploymentRow>) {
 function billedIntervals(world: World, row: Readonly<DeploymentRow>) {
   if (row.meter < 0) return []
   let weightBefore = 0n
-  return [...world.ledger.intervalsOf(row.meter)].reverse().map(ran => {
+  return [...world.ledger.meters.intervalsOf(row.meter)].reverse().map(ran => {
     const interval = { ...ran, at: ran.from, before: weightBefore }
     weightBefore += gpuTimeWeight(ran, ran.from, ran.to)
     return interval

@@ -161,7 +161,7 @@ describe('a law that is broken on purpose is named:', () => {
   test('I9 an interval is charged twice', () => {
     const sim = world()
     const broken = named(sim, () => {
-      for (const [, row] of sim.world.ledger.meters()) (row as MeterRow).accrued.add(1_000_000, 3_600_000_000)
+      for (const [, row] of sim.world.ledger.meters.entries()) (row as MeterRow).accrued.add(1_000_000, 3_600_000_000)
       sim.world.deployments.stop(sim.ordinal)
       pass(sim, '1m')
     })
@@ -204,7 +204,7 @@ describe('a law that is broken on purpose is named:', () => {
     const sim = world()
     const broken = named(sim, () => {
       Object.defineProperty(sim.world.ledger, 'isCutOff', { value: false })
-      sim.world.ledger.suspend('admin')
+      sim.world.ledger.suspension.impose('admin')
       pass(sim, '1h')
     })
     expect(broken).toContain('I10')

@@ -1,10 +1,53 @@
 import * as z from 'zod'
 import { purpose } from '../../../kernel/random.ts'
+import { MICROCENTS_PER_CENT } from '../../../simulation/account/money.ts'
+import type { World } from '../../../simulation/world.ts'
 import { endpoint } from '../../endpoint.ts'
 import { rejectInput } from '../../refusals.ts'
 
 const SESSION = purpose('billing.session')
 const MAX_URL = 2_048
+
+/** The highest limit in US dollars: that of the funds of an account. */
+const MAX_LIMIT = 40_000_000
+const MICROCENTS_PER_USD = 100 * MICROCENTS_PER_CENT
+
+const PaymentConfig = z.object({ limit: z.number() }).meta({ id: 'PaymentConfig' })
+
+export const getPaymentConfig = endpoint({
+  route: 'GET /payment/config',
+  summary: 'Get the spending limit of the account',
+  provenance: 'neighbour',
+  assumptions: ['limit is in US dollars; -1 means no limit'],
+  returns: PaymentConfig,
+  handle: ({ world }) => toPaymentConfig(world),
+})
+
+export const setPaymentConfig = endpoint({
+  route: 'POST /payment/config',
+  summary: 'Set the spending limit of the account',
+  provenance: 'neighbour',
+  assumptions: [
+    'limit is in US dollars, up to 40,000,000; a negative number means no limit; missing or null: the limit stays',
+    'the limit is on recent of the checklist: the use of a billing period, policy invoice_closes of the profile',
+    'if recent reaches the limit, the account is suspended with limit-reached, also at once by a low limit',
+    'a higher limit and the next billing period end that suspension',
+    'a limit is rounded to a micro-cent; the answer is the limit in force',
+  ],
+  body: z.object({ limit: z.number().nullable().optional() }),
+  returns: PaymentConfig,
+  example: { body: { limit: 500 } },
+  handle: ({ body: { limit }, world }) => {
+    if (limit == null) return toPaymentConfig(world)
+    if (limit > MAX_LIMIT) rejectInput(['body', 'limit'], `Value error, expected at most ${MAX_LIMIT}`)
+    world.ledger.setSpendingLimit(limit < 0 ? undefined : Math.round(limit * MICROCENTS_PER_USD))
+    return toPaymentConfig(world)
+  },
+})
+
+function toPaymentConfig({ ledger }: World): { limit: number } {
+  return { limit: ledger.spending.limit === undefined ? -1 : ledger.spending.limit / MICROCENTS_PER_USD }
+}
 
 export const getBillingPortal = endpoint({
   route: 'GET /payment/billing-portal',

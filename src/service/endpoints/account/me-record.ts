@@ -54,7 +54,7 @@ export function toChecklist(world: World): z.input<typeof PaymentChecklist> {
     overdue_invoices: account.overdue_cents / CENTS_PER_USD,
     last_checked: clock.unix(),
     billing_type: 'balance',
-    limit: null,
+    limit: ledger.spending.limit === undefined ? null : ledger.spending.limit / MICROCENTS_PER_USD,
     suspend_reason: ledger.suspensionReason ?? null,
     topup: enabled,
     topup_amount: amount,

@@ -100,7 +100,7 @@ export const getPaymentChecklist = endpoint({
     'topup_amount and topup_threshold are cents, as in POST /payment/topup',
     'email, billing_address and overdue_invoices follow the fixture; payment_method: a card is on file, even if it is declined',
     'last_checked is the time of the request, in Unix seconds; compute_owed is ignored',
-    'limit is always null',
+    'limit is the spending limit of POST /payment/config; null for none',
     'suspend_reason is null if the account is not suspended',
   ],
   query: { compute_owed: queryFlag().default(false) },

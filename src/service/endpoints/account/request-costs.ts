@@ -1,0 +1,24 @@
+import * as z from 'zod'
+import { LIMITS } from '../../../limits.ts'
+import { endpoint } from '../../endpoint.ts'
+import { text } from '../../fields.ts'
+
+export const getRequestCosts = endpoint({
+  route: 'POST /v1/request-costs',
+  summary: 'Get the costs of requests to models by their ids',
+  provenance: 'neighbour',
+  assumptions: [
+    'requestIds are the ids of answers, as chatcmpl-…; in the order of the request, each once; an answer of embeddings has no id',
+    'a request is known when it has ended; the newest 16,384 requests are kept, others are left out',
+    'costNanoUsd is rounded down; 0 for a deployment of the account, which is billed by time',
+    'invoices are rounded down for each model, not for each request, so sums can differ by less than a nano-dollar each',
+  ],
+  body: z.object({ requestIds: z.array(text({ max: 256 })).max(LIMITS.requestIds) }),
+  returns: z.object({ requests: z.array(z.object({ requestId: z.string(), costNanoUsd: z.int() })) }),
+  example: { body: { requestIds: ['chatcmpl-000000000000000000000000'] } },
+  handle: ({ body: { requestIds }, world }) => {
+    const costs = world.access.requestCosts.find(requestIds)
+    const known = [...new Set(requestIds)].filter(id => costs.has(id))
+    return { requests: known.map(requestId => ({ requestId, costNanoUsd: costs.get(requestId)! })) }
+  },
+})
