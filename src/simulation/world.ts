@@ -192,9 +192,8 @@ export class World implements EventParts {
       ...{ rentals, ledger, deploymentLogs },
     })
     const { operationEffects } = this
-    this.commands = this.#part(
-      new Commands(context, { operationEffects, nodes, deployments, ledger, gpuQuotas, apiTokens }, origin?.commands),
-    )
+    const commandParts = { operationEffects, nodes, deployments, rentals, ledger, gpuQuotas, apiTokens }
+    this.commands = this.#part(new Commands(context, commandParts, origin?.commands))
     this.weather = this.#part(
       new Weather(context, { ledger, nodes, placement, commands: this.commands }, origin?.weather),
     )
