@@ -192,8 +192,8 @@ export class World implements EventParts {
       ...{ rentals, ledger, deploymentLogs },
     })
     const { operationEffects } = this
-    const commanded = { access, operationEffects, nodes, deployments, ledger, gpuQuotas, apiTokens }
-    this.commands = this.#part(new Commands(context, commanded, origin?.commands))
+    const commandParts = { access, operationEffects, nodes, deployments, rentals, ledger, gpuQuotas, apiTokens }
+    this.commands = this.#part(new Commands(context, commandParts, origin?.commands))
     this.weather = this.#part(
       new Weather(context, { ledger, nodes, placement, commands: this.commands }, origin?.weather),
     )

@@ -8,13 +8,14 @@ import { createSimulator, type Simulator } from '../../src/simulator/simulator.t
 const MICROCENTS_PER_USD = 100_000_000
 const HOUR = 3_600_000_000
 
-const machine = (num_gpus: number, instance_id = 'inst_1') => ({
-  ...{ instance_id, name: instance_id, gpu: 'H100-80GB' as const, num_gpus, storage_gb: 20, created_at: 1_767_139_200 },
+const machine = (gpus: number, container_id: string) => ({
+  ...{ container_id, name: container_id, gpu_config: `${gpus}xH100-80GB`, created_at: 1_767_139_200 },
+  container_image: 'registry.example/train:1',
 })
 
 function rented(account: FixturePatch['account'] = {}, gpus: readonly number[] = [1], options = {}): Simulator {
-  const hosted = gpus.map((count, i) => machine(count, `inst_${i}`))
-  return createSimulator({ fixtures: 'empty', with: { account, hosted }, check: true, ...options })
+  const containers = gpus.map((count, i) => machine(count, `cont_${i}`))
+  return createSimulator({ fixtures: 'empty', with: { account, containers }, check: true, ...options })
 }
 
 async function ask(sim: Simulator, path: string, limit?: number | null) {
@@ -108,14 +109,14 @@ describe('a spending limit', () => {
   })
 
   test('counts the past of the month before the epoch', () => {
-    const history = [{ kind: 'rent' as const, id: 'inst_0', from: '2026-01-10T00:00:00Z' }]
+    const history = [{ kind: 'rent' as const, id: 'cont_0', from: '2026-01-10T00:00:00Z' }]
     const options = { epoch: '2026-01-15T00:00:00Z' }
     const with_ = (spending_limit_cents: number) =>
       createSimulator({
         ...{ fixtures: 'empty', check: true, ...options },
         with: {
           account: { spending_limit_cents, funds_cents: 1_000_000 },
-          hosted: [machine(1, 'inst_0')],
+          containers: [machine(1, 'cont_0')],
           history,
         } as never,
       })

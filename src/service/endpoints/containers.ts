@@ -5,11 +5,11 @@ import type { World } from '../../simulation/world.ts'
 import { isOffered, requireContainerRoom, requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'
-import { listGpuOffers } from '../gpu-offers.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL } from '../lookups.ts'
 import { ContainerRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
 import { deleteRental, renameRental } from '../rental-changes.ts'
+import { listGpuOffers } from './gpu-offers.ts'
 
 /** Maximum length of cloud_init_user_data, in characters. */
 const MAX_USER_DATA_CHARACTERS = 32_000
@@ -72,7 +72,7 @@ export const getContainerParams = endpoint({
   assumptions: [
     'the fields are inferred: gpu_configs, container_images and max_containers',
     'gpu_configs: those of GET /v1/containers/gpu_availability, whether they are available or not',
-    'container_images: the images of the hub that have a full name; other images can exist too',
+    'container_images: the images that the fixture lists by their full name; other images can exist too',
     'max_containers: how many containers the account may have at once (limits.containers_at_once)',
   ],
   returns: z.object({

@@ -6,7 +6,7 @@ import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { BalanceCrossing } from './balance-crossing.ts'
-import { AccountRow, type MeterRow } from './ledger-row.ts'
+import { AccountRow } from './ledger-row.ts'
 import type {
   ChargedTokens,
   ChargedUnits,
@@ -217,11 +217,6 @@ export class Ledger {
     this.spending.onCharged(microcents)
     this.#entries.push({ time: this.#context.clock.now, kind, subject, microcents: -microcents, ...charged })
     this.#scheduleCrossing()
-  }
-
-  /** Opens a meter. Returns its ordinal. */
-  openMeter(id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number): number {
-    return this.meters.open(id, kind, gpu, gpusPerUnit)
   }
 
   /** Sets the number of running units of a meter from now on. */

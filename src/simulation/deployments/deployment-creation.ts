@@ -63,7 +63,7 @@ export class DeploymentCreation {
     row.minInstances = spec.min_instances
     row.maxInstances = spec.max_instances
     if (row.plan.hasInstances) {
-      row.meter = this.#parts.ledger.openMeter(row.id, 'deployment', spec.gpu, spec.num_gpus)
+      row.meter = this.#parts.ledger.meters.openGpus(row.id, 'deployment', spec.gpu, spec.num_gpus)
     }
     this.#context.record(row, 'deployment.created', {
       model_name: spec.model_name,
