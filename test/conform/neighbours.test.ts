@@ -7,18 +7,9 @@ const DOCUMENT = JSON.parse(readFileSync('test/conform/neighbours-openapi.json',
 
 /** Operations that the simulator does not serve. */
 const UNSERVED: readonly string[] = [
-  'GET /payment/config',
-  'GET /v1/scoped-jwt',
-  'POST /payment/config',
   'POST /v1/audio/speech',
   'POST /v1/audio/transcriptions',
   'POST /v1/audio/translations',
-  'POST /v1/images/edits',
-  'POST /v1/images/generations',
-  'POST /v1/images/variations',
-  'POST /v1/inference/deploy/{deploy_id}',
-  'POST /v1/inference/{model_name}',
-  'POST /v1/scoped-jwt',
   'POST /v1/text-to-speech/{voice_id}',
   'POST /v1/text-to-speech/{voice_id}/stream',
 ]
