@@ -2,6 +2,7 @@
 
 import { loadTokenizer } from '../src/service/openai/tokenizer.ts'
 import { findModelTarget } from '../src/simulation/deployments/model-lookup.ts'
+import { customWork } from '../src/simulation/inference/media-work.ts'
 import { findViolations } from '../src/simulation/invariants/check-world.ts'
 import { CommandError } from '../src/simulation/operations/commands.ts'
 import type { World } from '../src/simulation/world.ts'
@@ -127,7 +128,10 @@ async function perform(sim: Simulator, deed: Deed): Promise<void> {
   }
 }
 
-/** Clients who ask a model at once, as far as it takes them on; so many leave at once, the others wait for their answers. */
+/**
+ * Clients who ask a model at once, as far as it takes them on; so many leave at once, the others wait for their answers.
+ * Each third asks for work that is charged by units instead of tokens.
+ */
 export function chats(
   world: World,
   { model, clients, left, tokens }: { model: string; clients: number; left: number; tokens: number },
@@ -135,11 +139,12 @@ export function chats(
   const target = findModelTarget(world, model)
   const lengths = { promptTokens: 500, answerTokens: tokens, longestAnswer: tokens }
   const spec = { model, prefix: 'chatcmpl-', token: 'token', hash: `${tokens}`, ...lengths }
+  const mediaSpec = { ...spec, work: customWork(world.profile), answerTokens: 0, longestAnswer: 2 }
   for (let client = 0; client < clients; client++) {
     // The service would refuse these requests with 402.
     if (world.ledger.suspensionReason !== undefined) return
     if (target === undefined || world.inferenceRequests.rejectionFor(model, 'token', target) !== undefined) return
-    const call = world.inferenceRequests.submit(spec, target)
+    const call = world.inferenceRequests.submit(client % 3 === 2 ? mediaSpec : spec, target)
     if (client < left) call.abandon(0)
   }
 }
