@@ -22,22 +22,50 @@ export function forms(known: KnownValues, fields: readonly string[]): fc.Arbitra
 interface Part {
   head: string
   content: string
+  /** Each character of the content is a byte. */
+  isBinary?: boolean
+}
+
+/** A form that the endpoint accepts. */
+interface ExampleForm {
+  readonly fields: Readonly<Record<string, string>>
+  readonly content: string | Uint8Array
 }
 
 /** Generates multipart forms with a file and text fields, sometimes damaged. */
-export function uploads(fields: readonly string[], part = 'file'): fc.Arbitrary<Content> {
+export function uploads(fields: readonly string[], part = 'file', example?: ExampleForm): fc.Arbitrary<Content> {
   const disposition = (name: string, filename?: string) =>
     `Content-Disposition: form-data; name="${name}"${filename === undefined ? '' : `; filename="${filename}"`}`
   const content = fc.oneof(
     fc.constantFrom('', 'batch', '{"custom_id":"a"}\n', 'ü🦙', '\r\n--', '\r\n--b\r\n', 'x'.repeat(70_000)),
     nasty,
   )
+  const isUsual = (name: string) => example === undefined || Object.hasOwn(example.fields, name)
+  const isBinary = example !== undefined && typeof example.content !== 'string'
+  const exampleContent = isBinary ? String.fromCharCode(...(example.content as Uint8Array)) : example?.content
+  const usualContent = example
+    ? fc.oneof({ weight: 2, arbitrary: fc.constant(exampleContent as string) }, content)
+    : content
   const usual = [
     fc
-      .tuple(fc.constant(disposition(part, 'in.jsonl')), content)
-      .map(([head, text]): Part => ({ head, content: text })),
-    ...fields.map(name => fc.constant<Part>({ head: disposition(name), content: 'batch' })),
+      .tuple(fc.constant(disposition(part, 'in.jsonl')), usualContent)
+      .map(([head, text]): Part => ({ head, content: text, isBinary: isBinary && text === exampleContent })),
+    ...fields.filter(isUsual).map(name => {
+      const value = fc.constantFrom('batch', ...Array<string>(8).fill(example?.fields[name] ?? 'batch'))
+      return value.map((text): Part => ({ head: disposition(name), content: text }))
+    }),
   ]
+  const unusualNames = fields.filter(one => !isUsual(one)).flatMap(one => [one, `${one}[]`])
+  const likelyValues = ['0', '0.5', '1', 'word', 'segment', 'text', 'srt', 'json', 'en', '', 'batch']
+  const unusual =
+    unusualNames.length === 0
+      ? fc.constant<Part[]>([])
+      : fc.array(
+          fc
+            .tuple(fc.constantFrom(...unusualNames), fc.constantFrom(...likelyValues))
+            .map(([one, text]): Part => ({ head: disposition(one), content: text })),
+          { maxLength: 2 },
+        )
   const name = fc.oneof(fc.constantFrom(part, ...fields, '__proto__', 'constructor'), nasty)
   const odd = fc
     .tuple(
@@ -57,7 +85,7 @@ export function uploads(fields: readonly string[], part = 'file'): fc.Arbitrary<
     )
     .map(([head, text]): Part => ({ head, content: text }))
   const parts = fc.oneof(
-    { weight: 6, arbitrary: fc.tuple(...usual) },
+    { weight: 6, arbitrary: fc.tuple(fc.tuple(...usual), unusual).map(([given, more]) => [...given, ...more]) },
     { weight: 2, arbitrary: fc.tuple(...usual).map(given => [...given].reverse()) },
     { weight: 6, arbitrary: fc.array(fc.oneof(...usual, odd), { maxLength: 5 }) },
     {
@@ -87,10 +115,15 @@ export function uploads(fields: readonly string[], part = 'file'): fc.Arbitrary<
   return boundary
     .chain(mark => fc.tuple(fc.constant(mark), said(mark), parts, fc.option(fc.nat(120), { freq: 5 }), fc.nat(30)))
     .map(([mark, contentType, given, whole, absent]) => {
-      const text = `${given.map(({ head, content }) => `--${mark}\r\n${head}\r\n\r\n${content}\r\n`).join('')}--${mark}--\r\n`
+      const pieces = given.flatMap(({ head, content, isBinary }) => [
+        `--${mark}\r\n${head}\r\n\r\n`,
+        isBinary ? Buffer.from(content, 'latin1') : content,
+        '\r\n',
+      ])
+      const body = Buffer.concat([...pieces, `--${mark}--\r\n`].map(piece => Buffer.from(piece as string)))
       const header: [string, string][] = /^[\x20-\xff]*$/.test(contentType) ? [['content-type', contentType]] : []
       // fc.option gives a number in four of five cases; only small numbers truncate the body.
-      const cut = whole === null || whole > 30 ? text : text.slice(0, -whole)
-      return [header, absent === 0 ? undefined : cut]
+      const cut = whole === null || whole > 30 ? body : body.subarray(0, -whole)
+      return [header, absent === 0 ? undefined : Uint8Array.from(cut)]
     })
 }

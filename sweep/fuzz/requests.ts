@@ -25,7 +25,7 @@ export function requests(known: KnownValues, endpoint: AnyEndpoint, likely: Like
       ? forms(known, Object.keys((endpoint.body as z.ZodObject).shape))
       : upload === undefined
         ? fc.tuple(jsonContentType, method === 'GET' ? fc.constant(undefined) : bodies(known, endpoint.body))
-        : uploads(Object.keys(upload.fields ?? {}), upload.part)
+        : uploads(Object.keys(upload.fields ?? {}), upload.part, endpoint.example.form)
   const { content: given, weight = 1, isControl = false } = likely
   const content =
     given === undefined ? declared : fc.oneof({ weight, arbitrary: given }, { weight: 1, arbitrary: declared })
