@@ -89,6 +89,7 @@ export const createImage = endpoint({
   refusals: REFUSALS,
   errorShape: 'compat',
   acceptsKeyHeader: true,
+  acceptsScopedTokens: true,
   needs: ['images'],
   body: z.object({
     ...FIELDS,
@@ -114,6 +115,7 @@ export const createImageEdit = endpoint({
   refusals: { ...UPLOAD_REFUSALS, 400: `${UPLOAD_REFUSALS[400]}, or the mask has another size` },
   errorShape: 'compat',
   acceptsKeyHeader: true,
+  acceptsScopedTokens: true,
   needs: ['images'],
   upload: { part: 'image', optionalParts: ['mask'], fields: { ...FORM_FIELDS, prompt }, limit: () => UPLOAD_LIMIT },
   returns: ImageList,
@@ -150,6 +152,7 @@ export const createImageVariation = endpoint({
   refusals: UPLOAD_REFUSALS,
   errorShape: 'compat',
   acceptsKeyHeader: true,
+  acceptsScopedTokens: true,
   needs: ['images'],
   upload: { part: 'image', fields: FORM_FIELDS, limit: () => UPLOAD_LIMIT },
   returns: ImageList,
