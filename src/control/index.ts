@@ -12,6 +12,7 @@ import type { ControlScope } from './endpoint.ts'
 import * as clock from './endpoints/clock.ts'
 import * as cluster from './endpoints/cluster.ts'
 import * as faults from './endpoints/faults.ts'
+import * as fields from './endpoints/fields.ts'
 import * as inference from './endpoints/inference.ts'
 import * as journal from './endpoints/journal.ts'
 import * as ledger from './endpoints/ledger.ts'
@@ -36,6 +37,7 @@ export const controlOperations = sortByPath({
   ...metrics,
   ...cluster,
   ...faults,
+  ...fields,
   ...inference,
   ...scenarios,
   ...snapshots,
@@ -66,6 +68,7 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
   'getMetrics',
   'getEngineMetrics',
   'getUnread',
+  'getFields',
   'listScenarios',
   'getScenario',
   'listSnapshots',

@@ -23,7 +23,8 @@ export type AuthRule = 'token' | 'optional' | 'none'
  * routes, `{"error": {"message": m, "type", "param", "code"}}`, or that of messages,
  * `{"type": "error", "error": {"type", "message": m}}`.
  */
-export type ErrorShape = 'simple' | 'detail' | 'wrapped' | 'compat' | 'message'
+export const ERROR_SHAPES = ['simple', 'detail', 'wrapped', 'compat', 'message'] as const
+export type ErrorShape = (typeof ERROR_SHAPES)[number]
 
 /** What must be loaded before the request takes its place among the others. */
 export type Prerequisite = 'tokenizer' | 'images'

@@ -150,7 +150,7 @@ export const LoraStatus = DeploymentRecord.pick({
 export const DeployId = z.object({ deploy_id: z.string() }).meta({ id: 'DeployId' })
 
 /** The tag `compat` is the word of the path, so a names profile translates it in the same way. */
-export const ModelTags = z.array(z.string().meta(MESSAGE_TEXT))
+export const ModelTags = z.array(z.string().meta({ 'x-holds': 'tag' }))
 
 export const ModelEntry = z
   .object({

@@ -156,7 +156,7 @@ export class Worlds {
   /** The headers other than `Authorization` that have a token in any world. */
   get keyHeaders(): readonly string[] {
     this.#keyHeaders ??= [
-      ...new Set([KEY_HEADER, ...[this.default, ...this.#worlds.values()].map(({ sim }) => sim.api.keyHeader)]),
+      ...new Set([KEY_HEADER, ...[this.default, ...this.#worlds.values()].flatMap(({ sim }) => sim.api.keyHeaders)]),
     ]
     return this.#keyHeaders
   }

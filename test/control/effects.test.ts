@@ -292,6 +292,7 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     good: [{ path: '/_sim/engines/2cZeTxVFN7tKxCCh-0/metrics' }],
     bad: [{ path: '/_sim/engines/2cZeTxVFN7tKxCCh-9/metrics', status: 404, says: 'unknown instance' }],
   },
+  getFields: { good: [{ path: '/_sim/fields' }], bad: [] },
   getUnread: { good: [], bad: [{ path: '/_sim/unread', status: 400, says: 'Start with --strict-requests' }] },
   listScriptedAnswers: { good: [{ path: '/_sim/inference' }], bad: [] },
   scriptAnswer: {

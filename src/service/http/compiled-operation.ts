@@ -1,7 +1,9 @@
 /** An operation with its routes and the schemas of its path and query, compiled once. */
 import * as z from 'zod'
 import { type AnyEndpoint, endpointPaths } from '../endpoint.ts'
+import type { Alias } from '../naming/free-sections.ts'
 import type { EndpointMapping, VendorMapping } from '../naming/translation.ts'
+import type { RefusalError } from '../refusals.ts'
 import { isAnyMissing, loadPrerequisites } from './prerequisites.ts'
 import { Router } from './router.ts'
 
@@ -26,6 +28,8 @@ export class CompiledOperation {
   readonly requestMapping: EndpointMapping | undefined
   /** The vendor names of responses. */
   readonly responseMapping: EndpointMapping | undefined
+  /** The further route that leads to the operation; undefined for its own. */
+  readonly alias: Alias | undefined
   #inputSchemas: InputSchemas | undefined
   #bodyCount = 0
   #compiledBody: z.ZodType | undefined
@@ -35,12 +39,26 @@ export class CompiledOperation {
     endpoint: AnyEndpoint,
     requestMapping: EndpointMapping | undefined,
     responseMapping: EndpointMapping | undefined,
+    alias?: Alias,
   ) {
     this.operationId = operation
     this.endpoint = endpoint
     this.readsBody = endpoint.body !== undefined || endpoint.upload !== undefined
     this.requestMapping = requestMapping
     this.responseMapping = responseMapping
+    this.alias = alias
+  }
+
+  /** The shape of its errors. A names profile can change it. */
+  get errorShape(): AnyEndpoint['errorShape'] {
+    return this.requestMapping?.errorShape ?? this.endpoint.errorShape
+  }
+
+  /** Returns the refusal without a body in another shape, if the names profile gives the operation a shape. */
+  withoutOwnBody(refusal: RefusalError): Pick<RefusalError, 'status' | 'message' | 'body' | 'isQuoted'> {
+    const { status, message, isQuoted } = refusal
+    const keepsBody = this.requestMapping?.errorShape === undefined || isQuoted || status === 422
+    return keepsBody ? refusal : { status, message, body: undefined, isQuoted }
   }
 
   /** Compiled at the first request: few processes use every operation, and all of them have to start. */
@@ -68,7 +86,7 @@ export class CompiledOperation {
 
   /** The same operation with neutral names in responses. */
   get withNeutralResponse(): CompiledOperation {
-    return new CompiledOperation(this.operationId, this.endpoint, this.requestMapping, undefined)
+    return new CompiledOperation(this.operationId, this.endpoint, this.requestMapping, undefined, this.alias)
   }
 
   /** Whether the operation needs code that is not loaded yet. */
@@ -102,15 +120,23 @@ const routers = new WeakMap<object, Router<CompiledOperation>>()
 export function getRouter(operations: object, mapping: VendorMapping | undefined): Router<CompiledOperation> {
   const cachedRouter = routers.get(mapping ?? operations)
   if (cachedRouter !== undefined) return cachedRouter
-  const router = new Router(
-    Object.entries(operations).flatMap(([operation, endpoint]: [string, AnyEndpoint]) => {
+  const entries = Object.entries(operations) as [string, AnyEndpoint][]
+  const aliases = (mapping?.aliases ?? []).map(alias => {
+    const endpoint = entries.find(([operation]) => operation === alias.operation)![1]
+    const endpointMapping = mapping!.forEndpoint(endpoint)
+    const compiled = new CompiledOperation(alias.operation, endpoint, endpointMapping, endpointMapping, alias)
+    return [{ method: alias.method, path: alias.path, standsAlone: true }, compiled] as const
+  })
+  const router = new Router<CompiledOperation>([
+    ...entries.flatMap(([operation, endpoint]) => {
       const endpointMapping = mapping?.forEndpoint(endpoint)
       const compiled = new CompiledOperation(operation, endpoint, endpointMapping, endpointMapping)
       const paths = endpointPaths(endpoint)
       const servedPaths = mapping === undefined ? paths : paths.flatMap(path => mapping.servedPaths(path))
       return servedPaths.map(path => [{ method: endpoint.method, path }, compiled] as const)
     }),
-  )
+    ...aliases,
+  ])
   routers.set(mapping ?? operations, router)
   return router
 }

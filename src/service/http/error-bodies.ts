@@ -11,7 +11,10 @@ import type { ValidationDetail } from './validation-errors.ts'
  * A refusal with a body of its own keeps it. In an OpenAI-compatible route and in messages, only a 422 and scripted
  * bodies are kept.
  */
-export function createErrorBody(shape: ErrorShape, { status, message, body, isQuoted }: RefusalError): unknown {
+export function createErrorBody(
+  shape: ErrorShape,
+  { status, message, body, isQuoted }: Pick<RefusalError, 'status' | 'message' | 'body' | 'isQuoted'>,
+): unknown {
   if (shape === 'compat' || shape === 'message') {
     const keepsBody = isQuoted || status === 422 || (shape === 'compat' && hasErrorObject(body))
     if (body !== undefined && keepsBody) return body

@@ -20,9 +20,9 @@ import {
   RequestContext,
   type RequestHooks,
   toPathAndQuery,
-  translateRoute,
 } from './request-context.ts'
 import { createFaultRefusal, omitBodyForHead, Responses } from './responses.ts'
+import { translateRoute } from './routed-path.ts'
 import type { Router } from './router.ts'
 import type { UnknownFields } from './unknown-fields.ts'
 import { findUnreadInput, rejectUnknownFields, toVendorLocation, validateInput } from './validate-input.ts'
@@ -104,7 +104,7 @@ export class Pipeline<Backend, Scope extends object> {
     }
     const namesHeader =
       incoming.header === undefined ? request.headers.get(NAMES_HEADER) : incoming.header(NAMES_HEADER)
-    const routed = translateRoute(mapping, { operation, path, params }, namesHeader === 'neutral')
+    const routed = translateRoute(mapping, { operation, path, params, search }, namesHeader === 'neutral')
     return new RequestContext(
       host,
       hooks,
@@ -114,7 +114,7 @@ export class Pipeline<Backend, Scope extends object> {
       routed.operation,
       routed.path,
       routed.params,
-      search,
+      routed.search,
     )
   }
 

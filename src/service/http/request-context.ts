@@ -1,7 +1,6 @@
 /** The two types of a request: what a transport knows of it, and its context after routing. */
 import type { Micros } from '../../kernel/duration.ts'
 import type { DecidedBy } from '../../kernel/journal.ts'
-import type { VendorMapping } from '../naming/translation.ts'
 import type { ScriptedAnswer } from '../openai/scripted-answers.ts'
 import type { AnswerPart, ResponseWaiter } from '../results.ts'
 import type { HeaderReader } from './authentication.ts'
@@ -230,8 +229,11 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
   /** Returns the value of a header by its neutral name, or null. */
   header(name: string): string | null {
     const { requestMapping } = this.operation
-    const vendorName = requestMapping?.names.headers.get(name)
-    return (vendorName === undefined ? null : this.#readHeader(vendorName)) ?? this.#readHeader(name)
+    for (const vendorName of requestMapping?.names.headers.get(name) ?? []) {
+      const value = this.#readHeader(vendorName)
+      if (value !== null && value !== '') return value
+    }
+    return this.#readHeader(name)
   }
 
   #readHeader(name: string): string | null {
@@ -295,28 +297,6 @@ const ENDLESS_WAITER: ResponseWaiter = {
 }
 
 const NO_OPTIONS: NextOptions<never> = Object.freeze({})
-
-/** The parts of a route match that a names profile changes. */
-interface RoutedPath {
-  readonly operation: CompiledOperation
-  readonly path: string
-  readonly params: Readonly<Record<string, string>>
-}
-
-/**
- * Translates a routed path into the neutral names, which are the only names in the journal. The response has the neutral
- * names if the request asks for them: the typed client does, and is the same for every names profile.
- */
-export function translateRoute(mapping: VendorMapping, routed: RoutedPath, neutralResponse: boolean): RoutedPath {
-  const { operation, params: vendorParams } = routed
-  const params = operation.requestMapping!.params.toInternal(vendorParams) as Readonly<Record<string, string>>
-  let path = mapping.toInternalPath(routed.path, operation.endpoint)
-  for (const [name, value] of Object.entries(params)) {
-    // A translated value is one of a fixed set of words, which need no escapes.
-    if (value !== vendorParams[name]) path = path.replace(`/${vendorParams[name]}`, `/${value}`)
-  }
-  return { operation: neutralResponse ? operation.withNeutralResponse : operation, path, params }
-}
 
 /** Returns path and query of an absolute URL without parsing the rest of it. */
 export function toPathAndQuery(url: string): string {

@@ -1,5 +1,6 @@
 /** Creates the responses of a pipeline: at the time of the world and with its vendor names. */
 
+import type { SchemaMapping } from '../naming/translation.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { Bytes, JsonText, ServerSentEvents } from '../results.ts'
 import { createErrorBody, createInvalidBody } from './error-bodies.ts'
@@ -35,7 +36,9 @@ export class Responses<Backend> {
     if (value instanceof JsonText)
       return this.json(backend, 200, responseMapping?.returns.toVendorJson(value.text) ?? value.text)
     if (value instanceof ServerSentEvents) {
-      return new Response(value.body, { headers: { ...EVENT_STREAM_HEADERS, date: this.#formatDate(backend) } })
+      const event = responseMapping?.event
+      const body = event === undefined || event.isIdentity ? value.body : value.body.pipeThrough(translateEvents(event))
+      return new Response(body, { headers: { ...EVENT_STREAM_HEADERS, date: this.#formatDate(backend) } })
     }
     if (value instanceof Bytes) {
       return createBytesResponse(value, {
@@ -68,7 +71,7 @@ export class Responses<Backend> {
     const { backend, operation } = context
     if (error instanceof RefusalError) {
       context.decide(error.decidedBy, error.message)
-      const body = createErrorBody(operation.endpoint.errorShape, error)
+      const body = createErrorBody(operation.errorShape, operation.withoutOwnBody(error))
       const vendorBody =
         operation.responseMapping === undefined || error.isQuoted
           ? body
@@ -110,6 +113,19 @@ export class Responses<Backend> {
     }
     return this.#cachedDate
   }
+}
+
+/** Returns a stream that translates the data of server-sent events. Each chunk has whole events. */
+function translateEvents(event: SchemaMapping): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  const [decoder, encoder] = [new TextDecoder(), new TextEncoder()]
+  return new TransformStream({
+    transform(chunk, controller) {
+      const text = decoder.decode(chunk)
+      controller.enqueue(
+        encoder.encode(text.replaceAll(/^data: (\{.*)$/gm, (_, data) => `data: ${event.toVendorJson(data)}`)),
+      )
+    },
+  })
 }
 
 /** Returns the response without its body if the method is HEAD. */

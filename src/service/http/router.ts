@@ -6,6 +6,8 @@ export interface Route {
   method: string
   /** `/deploy/{deploy_id}/start` */
   path: string
+  /** Whether its pattern is apart from all others, because its parameters may have other names. Default: false. */
+  standsAlone?: boolean
 }
 
 export type Match<Target> =
@@ -29,15 +31,21 @@ export class Router<Target> {
    * The other paths. Those with the name of a model come last: `/v1/inference/{model_name}` would also match
    * `/v1/inference/deploy/x`.
    */
-  readonly #patterns = [new RegExpRouter<Target>(), new RegExpRouter<Target>()] as const
+  readonly #patterns: readonly RegExpRouter<Target>[]
   readonly #methods = new Set<string>()
 
   constructor(routes: Iterable<readonly [Route, Target]>) {
+    const [plain, named] = [new RegExpRouter<Target>(), new RegExpRouter<Target>()]
+    const alone: { readonly length: number; readonly patterns: RegExpRouter<Target> }[] = []
     for (const [route, target] of routes) {
       this.#methods.add(route.method)
       if (routeParamNames(route.path).length > 0) {
-        const [plain, named] = this.#patterns
-        const patterns = route.path.includes('{model_name}') ? named : plain
+        const patterns = route.standsAlone
+          ? new RegExpRouter<Target>()
+          : route.path.includes('{model_name}')
+            ? named
+            : plain
+        if (route.standsAlone) alone.push({ length: route.path.split('/').length, patterns })
         patterns.add(route.method, toRouterPattern(route.path), target)
         continue
       }
@@ -45,6 +53,9 @@ export class Router<Target> {
       byMethod.set(route.method, target)
       this.#literalPaths.set(route.path, byMethod)
     }
+    // The longest first: the name of a model in a shorter one could have a slash.
+    const longestFirst = alone.sort((a, b) => b.length - a.length)
+    this.#patterns = [plain, named, ...longestFirst.map(({ patterns }) => patterns)]
   }
 
   /**

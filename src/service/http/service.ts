@@ -10,7 +10,7 @@ import type { Names } from '../naming/names-profile.ts'
 import { translateDocument } from '../naming/openapi-naming.ts'
 import { VendorMapping } from '../naming/translation.ts'
 import { createOpenapiDocument } from '../openapi/openapi.ts'
-import { authenticate, KEY_HEADER } from './authentication.ts'
+import { authenticate, KEY_HEADERS } from './authentication.ts'
 import { getRouter } from './compiled-operation.ts'
 import { Pipeline } from './pipeline.ts'
 import {
@@ -49,8 +49,8 @@ export interface Api {
   ): Response | Promise<Response>
   /** Returns the operation that a method and a path lead to, or undefined. */
   findOperationId(method: string, path: string): string | undefined
-  /** The header that takes a token beside `Authorization`, by its vendor name. */
-  readonly keyHeader: string
+  /** The headers that take a token beside `Authorization`, by their vendor names. */
+  readonly keyHeaders: readonly string[]
   /** Returns every path that serves the operation of this one: the neutral path and the vendor path. */
   servedPaths(path: string): readonly string[]
   /** Returns the resource whose progress a request reads, or undefined. */
@@ -116,8 +116,8 @@ export function createApi(options: ApiOptions = {}): Api {
   return {
     operations: servedOperations,
     findOperationId: (method, path) => pipeline.findOperationId(method, path),
-    keyHeader: mapping?.names.toVendorHeader(KEY_HEADER) ?? KEY_HEADER,
-    servedPaths: path => mapping?.servedPaths(path) ?? [path],
+    keyHeaders: KEY_HEADERS.flatMap(name => mapping?.names.headers.get(name) ?? [name]),
+    servedPaths: path => (mapping === undefined ? [path] : [...mapping.servedPaths(path), ...mapping.aliasPaths(path)]),
     findPolledResource: (method, target) => pipeline.findPolledResource(method, target),
     answer,
   }

@@ -2,6 +2,7 @@
 import type { AnyEndpoint } from '../endpoint.ts'
 import { inputShape, type SchemaShape } from '../naming/schema-shape.ts'
 import type { EndpointMapping } from '../naming/translation.ts'
+import { createFieldsShape } from '../naming/vocabulary.ts'
 import { parseJsonBody } from './json-body.ts'
 import { Details, explainExtraField } from './validation-errors.ts'
 
@@ -29,14 +30,15 @@ export function findUnknownFields(
   input: UnparsedInput,
   mapping: EndpointMapping | undefined,
 ): UnknownFields {
-  const { fields: names } = mapping?.names ?? { fields: NO_VENDOR_NAMES }
-  const queryNames = listAcceptedNames(Object.keys(endpoint.query), names)
+  const nameOf: FieldNaming =
+    mapping === undefined ? NO_VENDOR_NAMES : (name, places) => mapping.names.fieldName(name, places, mapping.operation)
+  const queryNames = listAcceptedNames(createFieldsShape(endpoint.query), nameOf)
   const unknownFields = { query: new Details(), body: new Details() }
   for (const name of new Set(new URLSearchParams(input.search).keys())) {
     if (!queryNames.includes(name)) addUnknownField(unknownFields.query, ['query', name], queryNames)
   }
   if (input.form !== undefined) {
-    const formNames = listAcceptedNames(Object.keys(endpoint.upload?.fields ?? {}), names)
+    const formNames = listAcceptedNames(createFieldsShape(endpoint.upload?.fields ?? {}), nameOf)
     for (const name of Object.keys(input.form)) {
       if (!formNames.includes(name)) addUnknownField(unknownFields.body, ['body', name], [...formNames, 'file'])
     }
@@ -44,7 +46,7 @@ export function findUnknownFields(
   }
   if (input.text === undefined || endpoint.body === undefined) return unknownFields
   const parsed = parseJsonBody(input.text, endpoint.maxBodyValues)
-  if ('value' in parsed) addFromBody(unknownFields.body, inputShape(endpoint.body), parsed.value, ['body'], names)
+  if ('value' in parsed) addFromBody(unknownFields.body, inputShape(endpoint.body), parsed.value, ['body'], nameOf)
   return unknownFields
 }
 
@@ -53,45 +55,44 @@ export function addUnknownBodyFields(into: Details, { body }: AnyEndpoint, value
   if (body !== undefined) addFromBody(into, inputShape(body), value, ['body'], NO_VENDOR_NAMES)
 }
 
-const NO_VENDOR_NAMES: ReadonlyMap<string, string> = new Map()
+/** Returns the vendor name of a field; undefined if it keeps its name. */
+type FieldNaming = (name: string, places: readonly string[] | undefined) => string | undefined
+
+const NO_VENDOR_NAMES: FieldNaming = () => undefined
 
 function addFromBody(
   into: Details,
   shape: SchemaShape,
   value: unknown,
   loc: readonly string[],
-  names: ReadonlyMap<string, string>,
+  nameOf: FieldNaming,
 ): void {
   if (Array.isArray(value)) {
     const { items } = shape
     if (items === undefined) return
-    for (const [i, entry] of value.entries()) addFromBody(into, items, entry, [...loc, String(i)], names)
+    for (const [i, entry] of value.entries()) addFromBody(into, items, entry, [...loc, String(i)], nameOf)
     return
   }
   if (typeof value !== 'object' || value === null || (shape.fields.size === 0 && shape.additional === undefined)) return
   const fields = new Map<string, SchemaShape>()
   for (const [name, inner] of shape.fields) {
-    const vendorName = names.get(name)
+    const vendorName = nameOf(name, shape.places.get(name))
     if (vendorName !== undefined) fields.set(vendorName, inner)
     if (vendorName === undefined || !Object.hasOwn(value, vendorName)) fields.set(name, inner)
   }
-  const acceptedNames = listAcceptedNames([...shape.fields.keys()], names, true)
+  const acceptedNames = listAcceptedNames(shape, nameOf, true)
   for (const [name, inner] of Object.entries(value)) {
     const field = fields.get(name) ?? shape.additional
     const isReplacedByVendorName = shape.fields.has(name)
-    if (field !== undefined) addFromBody(into, field, inner, [...loc, name], names)
+    if (field !== undefined) addFromBody(into, field, inner, [...loc, name], nameOf)
     else if (!shape.allowsOtherFields && !isReplacedByVendorName) addUnknownField(into, [...loc, name], acceptedNames)
   }
 }
 
 /** Returns the names that a place accepts: the vendor names and, unless `vendorOnly`, the neutral names. */
-function listAcceptedNames(
-  fields: readonly string[],
-  names: ReadonlyMap<string, string>,
-  vendorOnly = false,
-): string[] {
-  return fields.flatMap(name => {
-    const vendorName = names.get(name)
+function listAcceptedNames({ fields, places }: SchemaShape, nameOf: FieldNaming, vendorOnly = false): string[] {
+  return [...fields.keys()].flatMap(name => {
+    const vendorName = nameOf(name, places.get(name))
     if (vendorName === undefined) return [name]
     return vendorOnly ? [vendorName] : [vendorName, name]
   })

@@ -5,8 +5,27 @@
 import * as z from 'zod'
 import { openNames } from '#fixture-files'
 import { VARIANT_KEYS } from '../../data/records/enums.ts'
-import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { escapeRegExp } from '../../lib/escape-regexp.ts'
+import { globOf } from '../../lib/glob.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
+import type { OpenName } from '../../lib/open-name.ts'
+import type { ErrorShape } from '../endpoint.ts'
+import { operations } from '../index.ts'
+import { type Alias, FREE_SECTIONS, parseAlias } from './free-sections.ts'
+import { fullPlace, vocabularyOf } from './vocabulary.ts'
+import {
+  type FieldWord,
+  findProblems,
+  type HeaderWord,
+  isProseWord,
+  PATH_WORDS,
+  type PathWord,
+  SECTIONS,
+  suggestWord,
+  type ValueWord,
+  type VariantWord,
+  type WordSectionName,
+} from './word-sections.ts'
 
 /**
  * The user's words by neutral ones; every section and every word may be left out.
@@ -16,75 +35,21 @@ import { parseJsonText } from '../../lib/json-text.ts'
 export interface NamesProfile {
   /** Words of paths. */
   readonly paths?: Readonly<Partial<Record<PathWord, string>>>
-  /** Fields of bodies. */
-  readonly fields?: Readonly<Partial<Record<FieldWord, string>>>
-  /** Values of fields that are one of some words. */
-  readonly values?: Readonly<Partial<Record<ValueWord, string>>>
-  readonly headers?: Readonly<Partial<Record<HeaderWord, string>>>
+  /** Fields of bodies, queries and paths: by name (`hub`), or in one place (`Deployment.config.gpu`). */
+  readonly fields?: Readonly<Partial<Record<OpenName<FieldWord>, string>>>
+  /** Values of fields that are one of some words: by word (`modelhub`), or in one place (`Deployment.status.running`). */
+  readonly values?: Readonly<Partial<Record<OpenName<ValueWord>, string>>>
+  /** Headers that take a token. With several names, the first one with a token counts. */
+  readonly headers?: Readonly<Partial<Record<HeaderWord, string | readonly string[]>>>
+  /** Tags of catalog models. */
+  readonly tags?: Readonly<Record<string, string>>
+  /** Further routes of operations, as in `'GET /catalog/{model_name}': 'getModel'`. */
+  readonly aliases?: Readonly<Record<string, string>>
+  /** The error shapes of operations, as in `'createLlmDeployment': 'compat'` or `'GET /deploy/*': 'detail'`. */
+  readonly errors?: Readonly<Record<string, ErrorShape>>
   /** What the keys of model schemas begin with. */
   readonly variants?: Readonly<Partial<Record<VariantWord, string>>>
 }
-
-type PathWord = 'vendor_a' | 'aggregator' | 'hosted' | 'compat'
-type FieldWord = 'hub' | 'hub_id' | 'account_balance' | 'modelhub_url' | 'aggregator'
-type ValueWord = 'modelhub'
-type HeaderWord = 'alt-api-key'
-type VariantWord = 'compat-' | 'altvendor-'
-type SectionName = keyof NamesProfile
-
-/** The position of each path word: the first segment, or the segment after the version. */
-const PATH_WORDS: Readonly<Record<PathWord, 'first' | 'versioned'>> = {
-  vendor_a: 'first',
-  aggregator: 'first',
-  hosted: 'versioned',
-  compat: 'versioned',
-}
-
-interface Section {
-  readonly words: readonly string[]
-  readonly target: RegExp
-  /** Description of a valid target, for the error. */
-  readonly expects: string
-  readonly example: string
-}
-
-const SECTIONS: Readonly<Record<SectionName, Section>> = {
-  paths: {
-    words: Object.keys(PATH_WORDS),
-    target: /^[A-Za-z0-9][A-Za-z0-9._~-]*$/,
-    expects: 'one segment of a path: letters, digits, dots, dashes and underscores',
-    example: 'machines',
-  },
-  fields: {
-    words: ['hub', 'hub_id', 'account_balance', 'modelhub_url', 'aggregator'],
-    target: /^[A-Za-z_$][\w$.-]*$/,
-    expects: 'the name of a field: letters, digits, dots, dashes and underscores that begin with a letter',
-    example: 'repository',
-  },
-  values: {
-    words: ['modelhub'],
-    target: /^\S(?:.*\S)?$/,
-    expects: 'a text',
-    example: 'model-site',
-  },
-  headers: {
-    words: ['alt-api-key'],
-    target: /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/,
-    expects: 'the name of a header',
-    example: 'x-api-key',
-  },
-  variants: {
-    words: ['compat-', 'altvendor-'],
-    target: /^[a-z0-9][a-z0-9-]*$/,
-    expects: 'what keys begin with: small letters, digits and dashes',
-    example: 'standard-',
-  },
-}
-const MAX_TARGET_LENGTH = 64
-
-/** Headers that are already in use. */
-const RESERVED_HEADERS =
-  /^(?:authorization|cookie|host|date|te|trailer|upgrade|origin|content-.*|transfer-encoding|connection|keep-alive|x-sim-.*|x-forwarded-.*|sec-.*|accept.*|user-agent)$/i
 
 type WordMap = ReadonlyMap<string, string>
 
@@ -96,20 +61,34 @@ export class Names {
   readonly paths: WordMap
   readonly fields: WordMap
   readonly values: WordMap
-  readonly headers: WordMap
+  /** Every name of a header, the first one first. */
+  readonly headers: ReadonlyMap<string, readonly string[]>
+  readonly tags: WordMap
+  readonly aliases: readonly Alias[]
   /** Whole keys of model schemas. */
   readonly variants: WordMap
+  /** Matches a text that may have a neutral word; undefined if no word is translated in texts. */
+  readonly #neutralWord: RegExp | undefined
 
   constructor(profile: NamesProfile, label: string) {
     this.label = label
     this.profile = profile
-    const section = (name: SectionName): WordMap =>
-      new Map(Object.entries(profile[name] ?? {}).filter(([neutral, named]) => neutral !== named))
+    const section = (name: Exclude<WordSectionName, 'headers'> | 'tags'): WordMap =>
+      new Map(Object.entries((profile[name] ?? {}) as Readonly<Record<string, string>>).filter(isRenamed))
     this.paths = section('paths')
     this.fields = section('fields')
     this.values = section('values')
-    this.headers = section('headers')
+    this.headers = new Map(
+      Object.entries(profile.headers ?? {}).map(([word, names]) => [word, typeof names === 'string' ? [names] : names]),
+    )
+    this.tags = section('tags')
+    this.aliases = Object.entries(profile.aliases ?? {}).map(([route, target]) => parseAlias(route, target))
     const prefixes = [...section('variants')]
+    const neutralWords = [this.paths, this.fields, this.values, this.headers, prefixes].flatMap(words =>
+      [...words].map(([word]) => word),
+    )
+    const prosaic = neutralWords.filter(isProseWord).map(escapeRegExp)
+    this.#neutralWord = prosaic.length === 0 ? undefined : new RegExp(prosaic.join('|'))
     this.variants = new Map(
       VARIANT_KEYS.flatMap(key => {
         const [neutral, named] = prefixes.find(([prefix]) => key.startsWith(prefix)) ?? []
@@ -118,16 +97,35 @@ export class Names {
     )
   }
 
-  /** Returns the vendor name of a header. */
+  /** Returns the vendor name of a header, the first of several. */
   toVendorHeader(neutral: string): string {
-    return this.headers.get(neutral) ?? neutral
+    return this.headers.get(neutral)?.[0] ?? neutral
+  }
+
+  /**
+   * Returns the vendor name of a field; undefined if it keeps its name. A name in one place comes before a name for all.
+   *
+   * @param places the places of the field, as a shape has them
+   */
+  fieldName(name: string, places: readonly string[] = [], operation = ''): string | undefined {
+    for (const place of places) {
+      const named = this.fields.get(fullPlace(place, operation))
+      if (named !== undefined) return named
+    }
+    return this.fields.get(name)
+  }
+
+  /** Returns the shape of the errors of an operation; undefined if the profile names none. */
+  errorShape(operation: string, route: string): ErrorShape | undefined {
+    const patterns = Object.entries(this.profile.errors ?? {})
+    return patterns.find(([pattern]) => globOf(pattern)(operation) || globOf(pattern)(route))?.[1]
   }
 
   /** Returns a path with vendor names. Segments after the first ones are data. */
   toVendorPath(path: string): string {
     if (this.paths.size === 0) return path
-    return path.replace(/^\/(v\d+\/)?([^/?]+)/, (whole, version: string | undefined, word: string) => {
-      const segment = version === undefined ? 'first' : 'versioned'
+    return path.replace(/^\/(v\d+\/|deploy\/)?([^/?]+)/, (whole, version: string | undefined, word: string) => {
+      const segment = version === undefined ? 'first' : version === 'deploy/' ? 'deploy' : 'versioned'
       const vendorWord = PATH_WORDS[word as PathWord] === segment ? this.paths.get(word) : undefined
       return vendorWord === undefined ? whole : `/${version ?? ''}${vendorWord}`
     })
@@ -143,24 +141,36 @@ export class Names {
     })
   }
 
-  /** Returns the vendor name of a declared value. */
-  toVendorValue(word: string): string {
+  /**
+   * Returns the vendor name of a declared value.
+   *
+   * @param places the places of its field
+   */
+  toVendorValue(word: string, places: readonly string[] = [], operation = ''): string {
+    for (const place of places) {
+      const named = this.values.get(`${fullPlace(place, operation)}.${word}`)
+      if (named !== undefined) return named
+    }
     return this.values.get(word) ?? this.variants.get(word) ?? (word.startsWith('/') ? this.toVendorPath(word) : word)
   }
 
   /** Returns a text of the simulator with each neutral word replaced by the vendor's, word for word. */
   translateProse(text: string): string {
-    return NEUTRAL_WORD.test(text) ? text.replace(PIECE_PATTERN, piece => this.#translatePiece(piece)) : text
+    return this.#neutralWord?.test(text) ? text.replace(PIECE_PATTERN, piece => this.#translatePiece(piece)) : text
   }
 
   #translatePiece(piece: string): string {
     if (piece.startsWith('/')) return this.toVendorPath(piece)
     const [, open, word, close] = /^(\{?)(.*?)(\}?\.?)$/.exec(piece)!
-    const vendorWord =
-      this.headers.get(word!) ?? this.variants.get(word!) ?? this.values.get(word!) ?? this.#variantPrefix(word!)
-    if (vendorWord !== undefined) return `${open}${vendorWord}${close}`
+    const vendorWord = isProseWord(word!)
+      ? (this.headers.get(word!)?.[0] ?? this.variants.get(word!) ?? this.fields.get(word!) ?? this.values.get(word!))
+      : undefined
+    const named = vendorWord ?? this.#variantPrefix(word!)
+    if (named !== undefined) return `${open}${named}${close}`
     // A field, or a field within: `hub.repo`.
-    const steps = word!.split('.').map(step => this.fields.get(step) ?? this.paths.get(step) ?? step)
+    const steps = word!
+      .split('.')
+      .map(step => (isProseWord(step) ? this.fields.get(step) : undefined) ?? this.paths.get(step) ?? step)
     return `${open}${steps.join('.')}${close}`
   }
 
@@ -169,19 +179,17 @@ export class Names {
   }
 }
 
+function isRenamed([neutral, named]: [string, string]): boolean {
+  return neutral !== named
+}
+
 function capitalize(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1)
 }
 
 /** A piece of prose that may be a word of the interface: a path, a key, a field with fields in it. */
 const PIECE_PATTERN = /[\w./{}~-]+/g
-const NEUTRAL_WORD = new RegExp(
-  Object.values(SECTIONS)
-    .flatMap(({ words }) => words)
-    .join('|'),
-)
-
-const ProfileSchema = z.record(z.string(), z.record(z.string(), z.string()))
+const ProfileSchema = z.record(z.string(), z.record(z.string(), z.union([z.string(), z.array(z.string()).min(1)])))
 
 /**
  * Reads a names profile: the profile itself, or the path of a file that holds one.
@@ -201,60 +209,24 @@ export function readNames(source: string | NamesProfile): Names {
     ])
   }
   for (const [name, words] of Object.entries(parsed.data)) {
-    const section = Object.hasOwn(SECTIONS, name) ? SECTIONS[name as SectionName] : undefined
-    if (section === undefined) {
-      problems.push(`there is no section '${name}'. ${suggestWord(name, Object.keys(SECTIONS), 'Sections are')}`)
-    } else problems.push(...findProblems(name, section, words))
+    const section = Object.hasOwn(SECTIONS, name) ? SECTIONS[name as WordSectionName] : undefined
+    const vocabulary = vocabularyOf(operations)
+    if (section !== undefined) problems.push(...findProblems(name, section, words, vocabulary))
+    else if (Object.hasOwn(FREE_SECTIONS, name)) {
+      problems.push(...FREE_SECTIONS[name as keyof typeof FREE_SECTIONS](words, operations, vocabulary))
+    } else {
+      const known = [...Object.keys(SECTIONS), ...Object.keys(FREE_SECTIONS)]
+      problems.push(`there is no section '${name}'. ${suggestWord(name, known, 'Sections are')}`)
+    }
   }
   if (problems.length > 0) throw createNamesError(label, problems)
   return new Names(profile as NamesProfile, label)
-}
-
-/** Returns the JSON Schema of a profile, for editors. It cannot express collisions of names. */
-export function namesJsonSchema() {
-  const section = ({ words, target, expects }: Section) => ({
-    ...{ type: 'object', additionalProperties: false },
-    properties: Object.fromEntries(words.map(word => [word, { type: 'string', pattern: target.source }])),
-    description: `Each word as ${expects}`,
-  })
-  const sections = Object.entries(SECTIONS).map(([name, one]) => [name, section(one)])
-  return { type: 'object', additionalProperties: false, properties: Object.fromEntries(sections) } as const
 }
 
 export function createNamesError(label: string, problems: readonly string[]): RangeError {
   const [first, ...others] = problems
   const problemText = others.length === 0 ? ` ${first}` : problems.map(problem => `\n  ${problem}`).join('')
   return new RangeError(`Failed to read the names ${label}:${problemText}`)
-}
-
-function findProblems(name: string, section: Section, words: Readonly<Record<string, string>>): string[] {
-  const wordsByTarget = new Map<string, string>()
-  return Object.entries(words).flatMap(([word, target]) => {
-    const location = `${name}.${word}`
-    if (!section.words.includes(word)) {
-      return [`${location}: there is no such word. ${suggestWord(word, section.words, 'Words are')}`]
-    }
-    if (!section.target.test(target) || target.length > MAX_TARGET_LENGTH) {
-      const expects = `${section.expects}, ${MAX_TARGET_LENGTH} at most`
-      return [`${location}: '${target.slice(0, 80)}' cannot stand for it. Give ${expects}, as in '${section.example}'.`]
-    }
-    const key = name === 'headers' ? target.toLowerCase() : target
-    const otherWord = wordsByTarget.get(key)
-    wordsByTarget.set(key, word)
-    if (otherWord !== undefined)
-      return [`${location}: '${target}' is already the name of ${name}.${otherWord}. Give it another.`]
-    if (target !== word && section.words.includes(target)) {
-      return [`${location}: '${target}' is a neutral word itself, which keeps its meaning. Give it another.`]
-    }
-    if (name === 'headers' && RESERVED_HEADERS.test(target)) {
-      return [`${location}: '${target}' is a header in use. Give it another.`]
-    }
-    return []
-  })
-}
-
-function suggestWord(word: string, known: readonly string[], list: string): string {
-  return formatSuggestion(word, known, `${list} ${known.join(', ')}.`)
 }
 
 function readProfileFile(path: string, label: string): unknown {

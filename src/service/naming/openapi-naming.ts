@@ -1,5 +1,6 @@
 /** The OpenAPI document with the vendor names of a names profile. */
 import type { AnyEndpoint, Operations } from '../endpoint.ts'
+import { SCHEMA_OF_SHAPE } from '../openapi/openapi.ts'
 import type { Names } from './names-profile.ts'
 import type { VendorMapping } from './translation.ts'
 
@@ -19,6 +20,8 @@ interface TranslationContext {
   /** Identifiers of operations and schemas in generated code. */
   readonly operationIds: ReadonlyMap<string, string>
   readonly schemaIds: ReadonlyMap<string, string>
+  /** The place of the translated schema: a record or an operation with the path in it. */
+  readonly place: string
 }
 
 /** Returns the document with vendor names: paths, parameters, fields, values, examples and descriptions. */
@@ -39,29 +42,35 @@ export function translateDocument(
       names,
     ),
     schemaIds: toUniqueIdentifiers(Object.keys(schemas as Json), names),
+    place: '',
   }
   return {
     ...document,
     info: translateProse(document.info, names, ['description']),
-    paths: Object.fromEntries(
-      Object.entries(document.paths).map(([path, methods]) => [
-        names.toVendorPath(path),
+    paths: Object.fromEntries([
+      ...Object.entries(document.paths).map(([path, methods]) => [
+        nameParameters(names.toVendorPath(path), names),
         mapValues(methods, one => translateOperation(one, context)),
       ]),
-    ),
+      ...Object.entries(describeAliases(document, context)),
+    ]),
     components: {
       ...components,
       schemas: Object.fromEntries(
         Object.entries(schemas as Json).map(([id, one]) => [
           context.schemaIds.get(id),
-          translateSchema(one as Json, context),
+          translateSchema(one as Json, { ...context, place: id }),
         ]),
       ),
       securitySchemes: Object.fromEntries(
-        Object.entries(securitySchemes as Readonly<Record<string, Json>>).map(([name, scheme]) => [
-          names.toVendorHeader(name),
-          typeof scheme.name === 'string' ? { ...scheme, name: names.toVendorHeader(scheme.name) } : scheme,
-        ]),
+        Object.entries(securitySchemes as Readonly<Record<string, Json>>).flatMap(([name, scheme]) =>
+          typeof scheme.name !== 'string'
+            ? [[name, scheme]]
+            : vendorHeaders(scheme.name, names).map((header, nth) => [
+                toSchemeName(name, nth, names),
+                { ...scheme, name: header },
+              ]),
+        ),
       ),
     },
   }
@@ -82,10 +91,48 @@ function toUniqueIdentifiers(neutral: readonly string[], names: Names): Map<stri
   )
 }
 
-function translateOperation(operationObject: Json, context: TranslationContext): Json {
-  const { names, mapping, operations, operationIds } = context
+/** Returns a path whose parameters have their vendor names. */
+function nameParameters(path: string, names: Names): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `{${names.fields.get(name) ?? name}}`)
+}
+
+/** Returns the further routes of operations, without the parameters that the profile gives a value. */
+function describeAliases({ paths }: OpenapiDocument, context: TranslationContext): Record<string, Json> {
+  const described: Record<string, Json> = {}
+  for (const [nth, { method, path, operation, fixed }] of context.mapping.aliases.entries()) {
+    const declared = (context.operations[operation] as AnyEndpoint).path
+    const { parameters = [], ...own } = translateOperation(paths[declared]![method.toLowerCase()]!, context)
+    const fixedNames = Object.keys(fixed).map(name => context.names.fieldName(name, [`${operation}.${name}`]) ?? name)
+    const open = (parameters as Json[]).filter(({ name }) => !fixedNames.includes(name as string))
+    const vendorPath = nameParameters(path, context.names)
+    described[vendorPath] = {
+      ...described[vendorPath],
+      [method.toLowerCase()]: {
+        ...own,
+        ...(open.length > 0 && { parameters: open }),
+        operationId: `${own.operationId}Alias${nth + 1}`,
+        'x-alias-of': own.operationId,
+      },
+    }
+  }
+  return described
+}
+
+/** Returns every vendor name of a header, or the header itself. */
+function vendorHeaders(header: string, names: Names): readonly string[] {
+  return names.headers.get(header) ?? [header]
+}
+
+function toSchemeName(scheme: string, nth: number, names: Names): string {
+  const name = names.toVendorHeader(scheme)
+  return nth === 0 ? name : `${name}-${nth + 1}`
+}
+
+function translateOperation(operationObject: Json, outerContext: TranslationContext): Json {
+  const { names, mapping, operations, operationIds } = outerContext
   const { parameters, requestBody, responses, security, tags, ...rest } = operationObject
   const { operationId, 'x-mirror-of': mirrored } = rest as { operationId: string; 'x-mirror-of'?: string }
+  const context = { ...outerContext, place: mirrored ?? operationId }
   const endpointMapping = mapping.forEndpoint(operations[mirrored ?? operationId] as AnyEndpoint)
   return {
     ...translateProse(rest, names, ['summary', 'x-assumed']),
@@ -93,7 +140,7 @@ function translateOperation(operationObject: Json, context: TranslationContext):
     ...(mirrored !== undefined && { 'x-mirror-of': operationIds.get(mirrored) }),
     tags: (tags as string[]).map(tag => names.paths.get(tag) ?? tag),
     ...(parameters !== undefined && {
-      parameters: (parameters as Json[]).map(one => translateParameter(one, context)),
+      parameters: (parameters as Json[]).flatMap(one => translateParameter(one, context)),
     }),
     ...(requestBody !== undefined && {
       requestBody: translateContent(
@@ -102,20 +149,33 @@ function translateOperation(operationObject: Json, context: TranslationContext):
         example => endpointMapping.body?.toVendor(example) ?? example,
       ),
     }),
-    responses: mapValues(responses as Json, one =>
-      translateContent(translateProse(one as Json, names, ['description']), context, example => example),
-    ),
-    security: (security as Json[]).map(one =>
-      Object.fromEntries(Object.entries(one).map(([name, scopes]) => [names.toVendorHeader(name), scopes])),
-    ),
+    responses: mapValues(responses as Json, (one: Json, status) => {
+      const { errorShape } = endpointMapping
+      const isShaped = errorShape !== undefined && Number(status) >= 400 && status !== '422'
+      const schema = isShaped && { $ref: `${SCHEMA_PREFIX}${SCHEMA_OF_SHAPE[errorShape]}` }
+      const response = schema ? { ...one, content: { 'application/json': { schema } } } : one
+      return translateContent(translateProse(response, names, ['description']), context, example => example)
+    }),
+    security: (security as Json[]).flatMap(one => {
+      const [[name, scopes] = []] = Object.entries(one)
+      if (name === undefined) return [one]
+      const header = name === 'second-api-key' ? 'x-api-key' : name
+      return vendorHeaders(header, names).map((_, nth) => ({ [toSchemeName(name, nth, names)]: scopes }))
+    }),
   }
 }
 
-function translateParameter(parameterObject: Json, context: TranslationContext): Json {
-  const { names } = context
+function translateParameter(parameterObject: Json, context: TranslationContext): Json[] {
+  const { names, place } = context
   const name = parameterObject.name as string
-  const vendorName = parameterObject.in === 'header' ? names.toVendorHeader(name) : (names.fields.get(name) ?? name)
-  return { ...parameterObject, name: vendorName, schema: translateSchema(parameterObject.schema as Json, context) }
+  const schema = translateSchema(parameterObject.schema as Json, { ...context, place: `${place}.${name}` })
+  const vendorNames =
+    parameterObject.in === 'header'
+      ? vendorHeaders(name, names)
+      : parameterObject.in === 'path'
+        ? [names.fields.get(name) ?? name]
+        : [names.fieldName(name, [`${place}.${name}`]) ?? name]
+  return vendorNames.map(vendorName => ({ ...parameterObject, name: vendorName, schema }))
 }
 
 function translateContent(
@@ -141,7 +201,8 @@ const SCHEMA_PREFIX = '#/components/schemas/'
 
 /** Translates a schema. Keys below `properties` are field names; all other keys are keywords. */
 function translateSchema(jsonSchema: Json, context: TranslationContext): Json {
-  const { names, schemaIds } = context
+  const { names, schemaIds, place } = context
+  const fieldName = (name: string) => names.fieldName(name, [`${place}.${name}`]) ?? name
   return Object.fromEntries(
     Object.entries(jsonSchema).map(([keyword, value]) => {
       switch (keyword) {
@@ -150,8 +211,8 @@ function translateSchema(jsonSchema: Json, context: TranslationContext): Json {
             keyword,
             Object.fromEntries(
               Object.entries(value as Json).map(([name, inner]) => [
-                names.fields.get(name) ?? name,
-                translateSchema(inner as Json, context),
+                fieldName(name),
+                translateSchema(inner as Json, { ...context, place: `${place}.${name}` }),
               ]),
             ),
           ]
@@ -160,12 +221,12 @@ function translateSchema(jsonSchema: Json, context: TranslationContext): Json {
           return [keyword, `${SCHEMA_PREFIX}${schemaIds.get(id)}`]
         }
         case 'required':
-          return [keyword, (value as string[]).map(name => names.fields.get(name) ?? name)]
+          return [keyword, (value as string[]).map(fieldName)]
         case 'enum':
-          return [keyword, (value as unknown[]).map(one => translateValue(one, names))]
+          return [keyword, (value as unknown[]).map(one => translateValue(one, context))]
         case 'const':
         case 'default':
-          return [keyword, translateValue(value, names)]
+          return [keyword, translateValue(value, context)]
         case 'description':
           return [keyword, names.translateProse(String(value))]
         default:
@@ -177,8 +238,8 @@ function translateSchema(jsonSchema: Json, context: TranslationContext): Json {
   )
 }
 
-function translateValue(value: unknown, names: Names): unknown {
-  return typeof value === 'string' ? names.toVendorValue(value) : value
+function translateValue(value: unknown, { names, place }: TranslationContext): unknown {
+  return typeof value === 'string' ? names.toVendorValue(value, [place]) : value
 }
 
 function translateProse(object: Json, names: Names, translatedKeys: readonly string[]): Json {

@@ -4,12 +4,14 @@
  */
 import * as z from 'zod'
 
-/** What a text is, beside data: our own prose, or the path of an endpoint. */
-export type TextRole = 'message' | 'path'
+/** What a text is, beside data: our own prose, the path of an endpoint, or a tag of a model. */
+export type TextRole = 'message' | 'path' | 'tag'
 
 export interface SchemaShape {
   /** Declared fields of an object. */
   readonly fields: ReadonlyMap<string, SchemaShape>
+  /** The places of each field: `Deployment.config.gpu` in a record, `.hub.repo` outside of records. */
+  readonly places: ReadonlyMap<string, readonly string[]>
   /** Whether an object may have others as well. */
   readonly allowsOtherFields: boolean
   /** The shape of the values of a map. */
@@ -26,6 +28,7 @@ type Json = Readonly<Record<string, unknown>>
 /** Anything: nothing is known below. */
 const ANY_SHAPE: SchemaShape = {
   fields: new Map(),
+  places: new Map(),
   allowsOtherFields: true,
   additional: undefined,
   items: undefined,
@@ -65,50 +68,52 @@ function memoize(cache: WeakMap<z.ZodType, SchemaShape>, schema: z.ZodType, make
 function parseShape(root: Json): SchemaShape {
   const definitions = (root.$defs ?? {}) as Readonly<Record<string, Json>>
   const openSchemas = new Set<Json>()
-  return of(root)
+  return of(root, '')
 
-  function of(schema: Json): SchemaShape {
+  /** @param place the record with the path in it; empty outside of records */
+  function of(schema: Json, place: string): SchemaShape {
     // A schema within itself is JSON of any kind.
     if (openSchemas.has(schema)) return ANY_SHAPE
     openSchemas.add(schema)
-    const shape = shapeOf(schema)
+    const shape = shapeOf(schema, typeof schema.id === 'string' ? schema.id : place)
     openSchemas.delete(schema)
     return shape
   }
 
-  function shapeOf(schema: Json): SchemaShape {
+  function shapeOf(schema: Json, place: string): SchemaShape {
     if (typeof schema.$ref === 'string') {
-      const target = schema.$ref === '#' ? root : definitions[schema.$ref.replace('#/$defs/', '')]
-      return target === undefined ? ANY_SHAPE : of(target)
+      const id = schema.$ref.replace('#/$defs/', '')
+      const target = schema.$ref === '#' ? root : definitions[id]
+      // Zod gives schemas without an id a name with underscores.
+      const isRecord = schema.$ref !== '#' && !id.startsWith('__')
+      return target === undefined ? ANY_SHAPE : of(target, isRecord ? id : place)
     }
     const options = (schema.anyOf ?? schema.oneOf) as readonly Json[] | undefined
     if (options !== undefined)
       return options
         .filter(({ type }) => type !== 'null')
-        .map(of)
+        .map(option => of(option, place))
         .reduce(mergeShapes, EMPTY_SHAPE)
     if (schema.type === undefined && schema.enum === undefined && schema.const === undefined) return ANY_SHAPE
     // What is kept and not read is declared nowhere.
     const rest = schema['x-unread'] === true ? undefined : schema.additionalProperties
+    const properties = Object.entries((schema.properties ?? {}) as Readonly<Record<string, Json>>)
     return {
-      fields: new Map(
-        Object.entries((schema.properties ?? {}) as Readonly<Record<string, Json>>).map(([name, inner]) => [
-          name,
-          of(inner),
-        ]),
-      ),
+      fields: new Map(properties.map(([name, inner]) => [name, of(inner, `${place}.${name}`)])),
+      places: new Map(properties.map(([name]) => [name, [`${place}.${name}`]])),
       allowsOtherFields: typeof rest === 'object' && rest !== null,
-      additional: typeof rest === 'object' && rest !== null ? of(rest as Json) : undefined,
-      items: itemsOf(schema),
+      additional: typeof rest === 'object' && rest !== null ? of(rest as Json, place) : undefined,
+      items: itemsOf(schema, place),
       allowedWords: findAllowedWords(schema),
       textRole: schema['x-holds'] as TextRole | undefined,
     }
   }
 
-  function itemsOf({ items, prefixItems }: Json): SchemaShape | undefined {
+  function itemsOf({ items, prefixItems }: Json, place: string): SchemaShape | undefined {
     // Places of a tuple that have one declaration each are looked at as one.
-    if (Array.isArray(prefixItems)) return (prefixItems as readonly Json[]).map(of).reduce(mergeShapes, EMPTY_SHAPE)
-    return typeof items === 'object' && items !== null ? of(items as Json) : undefined
+    if (Array.isArray(prefixItems))
+      return (prefixItems as readonly Json[]).map(one => of(one, place)).reduce(mergeShapes, EMPTY_SHAPE)
+    return typeof items === 'object' && items !== null ? of(items as Json, place) : undefined
   }
 }
 
@@ -127,8 +132,11 @@ function mergeShapes(first: SchemaShape, other: SchemaShape): SchemaShape {
     const merged = fields.get(name)
     fields.set(name, merged === undefined ? inner : mergeShapes(merged, inner))
   }
+  const places = new Map(first.places)
+  for (const [name, added] of other.places) places.set(name, [...new Set([...(places.get(name) ?? []), ...added])])
   return {
     fields,
+    places,
     allowsOtherFields: first.allowsOtherFields || other.allowsOtherFields,
     additional:
       first.additional && other.additional

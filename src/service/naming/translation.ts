@@ -3,10 +3,12 @@
  * so free content is never changed.
  */
 import { escapeRegExp } from '../../lib/escape-regexp.ts'
-import { type AnyEndpoint, endpointPaths, type Operations, routeParamNames } from '../endpoint.ts'
+import { type AnyEndpoint, type ErrorShape, endpointPaths, type Operations, routeParamNames } from '../endpoint.ts'
 import type { ValidationDetail } from '../http/validation-errors.ts'
+import type { Alias } from './free-sections.ts'
 import { createNamesError, type Names } from './names-profile.ts'
 import { inputShape, outputShape, type SchemaShape } from './schema-shape.ts'
+import { createFieldsShape, fullPlace, listEndpointShapes } from './vocabulary.ts'
 
 /** The mapping of one place in a body; undefined if nothing below it changes. */
 interface MappingStep {
@@ -24,14 +26,16 @@ interface MappingStep {
 export class SchemaMapping {
   readonly #shape: SchemaShape
   readonly #names: Names
+  readonly #operation: string
   readonly #internalStep: MappingStep | undefined
   readonly #vendorStep: MappingStep | undefined
 
-  constructor(shape: SchemaShape, names: Names) {
+  constructor(shape: SchemaShape, names: Names, operation: string) {
     this.#shape = shape
     this.#names = names
-    this.#internalStep = createStep(shape, names, 'in')
-    this.#vendorStep = createStep(shape, names, 'out')
+    this.#operation = operation
+    this.#internalStep = createStep(shape, names, operation, 'in')
+    this.#vendorStep = createStep(shape, names, operation, 'out')
   }
 
   /** Returns a value with neutral names. If it has both names of a field, the vendor name counts. */
@@ -44,6 +48,11 @@ export class SchemaMapping {
     return applyStep(this.#vendorStep, value)
   }
 
+  /** Whether an answer has the same names in both. */
+  get isIdentity(): boolean {
+    return this.#vendorStep === undefined
+  }
+
   /** Returns a JSON text with vendor names. */
   toVendorJson(text: string): string {
     return this.#vendorStep === undefined ? text : JSON.stringify(this.toVendor(JSON.parse(text)))
@@ -54,10 +63,11 @@ export class SchemaMapping {
     let currentShape: SchemaShape | undefined = this.#shape
     return steps.map(step => {
       const field: SchemaShape | undefined = currentShape?.fields.get(step)
+      const places = currentShape?.places.get(step)
       currentShape =
         field ??
         (/^\d+$|^\[\]$/.test(step) ? (currentShape?.items ?? currentShape?.additional) : currentShape?.additional)
-      return field === undefined ? step : (this.#names.fields.get(step) ?? step)
+      return field === undefined ? step : (this.#names.fieldName(step, places, this.#operation) ?? step)
     })
   }
 }
@@ -69,16 +79,26 @@ export class EndpointMapping {
   readonly query: SchemaMapping
   readonly params: SchemaMapping
   readonly form: SchemaMapping | undefined
+  /** The events of its stream. */
+  readonly event: SchemaMapping | undefined
   readonly names: Names
+  readonly operation: string
+  /** The shape of its errors, if the profile names one. */
+  readonly errorShape: ErrorShape | undefined
 
-  constructor({ body, returns, query, params, upload, path }: AnyEndpoint, names: Names) {
+  constructor(endpoint: AnyEndpoint, names: Names, operation: string) {
+    const { body, returns, query, params, upload, path, streamEvent, route } = endpoint
+    const mappingOf = (shape: SchemaShape) => new SchemaMapping(shape, names, operation)
     this.names = names
-    this.body = body && new SchemaMapping(inputShape(body), names)
-    this.returns = new SchemaMapping(outputShape(returns), names)
-    this.query = new SchemaMapping(createFieldsShape(query), names)
+    this.operation = operation
+    this.errorShape = names.errorShape(operation, route)
+    this.body = body && mappingOf(inputShape(body))
+    this.returns = mappingOf(outputShape(returns))
+    this.event = streamEvent && mappingOf(outputShape(streamEvent))
+    this.query = mappingOf(createFieldsShape(query))
     const free = Object.fromEntries(routeParamNames(path).map(name => [name, undefined]))
-    this.params = new SchemaMapping(createFieldsShape({ ...free, ...params }), names)
-    this.form = upload && new SchemaMapping(createFieldsShape((upload.fields ?? {}) as AnyEndpoint['query']), names)
+    this.params = mappingOf(createFieldsShape({ ...free, ...params }))
+    this.form = upload && mappingOf(createFieldsShape((upload.fields ?? {}) as AnyEndpoint['query']))
   }
 
   /** Returns the issues of a 422 with places and messages in the vendor's words. */
@@ -101,6 +121,7 @@ export class EndpointMapping {
   #toVendorFieldPath(location: string, steps: readonly string[]): readonly string[] {
     if (location === 'header') return steps.map(name => this.names.toVendorHeader(name))
     if (location === 'query') return this.query.toVendorFieldPath(steps)
+    if (location === 'path') return steps.map(name => this.names.fields.get(name) ?? name)
     return location === 'body' ? ((this.body ?? this.form)?.toVendorFieldPath(steps) ?? steps) : steps
   }
 }
@@ -115,14 +136,15 @@ export class VendorMapping {
   constructor(names: Names, operations: Operations) {
     this.names = names
     this.#operations = operations
-    const problems = [...this.#findPathProblems(), ...this.#findFieldProblems()]
+    const problems = [...this.#findPathProblems(), ...this.#findAliasProblems(), ...this.#findFieldProblems()]
     if (problems.length > 0) throw createNamesError(names.label, [...new Set(problems)])
   }
 
   forEndpoint(endpoint: AnyEndpoint): EndpointMapping {
     const cachedMapping = this.#endpointMappings.get(endpoint)
     if (cachedMapping !== undefined) return cachedMapping
-    const endpointMapping = new EndpointMapping(endpoint, this.names)
+    const [operation = ''] = Object.entries(this.#operations).find(([, one]) => one === endpoint) ?? []
+    const endpointMapping = new EndpointMapping(endpoint, this.names, operation)
     this.#endpointMappings.set(endpoint, endpointMapping)
     return endpointMapping
   }
@@ -130,6 +152,17 @@ export class VendorMapping {
   /** Returns every path that serves the operation of this one. */
   servedPaths(path: string): string[] {
     return [...new Set([path, this.names.toVendorPath(path)])]
+  }
+
+  /** Returns the further routes of the operations. */
+  get aliases(): readonly Alias[] {
+    return this.names.aliases.filter(({ operation }) => Object.hasOwn(this.#operations, operation))
+  }
+
+  /** Returns the paths of the further routes to the operations with this path. */
+  aliasPaths(path: string): string[] {
+    const isOfPath = ({ operation }: Alias) => (this.#operations[operation] as AnyEndpoint).path === path
+    return this.aliases.filter(isOfPath).map(alias => alias.path)
   }
 
   /** Returns an incoming path with neutral names. */
@@ -170,6 +203,20 @@ export class VendorMapping {
     })
   }
 
+  /** Returns a problem for each alias that another route has already. */
+  #findAliasProblems(): string[] {
+    const served = Object.values(this.#operations as Operations<unknown>)
+      .flatMap(one => endpointPaths(one as AnyEndpoint))
+      .flatMap(path => this.servedPaths(path))
+    return this.aliases.flatMap(({ path, route, method }, nth) => {
+      const others = this.aliases.slice(0, nth)
+      const taken =
+        served.find(other => doPathsOverlap(path, other)) ??
+        others.find(other => other.method === method && haveEqualSegments(path, other.path))?.path
+      return taken === undefined ? [] : [`aliases.${route}: the path is ${taken} already. Give another path.`]
+    })
+  }
+
   /** Returns a problem for each field or value that would equal another one beside it. */
   #findFieldProblems(): string[] {
     return Object.entries(this.#operations as Operations<unknown>).flatMap(([operation, one]) => {
@@ -181,24 +228,45 @@ export class VendorMapping {
   #findShapeProblems(shape: SchemaShape, operation: string): string[] {
     const { fields, values, variants } = this.names
     const problems: string[] = []
+    const wordsByTarget = new Map<string, string>()
     for (const name of shape.fields.keys()) {
-      const vendorName = fields.get(name)
-      if (vendorName !== undefined && shape.fields.has(vendorName)) {
-        problems.push(`fields.${name}: '${vendorName}' is a field beside it in ${operation} already. Give it another.`)
+      const places = shape.places.get(name)
+      const vendorName = this.names.fieldName(name, places, operation)
+      if (vendorName === undefined) continue
+      const word = (places ?? []).map(place => fullPlace(place, operation)).find(place => fields.has(place)) ?? name
+      const taken = wordsByTarget.get(vendorName)
+      wordsByTarget.set(vendorName, word)
+      if (taken !== undefined) {
+        problems.push(
+          `fields.${word}: '${vendorName}' is the name of fields.${taken} beside it in ${operation}. Give it another.`,
+        )
+      } else if (shape.fields.has(vendorName)) {
+        problems.push(`fields.${word}: '${vendorName}' is a field beside it in ${operation} already. Give it another.`)
       }
     }
-    for (const word of shape.allowedWords) {
-      const named = values.get(word) ?? variants.get(word)
-      if (named === undefined || !shape.allowedWords.some(other => other === named)) continue
-      const location = values.has(word) ? `values.${word}` : `variants.${word.slice(0, word.indexOf('-') + 1)}`
-      problems.push(`${location}: '${named}' is a value beside it in ${operation} already. Give it another.`)
+    const innerShapes = [...shape.fields].map(([name, inner]) => [inner, shape.places.get(name) ?? []] as const)
+    for (const [inner, places] of [...innerShapes, [shape, []] as const]) {
+      for (const word of inner.allowedWords) {
+        const named = this.names.toVendorValue(word, places, operation)
+        if (named === word || !inner.allowedWords.some(other => other === named)) continue
+        const prefix = `variants.${word.slice(0, word.indexOf('-') + 1)}`
+        const isVariant = variants.has(word) && !values.has(word)
+        problems.push(
+          `${isVariant ? prefix : `values.${word}`}: '${named}' is a value beside it in ${operation} already. Give it another.`,
+        )
+      }
     }
-    const innerShapes = [...shape.fields.values(), shape.additional, shape.items]
+    const nested = [...shape.fields.values(), shape.additional, shape.items]
     return [
       ...problems,
-      ...innerShapes.flatMap(inner => (inner === undefined ? [] : this.#findShapeProblems(inner, operation))),
+      ...nested.flatMap(inner => (inner === undefined ? [] : this.#findShapeProblems(inner, operation))),
     ]
   }
+}
+
+/** Whether two paths differ in the names of parameters at most. */
+function haveEqualSegments(first: string, other: string): boolean {
+  return first.replaceAll(/\{\w+\}/g, '{}') === other.replaceAll(/\{\w+\}/g, '{}')
 }
 
 /** Whether an address exists that both paths match. */
@@ -215,41 +283,22 @@ function doPathsOverlap(first: string, other: string): boolean {
   return new RegExp(`^${pattern(first)}$`).test(sample(other)) || new RegExp(`^${pattern(other)}$`).test(sample(first))
 }
 
-function listEndpointShapes(endpoint: AnyEndpoint): SchemaShape[] {
-  const { body, returns, query, params } = endpoint
-  return [
-    ...(body === undefined ? [] : [inputShape(body)]),
-    outputShape(returns),
-    createFieldsShape(query),
-    createFieldsShape(params),
-  ]
-}
-
-type MaybeFields = Readonly<Record<string, AnyEndpoint['returns'] | undefined>>
-
-/** Returns the shape of a query, path or form: texts by name. */
-function createFieldsShape(fields: MaybeFields): SchemaShape {
-  const shapes = Object.entries(fields).map(
-    ([name, schema]) => [name, schema ? outputShape(schema) : TEXT_SHAPE] as const,
-  )
-  return { ...TEXT_SHAPE, fields: new Map(shapes) }
-}
-
-const TEXT_SHAPE: SchemaShape = {
-  fields: new Map(),
-  allowsOtherFields: false,
-  additional: undefined,
-  items: undefined,
-  allowedWords: [],
-  textRole: undefined,
-}
-
-function createStep(shape: SchemaShape, names: Names, direction: 'in' | 'out'): MappingStep | undefined {
+/** @param places the places of the field that has the shape */
+function createStep(
+  shape: SchemaShape,
+  names: Names,
+  operation: string,
+  direction: 'in' | 'out',
+  places: readonly string[] = [],
+): MappingStep | undefined {
+  const stepFor = (inner: SchemaShape, innerPlaces: readonly string[] | undefined) =>
+    createStep(inner, names, operation, direction, innerPlaces)
   const fields = new Map<string, { name: string; turn: MappingStep | undefined }>()
   const yields = new Map<string, string>()
   for (const [neutral, inner] of shape.fields) {
-    const turn = createStep(inner, names, direction)
-    const vendorName = names.fields.get(neutral)
+    const fieldPlaces = shape.places.get(neutral)
+    const turn = stepFor(inner, fieldPlaces)
+    const vendorName = names.fieldName(neutral, fieldPlaces, operation)
     if (vendorName === undefined) {
       if (turn !== undefined) fields.set(neutral, { name: neutral, turn })
     } else if (direction === 'out') fields.set(neutral, { name: vendorName, turn })
@@ -261,11 +310,11 @@ function createStep(shape: SchemaShape, names: Names, direction: 'in' | 'out'): 
   }
   const values = new Map<string, string>()
   for (const word of shape.allowedWords) {
-    const named = names.toVendorValue(word)
+    const named = names.toVendorValue(word, places, operation)
     if (named !== word) values.set(direction === 'out' ? word : named, direction === 'out' ? named : word)
   }
-  const rest = shape.additional && createStep(shape.additional, names, direction)
-  const items = shape.items && createStep(shape.items, names, direction)
+  const rest = shape.additional && stepFor(shape.additional, places)
+  const items = shape.items && stepFor(shape.items, places)
   const text = direction === 'out' ? createTextTranslator(shape, names) : undefined
   const isIdentity = fields.size === 0 && values.size === 0 && !rest && !items && !text
   return isIdentity ? undefined : { fields, replacedBy: yields, additional: rest, items, values, translateText: text }
@@ -273,6 +322,7 @@ function createStep(shape: SchemaShape, names: Names, direction: 'in' | 'out'): 
 
 function createTextTranslator({ textRole: holds }: SchemaShape, names: Names): ((text: string) => string) | undefined {
   if (holds === 'path') return text => names.toVendorPath(text)
+  if (holds === 'tag') return text => names.tags.get(text) ?? names.translateProse(text)
   return holds === 'message' ? text => names.translateProse(text) : undefined
 }
 

@@ -188,7 +188,8 @@ const RETRY_AFTER_HEADER = {
   },
 } as const
 
-const SCHEMA_OF_SHAPE = {
+/** The schema of each error shape. */
+export const SCHEMA_OF_SHAPE = {
   simple: 'SimpleError',
   detail: 'DetailError',
   wrapped: 'WrappedError',

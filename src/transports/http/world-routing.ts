@@ -189,7 +189,9 @@ export function withSecurityHeaders(response: Response): Response {
 }
 
 function isCredential(name: string, { sim }: ServedWorld): boolean {
-  return name === 'authorization' || name === KEY_HEADER || name === SECOND_KEY_HEADER || name === sim.api.keyHeader
+  return (
+    name === 'authorization' || name === KEY_HEADER || name === SECOND_KEY_HEADER || sim.api.keyHeaders.includes(name)
+  )
 }
 
 function toWorldHeader(world: ServedWorld, value: string | null): string | null {

@@ -392,7 +392,7 @@ describe('invalid names', () => {
     'a word that is no text': [{ fields: { hub: 5 } }, /fields\.hub is no text/],
     'an unknown section': [{ field: {} }, /there is no section 'field'\. Did you mean 'fields'\?/],
     'an unknown word': [{ fields: { hbu: 'x' } }, /fields\.hbu: there is no such word\. Did you mean 'hub'\?/],
-    'a word of another section': [{ values: { hub: 'x' } }, /values\.hub: there is no such word/],
+    'a word of another section': [{ values: { hub_id: 'x' } }, /values\.hub_id: there is no such word/],
     'two to one': [{ fields: { hub: 'x', hub_id: 'x' } }, /fields\.hub_id: 'x' is already the name of fields\.hub/],
     'two headers in other letters': [{ headers: { 'alt-api-key': 'Authorization' } }, /is a header in use/],
     'a neutral word': [{ fields: { hub: 'hub_id' } }, /'hub_id' is a neutral word itself/],

@@ -3,7 +3,7 @@ import type { NamesProfile } from '../../../src/service/naming/names-profile.ts'
 
 /** No word of it is a part of another, or of anything else that is ever said: it can be read back letter by letter. */
 export const PROFILE = {
-  paths: { vendor_a: 'qq-vendor', aggregator: 'qq-router', hosted: 'qq-boxes', compat: 'qq-same' },
+  paths: { vendor_a: 'qq-vendor', aggregator: 'qq-router', hosted: 'qq-boxes', compat: 'qq-same', hub: 'qq-depot' },
   fields: {
     hub: 'qqDepot',
     hub_id: 'qqDepotKey',
@@ -11,7 +11,7 @@ export const PROFILE = {
     modelhub_url: 'qqSiteUrl',
     aggregator: 'qqExtras',
   },
-  values: { modelhub: 'qq_site' },
+  values: { modelhub: 'qq_site', hub: 'qq_depot' },
   headers: { 'alt-api-key': 'qq-key' },
   variants: { 'compat-': 'qqc-', 'altvendor-': 'qqv-' },
 } as const satisfies NamesProfile
@@ -24,6 +24,7 @@ export function namedTarget(target: string): string {
   return target
     .replace(/^\/vendor_a\//, '/qq-vendor/')
     .replace(/^\/aggregator\//, '/qq-router/')
+    .replace(/^\/deploy\/hub(?=\/|$)/, '/deploy/qq-depot')
     .replace(/^\/v1\/hosted(?=\/|$)/, '/v1/qq-boxes')
     .replace(/^\/v1\/compat(?=\/|$)/, '/v1/qq-same')
     .replace(/\/schema\/compat-/, '/schema/qqc-')
