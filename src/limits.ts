@@ -164,6 +164,12 @@ const SECTIONS = {
       of: 'the rows of a file of `simulate --series`',
       beyond: 'it is refused',
     },
+    openMetricsSamples: {
+      max: 100_000_000,
+      unit: 'count',
+      of: 'the samples of a file of `simulate --openmetrics`',
+      beyond: 'it is refused',
+    },
   },
   Memory: {
     journalEntries: { max: 20_000, unit: 'count', of: 'the entries of a journal', beyond: 'the oldest are dropped' },

@@ -8,10 +8,10 @@ import { UsageError } from './command.ts'
 const CHUNK_CHARS = 1 << 16
 
 /** Refuses a path that cannot be written, before the simulation starts. */
-export function requireWritable(path: string): void {
+export function requireWritable(path: string, flag = 'series'): void {
   const folder = dirname(resolve(path))
   const refuse = (reason: string) => {
-    throw new UsageError(`Failed to write --series '${path}': ${reason}.`)
+    throw new UsageError(`Failed to write --${flag} '${path}': ${reason}.`)
   }
   const folderStat = statSync(folder, { throwIfNoEntry: false })
   if (!folderStat) refuse(`there is no folder '${folder}'. Create it, or give a file in another`)

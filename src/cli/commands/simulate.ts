@@ -12,6 +12,7 @@ import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { scheduleCommands } from '../command-file.ts'
+import { OpenMetricsFile, selectMetrics } from '../openmetrics-file.ts'
 import { Progress } from '../progress.ts'
 import { formatReport } from '../report-text.ts'
 import { requireWritable, writeSeries } from '../series-file.ts'
@@ -31,12 +32,15 @@ export interface SimulateArguments {
   epoch?: string | undefined
   json?: boolean | undefined
   series?: string | undefined
+  openmetrics?: string | undefined
+  metrics?: string | undefined
   step?: Micros | undefined
   commands?: string | undefined
   check?: boolean | undefined
 }
 
 const DEFAULT_STEP = 5 * MINUTE
+const DEFAULT_METRICS_STEP = MINUTE
 
 export function builder(argv: Argv): Argv<SimulateArguments> {
   const options = flags()
@@ -46,6 +50,10 @@ export function builder(argv: Argv): Argv<SimulateArguments> {
     .example('$0 simulate --for 7d', 'a week of 1,000 GPUs, and what it cost')
     .example('$0 simulate --for 7d --weather realistic --seed 2', 'the same with failures at realistic rates')
     .example('$0 simulate --for 1d --series day.csv --step 15m', 'with a row for each deployment every 15 minutes')
+    .example(
+      '$0 simulate --for 7d --openmetrics week.txt --step 15m',
+      'with the metrics of engines and GPUs for promtool',
+    )
     .epilogue(
       `Each flag has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n${EXIT_CODES}`,
     ) as unknown as Argv<SimulateArguments>
@@ -86,8 +94,16 @@ function flags() {
       ...flag('series', 'CSV file to write, with a row for each step and deployment'),
       coerce: text('series'),
     },
+    openmetrics: {
+      ...flag('openmetrics', 'OpenMetrics file to write, with the metrics of engines and GPUs at each step'),
+      coerce: text('openmetrics'),
+    },
+    metrics: {
+      ...flag('metrics', "Metrics of that file, by name: 'vllm:num_requests_*,DCGM_FI_DEV_XID_ERRORS'. Default: all"),
+      coerce: text('metrics'),
+    },
     step: {
-      ...flag('step', 'Length of a step of the series. Default: 5m'),
+      ...flag('step', 'Length of a step of the series (default: 5m) and of the OpenMetrics file (default: 1m)'),
       coerce: duration('step', '5m'),
     },
     check: toggle(
@@ -125,16 +141,25 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   if (length === undefined) {
     throw new UsageError('Failed to simulate: --for is missing. Give it, as in --for 7d.')
   }
-  if (args.step !== undefined && args.series === undefined) {
-    throw new UsageError('Failed to simulate: --step needs --series. Leave it out, or give --series and a file.')
+  const { series, openmetrics, step = DEFAULT_STEP } = args
+  if (args.step !== undefined && series === undefined && openmetrics === undefined) {
+    throw new UsageError(
+      'Failed to simulate: --step needs --series or --openmetrics. Leave it out, or give one of them and a file.',
+    )
+  }
+  if (args.metrics !== undefined && openmetrics === undefined) {
+    throw new UsageError(
+      'Failed to simulate: --metrics needs --openmetrics. Leave it out, or give --openmetrics and a file.',
+    )
   }
   if (args.fixtures.endsWith(SNAPSHOT_ENDING)) {
     throw new UsageError(
       `Failed to simulate: '${args.fixtures}' is a snapshot, and a report starts with its world. Give a fixture, or use serve to continue from a snapshot.`,
     )
   }
-  const { series, step = DEFAULT_STEP } = args
   if (series !== undefined) requireWritable(series)
+  if (openmetrics !== undefined) requireWritable(openmetrics, 'openmetrics')
+  const selectedMetrics = selectMetrics(args.metrics ?? '*')
   const sim = createSimulator({
     fixtures: args.fixtures,
     profile: profileOf(args),
@@ -146,15 +171,19 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   })
   if (series !== undefined) requireRowLimit(sim, length, step)
   if (args.commands !== undefined) scheduleCommands(sim, args.commands, length)
+  const file = openmetrics === undefined ? undefined : new OpenMetricsFile(openmetrics, sim.world, selectedMetrics)
+  const points = file && { file, step: args.step ?? DEFAULT_METRICS_STEP }
   let exitCode: number
   try {
-    exitCode = await advanceWithProgress(sim, length, io)
+    exitCode = await advanceWithProgress(sim, length, io, points)
   } catch (error) {
+    file?.discard()
     if (!(error instanceof InvariantError)) throw error
     io.error(`${error.message}\n`)
     return 1
   }
   try {
+    file?.finish()
     if (series !== undefined && sim.clock.elapsed > 0) {
       writeSeries(series, reportSeries(sim.world, { from: 0, to: sim.clock.elapsed, step }))
     }
@@ -165,19 +194,33 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   return exitCode
 }
 
-/** Advances time in parts, and updates the progress between them. The result does not depend on the parts. */
-async function advanceWithProgress(sim: Simulator, length: Micros, io: SimulateIo): Promise<number> {
+/**
+ * Advances time in parts, and updates the progress between them. The result does not depend on the parts.
+ *
+ * @param points the file that gets a point at the start and after each step
+ */
+async function advanceWithProgress(
+  sim: Simulator,
+  length: Micros,
+  io: SimulateIo,
+  points: { readonly file: OpenMetricsFile; readonly step: Micros } | undefined,
+): Promise<number> {
   const progress = new Progress(length, io)
   let exitCode = 0
   const release = io.onSignal?.(code => {
     exitCode = code
     sim.clock.interrupt()
   })
-  const parts = Math.ceil(length / Math.min(HOUR, Math.ceil(length / 100)))
+  const partLength = points?.step ?? Math.min(HOUR, Math.ceil(length / 100))
+  const stepCount = Math.floor(length / partLength)
   let lastYieldMs = monotonicMs()
   try {
-    for (let part = 1; part <= parts && exitCode === 0; part++) {
-      await sim.clock.advanceToInSlices(Math.round((length * part) / parts))
+    points?.file.addPoint(stepCount)
+    for (let at = 0, part = 1; at < length && exitCode === 0; part++) {
+      at = Math.min(length, part * partLength)
+      await sim.clock.advanceToInSlices(at)
+      // An interrupted move stops before the time of its point.
+      if (exitCode === 0 && at === part * partLength) points?.file.addPoint(stepCount - part)
       progress.update(sim.clock.elapsed)
       if (monotonicMs() - lastYieldMs < 20) continue
       // Signals are delivered only between two turns of the event loop.

@@ -3,7 +3,7 @@ import { speedOfInstance } from '../deployments/instance-speed.ts'
 import { cacheTokens, meanSequenceTokens, USABLE_MEMORY } from '../fleet/weights.ts'
 import { progressOfRunning } from '../inference/engine-progress.ts'
 import type { InferenceRow } from '../inference/request-row.ts'
-import { HISTOGRAM_PLACES } from '../load/engine-histograms.ts'
+import { HISTOGRAM_PLACES, type HistogramPlace } from '../load/engine-histograms.ts'
 import { type EngineRequests, NO_ENGINE_REQUESTS, withRunningRequest } from '../load/engine-requests.ts'
 import type { World } from '../world.ts'
 import { EngineLoads } from './engine-loads.ts'
@@ -108,9 +108,7 @@ export class EngineReader {
     set('vllm:generation_tokens', requests.generationTokens + wholeCount(load.generationTokens))
     const [stop = 0, length = 0, abort = 0] = requests.finished
     set('vllm:request_success', stop + wholeCount(load.requests), length, abort)
-    for (const [metric, name] of HISTOGRAM_OF_METRIC) {
-      set(metric, ...cumulativeCounts(load, requests, HISTOGRAM_PLACES[name]))
-    }
+    for (const { offset, place } of HISTOGRAMS) writeHistogram(values, offset, load, requests, place)
     const hasAdapters = deployment.adapters.length > 0
     set('vllm:lora_requests_info', hasAdapters ? world.clock.unix() : Number.NaN)
     set('vllm:cache_config', 1)
@@ -173,20 +171,29 @@ function wholeCount(count: number): number {
   return Math.floor(count * (1 + Number.EPSILON * 1e4) + ROUNDING)
 }
 
-function cumulativeCounts(
+/** Writes the counts of a histogram up to each bound, the count of all, and the sum, from an offset on. */
+function writeHistogram(
+  values: Float64Array,
+  offset: number,
   load: LoadTotals,
   requests: EngineRequests,
-  { bounds, first, sum }: (typeof HISTOGRAM_PLACES)[keyof typeof HISTOGRAM_PLACES],
-): number[] {
+  { bounds, first, sum }: HistogramPlace,
+): void {
   let ofLoad = 0
   let ofRequests = 0
-  const counts = Array.from({ length: bounds.length + 1 }, (_, bucket) => {
+  for (let bucket = 0; bucket <= bounds.length; bucket++) {
     ofLoad += load.histograms[first + bucket]!
     ofRequests += requests.histograms[first + bucket]!
-    return ofRequests + wholeCount(ofLoad)
-  })
-  return [...counts, Math.max(0, load.histograms[sum]!) + requests.histograms[sum]!]
+    values[offset + bucket] = ofRequests + wholeCount(ofLoad)
+  }
+  values[offset + bounds.length + 1] = Math.max(0, load.histograms[sum]!) + requests.histograms[sum]!
 }
+
+/** Where each histogram of an engine is among its values, and among its counts. */
+const HISTOGRAMS = [...HISTOGRAM_OF_METRIC].map(([metric, name]) => ({
+  offset: ENGINE_METRICS.offsetOf(metric),
+  place: HISTOGRAM_PLACES[name],
+}))
 
 function cacheLabels({ weights, gpu, numGpus }: Readonly<DeploymentRow>): Labels {
   return {
