@@ -116,15 +116,14 @@ function given(endpoint: AnyEndpoint, parameters: readonly Parameter[]): { inPat
   const pattern = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'model_name' ? '(.+)' : '([^/]+)'))
   const values = new RegExp(`^${pattern}$`).exec(target!)?.slice(1) ?? []
   const typed = (name: string, value: string) => typedValue(parameters.find(one => one.name === name)?.schema, value)
+  // `{name}` is that field of an earlier answer.
+  const toCode = (name: string, value: string): string => {
+    const [, earlier] = /^\{(\w+)\}$/.exec(value) ?? []
+    return earlier === undefined ? JSON.stringify(typed(name, value)) : `String(before.${earlier})`
+  }
   return {
-    inPath: names.map((name, i) => {
-      const value = values[i] ?? ''
-      const [, earlier] = /^\{(\w+)\}$/.exec(value) ?? []
-      return `${name}: ${earlier === undefined ? JSON.stringify(decodeURIComponent(value)) : `String(before.${earlier})`}`
-    }),
-    query: [...new URLSearchParams(search)].map(
-      ([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(typed(name, value))}`,
-    ),
+    inPath: names.map((name, i) => `${name}: ${toCode(name, decodeURIComponent(values[i] ?? ''))}`),
+    query: [...new URLSearchParams(search)].map(([name, value]) => `${JSON.stringify(name)}: ${toCode(name, value)}`),
   }
 }
 

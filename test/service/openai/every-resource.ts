@@ -1,5 +1,6 @@
 /** A program that uses every resource of the openai package that the service has. It runs under each version of Node. */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import type OpenAI from 'openai'
 import type { Uploadable } from 'openai'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
@@ -7,6 +8,8 @@ import type { Simulator } from '../../../src/simulator/simulator.ts'
 const CHAT_MODEL = 'acme/assistant'
 const CATALOG_MODEL = 'aurora-labs/aurora-8b-instruct'
 const EMBEDDING_MODEL = 'cedarline/cedar-embed-base'
+const IMAGE_MODEL = 'inkfold/canvas-xl'
+const IMAGE_EDIT_MODEL = 'saltmarsh/marsh-image-edit'
 const HELLO = [{ role: 'user' as const, content: 'How is the weather in Paris?' }]
 const WEATHER = {
   type: 'function' as const,
@@ -22,7 +25,7 @@ interface Program {
   readonly clock: Pick<Simulator['clock'], 'until'>
 }
 
-/** Calls each resource. Returns what it answered. Throws if an answer is wrong. */
+/** Calls each resource. Returns what it answered; bytes as their hash. Throws if an answer is wrong. */
 export async function useEveryResource(program: Program): Promise<Record<string, unknown>> {
   const results: Record<string, unknown> = {}
   for (const [name, use] of Object.entries(RESOURCES)) results[name] = await use(program)
@@ -103,6 +106,16 @@ const RESOURCES: Readonly<Record<string, (program: Program) => Promise<unknown>>
     return status
   },
 
+  async images({ client, toFile }) {
+    const prompt = 'A river in spring.'
+    const made = await client.images.generate({ model: IMAGE_MODEL, prompt, size: '512x512', n: 2 })
+    const [image] = readImages(made, 512, 2)
+    const upload = await toFile(image!, 'river.png')
+    const edited = await client.images.edit({ model: IMAGE_EDIT_MODEL, image: upload, prompt, size: '256x256' })
+    const varied = await client.images.createVariation({ model: IMAGE_MODEL, image: upload, n: 1 })
+    return [made, edited, varied].flatMap(({ data }) => data!.map(({ b64_json }) => hash(b64_json!)))
+  },
+
   async errors({ client }) {
     const refusals = [
       client.chat.completions.create({ model: 'acme/nope', messages: HELLO }),
@@ -119,6 +132,21 @@ const RESOURCES: Readonly<Record<string, (program: Program) => Promise<unknown>>
       }),
     )
   },
+}
+
+/** Returns the bytes of images. Throws if they are not square PNG files of this size. */
+function readImages({ data }: OpenAI.ImagesResponse, size: number, count: number): Uint8Array[] {
+  assert.equal(data!.length, count)
+  return data!.map(({ b64_json }) => {
+    const bytes = Buffer.from(b64_json!, 'base64')
+    assert.equal(bytes.toString('latin1', 1, 4), 'PNG')
+    assert.deepEqual([bytes.readUInt32BE(16), bytes.readUInt32BE(20)], [size, size])
+    return bytes
+  })
+}
+
+function hash(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex')
 }
 
 const LINES = 5
