@@ -27,7 +27,7 @@ export const COMMANDS: readonly Command[] = [
     const image = { container_image: `registry.example/order:${i % 2}`, cloud_init_user_data: '#cloud-config' }
     return ask('POST', '/v1/containers', { name: `order-${i}`, gpu_config: `2x${GPUS[i]}`, ...image })
   }),
-  ...times(2, i => (_, ask) => ask('POST', '/v1/hosted', { name: `order-${i}`, gpu: GPUS[i] })),
+  ...times(2, i => (_, ask) => ask('POST', '/v1/hosted', { name: `order-${i}`, plan_id: 'small' })),
   ...times(15, i => (_, ask) => ask('POST', '/v1/files', batchInput(`order-${i}.jsonl`, i + 1))),
   ...times(
     10,

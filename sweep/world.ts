@@ -192,7 +192,7 @@ function fleetOf(draws: Draws, leaning: Leaning): RandomFleet {
   return {
     pools,
     hosted: hosted
-      ? [{ instance_id: 'box', name: 'box', gpu: first.gpu, storage_gb: draws.between(21, 300), created_at: 0 }]
+      ? [{ instance_id: 'box', name: 'box', plan_id: 'small', storage_gb: draws.between(21, 300), created_at: 0 }]
       : [],
     types: used,
     zones,
@@ -380,7 +380,13 @@ function rental(draws: Draws, types: readonly GpuType[]): Deed {
   const gpu = draws.pick(types)
   const num_gpus = draws.pick([1, 1, 2, 8])
   const roll = draws.unit()
-  if (roll < 0.25) return { do: 'request', method: 'POST', path: '/v1/hosted', body: { name, gpu, num_gpus } }
+  if (roll < 0.25)
+    return {
+      do: 'request',
+      method: 'POST',
+      path: '/v1/hosted',
+      body: { name, plan_id: num_gpus > 1 ? 'large' : 'small' },
+    }
   if (roll < 0.6) {
     const container_image = draws.likely(0.05) ? 'No Such Image' : 'registry.example/dev:1'
     const cloud_init_user_data = '#cloud-config'

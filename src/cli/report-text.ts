@@ -51,7 +51,7 @@ function money({ money: totals }: Report): string {
     ...(totals.adjustments_microcents === 0 ? [] : [['+ set by hand', formatDollars(totals.adjustments_microcents)]]),
     ['- rent', formatDollars(totals.rent_microcents)],
     ...totals.hosted.map(one => [
-      `    of it hosted ${one.name}, ${formatHours(one.billed_gpu_hours)} h of ${one.gpu}`,
+      `    of it hosted ${one.name}, ${formatHours(one.billed_hours)} h of ${one.plan_id}`,
       formatDollars(one.rent_microcents),
     ]),
     ...totals.containers.map(one => [
@@ -73,7 +73,7 @@ function money({ money: totals }: Report): string {
 function gpus(report: Report): string {
   const { totals } = report
   if (report.gpus.length === 0) return ''
-  const rented = totals.hosted_gpu_hours + totals.container_gpu_hours
+  const rented = totals.container_gpu_hours
   const held = totals.held_gpu_hours + rented
   const rows = [
     ['', 'capacity', 'held', 'billed', 'used', 'wasted', 'rented', 'held of capacity', 'rent $'],
@@ -81,7 +81,7 @@ function gpus(report: Report): string {
       one.gpu,
       formatHours(one.capacity_gpu_hours),
       ...gpuHours(one),
-      formatHours(one.hosted_gpu_hours + one.container_gpu_hours),
+      formatHours(one.container_gpu_hours),
       formatPercent(one.utilisation),
       formatDollars(one.rent_microcents),
     ]),

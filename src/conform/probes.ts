@@ -168,7 +168,9 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   deployHubModel: [UNKNOWN_NAME, GATED_REPOSITORY, HUGE_REPOSITORY].map(model_name => ({
     change: { fields: { model_name } },
   })),
-  createHosted: [OTHER_GPU],
+  createHosted: [{ fields: { plan_id: UNKNOWN_NAME } }, { fields: { region: UNKNOWN_NAME } }].map(change => ({
+    change,
+  })),
   createContainer: [{ change: { fields: { gpu_config: '1xother' } } }],
   createChatCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
   createCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),

@@ -10,6 +10,7 @@ import { type Account, ApiToken, SshKey, Voice } from './records/account.ts'
 import { AggregatorModel, CatalogModel, HubRepository, ModelHardware, ModelSchema } from './records/catalog.ts'
 import type { ModelTask, VariantKey } from './records/enums.ts'
 import type { Fixture } from './records/fixture.ts'
+import { HostedPlan } from './records/machines.ts'
 
 /** A change of an index, reported after the change. `record` is the new record. After a delete it is undefined. */
 export interface IndexWrite<R> {
@@ -204,6 +205,8 @@ export class Store {
   readonly voices: Index<Voice>
   /** By id. */
   readonly sshKeys: Index<SshKey>
+  /** Plans of hosted instances by id. */
+  readonly plans: Index<HostedPlan>
   #variants: { of: readonly ModelSchema[]; byType: Map<ModelTask, readonly VariantKey[]> } | undefined
 
   /** @param origin a loaded fixture, or the store to fork */
@@ -220,6 +223,7 @@ export class Store {
       this.hub = origin.hub.fork()
       this.voices = origin.voices.fork()
       this.sshKeys = origin.sshKeys.fork()
+      this.plans = origin.plans.fork()
       this.#variants = origin.#variants
       return
     }
@@ -233,6 +237,7 @@ export class Store {
     this.hub = new Index(HUB, origin.hub.repositories)
     this.voices = new Index(VOICES, origin.voices)
     this.sshKeys = new Index(SSH_KEYS, origin.ssh_keys)
+    this.plans = new Index(PLANS, origin.plans)
   }
 
   /** The account of the fixture, with funds, GPU quotas and top-up at the epoch. */
@@ -267,6 +272,7 @@ export class Store {
     this.hub.archive(archive)
     this.voices.archive(archive)
     this.sshKeys.archive(archive)
+    this.plans.archive(archive)
     this.#variants = undefined
   }
 
@@ -334,3 +340,4 @@ const SSH_KEYS: IndexOptions<SshKey> = {
   keyOf: key => key.id,
   unique: { field: 'name', of: key => key.name },
 }
+const PLANS: IndexOptions<HostedPlan> = { kind: 'plan', schema: HostedPlan, keyOf: plan => plan.id }

@@ -58,6 +58,15 @@ export function requireContainerRoom({ containers, profile }: World): void {
   })
 }
 
+/** 429: an account has so many hosted instances, the stopped and failed ones included. */
+export function requireHostedRoom({ hostedInstances, profile }: World): void {
+  const { count } = hostedInstances
+  if (count < profile.limits.hostedAtOnce) return
+  refuse(429, `too many hosted instances: ${count} exist, which is the limit; delete one first`, {
+    'retry-after': '60',
+  })
+}
+
 /** 429: a world holds so many rentals, the deleted included. */
 export function requireRentalCapacity({ rentals }: World): void {
   if (rentals.count < LIMITS.rentals) return

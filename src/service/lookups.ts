@@ -11,8 +11,6 @@ import { refuse } from './refusals.ts'
 export const FUNDS_REFUSAL = { 402: 'no funds, or the account is suspended' } as const
 /** Declares the refusal of `requireGpuQuota`. */
 export const GPU_QUOTA_REFUSAL = { 403: 'over the GPU limit of the account' } as const
-/** Declares the refusal of `requireRentalCapacity`. */
-export const RENTAL_CAPACITY_REFUSAL = { 429: 'the world holds 100,000 hosted instances and containers' } as const
 
 /** Returns the deployment. Refuses with 404 if it is unknown. */
 export function requireDeployment(world: World, deploy_id: string): Deployment {

@@ -281,16 +281,22 @@ export const AggregatorEntry = z
 
 export const HostedRecord = z
   .object({
-    instance_id: z.string(),
+    id: z.string(),
     name: z.string(),
     state: z.enum(HOSTED_STATES),
-    fail_reason: z.string().describe('Why it failed, or stopped without being asked to; empty otherwise'),
-    gpu: z.enum(GPU_TYPES),
-    num_gpus: z.int(),
-    storage_gb: z.int(),
-    expanding_to_gb: z.int().nullable().describe('Storage that it will have when the expansion under way is done'),
-    created_at: unixSeconds,
-    updated_at: unixSeconds,
+    start_ts: unixSeconds.describe('When its last start was complete; before, when it was created'),
+    state_ts: unixSeconds.describe('When it entered its state'),
+    stop_ts: unixSeconds.nullable().describe('When it stopped, failed or was deleted, and its bill ended'),
+    price_per_hour: z.number().describe('In USD'),
+    region: z.string(),
+    last_backup_ts: unixSeconds.nullable(),
+    ssh_port: z.int(),
+    fail_reason: z.string().nullable().describe('Why it failed, or stopped without a request'),
+    public_ip: z.string().nullable().describe('Its address while it runs and shuts down'),
+    version: z.string().nullable(),
+    agent_type: z.string(),
+    ssh_user: z.string(),
+    plan_id: z.string(),
   })
   .meta({ id: 'HostedInstance' })
 

@@ -4,7 +4,8 @@ import type { Profile } from '../data/profiles/load.ts'
 import { DEPLOYMENT_LIFECYCLE } from '../data/records/enums.ts'
 import type { Fixture } from '../data/records/fixture.ts'
 import { type GpuType, parseGpuConfig } from '../data/records/gpu-config.ts'
-import type { BatchSeed, ContainerSeed, DeploymentSeed, HostedSeed } from '../data/records/seeds.ts'
+import type { HostedSeed } from '../data/records/machines.ts'
+import type { BatchSeed, ContainerSeed, DeploymentSeed } from '../data/records/seeds.ts'
 import type { Store } from '../data/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { AccountAccess } from './account/access/account-access.ts'
@@ -91,10 +92,7 @@ export function startFromFixture(world: FixtureParts, fixture: Fixture): void {
     const problem = seed.type === 'lora' ? startAdapter(world, seed) : startDeployment(world, seed)
     if (problem) problems.push(`deployments: $[${i}] (${seed.model_name}): ${problem}`)
   }
-  for (const [i, seed] of fixture.hosted.entries()) {
-    const problem = startHostedInstance(world, seed)
-    if (problem) problems.push(`hosted: $[${i}]: ${problem}`)
-  }
+  for (const seed of fixture.hosted) startHostedInstance(world, seed)
   for (const [i, seed] of fixture.containers.entries()) {
     const problem = startContainer(world, seed)
     if (problem) problems.push(`containers: $[${i}]: ${problem}`)
@@ -212,13 +210,15 @@ function applyFinalStatus(world: FixtureParts, ordinal: number, seed: Deployment
   deployments.writable(ordinal).updatedAt = identity.updated_at ?? identity.created_at ?? world.clock.now
 }
 
-function startHostedInstance(world: FixtureParts, seed: HostedSeed): string | undefined {
-  const { instance_id: id, name, gpu, num_gpus, storage_gb, state, fail_reason, created_at } = seed
-  const isPlaced = world.rentals.addFromFixture(
-    { kind: 'hosted', name, gpu, numGpus: num_gpus, storageGb: storage_gb },
-    { id, state, failReason: fail_reason, createdAt: world.clock.fromUnix(created_at) },
+function startHostedInstance(world: FixtureParts, seed: HostedSeed): void {
+  const { instance_id: id, name, plan_id: planId, agent_type: agentType, version, state, fail_reason } = seed
+  const plan = world.store.plans.get(planId)!
+  const { region = plan.regions[0]!, storage_gb: storageGb = plan.disk_gb, last_backup_ts: lastBackup } = seed
+  const machine = { planId, region, centsPerHour: plan.cents_per_hour, agentType, version, lastBackup }
+  world.rentals.addFromFixture(
+    { kind: 'hosted', name, machine, storageGb },
+    { id, state, failReason: fail_reason, createdAt: world.clock.fromUnix(seed.created_at) },
   )
-  return isPlaced ? undefined : `no node has ${num_gpus} free ${gpu} for it. Add nodes, or stop it.`
 }
 
 function startContainer(world: FixtureParts, seed: ContainerSeed): string | undefined {

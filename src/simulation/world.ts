@@ -192,7 +192,7 @@ export class World implements EventParts {
       ...{ rentals, ledger, deploymentLogs },
     })
     const { operationEffects } = this
-    const commanded = { access, operationEffects, nodes, deployments, ledger, gpuQuotas, apiTokens }
+    const commanded = { access, operationEffects, nodes, deployments, rentals, ledger, gpuQuotas, apiTokens }
     this.commands = this.#part(new Commands(context, commanded, origin?.commands))
     this.weather = this.#part(
       new Weather(context, { ledger, nodes, placement, commands: this.commands }, origin?.weather),

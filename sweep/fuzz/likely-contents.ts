@@ -117,6 +117,7 @@ const TARGETS: Readonly<Record<Exclude<CommandTarget, 'none'>, readonly string[]
   model: ['model_name'],
   token: ['token_id', 'id'],
   deployment: ['deploy_id'],
+  hosted: ['instance_id', 'id'],
 }
 
 const ARGUMENT_VALUES: Readonly<Record<ArgumentKind, readonly unknown[]>> = {

@@ -469,7 +469,7 @@ describe('a failure of the fleet', () => {
     ['POST', '/_sim/commands', 400, "at 'soon' is an invalid time", { verb: 'hub.down', at: 'soon' }],
     ['POST', '/_sim/commands', 400, 'is in the past', { verb: 'hub.down', at: '2025-12-31T23:00:00Z' }],
     ['POST', '/_sim/cluster/nodes/h100-0/crash', 404, 'unknown path of the control plane'],
-    ['GET', '/_sim/cluster/deployments/none/node', 404, 'no deployment, hosted instance or container'],
+    ['GET', '/_sim/cluster/deployments/none/node', 404, 'no deployment or container'],
   ])('%s %s is refused with a hint, and nothing changes', async (method, path, status, hint, body?: unknown) => {
     const { command, sim } = await running()
     const before = sim.digest

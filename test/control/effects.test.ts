@@ -181,7 +181,7 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     good: [{ path: `/_sim/cluster/deployments/${RUNNING}/node` }],
     bad: [
       { path: `/_sim/cluster/deployments/${STOPPED}/node`, status: 409, says: 'no instance of it has been placed' },
-      { path: '/_sim/cluster/deployments/none/node', status: 404, says: 'no deployment, hosted instance or container' },
+      { path: '/_sim/cluster/deployments/none/node', status: 404, says: 'no deployment or container' },
     ],
   },
   listGpuLimits: {

@@ -68,7 +68,7 @@ describe('money', () => {
 
   test('GET /payment/usage/rent returns whole seconds inside the window', async () => {
     const { client, world } = service('empty', {
-      hosted: [{ instance_id: 'inst_1', name: 'one', gpu: 'L40S-48GB', storage_gb: 20, created_at: EPOCH }],
+      hosted: [{ instance_id: 'inst_1', name: 'one', plan_id: 'small', created_at: EPOCH }],
     })
     world.runTo(HOUR)
     const rent = async (from: number, to?: number) =>
@@ -169,7 +169,7 @@ describe('hosted instances', () => {
   })
 
   test('expand_storage rejects a new_size_gb below 21', async () => {
-    const small = { instance_id: 'inst_small', name: 's', gpu: 'L4-24GB' as const, storage_gb: 20, created_at: EPOCH }
+    const small = { instance_id: 'inst_small', name: 's', plan_id: 'small', created_at: EPOCH }
     const { client } = service('empty', { hosted: [small] })
     expect(await client.expandHostedStorage({ instance_id: 'inst_small', new_size_gb: 21 })).toEqual({})
   })

@@ -317,7 +317,7 @@ test('GET /v1/me, the payment checklist and the GPU limits describe the account'
     suspend_reason: 'overdue-invoices',
   })
   const why = { status: 402, body: { error: 'the account is suspended (overdue-invoices): funds do not end that' } }
-  expect(await ask('POST /v1/hosted', { name: 'desk', gpu: 'H100-80GB' })).toMatchObject(why)
+  expect(await ask('POST /v1/hosted', { name: 'desk', plan_id: 'small' })).toMatchObject(why)
   const messages = [{ role: 'user', content: 'Hi' }]
   const chat = await ask('POST /v1/chat/completions', { model: 'acme/chat', messages })
   expect(chat).toMatchObject({ status: 402, body: { error: { message: why.body.error } } })

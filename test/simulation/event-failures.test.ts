@@ -45,7 +45,7 @@ function stageWithBugs(options: SimulatorOptions = {}): { sim: Simulator; bugs: 
 }
 
 const rent = (world: World, name = 'bench') =>
-  world.hostedInstances.create({ name, gpu: 'H100-80GB', num_gpus: 1, storage_gb: 20 })
+  world.containers.create({ name, gpu: 'H100-80GB', num_gpus: 1, container_image: 'registry.example/dev:1' })
 const list = (sim: Simulator) =>
   sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
 
@@ -108,7 +108,7 @@ describe('an event that throws', () => {
     breakEvent(sim, 'rentals', 'rental.booted', 1)
     const bench = rent(sim.world)
     await sim.clock.advance('1h')
-    expect(story(sim, bench.toRecord().instance_id)).toContain('event.failed')
+    expect(story(sim, bench.toRecord().id)).toContain('event.failed')
     expect(findViolations(sim.world)).toEqual([])
   })
 
@@ -118,7 +118,7 @@ describe('an event that throws', () => {
     const original = rentals.place
     const broken = rent(sim.world, 'broken')
     const others = ['before', 'after', 'last'].map(name => rent(sim.world, name))
-    const id = broken.toRecord().instance_id
+    const id = broken.toRecord().id
     rentals.place = function (ordinal) {
       if (this.read(ordinal).id === id) throw new TypeError('planted')
       return original.call(this, ordinal)

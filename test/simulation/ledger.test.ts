@@ -213,39 +213,32 @@ describe('hosted instances', () => {
   const hosted = {
     instance_id: 'inst_1',
     name: 'bench',
-    gpu: 'H100-80GB' as const,
-    num_gpus: 2,
+    plan_id: 'small',
     storage_gb: 50,
     created_at: 1_767_000_000,
   }
 
-  test('hold GPUs, are billed while they run, and grow 60 s after they were asked to', () => {
+  test('hold no GPUs, are billed while they run, and grow 60 s after they were asked to', () => {
     const sim = stage([{}], {}, { with: { hosted: [hosted] } })
-    expect(sim.cluster.node('node-0').free).toBe(6)
+    expect(sim.cluster.node('node-0').free).toBe(8)
     const before = sim.ledger.balance
     pass(sim, '1h')
-    expect(before - sim.ledger.balance).toBe(440 * CENT)
+    expect(before - sim.ledger.balance).toBe(3 * CENT)
     sim.world.hostedInstances.get('inst_1')!.expand(80)
     expect(sim.world.hostedInstances.get('inst_1')).toMatchObject({ storage_gb: 50, expanding: true })
     pass(sim, '60s')
     expect(sim.world.hostedInstances.get('inst_1')).toMatchObject({ storage_gb: 80, expanding: false })
   })
 
-  test('fail with their node, and stop when the money is gone', () => {
-    const sim = stage([{ count: 1 }], { funds_cents: 100 }, { with: { hosted: [hosted] } })
+  test('fail with their machine, and stop when the money is gone', () => {
+    const sim = stage([{ count: 1 }], { funds_cents: 2 }, { with: { hosted: [hosted] } })
     pass(sim, '1h')
     expect(sim.world.hostedInstances.get('inst_1')?.state).toBe('stopped')
     const other = stage([{}], {}, { with: { hosted: [hosted] } })
-    other.cluster.node('node-0').crash()
+    other.cluster.hosted('inst_1').crash()
     expect(other.world.hostedInstances.get('inst_1')?.state).toBe('failed')
     const spent = other.ledger.balance
     pass(other, '1h')
     expect(other.ledger.balance).toBe(spent)
-  })
-
-  test('that run where no node has room are refused with file and position', () => {
-    expect(() => stage([{ gpus: 1 }], {}, { with: { hosted: [hosted] } })).toThrow(
-      /with\.hosted: \$\[0\]: no node has 2 free/,
-    )
   })
 })

@@ -106,16 +106,15 @@ describe('a drained node', () => {
     expect(sim.world.next(sim.world.clock.now + 3600e6)).toBe(false)
   })
 
-  test('ends the rented instances on it with the deadline: they have nowhere to go', () => {
-    const hosted = [
-      { instance_id: 'rented', name: 'box', gpu: 'H100-80GB' as const, storage_gb: 20, created_at: 1_767_000_000 },
-    ]
-    const sim = stage([{}], {}, { with: { hosted }, profile: 'quick' })
+  test('ends the containers on it with the deadline: they have nowhere to go', () => {
+    const container_image = 'registry.example/dev:1'
+    const rented = { container_id: 'rented', name: 'box', gpu_config: '1xH100-80GB', container_image, created_at: 0 }
+    const sim = stage([{}], {}, { with: { containers: [rented] }, profile: 'quick' })
     sim.cluster.node('node-0').drain()
     pass(sim, '9s')
-    expect(sim.world.hostedInstances.get('rented')!.state).toBe('running')
+    expect(sim.world.containers.get('rented')!.state).toBe('running')
     pass(sim, '1s')
-    expect(sim.world.hostedInstances.get('rented')!.state).toBe('failed')
+    expect(sim.world.containers.get('rented')!.state).toBe('failed')
   })
 
   test('that is empty sooner leaves nothing to fire', () => {

@@ -1,4 +1,4 @@
-/** Hosted instances and containers as tenants of the fleet. */
+/** Hosted instances on their machines, and containers as tenants of the fleet. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MICROCENTS_PER_CENT as CENT } from '../../src/simulation/account/money.ts'
@@ -9,8 +9,8 @@ const IMAGE = 'registry.example/cuda-dev:12.8'
 const box = (about: object = {}) => ({
   instance_id: 'box',
   name: 'box',
-  gpu: 'H100-80GB' as const,
-  storage_gb: 50,
+  plan_id: 'xlarge',
+  storage_gb: 350,
   created_at: 1_767_000_000,
   ...about,
 })
@@ -22,8 +22,27 @@ const crate = (about: object = {}) => ({
   created_at: 1_767_000_000,
   ...about,
 })
-const rent = (sim: Simulator, num_gpus = 1) =>
-  sim.world.hostedInstances.create({ name: 'bench', gpu: 'H100-80GB', num_gpus, storage_gb: 20 })
+const rent = (sim: Simulator, name = 'bench') => {
+  const plan = sim.world.store.plans.get('small')!
+  return sim.world.hostedInstances.create({ name, plan, region: 'eu-north', agent_type: 'standard', version: null })
+}
+/** Worlds whose region has a single machine of the only plan. */
+const single = (hosted: ReturnType<typeof box>[] = []) => {
+  const plan = {
+    id: 'single',
+    vcpus: 1,
+    memory_gb: 1,
+    disk_gb: 20,
+    cents_per_hour: 100,
+    regions: ['a', 'b'],
+    capacity: 1,
+  }
+  return stage([], {}, { with: { plans: [plan], hosted } })
+}
+const rentSingle = (sim: Simulator, region = 'a') => {
+  const plan = sim.world.store.plans.get('single')!
+  return sim.world.hostedInstances.create({ name: 'one', plan, region, agent_type: 'standard', version: null })
+}
 const ship = (sim: Simulator, num_gpus = 1, container_image = IMAGE) =>
   sim.world.containers.create({ name: 'trial', gpu: 'H100-80GB', num_gpus, container_image })
 const free = (sim: Simulator) => sim.world.nodes.free('H100-80GB')
@@ -31,20 +50,24 @@ const free = (sim: Simulator) => sim.world.nodes.free('H100-80GB')
 describe('a life', () => {
   test('of a hosted instance: created, started, stopped, started again, deleted; its storage stays until then', () => {
     const sim = stage()
-    const one = rent(sim, 2)
-    expect(one.toRecord()).toMatchObject({ state: 'creating', num_gpus: 2, storage_gb: 20, fail_reason: '' })
-    expect(sim.world.gpuQuotas.held('H100-80GB')).toBe(2)
+    const one = rent(sim)
+    expect(one.toRecord()).toMatchObject({ state: 'creating', plan_id: 'small', fail_reason: null, public_ip: null })
     pass(sim, 0)
-    expect([one.state, free(sim)]).toEqual(['starting', 6])
+    expect([one.state, one.storage_gb]).toEqual(['starting', 20])
     passUntil(sim, () => one.state === 'running')
+    const { public_ip, start_ts } = one.toRecord()
+    expect(public_ip).toMatch(/^198\.1[89]\./)
     one.expand(40)
     one.stop()
-    expect([one.state, free(sim)]).toEqual(['stopping', 6])
+    expect(one.state).toBe('stopping')
     pass(sim, '30s')
-    expect([one.state, free(sim), sim.world.gpuQuotas.held('H100-80GB')]).toEqual(['stopped', 8, 0])
+    const stopped = one.toRecord()
+    expect(stopped).toMatchObject({ state: 'stopped', start_ts, stop_ts: stopped.state_ts, public_ip: null })
     pass(sim, '1m')
     one.start()
+    expect(one.toRecord()).toMatchObject({ state: 'starting', stop_ts: null })
     passUntil(sim, () => one.state === 'running')
+    expect(one.toRecord()).toMatchObject({ start_ts: sim.world.clock.unix(), public_ip })
     expect(one.storage_gb).toBe(40)
     one.delete()
     expect([one.state, one.deleting]).toEqual(['stopping', true])
@@ -213,20 +236,45 @@ describe('capacity', () => {
     passUntil(sim, () => second.status === 'running')
   })
 
-  test('that lacks leaves a hosted instance stopped which was stopped, and its next start may succeed', () => {
-    const sim = stage([{ gpus: 1 }], {}, { with: { hosted: [box({ state: 'stopped' })] } })
-    const one = sim.world.hostedInstances.get('box')!
-    sim.cluster.stockOut('H100-80GB')
+  test('of a region is that of the plan there, first come, first served', () => {
+    const sim = single()
+    const [one, elsewhere] = [rentSingle(sim), rentSingle(sim, 'b')]
+    pass(sim, '1m')
+    const late = rentSingle(sim)
+    pass(sim, '5m')
+    expect([one.state, elsewhere.state, late.state]).toEqual(['running', 'running', 'creating'])
+    one.stop()
+    passUntil(sim, () => late.state === 'running')
     one.start()
     pass(sim, '10m')
-    expect(one.toRecord()).toMatchObject({ state: 'stopped', fail_reason: 'no node had 1 free H100-80GB for 10m' })
-    sim.cluster.restock('H100-80GB')
+    const fail_reason = 'the region a had no machine for the plan single for 10m'
+    expect(one.toRecord()).toMatchObject({ state: 'stopped', fail_reason })
+    late.delete()
+    pass(sim, '1m')
     one.start()
-    expect(one.toRecord().fail_reason).toBe('')
+    expect(one.toRecord().fail_reason).toBeNull()
     passUntil(sim, () => one.state === 'running')
   })
 
-  test('is provisioned for rentals as for instances', () => {
+  test('that is missing fails a new hosted instance after the wait', () => {
+    const sim = single()
+    const [one, late] = [rentSingle(sim), rentSingle(sim)]
+    pass(sim, '10m')
+    const states = [one, late].map(({ state }) => state).sort()
+    expect(states).toEqual(['failed', 'running'])
+  })
+
+  test('of a fixture can be less than what runs in it', () => {
+    const sim = single([1, 2].map(i => ({ ...box({ instance_id: `box${i}`, plan_id: 'single' }), region: 'a' })))
+    const late = rentSingle(sim)
+    sim.world.hostedInstances.get('box1')!.stop()
+    pass(sim, '5m')
+    expect(late.state).toBe('creating')
+    sim.world.hostedInstances.get('box2')!.stop()
+    passUntil(sim, () => late.state === 'running')
+  })
+
+  test('is provisioned for containers as for instances', () => {
     const pools = [
       {
         name: 'spot',
@@ -235,10 +283,10 @@ describe('capacity', () => {
       },
     ]
     const sim = stage([], {}, { with: { nodes: { pools } } })
-    const one = rent(sim, 8)
+    const one = ship(sim, 8)
     passUntil(sim, () => one.state === 'running')
-    expect(sim.cluster.nodeOf(one.instance_id).name).toBe('node-0')
-    one.stop()
+    expect(sim.cluster.nodeOf(one.container_id).name).toBe('node-0')
+    one.delete()
     pass(sim, '1h')
     expect(sim.cluster.nodes()).toEqual([])
   })
@@ -254,24 +302,35 @@ describe('what carries them', () => {
 
   test('dies, and they have failed and cost nothing more', () => {
     const sim = world()
-    expect(sim.cluster.nodeOf('box').name).toBe('node-0')
     sim.cluster.node('node-0').crash()
+    expect(states(sim)).toEqual(['running', 'failed'])
+    sim.cluster.hosted('box').crash()
     expect(states(sim)).toEqual(['failed', 'failed'])
+    expect(sim.world.hostedInstances.get('box')!.toRecord().fail_reason).toBe('its machine crashed')
     expect(sim.world.containers.get('crate')!.toRecord().fail_reason).toBe('node node-0 crashed')
     const { balance } = sim.ledger
     pass(sim, '1h')
     expect(sim.ledger.balance).toBe(balance)
     expect(() => sim.cluster.nodeOf('crate')).toThrow("container 'crate': it is failed and has no GPUs.")
+    expect(() => sim.cluster.nodeOf('box')).toThrow('it has a machine of its own. Use cluster.hosted(id).')
+    expect(() => sim.cluster.hosted('box').crash()).toThrow("Failed to crash hosted instance 'box': it has no machine")
+    expect(() => sim.cluster.hosted('crate').crash()).toThrow("Failed to find the hosted instance 'crate'")
   })
 
   test('dies, and the hosted instance starts on another machine where the provider does so', () => {
     const sim = world({ profile: { policies: { hosted_host_lost: 'restarted' } } })
-    sim.cluster.node('node-0').crash()
-    expect(states(sim)).toEqual(['starting', 'failed'])
+    sim.cluster.hosted('box').crash()
+    expect(states(sim)[0]).toBe('starting')
+    const { balance } = sim.ledger
     passUntil(sim, () => states(sim)[0] === 'running')
-    expect(sim.cluster.nodeOf('box').name).toBe('node-1')
-    expect(sim.world.hostedInstances.get('box')!.storage_gb).toBe(50)
-    expect(story(sim, 'box')).toEqual(['hosted.lost', 'hosted.starting', 'hosted.placed', 'hosted.running'])
+    // The container runs meanwhile, at 220 cents an hour; the hosted instance costs nothing until it runs again.
+    const { start_ts } = sim.world.hostedInstances.get('box')!.toRecord()
+    expect(start_ts).toBe(sim.world.clock.unix())
+    expect(balance - sim.ledger.balance).toBe(Math.floor((sim.world.clock.now * 220 * CENT) / 3600e6))
+    expect(sim.world.hostedInstances.get('box')!.storage_gb).toBe(350)
+    expect(story(sim, 'box')).toEqual(
+      ['crashed', 'lost', 'starting', 'placed', 'running'].map(word => `hosted.${word}`),
+    )
   })
 
   test('dies while they shut down: they are what they were to become', () => {
@@ -280,12 +339,13 @@ describe('what carries them', () => {
     sim.world.containers.get('crate')!.delete()
     pass(sim, '29s')
     sim.cluster.zone('zone-a').down()
+    sim.cluster.hosted('box').crash()
     expect(states(sim)).toEqual(['stopped', 'deleted'])
   })
 
   test.each([
     [13, ['running', 'running']],
-    [79, ['failed', 'running']],
+    [79, ['running', 'failed']],
   ])('has an XID %i on one GPU: %j', (xid, after) => {
     const sim = world()
     sim.cluster.gpu('node-0', 0).fail(xid)
@@ -298,7 +358,7 @@ describe('what carries them', () => {
     pass(sim, '299s')
     expect(states(sim)).toEqual(['running', 'running'])
     pass(sim, '1s')
-    expect(states(sim)).toEqual(['failed', 'failed'])
+    expect(states(sim)).toEqual(['running', 'failed'])
   })
 
   test('is taken back: they have the notice, and then have failed', () => {
@@ -315,26 +375,26 @@ describe('what carries them', () => {
     pass(sim, '119s')
     expect(states(sim)).toEqual(['running', 'running'])
     pass(sim, '1s')
-    expect(states(sim)).toEqual(['failed', 'failed'])
+    expect(states(sim)).toEqual(['running', 'failed'])
   })
 })
 
 describe('money', () => {
-  test('flows from running until the GPUs are given back', () => {
+  test('flows from running until the machine is given back', () => {
     const profile = { timings: { hosted_boot: '60s', rental_shutdown: '30s' } }
     const sim = stage([{}], {}, { profile })
-    const one = rent(sim, 2)
+    const one = rent(sim)
     const { balance } = sim.ledger
     pass(sim, '60s')
     expect([one.state, sim.ledger.balance]).toEqual(['running', balance])
     pass(sim, '1h')
-    expect(balance - sim.ledger.balance).toBe(440 * CENT)
+    expect(balance - sim.ledger.balance).toBe(3 * CENT)
     one.stop()
     pass(sim, '1d')
-    // 3,630 s of two GPUs at 220 cents an hour.
-    expect(balance - sim.ledger.balance).toBe(Math.floor((3630 * 440 * CENT) / 3600))
+    // 3,630 s at 3 cents an hour.
+    expect(balance - sim.ledger.balance).toBe(Math.floor((3630 * 3 * CENT) / 3600))
     const [entry] = sim.ledger.entries().filter(({ subject }) => subject === one.instance_id)
-    expect(entry).toMatchObject({ kind: 'rent', microcents: -Math.floor((3630 * 440 * CENT) / 3600) })
+    expect(entry).toMatchObject({ kind: 'rent', microcents: -Math.floor((3630 * 3 * CENT) / 3600) })
     expect(sim.world.ledger.secondsBilled(sim.world.clock.unix(0), sim.world.clock.unix())[one.instance_id]).toBe(3630)
   })
 
@@ -369,7 +429,7 @@ describe('money', () => {
   test('that comes back starts them again where the provider does so', () => {
     const sim = stage(
       [{}],
-      { funds_cents: 100 },
+      { funds_cents: 40 },
       {
         with: { hosted: [box(), box({ instance_id: 'other' })] },
         profile: { policies: { balance_returns: 'restart' } },
@@ -383,7 +443,7 @@ describe('money', () => {
     pass(sim, '30s')
     expect([one.state, other.state]).toEqual(['starting', 'stopped'])
     passUntil(sim, () => one.state === 'running')
-    expect(one.toRecord().fail_reason).toBe('')
+    expect(one.toRecord().fail_reason).toBeNull()
   })
 })
 
@@ -405,7 +465,7 @@ describe('of a fixture', () => {
       ...['d', 'e', 'f'].map(id => sim.world.containers.get(id)!.state),
     ]
     expect(states()).toEqual(['creating', 'starting', 'stopping', 'creating', 'starting', 'shutting_down'])
-    expect([free(sim), sim.world.gpuQuotas.held('H100-80GB')]).toEqual([4, 6])
+    expect([free(sim), sim.world.gpuQuotas.held('H100-80GB')]).toEqual([6, 3])
     pass(sim, '1h')
     expect(states()).toEqual(['running', 'running', 'stopped', 'running', 'running', 'deleted'])
   })
@@ -446,19 +506,62 @@ test('a fork goes its own way', () => {
 test('a report tells what they held and cost, and windows add up', () => {
   const profile = { timings: { image_pull: '100s', container_boot: '20s', hosted_boot: '60s', rental_shutdown: '0s' } }
   const sim = stage([{}], {}, { profile })
-  const [one, other] = [rent(sim, 2), ship(sim)]
+  const [one, other] = [rent(sim), ship(sim)]
   pass(sim, '1h')
   one.stop()
   pass(sim, '1h')
   const { totals, gpus, money } = sim.report()
-  expect([totals.hosted_gpu_hours, totals.container_gpu_hours]).toEqual([2, 2])
-  expect(gpus[0]!.utilisation).toBe(4 / 16)
-  expect(money.hosted).toMatchObject([{ instance_id: one.instance_id, billed_gpu_hours: (2 * 3540) / 3600 }])
+  expect(totals.container_gpu_hours).toBe(2)
+  expect(gpus[0]!.utilisation).toBe(2 / 16)
+  const rent_microcents = Math.floor((3 * CENT * 3540) / 3600)
+  expect(money.hosted).toEqual([
+    { instance_id: one.instance_id, name: 'bench', plan_id: 'small', rent_microcents, billed_hours: 3540 / 3600 },
+  ])
   expect(money.containers).toMatchObject([{ container_id: other.container_id, billed_gpu_hours: 7080 / 3600 }])
+  // No GPU type has the rent of a machine.
+  expect(gpus.reduce((sum, gpu) => sum + gpu.rent_microcents, 0)).toBe(money.rent_microcents - rent_microcents)
   const middle = 1_234_567_890
   const halves = [sim.report({ to: middle }), sim.report({ from: middle })]
-  expect(halves[0]!.totals.hosted_gpu_hours + halves[1]!.totals.hosted_gpu_hours).toBeCloseTo(2, 12)
+  expect(halves[0]!.totals.container_gpu_hours + halves[1]!.totals.container_gpu_hours).toBeCloseTo(2, 12)
   expect(halves[0]!.money.rent_microcents + halves[1]!.money.rent_microcents).toBe(money.rent_microcents)
+})
+
+test('a hosted instance costs its price times the time that it ran, however often it stops and starts', () => {
+  const step = fc.record({
+    do: fc.constantFrom('stop', 'start', 'crash', 'pass'),
+    seconds: fc.double({ min: 0, max: 4000, noNaN: true }),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 20 }), fc.constantFrom('small', 'large'), (steps, planId) => {
+      const sim = stage([], {}, { profile: { policies: { hosted_host_lost: 'restarted' } } })
+      const { clock, store } = sim.world
+      const plan = store.plans.get(planId)!
+      const about = { name: 'box', region: 'eu-north', agent_type: 'standard', version: null }
+      const one = sim.world.hostedInstances.create({ ...about, plan })
+      for (const { do: verb, seconds } of steps) {
+        if (verb === 'stop' && ['creating', 'starting', 'running'].includes(one.state)) one.stop()
+        else if (verb === 'start' && one.state === 'stopped') one.start()
+        else if (verb === 'crash' && one.state === 'running') sim.cluster.hosted(one.id).crash()
+        pass(sim, Math.round(seconds * 1000))
+      }
+      // The journal is the witness: it is billed from each `running` until it is stopped, or its machine lost.
+      let ran = 0
+      let since = -1
+      for (const { kind, time } of sim.journal.entries()) {
+        if (kind === 'hosted.running') since = time
+        else if (since >= 0 && (kind === 'hosted.stopped' || kind === 'hosted.lost')) {
+          ran += time - since
+          since = -1
+        }
+      }
+      if (since >= 0) ran += clock.now - since
+      const microcents = Number((BigInt(Math.round(ran)) * BigInt(plan.cents_per_hour * CENT)) / 3_600_000_000n)
+      expect(sim.report().money.rent_microcents).toBe(microcents)
+      const billed = sim.world.ledger.secondsBilled(clock.unix(0), clock.unix() + 1)[one.id] ?? 0
+      expect(billed).toBe(Math.floor(ran / 1e6))
+    }),
+    { numRuns: 40 },
+  )
 })
 
 /** Something that is done to a small fleet on which everybody competes. */
@@ -508,7 +611,7 @@ function perform(sim: Simulator, one: { do: string; gpus?: number; which?: numbe
   const deployments = world.deployments.list()
   switch (one.do) {
     case 'rent':
-      rent(sim, one.gpus)
+      rent(sim)
       break
     case 'ship':
       ship(sim, one.gpus)

@@ -32,7 +32,7 @@ export const listNodes = control({
 export const getNodeOfDeployment = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/deployments/{deploy_id}/node',
-  summary: 'Return the node of the oldest placed instance of a deployment, of a hosted instance or of a container',
+  summary: 'Return the node of the oldest placed instance of a deployment, or of a container',
   example: { target: '/_sim/cluster/deployments/2cZeTxVFN7tKxCCh/node' },
   refusals: { 404: 'an unknown id', 409: 'it has no node yet, or has ended' },
   returns: NodeSchema,

@@ -131,15 +131,15 @@ const timings = {
   file_life: setting(period, 'Time from the creation of a file to its expires_at.'),
   rental_placement_delay: setting(
     timeDistribution,
-    'Time from create or start of a hosted instance or container to the first search for GPUs.',
+    'Time from create or start of a hosted instance or container to the first search for a machine or GPUs.',
   ),
   rental_capacity_wait: setting(
     period,
-    'Longest wait of a hosted instance or container for GPUs. Then a new one fails, and a restarted one is stopped again.',
+    'Longest wait of a hosted instance for a machine, or of a container for GPUs. Then a new one fails, and a restarted one is stopped again.',
   ),
   hosted_boot: setting(
     timeDistribution,
-    'From its GPUs to a hosted instance that runs: the machine boots from its storage.',
+    'From its machine to a hosted instance that runs: the machine boots from its storage.',
   ),
   container_boot: setting(
     timeDistribution,
@@ -147,7 +147,7 @@ const timings = {
   ),
   rental_shutdown: setting(
     duration,
-    'Time that a hosted instance or container takes to shut down before its GPUs are free.',
+    'Time that a hosted instance or container takes to shut down before its machine or GPUs are free.',
   ),
   storage_expansion: setting(
     timeDistribution,
@@ -199,6 +199,10 @@ const limits = {
   containers_at_once: setting(
     countFromOne,
     'Containers that an account may have at the same time, failed and deleted ones aside. A further container is refused.',
+  ),
+  hosted_at_once: setting(
+    countFromOne,
+    'Hosted instances that an account may have at the same time, deleted ones aside. A further one is refused.',
   ),
   queue_per_deployment: setting(
     count,

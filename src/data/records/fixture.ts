@@ -17,7 +17,8 @@ import {
 } from './catalog.ts'
 import { Fleet } from './fleet.ts'
 import { PastUsageRecord } from './history.ts'
-import { BatchSeed, ContainerSeed, DeploymentSeed, FileSeed, HostedSeed } from './seeds.ts'
+import { HostedPlan, HostedSeed, KNOWN_PLANS } from './machines.ts'
+import { BatchSeed, ContainerSeed, DeploymentSeed, FileSeed } from './seeds.ts'
 
 /**
  * A fixture as data: every file of a fixture folder, checked. Each key is a file `<key>.json`. A missing file is empty;
@@ -37,6 +38,7 @@ export const Fixture = z.strictObject({
   deployments: z.array(DeploymentSeed).default([]),
   files: z.array(FileSeed).default([]),
   batches: z.array(BatchSeed).default([]),
+  plans: z.array(HostedPlan).default([...KNOWN_PLANS]),
   hosted: z.array(HostedSeed).default([]),
   containers: z.array(ContainerSeed).default([]),
   history: z.array(PastUsageRecord).default([]),

@@ -18,7 +18,7 @@ const PastRent = z.strictObject({
   to: isoTime.optional(),
   /** Billed instances. */
   instances: z.int().min(1).default(1),
-  /** Price of one GPU. Default: that of the profile. */
+  /** Price of one GPU, or of the machine of a hosted instance. Default: that of the profile or of its plan. */
   cents_per_hour: z.number().min(0).max(1e9).optional(),
   requests: count.default(0),
   input_tokens: count.default(0),

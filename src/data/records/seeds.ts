@@ -1,7 +1,7 @@
-/** The records of resources at the world's epoch: deployments, files, batches, hosted instances and containers. */
+/** The records of resources at the world's epoch: deployments, files, batches and containers. */
 import * as z from 'zod'
 import { OfferedLoad } from '../offered-load.ts'
-import { CONTAINER_STATES, DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, HOSTED_STATES, MODEL_TASKS } from './enums.ts'
+import { CONTAINER_STATES, DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, MODEL_TASKS } from './enums.ts'
 import { parseGpuConfig, realGpu } from './gpu-config.ts'
 
 const unixSeconds = z.int().meta({ examples: [1_767_139_200] })
@@ -100,31 +100,6 @@ export const BatchSeed = z.strictObject({
   metadata: z.record(z.string(), z.string()).nullable().default(null),
 })
 export type BatchSeed = z.infer<typeof BatchSeed>
-
-/** A hosted instance: a rented machine of its own, with storage that only grows. */
-export const HostedSeed = z.strictObject({
-  instance_id: z
-    .string()
-    .min(1)
-    .meta({ examples: ['inst_1'] }),
-  name: z
-    .string()
-    .min(1)
-    .max(64)
-    .meta({ examples: ['train'] }),
-  /** A state of transition goes on from there at the world's epoch. */
-  state: z.enum(HOSTED_STATES).default('running'),
-  fail_reason: z.string().default(''),
-  gpu: realGpu,
-  num_gpus: z.int().min(1).max(8).default(1),
-  storage_gb: z
-    .int()
-    .min(20)
-    .max(512)
-    .meta({ examples: [100] }),
-  created_at: unixSeconds,
-})
-export type HostedSeed = z.infer<typeof HostedSeed>
 
 /** A rented container: an image on GPUs of one node. */
 export const ContainerSeed = z.strictObject({

@@ -72,7 +72,7 @@ export const getContainerParams = endpoint({
   assumptions: [
     'the fields are inferred: gpu_configs, container_images and max_containers',
     'gpu_configs: those of GET /v1/containers/gpu_availability, whether they are available or not',
-    'container_images: the images of the hub that have a full name; other images can exist too',
+    'container_images: the images that the fixture lists by their full name; other images can exist too',
     'max_containers: how many containers the account may have at once (limits.containers_at_once)',
   ],
   returns: z.object({

@@ -1,52 +1,64 @@
 import * as z from 'zod'
-import { GPU_TYPES } from '../../data/records/gpu-config.ts'
+import type { HostedPlan } from '../../data/records/machines.ts'
 import type { World } from '../../simulation/world.ts'
-import { requireFleetGpus, requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
+import { requireFunds, requireHostedRoom, requireRentalCapacity } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
-import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, RENTAL_CAPACITY_REFUSAL } from '../lookups.ts'
+import { FUNDS_REFUSAL } from '../lookups.ts'
 import { EmptyRecord, HostedRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
 import { deleteRental, renameRental, requireUndeleted } from '../rental-changes.ts'
+
+/** The most SSH keys of a new instance. */
+const MAX_SSH_KEYS = 100
 
 const InstanceId = z.object({ instance_id: z.string() }).meta({ id: 'InstanceId' })
 const Name = text({ min: 1, max: 64 })
 
 export const createHosted = endpoint({
   route: 'POST /v1/hosted',
-  summary: 'Rent a machine with GPUs and storage',
+  summary: 'Rent a machine without GPUs, by a plan',
   provenance: 'neighbour',
   assumptions: [
-    'the fields are name, gpu, num_gpus and storage_gb',
+    'the fields of the body are inferred from the record: name, plan_id, region, agent_type, version and ssh_key_ids',
     'name need not be unique',
-    'storage_gb: 20 to 512, default 20; storage is free',
-    'state: creating until a node has the GPUs, starting while the machine boots, then running',
-    'it is billed from running until its GPUs are released',
-    'it fails if no node has the GPUs within 10 minutes (timings.rental_capacity_wait); fail_reason has the cause',
-    'if its node is lost, it fails or starts on another node, by a policy of the profile',
-    'the instance has no address',
+    'plan_id names a plan of the fixture (plans.json); without that file: small, medium, large and xlarge',
+    'region: default: the first region of the plan',
+    'agent_type has 1 to 64 characters; default: standard; the machine does not act on it',
+    'version is returned as sent; default: null',
+    'ssh_key_ids: ids of GET /v1/ssh_keys; no answer has them',
+    'its storage is the disk of the plan; storage is free',
+    'state: creating until the region has a machine, starting while the machine boots, then running',
+    'it is billed from running until its machine is released, at the price of its creation',
+    'if its region has no machine within 10 minutes (timings.rental_capacity_wait), it fails; fail_reason has the cause',
+    'if its machine is lost, it fails or starts on another machine (policies.hosted_host_lost)',
   ],
   refusals: {
     ...FUNDS_REFUSAL,
-    400: 'the GPU type "other", or GPUs that no node of the fleet can have (policies.unknown_gpu_types)',
-    ...GPU_QUOTA_REFUSAL,
-    ...RENTAL_CAPACITY_REFUSAL,
+    404: 'unknown plan or SSH key',
+    400: 'the plan does not have that region',
+    429: 'the account has limits.hosted_at_once hosted instances, or the world holds 100,000 hosted instances and containers',
   },
   body: z.object({
     name: Name,
-    gpu: z.enum(GPU_TYPES),
-    num_gpus: integer({ min: 1, max: 8 }).default(1),
-    storage_gb: integer({ min: 20, max: 512 }).default(20),
+    plan_id: text({ min: 1, max: 64 }),
+    region: text({ min: 1, max: 64 }).optional(),
+    agent_type: text({ min: 1, max: 64 }).default('standard'),
+    version: text({ min: 1, max: 64 }).nullable().default(null),
+    ssh_key_ids: z.array(z.string()).max(MAX_SSH_KEYS).default([]),
   }),
   returns: InstanceId,
-  example: { body: { name: 'evaluation', gpu: 'L40S-48GB', storage_gb: 100 } },
-  handle: ({ body, world }) => {
+  example: { body: { name: 'evaluation', plan_id: 'small' } },
+  handle: ({ body: { plan_id, region, ssh_key_ids, ...body }, world }) => {
     requireFunds(world)
-    if (body.gpu === 'other') refuse(400, "gpu 'other' cannot be rented: it has no pool and no price")
-    requireFleetGpus(world, body.gpu, body.num_gpus)
-    requireGpuQuota(world, body.gpu, body.num_gpus)
+    const plan = requirePlan(world, plan_id)
+    if (region !== undefined && !plan.regions.includes(region)) {
+      refuse(400, `the plan ${plan_id} has no region ${region}; its regions are ${plan.regions.join(', ')}`)
+    }
+    for (const id of ssh_key_ids) if (!world.store.sshKeys.has(id)) refuse(404, `no SSH key ${id}`)
+    requireHostedRoom(world)
     requireRentalCapacity(world)
-    return { instance_id: world.hostedInstances.create(body).instance_id }
+    return { instance_id: world.hostedInstances.create({ ...body, plan, region: region ?? plan.regions[0]! }).id }
   },
 })
 
@@ -65,8 +77,14 @@ export const getHosted = endpoint({
   summary: 'Get one hosted instance',
   provenance: 'neighbour',
   assumptions: [
-    'timestamps are Unix seconds',
-    'expanding_to_gb is null if no expansion is in progress',
+    'timestamps are integer Unix seconds: state_ts of its state, stop_ts of its stop, failure or deletion, else null',
+    'start_ts is its creation, and when it runs the begin of its bill; so its last run costs price_per_hour from start_ts to stop_ts',
+    'price_per_hour is in USD, that of the plan at its creation',
+    'public_ip is null until it runs, and again when it is stopped; the addresses are of 198.18.0.0/15, which no machine has',
+    'ssh_port is 22 and ssh_user ubuntu; no machine answers there',
+    'last_backup_ts is that of the fixture, else null',
+    'fail_reason is null if it has no cause to give',
+    'no field has its storage',
     'a deleted instance is still returned, with its state',
   ],
   refusals: { 404: 'unknown instance' },
@@ -81,24 +99,22 @@ export const startHosted = endpoint({
   summary: 'Start a stopped hosted instance with its storage',
   provenance: 'neighbour',
   assumptions: [
-    'it waits for free GPUs; after 10 minutes without (timings.rental_capacity_wait) it is stopped again, and fail_reason has the cause',
+    'it waits for a machine of its region; after 10 minutes without (timings.rental_capacity_wait) it is stopped again, and fail_reason has the cause',
     'a failed instance starts only if the profile allows it (policies.failed_may_start)',
   ],
   refusals: {
     404: 'unknown instance',
     400: 'the instance is not stopped',
     ...FUNDS_REFUSAL,
-    ...GPU_QUOTA_REFUSAL,
   },
   returns: InstanceId,
   example: { target: '/v1/hosted/inst_djvv7xQqcTZpad3Hiy2HQWs2/start' },
   handle: ({ params: { instance_id }, world }) => {
     const instance = requireHosted(world, instance_id)
-    const { state, gpu, num_gpus } = instance
+    const { state } = instance
     const mayStart = state === 'failed' && world.profile.policies.failedMayStart
     if (state !== 'stopped' && !mayStart) refuse(400, `hosted instance ${instance_id} is ${state}, not stopped`)
     requireFunds(world)
-    requireGpuQuota(world, gpu, num_gpus)
     instance.start()
     return { instance_id }
   },
@@ -106,7 +122,7 @@ export const startHosted = endpoint({
 
 export const stopHosted = endpoint({
   route: 'POST /v1/hosted/{instance_id}/stop',
-  summary: 'Stop a hosted instance: its GPUs are released, its storage stays',
+  summary: 'Stop a hosted instance: its machine is released, its storage stays',
   provenance: 'neighbour',
   assumptions: [
     'a running instance is stopping for 30 s (timings.rental_shutdown), and is billed for that time',
@@ -185,4 +201,10 @@ export const expandHostedStorage = endpoint({
 
 function requireHosted(world: World, instance_id: string) {
   return world.hostedInstances.get(instance_id) ?? refuse(404, `no hosted instance ${instance_id}`)
+}
+
+/** Returns the plan. Refuses with 404 if it is unknown, and lists the known ones. */
+function requirePlan({ store }: World, plan_id: string): HostedPlan {
+  const known = store.plans.all().map(({ id }) => id)
+  return store.plans.get(plan_id) ?? refuse(404, `no plan ${plan_id}; plans are ${known.join(', ')}`)
 }

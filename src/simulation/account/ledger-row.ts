@@ -6,11 +6,13 @@ import { type Generation, Row } from '../../kernel/row.ts'
 import { Accrual } from './accrual.ts'
 import type { Microcents } from './money.ts'
 
-/** Counts the GPU time of one thing that is billed. */
+/** Counts the GPU time of one thing that is billed. For a hosted instance, it counts the time of its machine. */
 export class MeterRow extends Row {
   readonly kind: 'deployment' | 'hosted' | 'container'
   readonly gpu: GpuType
   readonly gpusPerUnit: number
+  /** Micro-cents per hour of one unit, if it has a price of its own. -1: the price of its GPUs. */
+  readonly ownPrice: Microcents
   units = this.int32(0)
   since: Micros = this.number(0)
   /** Σ GPU-time × price up to `since`. */
@@ -19,11 +21,16 @@ export class MeterRow extends Row {
   /** Its newest stretch that is over; -1 for none. */
   newestInterval = this.int32(-1)
 
-  constructor(generation: Generation, id: string, initial: Pick<MeterRow, 'kind' | 'gpu' | 'gpusPerUnit'>) {
+  constructor(
+    generation: Generation,
+    id: string,
+    initial: Pick<MeterRow, 'kind' | 'gpu' | 'gpusPerUnit' | 'ownPrice'>,
+  ) {
     super(generation, id)
     this.kind = this.reference(initial.kind)
     this.gpu = this.reference(initial.gpu)
     this.gpusPerUnit = this.int32(initial.gpusPerUnit)
+    this.ownPrice = this.number(initial.ownPrice)
   }
 }
 

@@ -54,9 +54,10 @@ export interface LedgerTotals {
 export interface MeteredUsage {
   readonly id: string
   readonly kind: MeterRow['kind']
+  /** `other` for a hosted instance. */
   readonly gpu: GpuType
   readonly microcents: Microcents
-  /** Billed GPU-microseconds. */
+  /** Billed GPU-microseconds. For a hosted instance: billed microseconds of its machine. */
   readonly gpuMicros: number
 }
 

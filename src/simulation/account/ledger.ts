@@ -219,9 +219,14 @@ export class Ledger {
     this.#scheduleCrossing()
   }
 
-  /** Opens a meter. Returns its ordinal. */
+  /** Opens a meter of GPUs. Returns its ordinal. */
   openMeter(id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number): number {
-    return this.meters.open(id, kind, gpu, gpusPerUnit)
+    return this.meters.open(id, kind, gpu, gpusPerUnit, -1)
+  }
+
+  /** Opens the meter of a machine without GPUs, at a price that never changes. Returns its ordinal. */
+  openMachineMeter(id: string, centsPerHour: number): number {
+    return this.meters.open(id, 'hosted', 'other', 1, Math.round(centsPerHour * MICROCENTS_PER_CENT))
   }
 
   /** Sets the number of running units of a meter from now on. */

@@ -64,9 +64,13 @@ export class Meters {
     return this.#prices[gpuIndex(gpu)]! / MICROCENTS_PER_CENT
   }
 
-  /** Opens a meter. Returns its ordinal. */
-  open(id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number): number {
-    const row = new MeterRow(this.#meters.generation, id, { kind, gpu, gpusPerUnit })
+  /**
+   * Opens a meter. Returns its ordinal.
+   *
+   * @param ownPrice micro-cents per hour of one unit. -1: the price of its GPUs
+   */
+  open(id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number, ownPrice: Microcents): number {
+    const row = new MeterRow(this.#meters.generation, id, { kind, gpu, gpusPerUnit, ownPrice })
     row.since = this.#context.clock.now
     return this.#meters.add(row)
   }
@@ -146,7 +150,7 @@ export class Meters {
     const row = this.#meters.read(meter)
     const { units, since, gpusPerUnit } = row
     if (units > 0) {
-      const price = this.#prices[gpuIndex(row.gpu)]!
+      const price = this.#priceOf(row)
       yield { from: since, to: this.#context.clock.now, gpus: units * gpusPerUnit, price, isOpen: true }
     }
     const log = this.#intervals
@@ -194,7 +198,7 @@ export class Meters {
   }
 
   #priceOf(row: Readonly<MeterRow>): Microcents {
-    return this.#prices[gpuIndex(row.gpu)]!
+    return row.ownPrice >= 0 ? row.ownPrice : this.#prices[gpuIndex(row.gpu)]!
   }
 
   /** Returns micro-cents per hour of all running units. */
@@ -220,7 +224,7 @@ export class Meters {
   #closeInterval(row: MeterRow, now: Micros): void {
     if (row.units > 0 && now > row.since) {
       row.accrued.add(this.#rateOf(row), now - row.since)
-      const price = this.#prices[gpuIndex(row.gpu)]!
+      const price = this.#priceOf(row)
       row.newestInterval = this.#intervals.push([row.newestInterval, row.since, now, row.units, price])
     }
     row.since = now

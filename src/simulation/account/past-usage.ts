@@ -176,8 +176,9 @@ export class PastUsage {
 
   #pastRent(record: Extract<PastUsageRecord, { kind: 'rent' }>, billed: ReadonlyMap<string, BilledThing>): PastRent {
     const { id, instances, requests } = record
-    const { kind, gpu, numGpus, createdAt } = billed.get(id)!
-    const cents = record.cents_per_hour ?? (gpu === 'other' ? 0 : this.#context.profile.prices.centsPerHour[gpu])
+    const { kind, gpu, numGpus, ownCents, createdAt } = billed.get(id)!
+    const gpuCents = gpu === 'other' ? 0 : this.#context.profile.prices.centsPerHour[gpu]
+    const cents = record.cents_per_hour ?? ownCents ?? gpuCents
     return {
       ...{ id, kind, gpu, instances, requests },
       ...this.#stretch(record, record.from ?? createdAt!),
@@ -208,18 +209,22 @@ interface BilledThing {
   readonly kind: MeteredUsage['kind']
   readonly gpu: GpuType
   readonly numGpus: number
+  /** Cents per hour of a machine, which has no GPU. */
+  readonly ownCents?: number
   readonly createdAt: string | undefined
 }
 
 /** Returns all that a history can name, by id. */
-function billedThings({ deployments, hosted, containers }: Fixture): Map<string, BilledThing> {
+function billedThings({ deployments, plans, hosted, containers }: Fixture): Map<string, BilledThing> {
   const things = new Map<string, BilledThing>()
   for (const { deploy_id, gpu, num_gpus, created_at } of deployments) {
     if (deploy_id === undefined) continue
     things.set(deploy_id, { kind: 'deployment', gpu, numGpus: num_gpus, createdAt: created_at })
   }
-  for (const { instance_id, gpu, num_gpus, created_at } of hosted) {
-    things.set(instance_id, { kind: 'hosted', gpu, numGpus: num_gpus, createdAt: toIso(created_at) })
+  const planCents = new Map(plans.map(({ id, cents_per_hour }) => [id, cents_per_hour]))
+  for (const { instance_id, plan_id, created_at } of hosted) {
+    const ownCents = planCents.get(plan_id)!
+    things.set(instance_id, { kind: 'hosted', gpu: 'other', numGpus: 1, ownCents, createdAt: toIso(created_at) })
   }
   for (const { container_id, gpu_config, created_at } of containers) {
     const { gpu, num_gpus } = parseGpuConfig(gpu_config)!

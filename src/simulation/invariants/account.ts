@@ -181,7 +181,7 @@ export class AccountInvariants {
         }
       } else {
         if (since !== now) report('I9', `${id} is metered since ${since}, which is not now, ${now}`, id)
-        const price = this.#prices[gpuIndex(row.gpu)]!
+        const price = row.ownPrice >= 0 ? row.ownPrice : this.#prices[gpuIndex(row.gpu)]!
         const expectedCharge = BigInt(elapsed) * BigInt(before.units * row.gpusPerUnit) * BigInt(price)
         if (weighted - before.weighted !== expectedCharge) {
           report('I9', `${id} was charged ${weighted - before.weighted} for an interval worth ${expectedCharge}`, id)
@@ -208,7 +208,7 @@ export class AccountInvariants {
   #addMeter(row: Readonly<MeterRow>, ordinal: number, before: CheckedMeter | undefined): void {
     const { units, since, posted, newestInterval } = row
     const weighted = row.accrued.exact
-    const rate = units * row.gpusPerUnit * this.#priceOf(row.gpu)
+    const rate = units * row.gpusPerUnit * (row.ownPrice >= 0 ? row.ownPrice : this.#priceOf(row.gpu))
     this.#weighted += Number(weighted) - Number(before?.weighted ?? 0n)
     this.#rate += rate - (before?.rate ?? 0)
     this.#rateSince += rate * since - (before === undefined ? 0 : before.rate * before.since)

@@ -28,11 +28,11 @@ export class RentalInvariants {
     if (before !== undefined) this.#checkTransition(row, before, subject, report)
     const { now } = this.#world.clock
     if (row.updatedAt > now || row.since > now) report('I7', `${subject} was changed at a time that is to come`, row.id)
-    const { kind, node, hasBooted, storageGb } = row
-    if (!countsAgainstQuota(row.state) && (node >= 0 || hasBooted || row.next !== 0)) {
-      report('I14', `${subject} is ${row.state} and holds GPUs, or something is due`, row.id)
+    const { kind, isPlaced, hasBooted, storageGb } = row
+    if (!countsAgainstQuota(row.state) && (isPlaced || hasBooted || row.next !== 0)) {
+      report('I14', `${subject} is ${row.state} and has a machine or GPUs, or something is due`, row.id)
     }
-    const billableUnits = node >= 0 && (hasBooted || this.#world.profile.policies.billFrom === 'placed') ? 1 : 0
+    const billableUnits = isPlaced && (hasBooted || this.#world.profile.policies.billFrom === 'placed') ? 1 : 0
     if (billedUnits !== billableUnits) {
       const invariant = billableUnits < billedUnits ? 'I14' : 'I9'
       report(invariant, `${subject} is billed for ${billedUnits} units, ${billableUnits} are billable`, row.id)

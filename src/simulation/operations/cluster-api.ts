@@ -46,7 +46,7 @@ export interface NodeControls extends NodeView {
 export interface ClusterControls {
   /** The node of this name, as in `h100-0`. */
   node(name: string): NodeControls
-  /** The node of a deployment's oldest instance that has one, of a hosted instance or of a container. Throws when none has. */
+  /** The node of a deployment's oldest instance that has one, or of a container. Throws when none has. */
   nodeOf(id: string): NodeControls
   nodes(): NodeView[]
   /** Returns what is wrong now, each with the command that puts it right, if there is one. */
@@ -57,6 +57,8 @@ export interface ClusterControls {
   gpu(node: string, index: number): { fail(xid: number, when?: CommandTiming): void; reset(when?: CommandTiming): void }
   /** A deployment by its id. `crash`: the engine of its oldest instance exits, and with `times` those of its next starts. */
   deployment(deploy_id: string): { crash(times?: number, when?: CommandTiming): void }
+  /** A hosted instance by its id. `crash`: its machine is lost. */
+  hosted(instance_id: string): { crash(when?: CommandTiming): void }
   pool(name: string): { preempt(notice?: Duration, when?: CommandTiming): void }
   zone(name: string): { down(when?: CommandTiming): void; up(when?: CommandTiming): void }
   /** No GPU of this type is handed out any more; what runs goes on. */
@@ -151,13 +153,18 @@ export function createClusterControls(world: () => ClusterParts): ClusterControl
       if (rental !== undefined) {
         const { kind, node, state } = rentals.read(rental)
         if (node >= 0) return nodeControls(nodes.read(node).id)
+        if (kind === 'hosted') {
+          throw new CommandError(
+            `Failed to find a node of hosted instance '${id}': it has a machine of its own. Use cluster.hosted(id).`,
+          )
+        }
         const hint = state === 'creating' || state === 'starting' ? ' Advance the clock past its placement first.' : ''
         throw new CommandError(`Failed to find a node of ${kind} '${id}': it is ${state} and has no GPUs.${hint}`)
       }
       const deployment = deployments.ordinalOf(id)
       if (deployment === undefined) {
         throw new CommandError(
-          `Failed to find a node of '${id}': no deployment, hosted instance or container has that id. Check the id.`,
+          `Failed to find a node of '${id}': no deployment or container has that id. Check the id.`,
         )
       }
       for (const instance of deployments.read(deployment).instances) {

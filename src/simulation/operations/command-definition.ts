@@ -8,6 +8,7 @@ import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { Deployments } from '../deployments/deployments.ts'
 import type { Nodes } from '../fleet/nodes.ts'
+import type { Rentals } from '../rentals/rentals.ts'
 import type { CatalogChanges } from './catalog-changes.ts'
 import type { OperationEffects } from './effects.ts'
 
@@ -17,6 +18,7 @@ export interface CommandsParts {
   readonly operationEffects: OperationEffects
   readonly nodes: Nodes
   readonly deployments: Deployments
+  readonly rentals: Rentals
   readonly ledger: Ledger
   readonly gpuQuotas: GpuQuotas
   readonly apiTokens: ApiTokens
@@ -37,6 +39,7 @@ export type CommandTarget =
   | 'model'
   | 'token'
   | 'deployment'
+  | 'hosted'
   | 'none'
 
 export type ArgumentKind =

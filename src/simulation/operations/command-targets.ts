@@ -18,6 +18,7 @@ const TARGET_NOUNS: Readonly<Record<Exclude<CommandTarget, 'none'>, readonly [no
   repository: ['repository of the model hub', 'acme/model'],
   token: ['API token', 'default'],
   deployment: ['deployment', '2cZeTxVFN7tKxCCh'],
+  hosted: ['hosted instance', 'inst_HmSomZNCU5EAVUqwFpxpN9vc'],
 }
 
 /**
@@ -73,6 +74,15 @@ export function requireDeployment(world: CommandTargets, deploy_id: string): num
   if (ordinal !== undefined && world.deployments.read(ordinal).plan.hasInstances) return ordinal
   const problem = ordinal === undefined ? 'its id is unknown' : 'it has no instances of its own'
   throw new CommandError(`Failed to find the deployment '${deploy_id}': ${problem}. GET /deploy/list lists them.`)
+}
+
+/** Returns the ordinal of a hosted instance. */
+export function requireHosted({ rentals }: CommandTargets, instance_id: string): number {
+  const ordinal = rentals.ordinalOf(instance_id)
+  if (ordinal !== undefined && rentals.read(ordinal).kind === 'hosted') return ordinal
+  throw new CommandError(
+    `Failed to find the hosted instance '${instance_id}': its id is unknown. GET /v1/hosted lists them.`,
+  )
 }
 
 /** Rejects a name that is no model of the catalog. */

@@ -28,6 +28,7 @@ import {
   requireDeployment,
   requireGpu,
   requireGpuType,
+  requireHosted,
   requireModel,
   requireNode,
   requireOfferedGpuType,
@@ -37,6 +38,7 @@ import {
 import { HUB_COMMANDS } from './hub-commands.ts'
 import { NODE_COMMANDS } from './node-commands.ts'
 import { POOL_COMMANDS } from './pool-commands.ts'
+import { RENTAL_COMMANDS } from './rental-commands.ts'
 import { TOKEN_COMMANDS } from './token-commands.ts'
 
 /** Every command: the one table for code, scenarios, the control API and the command line. */
@@ -47,6 +49,7 @@ export const COMMANDS = {
   ...AUTOSCALER_COMMANDS,
   ...ACCOUNT_COMMANDS,
   ...TOKEN_COMMANDS,
+  ...RENTAL_COMMANDS,
   ...CATALOG_COMMANDS,
 } as const satisfies CommandTable
 
@@ -241,6 +244,7 @@ function assertValid(world: CommandTargets, command: Command): CommandDefinition
   else if (definition.target === 'gpuType') requireGpuType(target)
   else if (definition.target === 'offeredGpuType') requireOfferedGpuType(world, target)
   else if (definition.target === 'deployment') requireDeployment(world, target)
+  else if (definition.target === 'hosted') requireHosted(world, target)
   else if (definition.target === 'model') requireModel(world, target)
   else if (definition.target === 'token') world.apiTokens.require(target)
   return definition

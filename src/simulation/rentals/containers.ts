@@ -1,6 +1,5 @@
 import type { ContainerState } from '../../data/records/enums.ts'
 import { formatGpuConfig, type GpuType } from '../../data/records/gpu-config.ts'
-import { purpose } from '../../kernel/random.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
 import { Rental } from './rental.ts'
@@ -31,10 +30,6 @@ export interface ContainerRecord {
   fail_reason: string | null
 }
 
-const ADDRESS = purpose('rental.address')
-/** The number of addresses in 198.18.0.0/15, a range for tests that no machine of the internet has. */
-const ADDRESSES = 2 ** 17
-
 /** `active` containers have GPUs or wait for them. `inactive` containers have ended. */
 export type ContainerActivity = 'active' | 'inactive'
 
@@ -53,29 +48,18 @@ export class Container extends Rental<ContainerState> {
 
   /** Returns the record that the API sends. */
   toRecord(): ContainerRecord {
-    const { id, name, failReason, gpu, numGpus, plan, since, billedSince, endedAt } = this.row
-    const { clock } = this.context
+    const { id, name, failReason, gpu, numGpus, plan } = this.row
     return {
       id,
       name,
       state: this.state,
-      start_ts: clock.unix(billedSince < 0 ? plan.createdAt : billedSince),
-      state_ts: clock.unix(since),
-      stop_ts: endedAt < 0 ? null : clock.unix(endedAt),
-      ip: this.#address(),
+      ...this.times(),
+      ip: this.address(),
       gpu_config: formatGpuConfig(gpu, numGpus),
       price_per_hour: (this.#ledger.priceCentsPerHour(gpu) * numGpus) / 100,
       container_image: plan.image,
       fail_reason: failReason === '' ? null : failReason,
     }
-  }
-
-  /** Returns the address of a container that runs or shuts down, otherwise null. */
-  #address(): string | null {
-    const { plan, hasBooted } = this.row
-    if (!hasBooted) return null
-    const nth = this.context.chance.integer(ADDRESSES, plan.key, ADDRESS)
-    return `198.${18 + (nth >> 16)}.${(nth >> 8) & 255}.${nth & 255}`
   }
 }
 

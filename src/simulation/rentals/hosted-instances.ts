@@ -1,41 +1,50 @@
 import type { HostedState } from '../../data/records/enums.ts'
-import type { GpuType } from '../../data/records/gpu-config.ts'
+import type { HostedPlan } from '../../data/records/machines.ts'
 import type { SimulationContext } from '../context.ts'
 import { Rental } from './rental.ts'
+import type { Machine } from './rental-row.ts'
 import type { Rentals } from './rentals.ts'
 
 /** A valid request for a hosted instance. */
 export interface HostedSpec {
   readonly name: string
-  readonly gpu: GpuType
-  readonly num_gpus: number
-  readonly storage_gb: number
+  readonly plan: HostedPlan
+  readonly region: string
+  readonly agent_type: string
+  readonly version: string | null
 }
 
-/** A hosted instance as the API sends it. */
+/** A hosted instance as the API sends it. Times are in Unix seconds. */
 export interface HostedRecord {
-  instance_id: string
+  id: string
   name: string
   state: HostedState
-  fail_reason: string
-  gpu: GpuType
-  num_gpus: number
-  storage_gb: number
-  expanding_to_gb: number | null
-  created_at: number
-  updated_at: number
+  start_ts: number
+  state_ts: number
+  stop_ts: number | null
+  /** In USD. */
+  price_per_hour: number
+  region: string
+  last_backup_ts: number | null
+  ssh_port: number
+  fail_reason: string | null
+  public_ip: string | null
+  version: string | null
+  agent_type: string
+  ssh_user: string
+  plan_id: string
 }
+
+const SSH_PORT = 22
+const SSH_USER = 'ubuntu'
 
 /** A hosted instance of the account. */
 export class HostedInstance extends Rental<HostedState> {
   get instance_id(): string {
     return this.row.id
   }
-  get gpu(): GpuType {
-    return this.row.gpu
-  }
-  get num_gpus(): number {
-    return this.row.numGpus
+  get plan_id(): string {
+    return this.#machine.planId
   }
   get storage_gb(): number {
     return this.row.storageGb
@@ -44,22 +53,29 @@ export class HostedInstance extends Rental<HostedState> {
   get expanding(): boolean {
     return this.row.expansionTargetGb > 0
   }
+  get #machine(): Machine {
+    return this.row.plan.machine!
+  }
 
   /** Returns the record that the API sends. */
   toRecord(): HostedRecord {
-    const { id, name, failReason, gpu, numGpus, storageGb, expansionTargetGb, plan, updatedAt } = this.row
-    const { clock } = this.context
+    const { id, name, failReason } = this.row
+    const { planId, region, centsPerHour, agentType, version, lastBackup } = this.#machine
     return {
-      instance_id: id,
+      id,
       name,
       state: this.state,
-      fail_reason: failReason,
-      gpu,
-      num_gpus: numGpus,
-      storage_gb: storageGb,
-      expanding_to_gb: expansionTargetGb === 0 ? null : expansionTargetGb,
-      created_at: clock.unix(plan.createdAt),
-      updated_at: clock.unix(updatedAt),
+      ...this.times(),
+      price_per_hour: centsPerHour / 100,
+      region,
+      last_backup_ts: lastBackup,
+      ssh_port: SSH_PORT,
+      fail_reason: failReason === '' ? null : failReason,
+      public_ip: this.address(),
+      version,
+      agent_type: agentType,
+      ssh_user: SSH_USER,
+      plan_id: planId,
     }
   }
 
@@ -79,7 +95,7 @@ export interface HostedInstancesParts {
   readonly rentals: Rentals
 }
 
-/** The hosted instances of the account: rented machines whose storage persists across stops. */
+/** The hosted instances of the account: rented machines without GPUs, whose storage persists across stops. */
 export class HostedInstances {
   readonly #context: SimulationContext
   readonly #parts: HostedInstancesParts
@@ -103,9 +119,20 @@ export class HostedInstances {
     return ordinals.map(ordinal => new HostedInstance(this.#context, this.#parts.rentals, ordinal))
   }
 
-  create({ name, gpu, num_gpus, storage_gb }: HostedSpec): HostedInstance {
+  /** The number of hosted instances except deleted ones. */
+  get count(): number {
+    let count = 0
+    for (const [, { kind, state }] of this.#parts.rentals.entries()) {
+      if (kind === 'hosted' && state !== 'deleted') count++
+    }
+    return count
+  }
+
+  create({ name, plan, region, agent_type: agentType, version }: HostedSpec): HostedInstance {
     const { rentals } = this.#parts
-    const ordinal = rentals.create({ kind: 'hosted', name, gpu, numGpus: num_gpus, storageGb: storage_gb })
-    return new HostedInstance(this.#context, this.#parts.rentals, ordinal)
+    const { id: planId, cents_per_hour: centsPerHour, disk_gb: storageGb } = plan
+    const machine: Machine = { planId, region, centsPerHour, agentType, version, lastBackup: null }
+    const ordinal = rentals.create({ kind: 'hosted', name, machine, storageGb })
+    return new HostedInstance(this.#context, rentals, ordinal)
   }
 }

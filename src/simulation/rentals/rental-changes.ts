@@ -15,7 +15,7 @@ export function enterState(context: SimulationContext, row: RentalRow, state: Re
   row.state = state
   row.since = clock.now
   row.updatedAt = clock.now
-  if (row.endedAt < 0 && (state === 'failed' || state === 'deleted')) row.endedAt = clock.now
+  if (row.endedAt < 0 && (state === 'stopped' || state === 'failed' || state === 'deleted')) row.endedAt = clock.now
   context.record(row, STATE_KINDS[row.kind][state]!, reason === undefined ? undefined : { reason })
   context.markVisibleChange()
 }

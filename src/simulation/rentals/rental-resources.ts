@@ -27,7 +27,7 @@ export interface RentalsParts {
   readonly history: UsageHistory
 }
 
-/** The resources that a rental takes and releases: quota, GPUs, its image and its meter. It has no state of its own. */
+/** The resources that a rental takes and releases: quota, GPUs or machine, image and meter. It has no state of its own. */
 export class RentalResources {
   readonly #context: SimulationContext
   readonly #parts: RentalsParts
@@ -37,14 +37,28 @@ export class RentalResources {
     this.#parts = parts
   }
 
+  /** Opens the meter of a new rental and records its creation. */
+  openMeter(row: RentalRow): void {
+    const { id, name, gpu, numGpus, plan } = row
+    const { ledger } = this.#parts
+    if (plan.machine === undefined) {
+      row.meter = ledger.openMeter(id, 'container', gpu, numGpus)
+      this.#context.record(row, 'container.created', { name, gpu, num_gpus: numGpus })
+      return
+    }
+    const { planId, region, centsPerHour } = plan.machine
+    row.meter = ledger.openMachineMeter(id, centsPerHour)
+    this.#context.record(row, 'hosted.created', { name, plan_id: planId, region })
+  }
+
   /** Counts the GPUs of a rental against its quota and adds the rental to the queue for placement. */
-  requestGpus(ordinal: number, row: RentalRow): void {
+  requestPlace(ordinal: number, row: RentalRow): void {
     this.#parts.gpuQuotas.acquire(row.gpu, row.numGpus)
-    this.waitForGpus(ordinal, row)
+    this.waitForPlace(ordinal, row)
   }
 
   /** Schedules the moment at which a rental joins the queue for placement. */
-  waitForGpus(ordinal: number, row: RentalRow): void {
+  waitForPlace(ordinal: number, row: RentalRow): void {
     const { profile, chance, clock } = this.#context
     row.starts++
     row.since = clock.now
@@ -65,6 +79,14 @@ export class RentalResources {
     row.node = node
     row.gpus = this.#parts.nodes.allocate(node, row.numGpus, toTenantId(ordinal))
     row.heldSince = this.#context.clock.now
+    this.updateMeter(row)
+  }
+
+  /** Gives a hosted instance its machine. */
+  takeMachine(row: RentalRow): void {
+    this.#context.cancel(row.next)
+    row.next = 0
+    row.hasMachine = true
     this.updateMeter(row)
   }
 
@@ -108,15 +130,16 @@ export class RentalResources {
     row.next = this.#context.schedule(duration, 'rental.booted', ordinal)
   }
 
-  /** Releases the GPUs of a rental, or removes the rental from the queue for placement. */
-  releaseGpus(ordinal: number, row: RentalRow): void {
+  /** Releases the GPUs or the machine of a rental, or removes the rental from the queue for placement. */
+  release(ordinal: number, row: RentalRow): void {
     this.#context.cancel(row.next)
     row.next = 0
-    if (row.node < 0) this.#parts.placement.dequeue(toTenantId(ordinal))
-    else {
+    if (!row.isPlaced) this.#parts.placement.dequeue(toTenantId(ordinal))
+    else if (row.node >= 0) {
       this.#parts.nodes.release(row.node, row.gpus, toTenantId(ordinal))
       this.#parts.history.onRentalReleased(row)
     }
+    row.hasMachine = false
     row.node = -1
     row.gpus = 0
     row.heldSince = -1
@@ -127,7 +150,7 @@ export class RentalResources {
   /** Starts or stops billing: from the end of the boot, or from placement if the profile says so, until the release. */
   updateMeter(row: RentalRow): void {
     const billsFromPlacement = this.#context.profile.policies.billFrom === 'placed'
-    const isBilled = row.node >= 0 && (billsFromPlacement || row.hasBooted)
+    const isBilled = row.isPlaced && (billsFromPlacement || row.hasBooted)
     if (isBilled && !row.isBilled) row.billedSince = this.#context.clock.now
     row.isBilled = isBilled
     this.#parts.ledger.setUnits(row.meter, isBilled ? 1 : 0)

@@ -20,20 +20,41 @@ const TERMINAL_STATES: ReadonlySet<RentalState> = new Set([
   ...CONTAINER_LIFECYCLE.terminal,
 ])
 
-/** Tells whether a rental in this state has GPUs or waits for them. These GPUs count against the account's quota. */
+/** Tells whether a rental in this state has its machine or GPUs, or waits for them. Its GPUs count against the quota. */
 export function countsAgainstQuota(state: RentalState): boolean {
   return !TERMINAL_STATES.has(state)
 }
 
-/** A valid request for a rental. */
-export interface RentalSpec {
-  readonly kind: RentalKind
+/** The machine of a hosted instance, which has no GPU and is no node of the fleet. */
+export interface Machine {
+  readonly planId: string
+  readonly region: string
+  readonly centsPerHour: number
+  readonly agentType: string
+  /** The version that its creation asked for. Null: none. */
+  readonly version: string | null
+  /** Unix seconds. Null: there is no backup. */
+  readonly lastBackup: number | null
+}
+
+/** A valid request for a hosted instance. */
+export interface HostedRentalSpec {
+  readonly kind: 'hosted'
+  readonly name: string
+  readonly machine: Machine
+  readonly storageGb: number
+}
+
+/** A valid request for a container. */
+export interface ContainerRentalSpec {
+  readonly kind: 'container'
   readonly name: string
   readonly gpu: GpuType
   readonly numGpus: number
-  readonly image?: string
-  readonly storageGb?: number
+  readonly image: string
 }
+
+export type RentalSpec = HostedRentalSpec | ContainerRentalSpec
 
 /** The fields that a fixture gives a rental in addition to a request. */
 export interface FixtureRental {
@@ -47,14 +68,17 @@ export interface FixtureRental {
 export interface RentalPlan {
   readonly kind: RentalKind
   readonly key: EntityKey
+  /** The GPUs of a container. A hosted instance has 0 of the type `other`. */
   readonly gpu: GpuType
   readonly numGpus: number
   /** The image of a container. A hosted instance has '': it runs the provider's image from its storage. */
   readonly image: string
+  /** The machine of a hosted instance. A container has none. */
+  readonly machine: Machine | undefined
   readonly createdAt: Micros
 }
 
-/** A rented machine or container: a tenant of the fleet that only its user works with. */
+/** A rented machine or container. A container is a tenant of the fleet that only its user works with. */
 export class RentalRow extends Row {
   readonly plan: RentalPlan
   name: string
@@ -64,12 +88,15 @@ export class RentalRow extends Row {
   /** When it entered its state, and when a visible field last changed. */
   since: Micros
   updatedAt: Micros
-  /** When it failed or was deleted, whichever came first. -1: it has not ended. */
+  /** When it stopped, failed or was deleted, whichever came first since its last start. -1: it has not ended. */
   endedAt: Micros = this.number(-1)
   storageGb: number
   /** Its storage after the current expansion, in GB. 0: no expansion. */
   expansionTargetGb = this.number(0)
   expansionEvent = this.number(0)
+  /** Whether it is a hosted instance that has its machine. */
+  hasMachine = this.boolean(false)
+  /** The node of a container. -1: none. */
   node = this.int32(-1)
   /** The GPUs that it holds on its node, as bits. */
   gpus = this.int32(0)
@@ -109,6 +136,10 @@ export class RentalRow extends Row {
 
   get kind(): RentalKind {
     return this.plan.kind
+  }
+  /** Whether it has what it runs on: a machine, or GPUs of a node. */
+  get isPlaced(): boolean {
+    return this.hasMachine || this.node >= 0
   }
   get gpu(): GpuType {
     return this.plan.gpu

@@ -1,6 +1,5 @@
 import { draw } from '../../data/profiles/distribution.ts'
 import type { Archive } from '../../kernel/archive.ts'
-import { formatDuration } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { Table } from '../../kernel/table.ts'
@@ -11,6 +10,7 @@ import { bitCount } from '../fleet/node-row.ts'
 import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
 import type { Loss } from '../recording/instance-timeline.ts'
 import { enterState, recordChange } from './rental-changes.ts'
+import { createRow, formatShortage, hasFreeMachine } from './rental-creation.ts'
 import { RentalResources, type RentalsParts } from './rental-resources.ts'
 import {
   countsAgainstQuota,
@@ -21,14 +21,12 @@ import {
   type RentalState,
 } from './rental-row.ts'
 
-const ID = purpose('rental.id')
 const EXPANSION = purpose('rental.expansion')
 
-const ID_PREFIXES: Readonly<Record<RentalKind, string>> = { hosted: 'inst_', container: 'container_' }
-
 /**
- * The rentals: hosted instances and containers. They are tenants of the fleet, like the instances of deployments. The
- * same placement rounds serve both. A rental is billed while it runs, and it is lost with its node or its GPUs.
+ * The rentals: hosted instances and containers. Containers are tenants of the fleet, like the instances of deployments.
+ * Hosted instances have machines of their own. The same placement rounds serve all. A rental is billed while it runs,
+ * and it is lost with its machine, its node or its GPUs.
  */
 export class Rentals implements TenantKind {
   readonly #context: SimulationContext
@@ -95,27 +93,33 @@ export class Rentals implements TenantKind {
     return rentals.map(({ ordinal }) => ordinal)
   }
 
-  /** Creates a rental, which waits for GPUs. The API has validated `spec`. */
+  /** Creates a rental, which waits for its machine or GPUs. The API has validated `spec`. */
   create(spec: RentalSpec): number {
     const ordinal = this.#addRow(spec)
-    this.#resources.requestGpus(ordinal, this.#table.writable(ordinal))
+    this.#resources.requestPlace(ordinal, this.#table.writable(ordinal))
     return ordinal
   }
 
-  /** Adds a rental of a fixture with the resources of its state. Returns false if no node has enough free GPUs. */
+  /**
+   * Adds a rental of a fixture with the resources of its state. Returns false if no node has enough free GPUs for a
+   * container. A hosted instance gets its machine even if the capacity of its plan is less.
+   */
   addFromFixture(spec: RentalSpec, fixture: FixtureRental): boolean {
     const ordinal = this.#addRow(spec, fixture)
     const { state } = fixture
     if (!countsAgainstQuota(state)) return true
     if (state === 'creating') {
-      this.#resources.requestGpus(ordinal, this.#table.writable(ordinal))
+      this.#resources.requestPlace(ordinal, this.#table.writable(ordinal))
       return true
     }
-    const node = this.#parts.nodes.chooseNode(spec.gpu, spec.numGpus, '')
-    if (node < 0) return false
-    this.#parts.gpuQuotas.acquire(spec.gpu, spec.numGpus)
     const row = this.#table.writable(ordinal)
-    this.#resources.takeGpus(ordinal, row, node)
+    if (spec.kind === 'hosted') this.#resources.takeMachine(row)
+    else {
+      const node = this.#parts.nodes.chooseNode(spec.gpu, spec.numGpus, '')
+      if (node < 0) return false
+      this.#parts.gpuQuotas.acquire(spec.gpu, spec.numGpus)
+      this.#resources.takeGpus(ordinal, row, node)
+    }
     if (state === 'starting') this.#resources.startUp(ordinal, row)
     else {
       row.hasBooted = true
@@ -142,13 +146,14 @@ export class Rentals implements TenantKind {
     recordChange(this.#context, row, 'hosted.expanding', { storage_gb: sizeGb })
   }
 
-  /** Starts a stopped rental. It waits for GPUs again and keeps its storage. */
+  /** Starts a stopped hosted instance. It waits for a machine again and keeps its storage. */
   start(ordinal: number): void {
     const row = this.#table.writable(ordinal)
     row.failReason = ''
+    row.endedAt = -1
     row.stoppedForFunds = false
     enterState(this.#context, row, 'starting')
-    this.#resources.requestGpus(ordinal, this.#table.writable(ordinal))
+    this.#resources.requestPlace(ordinal, this.#table.writable(ordinal))
   }
 
   stop(ordinal: number): void {
@@ -164,21 +169,37 @@ export class Rentals implements TenantKind {
     else this.#end(ordinal, 'deleted')
   }
 
-  /** Places a waiting rental on a node. Returns false if no single node has enough free GPUs. */
+  /** Places a waiting rental. Returns false if no node has enough free GPUs, or no machine of the plan is free. */
   place(ordinal: number): boolean {
     const { nodes } = this.#parts
-    const { gpu, numGpus } = this.#table.read(ordinal)
-    const node = nodes.chooseNode(gpu, numGpus, '')
-    if (node < 0) return false
+    const { gpu, numGpus, plan } = this.#table.read(ordinal)
+    const node = plan.machine === undefined ? nodes.chooseNode(gpu, numGpus, '') : -1
+    if (
+      plan.machine === undefined ? node < 0 : !hasFreeMachine(this.#context.store, this.#table.entries(), plan.machine)
+    )
+      return false
     const row = this.#table.writable(ordinal)
-    this.#resources.takeGpus(ordinal, row, node)
-    this.#context.record(row, `${row.kind}.placed`, { node: nodes.read(node).id, gpus: bitCount(row.gpus) })
+    if (plan.machine === undefined) {
+      this.#resources.takeGpus(ordinal, row, node)
+      this.#context.record(row, 'container.placed', { node: nodes.read(node).id, gpus: bitCount(row.gpus) })
+    } else {
+      this.#resources.takeMachine(row)
+      this.#context.record(row, 'hosted.placed', { region: plan.machine.region })
+    }
     if (row.state !== 'starting') enterState(this.#context, row, 'starting')
     this.#resources.startUp(ordinal, row)
     return true
   }
 
-  /** Ends or restarts rentals whose node or GPUs are lost. */
+  /** The machine of a hosted instance crashes. Returns false if the instance has no machine now. */
+  crashMachine(ordinal: number): boolean {
+    if (!this.#table.read(ordinal).hasMachine) return false
+    this.#context.recordCommand(this.#table.writable(ordinal), 'hosted.crashed')
+    this.lose([ordinal], { cause: 'other', reason: 'its machine crashed' })
+    return true
+  }
+
+  /** Ends or restarts rentals whose machine, node or GPUs are lost. */
   lose(ordinals: readonly number[], { reason }: Loss): void {
     const { profile } = this.#context
     const { ledger } = this.#parts
@@ -245,54 +266,36 @@ export class Rentals implements TenantKind {
   }
 
   #addRow(spec: RentalSpec, fixture?: FixtureRental): number {
-    const { kind, name, gpu, numGpus, image = '', storageGb = 0 } = spec
-    const key = this.#context.newKey(kind, name)
-    const id = fixture?.id ?? `${ID_PREFIXES[kind]}${this.#context.chance.letters(24, key, ID)}`
-    const createdAt = fixture?.createdAt ?? this.#context.clock.now
-    const row = new RentalRow(this.#table.generation, id, {
-      plan: { kind, key, gpu, numGpus, image, createdAt },
-      name,
-      state: fixture?.state ?? 'creating',
-      since: createdAt,
-      updatedAt: createdAt,
-      storageGb,
-      stateAfterShutdown: kind === 'hosted' ? 'stopped' : 'deleted',
-    })
-    row.failReason = fixture?.failReason ?? ''
-    if (row.state === 'failed' || row.state === 'deleted') row.endedAt = createdAt
+    const row = createRow(this.#context, this.#table.generation, spec, fixture)
     const ordinal = this.#table.add(row)
-    this.#byId.set(id, ordinal)
-    row.meter = this.#parts.ledger.openMeter(id, kind, gpu, numGpus)
-    this.#context.record(row, `${kind}.created`, { name, gpu, num_gpus: numGpus })
+    this.#byId.set(row.id, ordinal)
+    this.#resources.openMeter(row)
     this.#context.markVisibleChange()
     return ordinal
   }
 
-  /** Ends the wait for GPUs: a new rental fails, a restarted rental stops again and keeps its storage. */
+  /** Ends the wait for a place: a new rental fails, a restarted rental stops again and keeps its storage. */
   #giveUp(ordinal: number, row: Readonly<RentalRow>): void {
-    const waited = formatDuration(this.#context.profile.timings.rentalCapacityWait)
-    const reason = `no node had ${row.numGpus} free ${row.gpu} for ${waited}`
-    this.#end(ordinal, row.state === 'creating' ? 'failed' : 'stopped', reason)
+    this.#end(ordinal, row.state === 'creating' ? 'failed' : 'stopped', formatShortage(this.#context, row))
   }
 
-  /** Restarts a hosted instance on another node after the loss of its node. */
+  /** Restarts a hosted instance on another machine after the loss of its machine. */
   #restart(ordinal: number, reason: string): void {
     const row = this.#table.writable(ordinal)
-    this.#resources.releaseGpus(ordinal, row)
+    this.#resources.release(ordinal, row)
     this.#context.record(row, 'hosted.lost', { reason })
     if (row.state !== 'starting') enterState(this.#context, row, 'starting')
-    this.#resources.waitForGpus(ordinal, row)
+    this.#resources.waitForPlace(ordinal, row)
     this.#parts.placement.scheduleRound()
   }
 
-  /** Restarts a rental that was stopped for missing funds, if the GPU quota has room. */
+  /** Restarts a hosted instance that was stopped for missing funds. */
   #restartAfterFunds(ordinal: number): void {
-    const { ledger, gpuQuotas } = this.#parts
+    const { ledger } = this.#parts
     const { profile } = this.#context
     const row = this.#table.read(ordinal)
     if (row.state !== 'stopped' || !row.stoppedForFunds || !ledger.canSpend()) return
-    if (profile.policies.balanceReturns !== 'restart') return
-    if (gpuQuotas.hasRoom(row.gpu, row.numGpus)) this.start(ordinal)
+    if (profile.policies.balanceReturns === 'restart') this.start(ordinal)
   }
 
   /** Shuts a running rental down, which is billed until it releases its GPUs. Any other rental ends at once. */
@@ -328,8 +331,8 @@ export class Rentals implements TenantKind {
   /** Releases all resources of a rental and moves it to a final or restartable state. */
   #end(ordinal: number, state: 'stopped' | 'failed' | 'deleted', reason?: string): void {
     const row = this.#table.writable(ordinal)
-    const hadGpus = countsAgainstQuota(row.state)
-    if (hadGpus) this.#resources.releaseGpus(ordinal, row)
+    const wasLive = countsAgainstQuota(row.state)
+    if (wasLive) this.#resources.release(ordinal, row)
     if (reason !== undefined) row.failReason = reason
     if (state === 'deleted') {
       this.#context.cancel(row.expansionEvent)
@@ -337,7 +340,7 @@ export class Rentals implements TenantKind {
       row.expansionTargetGb = 0
     }
     enterState(this.#context, row, state, reason)
-    if (!hadGpus) return
+    if (!wasLive) return
     this.#parts.gpuQuotas.release(row.gpu, row.numGpus)
     this.#parts.placement.scheduleRound()
   }

@@ -2,7 +2,6 @@ import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { HOUR } from '../../kernel/duration.ts'
 import type { MeteredUsage } from '../account/ledger-types.ts'
 import { gpuTimeCost, MICROCENTS_PER_CENT, type Microcents } from '../account/money.ts'
-import type { RentalKind } from '../rentals/rental-row.ts'
 import type { World } from '../world.ts'
 import type { CountedWindow } from './counted-window.ts'
 import type { DeploymentFigures } from './deployment-report.ts'
@@ -13,7 +12,6 @@ import type { GpuReport } from './report-types.ts'
 export interface GpuFigures {
   readonly report: GpuReport
   readonly capacity: number
-  readonly hosted: number
   readonly containers: number
 }
 
@@ -26,7 +24,7 @@ export function allGpuFigures(
 ): readonly GpuFigures[] {
   const rentals = [...world.rentals.entries()].map(([, row]) => {
     const held = world.history.rentalTimeBetween(row, from, to) * row.numGpus
-    return { kind: row.kind, gpu: row.gpu, held }
+    return { gpu: row.gpu, held }
   })
   return GPU_TYPES.filter(gpu => gpu !== 'other').flatMap(gpu => {
     const ofType = deployments.filter(({ report }) => report.gpu === gpu)
@@ -36,14 +34,12 @@ export function allGpuFigures(
     const { centsPerHour, spotShare } = world.profile.prices
     const price = Math.round(centsPerHour[gpu] * MICROCENTS_PER_CENT)
     const costOf = (time: typeof after) => capacityCost(time, price, spotShare)
-    const heldAs = (kind: RentalKind) =>
-      sumBy(
-        rentals.filter(rental => rental.kind === kind && rental.gpu === gpu),
-        rental => rental.held,
-      )
-    const [hosted, containers] = [heldAs('hosted'), heldAs('container')]
+    const containers = sumBy(
+      rentals.filter(rental => rental.gpu === gpu),
+      rental => rental.held,
+    )
     const held = sumBy(ofType, figures => figures.heldTime)
-    if (capacity === 0 && held === 0 && hosted === 0 && containers === 0) return []
+    if (capacity === 0 && held === 0 && containers === 0) return []
     const billed = sumBy(ofType, figures => figures.billedTime)
     const used = sumBy(ofType, figures => figures.usedTime)
     const report: GpuReport = {
@@ -52,12 +48,11 @@ export function allGpuFigures(
       spot_gpu_hours: (after.spot - before.spot) / HOUR,
       capacity_cost_microcents: costOf(after) - costOf(before),
       ...gpuHours(held, billed, used),
-      hosted_gpu_hours: hosted / HOUR,
       container_gpu_hours: containers / HOUR,
-      utilisation: ratio(held + hosted + containers, capacity),
+      utilisation: ratio(held + containers, capacity),
       rent_microcents: sumBy(meters, meter => meter.microcents),
     }
-    return [{ report, capacity, hosted, containers }]
+    return [{ report, capacity, containers }]
   })
 }
 

@@ -41,13 +41,11 @@ export function moneyReport(
     .map(({ subject: _, ...charge }) => charge)
   const byModel = new Map<string, number>()
   for (const { model, tokens_microcents } of tokens) byModel.set(model, (byModel.get(model) ?? 0) + tokens_microcents)
-  const rentals = [...world.rentals.entries()].flatMap(([, { id, kind, name, gpu }]) => {
-    const meter = metered.get(id)
-    if (!meter || meter.gpuMicros === 0) return []
-    const rental = { name, gpu, rent_microcents: meter.microcents, billed_gpu_hours: meter.gpuMicros / HOUR }
-    return [{ id, kind, rental }]
+  const rentals = [...world.rentals.entries()].flatMap(([, row]) => {
+    const meter = metered.get(row.id)
+    return !meter || meter.gpuMicros === 0 ? [] : [{ row, cost: meter.microcents, hours: meter.gpuMicros / HOUR }]
   })
-  rentals.sort((a, b) => compareTexts(a.id, b.id))
+  rentals.sort((a, b) => compareTexts(a.row.id, b.row.id))
   return {
     opening_balance_microcents: opening,
     funds_microcents: sums.funds,
@@ -60,9 +58,13 @@ export function moneyReport(
     topups,
     topups_declined: counts['topup.declined'],
     suspensions: counts['account.suspended'],
-    hosted: rentals.flatMap(({ id, kind, rental }) => (kind === 'hosted' ? [{ instance_id: id, ...rental }] : [])),
-    containers: rentals.flatMap(({ id, kind, rental }) =>
-      kind === 'container' ? [{ container_id: id, ...rental }] : [],
+    hosted: rentals.flatMap(({ row: { id, name, plan }, cost, hours }) =>
+      plan.machine === undefined
+        ? []
+        : [{ instance_id: id, name, plan_id: plan.machine.planId, rent_microcents: cost, billed_hours: hours }],
+    ),
+    containers: rentals.flatMap(({ row: { id, kind, name, gpu }, cost, hours }) =>
+      kind === 'container' ? [{ container_id: id, name, gpu, rent_microcents: cost, billed_gpu_hours: hours }] : [],
     ),
     tokens,
     tokens_by_model: [...byModel]

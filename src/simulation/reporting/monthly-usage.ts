@@ -114,13 +114,15 @@ function rentItems(world: World, from: Micros, to: Micros): UsageItem[] {
       world.hostedInstances.get(id)?.name ??
       world.containers.get(id)?.name ??
       id
+    // A hosted instance has no GPU.
+    const type = gpu === 'other' ? null : gpu
     return [
       {
         type: 'rent' as const,
         pricingType: 'uptime' as const,
         id,
         name,
-        gpu,
+        gpu: type,
         units: Math.floor(gpuMicros / SECOND),
         microcents,
       },

@@ -94,12 +94,11 @@ export interface GpuReport extends GpuHours {
   readonly spot_gpu_hours: number
   /** The capacity at the prices of the profile: spot nodes cost `prices.spot_share` of the price on demand. */
   readonly capacity_cost_microcents: number
-  /** GPUs that hosted instances held, and that containers held. */
-  readonly hosted_gpu_hours: number
+  /** GPUs that containers held. */
   readonly container_gpu_hours: number
-  /** Share of the capacity that deployments, hosted instances and containers held; null without capacity. */
+  /** Share of the capacity that deployments and containers held; null without capacity. */
   readonly utilisation: number | null
-  /** Of deployments, hosted instances and containers. */
+  /** Of deployments and containers. */
   readonly rent_microcents: number
 }
 
@@ -139,9 +138,9 @@ export interface Report {
     readonly hosted: readonly {
       readonly instance_id: string
       readonly name: string
-      readonly gpu: GpuType
+      readonly plan_id: string
       readonly rent_microcents: number
-      readonly billed_gpu_hours: number
+      readonly billed_hours: number
     }[]
     readonly containers: readonly {
       readonly container_id: string
@@ -165,7 +164,6 @@ export interface Report {
   readonly totals: GpuHours & {
     readonly deployments: number
     readonly capacity_gpu_hours: number
-    readonly hosted_gpu_hours: number
     readonly container_gpu_hours: number
     readonly requests: RequestCounts
     readonly tokens: TokenCounts

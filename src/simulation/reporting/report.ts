@@ -52,7 +52,6 @@ export function createReport(world: World, { from, to, step }: ReportWindow, fix
         sumBy(deployments, figures => figures.billedTime),
         sumBy(deployments, figures => figures.usedTime),
       ),
-      hosted_gpu_hours: sumBy(gpus, figures => figures.hosted) / HOUR,
       container_gpu_hours: sumBy(gpus, figures => figures.containers) / HOUR,
       requests: sumRequests(deployments.map(({ report }) => report.requests)),
       tokens: {

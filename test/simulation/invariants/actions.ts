@@ -211,7 +211,7 @@ export async function perform(sim: Simulator, one: Action): Promise<number | und
         sim,
         `/v1/${one.kind}`,
         one.kind === 'hosted'
-          ? { name: 'box', gpu: one.gpu, num_gpus: one.num_gpus }
+          ? { name: 'box', plan_id: one.num_gpus > 1 ? 'large' : 'small' }
           : {
               name: 'crate',
               gpu_config: `${one.num_gpus}x${one.gpu}`,

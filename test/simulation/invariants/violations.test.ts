@@ -28,7 +28,7 @@ function world(): Simulator & { readonly ordinal: number; readonly instances: re
             load: { kind: 'constant', rps: 500 },
           },
         ],
-        hosted: [{ instance_id: 'box', name: 'box', gpu: 'L4-24GB', storage_gb: 100, created_at: 0 }],
+        hosted: [{ instance_id: 'box', name: 'box', plan_id: 'small', storage_gb: 100, created_at: 0 }],
       },
     },
   )

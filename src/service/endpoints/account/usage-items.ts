@@ -14,7 +14,7 @@ export function toUsageItem(world: World, item: UsageItem): Omit<UsageRecord, 'i
       provider: type === 'rent' && !name.includes('/') ? world.store.account.display_name : name.split('/')[0]!,
       model_name: name,
       task: taskOf(world, item),
-      plan_id: null,
+      plan_id: world.hostedInstances.get(id)?.plan_id ?? null,
       private: type === 'rent' || world.modelVersions.get(id) !== undefined,
     },
     units: Math.floor(units),
