@@ -1,9 +1,9 @@
 /** Queries before GPUs are used: available GPUs, and a free name for a deployment. */
 import * as z from 'zod'
 import { endpoint } from '../endpoint.ts'
-import { GpuAvailability, listGpuOffers } from '../gpu-offers.ts'
 import { requireCurrentModel } from '../lookups.ts'
 import { BareName, qualifyModelName } from '../model-names.ts'
+import { GpuAvailability, listGpuOffers } from './gpu-offers.ts'
 
 const AVAILABILITY_ASSUMPTIONS = [
   'every GPU type of the fleet, with 1, 2, 4 and 8 GPUs, up to the GPUs of its largest node',

@@ -5,11 +5,11 @@ import type { World } from '../../simulation/world.ts'
 import { isOffered, requireContainerRoom, requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'
-import { listGpuOffers } from '../gpu-offers.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL } from '../lookups.ts'
 import { ContainerRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
 import { deleteRental, renameRental } from '../rental-changes.ts'
+import { listGpuOffers } from './gpu-offers.ts'
 
 /** Maximum length of cloud_init_user_data, in characters. */
 const MAX_USER_DATA_CHARACTERS = 32_000

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { formatGpuConfig, GPU_TYPES } from '../data/records/gpu-config.ts'
-import { catalogWeights, estimateWeights, memoryShortage } from '../simulation/fleet/weights.ts'
-import type { World } from '../simulation/world.ts'
-import { requireCurrentModel } from './lookups.ts'
+import { formatGpuConfig, GPU_TYPES } from '../../data/records/gpu-config.ts'
+import { catalogWeights, estimateWeights, memoryShortage } from '../../simulation/fleet/weights.ts'
+import type { World } from '../../simulation/world.ts'
+import { requireCurrentModel } from '../lookups.ts'
 
 /** The numbers of GPUs that the service offers on one node. */
 const OFFERED_GPU_COUNTS = [1, 2, 4, 8] as const
