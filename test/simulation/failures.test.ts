@@ -505,7 +505,10 @@ describe('commands', () => {
   })
 
   test.each([
-    [{ verb: 'crash', target: 'node-0' }, "the command is unknown. Did you mean 'node.crash' or 'deployment.crash'?"],
+    [
+      { verb: 'crash', target: 'node-0' },
+      "the command is unknown. Did you mean 'node.crash', 'deployment.crash' or 'hosted.crash'?",
+    ],
     [{ verb: 'hub.down', target: 'x' }, 'the command takes no target, got "x". Remove target.'],
     [{ verb: 'token.revoke' }, 'target is missing. Give an API token, as in'],
     [{ verb: 'node.crahs', target: 'node-0' }, "the command is unknown. Did you mean 'node.crash'?"],

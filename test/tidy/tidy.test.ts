@@ -131,7 +131,7 @@ const POWERS_OF_TWO = [
   'lib/real-time.ts',
   'simulation/deployments/deployment-failures.ts',
   'simulation/load/request-totals.ts',
-  'simulation/rentals/containers.ts',
+  'simulation/rentals/rental.ts',
 ]
 
 function containing(pattern: RegExp): string[] {

@@ -179,7 +179,7 @@ describe('a mistake is reported with its line, its column and the nearest word',
     ],
     [
       `${STEP}  - fault: { verb: crash, target: h100-0 }\n`,
-      "story.yaml:3:14: invalid value 'crash'. Did you mean 'node.crash' or 'deployment.crash'?",
+      "story.yaml:3:14: invalid value 'crash'. Did you mean 'node.crash', 'deployment.crash' or 'hosted.crash'?",
     ],
     [
       `${STEP}  - fault: { verb: node.crash }\n`,

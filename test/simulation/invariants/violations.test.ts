@@ -11,7 +11,7 @@ import { chats } from '../../../sweep/play.ts'
 import { pass, passUntil, spec, stage } from '../small-world.ts'
 import { perform } from './actions.ts'
 
-/** A world with a running deployment of two instances, a hosted instance, an adapter and load. */
+/** A world with a running deployment of two instances, a hosted instance, a container, an adapter and load. */
 function world(): Simulator & { readonly ordinal: number; readonly instances: readonly number[] } {
   const sim = stage(
     [{}, { gpu: 'L4-24GB', gpus: 4 }],
@@ -29,6 +29,15 @@ function world(): Simulator & { readonly ordinal: number; readonly instances: re
           },
         ],
         hosted: [{ instance_id: 'box', name: 'box', plan_id: 'small', storage_gb: 100, created_at: 0 }],
+        containers: [
+          {
+            container_id: 'crate',
+            name: 'crate',
+            gpu_config: '1xL4-24GB',
+            container_image: 'registry.example/dev:1',
+            created_at: 0,
+          },
+        ],
       },
     },
   )
@@ -329,8 +338,8 @@ describe('a law that is broken on purpose is named:', () => {
   describe('of a rental', () => {
     const rented = () => {
       const sim = world()
-      const [ordinal, { meter, gpus }] = [...sim.world.rentals.entries()][0]!
-      return { sim, meter, gpus, own: () => sim.world.rentals.writable(ordinal) }
+      const [ordinal, { meter, gpus }] = [...sim.world.rentals.entries()].find(([, { kind }]) => kind === 'container')!
+      return { sim, ordinal, meter, gpus, own: () => sim.world.rentals.writable(ordinal) }
     }
 
     test('I1 it sits on a GPU that it was not given', () => {
@@ -343,10 +352,10 @@ describe('a law that is broken on purpose is named:', () => {
     })
 
     test('I6 it has failed without a reason', () => {
-      const { sim, own } = rented()
+      const { sim, ordinal, own } = rented()
       expect(
         named(sim, () => {
-          sim.world.rentals.lose([0], { cause: 'node_crash', reason: 'its node crashed' })
+          sim.world.rentals.lose([ordinal], { cause: 'node_crash', reason: 'its node crashed' })
           own().failReason = ''
         }),
       ).toEqual(['I6'])
@@ -362,11 +371,11 @@ describe('a law that is broken on purpose is named:', () => {
       ).toEqual(['I9'])
     })
 
-    test('I14 it is stopped, holds its GPUs and is billed', () => {
+    test('I14 it is deleted, holds its GPUs and is billed', () => {
       const { sim, own } = rented()
       expect(
         named(sim, () => {
-          own().state = 'stopped'
+          own().state = 'deleted'
         }),
       ).toEqual(expect.arrayContaining(['I6', 'I12', 'I14']))
     })
