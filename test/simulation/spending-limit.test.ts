@@ -8,13 +8,17 @@ import { createSimulator, type Simulator } from '../../src/simulator/simulator.t
 const MICROCENTS_PER_USD = 100_000_000
 const HOUR = 3_600_000_000
 
-const machine = (num_gpus: number, instance_id = 'inst_1') => ({
-  ...{ instance_id, name: instance_id, gpu: 'H100-80GB' as const, num_gpus, storage_gb: 20, created_at: 1_767_139_200 },
+/** Plans at the prices of one and of two H100. */
+const plans = [1, 2].map(size => ({
+  ...{ id: `rig-${size}`, vcpus: 1, memory_gb: 1, disk_gb: 20, cents_per_hour: 220 * size, regions: ['a'] },
+}))
+const machine = (size: number, instance_id = 'inst_1') => ({
+  ...{ instance_id, name: instance_id, plan_id: `rig-${size}`, created_at: 1_767_139_200 },
 })
 
 function rented(account: FixturePatch['account'] = {}, gpus: readonly number[] = [1], options = {}): Simulator {
   const hosted = gpus.map((count, i) => machine(count, `inst_${i}`))
-  return createSimulator({ fixtures: 'empty', with: { account, hosted }, check: true, ...options })
+  return createSimulator({ fixtures: 'empty', with: { account, plans, hosted }, check: true, ...options })
 }
 
 async function ask(sim: Simulator, path: string, limit?: number | null) {
@@ -115,6 +119,7 @@ describe('a spending limit', () => {
         ...{ fixtures: 'empty', check: true, ...options },
         with: {
           account: { spending_limit_cents, funds_cents: 1_000_000 },
+          plans,
           hosted: [machine(1, 'inst_0')],
           history,
         } as never,

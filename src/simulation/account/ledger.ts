@@ -224,11 +224,6 @@ export class Ledger {
     return this.meters.open(id, kind, gpu, gpusPerUnit, -1)
   }
 
-  /** Opens the meter of a machine without GPUs, at a price that never changes. Returns its ordinal. */
-  openMachineMeter(id: string, centsPerHour: number): number {
-    return this.meters.open(id, 'hosted', 'other', 1, Math.round(centsPerHour * MICROCENTS_PER_CENT))
-  }
-
   /** Sets the number of running units of a meter from now on. */
   setUnits(meter: number, units: number): void {
     if (this.meters.setUnits(meter, units)) this.#scheduleCrossing()

@@ -2,6 +2,7 @@ import { draw } from '../../data/profiles/distribution.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
+import { MICROCENTS_PER_CENT } from '../account/money.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Environment } from '../fleet/environment.ts'
 import { imageRefusal } from '../fleet/known-repositories.ts'
@@ -47,7 +48,7 @@ export class RentalResources {
       return
     }
     const { planId, region, centsPerHour } = plan.machine
-    row.meter = ledger.openMachineMeter(id, centsPerHour)
+    row.meter = ledger.meters.open(id, 'hosted', 'other', 1, Math.round(centsPerHour * MICROCENTS_PER_CENT))
     this.#context.record(row, 'hosted.created', { name, plan_id: planId, region })
   }
 
