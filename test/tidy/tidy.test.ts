@@ -83,8 +83,13 @@ describe('determinism', () => {
         if (/^(export )?let /.test(line)) breaches.push(`${file.path}:${i + 1}: ${line}`)
       }
     }
-    // The tokenizer is a pure function. The loader of TypeScript and the guard of `process.exit` belong to the process.
-    const ofTheProcess = ['service/openai/tokenizer.ts', 'scenario/runner/files.ts', 'scenario/runner/process-guard.ts']
+    // The tokenizer is a pure function, and images are code that is loaded on demand. The loader of TypeScript and the guard of `process.exit` belong to the process.
+    const ofTheProcess = [
+      'service/openai/tokenizer.ts',
+      'service/media/images/load-images.ts',
+      'scenario/runner/files.ts',
+      'scenario/runner/process-guard.ts',
+    ]
     expect(breaches.filter(breach => !ofTheProcess.some(path => breach.startsWith(path)))).toEqual([])
   })
 
@@ -114,14 +119,15 @@ const CACHES: readonly string[] = [
   'data/profiles/chain.ts parsedFiles',
   'data/profiles/load.ts loadedProfiles',
   'kernel/row.ts layouts',
-  'service/catalog-json.ts cachedJson',
-  'service/catalog-json.ts cachedPricedJson',
   'service/endpoints/aggregator.ts cachedJson',
   'service/http/compiled-operation.ts routers',
   'service/http/service.ts mappingCache',
-  'service/model-schemas.ts cachedSchemas',
+  'service/models/catalog-json.ts cachedJson',
+  'service/models/catalog-json.ts cachedPricedJson',
+  'service/models/model-schemas.ts cachedSchemas',
   'service/naming/schema-shape.ts inputShapes',
   'service/naming/schema-shape.ts outputShapes',
+  'service/naming/vocabulary.ts vocabularies',
   'simulation/batches/fixture-content.ts contentCache',
   'simulation/batches/fixture-content.ts parsedInputCache',
 ]

@@ -1,10 +1,11 @@
+import { hmac } from '@noble/hashes/hmac.js'
+import { sha256 } from '@noble/hashes/sha2.js'
 import type { ApiToken } from '../../../data/records/account.ts'
 import type { Archive } from '../../../kernel/archive.ts'
 import { LayeredMap } from '../../../kernel/layered-map.ts'
 import { purpose } from '../../../kernel/random.ts'
 import { fromBase64url, toBase64url } from '../../../lib/base64url.ts'
 import { tryParseJson } from '../../../lib/json-text.ts'
-import { hmacSha256 } from '../../../lib/sha256.ts'
 import type { SimulationContext } from '../../context.ts'
 import type { Ledger } from '../ledger.ts'
 import type { Microcents } from '../money.ts'
@@ -146,7 +147,7 @@ function isTexts(value: unknown): value is string[] {
 
 function sign(secret: string, text: string): string {
   const encoder = new TextEncoder()
-  return toBase64url(hmacSha256(encoder.encode(secret), encoder.encode(text)))
+  return toBase64url(hmac(sha256, encoder.encode(secret), encoder.encode(text)))
 }
 
 function encodeJson(value: object): string {
