@@ -128,6 +128,7 @@ const CACHES: readonly string[] = [
   'service/naming/schema-shape.ts inputShapes',
   'service/naming/schema-shape.ts outputShapes',
   'service/naming/vocabulary.ts vocabularies',
+  'service/naming/word-sections.ts BRAND_WORDS',
   'simulation/batches/fixture-content.ts contentCache',
   'simulation/batches/fixture-content.ts parsedInputCache',
 ]
