@@ -1,7 +1,7 @@
 /** The flags of `serve` that set options of the simulator, as the options declare them. */
 import type { FlagValue } from '../simulator/option-declaration.ts'
 import { OPTIONS, type OptionName, type SimulatorOptions } from '../simulator/options.ts'
-import { byteCount, flag, integer, seed, text, toggle, word } from './values.ts'
+import { byteCount, flag, integer, seed, text, texts, toggle, word } from './values.ts'
 
 /** Returns the flags in the form that yargs takes. */
 export function optionFlags() {
@@ -25,7 +25,8 @@ export function optionsFromFlags(argv: object): Pick<SimulatorOptions, Exclude<O
   return Object.fromEntries(
     OPTIONS.flatMap(([name, { flag: declaration }]) => {
       const value = declaration && values[declaration.name]
-      return value === undefined ? [] : [[name, value]]
+      if (declaration === undefined || value === undefined) return []
+      return [[name, declaration.toOption?.(value) ?? value]]
     }),
   )
 }
@@ -34,6 +35,8 @@ function reader(name: string, value: Exclude<FlagValue, 'switch'>): (input: unkn
   switch (value) {
     case 'text':
       return text(name)
+    case 'texts':
+      return texts
     case 'seed':
       return seed(name)
     case 'bytes':

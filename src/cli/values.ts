@@ -206,7 +206,7 @@ const OTHER_VARIABLES: readonly string[] = [
     'MAX_STORAGE',
     'JOURNAL_LIMIT',
   ],
-  ...['TRUST_PROXY', 'ALLOW_HOST', 'CONTROL_TOKEN', 'CORS', 'LOG', 'QUIET'],
+  ...['TRUST_PROXY', 'ALLOW_HOST', 'ALLOW_WEBHOOK', 'CONTROL_TOKEN', 'CORS', 'LOG', 'QUIET'],
   ...['WEATHER', 'ACCELERATION', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS', 'FROM', 'TO'],
 ]
 

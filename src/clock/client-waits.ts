@@ -57,7 +57,7 @@ export class ClientWaits {
    *
    * @param delay microseconds; Infinity never ends by time
    */
-  hold(delay: Micros, { signal, request, isInFlight = false }: HoldOptions): Promise<void> {
+  hold(delay: Micros, { signal, request, isInFlight = false, isClient = true }: HoldOptions): Promise<void> {
     const { sleepers, quiescence, elapsed } = this.#time
     const at = elapsed + delay
     return new Promise((resolve, reject) => {
@@ -72,7 +72,7 @@ export class ClientWaits {
         callback()
       }
       const abort = () => end(() => reject(signal.reason))
-      const unpark = quiescence.park(isInFlight)
+      const unpark = isClient ? quiescence.park(isInFlight) : () => {}
       const sleeper: Sleeper = {
         at,
         wake: () => end(resolve),

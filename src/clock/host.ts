@@ -15,6 +15,8 @@ export interface ClockHost {
   prepare(): Promise<void>
   /** Grows with each activity of a client: a request that arrives, a body that is read. */
   readonly activity: number
+  /** Resolves when no webhook is being delivered: its receiver is a client too. */
+  whenWebhooksSettled(): Promise<void>
   /** Requests that are not answered yet, each as method and path. */
   readonly inFlight: readonly string[]
 }
@@ -26,4 +28,6 @@ export interface HoldOptions {
   readonly request?: RequestWait | undefined
   /** Whether its request is in flight meanwhile. */
   readonly isInFlight?: boolean
+  /** Whether a client waits, which is then idle. Default: true. */
+  readonly isClient?: boolean
 }

@@ -10,6 +10,8 @@ export interface ApiScope {
   token: CallerToken | undefined
   /** What is answered in place of a model; undefined where nothing is scripted. */
   findScriptedAnswer: (model: string, words: string) => ScriptedAnswer | undefined
+  /** Hosts beside loopback addresses that webhooks may have, each with an optional port. */
+  webhookHosts: readonly string[]
   /** Returns the declaration of the endpoint that answers a method and a neutral path, or undefined. */
   findEndpoint: (method: string, path: string) => DeclaredEndpoint | undefined
 }

@@ -16,6 +16,7 @@ import { InstanceRow } from './deployments/instance-row.ts'
 import { AccountModelRow } from './deployments/model-versions.ts'
 import { NodeRow } from './fleet/node-row.ts'
 import { InferenceRow } from './inference/request-row.ts'
+import { WebhookRow } from './inference/webhook-row.ts'
 import { type CurveRandomness, LoadCurve } from './load/load-curve.ts'
 import { ScheduledCommandRow } from './operations/commands.ts'
 import { WeatherSourceRow } from './operations/weather.ts'
@@ -38,6 +39,7 @@ export const ROW_CLASSES = {
   RateLimitRequestRow,
   RentalRow,
   WeatherSourceRow,
+  WebhookRow,
 } as const
 
 /** Classes that have nothing but fields. */

@@ -106,6 +106,7 @@ const FIND_SUBJECT: Readonly<Record<EventTopic, FindSubject>> = {
   file: noSubject,
   limit: noSubject,
   account: noSubject,
+  webhook: noSubject,
 }
 
 function deploymentSubject({ deployments }: EventWorld, ordinal: number): Subject {

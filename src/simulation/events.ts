@@ -95,6 +95,8 @@ const DEFINITIONS = {
   'limit.rateDecided': { part: 'access', priority: PRIORITY.controller, housekeeping: false },
   // No subject: the billing period of the spending limit.
   'account.periodEnded': { part: 'ledger', priority: PRIORITY.controller, housekeeping: true },
+  // Subject: the result of a request for a webhook; arg: how often its slot was used.
+  'webhook.due': { part: 'webhooks', priority: PRIORITY.completion, housekeeping: false },
 } as const satisfies Readonly<Record<string, EventDefinition>>
 
 type Definitions = typeof DEFINITIONS

@@ -164,6 +164,19 @@ const SECTIONS = [
     },
   },
   {
+    title: 'Webhooks',
+    subject: 'The subject is the id of the request whose result is sent.',
+    kinds: {
+      'webhook.sent': { meaning: 'An attempt to deliver the result begins', fields: 'url attempt' },
+      'webhook.delivered': { meaning: 'The address answered with a 2xx', fields: 'status attempt' },
+      'webhook.failed': {
+        meaning: 'The address answered with another status, or did not answer for `reason`',
+        fields: 'status reason attempt',
+      },
+      'webhook.gaveUp': { meaning: 'The last attempt failed', fields: 'attempts' },
+    },
+  },
+  {
     title: 'Batches and files',
     subject: 'The subject is the id of the batch or file.',
     kinds: {

@@ -33,6 +33,7 @@ import { Nodes } from './fleet/nodes.ts'
 import { Placement } from './fleet/placement.ts'
 import { Tenants } from './fleet/tenants.ts'
 import { InferenceRequests } from './inference/requests.ts'
+import { Webhooks } from './inference/webhooks.ts'
 import type { JournalKindName } from './journal-kinds.ts'
 import { Commands } from './operations/commands.ts'
 import { OperationEffects } from './operations/effects.ts'
@@ -86,6 +87,7 @@ export class World implements EventParts {
   readonly rentals: Rentals
   readonly hostedInstances: HostedInstances
   readonly containers: Containers
+  readonly webhooks: Webhooks
   readonly inferenceRequests: InferenceRequests
   readonly files: Files
   readonly batches: Batches
@@ -170,10 +172,12 @@ export class World implements EventParts {
     const { autoscaler, loraAdapters, rentals } = this
     this.hostedInstances = new HostedInstances(context, { rentals })
     this.containers = new Containers(context, { rentals, ledger })
+    this.webhooks = this.#part(new Webhooks(context, origin?.webhooks))
+    const { webhooks } = this
     this.inferenceRequests = this.#part(
       new InferenceRequests(
         context,
-        { access, deployments, instances, nodes, autoscaler, gpuQuotas, ledger, history, loraAdapters },
+        { access, deployments, instances, nodes, autoscaler, gpuQuotas, ledger, history, loraAdapters, webhooks },
         origin?.inferenceRequests,
       ),
     )

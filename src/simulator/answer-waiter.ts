@@ -1,10 +1,11 @@
 /** The default waiter for responses of models. */
 
-import type { RequestWait } from '../clock/pending-requests.ts'
+import type { PendingRequestView, RequestWait } from '../clock/pending-requests.ts'
 import type { SimulatorClock } from '../clock/simulator-clock.ts'
+import type { Clock } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { monotonicMs } from '../lib/real-time.ts'
-import type { HoldingWaiter } from '../service/http/request-context.ts'
+import { type HoldingWaiter, toPathAndQuery } from '../service/http/request-context.ts'
 import type { AnswerPart } from '../service/results.ts'
 import type { InferenceHandle } from '../simulation/inference/request-row.ts'
 
@@ -79,4 +80,17 @@ export class ClockResponseWaiter implements HoldingWaiter {
     this.#wait = { request: name, operation, call, part, controlUrl, isReported: skipNotice, ...start }
     return this.#wait
   }
+}
+
+/** Returns a pending request with its times in the format of the wire. */
+export function toPendingRequest(
+  { since, until, ...rest }: PendingRequestView,
+  clock: Pick<Clock, 'iso'>,
+): Omit<PendingRequestView, 'since' | 'until'> & { readonly since: string; readonly until: string | undefined } {
+  return { ...rest, since: clock.iso(since), until: until === undefined ? undefined : clock.iso(until) }
+}
+
+/** Returns method and path of a request. */
+export function describeRequest({ method, url }: Request): string {
+  return `${method} ${toPathAndQuery(url).split('?', 1)[0]}`
 }

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { DEFAULT_EPOCH_MS, elapsedAt } from '../kernel/clock.ts'
 import { LIMITS } from '../limits.ts'
+import { isHost } from '../service/native/webhook-address.ts'
 
 export const NamedOrObject = z.custom(value => typeof value === 'string' || isObject(value), {
   error: 'a name, a path, or an object',
@@ -14,6 +15,18 @@ const fillError = {
 }
 const BulkCount = z.int(fillError).min(0, fillError).max(LIMITS.filledRecords, fillError).optional()
 export const Fill = z.strictObject({ models: BulkCount, deployments: BulkCount }, fillError)
+
+const webhooksError = {
+  error:
+    "{ allow, deliver }, as in { allow: ['hooks.example:8080'] } or --allow-webhook hooks.example:8080: allow has hosts, and deliver is a function",
+}
+export const Webhooks = z.strictObject(
+  {
+    allow: z.array(z.string(webhooksError).refine(isHost, webhooksError), webhooksError).optional(),
+    deliver: z.custom(value => value === undefined || typeof value === 'function', webhooksError).optional(),
+  },
+  webhooksError,
+)
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

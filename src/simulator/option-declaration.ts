@@ -1,9 +1,10 @@
 /** What a row of the table of options says. */
 import type * as z from 'zod'
 
-/** How the text of a flag is read: as text, a seed, a switch, a number of bytes, one of some words, or a bounded integer. */
+/** How the text of a flag is read: as text, as a list of texts, a seed, a switch, a number of bytes, one of some words, or a bounded integer. */
 export type FlagValue =
   | 'text'
+  | 'texts'
   | 'seed'
   | 'switch'
   | 'bytes'
@@ -16,6 +17,8 @@ export interface OptionFlag {
   readonly value: FlagValue
   readonly describe: string
   readonly default?: string
+  /** Returns the option for the value of the flag. Default: the value itself. */
+  toOption?(value: unknown): unknown
 }
 
 /** Where an option can be set. A missing property means that the option cannot be set there. */

@@ -16,11 +16,12 @@ import type { NamesProfile } from '../service/naming/names-profile.ts'
 import { namesJsonSchema } from '../service/naming/word-sections.ts'
 import { ScriptRule } from '../service/openai/scripted-answers.ts'
 import type { InferencePace } from './answer-waiter.ts'
-import { Fill, List, NamedOrObject, PlainObject } from './option-checks.ts'
+import { Fill, List, NamedOrObject, PlainObject, Webhooks } from './option-checks.ts'
 import type { OptionDeclaration } from './option-declaration.ts'
 import type { FixtureName, ProfileName, WeatherName } from './option-names.ts'
 import { SNAPSHOT_ENDING } from './snapshot/file-ending.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
+import type { WebhookOptions } from './webhook-options.ts'
 
 export interface SimulatorOptions {
   /**
@@ -69,6 +70,8 @@ export interface SimulatorOptions {
   readonly journalLimit?: number
   /** The maximum size of all files in bytes. Default: the limit of the profile, 1 GiB. */
   readonly maxStorageBytes?: number
+  /** Where results of native inference may be posted, and by what. Default: to loopback addresses, by `fetch`. */
+  readonly webhooks?: WebhookOptions
   /**
    * Checks the invariants after every event, request and command. If one is violated, the call throws `InvariantError`
    * and a request answers 500. It about doubles the cost of what it checks. Default: false.
@@ -278,6 +281,16 @@ export const OPTION_DECLARATIONS = {
     http: z.number(),
     scenario: z.int(),
     inSnapshot: 'default',
+  },
+  webhooks: {
+    check: Webhooks,
+    flag: {
+      name: 'allow-webhook',
+      value: 'texts',
+      describe: 'Host, or host:port, that webhooks may be sent to beside loopback addresses; repeatable',
+      toOption: allow => ({ allow }),
+    },
+    inSnapshot: 'never',
   },
   check: {
     check: Flag,

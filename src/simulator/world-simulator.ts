@@ -28,7 +28,7 @@ import { createReport } from '../simulation/reporting/report.ts'
 import type { Report } from '../simulation/reporting/report-types.ts'
 import { parseReportWindow, type ReportOptions } from '../simulation/reporting/report-window.ts'
 import type { World } from '../simulation/world.ts'
-import { ClockResponseWaiter, type PendingRequestInfo } from './answer-waiter.ts'
+import { ClockResponseWaiter, describeRequest, type PendingRequestInfo, toPendingRequest } from './answer-waiter.ts'
 import { reportEventErrors } from './event-errors.ts'
 import { JournalListeners } from './journal-listeners.ts'
 import { assertForkOptions, type ForkOptions, fixtureName, type SimulatorOptions } from './options.ts'
@@ -36,6 +36,7 @@ import { type ReceivedRequest, type RequestCount, RequestLog, type UnreadField }
 import type { PendingRequest, Simulator } from './simulator-interface.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
 import { type StartedTimelines, Timelines } from './timelines.ts'
+import { WebhookDelivery } from './webhook-delivery.ts'
 
 /** The state of a simulator that a fork inherits, without its world. */
 export interface InheritedState {
@@ -58,6 +59,7 @@ export class WorldSimulator implements Simulator {
   readonly inference: ScriptedAnswers
   readonly #lineAnswers: BatchLineAnswerer
   readonly #faults: Faults
+  readonly #webhooks: WebhookDelivery
   readonly options: SimulatorOptions
   readonly #requests = new RequestLog()
   readonly #hooks: RequestHooks<World>
@@ -90,13 +92,17 @@ export class WorldSimulator implements Simulator {
       names,
       ...(options.strictRequests && { strictRequests: true }),
       ...(options.onBug && { onBug: options.onBug }),
+      webhookHosts: options.webhooks?.allow,
     })
     const simulator = this
     this.#hooks = {
       enter: () => this.clock.catchUp(),
       findScriptedAnswer: (model, words) => this.inference.takeAnswer(model, words),
       createWaiter: context => this.#createWaiter(context),
-      onAnswered: (request, status) => this.#requests.add(request, status, this.clock.elapsed),
+      onAnswered: (request, status) => {
+        this.#requests.add(request, status, this.clock.elapsed)
+        this.#webhooks.onAnswered(request)
+      },
       get middleware() {
         // Undefined while there are no rules.
         return simulator.#faults.middleware as Middleware<World>
@@ -110,9 +116,12 @@ export class WorldSimulator implements Simulator {
         return simulator.#activity
       },
       get inFlight() {
-        return Array.from(simulator.#inFlight.values(), describe)
+        return Array.from(simulator.#inFlight.values(), describeRequest)
       },
-      prepare: () => simulator.#prepare(),
+      prepare: async () => {
+        if (simulator.#world.needsTokenizer) await loadTokenizer()
+      },
+      whenWebhooksSettled: () => simulator.#webhooks.whenSettled(),
       operations: this.api.operations,
       operationOf: this.api.findOperationId,
       kinds: JOURNAL_KINDS,
@@ -129,6 +138,8 @@ export class WorldSimulator implements Simulator {
         : new Faults(host, [], origin.faults)
     this.timelines = new Timelines(host, origin?.timelines)
     this.#resetScriptedAnswers()
+    this.#webhooks = new WebhookDelivery(this, options.webhooks)
+    this.#webhooks.attach()
     this.fetch = (input, init) => this.#fetch(input, init)
   }
 
@@ -157,12 +168,7 @@ export class WorldSimulator implements Simulator {
   }
 
   get pendingRequests(): readonly PendingRequest[] {
-    const { clock } = this.#world
-    return this.clock.pendingRequests.map(({ since, until, ...rest }) => ({
-      ...rest,
-      since: clock.iso(since),
-      until: until === undefined ? undefined : clock.iso(until),
-    }))
+    return this.clock.pendingRequests.map(view => toPendingRequest(view, this.#world.clock))
   }
 
   get unreadFields(): readonly UnreadField[] {
@@ -197,6 +203,7 @@ export class WorldSimulator implements Simulator {
     this.timelines.reset()
     this.#resetScriptedAnswers()
     this.clock.reset()
+    this.#webhooks.attach()
   }
 
   snapshot(): Snapshot {
@@ -221,6 +228,7 @@ export class WorldSimulator implements Simulator {
     this.inference.restore(moment.answers)
     this.timelines.restore(moment.timelines)
     this.clock.restore(moment.clock, moment.pausedBy)
+    this.#webhooks.attach()
   }
 
   /** Returns the world, connected: its lines get the answers of this simulator, which reports the errors of its events. */
@@ -254,6 +262,7 @@ export class WorldSimulator implements Simulator {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#webhooks.detach()
     this.clock.dispose()
     ;(await this.#data)?.dispose()
   }
@@ -338,12 +347,4 @@ export class WorldSimulator implements Simulator {
     this.inference.restore(this.#inherited?.answers ?? NO_SCRIPTED_ANSWERS)
     if (this.#inherited === undefined) for (const rule of this.options.answers ?? []) this.inference.add(rule)
   }
-
-  async #prepare(): Promise<void> {
-    if (this.#world.needsTokenizer) await loadTokenizer()
-  }
-}
-
-function describe({ method, url }: Request): string {
-  return `${method} ${toPathAndQuery(url).split('?', 1)[0]}`
 }

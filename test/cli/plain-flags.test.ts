@@ -35,6 +35,7 @@ test.each([
   [['--port=0', '--clock', 'manual', '--trust-proxy']],
   [['--fixtures', 'empty', '--seed', '007', '--epoch=2026-01-01T00:00:00Z']],
   [['--clock=on-poll', '--poll-step', '5m', '--idle-after', '250', '--latency', 'instant']],
+  [['--allow-webhook', 'a.example,b.example:80', '--port', '1']],
   [['--allow-host', 'a.example,b.example', '--control-token', 'x=y', '--max-worlds', '3', '--world-idle', '30m']],
   [['--names', 'names file.json', '--weather', 'launch-day']],
   [['--strict-requests', '--documented-only', '--journal-limit', '10', '--max-storage', '512MiB']],

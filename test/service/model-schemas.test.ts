@@ -86,6 +86,8 @@ function drawBody(schema_in: Json, model_name: string, key: string): Json {
     if ('model' in (fields.properties as Json)) body.model = model_name
     // JSON Schema cannot say that a choice names one of the tools.
     if (typeof body.tool_choice === 'object' && body.tool_choice !== null) delete body.tool_choice
+    // An address beyond loopback is refused, and the world of these tests never gets to send a result.
+    if ('webhook' in body) body.webhook = hash32(key) % 3 === 0 ? 'http://127.0.0.1:9/hook' : null
     if (validatorOf(schema_in)(body)) return body
   }
 }

@@ -63,6 +63,7 @@ const ORDER = [
   'instance.noticeEnded',
   'limit.rateDecided',
   'account.periodEnded',
+  'webhook.due',
 ]
 
 test('an event keeps its number when a new one is added', () => {

@@ -36,6 +36,7 @@ export class ClientMoves implements MoveDriver {
   async whenIdle(): Promise<true> {
     const { host, timers, quiescence, drivesTimers } = this.#time
     await host.prepare()
+    await host.whenWebhooksSettled()
     this.#time.catchUp()
     if (drivesTimers) {
       timers.assertDrivable()

@@ -58,6 +58,7 @@ export class SlicedMoves implements MoveDriver {
   /** Runs a move. Every other request to this world waits for it. */
   async run<T>(move: () => Promise<T>, client?: AbortSignal): Promise<T> {
     await this.#time.host.prepare()
+    await this.#time.host.whenWebhooksSettled()
     let release = () => {}
     this.#currentMove = new Promise(resolve => {
       release = resolve

@@ -1,5 +1,5 @@
 import { setting } from './setting.ts'
-import { duration, portion } from './setting-kinds.ts'
+import { countFromOne, duration, portion } from './setting-kinds.ts'
 
 /** Durations of media and custom models. All are for one H100 that does nothing else. */
 export const mediaTimings = {
@@ -17,6 +17,11 @@ export const mediaTimings = {
   ),
   custom_fixed: setting(duration, 'Time of a request to a custom model that is independent of its size.'),
   custom_per_billion: setting(duration, 'Further time of a request to a custom model for each billion parameters.'),
+  webhook_attempts: setting(countFromOne, 'Attempts to deliver the result of a request to its webhook.'),
+  webhook_back_off: setting(
+    duration,
+    'Time from a failed attempt to the next one. It doubles with each further attempt.',
+  ),
   work_sharing: setting(
     portion,
     'Share of its time alone by which each other request on its instance delays a media request.',

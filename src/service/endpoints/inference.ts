@@ -4,14 +4,30 @@ import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
 import { requireNativeTask, runNative } from '../native/run.ts'
-import { NATIVE_PROTOCOLS } from '../native/tasks.ts'
+import { NATIVE_PROTOCOLS, type NativeTask } from '../native/tasks.ts'
+import { QueuedAnswer } from '../native/webhooks.ts'
 import { INFERENCE_REFUSALS } from '../openai/request-lifecycle.ts'
+import type { TaskSchemas } from '../openapi/task-schemas.ts'
 import { refuse } from '../refusals.ts'
 
 const { 'text-generation': text, embeddings, reranker, custom } = NATIVE_PROTOCOLS
 
 const AnyBody = z.union([text.body, embeddings.body, reranker.body, custom.body])
-const AnyAnswer = z.union([text.returns, embeddings.returns, reranker.returns, custom.returns])
+const AnyAnswer = z.union([text.returns, embeddings.returns, reranker.returns, custom.returns, QueuedAnswer])
+
+const SCHEMAS = Object.fromEntries(
+  Object.entries(NATIVE_PROTOCOLS).map(([task, { body, returns, ...events }]) => [
+    task,
+    {
+      body,
+      returns: z.union([returns, QueuedAnswer]),
+      ...('streamEvent' in events && { streamEvent: events.streamEvent }),
+    },
+  ]),
+) as Record<string, TaskSchemas> as Readonly<Record<NativeTask, TaskSchemas>>
+
+const REFUSED_INPUT =
+  'the prompt does not fit the context; dimensions is above the length of the model; queries and documents have different lengths; or the address of the webhook is not allowed'
 
 const ASSUMPTIONS = [
   'body and answer depend on the type of the model: the variant default of GET /models/{model_name}/schema/{variantKey} has them',
@@ -21,6 +37,8 @@ const ASSUMPTIONS = [
   'reranker: one query for all documents, or a query for each document; a score grows with the words that both share',
   'custom: any JSON object is accepted, and output is drawn from the seed',
   'sampling fields, normalize, service_tier and user are validated and ignored',
+  'webhook: the request is accepted as queued, stream is ignored, and the result is posted once it is complete',
+  'webhook: a failed request has the status failed, and no result; an attempt without a 2xx is repeated',
   'inference_status: runtime_ms is the work of the instance, cost is in USD; on a deployment of the account it is 0',
 ]
 
@@ -35,7 +53,7 @@ export const createInference = endpoint({
   ],
   refusals: {
     ...INFERENCE_REFUSALS,
-    400: 'the prompt does not fit the context, dimensions is above the length of the model, or queries and documents have different lengths',
+    400: REFUSED_INPUT,
     404: 'unknown or deprecated model, unknown version, or the name of a deployment that is stopped, failed, parked or deleted',
     423: 'the deployment of this name is starting',
     503: 'a deployment stopped while the request waited, or the instance of the answer was lost',
@@ -48,7 +66,7 @@ export const createInference = endpoint({
   returns: AnyAnswer,
   streamEvent: text.streamEvent!,
   byTask: {
-    schemas: NATIVE_PROTOCOLS,
+    schemas: SCHEMAS,
     findTask: ({ world }, { model_name }) => requireNativeTask(world, model_name!),
   },
   example: { target: '/v1/inference/aurora-labs/aurora-8b-instruct', body: { input: 'Once upon a time' } },
@@ -65,7 +83,7 @@ export const createDeploymentInference = endpoint({
   assumptions: ASSUMPTIONS,
   refusals: {
     ...INFERENCE_REFUSALS,
-    400: 'the prompt does not fit the context, dimensions is above the length of the model, or queries and documents have different lengths',
+    400: REFUSED_INPUT,
     404: 'unknown or deleted deployment',
     503: 'the deployment is not running, it stopped while the request waited, or the instance of the answer was lost',
   },
@@ -76,7 +94,7 @@ export const createDeploymentInference = endpoint({
   returns: AnyAnswer,
   streamEvent: text.streamEvent!,
   byTask: {
-    schemas: NATIVE_PROTOCOLS,
+    schemas: SCHEMAS,
     findTask: ({ world }, { deploy_id }) => requireNativeTask(world, `deploy_id:${deploy_id}`),
   },
   example: { target: '/v1/inference/deploy/2cZeTxVFN7tKxCCh', body: { input: 'Once upon a time' } },

@@ -1,6 +1,7 @@
 /** The service's API over a world: `Request` in, `Response` out. */
 import type { RequestEntry } from '../../kernel/journal.ts'
 import { purpose } from '../../kernel/random.ts'
+import type { WebhookAttempt } from '../../simulation/inference/webhooks.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import type { World } from '../../simulation/world.ts'
 import type { ApiScope } from '../api-scope.ts'
@@ -9,6 +10,7 @@ import { documentedOperations, operations } from '../index.ts'
 import type { Names } from '../naming/names-profile.ts'
 import { translateDocument } from '../naming/openapi-naming.ts'
 import { VendorMapping } from '../naming/translation.ts'
+import { createWebhookBody } from '../native/webhooks.ts'
 import { createOpenapiDocument } from '../openapi/openapi.ts'
 import { authenticate, KEY_HEADERS } from './authentication.ts'
 import { getRouter } from './compiled-operation.ts'
@@ -28,6 +30,8 @@ export interface ApiOptions {
   names?: Names | undefined
   /** Refuses fields of a body that are not declared. */
   strictRequests?: boolean | undefined
+  /** Hosts beside loopback addresses that webhooks may have. Default: none. */
+  webhookHosts?: readonly string[] | undefined
   /** Called with exceptions that are bugs of the simulator; the client gets a 500 with `x-sim-error`. */
   onBug?: ((error: unknown, operation: string) => void) | undefined
 }
@@ -55,6 +59,8 @@ export interface Api {
   servedPaths(path: string): readonly string[]
   /** Returns the resource whose progress a request reads, or undefined. */
   findPolledResource(method: string, target: string): PolledResource | undefined
+  /** Returns the JSON that is posted to a webhook. */
+  createWebhookText(world: World, attempt: WebhookAttempt): Promise<string>
 }
 
 const REQUEST_ID_DRAW = purpose('request.id')
@@ -65,6 +71,7 @@ const OPENAPI_PATH = '/openapi.json'
 /** @throws RangeError for names that collide with other names of the interface */
 export function createApi(options: ApiOptions = {}): Api {
   const servedOperations: Operations<ApiScope> = options.neighbours === false ? documentedOperations : operations
+  const { webhookHosts = [] } = options
   const mapping = options.names && getMapping(options.names, servedOperations)
   const pipeline = new Pipeline<World, ApiScope>({
     operations: servedOperations,
@@ -79,6 +86,7 @@ export function createApi(options: ApiOptions = {}): Api {
       ),
       findScriptedAnswer: scriptedAnswersFor(context),
       findEndpoint,
+      webhookHosts,
     }),
     time: worldEpochMs,
     isLax: world => world.profile.policies.validation === 'lax',
@@ -120,6 +128,10 @@ export function createApi(options: ApiOptions = {}): Api {
     servedPaths: path => (mapping === undefined ? [path] : [...mapping.servedPaths(path), ...mapping.aliasPaths(path)]),
     findPolledResource: (method, target) => pipeline.findPolledResource(method, target),
     answer,
+    createWebhookText: async (world, attempt) => {
+      const body = await createWebhookBody(world, attempt)
+      return JSON.stringify(mapping?.forEndpoint(operations.createInference as never).returns.toVendor(body) ?? body)
+    },
   }
 }
 

@@ -1,11 +1,12 @@
 /** Native inference of custom models: any JSON object in, a drawn JSON value out. */
 import * as z from 'zod'
+import { customWork } from '../../simulation/inference/media-work.ts'
 import { createFormattedReply, createScriptedReply, type ReplyBounds, replyKey } from '../openai/answers.ts'
 import { countTokens } from '../openai/tokenizer.ts'
-import { AnswerFields, type NativeProtocol } from './protocol.ts'
+import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
 
 /** The fields of a body are those of the model, which the simulator does not know. */
-const CustomBody = z.looseObject({})
+const CustomBody = z.looseObject({ webhook: Webhook })
 
 const CustomAnswer = z.object({ ...AnswerFields, output: z.unknown() }).meta({ id: 'CustomInferenceAnswer' })
 
@@ -18,7 +19,7 @@ const NO_BOUNDS: ReplyBounds = { limit: undefined, stop: [] }
 export const CUSTOM_INFERENCE: NativeProtocol<typeof CustomBody, typeof CustomAnswer, CustomResult> = {
   body: CustomBody,
   returns: CustomAnswer,
-  parse: body => {
+  parse: ({ webhook: _, ...body }) => {
     const prompt = JSON.stringify(body)
     const promptTokens = countTokens(prompt)
     return { prompt, promptTokens, longestPromptTokens: promptTokens }
@@ -34,7 +35,8 @@ export const CUSTOM_INFERENCE: NativeProtocol<typeof CustomBody, typeof CustomAn
     return {
       spec: { output: isText ? { text: reply.text } : JSON.parse(reply.text) },
       answerTokens: reply.tokens,
-      longestAnswer: reply.tokens,
+      longestAnswer: 1,
+      work: customWork(world.profile),
       streamSource: undefined,
     }
   },

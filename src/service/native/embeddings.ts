@@ -10,7 +10,7 @@ import {
   readEmbeddingInputs,
   type VectorSpec,
 } from '../openai/embedding-answers.ts'
-import { AnswerFields, type NativeProtocol } from './protocol.ts'
+import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
 
 const NativeEmbeddingsBody = z.object({
   inputs: z
@@ -21,6 +21,7 @@ const NativeEmbeddingsBody = z.object({
   dimensions: integer({ min: MIN_DIMENSIONS }).nullable().optional(),
   custom_instruction: text().nullable().optional(),
   service_tier: z.enum(['default', 'priority']).nullable().optional(),
+  webhook: Webhook,
 })
 type NativeEmbeddingsBody = z.output<typeof NativeEmbeddingsBody>
 

@@ -2,8 +2,12 @@
 import * as z from 'zod'
 import type { Chance, EntityKey } from '../../kernel/random.ts'
 import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
+import type { MediaWork } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
 import type { SseFrame } from '../openai/sse.ts'
+
+/** An http or https address with a host. */
+const WEBHOOK_ADDRESS = /^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]/
 
 /** What a request cost and how long the model worked on it. */
 export const InferenceStatus = z
@@ -18,6 +22,13 @@ export const InferenceStatus = z
   })
   .meta({ id: 'InferenceStatus' })
 export type InferenceStatus = z.output<typeof InferenceStatus>
+
+/** The address that gets the result. Without it, the result is the answer. */
+export const Webhook = z
+  .string()
+  .regex(WEBHOOK_ADDRESS, 'a webhook should be an http or https address')
+  .nullable()
+  .optional()
 
 /** The fields that every answer of native inference has. */
 export const AnswerFields = { request_id: z.string(), inference_status: InferenceStatus }
@@ -42,6 +53,8 @@ export interface NativeWork<Spec, StreamSource> {
   readonly answerTokens: number
   /** Tokens of the longest answer, which decides how long the model works. */
   readonly longestAnswer: number
+  /** The work of a media or custom model, which decides time and price in place of the tokens. */
+  readonly work?: MediaWork
 }
 
 /** What a protocol sees of a request. */
@@ -75,7 +88,7 @@ export interface NativeProtocol<
   /** Throws RefusalError if the model cannot do the work. */
   createWork(scope: NativeScope, body: z.output<Body>, input: NativeInput): NativeWork<Spec, StreamSource>
   /** Returns the fields of the answer beside those that every answer has. */
-  createResult(chance: Chance, spec: Spec): object
+  createResult(chance: Chance, spec: Spec): object | Promise<object>
   /** Returns the events of an answer that the body asks to stream; undefined for a whole answer. */
   createStream?(
     scope: NativeScope,

@@ -6,7 +6,7 @@ import { text } from '../fields.ts'
 import { throwScriptedError } from '../openai/scripted-answers.ts'
 import { countTokens } from '../openai/tokenizer.ts'
 import { refuseInput } from '../refusals.ts'
-import { AnswerFields, type NativeProtocol } from './protocol.ts'
+import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
 
 const Texts = z
   .array(text({ min: 1 }))
@@ -18,6 +18,7 @@ const RerankBody = z.object({
   documents: Texts,
   instruction: text().nullable().optional(),
   service_tier: z.enum(['default', 'priority']).nullable().optional(),
+  webhook: Webhook,
 })
 type RerankBody = z.output<typeof RerankBody>
 

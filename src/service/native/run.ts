@@ -1,4 +1,5 @@
 /** Runs a request of native inference on the fleet, and answers it whole or as a stream. */
+import { toDollars } from '../../simulation/account/request-cost.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import type { World } from '../../simulation/world.ts'
@@ -9,6 +10,7 @@ import { refuse } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
 import type { InferenceStatus, NativeScope, NativeWork } from './protocol.ts'
 import { type AnyNativeProtocol, NATIVE_PROTOCOLS, type NativeTask } from './tasks.ts'
+import { createQueuedAnswer, type QueuedAnswer, requireAllowedWebhook } from './webhooks.ts'
 
 /** Prefix of the ids of requests. */
 const ID_PREFIX = 'R'
@@ -20,12 +22,14 @@ const ID_PREFIX = 'R'
  * @throws RefusalError, before anything has changed
  */
 export function runNative(
-  { world, token, request, findScriptedAnswer }: ApiScope & { readonly request: Request },
+  { world, token, request, findScriptedAnswer, webhookHosts }: ApiScope & { readonly request: Request },
   model: string,
-  body: unknown,
-): DeferredResult<never> {
+  body: { readonly webhook?: unknown },
+): DeferredResult<never> | QueuedAnswer {
   const task = requireNativeTask(world, model)
   const protocol: AnyNativeProtocol = NATIVE_PROTOCOLS[task]
+  const url = body.webhook as string | null | undefined
+  if (url) requireAllowedWebhook(url, webhookHosts)
   const input = protocol.parse(body)
   const { promptTokens, longestPromptTokens, minAnswerTokens = 0 } = input
   let scope: NativeScope
@@ -40,16 +44,19 @@ export function runNative(
     (contextLength, target) => {
       scope = { world, findScriptedAnswer, model, target, contextLength }
       work = protocol.createWork(scope, body, input)
-      const { answerTokens, longestAnswer } = work
+      const { answerTokens, longestAnswer, spec } = work
       return {
         prefix: ID_PREFIX,
         hash: hashRequest(target.name, input.prompt),
         promptTokens,
         answerTokens,
         longestAnswer,
+        ...(work.work && { work: work.work }),
+        ...(url && { webhook: { url, task, spec } }),
       }
     },
   )
+  if (url) return createQueuedAnswer(handle.id)
   const stream = protocol.createStream?.(scope!, body, input, work!)
   const { longestAnswer, spec } = work!
   if (stream === undefined) {
@@ -68,14 +75,13 @@ export function runNative(
 }
 
 /** Returns the status of a request whose answer is complete. */
-function toStatus({ plan, startedAt, firstTokenAt, tokenTime }: InferenceHandle): InferenceStatus {
-  const { promptTokens, answerTokens, longestAnswer, price } = plan
+function toStatus({ plan, startedAt, firstTokenAt, tokenTime, cost }: InferenceHandle): InferenceStatus {
+  const { promptTokens, answerTokens, longestAnswer } = plan
   const end = firstTokenAt + Math.ceil((Math.max(1, longestAnswer) - 1) * tokenTime)
-  const cents = price === undefined ? 0 : (promptTokens * price.input + answerTokens * price.output) / 1e6
   return {
     status: 'succeeded',
     runtime_ms: Math.round((end - startedAt) / 1000),
-    cost: cents / 100,
+    cost: cost === undefined ? 0 : toDollars(cost),
     tokens_generated: answerTokens,
     tokens_input: promptTokens,
   }

@@ -10,7 +10,7 @@ import { sumTokens } from '../openai/generation.ts'
 import { SamplingFields } from '../openai/sampling.ts'
 import type { SseFrame } from '../openai/sse.ts'
 import { countTokens } from '../openai/tokenizer.ts'
-import { AnswerFields, type NativeProtocol, type NativeScope } from './protocol.ts'
+import { AnswerFields, type NativeProtocol, type NativeScope, Webhook } from './protocol.ts'
 
 const DEFAULT_MAX_NEW_TOKENS = 512
 
@@ -30,6 +30,7 @@ const TextBody = z.object({
   seed: SamplingFields.seed,
   user: SamplingFields.user,
   stream: SamplingFields.stream,
+  webhook: Webhook,
 })
 type TextBody = z.output<typeof TextBody>
 

@@ -47,6 +47,11 @@ export interface RequestCost {
   readonly weight: bigint
 }
 
+/** Returns the US dollars of a cost, before the charge is rounded down. */
+export function toDollars({ weight }: RequestCost): number {
+  return Number(weight) / 1e14
+}
+
 /** Returns a share of the present price of a catalog model by its own pricing; undefined for an unknown model. */
 export function unitPriceOf({ models }: Store, model: string, share: number): UnitPrice | undefined {
   const pricing = models.get(model)?.pricing

@@ -1,10 +1,11 @@
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
-import type { RequestCost, UnitPrice } from '../account/request-cost.ts'
+import { type RequestCost, toDollars, type UnitPrice } from '../account/request-cost.ts'
 import type { TokenPrice } from '../account/token-price.ts'
 import type { RequestOutcome, RequestWorkDone } from '../load/request-totals.ts'
 import type { MediaWork } from './media-work.ts'
+import type { WebhookPlan, WebhookResult } from './webhook-row.ts'
 
 /** A valid request to a model, with known lengths. */
 export interface InferenceSpec {
@@ -29,6 +30,8 @@ export interface InferenceSpec {
   readonly work?: MediaWork
   /** Whether an answer ends at its longest length. Default: false. */
   readonly isCut?: boolean
+  /** Where the result goes. Undefined: the client waits for it. */
+  readonly webhook?: WebhookPlan | undefined
 }
 
 /** The fields of a request that never change. */
@@ -68,9 +71,12 @@ export class InferenceRow extends Row {
   /** Returns the microseconds of an instance's work on it, if it ends now. A served answer takes its whole time. */
   workTime(state: EndedState, now: Micros): Micros {
     if (this.startedAt < 0) return 0
-    const tokens = Math.max(1, this.plan.longestAnswer)
-    const end = state === 'served' ? this.firstTokenAt + Math.ceil((tokens - 1) * this.tokenTime) : now
-    return end - this.startedAt
+    return (state === 'served' ? this.endsAt : now) - this.startedAt
+  }
+
+  /** When its answer is complete, if it has started. */
+  get endsAt(): Micros {
+    return this.firstTokenAt + Math.ceil((Math.max(1, this.plan.longestAnswer) - 1) * this.tokenTime)
   }
 
   /** Returns the microseconds from its start to its first token; 0 if it ends now before that. */
@@ -102,6 +108,25 @@ export function countedEnd(
       firstTokenTime: row.firstTokenDelay(state, now),
       tokenTime: isStarted ? row.tokenTime : 0,
     },
+  }
+}
+
+/** Returns the result for the webhook of a request that ends now. */
+export function webhookResultOf(
+  { plan }: Readonly<InferenceRow>,
+  state: EndedState,
+  cost: RequestCost | undefined,
+  workTime: Micros,
+): WebhookResult {
+  const { promptTokens, answerTokens } = plan
+  const isServed = state === 'served'
+  // Recorded from the live service: a failed request has no runtime and no cost.
+  return {
+    status: isServed ? 'succeeded' : 'failed',
+    workTime: isServed ? workTime : 0,
+    cost: isServed && cost ? toDollars(cost) : 0,
+    promptTokens,
+    answerTokens: isServed ? answerTokens : 0,
   }
 }
 

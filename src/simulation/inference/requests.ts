@@ -28,8 +28,10 @@ import {
   type InferencePlan,
   InferenceRow,
   type InferenceSpec,
+  webhookResultOf,
 } from './request-row.ts'
 import { RequestServing, type ServingHardware } from './request-serving.ts'
+import type { Webhooks } from './webhooks.ts'
 
 const ID = purpose('inference.id')
 
@@ -44,6 +46,7 @@ export interface InferenceRequestsParts {
   readonly ledger: Ledger
   readonly history: UsageHistory
   readonly loraAdapters: LoraAdapters
+  readonly webhooks: Webhooks
 }
 
 /**
@@ -332,6 +335,7 @@ export class InferenceRequests implements RequestWork {
       this.#parts.autoscaler.onRequestCountChanged(deployment, -1)
       if (!this.hasWorkFor(deployment)) this.#parts.deployments.onWorkEnded(deployment)
     }
+    if (plan.webhook) this.#parts.webhooks.add(row.id, plan.webhook, webhookResultOf(row, state, cost, time))
     if (handle) handle.cost = cost
     handle?.setState(state, reason)
   }

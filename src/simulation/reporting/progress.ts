@@ -46,6 +46,7 @@ const IS_EXTERNAL: Readonly<Record<EventTopic, boolean>> = {
   rental: false,
   limit: false,
   account: true,
+  webhook: false,
 }
 
 /** The status of each of these things that is on its way, by wire id. */
