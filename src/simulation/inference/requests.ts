@@ -6,10 +6,7 @@ import type { AccountAccess } from '../account/access/account-access.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
-import type { Autoscaler } from '../deployments/autoscaler.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
-import type { Deployments } from '../deployments/deployments.ts'
-import type { Instances } from '../deployments/instances.ts'
 import type { LoraAdapters } from '../deployments/lora-adapters.ts'
 import { findModelTarget, type ModelSources, type ModelTarget } from '../deployments/model-lookup.ts'
 import type { RequestWork } from '../deployments/work.ts'
@@ -30,18 +27,15 @@ import {
   type InferenceSpec,
   webhookResultOf,
 } from './request-row.ts'
-import { RequestServing, type ServingHardware } from './request-serving.ts'
+import { RequestServing, type RequestServingParts, type ServingHardware } from './request-serving.ts'
 import type { Webhooks } from './webhooks.ts'
 
 const ID = purpose('inference.id')
 
 /** The lower parts that requests use. */
-export interface InferenceRequestsParts {
+export interface InferenceRequestsParts extends RequestServingParts {
   readonly access: AccountAccess
-  readonly deployments: Deployments
-  readonly instances: Instances
   readonly nodes: Nodes
-  readonly autoscaler: Autoscaler
   readonly gpuQuotas: GpuQuotas
   readonly ledger: Ledger
   readonly history: UsageHistory
