@@ -12,6 +12,7 @@ const SAME_AS: Readonly<Record<string, readonly string[]>> = {
   model: ['model_name'],
   base_model: ['model_name', 'repo'],
   gpu_type: ['gpu'],
+  ssh_key_id: ['ssh_key_id', 'id'],
   variantKey: ['variant'],
   version: ['versions', 'version', 'ALL'],
 }

@@ -41,6 +41,11 @@ known.collect(CONTAINER)
 known.set('model_name', [...known.get('model_name'), ...deployed(), ...Array(20).fill('acme/free-name')])
 known.set('lora_name', adapterNames())
 known.set('family_name', ['aurora', 'cedar'])
+known.set(
+  'ssh_key_id',
+  loadFixture('default').ssh_keys.map(({ id }) => id),
+)
+known.set('key', ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f'])
 known.set('from', ['current', '2025.12', '2026.01', '1767225600'])
 
 function adapterNames(): string[] {
