@@ -14,6 +14,8 @@ const NOT_STATE: Readonly<Record<string, readonly string[]>> = {
   NumberLog: ['#lastBlock'],
   Chance: ['#words'],
   Clock: ['#cachedIso', '#cachedIsoAt'],
+  // It sends for its own world alone.
+  Webhooks: ['sender'],
   SimulationContext: ['#visibleChanges', '#nextEntryIsCause'],
 }
 

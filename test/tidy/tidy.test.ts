@@ -137,6 +137,7 @@ const POWERS_OF_TWO = [
   'kernel/agenda.ts',
   'lib/real-time.ts',
   'simulation/deployments/deployment-failures.ts',
+  'simulation/inference/webhooks.ts',
   'simulation/load/request-totals.ts',
   'simulation/rentals/rental.ts',
 ]

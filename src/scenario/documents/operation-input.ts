@@ -27,9 +27,22 @@ function inputOf({ path, params, query, body, upload }: AnyEndpoint): z.ZodObjec
   return z.strictObject({
     ...Object.fromEntries(routeParamNames(path).map(name => [name, params[name] ?? z.string()])),
     ...query,
-    ...(body instanceof z.ZodObject && toStrict(body).shape),
+    ...bodyFields(body),
     ...(upload && { ...upload.fields, file: z.string(), filename: z.string().optional() }),
   })
+}
+
+/** Returns the fields of a body. A body with several forms has the fields of all of them, none of which is required. */
+function bodyFields(body: z.ZodType | undefined): z.ZodRawShape {
+  if (body instanceof z.ZodObject) return toStrict(body).shape
+  if (!(body instanceof z.ZodUnion)) return {}
+  const schemas = new Map<string, z.ZodType[]>()
+  for (const form of body.options as readonly z.ZodType[]) {
+    for (const [name, schema] of Object.entries(bodyFields(form))) {
+      schemas.set(name, [...(schemas.get(name) ?? []), schema as z.ZodType])
+    }
+  }
+  return Object.fromEntries([...schemas].map(([name, options]) => [name, z.union(options).optional()]))
 }
 
 function toStrict<Schema extends z.ZodType>(schema: Schema): Schema {

@@ -31,13 +31,13 @@ export const createHosted = endpoint({
     'state: creating until the region has a machine, starting while the machine boots, then running',
     'it is billed from running until its machine is released, at the price of its creation',
     'if its region has no machine within 10 minutes (timings.rental_capacity_wait), it fails; fail_reason has the cause',
-    'if its machine is lost, it fails or starts on another machine (policies.hosted_host_lost)',
+    'if its machine is lost, it fails or starts on another machine: a policy of the profile says which',
   ],
   refusals: {
     ...FUNDS_REFUSAL,
     404: 'unknown plan or SSH key',
     400: 'the plan does not have that region',
-    429: 'the account has limits.hosted_at_once hosted instances, or the world holds 100,000 hosted instances and containers',
+    429: 'the account has the most hosted instances that the profile allows, or the world holds 100,000 hosted instances and containers',
   },
   body: z.object({
     name: Name,

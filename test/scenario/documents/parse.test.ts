@@ -347,7 +347,7 @@ test('the schema refuses an invalid duration and accepts a saved value in its pl
     true,
     true,
   ])
-  expect([named({ fields: { hbu: 'depot' } }), named({ paths: { hosted: 'a/b' } }), named({ field: {} })]).toEqual([
+  expect([named({ fields: { hub: 'a depot' } }), named({ paths: { hosted: 'a/b' } }), named({ field: {} })]).toEqual([
     ...[false, false, false],
   ])
   expect(takes({ advance: 'soon' })).toBe(false)
