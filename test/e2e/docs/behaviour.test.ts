@@ -39,7 +39,7 @@ function namesBelow(name: string, heading: string, columns = 1): string[] {
 
 test('the blocks of inference.md answer a chat, make an image, and script an answer', async () => {
   const blocks = blocksOf('inference', 'ts')
-  expect(blocks).toHaveLength(4)
+  expect(blocks).toHaveLength(6)
   const question = "{ model: 'acme/assistant', messages: [{ role: 'user', content: 'What WEATHER is it?' }] }"
   const stdout = await runSource(
     'inference',
@@ -57,7 +57,8 @@ test('the blocks of inference.md answer a chat, make an image, and script an ans
 
 test('the blocks of faults.md and model.md run', async () => {
   const [blocks, weather] = [blocksOf('faults', 'ts'), blocksOf('model', 'ts')]
-  expect([blocks.length, weather.length]).toEqual([1, 1])
+  expect([blocks.length, weather.length]).toEqual([2, 1])
+  expect(await runSource('request-fault', blocks[1]!)).toBe('503\n')
   expect(await runSource('faults', `${blocks[0]}\n${weather[0]}`)).toBe('0\n')
 })
 
@@ -80,6 +81,7 @@ test('faults.md lists every weather pack', () => {
 
 test('model-reference.md lists every command and every invariant that is checked', () => {
   const settings = ['funds.set', 'price.set', 'limit.set', 'limit.approve', 'limit.deny', 'token.allowIps']
+  settings.push('rateLimit.set', 'rateLimit.setTokens', 'rateLimit.approve', 'rateLimit.deny')
   settings.push('model.deprecate', 'model.restore', 'model.addVersion', 'model.setInputPrice', 'model.setOutputPrice')
   const commands = new Set([...namesBelow('model-reference', '## Commands', 2), ...settings])
   expect([...commands].filter(name => name.includes('.')).sort()).toEqual(Object.keys(COMMANDS).sort())

@@ -225,6 +225,9 @@ describe('docs/names.md', () => {
       'json {',
       'sh npx modelhost-sim endpoints --names names.json',
       "ts import { createSimulator } from 'modelhost-sim'",
+      // Fields in one place, and aliases.
+      'json {',
+      'json {',
       "text Failed to read the names 'names.json': fields.hbu: there is no such word. Did you mean 'hub'?",
     ])
   })
@@ -239,7 +242,27 @@ describe('docs/names.md', () => {
   test('shows the message of a typo', async () => {
     folder.write('names.json', profile.replace('"hub":', '"hbu":'))
     const { stderr, code } = await folder.command(blocks[1]!.code)
-    expect([stderr.trim(), code]).toEqual([blocks[3]!.code.trim(), 2])
+    expect([stderr.trim(), code]).toEqual([blockWith(blocks, 'Failed to read').trim(), 2])
+  })
+
+  test('names fields in one place, and serves aliases', async () => {
+    const names = {
+      ...JSON.parse(blockWith(blocks, 'createLlmDeployment.gpu')),
+      ...JSON.parse(blockWith(blocks, 'catalog')),
+    }
+    const sim = createSimulator({ names })
+    const headers = { authorization: `Bearer ${sim.token}` }
+    const create = {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ model_name: 'acme/chat-8b', machine: 'H100-80GB' }),
+    }
+    const created = await (await sim.fetch('http://sim/machines', create)).json()
+    expect(created).toMatchObject({ id: expect.any(String), status: 'booting', config: { accelerator: 'H100-80GB' } })
+    const model = await sim.fetch('http://sim/catalog/aurora-labs/aurora-8b-instruct', { headers })
+    expect(await model.json()).toMatchObject({ model_name: 'aurora-labs/aurora-8b-instruct' })
+    const schema = await sim.fetch('http://sim/catalog/aurora-labs/aurora-8b-instruct/input', { headers })
+    expect(await schema.json()).toMatchObject({ variant: { key: 'default' } })
   })
 
   test('shows all mistakes of the first stage that fails', () => {

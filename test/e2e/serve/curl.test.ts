@@ -34,10 +34,10 @@ async function curl(transfers: readonly Transfer[]): Promise<string[]> {
   return out.trimEnd().split('\n')
 }
 
-function contentOf({ example, upload, consumes }: AnyEndpoint, folder: string): Transfer {
+/** @param sample the path of the file that is uploaded */
+function contentOf({ example, upload, consumes }: AnyEndpoint, sample: string): Transfer {
   const { body, form } = example
   if (form !== undefined) {
-    const sample = join(folder, 'upload')
     writeFileSync(sample, form.content)
     const fields = Object.entries(form.fields).map(([name, value]) => ['form-string', `${name}=${value}`] as const)
     return [...fields, ['form', `${upload!.part ?? 'file'}=@"${sample}";filename="${form.filename}"`]]
@@ -65,7 +65,7 @@ test('every operation answers curl as it is declared to', async () => {
       ['url', url],
       ['request', endpoint.method],
       ['header', `authorization: Bearer ${sim.token}`],
-      ...contentOf(endpoint, folder),
+      ...contentOf(endpoint, join(folder, `upload-${asked.length}`)),
       ['output', join(folder, String(asked.length))],
       ['write-out', '%{http_code} %{content_type}\\n'],
     ])
