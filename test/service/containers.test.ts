@@ -56,6 +56,8 @@ describe('a container', () => {
       `container ${container_id} is deleted`,
     ])
     expect((await refused(client.renameContainer({ container_id, name: 'x' })))[0]).toBe(400)
+    const withOthers = client.renameContainer({ container_id, name: 'x', state: 'running' } as never)
+    expect(await issues(withOthers)).toEqual(['body/state extra_forbidden'])
     const { id_to_duration } = await client.getRentUsage({ from: EPOCH })
     const { start_ts, stop_ts } = await shown()
     // Each of the two times is a whole second of its own.
@@ -117,7 +119,7 @@ describe('a container', () => {
       refused(empty(patch).client.createContainer({ ...CRATE, gpu_config }))
     const limited = { account: { gpu_limits: { 'L4-24GB': 1 } } }
     expect(await make(BROKE, '1xother')).toEqual([402, expect.stringContaining('no funds')])
-    for (const gpu_config of ['1xother', '0xL4-24GB', '9xL4-24GB', '1xL4', '1xB300-270GB', 'cheap']) {
+    for (const gpu_config of ['1xother', '0xL4-24GB', '3xL4-24GB', '9xL4-24GB', '1xL4', '1xB300-270GB', 'cheap']) {
       expect(await make(limited, gpu_config)).toEqual([400, 'Invalid gpu_config'])
     }
     expect(await make(limited, '2xL4-24GB')).toEqual([403, expect.stringContaining('this asks for 2 L4-24GB, 0 are')])
@@ -153,14 +155,14 @@ describe('a container', () => {
     const { client, pass } = empty({ account: { gpu_limits: { 'H100-80GB': 4 } } })
     const deploy = (num_gpus: number) =>
       client.createLlmDeployment({ model_name: 'chat', gpu: 'H100-80GB', num_gpus, hub: { repo: 'acme/chat-8b' } })
-    const { container_id } = await client.createContainer({ ...CRATE, gpu_config: '3xH100-80GB' })
-    expect((await refused(deploy(2)))[0]).toBe(403)
-    await deploy(1)
+    const { container_id } = await client.createContainer({ ...CRATE, gpu_config: '2xH100-80GB' })
+    expect((await refused(deploy(3)))[0]).toBe(403)
+    await deploy(2)
     expect((await refused(client.createContainer({ ...CRATE, gpu_config: '1xH100-80GB' })))[0]).toBe(403)
     // A hosted instance has no GPU.
     expect(await client.createHosted({ name: 'bench', plan_id: 'small' })).toBeDefined()
     await client.deleteContainer({ container_id })
     pass(0)
-    expect(await client.createContainer({ ...CRATE, gpu_config: '3xH100-80GB' })).toBeDefined()
+    expect(await client.createContainer({ ...CRATE, gpu_config: '2xH100-80GB' })).toBeDefined()
   })
 })

@@ -171,4 +171,12 @@ describe('POST /models/{model_name}/meta', () => {
     const call = api.updateModelDetails({ model_name: 'assistant', reported_type: 'cooking' as never })
     expect(await issues(call)).toEqual(['body/reported_type literal_error'])
   })
+
+  test('refuses a field that is unknown, and changes nothing', async () => {
+    const { sim, api } = world()
+    const before = sim.digest
+    const call = api.updateModelDetails({ model_name: 'assistant', description: 'x', licence_url: 'y' } as never)
+    expect(await issues(call)).toEqual(['body/licence_url extra_forbidden'])
+    expect(sim.digest).toBe(before)
+  })
 })

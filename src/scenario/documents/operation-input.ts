@@ -111,8 +111,11 @@ export function inputSchemas(): Record<string, JsonSchema> {
       const { $schema: _, ...schema } = z.toJSONSchema(input, {
         io: 'input',
         unrepresentable: 'any',
-        // Only strict worlds need the marks of ignored fields.
-        override: ({ jsonSchema }) => delete jsonSchema['x-unread'],
+        // Only strict worlds need the marks of ignored fields, and only names profiles those of texts.
+        override: ({ jsonSchema }) => {
+          delete jsonSchema['x-unread']
+          delete jsonSchema['x-holds']
+        },
       })
       const { summary } = operations[name as keyof typeof operations]
       const properties = Object.entries(schema.properties ?? {}).map(([key, one]) => [

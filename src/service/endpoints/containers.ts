@@ -9,7 +9,7 @@ import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL } from '../lookups.ts'
 import { ContainerRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
 import { deleteRental, renameRental } from '../rental-changes.ts'
-import { listGpuOffers } from './gpu-offers.ts'
+import { isOfferedCount, listGpuOffers } from './gpu-offers.ts'
 
 /** Maximum length of cloud_init_user_data, in characters. */
 const MAX_USER_DATA_CHARACTERS = 32_000
@@ -25,7 +25,7 @@ export const createContainer = endpoint({
   summary: 'Rent GPUs and run a container image on them',
   provenance: 'neighbour',
   assumptions: [
-    'gpu_config is a number from 1 to 8, an x and a GPU type, as in 2xA100-80GB',
+    'gpu_config is one of GET /v1/containers/params, as 2xA100-80GB',
     'name has 1 to 64 characters and need not be unique',
     'cloud_init_user_data has 1 to 32,000 characters; it is not run, and no answer has it because it may hold secrets',
     'state: creating until a node has the GPUs, starting while the image is pulled and the container boots, then running',
@@ -35,7 +35,7 @@ export const createContainer = endpoint({
   ],
   refusals: {
     ...FUNDS_REFUSAL,
-    400: 'a gpu_config that is not offered: of another form, of the type "other", or of GPUs that no node of the fleet can have (policies.unknown_gpu_types)',
+    400: 'a gpu_config that is not offered: of another form, of a number besides 1, 2, 4 and 8, or of GPUs that no node can have (policies.unknown_gpu_types)',
     ...GPU_QUOTA_REFUSAL,
     429: 'the account has limits.containers_at_once containers, or the world holds 100,000 hosted instances and containers',
   },
@@ -57,7 +57,7 @@ export const createContainer = endpoint({
   handle: ({ body: { name, gpu_config, container_image }, world }) => {
     requireFunds(world)
     const { gpu, num_gpus } = parseGpuConfig(gpu_config) ?? refuse(400, INVALID_GPU_CONFIG)
-    if (!isOffered(world, gpu, num_gpus)) refuse(400, INVALID_GPU_CONFIG)
+    if (!isOfferedCount(num_gpus) || !isOffered(world, gpu, num_gpus)) refuse(400, INVALID_GPU_CONFIG)
     requireGpuQuota(world, gpu, num_gpus)
     requireContainerRoom(world)
     requireRentalCapacity(world)
@@ -125,9 +125,9 @@ export const renameContainer = endpoint({
   route: 'PATCH /v1/containers/{container_id}',
   summary: 'Rename a container',
   provenance: 'neighbour',
-  assumptions: ['only name can change', 'the length of name counts code points'],
+  assumptions: ['only name can change: another field is 422', 'the length of name counts code points'],
   refusals: { 404: 'unknown container', 400: 'the container is deleted' },
-  body: z.object({ name: Name }),
+  body: z.strictObject({ name: Name }),
   returns: ContainerId,
   example: { target: '/v1/containers/{container_id}', body: { name: 'kept' }, prerequisites: ['createContainer'] },
   handle: ({ params: { container_id }, body, world }) => {

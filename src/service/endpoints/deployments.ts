@@ -128,7 +128,7 @@ export const listDeployments = endpoint({
   ],
   refusals: { 400: 'unknown status' },
   acceptsKeyHeader: true,
-  query: { status: z.string().optional() },
+  query: { status: z.string().meta({ 'x-holds': 'statuses' }).optional() },
   returns: z.array(DeploymentRecord),
   findPolledResource: () => ({ kind: 'deployments' }),
   example: { target: '/deploy/list?status=running,deploying' },

@@ -23,6 +23,11 @@ export const GpuAvailability = z
   })
   .meta({ id: 'GpuAvailability' })
 
+/** Whether the service offers this number of GPUs on one node. */
+export function isOfferedCount(gpus: number): boolean {
+  return OFFERED_GPU_COUNTS.some(offered => offered === gpus)
+}
+
 /** Returns the GPU configurations of the fleet. Refuses with 404 if `baseModel` is neither empty nor a current model. */
 export function listGpuOffers(world: World, baseModel: string): z.output<typeof GpuAvailability>['gpus'] {
   const weights =

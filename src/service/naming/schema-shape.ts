@@ -4,8 +4,11 @@
  */
 import * as z from 'zod'
 
-/** What a text is, beside data: our own prose, the path of an endpoint, or a tag of a model. */
-export type TextRole = 'message' | 'path' | 'tag'
+/**
+ * What a text is, beside data: our own prose, the path of an endpoint, a tag of a model, or statuses of deployments with
+ * commas between them.
+ */
+export type TextRole = 'message' | 'path' | 'tag' | 'statuses'
 
 export interface SchemaShape {
   /** Declared fields of an object. */

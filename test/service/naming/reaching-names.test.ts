@@ -40,6 +40,10 @@ describe('fields and values', () => {
     expect(made.body).not.toHaveProperty('status')
     const listed = await send('GET /deploy/list?phases=stopped')
     expect(listed.body.map(({ phase }: { phase: string }) => phase)).toEqual(['stopped'])
+    // The filter takes the words that the records have, and the neutral ones.
+    const filtered = await send('GET /deploy/list?phases=booting,%20failed')
+    expect(filtered.body.map(({ phase }: { phase: string }) => phase)).toEqual(['failed', 'booting'])
+    expect((await send('GET /deploy/list?phases=initializing')).body).toHaveLength(1)
     const invalid = await send('POST /deploy/llm', { model_name: 'chat', machine: 'none' })
     expect(invalid.body.detail[0].loc).toEqual(['body', 'machine'])
     // Other records keep their field.

@@ -24,11 +24,12 @@ export const updateModelDetails = endpoint({
     'the lists of models have description, cover_img_url and reported_type; GET /models/{model_name} has the others in meta',
     'the description of an adapter is that of PATCH /v1/lora/{lora_name}',
     'a deleted model loses its details',
+    'an unknown field is 422',
     '200 {}',
   ],
   refusals: OWN_MODEL_REFUSALS,
   acceptsKeyHeader: true,
-  body: z.object({
+  body: z.strictObject({
     description: detail(),
     github_url: detail(),
     paper_url: detail(),
