@@ -30,6 +30,7 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   createBatch: 12,
   uploadFile: 10,
   // They end what other requests need.
+  deleteMe: 1,
   reset: 1,
   restoreSnapshot: 1,
   deleteWorld: 1,
