@@ -92,6 +92,8 @@ export interface SchemasByTask<Scope> {
   readonly schemas: Readonly<Partial<Record<ModelTask, TaskSchemas>>>
   /** Returns the task of the model that a request names: one of `schemas`. Throws RefusalError. */
   findTask(scope: Scope, params: Readonly<Record<string, string>>): ModelTask
+  /** The code that requests for models of a task need. */
+  readonly needs: Readonly<Partial<Record<ModelTask, readonly Prerequisite[]>>>
 }
 
 export interface EndpointInput<Route extends string, Params, Query, Body, Form> {

@@ -1,11 +1,15 @@
 /** Native inference: the models of each type by name and by deployment, as a client of the service sees it. */
 import { describe, expect, test } from 'vitest'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { decodePng } from './media/png-reader.ts'
 
 const TEXT = 'aurora-labs/aurora-8b-instruct'
 const EMBED = 'cedarline/cedar-embed-base'
 const RERANK = 'cedarline/cedar-rerank-base'
 const CUSTOM = 'acornworks/acorn-pii-tagger'
+
+/** US dollars. The ledger rounds down to it. */
+const MICROCENT = 1e-8
 
 interface Service {
   readonly sim: Simulator
@@ -178,6 +182,61 @@ describe('reranker', () => {
   test('queries and documents of different lengths are 400', async () => {
     const { status, body } = await service().ask(`/v1/inference/${RERANK}`, { queries: ['a', 'b'], documents })
     expect([status, body.error]).toEqual([400, expect.stringContaining('queries has 2 texts and documents has 3')])
+  })
+})
+
+describe('text-to-image', () => {
+  const IMAGE = 'inkfold/canvas-fast'
+  const sizeOf = (url: string) => decodePng(url.slice('data:image/png;base64,'.length))
+
+  test('a model answers with PNG files of the size, as data URLs', async () => {
+    const { sim, ask } = service()
+    const size = { width: 128, height: 64 }
+    const { status, body } = await ask(`/v1/inference/${IMAGE}`, { prompt: 'A river', ...size, num_images: 2 })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ nsfw_content_detected: [false, false], seed: expect.any(Number) })
+    expect(body.images.map((url: string) => sizeOf(url))).toMatchObject([size, size])
+    expect(new Set(body.images).size).toBe(2)
+    expect(body.inference_status).toMatchObject({ status: 'succeeded', tokens_generated: null, tokens_input: null })
+    const charges = sim.ledger.entries().filter(({ subject }) => subject === IMAGE)
+    const dollars = charges.reduce((sum, { microcents }) => sum - microcents, 0) / 1e8
+    expect(Math.abs(body.inference_status.cost - dollars)).toBeLessThanOrEqual(MICROCENT)
+    expect(dollars).toBeGreaterThan(0)
+    expect(body.inference_status.runtime_ms).toBeGreaterThan(0)
+  })
+
+  test('the images are those of the images endpoint, and others with a seed or a negative prompt', async () => {
+    const { ask } = service()
+    const native = async (more: object) =>
+      (await ask(`/v1/inference/${IMAGE}`, { prompt: 'A river', width: 64, height: 64, ...more })).body.images[0]
+    const { body } = await ask('/v1/images/generations', { model: IMAGE, prompt: 'A river', size: '64x64' })
+    const plain = await native({})
+    expect(plain).toBe(`data:image/png;base64,${body.data[0].b64_json}`)
+    const [seeded, again, negative] = [
+      await native({ seed: 7 }),
+      await native({ seed: 7 }),
+      await native({ negative_prompt: 'rain' }),
+    ]
+    expect(seeded).toBe(again)
+    expect(new Set([plain, seeded, negative]).size).toBe(3)
+  })
+
+  test('more steps take longer and cost more', async () => {
+    const { ask } = service()
+    const statusOf = async (num_inference_steps: number) =>
+      (await ask(`/v1/inference/${IMAGE}`, { prompt: 'x', width: 64, height: 64, num_inference_steps })).body
+        .inference_status
+    const [few, many] = [await statusOf(10), await statusOf(50)]
+    expect(many.runtime_ms).toBeGreaterThan(few.runtime_ms)
+    expect(Math.abs(many.cost - 5 * few.cost)).toBeLessThan(MICROCENT)
+  })
+
+  test('a side outside of the bounds is 422', async () => {
+    const { ask } = service()
+    for (const width of [63, 2_049, 64.5]) {
+      const { status, body } = await ask(`/v1/inference/${IMAGE}`, { prompt: 'x', width })
+      expect([status, body.detail[0].loc]).toEqual([422, ['body', 'width']])
+    }
   })
 })
 

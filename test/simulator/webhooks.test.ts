@@ -77,11 +77,12 @@ describe('a request with a webhook', () => {
     ])
   })
 
-  test('posts the same result for embeddings, rerankers and custom models as their answers have', async () => {
+  test('posts the same result for every type of model as their answers have', async () => {
     const { sim, deliveries, ask } = webhookWorld()
     const bodies = {
       '/v1/inference/cedarline/cedar-embed-base': { inputs: ['a river'] },
       '/v1/inference/cedarline/cedar-rerank-base': { queries: ['a river'], documents: ['a river', 'a stone'] },
+      '/v1/inference/inkfold/canvas-fast': { prompt: 'A river', width: 64, height: 64 },
       '/v1/inference/acornworks/acorn-pii-tagger': { document: 'Ann' },
       '/v1/inference/deploy/2cZeTxVFN7tKxCCh': { input: 'Rivers' },
     }
@@ -91,7 +92,7 @@ describe('a request with a webhook', () => {
       await sim.clock.advance('10m')
       expect(deliveries.at(-1)!.body).toEqual({ ...whole.body, request_id })
     }
-    expect(deliveries).toHaveLength(4)
+    expect(deliveries).toHaveLength(5)
   })
 
   test('has its place and is charged until its end, as every request is', async () => {

@@ -1,13 +1,12 @@
 /** Images in the OpenAI-compatible form: made from a prompt, from an upload and a prompt, or from an upload alone. */
 import * as z from 'zod'
-import { purpose } from '../../kernel/random.ts'
 import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
 import { LIMITS } from '../../limits.ts'
 import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
-import type { World } from '../../simulation/world.ts'
 import type { ApiScope } from '../api-scope.ts'
 import { endpoint, type SizeLimit, type UploadedFile } from '../endpoint.ts'
 import { integer, queryInteger, text } from '../fields.ts'
+import { drawImages } from '../media/images/draw-images.ts'
 import { getImageCode } from '../media/images/load-images.ts'
 import { createCompatErrorBody } from '../openai/error-body.ts'
 import {
@@ -20,7 +19,6 @@ import { throwScriptedError } from '../openai/scripted-answers.ts'
 import { RefusalError } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
 
-const CONTENT = purpose('image.content')
 const MIN_SIDE = 64
 const DEFAULT_SIZE = { width: 1024, height: 1024 } as const
 const UPLOAD_LIMIT: SizeLimit = {
@@ -194,15 +192,11 @@ function answerImages(
   })
   const created = world.clock.unix(world.clock.now)
   return new DeferredResult(waiter =>
-    waitForWholeAnswer(world, handle, 1, waiter, client, () => ({ created, data: drawImages(world, name, order) })),
+    waitForWholeAnswer(world, handle, 1, waiter, client, () => ({
+      created,
+      data: drawImages(world.chance, { ...order, model: name }).map(file => ({ b64_json: encodeBase64(file) })),
+    })),
   )
-}
-
-function drawImages({ chance }: World, name: string, { prompt, source, count, width, height }: ImageOrder) {
-  return Array.from({ length: count }, (_, index) => {
-    const key = chance.hex(16, chance.key('image', `${name}\u0000${prompt}\u0000${source}`, index), CONTENT)
-    return { b64_json: encodeBase64(getImageCode().drawImage({ key, width, height })) }
-  })
 }
 
 /** Returns the size that a request asks for; undefined for `auto` and for a missing size. Throws RefusalError (400). */

@@ -10,10 +10,17 @@ import { INFERENCE_REFUSALS } from '../openai/request-lifecycle.ts'
 import type { TaskSchemas } from '../openapi/task-schemas.ts'
 import { refuse } from '../refusals.ts'
 
-const { 'text-generation': text, embeddings, reranker, custom } = NATIVE_PROTOCOLS
+const { 'text-generation': text, 'text-to-image': image, embeddings, reranker, custom } = NATIVE_PROTOCOLS
 
-const AnyBody = z.union([text.body, embeddings.body, reranker.body, custom.body])
-const AnyAnswer = z.union([text.returns, embeddings.returns, reranker.returns, custom.returns, QueuedAnswer])
+const AnyBody = z.union([text.body, embeddings.body, reranker.body, image.body, custom.body])
+const AnyAnswer = z.union([
+  text.returns,
+  embeddings.returns,
+  reranker.returns,
+  image.returns,
+  custom.returns,
+  QueuedAnswer,
+])
 
 const SCHEMAS = Object.fromEntries(
   Object.entries(NATIVE_PROTOCOLS).map(([task, { body, returns, ...events }]) => [
@@ -26,6 +33,11 @@ const SCHEMAS = Object.fromEntries(
   ]),
 ) as Record<string, TaskSchemas> as Readonly<Record<NativeTask, TaskSchemas>>
 
+const BY_TASK = {
+  schemas: SCHEMAS,
+  needs: Object.fromEntries(Object.entries(NATIVE_PROTOCOLS).map(([task, { needs }]) => [task, needs])),
+}
+
 const REFUSED_INPUT =
   'the prompt does not fit the context; dimensions is above the length of the model; queries and documents have different lengths; or the address of the webhook is not allowed'
 
@@ -35,6 +47,8 @@ const ASSUMPTIONS = [
   'text-generation with stream: server-sent events with a token each, then data: [DONE]; num_responses counts as 1',
   'embeddings: the vectors are those of POST /v1/embeddings; custom_instruction is read before each input',
   'reranker: one query for all documents, or a query for each document; a score grows with the words that both share',
+  'text-to-image: the images are those of POST /v1/images/generations, as data URLs; a seed or a negative_prompt gives others',
+  'text-to-image: width and height default to 1024; num_inference_steps changes time and price; guidance_scale is ignored',
   'custom: any JSON object is accepted, and output is drawn from the seed',
   'sampling fields, normalize, service_tier and user are validated and ignored',
   'webhook: the request is accepted as queued, stream is ignored, and the result is posted once it is complete',
@@ -60,13 +74,12 @@ export const createInference = endpoint({
   },
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
-  needs: ['tokenizer'],
   query: { version: z.string().nullable().optional() },
   body: AnyBody,
   returns: AnyAnswer,
   streamEvent: text.streamEvent!,
   byTask: {
-    schemas: SCHEMAS,
+    ...BY_TASK,
     findTask: ({ world }, { model_name }) => requireNativeTask(world, model_name!),
   },
   example: { target: '/v1/inference/aurora-labs/aurora-8b-instruct', body: { input: 'Once upon a time' } },
@@ -89,12 +102,11 @@ export const createDeploymentInference = endpoint({
   },
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
-  needs: ['tokenizer'],
   body: AnyBody,
   returns: AnyAnswer,
   streamEvent: text.streamEvent!,
   byTask: {
-    schemas: SCHEMAS,
+    ...BY_TASK,
     findTask: ({ world }, { deploy_id }) => requireNativeTask(world, `deploy_id:${deploy_id}`),
   },
   example: { target: '/v1/inference/deploy/2cZeTxVFN7tKxCCh', body: { input: 'Once upon a time' } },

@@ -1,9 +1,9 @@
 /** An operation with its routes and the schemas of its path and query, compiled once. */
 import * as z from 'zod'
-import { type AnyEndpoint, endpointPaths } from '../endpoint.ts'
+import { type AnyEndpoint, endpointPaths, type Prerequisite } from '../endpoint.ts'
 import type { Alias } from '../naming/free-sections.ts'
 import type { EndpointMapping, VendorMapping } from '../naming/translation.ts'
-import type { RefusalError } from '../refusals.ts'
+import { RefusalError } from '../refusals.ts'
 import { isAnyMissing, loadPrerequisites } from './prerequisites.ts'
 import { Router } from './router.ts'
 
@@ -89,13 +89,29 @@ export class CompiledOperation {
     return new CompiledOperation(this.operationId, this.endpoint, this.requestMapping, undefined, this.alias)
   }
 
-  /** Whether the operation needs code that is not loaded yet. */
+  /** Whether a request may need code that is not loaded yet. */
   get lacksPrerequisite(): boolean {
-    return isAnyMissing(this.endpoint.needs)
+    return this.endpoint.byTask !== undefined || isAnyMissing(this.endpoint.needs)
   }
 
-  async loadPrerequisites(): Promise<void> {
-    await loadPrerequisites(this.endpoint.needs)
+  /**
+   * Loads the code that a request needs.
+   *
+   * @param scope what its handler would get now, or why it would be refused
+   */
+  async loadPrerequisites(scope: object, params: Readonly<Record<string, string>>): Promise<void> {
+    await loadPrerequisites([...this.endpoint.needs, ...this.#taskNeeds(scope, params)])
+  }
+
+  #taskNeeds(scope: object, params: Readonly<Record<string, string>>): readonly Prerequisite[] {
+    const { byTask } = this.endpoint
+    if (byTask === undefined || scope instanceof RefusalError) return []
+    try {
+      return byTask.needs[byTask.findTask(scope as never, params)] ?? []
+    } catch (error) {
+      if (error instanceof RefusalError) return []
+      throw error
+    }
   }
 }
 

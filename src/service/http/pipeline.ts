@@ -167,7 +167,7 @@ export class Pipeline<Backend, Scope extends object> {
       const refusalOrScope = this.#tryCreateScope(context)
       const rawBody =
         refusalOrScope instanceof RefusalError ? { refused: refusalOrScope } : await readBody(context, refusalOrScope)
-      if (context.operation.lacksPrerequisite) await context.operation.loadPrerequisites()
+      if (context.operation.lacksPrerequisite) await context.operation.loadPrerequisites(refusalOrScope, context.params)
       const entering = context.enter()
       if (entering instanceof Promise) await entering
       const response = this.#handle(context, rawBody)

@@ -36,6 +36,7 @@ export const EMBEDDINGS_INFERENCE: NativeProtocol<
 > = {
   body: NativeEmbeddingsBody,
   returns: EmbeddingsAnswer,
+  needs: ['tokenizer'],
   parse: body => {
     const { promptTokens, longestPromptTokens } = readEmbeddingInputs(toEmbeddingsBody('', body))
     return { prompt: JSON.stringify(listTexts(body)), promptTokens, longestPromptTokens }

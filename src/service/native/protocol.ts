@@ -4,6 +4,7 @@ import type { Chance, EntityKey } from '../../kernel/random.ts'
 import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { MediaWork } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
+import type { Prerequisite } from '../endpoint.ts'
 import type { SseFrame } from '../openai/sse.ts'
 
 /** An http or https address with a host. */
@@ -83,12 +84,14 @@ export interface NativeProtocol<
   readonly body: Body
   readonly returns: Returns
   readonly streamEvent?: z.ZodType
+  /** The code that must be loaded before `parse` and `createResult`. */
+  readonly needs: readonly Prerequisite[]
   /** Method syntax, because protocols of different bodies share one record. Throws InvalidInputError. */
   parse(body: z.output<Body>): NativeInput
   /** Throws RefusalError if the model cannot do the work. */
   createWork(scope: NativeScope, body: z.output<Body>, input: NativeInput): NativeWork<Spec, StreamSource>
   /** Returns the fields of the answer beside those that every answer has. */
-  createResult(chance: Chance, spec: Spec): object | Promise<object>
+  createResult(chance: Chance, spec: Spec): object
   /** Returns the events of an answer that the body asks to stream; undefined for a whole answer. */
   createStream?(
     scope: NativeScope,

@@ -76,14 +76,14 @@ export function runNative(
 
 /** Returns the status of a request whose answer is complete. */
 function toStatus({ plan, startedAt, firstTokenAt, tokenTime, cost }: InferenceHandle): InferenceStatus {
-  const { promptTokens, answerTokens, longestAnswer } = plan
+  const { promptTokens, answerTokens, longestAnswer, work } = plan
   const end = firstTokenAt + Math.ceil((Math.max(1, longestAnswer) - 1) * tokenTime)
   return {
     status: 'succeeded',
     runtime_ms: Math.round((end - startedAt) / 1000),
     cost: cost === undefined ? 0 : toDollars(cost),
-    tokens_generated: answerTokens,
-    tokens_input: promptTokens,
+    tokens_generated: work === undefined ? answerTokens : null,
+    tokens_input: work === undefined ? promptTokens : null,
   }
 }
 

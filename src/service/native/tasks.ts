@@ -2,6 +2,7 @@
 import type { ModelTask } from '../../data/records/enums.ts'
 import { CUSTOM_INFERENCE } from './custom.ts'
 import { EMBEDDINGS_INFERENCE } from './embeddings.ts'
+import { IMAGE_INFERENCE } from './images.ts'
 import type { NativeProtocol } from './protocol.ts'
 import { RERANK_INFERENCE } from './reranking.ts'
 import { TEXT_INFERENCE } from './text.ts'
@@ -13,6 +14,7 @@ export type AnyNativeProtocol = NativeProtocol<any, any, any, any>
 export const NATIVE_PROTOCOLS = {
   'text-generation': TEXT_INFERENCE,
   embeddings: EMBEDDINGS_INFERENCE,
+  'text-to-image': IMAGE_INFERENCE,
   reranker: RERANK_INFERENCE,
   custom: CUSTOM_INFERENCE,
 } as const satisfies Readonly<Partial<Record<ModelTask, AnyNativeProtocol>>>

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import type { WebhookAttempt } from '../../simulation/inference/webhooks.ts'
 import type { World } from '../../simulation/world.ts'
+import { loadPrerequisites } from '../http/prerequisites.ts'
 import { refuseInput } from '../refusals.ts'
 import { InferenceStatus } from './protocol.ts'
 import { NATIVE_PROTOCOLS, type NativeTask } from './tasks.ts'
@@ -44,7 +45,9 @@ export async function createWebhookBody(
     tokens_input: promptTokens,
   }
   const head = { request_id: requestId, inference_status }
-  return status === 'failed'
-    ? head
-    : { ...head, ...(await NATIVE_PROTOCOLS[task as NativeTask].createResult(chance, spec as never)) }
+  if (status === 'failed') return head
+  const { needs, createResult } = NATIVE_PROTOCOLS[task as NativeTask]
+  // A snapshot can bring a request to a process that never needed the code.
+  await loadPrerequisites(needs)
+  return { ...head, ...createResult(chance, spec as never) }
 }

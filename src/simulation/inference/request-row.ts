@@ -118,15 +118,15 @@ export function webhookResultOf(
   cost: RequestCost | undefined,
   workTime: Micros,
 ): WebhookResult {
-  const { promptTokens, answerTokens } = plan
+  const { promptTokens, answerTokens, work } = plan
   const isServed = state === 'served'
   // Recorded from the live service: a failed request has no runtime and no cost.
   return {
     status: isServed ? 'succeeded' : 'failed',
     workTime: isServed ? workTime : 0,
     cost: isServed && cost ? toDollars(cost) : 0,
-    promptTokens,
-    answerTokens: isServed ? answerTokens : 0,
+    promptTokens: work === undefined ? promptTokens : null,
+    answerTokens: work === undefined ? (isServed ? answerTokens : 0) : null,
   }
 }
 

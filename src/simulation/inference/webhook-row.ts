@@ -16,8 +16,9 @@ export interface WebhookResult {
   readonly workTime: Micros
   /** US dollars. */
   readonly cost: number
-  readonly promptTokens: number
-  readonly answerTokens: number
+  /** null: the model is not charged by token. */
+  readonly promptTokens: number | null
+  readonly answerTokens: number | null
 }
 
 /** A result that its webhook has not accepted yet. The id is that of the request. */

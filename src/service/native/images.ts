@@ -1,0 +1,82 @@
+/** Native inference of image models: PNG files from a prompt. */
+import * as z from 'zod'
+import { type EntityKey, purpose } from '../../kernel/random.ts'
+import { encodeBase64 } from '../../lib/base64.ts'
+import { LIMITS } from '../../limits.ts'
+import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
+import type { World } from '../../simulation/world.ts'
+import { integer, text } from '../fields.ts'
+import { drawImages, type ImageSource } from '../media/images/draw-images.ts'
+import { throwScriptedError } from '../openai/scripted-answers.ts'
+import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
+
+const SEED_DRAW = purpose('image.seed')
+const MIN_SIDE = 64
+const DEFAULT_SIDE = 1024
+const MAX_SEED = 2 ** 31 - 1
+
+const side = integer({ min: MIN_SIDE, max: LIMITS.imageSide }).nullable().optional()
+
+const ImageBody = z.object({
+  prompt: text({ min: 1, max: LIMITS.imagePromptCharacters }),
+  negative_prompt: text({ max: LIMITS.imagePromptCharacters }).nullable().optional(),
+  num_images: integer({ min: 1, max: LIMITS.choices }).nullable().optional(),
+  num_inference_steps: integer({ min: 1, max: 100 }).nullable().optional(),
+  width: side,
+  height: side,
+  guidance_scale: z.number().min(0).max(20).nullable().optional(),
+  seed: integer({ min: 0, max: MAX_SEED }).nullable().optional(),
+  webhook: Webhook,
+})
+type ImageBody = z.output<typeof ImageBody>
+
+const ImageAnswer = z
+  .object({
+    ...AnswerFields,
+    /** Data URLs. */
+    images: z.array(z.string()),
+    nsfw_content_detected: z.array(z.boolean()),
+    seed: z.int(),
+  })
+  .meta({ id: 'ImageInferenceAnswer' })
+
+export interface ImageSpec extends ImageSource {
+  readonly seed: number
+}
+
+export const IMAGE_INFERENCE: NativeProtocol<typeof ImageBody, typeof ImageAnswer, ImageSpec> = {
+  body: ImageBody,
+  returns: ImageAnswer,
+  needs: ['images'],
+  parse: body => ({ prompt: JSON.stringify([body.prompt, sourceOf(body)]), promptTokens: 0, longestPromptTokens: 0 }),
+  createWork: ({ world, target, model, findScriptedAnswer }, body, { prompt }) => {
+    const scriptedAnswer = findScriptedAnswer(model, body.prompt)
+    // A scripted text cannot replace an image, so only errors apply.
+    if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
+    const { num_images: count, num_inference_steps: steps } = body
+    const size = { width: body.width ?? DEFAULT_SIDE, height: body.height ?? DEFAULT_SIDE, count: count ?? 1 }
+    return {
+      spec: {
+        ...{ ...size, model: target.name, prompt: body.prompt, source: sourceOf(body) },
+        seed: body.seed ?? drawSeed(world, world.chance.key('image', `${target.name}\u0000${prompt}`)),
+      },
+      answerTokens: 0,
+      longestAnswer: 1,
+      work: imageWork(world.profile, modelPricingOf(world, target), { ...size, iterations: steps ?? undefined }),
+      streamSource: undefined,
+    }
+  },
+  createResult: (chance, { seed, ...source }) => {
+    const images = drawImages(chance, source).map(file => `data:image/png;base64,${encodeBase64(file)}`)
+    return { images, nsfw_content_detected: images.map(() => false), seed }
+  },
+}
+
+/** Returns what changes the images beside the prompt. '': the images are those of `POST /v1/images/generations`. */
+function sourceOf({ seed, negative_prompt: negative }: ImageBody): string {
+  return seed == null && !negative ? '' : JSON.stringify([seed ?? null, negative ?? ''])
+}
+
+function drawSeed({ chance }: World, key: EntityKey): number {
+  return chance.integer(MAX_SEED, key, SEED_DRAW)
+}
