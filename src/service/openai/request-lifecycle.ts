@@ -8,6 +8,7 @@ import { findModelTarget, type ModelTarget } from '../../simulation/deployments/
 import type { MediaWork } from '../../simulation/inference/media-work.ts'
 import { RETRY_AFTER } from '../../simulation/inference/request-admission.ts'
 import type { InferenceHandle, InferenceSpec } from '../../simulation/inference/request-row.ts'
+import { hashPromptBlocks } from '../../simulation/load/prefix-cache.ts'
 import type { World } from '../../simulation/world.ts'
 import { requireFunds } from '../admission.ts'
 import { RefusalError, refuse, refuseOverLimit } from '../refusals.ts'
@@ -239,6 +240,16 @@ function requireUnbroken({ state, reason }: InferenceHandle): void {
 /** Returns the header that says after how many seconds a retry may succeed. */
 export function createRetryAfterHeader(seconds: number): Readonly<Record<string, string>> {
   return { 'retry-after': String(seconds) }
+}
+
+/** Returns the blocks of a prompt for the prefix cache of an engine. Shared capacity has no engine. */
+export function findPromptBlocks(
+  { kind, name }: ModelTarget,
+  prompt: string,
+  promptTokens: number,
+): Pick<InferenceSpec, 'promptBlocks'> {
+  const promptBlocks = kind === 'own' ? hashPromptBlocks(name, prompt, promptTokens) : undefined
+  return promptBlocks === undefined ? {} : { promptBlocks }
 }
 
 /** Returns the name of a request for random draws. `model` is the full name. */
