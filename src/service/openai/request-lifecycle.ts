@@ -1,7 +1,7 @@
 /** Lifecycle of an inference request, by token or of a media model: submit, wait, answer. */
 
 import type { ModelTask } from '../../data/records/enums.ts'
-import { hash32 } from '../../kernel/random.ts'
+import { hash32Pair } from '../../kernel/random.ts'
 import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import type { CallerToken, TokenScope } from '../../simulation/account/access/scoped-tokens.ts'
 import { findModelTarget, type ModelTarget } from '../../simulation/deployments/model-lookup.ts'
@@ -254,6 +254,6 @@ export function findPromptBlocks(
 
 /** Returns the name of a request for random draws. `model` is the full name. */
 export function hashRequest(model: string, prompt: string): string {
-  const text = `${model}\u0000${prompt}`
-  return `${hash32(text).toString(16)}${hash32(text, 1).toString(16)}`
+  const { hi, lo } = hash32Pair(`${model}\u0000${prompt}`, 0, 1)
+  return `${hi.toString(16)}${lo.toString(16)}`
 }

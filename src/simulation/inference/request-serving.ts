@@ -8,12 +8,12 @@ import type { Instances } from '../deployments/instances.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
 import { cacheTokens } from '../fleet/weights.ts'
 import { NO_ENGINE_REQUESTS, withEndedRequest } from '../load/engine-requests.ts'
-import { countCachedTokens, withEndedPrompt, withPrompt } from '../load/prefix-cache.ts'
+import { countCachedBlocks, withEndedPrompt, withPrompt } from '../load/prefix-cache.ts'
 import { estimateServing, type InstanceSpeed, instanceSpeed } from '../load/throughput.ts'
 import { finishReasonOf, progressOfEnded } from './engine-progress.ts'
 import { timeAlone } from './media-work.ts'
 import type { RequestCounts } from './request-counts.ts'
-import type { EndedState, InferencePlan, InferenceRow } from './request-row.ts'
+import type { EndedState, InferenceRow } from './request-row.ts'
 
 /** The hardware of an instance, which its speed follows from. */
 export interface ServingHardware {
@@ -70,16 +70,10 @@ export class RequestServing {
     return best
   }
 
-  /**
-   * Returns the seconds to the first token, and between two tokens. Media work comes in equal pieces instead of tokens.
-   *
-   * @param cachedTokens tokens of the prompt that the engine does not read again
-   */
+  /** Returns the seconds to the first token, and between two tokens. Media work comes in equal pieces instead of tokens. */
   paceOf(
-    { deployment, promptTokens, longestAnswer, work }: InferencePlan,
-    instance: number,
+    { plan: { deployment, promptTokens, longestAnswer, work }, instance, cachedTokens }: Readonly<InferenceRow>,
     hardware: ServingHardware,
-    cachedTokens: number,
   ): { readonly firstTokenTime: number; readonly tokenTime: number } {
     const outputTokens = Math.max(1, longestAnswer)
     if (work !== undefined) {
@@ -126,22 +120,21 @@ export class RequestServing {
     return this.#queueDelay(row) + firstTokenTime * (1 + Math.min(1, ownUtilisation + utilisation))
   }
 
-  /** Returns the tokens of a prompt that the engine of an instance has in its prefix cache. Shared capacity has none. */
-  cachedTokensOf({ promptBlocks, promptTokens }: InferencePlan, instance: number): number {
+  /** Returns the leading blocks of a prompt that its engine has in the prefix cache. Shared capacity has none. */
+  cachedBlocksOf({ plan: { promptBlocks }, instance }: Readonly<InferenceRow>): number {
     if (instance < 0 || promptBlocks === undefined) return 0
-    const { prefixCache } = this.#parts.instances.read(instance)
-    return countCachedTokens(prefixCache, promptBlocks, promptTokens, this.#context.clock.now)
+    return countCachedBlocks(this.#parts.instances.read(instance).prefixCache, promptBlocks, this.#context.clock.now)
   }
 
   /** Adds the prompt of a request that has started to the prefix cache of its engine. */
-  rememberPrompt({ plan, instance, firstTokenAt: readAt }: Readonly<InferenceRow>): void {
+  rememberPrompt({ plan, instance, firstTokenAt: readAt, cachedBlocks }: Readonly<InferenceRow>): void {
     const { promptBlocks, promptTokens: tokens, sequence } = plan
     if (instance < 0 || promptBlocks === undefined) return
     const { weights, gpu, numGpus } = this.#parts.deployments.read(plan.deployment)
     const row = this.#parts.instances.writable(instance)
     const prompt = { sequence, hashes: promptBlocks.hashes, tokens, readAt }
     const capacity = cacheTokens(weights, gpu, numGpus)
-    row.prefixCache = withPrompt(row.prefixCache, prompt, capacity, this.#context.clock.now)
+    row.prefixCache = withPrompt(row.prefixCache, prompt, cachedBlocks, capacity, this.#context.clock.now)
   }
 
   /** Adds a request that ends now to the totals of its engine. A request on shared capacity has no engine. */

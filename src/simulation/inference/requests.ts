@@ -287,9 +287,9 @@ export class InferenceRequests implements RequestWork {
   #start(ordinal: number, row: InferenceRow, instance: number, serving: ServingHardware, slowdown: number): void {
     const { now } = this.#context.clock
     const { longestAnswer } = row.plan
-    row.cachedTokens = this.#serving.cachedTokensOf(row.plan, instance)
-    const { firstTokenTime, tokenTime } = this.#serving.paceOf(row.plan, instance, serving, row.cachedTokens)
     row.instance = instance
+    row.cachedBlocks = this.#serving.cachedBlocksOf(row)
+    const { firstTokenTime, tokenTime } = this.#serving.paceOf(row, serving)
     row.startedAt = now
     row.firstTokenAt = now + Math.round(firstTokenTime * slowdown * 1e6)
     row.tokenTime = tokenTime * slowdown * 1e6

@@ -7,7 +7,7 @@ export const BLOCK_TOKENS = 16
 /** Characters in a block of a hashed prompt: about 16 tokens of English text. */
 const BLOCK_CHARACTERS = 64
 /** The most prompts that an engine remembers (A). It bounds the time of a request. */
-const MAX_PROMPTS = 128
+const MAX_PROMPTS = 64
 
 /** The whole blocks of a prompt. */
 export interface PromptBlocks {
@@ -27,8 +27,15 @@ export interface CachedPrompt {
   readonly readAt: Micros
 }
 
-/** The prompts that an engine remembers, oldest first. The list is replaced, never edited, so forks share it. */
-export type PrefixCache = readonly CachedPrompt[]
+/** The prompts that an engine remembers. They are replaced, never edited, so forks share them. */
+export interface PrefixCache {
+  /** Oldest first. */
+  readonly prompts: readonly CachedPrompt[]
+  /** The tokens of all prompts. Common beginnings count in each of them (A). */
+  readonly tokens: number
+}
+
+export const EMPTY_PREFIX_CACHE: PrefixCache = Object.freeze({ prompts: Object.freeze([]), tokens: 0 })
 
 /**
  * Returns the blocks of a prompt; undefined if it is shorter than a block.
@@ -39,68 +46,95 @@ export function hashPromptBlocks(model: string, prompt: string, promptTokens: nu
   const count = Math.floor(prompt.length / BLOCK_CHARACTERS)
   if (count === 0) return undefined
   const hashes = new Int32Array(count)
-  let hash = hash32(model)
-  for (let block = 0, i = 0; block < count; block++) {
-    // FNV-1a, because a running hash of the whole prompt needs one pass.
-    for (const end = i + BLOCK_CHARACTERS; i < end; i++) hash = Math.imul(hash ^ prompt.charCodeAt(i), 0x01000193)
+  let hash = hash32(model) | 0
+  for (let block = 0; block < count; block++) {
+    hash = hashBlock(hash, prompt, block * BLOCK_CHARACTERS)
     hashes[block] = hash
   }
   return { hashes, tokensPerBlock: (promptTokens * BLOCK_CHARACTERS) / prompt.length }
 }
 
-/** Returns the tokens of a prompt that are in a cache: whole blocks, and never the last token of the prompt. */
-export function countCachedTokens(
-  cache: PrefixCache,
-  { hashes, tokensPerBlock }: PromptBlocks,
-  promptTokens: number,
-  now: Micros,
-): number {
-  const tokens = Math.min(countCachedBlocks(cache, hashes, now) * tokensPerBlock, promptTokens - 1)
-  return Math.max(0, Math.floor(tokens / BLOCK_TOKENS)) * BLOCK_TOKENS
-}
+const FNV_PRIME = 0x01000193
 
-/** Returns a cache with one more prompt. The oldest prompts leave it if it would hold more than `capacity` tokens. */
-export function withPrompt(cache: PrefixCache, prompt: CachedPrompt, capacity: number, now: Micros): PrefixCache {
-  const { hashes } = prompt
-  const cachedBlocks = countCachedBlocks(cache, hashes, now)
-  const kept = [prompt]
-  let { tokens } = prompt
-  let isCovered = false
-  for (let i = cache.length - 1; i >= 0; i--) {
-    const known = cache[i]!
-    if (known.readAt <= now) {
-      // A prompt that continues an earlier one has all its blocks.
-      if (isCovered && known.hashes.length <= cachedBlocks && isPrefix(known.hashes, hashes)) continue
-      isCovered ||= cachedBlocks > 0 && known.hashes[cachedBlocks - 1] === hashes[cachedBlocks - 1]
-    }
-    tokens += known.tokens
-    if (tokens > capacity || kept.length === MAX_PROMPTS) break
-    kept.push(known)
+/** Returns the hash of a block after another (FNV-1a). Four hashes side by side take half the time of one. */
+function hashBlock(before: number, prompt: string, from: number): number {
+  let [a, b, c, d] = [before, before ^ 1, before ^ 2, before ^ 3]
+  for (let i = from; i < from + BLOCK_CHARACTERS; i += 4) {
+    a = Math.imul(a ^ prompt.charCodeAt(i), FNV_PRIME)
+    b = Math.imul(b ^ prompt.charCodeAt(i + 1), FNV_PRIME)
+    c = Math.imul(c ^ prompt.charCodeAt(i + 2), FNV_PRIME)
+    d = Math.imul(d ^ prompt.charCodeAt(i + 3), FNV_PRIME)
   }
-  return kept.reverse()
+  let hash = before
+  for (const part of [a, b, c, d]) hash = Math.imul(hash ^ part ^ (part >>> 15), FNV_PRIME)
+  return hash
 }
 
-/** Returns a cache after the end of a request. A prompt that its engine has not read leaves the cache. */
-export function withEndedPrompt(cache: PrefixCache, sequence: number, isRead: boolean, now: Micros): PrefixCache {
-  const index = cache.findLastIndex(prompt => prompt.sequence === sequence)
-  const prompt = cache[index]
-  if (prompt === undefined) return cache
-  if (!isRead) return cache.toSpliced(index, 1)
-  return prompt.readAt <= now ? cache : cache.with(index, { ...prompt, readAt: now })
-}
-
-/** Returns the number of leading blocks that the read prompts of a cache have in common with a prompt. */
-function countCachedBlocks(cache: PrefixCache, hashes: Int32Array, now: Micros): number {
+/** Returns the number of leading blocks of a prompt that are in a cache. */
+export function countCachedBlocks({ prompts }: PrefixCache, { hashes }: PromptBlocks, now: Micros): number {
   let count = 0
-  for (let i = cache.length - 1; i >= 0; i--) {
-    const known = cache[i]!
+  for (let i = prompts.length - 1; i >= 0; i--) {
+    const known = prompts[i]!
     if (known.readAt > now) continue
-    const most = Math.min(known.hashes.length, hashes.length)
-    while (count < most && known.hashes[count] === hashes[count]) count++
+    while (count < hashes.length && known.hashes[count] === hashes[count]) count++
   }
   return count
 }
 
-function isPrefix(part: Int32Array, whole: Int32Array): boolean {
-  return part[part.length - 1] === whole[part.length - 1]
+/** Returns the tokens of a prompt in its leading blocks: whole blocks of the engine, without the last token. */
+export function tokensOfBlocks(count: number, { tokensPerBlock }: PromptBlocks, promptTokens: number): number {
+  const tokens = Math.min(count * tokensPerBlock, promptTokens - 1)
+  return Math.max(0, Math.floor(tokens / BLOCK_TOKENS)) * BLOCK_TOKENS
+}
+
+/**
+ * Returns a cache with one more prompt. The oldest prompts leave it if it would hold more than `capacity` tokens.
+ *
+ * @param cachedBlocks the leading blocks of the prompt that are in the cache
+ */
+export function withPrompt(
+  { prompts, tokens }: PrefixCache,
+  prompt: CachedPrompt,
+  cachedBlocks: number,
+  capacity: number,
+  now: Micros,
+): PrefixCache {
+  const added = [...(cachedBlocks > 0 ? withoutCovered(prompts, prompt.hashes, cachedBlocks, now) : prompts), prompt]
+  const isSame = added.length === prompts.length + 1
+  let total = isSame ? tokens + prompt.tokens : sumTokens(added)
+  let forgotten = 0
+  while (added.length - forgotten > MAX_PROMPTS || (total > capacity && forgotten < added.length - 1)) {
+    total -= added[forgotten++]!.tokens
+  }
+  return { prompts: forgotten > 0 ? added.slice(forgotten) : added, tokens: total }
+}
+
+/** Returns the prompts without those that a newer one continues, as a new prompt shows. */
+function withoutCovered(
+  prompts: readonly CachedPrompt[],
+  hashes: Int32Array,
+  cachedBlocks: number,
+  now: Micros,
+): readonly CachedPrompt[] {
+  const lastBlock = cachedBlocks - 1
+  const cover = prompts.findLastIndex(known => known.readAt <= now && known.hashes[lastBlock] === hashes[lastBlock])
+  return prompts.filter((known, i) => {
+    const { length } = known.hashes
+    const isCovered = length <= cachedBlocks && known.hashes[length - 1] === hashes[length - 1]
+    return i === cover || known.readAt > now || !isCovered
+  })
+}
+
+/** Returns a cache after the end of a request. A prompt that its engine has not read leaves the cache. */
+export function withEndedPrompt(cache: PrefixCache, sequence: number, isRead: boolean, now: Micros): PrefixCache {
+  const { prompts, tokens } = cache
+  const index = prompts.findLastIndex(prompt => prompt.sequence === sequence)
+  const prompt = prompts[index]
+  if (prompt === undefined) return cache
+  if (!isRead) return { prompts: prompts.toSpliced(index, 1), tokens: tokens - prompt.tokens }
+  return prompt.readAt <= now ? cache : { prompts: prompts.with(index, { ...prompt, readAt: now }), tokens }
+}
+
+function sumTokens(prompts: readonly CachedPrompt[]): number {
+  return prompts.reduce((sum, { tokens }) => sum + tokens, 0)
 }
