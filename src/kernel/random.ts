@@ -30,16 +30,45 @@ function mixText(seed: number, text: string): number {
   return h
 }
 
-/** Returns the hash of the texts with a zero between them, without joining them. */
-function hashJoined(first: string, second: string, third: string, seed: number): number {
-  const h = mixText(mixWord(mixText(mixWord(mixText(seed, first), 0), second), 0), third)
-  return finalizeHash(h ^ (first.length + second.length + third.length + 2))
+/** Returns `hash32` of a text by two seeds. It takes one pass, because prompts are long. */
+export function hash32Pair(text: string, hi: number, lo: number): EntityKey {
+  return finalizePair(mixTextPair({ hi, lo }, text), text.length)
+}
+
+/** Returns the hashes of the texts with a zero between them, without joining them. */
+function hashJoinedPair(first: string, second: string, third: string, seeds: EntityKey): EntityKey {
+  const afterFirst = mixTextPair(mixTextPair(seeds, first), ZERO)
+  const words = mixTextPair(mixTextPair(mixTextPair(afterFirst, second), ZERO), third)
+  return finalizePair(words, first.length + second.length + third.length + 2)
+}
+
+const ZERO = '\u0000'
+
+function mixTextPair(words: EntityKey, text: string): EntityKey {
+  let { hi, lo } = words
+  for (let i = 0; i < text.length; i++) {
+    const scrambled = scrambleWord(text.charCodeAt(i))
+    hi = mixScrambled(hi, scrambled)
+    lo = mixScrambled(lo, scrambled)
+  }
+  return { hi, lo }
+}
+
+function finalizePair({ hi, lo }: EntityKey, length: number): EntityKey {
+  return { hi: finalizeHash(hi ^ length), lo: finalizeHash(lo ^ length) }
 }
 
 function mixWord(h: number, value: number): number {
-  let k = Math.imul(value, 0xcc9e2d51)
-  k = (k << 15) | (k >>> 17)
-  const mixed = h ^ Math.imul(k, 0x1b873593)
+  return mixScrambled(h, scrambleWord(value))
+}
+
+function scrambleWord(value: number): number {
+  const k = Math.imul(value, 0xcc9e2d51)
+  return Math.imul((k << 15) | (k >>> 17), 0x1b873593)
+}
+
+function mixScrambled(h: number, scrambled: number): number {
+  const mixed = h ^ scrambled
   return (Math.imul((mixed << 13) | (mixed >>> 19), 5) + 0xe6546b64) | 0
 }
 
@@ -50,6 +79,7 @@ function finalizeHash(value: number): number {
   return (h ^ (h >>> 16)) >>> 0
 }
 
+const KEY_SEEDS: EntityKey = { hi: 0x243f6a88, lo: 0x85a308d3 }
 const BASE62 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 const HEX = '0123456789abcdef'
 
@@ -76,7 +106,7 @@ export class Chance {
   /** Returns the key of the n-th entity of this kind and natural name. */
   key(kind: string, name: string, nth = 0): EntityKey {
     const count = String(nth)
-    return { hi: hashJoined(kind, name, count, 0x243f6a88), lo: hashJoined(kind, name, count, 0x85a308d3) }
+    return hashJoinedPair(kind, name, count, KEY_SEEDS)
   }
 
   /** Returns a number in [0, 1) with 53 bits. */

@@ -100,6 +100,10 @@ const timings = {
     'LoRA adapters that an instance holds at once. The least recently used adapter is evicted first.',
   ),
 
+  prefix_cache_share: setting(
+    portion,
+    'Share of the prompt tokens of offered load that engines have in their prefix cache, so that they need not read them. Single requests have the hits of their own prompts.',
+  ),
   token_jitter: setting(
     portion,
     'Sigma of the time between two tokens of a stream, as a share of that time. Used by inference only; load and batches use means.',

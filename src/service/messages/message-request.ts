@@ -33,7 +33,7 @@ export function createMessageRequest(
   name: string,
 ): TextRequest {
   validateTools(body)
-  const { model, stop_sequences, max_tokens } = body
+  const { model, stop_sequences, max_tokens, tools } = body
   const messages = toPromptMessages(body)
   const promptTokens = countInputTokens(messages, body.tools)
   const prompt = JSON.stringify(messages)
@@ -44,6 +44,7 @@ export function createMessageRequest(
     prompt,
     promptTokens,
     longestPromptTokens: promptTokens,
+    ...(tools?.length && { toolText: JSON.stringify(tools) }),
     keys: [key],
     limit: max_tokens,
     stop: stop_sequences,

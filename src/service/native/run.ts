@@ -4,7 +4,13 @@ import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import type { World } from '../../simulation/world.ts'
 import type { ApiScope } from '../api-scope.ts'
-import { hashRequest, startInference, waitForWholeAnswer, waitUntilStarted } from '../openai/request-lifecycle.ts'
+import {
+  findPromptBlocks,
+  hashRequest,
+  startInference,
+  waitForWholeAnswer,
+  waitUntilStarted,
+} from '../openai/request-lifecycle.ts'
 import { createEventStream } from '../openai/sse.ts'
 import { refuse } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
@@ -48,6 +54,8 @@ export function runNative(
       return {
         prefix: ID_PREFIX,
         hash: hashRequest(target.name, input.prompt),
+        // Engines of embeddings and of reranking have no prefix cache.
+        ...(task === 'text-generation' && findPromptBlocks(target, input.prompt, promptTokens)),
         promptTokens,
         answerTokens,
         longestAnswer,

@@ -26,7 +26,7 @@ const CHAT_PROTOCOL: TextProtocol<ChatBody, 'chat.completion', ReturnType<typeof
     return { prompt: JSON.stringify(body.messages), promptTokens, longestPromptTokens: promptTokens }
   },
   createRequest: (body, { prompt, promptTokens, longestPromptTokens }, { world, findScriptedAnswer, name }) => {
-    const { model, messages, stop } = body
+    const { model, messages, stop, tools } = body
     const keys = Array.from({ length: body.n ?? 1 }, (_, index) => replyKey(world.chance, name, prompt, index))
     const replies = (bounds: ReplyBounds) => {
       const scriptedAnswer = findScriptedAnswer(model, messageText(messages.at(-1)!))
@@ -38,6 +38,7 @@ const CHAT_PROTOCOL: TextProtocol<ChatBody, 'chat.completion', ReturnType<typeof
     }
     return {
       ...{ model, prompt, promptTokens, longestPromptTokens, keys, stop, replies },
+      ...(tools?.length && { toolText: JSON.stringify(tools) }),
       limit: body.max_completion_tokens ?? body.max_tokens,
       topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : undefined,
       serviceTier: body.service_tier,

@@ -7,7 +7,13 @@ import type { ApiScope } from '../api-scope.ts'
 import { DeferredResult } from '../results.ts'
 import type { Reply, ReplyBounds } from './answers.ts'
 import { drawLogprobs, type TokenLogprob } from './logprobs.ts'
-import { hashRequest, startInference, waitForWholeAnswer, waitUntilStarted } from './request-lifecycle.ts'
+import {
+  findPromptBlocks,
+  hashRequest,
+  startInference,
+  waitForWholeAnswer,
+  waitUntilStarted,
+} from './request-lifecycle.ts'
 import type { SamplingFields } from './sampling.ts'
 import { createEventStream, type SseFrame } from './sse.ts'
 
@@ -34,6 +40,8 @@ export interface PromptInput {
 export interface TextRequest extends PromptInput {
   readonly model: string
   readonly keys: readonly EntityKey[]
+  /** The definitions of tools as text, which the model reads before the prompt. Default: no tools. */
+  readonly toolText?: string
   /** Maximum number of tokens of an answer, as in the request. */
   readonly limit: number | null | undefined
   readonly stop: DeliveryOptions['stop']
@@ -157,7 +165,7 @@ export function deliverText<Whole>(
   textRequest: TextRequest,
   { idPrefix, isStreamed, toWhole, createFrames, createLossFrame }: TextDelivery<Whole>,
 ): DeferredResult<Whole> {
-  const { model, promptTokens, longestPromptTokens } = textRequest
+  const { model, prompt, promptTokens, longestPromptTokens, toolText = '' } = textRequest
   let replies: readonly Reply[] = []
   let longestAnswer = 0
   let usage = toUsage(promptTokens, 0)
@@ -168,13 +176,14 @@ export function deliverText<Whole>(
     'text-generation',
     longestPromptTokens,
     minAnswerTokens(textRequest),
-    context => {
+    (context, target) => {
       replies = createReplies(textRequest, context)
       longestAnswer = Math.max(...replies.map(({ tokens }) => tokens))
       usage = toUsage(promptTokens, sumTokens(replies))
       return {
         prefix: idPrefix,
-        hash: hashRequest(name, textRequest.prompt),
+        hash: hashRequest(name, prompt),
+        ...findPromptBlocks(target, toolText + prompt, promptTokens),
         promptTokens,
         answerTokens: usage.completion_tokens,
         longestAnswer,

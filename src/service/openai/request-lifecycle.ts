@@ -1,13 +1,14 @@
 /** Lifecycle of an inference request, by token or of a media model: submit, wait, answer. */
 
 import type { ModelTask } from '../../data/records/enums.ts'
-import { hash32 } from '../../kernel/random.ts'
+import { hash32Pair } from '../../kernel/random.ts'
 import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import type { CallerToken, TokenScope } from '../../simulation/account/access/scoped-tokens.ts'
 import { findModelTarget, type ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { MediaWork } from '../../simulation/inference/media-work.ts'
 import { RETRY_AFTER } from '../../simulation/inference/request-admission.ts'
 import type { InferenceHandle, InferenceSpec } from '../../simulation/inference/request-row.ts'
+import { hashPromptBlocks } from '../../simulation/load/prefix-cache.ts'
 import type { World } from '../../simulation/world.ts'
 import { requireFunds } from '../admission.ts'
 import { RefusalError, refuse, refuseOverLimit } from '../refusals.ts'
@@ -241,8 +242,18 @@ export function createRetryAfterHeader(seconds: number): Readonly<Record<string,
   return { 'retry-after': String(seconds) }
 }
 
+/** Returns the blocks of a prompt for the prefix cache of an engine. Shared capacity has no engine. */
+export function findPromptBlocks(
+  { kind, name }: ModelTarget,
+  prompt: string,
+  promptTokens: number,
+): Pick<InferenceSpec, 'promptBlocks'> {
+  const promptBlocks = kind === 'own' ? hashPromptBlocks(name, prompt, promptTokens) : undefined
+  return promptBlocks === undefined ? {} : { promptBlocks }
+}
+
 /** Returns the name of a request for random draws. `model` is the full name. */
 export function hashRequest(model: string, prompt: string): string {
-  const text = `${model}\u0000${prompt}`
-  return `${hash32(text).toString(16)}${hash32(text, 1).toString(16)}`
+  const { hi, lo } = hash32Pair(`${model}\u0000${prompt}`, 0, 1)
+  return `${hi.toString(16)}${lo.toString(16)}`
 }

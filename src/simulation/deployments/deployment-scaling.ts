@@ -64,11 +64,12 @@ export class DeploymentScaling {
 
   /** Sets the offered load of a deployment. */
   setLoad(ordinal: number, load: OfferedLoad): void {
-    const { chance, clock } = this.#context
+    const { chance, clock, profile } = this.#context
     const row = this.#deployments.writable(ordinal)
     const curve = new LoadCurve(load, { chance, key: row.key })
     const { prompt_tokens: promptTokens, output_tokens: outputTokens } = load
-    const speed = instanceSpeed(instanceWorkload(row, promptTokens, outputTokens))
+    const workload = instanceWorkload(row, promptTokens, outputTokens)
+    const speed = instanceSpeed({ ...workload, cachedShare: profile.timings.prefixCacheShare })
     row.load = { curve, speed }
     row.flowAt = clock.now
     this.#parts.history.onLoadChanged(row, row.load)

@@ -2,6 +2,7 @@ import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import type { EngineRequests } from '../load/engine-requests.ts'
+import { EMPTY_PREFIX_CACHE, type PrefixCache } from '../load/prefix-cache.ts'
 import type { InstanceStage, InstanceTimeline } from '../recording/instance-timeline.ts'
 
 /** The states of an instance, in order. */
@@ -58,6 +59,8 @@ export class InstanceRow extends Row {
   adapters = this.reference<readonly ResidentAdapter[]>([])
   /** The single requests that its engine worked on; undefined before the first one ended. */
   requests = this.reference<EngineRequests | undefined>(undefined)
+  /** The prompts that its engine remembers. */
+  prefixCache = this.reference<PrefixCache>(EMPTY_PREFIX_CACHE)
   /** The time at which it entered each state, for reports. */
   readonly timeline: InstanceTimeline
 

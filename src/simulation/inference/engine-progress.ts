@@ -31,7 +31,7 @@ function longestAnswerAt({ plan, firstTokenAt, tokenTime }: Readonly<InferenceRo
 }
 
 function toProgress(
-  { plan, startedAt, firstTokenAt, tokenTime }: Readonly<InferenceRow>,
+  { plan, startedAt, firstTokenAt, tokenTime, cachedTokens }: Readonly<InferenceRow>,
   until: Micros,
   generationTokens: number,
   longestAnswer: number,
@@ -41,6 +41,7 @@ function toProgress(
   const tokens = plan.work === undefined ? longestAnswer : 0
   return {
     promptTokens: plan.promptTokens,
+    cachedTokens,
     generationTokens,
     queueTime: (startedAt - plan.arrivedAt) / SECOND,
     prefillTime: isPrefilled ? (firstTokenAt - startedAt) / SECOND : undefined,

@@ -3,6 +3,7 @@ import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { type RequestCost, toDollars, type UnitPrice } from '../account/request-cost.ts'
 import type { TokenPrice } from '../account/token-price.ts'
+import { type PromptBlocks, tokensOfBlocks } from '../load/prefix-cache.ts'
 import type { RequestOutcome, RequestWorkDone } from '../load/request-totals.ts'
 import type { MediaWork } from './media-work.ts'
 import type { WebhookPlan, WebhookResult } from './webhook-row.ts'
@@ -20,6 +21,8 @@ export interface InferenceSpec {
   /** The hash of the request. It seeds the answer and the id. */
   readonly hash: string
   readonly promptTokens: number
+  /** The blocks of its prompt, which can hit the prefix cache of an engine. Default: it has no hits. */
+  readonly promptBlocks?: PromptBlocks
   /** The tokens of all answers, which are charged, and of the longest answer, which determines the duration. */
   readonly answerTokens: number
   readonly longestAnswer: number
@@ -65,8 +68,16 @@ export class InferenceRow extends Row {
   /** When its first token or piece arrives, and the microseconds between two of them. */
   firstTokenAt: Micros = this.number(0)
   tokenTime = this.number(0)
+  /** The leading blocks of its prompt that its engine had in the prefix cache. */
+  cachedBlocks = this.int32(0)
   /** The event that ends its answer. */
   next = this.number(0)
+
+  /** The tokens of its prompt that its engine had in the prefix cache. */
+  get cachedTokens(): number {
+    const { promptBlocks, promptTokens } = this.plan
+    return promptBlocks === undefined ? 0 : tokensOfBlocks(this.cachedBlocks, promptBlocks, promptTokens)
+  }
 
   /** Returns the microseconds of an instance's work on it, if it ends now. A served answer takes its whole time. */
   workTime(state: EndedState, now: Micros): Micros {

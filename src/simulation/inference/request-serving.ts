@@ -6,12 +6,14 @@ import type { Deployments } from '../deployments/deployments.ts'
 import { speedOfInstance } from '../deployments/instance-speed.ts'
 import type { Instances } from '../deployments/instances.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
+import { cacheTokens } from '../fleet/weights.ts'
 import { NO_ENGINE_REQUESTS, withEndedRequest } from '../load/engine-requests.ts'
+import { countCachedBlocks, withEndedPrompt, withPrompt } from '../load/prefix-cache.ts'
 import { estimateServing, type InstanceSpeed, instanceSpeed } from '../load/throughput.ts'
 import { finishReasonOf, progressOfEnded } from './engine-progress.ts'
 import { timeAlone } from './media-work.ts'
 import type { RequestCounts } from './request-counts.ts'
-import type { EndedState, InferencePlan, InferenceRow } from './request-row.ts'
+import type { EndedState, InferenceRow } from './request-row.ts'
 
 /** The hardware of an instance, which its speed follows from. */
 export interface ServingHardware {
@@ -70,8 +72,7 @@ export class RequestServing {
 
   /** Returns the seconds to the first token, and between two tokens. Media work comes in equal pieces instead of tokens. */
   paceOf(
-    { deployment, promptTokens, longestAnswer, work }: InferencePlan,
-    instance: number,
+    { plan: { deployment, promptTokens, longestAnswer, work }, instance, cachedTokens }: Readonly<InferenceRow>,
     hardware: ServingHardware,
   ): { readonly firstTokenTime: number; readonly tokenTime: number } {
     const outputTokens = Math.max(1, longestAnswer)
@@ -79,7 +80,7 @@ export class RequestServing {
       const pieceTime = this.#workTime(deployment, instance, timeAlone(work, hardware)) / outputTokens
       return { firstTokenTime: pieceTime, tokenTime: pieceTime }
     }
-    const speed = instanceSpeed({ ...hardware, promptTokens, outputTokens })
+    const speed = instanceSpeed({ ...hardware, promptTokens: promptTokens - cachedTokens, outputTokens })
     if (instance < 0) return speed
     return { firstTokenTime: this.firstTokenDelay(deployment, instance, speed), tokenTime: speed.tokenTime }
   }
@@ -119,12 +120,33 @@ export class RequestServing {
     return this.#queueDelay(row) + firstTokenTime * (1 + Math.min(1, ownUtilisation + utilisation))
   }
 
+  /** Returns the leading blocks of a prompt that its engine has in the prefix cache. Shared capacity has none. */
+  cachedBlocksOf({ plan: { promptBlocks }, instance }: Readonly<InferenceRow>): number {
+    if (instance < 0 || promptBlocks === undefined) return 0
+    return countCachedBlocks(this.#parts.instances.read(instance).prefixCache, promptBlocks, this.#context.clock.now)
+  }
+
+  /** Adds the prompt of a request that has started to the prefix cache of its engine. */
+  rememberPrompt({ plan, instance, firstTokenAt: readAt, cachedBlocks }: Readonly<InferenceRow>): void {
+    const { promptBlocks, promptTokens: tokens, sequence } = plan
+    if (instance < 0 || promptBlocks === undefined) return
+    const { weights, gpu, numGpus } = this.#parts.deployments.read(plan.deployment)
+    const row = this.#parts.instances.writable(instance)
+    const prompt = { sequence, hashes: promptBlocks.hashes, tokens, readAt }
+    const capacity = cacheTokens(weights, gpu, numGpus)
+    row.prefixCache = withPrompt(row.prefixCache, prompt, cachedBlocks, capacity, this.#context.clock.now)
+  }
+
   /** Adds a request that ends now to the totals of its engine. A request on shared capacity has no engine. */
   countOnEngine(row: Readonly<InferenceRow>, state: EndedState, answeredTokens: number): void {
     if (row.instance < 0) return
     const instance = this.#parts.instances.writable(row.instance)
-    const progress = progressOfEnded(row, state, answeredTokens, this.#context.clock.now)
+    const { now } = this.#context.clock
+    const progress = progressOfEnded(row, state, answeredTokens, now)
     instance.requests = withEndedRequest(instance.requests ?? NO_ENGINE_REQUESTS, finishReasonOf(row, state), progress)
+    if (row.plan.promptBlocks === undefined) return
+    const isRead = state === 'served' || now >= row.firstTokenAt
+    instance.prefixCache = withEndedPrompt(instance.prefixCache, row.plan.sequence, isRead, now)
   }
 
   /** Returns the hardware of shared capacity: one H100 up to 20B parameters, four up to 100B, eight beyond (A). */

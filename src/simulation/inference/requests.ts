@@ -287,11 +287,13 @@ export class InferenceRequests implements RequestWork {
   #start(ordinal: number, row: InferenceRow, instance: number, serving: ServingHardware, slowdown: number): void {
     const { now } = this.#context.clock
     const { longestAnswer } = row.plan
-    const { firstTokenTime, tokenTime } = this.#serving.paceOf(row.plan, instance, serving)
     row.instance = instance
+    row.cachedBlocks = this.#serving.cachedBlocksOf(row)
+    const { firstTokenTime, tokenTime } = this.#serving.paceOf(row, serving)
     row.startedAt = now
     row.firstTokenAt = now + Math.round(firstTokenTime * slowdown * 1e6)
     row.tokenTime = tokenTime * slowdown * 1e6
+    this.#serving.rememberPrompt(row)
     const end = row.firstTokenAt + Math.ceil((Math.max(1, longestAnswer) - 1) * row.tokenTime)
     row.next = this.#context.scheduleAt(end, 'inference.ended', ordinal, this.#table.useCount(ordinal))
     const handle = this.#handles.get(ordinal)

@@ -8,6 +8,8 @@ export type FinishReason = (typeof FINISH_REASONS)[number]
 /** Totals that are replaced, never edited, so that forks share them. */
 export interface EngineRequests {
   readonly promptTokens: number
+  /** The tokens of prompts that were in the prefix cache. */
+  readonly cachedTokens: number
   readonly generationTokens: number
   /** Requests by the reason of their end, in the order of `FINISH_REASONS`. */
   readonly finished: readonly number[]
@@ -17,6 +19,7 @@ export interface EngineRequests {
 /** The totals of an engine that has just started. */
 export const NO_ENGINE_REQUESTS: EngineRequests = Object.freeze({
   promptTokens: 0,
+  cachedTokens: 0,
   generationTokens: 0,
   finished: Object.freeze(FINISH_REASONS.map(() => 0)),
   histograms: new Float64Array(HISTOGRAM_WIDTH),
@@ -25,6 +28,8 @@ export const NO_ENGINE_REQUESTS: EngineRequests = Object.freeze({
 /** A request as its engine has worked on it up to a time. Durations are in seconds. */
 export interface RequestProgress {
   readonly promptTokens: number
+  /** The tokens of its prompt that were in the prefix cache. */
+  readonly cachedTokens: number
   /** Tokens that were generated so far, of all its answers. */
   readonly generationTokens: number
   readonly queueTime: number
@@ -46,6 +51,7 @@ export function withRunningRequest(totals: EngineRequests, progress: RequestProg
   return {
     ...totals,
     promptTokens: totals.promptTokens + progress.promptTokens,
+    cachedTokens: totals.cachedTokens + progress.cachedTokens,
     generationTokens: totals.generationTokens + progress.generationTokens,
     histograms,
   }
@@ -71,6 +77,7 @@ export function withEndedRequest(
   if (longestAnswer > 1) observe(histograms, 'timePerOutputToken', tokenTime)
   return {
     promptTokens: totals.promptTokens + promptTokens,
+    cachedTokens: totals.cachedTokens + progress.cachedTokens,
     generationTokens: totals.generationTokens + generationTokens,
     finished: totals.finished.map((count, i) => count + Number(FINISH_REASONS[i] === reason)),
     histograms,

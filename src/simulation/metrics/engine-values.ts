@@ -5,6 +5,7 @@ import { progressOfRunning } from '../inference/engine-progress.ts'
 import type { InferenceRow } from '../inference/request-row.ts'
 import { HISTOGRAM_PLACES, type HistogramPlace } from '../load/engine-histograms.ts'
 import { type EngineRequests, NO_ENGINE_REQUESTS, withRunningRequest } from '../load/engine-requests.ts'
+import { BLOCK_TOKENS } from '../load/prefix-cache.ts'
 import type { World } from '../world.ts'
 import { EngineLoads } from './engine-loads.ts'
 import { ENGINE_METRICS, HISTOGRAM_OF_METRIC } from './engine-metrics.ts'
@@ -14,8 +15,6 @@ import { type ServingState, servingState, wholeShare } from './serving-state.ts'
 
 /** Counts of the offered load are real numbers. A smaller error of rounding is ignored. */
 const ROUNDING = 1e-6
-/** Tokens in a block of the cache. */
-const BLOCK_TOKENS = 16
 
 /** The single requests in flight at one time, by what they wait for or run on. */
 export class RequestsInFlight {
@@ -104,6 +103,8 @@ export class EngineReader {
     set('vllm:gpu_cache_usage_perc', work.cacheUsage)
     const promptTokens = requests.promptTokens + wholeCount(load.promptTokens)
     set('vllm:prefix_cache_queries', promptTokens)
+    const { prefixCacheShare } = world.profile.timings
+    set('vllm:prefix_cache_hits', requests.cachedTokens + wholeCount(load.promptTokens * prefixCacheShare))
     set('vllm:prompt_tokens', promptTokens)
     set('vllm:generation_tokens', requests.generationTokens + wholeCount(load.generationTokens))
     const [stop = 0, length = 0, abort = 0] = requests.finished

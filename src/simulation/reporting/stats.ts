@@ -87,7 +87,7 @@ export function deploymentStats(
   const isBeforeEpoch = window.from < 0 && window.to <= 0
   const report = isBeforeEpoch ? undefined : deploymentReport(world, deployment, { from, to })
   const { served = 0, refused = 0, failed = 0 } = report?.requests ?? {}
-  const pastTimes = pastRequestTimes(row, past)
+  const pastTimes = pastRequestTimes(world, row, past)
   const loadTimes = isBeforeEpoch ? [] : loadRequestTimes(world, row, from, to)
   const clients = isBeforeEpoch ? NO_CLIENT_TIMES : clientRequestTimes(world, row, from, to)
   const times = [...pastTimes, ...loadTimes, ...clients.times]
@@ -159,12 +159,13 @@ const NO_CLIENT_TIMES = { workTime: 0, times: [] as readonly TimedRequests[] }
 
 /** Returns the time that requests of the history took by their mean lengths. */
 function pastRequestTimes(
+  { profile }: World,
   row: Readonly<DeploymentRow>,
   { requests, inputTokens, outputTokens }: DeploymentUsage,
 ): TimedRequests[] {
   if (requests === 0 || !row.plan.hasInstances) return []
   const workload = instanceWorkload(row, Math.round(inputTokens / requests), Math.round(outputTokens / requests))
-  return timesAtSpeed(instanceSpeed(workload), requests)
+  return timesAtSpeed(instanceSpeed({ ...workload, cachedShare: profile.timings.prefixCacheShare }), requests)
 }
 
 function loadRequestTimes({ history }: World, row: Readonly<DeploymentRow>, from: Micros, to: Micros): TimedRequests[] {
