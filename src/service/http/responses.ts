@@ -2,7 +2,7 @@
 
 import type { SchemaMapping } from '../naming/translation.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
-import { Bytes, JsonText, ServerSentEvents } from '../results.ts'
+import { ByteStream, Bytes, JsonText, ServerSentEvents } from '../results.ts'
 import { createErrorBody, createInvalidBody } from './error-bodies.ts'
 import type { RequestContext } from './request-context.ts'
 import type { ValidationDetail } from './validation-errors.ts'
@@ -39,6 +39,11 @@ export class Responses<Backend> {
       const event = responseMapping?.event
       const body = event === undefined || event.isIdentity ? value.body : value.body.pipeThrough(translateEvents(event))
       return new Response(body, { headers: { ...EVENT_STREAM_HEADERS, date: this.#formatDate(backend) } })
+    }
+    if (value instanceof ByteStream) {
+      return new Response(value.body, {
+        headers: { 'content-type': value.contentType, date: this.#formatDate(backend) },
+      })
     }
     if (value instanceof Bytes) {
       return createBytesResponse(value, {
