@@ -7,6 +7,7 @@ import type { SizeLimit, UploadedFile } from '../endpoint.ts'
 import { formNumber, text } from '../fields.ts'
 import { getAudio } from '../media/load-audio.ts'
 import type { Transcript } from '../media/transcript.ts'
+import { createCompatErrorBody } from '../openai/error-body.ts'
 import {
   hashRequest,
   INFERENCE_REFUSALS,
@@ -14,7 +15,7 @@ import {
   waitForWholeAnswer,
 } from '../openai/request-lifecycle.ts'
 import { throwScriptedError } from '../openai/scripted-answers.ts'
-import { refuseInput } from '../refusals.ts'
+import { RefusalError } from '../refusals.ts'
 import { Bytes, DeferredResult, type HandlerResult } from '../results.ts'
 
 export const AUDIO_SIZE_LIMIT: SizeLimit = { bytes: LIMITS.audioBytes, refusal: 'file is larger than 25 MB' }
@@ -122,16 +123,18 @@ export function answerTranscription(
 function requireAudioSeconds({ chunks, filename }: UploadedFile): number {
   const length = getAudio().readAudioLength(chunks)
   const name = filename === '' ? 'file' : `file '${filename.slice(0, LIMITS.quotedCharacters)}'`
-  if ('problem' in length) refuseInput(400, `${name} cannot be read as audio: ${length.problem}`)
+  if ('problem' in length) refuseFile(`${name} cannot be read as audio: ${length.problem}`)
   const milliseconds = Math.max(1, Math.round(length.seconds * 1000))
   if (milliseconds > LIMITS.audioTime) {
     const hours = LIMITS.audioTime / 3_600_000
-    refuseInput(
-      400,
-      `${name} is too long: it has ${Math.round(length.seconds)} seconds, and the limit is ${hours} hours`,
-    )
+    refuseFile(`${name} is too long: it has ${Math.round(length.seconds)} seconds, and the limit is ${hours} hours`)
   }
   return milliseconds / 1000
+}
+
+function refuseFile(message: string): never {
+  const body = createCompatErrorBody(400, message, { param: 'file' })
+  throw new RefusalError(400, message, undefined, body, false, 'none')
 }
 
 function formatTranscript(

@@ -156,7 +156,11 @@ function toContentDisposition(filename: string): string {
 
 function createBytesResponse(answer: Bytes, headers: Record<string, string>): Response {
   const { chunks } = answer
-  if (chunks.length < 2) return new Response((chunks[0] ?? null) as Uint8Array<ArrayBuffer> | null, { headers })
+  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+  const wholeHeaders = { ...headers, 'content-length': String(length) }
+  if (chunks.length < 2) {
+    return new Response((chunks[0] ?? null) as Uint8Array<ArrayBuffer> | null, { headers: wholeHeaders })
+  }
   let next = 0
   const stream = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -164,8 +168,7 @@ function createBytesResponse(answer: Bytes, headers: Record<string, string>): Re
       else controller.close()
     },
   })
-  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
-  return new Response(stream, { headers: { ...headers, 'content-length': String(length) } })
+  return new Response(stream, { headers: wholeHeaders })
 }
 
 /** Header values are printable ASCII. */

@@ -124,6 +124,16 @@ describe('a transcription', () => {
     await expect(client.audio.transcriptions.create(ask)).rejects.toMatchObject({ status: 429 })
   })
 
+  test('drifts as JSON, and stays as it is as a text', async () => {
+    const { sim, upload } = audioWorld()
+    const textOf = async (response_format: string) =>
+      (await upload(TRANSCRIPTIONS, FILE, { model: SCRIBE, response_format })).text()
+    const [json, srt] = [await textOf('json'), await textOf('srt')]
+    sim.faults.add({ on: 'createTranscription', fault: { kind: 'drift', change: 'extraField' } })
+    expect(await textOf('json')).not.toBe(json)
+    expect(await textOf('srt')).toBe(srt)
+  })
+
   test('is charged by the seconds of the audio to the micro-cent, and takes their time', async () => {
     const { sim, upload, charges, inferenceKinds } = paced()
     let isDone = false
@@ -201,6 +211,12 @@ describe.each([TRANSCRIPTIONS, TRANSLATIONS])('%s refuses', path => {
       typeof message === 'string' ? message : expect.stringMatching(message),
     ])
     expect(sim.digest).toBe(digest)
+  })
+
+  test('an unreadable file with the name of its part', async () => {
+    const { upload } = audioWorld()
+    const { error } = await bodyOf(upload(path, 'hello', { model: SCRIBE }))
+    expect(error).toMatchObject({ type: 'invalid_request_error', param: 'file' })
   })
 
   test('a form without a model or a file, a suspended account and a stopped deployment', async () => {
