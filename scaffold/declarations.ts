@@ -11,7 +11,7 @@ export interface GeneratedFile {
 }
 
 const FAULT_KINDS = 'src/faults/kinds'
-const ENDPOINT_FOLDERS = ['endpoints', 'messages', 'openai']
+const ENDPOINT_FOLDERS = ['audio', 'endpoints', 'messages', 'openai']
 
 /** Returns whether a file has its text already. The format of JSON does not count. */
 export function isCurrent(path: string, found: string, text: string): boolean {

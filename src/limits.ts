@@ -106,6 +106,11 @@ const SECTIONS = {
     },
     schemaSteps: { max: 1_000_000, unit: 'count', of: 'the steps of a search for answers', beyond: '400' },
   },
+  Audio: {
+    speechCharacters: { max: 4_096, unit: 'characters', of: 'a text that is spoken', beyond: '422' },
+    audioBytes: { max: 25 * MIB, unit: 'bytes', of: 'uploaded audio', beyond: '413' },
+    audioTime: { max: 8 * 3_600_000, unit: 'milliseconds', of: 'the length of uploaded audio', beyond: '400' },
+  },
   'Resources of an account': {
     deployments: { max: 100_000, unit: 'count', of: 'deployments', beyond: '429' },
     deploymentInstances: { max: 10_000, unit: 'count', of: 'instances of a deployment', beyond: '422' },

@@ -10,6 +10,7 @@ import {
   contentOf,
   type DocumentOperation,
   type DocumentPart,
+  hasOpenContent,
   jsonSchemaOf,
   matchesMediaType,
   mediaTypesOf,
@@ -181,7 +182,7 @@ class ConformanceCheck {
     const type = (answer.headers.get('content-type') ?? '').split(';', 1)[0]!
     const text = await answer.text()
     if (media.length > 0 && !media.some(one => matchesMediaType(one, type))) {
-      const severity = 'break'
+      const severity = hasOpenContent(this.#providerDocument, response) ? 'note' : 'break'
       const pointer = `${response.pointer}/content`
       tell({ severity, kind: 'media', place, pointer, says: `the content is ${media.join(' or ')}`, ours: type })
       return

@@ -133,6 +133,15 @@ export function jsonSchemaOf(document: OpenapiDocument, part: DocumentPart): Doc
   return media === undefined ? undefined : document.partAt(part, 'content', media, 'schema')
 }
 
+/**
+ * Tells whether a response has only JSON with an empty schema. Frameworks write that for an answer whose content they do
+ * not know, for example a file.
+ */
+export function hasOpenContent(document: OpenapiDocument, part: DocumentPart): boolean {
+  const schema = jsonSchemaOf(document, part)
+  return mediaTypesOf(part).length === 1 && schema !== undefined && Object.keys(schema.value).length === 0
+}
+
 /** Returns the content of one type in a request body or a response, or undefined. */
 export function contentOf(document: OpenapiDocument, part: DocumentPart, type: string): DocumentPart | undefined {
   const media = mediaTypesOf(part).find(one => !one.startsWith('*/') && matchesMediaType(one, type))

@@ -31,9 +31,18 @@ export class WireFaultResponse extends Response {
   }
 }
 
-/** Returns whether a response is an event stream. Its body follows the clock of the world, so it must not be buffered. */
 export function isEventStream(answer: Response): boolean {
   return answer.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+}
+
+/**
+ * Returns whether a response is an event stream, or audio that is sent while it is made. Its body follows the clock of the
+ * world, so it must not be buffered.
+ */
+export function isStreamed(answer: Response): boolean {
+  if (isEventStream(answer)) return true
+  const { headers } = answer
+  return !headers.has('content-length') && (headers.get('content-type')?.startsWith('audio/') ?? false)
 }
 
 /** Returns how a slow body is sent: the size of a chunk in bytes, and its time. */

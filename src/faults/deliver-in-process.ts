@@ -1,7 +1,7 @@
 /** Delivers a wire fault to a client in this process, as `fetch` would. */
 import type { Micros } from '../kernel/duration.ts'
 import { truncateBody } from './body-streams.ts'
-import { chunkSchedule, isEventStream, type WireFaultResponse } from './broken-response.ts'
+import { chunkSchedule, isStreamed, type WireFaultResponse } from './broken-response.ts'
 
 /** Waits on the clock. It rejects if the client aborts or the world ends. */
 export type ClientSleep = (delay: Micros) => Promise<void>
@@ -29,7 +29,7 @@ export async function deliverFaultInProcess(answer: WireFaultResponse, sleep: Cl
     case 'slow':
       return withBody(
         answer,
-        throttledBody(isEventStream(answer) ? answer : await withBufferedBody(answer), outcome.bytesPerSecond, sleep),
+        throttledBody(isStreamed(answer) ? answer : await withBufferedBody(answer), outcome.bytesPerSecond, sleep),
       )
   }
 }

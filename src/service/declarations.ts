@@ -3,6 +3,9 @@
  *
  * Such a module exports nothing else. Two operations of one name do not compile.
  */
+export * from './audio/speech.ts'
+export * from './audio/text-to-speech.ts'
+export * from './audio/transcriptions.ts'
 export * from './endpoints/account/api-tokens.ts'
 export * from './endpoints/account/billing.ts'
 export * from './endpoints/account/gpu-limits.ts'

@@ -27,7 +27,7 @@ export const ERROR_SHAPES = ['simple', 'detail', 'wrapped', 'compat', 'message']
 export type ErrorShape = (typeof ERROR_SHAPES)[number]
 
 /** What must be loaded before the request takes its place among the others. */
-export type Prerequisite = 'tokenizer' | 'images'
+export type Prerequisite = 'tokenizer' | 'images' | 'audio'
 
 export type FieldSchemas = Readonly<Record<string, z.ZodType>>
 type NoFields = Readonly<Record<never, never>>
@@ -159,7 +159,7 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   byTask?: SchemasByTask<Scope>
   /** Whether it is served a second time under `/v1/compat`: the same endpoint by another path, and a neighbour. */
   isMirrored?: boolean
-  /** Content type of a success. Default: JSON. */
+  /** Content type of a success, unless the result names another. Default: JSON. */
   produces?: string
   /** One event of a success that the caller asks to be streamed. */
   streamEvent?: z.ZodType

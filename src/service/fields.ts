@@ -82,6 +82,14 @@ export function queryInteger(bounds: { min?: number; max?: number } = {}): z.Zod
   ) as unknown as z.ZodType<number, number | string>
 }
 
+/** A number with inclusive bounds in a form; absent where the field is. A client may give a number. */
+export function formNumber({ min, max }: { min: number; max: number }): z.ZodType<number, number | string> {
+  return z.preprocess(
+    value => (typeof value === 'string' && /^\s*[+-]?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : value),
+    z.number().min(min).max(max),
+  ) as unknown as z.ZodType<number, number | string>
+}
+
 /** A truth value in a query string: `true` or `false`. */
 export function queryFlag(): z.ZodType<boolean, boolean | string> {
   return z.preprocess(

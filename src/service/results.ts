@@ -15,15 +15,29 @@ export class JsonText {
   }
 }
 
-/** An answer of raw bytes, in pieces. If it has a filename, clients save it under that name. */
+/** An answer of raw bytes, in pieces. */
 export class Bytes {
   readonly chunks: readonly Uint8Array[]
+  /** Clients save it under this name. */
   readonly filename: string | undefined
-  /** The content type, if it differs from that of the endpoint. */
+  /** Default: that of the endpoint. */
   readonly contentType: string | undefined
-  constructor(chunks: readonly Uint8Array[], filename?: string, contentType?: string) {
+  constructor(
+    chunks: readonly Uint8Array[],
+    about: { readonly filename?: string; readonly contentType?: string } = {},
+  ) {
     this.chunks = chunks
-    this.filename = filename
+    this.filename = about.filename
+    this.contentType = about.contentType
+  }
+}
+
+/** An answer of raw bytes, sent as they come. */
+export class ByteStream {
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>
+  readonly contentType: string
+  constructor(body: ReadableStream<Uint8Array<ArrayBuffer>>, contentType: string) {
+    this.body = body
     this.contentType = contentType
   }
 }
@@ -67,4 +81,4 @@ export class DeferredResult<Value> {
   }
 }
 
-export type HandlerResult<Value> = Value | JsonText | Bytes | ServerSentEvents
+export type HandlerResult<Value> = Value | JsonText | Bytes | ByteStream | ServerSentEvents

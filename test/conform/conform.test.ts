@@ -305,6 +305,16 @@ test('a field that only one of two alternatives has is present when the simulato
   ])
 })
 
+test('another kind of content is a note if the document has only JSON with an empty schema', async () => {
+  const find = async (schema: object) => {
+    const { findings } = await conform(small('/v1/files/{id}/content', answering(schema)))
+    return findings.map(({ severity, kind, says, ours }) => [severity, kind, says, ours])
+  }
+  const difference = ['media', 'the content is application/json', 'binary/octet-stream']
+  expect(await find({})).toEqual([['note', ...difference]])
+  expect(await find({ type: 'string' })).toEqual([['break', ...difference]])
+})
+
 describe('streams of events', () => {
   const ASKED = {
     ...{ type: 'object', required: ['model', 'messages'] },

@@ -217,6 +217,7 @@ test('the endpoint table has a row for each operation and each mirror', () => {
       ...['/v1/compat/batches', '/v1/compat/batches/{batch_id}', '/v1/compat/batches/{batch_id}/cancel'],
       ...['/v1/compat/models', '/v1/compat/chat/completions', '/v1/compat/completions', '/v1/compat/embeddings'],
       ...['/v1/compat/images/generations', '/v1/compat/images/edits', '/v1/compat/images/variations'],
+      ...['/v1/compat/audio/speech', '/v1/compat/audio/transcriptions', '/v1/compat/audio/translations'],
     ]),
   )
   expect(table).toHaveLength(Object.keys(operations).length + mirrors.length)

@@ -60,5 +60,5 @@ export const getEngineMetrics = control({
 
 function toPage(request: Request, sources: readonly MetricValues[]): Bytes {
   const format = acceptedFormat(request.headers.get('accept') ?? '')
-  return new Bytes([new TextEncoder().encode(metricsPage(sources, format))], undefined, TEXT_FORMATS[format])
+  return new Bytes([new TextEncoder().encode(metricsPage(sources, format))], { contentType: TEXT_FORMATS[format] })
 }

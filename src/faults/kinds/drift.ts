@@ -54,8 +54,8 @@ export const drift = defineFaultKind({
   },
   async act({ change, field }, hit) {
     const answer = await hit.proceed()
-    // A refusal does not have the declared shape.
-    if (answer.status !== 200) return answer
+    // A refusal does not have the declared shape, and a plain text has no fields.
+    if (answer.status !== 200 || !/json|event-stream/.test(answer.headers.get('content-type') ?? '')) return answer
     const { passage } = hit
     const { endpoint } = passage
     const draw = hit.draw()

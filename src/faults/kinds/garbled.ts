@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { mapBody } from '../body-streams.ts'
-import { isEventStream } from '../broken-response.ts'
+import { isStreamed } from '../broken-response.ts'
 import { defineFaultKind } from './kind.ts'
 
 /** The maximum distance between garbled bytes. */
@@ -23,7 +23,7 @@ export const garbled = defineFaultKind({
       offset -= bytes.length
       return bytes
     }
-    if (isEventStream(answer)) return new Response(mapBody(answer.body!, garble), { status, headers })
+    if (isStreamed(answer)) return new Response(mapBody(answer.body!, garble), { status, headers })
     return new Response(garble(new Uint8Array(await answer.arrayBuffer())), { status, headers })
   },
 })

@@ -5,7 +5,7 @@ import type { Journal } from '../../kernel/journal.ts'
 import type { Chance } from '../../kernel/random.ts'
 import type { AnyEndpoint } from '../../service/endpoint.ts'
 import type { Next, RequestContext } from '../../service/http/request-context.ts'
-import { isEventStream } from '../broken-response.ts'
+import { isStreamed } from '../broken-response.ts'
 
 /** What faults need of a world: its time, random numbers and journal, and forks for stale reads. */
 export interface FaultWorld {
@@ -72,7 +72,7 @@ export function answerInstead(
   }
   const replace = (discarded: Response) => {
     // The rest of a discarded stream need not be generated.
-    if (isEventStream(discarded)) discarded.body?.cancel()
+    if (isStreamed(discarded)) discarded.body?.cancel()
     return answer()
   }
   const proceeded = hit.proceed()

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { isEventStream, WireFaultResponse } from '../broken-response.ts'
+import { isStreamed, WireFaultResponse } from '../broken-response.ts'
 import { defineFaultKind } from './kind.ts'
 
 /** The default length of a truncated stream, a few events: the length of the whole is not known yet. */
@@ -17,7 +17,7 @@ export const truncated = defineFaultKind({
   example: { kind: 'truncated', bytes: 100, chunked: true },
   async act({ bytes, chunked }, hit) {
     const answer = await hit.proceed()
-    if (isEventStream(answer))
+    if (isStreamed(answer))
       return new WireFaultResponse({ kind: 'cut', after: bytes ?? DEFAULT_STREAM_BYTES, chunked }, answer)
     const body = await answer.arrayBuffer()
     // At least one byte is missing.

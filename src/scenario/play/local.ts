@@ -1,4 +1,4 @@
-import { isEventStream, WireFaultResponse } from '../../faults/broken-response.ts'
+import { isStreamed, WireFaultResponse } from '../../faults/broken-response.ts'
 import { deliverFaultInProcess } from '../../faults/deliver-in-process.ts'
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import type { Entry, EntryFields } from '../../kernel/journal.ts'
@@ -83,7 +83,7 @@ export class InProcessEnvironment implements ScenarioEnvironment {
     }
     const answer = await waitForHeldResponse({ look, leave, pass }, request, what, this.#sim.clock)
     const response = await this.#deliver(answer, request, pass)
-    if (!awaited.isPaced || !isEventStream(response)) return response
+    if (!awaited.isPaced || !isStreamed(response)) return response
     const { body } = response
     return readPacedBody(response, { read: () => awaited.pollChunk(body!), leave, pass }, request, what)
   }

@@ -165,7 +165,10 @@ function encodeForm(fields: Record<string, unknown>): URLSearchParams {
 function encodeUpload(input: Record<string, unknown>, part = 'file'): FormData {
   const { file, filename, optionalFiles, ...fields } = input as Partial<UploadInput> & Record<string, unknown>
   const data = new FormData()
-  for (const [name, value] of Object.entries(fields)) if (value !== undefined) data.set(name, String(value))
+  for (const [name, value] of Object.entries(fields)) {
+    if (Array.isArray(value)) for (const entry of value) data.append(`${name}[]`, String(entry))
+    else if (value !== undefined && value !== null) data.set(name, String(value))
+  }
   const name = typeof filename === 'string' ? filename : 'file.jsonl'
   if (file !== undefined) data.set(part, toBlob(file), name)
   for (const [optionalPart, content] of Object.entries(optionalFiles ?? {})) {
@@ -179,6 +182,7 @@ function toBlob(content: FileContent): Blob {
 }
 
 async function decodeResponse(operation: string, endpoint: AnyEndpoint, response: Response): Promise<unknown> {
+  if (response.ok && endpoint.produces.startsWith('audio/')) return new Uint8Array(await response.arrayBuffer())
   const text = await response.text()
   if (response.ok && endpoint.produces !== 'application/json') return text
   const body = parseJsonOrText(text)

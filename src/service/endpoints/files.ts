@@ -139,7 +139,7 @@ export const getFileContent = endpoint({
   example: { target: '/v1/files/file_HSCZDQPBeSpnXB5vXxnzQcds/content' },
   handle: ({ params, world }) => {
     const file = world.files.get(params.file_id) ?? refuse(404, 'file not found')
-    return new Bytes(file.chunks(), file.filename)
+    return new Bytes(file.chunks(), { filename: file.filename })
   },
 })
 

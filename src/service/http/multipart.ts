@@ -7,7 +7,10 @@ import { RefusalError } from '../refusals.ts'
 import type { ValidationDetail } from './validation-errors.ts'
 
 export interface UploadForm {
+  /** Text fields. If a field is repeated, the last value counts. */
   fields: Record<string, string>
+  /** All values of each text field, for fields that are lists. `name[]` is an entry of the list `name`. */
+  lists: Record<string, string[]>
   /** The files of the upload, in order; the last of them is the one where there should be one. */
   files: UploadedFile[]
   file: UploadedFile | undefined
@@ -238,8 +241,13 @@ function effectiveLimit({ limit, limitFor }: UploadLimits, { fields }: UploadFor
 
 function emptyForm(): UploadForm {
   // Without a prototype, so that a field named `constructor` is only a field.
-  const [fields, optionalFiles] = [Object.create(null), Object.create(null)]
-  return { fields, files: [], file: undefined, optionalFiles, fileAsText: false }
+  const createRecord = <Value>() => Object.create(null) as Record<string, Value>
+  const records = {
+    fields: createRecord<string>(),
+    lists: createRecord<string[]>(),
+    optionalFiles: createRecord<UploadedFile>(),
+  }
+  return { ...records, files: [], file: undefined, fileAsText: false }
 }
 
 function isFilePart(limits: UploadLimits, name: string): boolean {
@@ -254,9 +262,17 @@ function addFile(form: UploadForm, part: string, name: string, file: UploadedFil
   }
 }
 
-function addField(form: UploadForm, part: string, name: string, value: string): void {
-  if (name === part) form.fileAsText = true
-  else form.fields[name] = value
+/** @param name undefined for a part without a name */
+function addField(form: UploadForm, part: string, name: string | undefined, value: string): void {
+  if (name === part) {
+    form.fileAsText = true
+    return
+  }
+  if (name === undefined) return
+  form.fields[name] = value
+  const listName = name.endsWith('[]') ? name.slice(0, -2) : name
+  form.lists[listName] ??= []
+  form.lists[listName].push(value)
 }
 
 const BLOCK_BYTES = 65_536

@@ -2,7 +2,7 @@
 
 import type { SchemaMapping } from '../naming/translation.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
-import { Bytes, JsonText, ServerSentEvents } from '../results.ts'
+import { ByteStream, Bytes, JsonText, ServerSentEvents } from '../results.ts'
 import { createErrorBody, createInvalidBody } from './error-bodies.ts'
 import type { RequestContext } from './request-context.ts'
 import type { ValidationDetail } from './validation-errors.ts'
@@ -39,6 +39,11 @@ export class Responses<Backend> {
       const event = responseMapping?.event
       const body = event === undefined || event.isIdentity ? value.body : value.body.pipeThrough(translateEvents(event))
       return new Response(body, { headers: { ...EVENT_STREAM_HEADERS, date: this.#formatDate(backend) } })
+    }
+    if (value instanceof ByteStream) {
+      return new Response(value.body, {
+        headers: { 'content-type': value.contentType, date: this.#formatDate(backend) },
+      })
     }
     if (value instanceof Bytes) {
       return createBytesResponse(value, {
@@ -151,7 +156,11 @@ function toContentDisposition(filename: string): string {
 
 function createBytesResponse(answer: Bytes, headers: Record<string, string>): Response {
   const { chunks } = answer
-  if (chunks.length < 2) return new Response((chunks[0] ?? null) as Uint8Array<ArrayBuffer> | null, { headers })
+  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+  const wholeHeaders = { ...headers, 'content-length': String(length) }
+  if (chunks.length < 2) {
+    return new Response((chunks[0] ?? null) as Uint8Array<ArrayBuffer> | null, { headers: wholeHeaders })
+  }
   let next = 0
   const stream = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -159,8 +168,7 @@ function createBytesResponse(answer: Bytes, headers: Record<string, string>): Re
       else controller.close()
     },
   })
-  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
-  return new Response(stream, { headers: { ...headers, 'content-length': String(length) } })
+  return new Response(stream, { headers: wholeHeaders })
 }
 
 /** Header values are printable ASCII. */

@@ -1,5 +1,6 @@
 /** Input that no declaration names, for worlds with strict requests. */
-import type { AnyEndpoint } from '../endpoint.ts'
+import type * as z from 'zod'
+import type { AnyEndpoint, FieldSchemas } from '../endpoint.ts'
 import { inputShape, type SchemaShape } from '../naming/schema-shape.ts'
 import type { EndpointMapping } from '../naming/translation.ts'
 import { createFieldsShape } from '../naming/vocabulary.ts'
@@ -38,7 +39,10 @@ export function findUnknownFields(
     if (!queryNames.includes(name)) addUnknownField(unknownFields.query, ['query', name], queryNames)
   }
   if (input.form !== undefined) {
-    const formNames = listAcceptedNames(createFieldsShape(endpoint.upload?.fields ?? {}), nameOf)
+    const declared = (endpoint.upload?.fields ?? {}) as FieldSchemas
+    const lists = Object.fromEntries(Object.entries(declared).filter(([, schema]) => isListField(schema)))
+    const listNames = listAcceptedNames(createFieldsShape(lists), nameOf).map(name => `${name}[]`)
+    const formNames = [...listAcceptedNames(createFieldsShape(declared), nameOf), ...listNames]
     for (const name of Object.keys(input.form)) {
       if (!formNames.includes(name)) addUnknownField(unknownFields.body, ['body', name], [...formNames, 'file'])
     }
@@ -53,6 +57,11 @@ export function findUnknownFields(
 /** Adds the fields of a body with neutral names that no declaration names. */
 export function addUnknownBodyFields(into: Details, { body }: AnyEndpoint, value: unknown): void {
   if (body !== undefined) addFromBody(into, inputShape(body), value, ['body'], NO_VENDOR_NAMES)
+}
+
+/** Tells whether a field of a form is a list, which a client sends by repeating it. */
+export function isListField(schema: z.ZodType): boolean {
+  return inputShape(schema).items !== undefined
 }
 
 /** Returns the vendor name of a field; undefined if it keeps its name. */

@@ -7,7 +7,7 @@ import { parseJsonBody } from './json-body.ts'
 import { replaceLaxTexts } from './lax-values.ts'
 import type { UploadResult } from './multipart.ts'
 import type { RequestContext } from './request-context.ts'
-import { findUnknownFields, type UnknownFields } from './unknown-fields.ts'
+import { findUnknownFields, isListField, type UnknownFields } from './unknown-fields.ts'
 import { Details, explainAll, explainExtraField, type InputLocation } from './validation-errors.ts'
 
 /** How strictly the input of requests is validated. */
@@ -167,8 +167,13 @@ function parseForm(
   issues: Details,
   isLax: boolean,
 ): unknown {
-  const fields = requestMapping === undefined ? form.fields : requestMapping.form!.toInternal(form.fields)
-  const values = parseValue('body', z.object(endpoint.upload!.fields as FieldSchemas), fields, issues, isLax)
+  const declared = endpoint.upload!.fields as FieldSchemas
+  const toInternal = (fields: object) =>
+    (requestMapping === undefined ? fields : requestMapping.form!.toInternal(fields)) as Record<string, unknown>
+  const lists = toInternal(form.lists)
+  const listNames = Object.keys(declared).filter(name => isListField(declared[name]!) && lists[name] !== undefined)
+  const fields = { ...toInternal(form.fields), ...Object.fromEntries(listNames.map(name => [name, lists[name]])) }
+  const values = parseValue('body', z.object(declared), fields, issues, isLax)
   const { part = 'file', optionalParts = [] } = endpoint.upload!
   const notAFile = { msg: 'Value error, the part should be a file: give it a filename', type: 'value_error' }
   for (const name of optionalParts) {

@@ -63,6 +63,14 @@ export function toSeconds(frames: number): number {
   return (frames * FRAME_SAMPLES) / SAMPLE_RATE
 }
 
+/** Frames of one piece of a streamed speech: about a second. */
+export const PIECE_FRAMES = 42
+
+/** Returns how many pieces so many frames come in. */
+export function speechPieces(frames: number): number {
+  return Math.ceil(frames / PIECE_FRAMES)
+}
+
 /** Plans a text: letters sound, vowels louder than others; spaces and punctuation are silent. */
 export function planSpeech(chance: Chance, { text, model, voice, speed }: SpeechText): SpeechPlan {
   const characters = [...text]

@@ -2,7 +2,7 @@
 import type { Chance } from '../../kernel/random.ts'
 import { createFlacEncoder } from './flac.ts'
 import { createMp3Encoder } from './mp3.ts'
-import { planSpeech, type SpeechText, toSeconds } from './speech-plan.ts'
+import { PIECE_FRAMES, planSpeech, type SpeechText, toSeconds } from './speech-plan.ts'
 import { createPcmEncoder, createWavEncoder } from './wav.ts'
 
 const ENCODERS = {
@@ -20,9 +20,6 @@ export const SPEECH_FORMATS = Object.keys(ENCODERS) as readonly SpeechFormat[]
 export function isSpeechFormat(format: string): format is SpeechFormat {
   return Object.hasOwn(ENCODERS, format)
 }
-
-/** Frames of one piece: about a second. */
-const PIECE_FRAMES = 42
 
 /** A synthesized speech. */
 export interface Speech {

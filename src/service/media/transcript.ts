@@ -5,6 +5,8 @@ import { ANSWER_WORDS } from '../../simulation/inference/text-generator.ts'
 const WORDS = purpose('transcript.words')
 const SCORES = purpose('transcript.scores')
 const WORDS_PER_SECOND = 2.5
+/** Text tokens of speech models that know many languages (A). */
+const TOKEN_COUNT = 50_257
 /** Words of a segment: from the minimum to one less than minimum + range. */
 const MIN_SEGMENT_WORDS = 8
 const SEGMENT_WORDS_RANGE = 8
@@ -22,6 +24,8 @@ export interface TranscriptSegment {
   readonly start: number
   readonly end: number
   readonly text: string
+  /** A number for each word. */
+  readonly tokens: readonly number[]
   /** Mean log probability of its words, from -0.35 to -0.05. */
   readonly avgLogprob: number
   /** The probability that it has no speech, below 0.1. */
@@ -76,6 +80,7 @@ export function transcribe(chance: Chance, { model, contentHash, task, seconds, 
       start: timeOf(first),
       end: timeOf(words.length),
       text: ` ${sentence.join(' ')}`,
+      tokens: sentence.map(word => hash32(word) % TOKEN_COUNT),
       avgLogprob: -(50 + chance.integer(300, key, SCORES, id * 2)) / 1000,
       noSpeechProbability: chance.integer(100, key, SCORES, id * 2 + 1) / 1000,
     }

@@ -1,10 +1,10 @@
-/** Answers as server-sent events. Each event is sent when its token is due. */
+/** Answers in pieces, as server-sent events or bytes. Each piece is sent when its token is due. */
 
 import { type EntityKey, normalQuantile, purpose } from '../../kernel/random.ts'
 import { createConnectionClosedError } from '../../lib/connection-closed.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import type { World } from '../../simulation/world.ts'
-import { type ResponseWaiter, ServerSentEvents } from '../results.ts'
+import { ByteStream, type ResponseWaiter, ServerSentEvents } from '../results.ts'
 import { type AbortSource, waitForChange } from './request-lifecycle.ts'
 
 const JITTER_DRAW = purpose('answer.jitter')
@@ -13,46 +13,79 @@ const MAX_JITTER = 0.45
 /** Maximum length of a chunk of events, in characters. */
 const CHUNK_CHARACTERS = 16_384
 
-/** An event with the index of its token; -1 for an event before the first token. */
-export interface SseFrame {
+/** A piece of an answer with the index of its token; -1 for a piece before the first token. */
+interface TimedPiece {
   readonly token: number
+}
+
+export interface SseFrame extends TimedPiece {
   /** The field `event`. Default: the event has only data. */
   readonly event?: string
   /** JSON, or `[DONE]`. */
   readonly data: string
 }
 
-interface EventStreamOptions {
+interface TimedBodyOptions<Piece extends TimedPiece> {
   readonly world: World
   readonly handle: InferenceHandle
   /** Key of the random draws of token times. */
   readonly key: EntityKey
-  /** Length of the longest answer, in tokens. */
+  /** Length of the longest answer in tokens, or in pieces of a media model. */
   readonly longestAnswer: number
   readonly waiter: ResponseWaiter
   readonly client: AbortSource
-  /** Events in order, created when they are sent. */
-  readonly frames: Iterator<SseFrame>
-  /** Returns the last event of an answer that ended early. Default: the body ends with a connection error. */
-  readonly createLossFrame?: ((handle: InferenceHandle) => SseFrame) | undefined
+  /** Pieces in order, created when they are sent. */
+  readonly frames: Iterator<Piece>
+  /** Returns the last piece of an answer that ended early. Default: the body ends with a connection error. */
+  readonly createLossFrame?: ((handle: InferenceHandle) => Piece) | undefined
+}
+
+/** How pieces become bytes. Pieces that are due together are joined up to `maxLength`. */
+interface PieceFormat<Piece, Encoded extends { readonly length: number }> {
+  readonly encode: (piece: Piece) => Encoded
+  readonly join: (encodedPieces: readonly Encoded[]) => Uint8Array<ArrayBuffer>
+  readonly maxLength: number
+}
+
+const utf8 = new TextEncoder()
+const EVENT_FORMAT: PieceFormat<SseFrame, string> = {
+  encode: formatFrame,
+  join: texts => utf8.encode(texts.join('')),
+  maxLength: CHUNK_CHARACTERS,
+}
+
+/** Streams the answer to a request that an instance works on as server-sent events. */
+export function createEventStream(options: TimedBodyOptions<SseFrame>): ServerSentEvents {
+  return new ServerSentEvents(createTimedBody(options, EVENT_FORMAT))
+}
+
+/** A piece of an answer of bytes. */
+export interface BytePiece extends TimedPiece {
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+/** Every piece is a chunk of its own. */
+const BYTE_FORMAT: PieceFormat<BytePiece, Uint8Array<ArrayBuffer>> = {
+  encode: ({ bytes }) => bytes,
+  join: ([bytes]) => bytes ?? new Uint8Array(0),
+  maxLength: 1,
+}
+
+/** Streams the answer to a request that an instance works on as bytes. */
+export function createByteStream(options: TimedBodyOptions<BytePiece>, contentType: string): ByteStream {
+  return new ByteStream(createTimedBody(options, BYTE_FORMAT), contentType)
 }
 
 /**
- * Streams the answer to a request that an instance works on. If the client cancels or aborts, the request releases its
- * place. If the instance is lost, the body ends with the event of `createLossFrame`, or with a connection error.
+ * Creates the body of the answer to a request that an instance works on. If the client cancels or aborts, the request
+ * releases its place. If the instance is lost, the body ends with the piece of `createLossFrame`, or with a connection
+ * error.
  */
-export function createEventStream({
-  world,
-  handle,
-  key,
-  longestAnswer,
-  waiter,
-  client,
-  frames,
-  createLossFrame,
-}: EventStreamOptions): ServerSentEvents {
+function createTimedBody<Piece extends TimedPiece, Encoded extends { readonly length: number }>(
+  { world, handle, key, longestAnswer, waiter, client, frames, createLossFrame }: TimedBodyOptions<Piece>,
+  { encode, join, maxLength }: PieceFormat<Piece, Encoded>,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
   const { signal } = client
-  const encoder = new TextEncoder()
   const tokenTimeAt = createTokenTimes(world, handle, key, longestAnswer)
   let next = frames.next()
   let sentTokens = 0
@@ -62,7 +95,7 @@ export function createEventStream({
     isEnded = true
     signal.removeEventListener('abort', abort)
   }
-  const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       start(controller) {
         abort = () => {
@@ -92,21 +125,20 @@ export function createEventStream({
         if (handle.state === 'broken' || handle.state === 'cutOff' || handle.state === 'turnedAway') {
           end()
           if (createLossFrame === undefined) return controller.error(createConnectionClosedError(handle.reason))
-          controller.enqueue(encoder.encode(formatFrame(createLossFrame(handle))))
+          controller.enqueue(join([encode(createLossFrame(handle))]))
           return controller.close()
         }
         const now = waiter.isInstant ? undefined : waiter.now()
-        let text = ''
-        while (
-          !next.done &&
-          text.length < CHUNK_CHARACTERS &&
-          (now === undefined || tokenTimeAt(next.value.token) <= now)
-        ) {
-          text += formatFrame(next.value)
+        const due: Encoded[] = []
+        let length = 0
+        while (!next.done && length < maxLength && (now === undefined || tokenTimeAt(next.value.token) <= now)) {
+          const encoded = encode(next.value)
+          due.push(encoded)
+          length += encoded.length
           sentTokens = next.value.token + 1
           next = frames.next()
         }
-        controller.enqueue(encoder.encode(text))
+        controller.enqueue(join(due))
         if (!next.done) return
         end()
         handle.complete()
@@ -122,7 +154,6 @@ export function createEventStream({
     // Creates events only when the client reads.
     { highWaterMark: 0 },
   )
-  return new ServerSentEvents(body)
 }
 
 function formatFrame({ event, data }: SseFrame): string {

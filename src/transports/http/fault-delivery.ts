@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { truncateBody } from '../../faults/body-streams.ts'
-import { chunkSchedule, isEventStream, transferTime, type WireFaultResponse } from '../../faults/broken-response.ts'
+import { chunkSchedule, isStreamed, transferTime, type WireFaultResponse } from '../../faults/broken-response.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { delayUnlessAborted } from '../../lib/real-time.ts'
 
@@ -46,7 +46,7 @@ export async function deliverFaultToSocket(
       return answer.withoutFault
     }
     case 'cut': {
-      if (isEventStream(answer)) {
+      if (isStreamed(answer)) {
         await sendChunks(outgoing, answer, truncateBody(answer.body!, outcome.after), piece => outgoing.write(piece))
         // Announces a chunk that never comes.
         if (outcome.chunked) socket.write('400\r\n')
@@ -56,7 +56,8 @@ export async function deliverFaultToSocket(
       const bytes = new Uint8Array(await answer.arrayBuffer())
       const framing = outcome.chunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': bytes.length }
       const part = bytes.subarray(0, outcome.after)
-      outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...framing })
+      const { 'content-length': _, ...headers } = Object.fromEntries(answer.headers)
+      outgoing.writeHead(answer.status, { ...headers, ...framing })
       outgoing.flushHeaders()
       if (outcome.chunked) socket.write(`${bytes.length.toString(16)}\r\n`)
       if (part.length > 0) socket.write(part)
@@ -64,7 +65,7 @@ export async function deliverFaultToSocket(
       return RESPONSE_ALREADY_SENT
     }
     case 'slow': {
-      if (isEventStream(answer)) {
+      if (isStreamed(answer)) {
         if (pace === undefined) return answer.withoutFault
         const signal = abortedOnClose(outgoing)
         const isComplete = await sendChunks(outgoing, answer, answer.body!, async piece => {
@@ -133,7 +134,7 @@ function abortedOnClose(outgoing: ServerResponse): AbortSignal {
  * the error of each stream.
  */
 export function cutWhenBroken(answer: Response, outgoing: ServerResponse): Response {
-  if (!isEventStream(answer) || answer.body === null) return answer
+  if (!isStreamed(answer) || answer.body === null) return answer
   const reader = answer.body.getReader()
   const body = new ReadableStream<Uint8Array>(
     {

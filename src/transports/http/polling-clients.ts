@@ -1,6 +1,6 @@
 /** Clients that move the time of their world themselves, so they poll for responses that have to wait. */
 import { truncateBody } from '../../faults/body-streams.ts'
-import { isEventStream, WireFaultResponse } from '../../faults/broken-response.ts'
+import { isStreamed, WireFaultResponse } from '../../faults/broken-response.ts'
 import {
   NO_CHUNK_HEADER,
   POLLED_BODY_HEADER,
@@ -88,7 +88,7 @@ export class PollingClients {
 
 /** Returns the body of a stream as its client receives it, or undefined if the response is not a stream or sends no body. */
 function streamedBody(response: Response): ReadableStream<Uint8Array> | undefined {
-  if (!isEventStream(response)) return undefined
+  if (!isStreamed(response)) return undefined
   if (!(response instanceof WireFaultResponse)) return response.body!
   return response.outcome.kind === 'cut' ? truncateBody(response.body!, response.outcome.after) : undefined
 }

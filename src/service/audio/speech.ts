@@ -1,0 +1,50 @@
+import * as z from 'zod'
+import { LIMITS } from '../../limits.ts'
+import { endpoint } from '../endpoint.ts'
+import { looseObject, text } from '../fields.ts'
+import {
+  AudioBytes,
+  DEFAULT_VOICE,
+  requireKnownVoice,
+  SPEECH_ASSUMPTIONS,
+  SPEECH_FORMAT,
+  SPEECH_REFUSALS,
+  SpeechFormatName,
+  speak,
+} from './speech-requests.ts'
+
+export const createSpeech = endpoint({
+  route: 'POST /v1/audio/speech',
+  isMirrored: true,
+  summary: 'Speak a text',
+  provenance: 'neighbour',
+  assumptions: [
+    'model: as in POST /v1/chat/completions, with the task text-to-speech',
+    'voice: a voice_id of the account, or any other name; default: the voice of the model. Equal names sound equal',
+    `input has 1 to ${LIMITS.speechCharacters.toLocaleString('en')} characters`,
+    ...SPEECH_ASSUMPTIONS,
+    'extra_body is ignored; service_tier is validated and ignored',
+  ],
+  refusals: { ...SPEECH_REFUSALS, 404: `${SPEECH_REFUSALS[404]}; or the voice_id is unknown` },
+  errorShape: 'compat',
+  acceptsKeyHeader: true,
+  needs: ['audio'],
+  body: z.object({
+    model: text({ min: 1 }),
+    input: text({ min: 1, max: LIMITS.speechCharacters }),
+    voice: text().nullable().optional(),
+    response_format: SpeechFormatName.default(SPEECH_FORMAT),
+    speed: z.number().min(0.25).max(4).default(1),
+    service_tier: z.enum(['default', 'priority']).nullable().optional(),
+    extra_body: looseObject({}).nullable().optional(),
+  }),
+  returns: AudioBytes,
+  produces: 'audio/*',
+  example: { body: { model: 'larkspur-audio/lark-tts-2', input: 'The rain ends before midnight.', voice: 'ada' } },
+  handle: ({ body, ...scope }) => {
+    const { model, input, response_format: format, speed } = body
+    const voice = body.voice || DEFAULT_VOICE
+    requireKnownVoice(scope.world, voice)
+    return speak(scope, { model, text: input, voice, speed, format })
+  },
+})
