@@ -14,7 +14,7 @@ export const createMessage = endpoint({
     'the path starts with the literal /vendor_a',
     'model: as in POST /v1/chat/completions',
     'texts, lengths and calls of tools are generated as for a chat; a conversation of texts gets the words of the chat with the same messages',
-    'usage counts the tokens of o200k_base; input_tokens is what count_tokens answers; there is no prompt cache, so its counts are 0',
+    'usage counts the tokens of o200k_base; input_tokens is what count_tokens answers; no token is billed as cached, so the counts of the cache are 0',
     'images, documents and earlier thinking are accepted and have no tokens',
     'max_tokens is optional: without it, an answer ends by itself or at the end of the context, with the stop_reason max_tokens',
     "tool_choice auto: a tool is called if the last message is the user's and has no result of a tool; else the answer is text",
