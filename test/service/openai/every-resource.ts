@@ -10,6 +10,8 @@ const CATALOG_MODEL = 'aurora-labs/aurora-8b-instruct'
 const EMBEDDING_MODEL = 'cedarline/cedar-embed-base'
 const IMAGE_MODEL = 'inkfold/canvas-xl'
 const IMAGE_EDIT_MODEL = 'saltmarsh/marsh-image-edit'
+const SPEECH_MODEL = 'larkspur-audio/lark-tts-2'
+const TRANSCRIPTION_MODEL = 'larkspur-audio/lark-scribe-large'
 const HELLO = [{ role: 'user' as const, content: 'How is the weather in Paris?' }]
 const WEATHER = {
   type: 'function' as const,
@@ -114,6 +116,35 @@ const RESOURCES: Readonly<Record<string, (program: Program) => Promise<unknown>>
     const edited = await client.images.edit({ model: IMAGE_EDIT_MODEL, image: upload, prompt, size: '256x256' })
     const varied = await client.images.createVariation({ model: IMAGE_MODEL, image: upload, n: 1 })
     return [made, edited, varied].flatMap(({ data }) => data!.map(({ b64_json }) => hash(b64_json!)))
+  },
+
+  async audio({ client, toFile }) {
+    const results: unknown[] = []
+    const ask = { model: SPEECH_MODEL, voice: 'ada', input: 'The rain ends before midnight, says the forecast.' }
+    let file: Uploadable | undefined
+    for (const response_format of ['wav', 'mp3', 'flac', 'pcm'] as const) {
+      const answer = await client.audio.speech.create({ ...ask, response_format })
+      const bytes = new Uint8Array(await answer.arrayBuffer())
+      results.push([response_format, answer.headers.get('content-type'), bytes.length, hash(bytes)])
+      file ??= await toFile(bytes, 'speech.wav')
+    }
+    const written = { model: TRANSCRIPTION_MODEL, file: file! }
+    const { text } = await client.audio.transcriptions.create(written)
+    assert.match(text, /\w/)
+    for (const response_format of ['text', 'srt', 'vtt'] as const) {
+      const answer = await client.audio.transcriptions.create({ ...written, response_format })
+      assert.equal(typeof answer, 'string')
+      results.push(answer)
+    }
+    const verbose = await client.audio.transcriptions.create({
+      ...written,
+      response_format: 'verbose_json',
+      timestamp_granularities: ['segment', 'word'],
+    })
+    assert.equal(verbose.text, text)
+    assert.equal(verbose.segments!.at(-1)!.end, verbose.duration)
+    const translated = await client.audio.translations.create(written)
+    return [...results, verbose, translated]
   },
 
   async errors({ client }) {
