@@ -7,11 +7,6 @@ const DOCUMENT = JSON.parse(readFileSync('test/conform/neighbours-openapi.json',
 
 /** Operations that the simulator does not serve. */
 const UNSERVED: readonly string[] = [
-  'POST /v1/audio/speech',
-  'POST /v1/audio/transcriptions',
-  'POST /v1/audio/translations',
-  'POST /v1/text-to-speech/{voice_id}',
-  'POST /v1/text-to-speech/{voice_id}/stream',
 ]
 
 describe('the document of the neighbouring operations', () => {
