@@ -137,7 +137,16 @@ function objectSchemas(schema: z.ZodType, place: string): { bare: z.ZodObject[];
   if (inner instanceof z.ZodArray) return objectSchemas(inner.element as z.ZodType, `${place}[]`)
   if (inner instanceof z.ZodObject) return { bare: [inner], place }
   if (inner instanceof z.ZodDiscriminatedUnion) return { bare: inner.options as z.ZodObject[], place }
+  if (inner instanceof z.ZodUnion) {
+    // Its other options, such as texts and lists, have no fields at this path.
+    return { bare: inner.options.flatMap(toObjectSchemas), place }
+  }
   return { bare: [], place }
+}
+
+function toObjectSchemas(option: unknown): z.ZodObject[] {
+  const inner = unwrapSchema(option as z.ZodType)
+  return inner instanceof z.ZodObject ? [inner] : []
 }
 
 function toSchemaField(path: string, schema: z.ZodType): SchemaField {

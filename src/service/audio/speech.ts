@@ -28,6 +28,7 @@ export const createSpeech = endpoint({
   refusals: { ...SPEECH_REFUSALS, 404: `${SPEECH_REFUSALS[404]}; or the voice_id is unknown` },
   errorShape: 'compat',
   acceptsKeyHeader: true,
+  acceptsScopedTokens: true,
   needs: ['audio'],
   body: z.object({
     model: text({ min: 1 }),

@@ -35,6 +35,7 @@ const common = {
     404: `${SPEECH_REFUSALS[404]}; or the voice_id is unknown`,
   },
   acceptsKeyHeader: true,
+  acceptsScopedTokens: true,
   needs: ['audio'],
   query: { output_format: z.string().optional() },
   body: SpeechBody,

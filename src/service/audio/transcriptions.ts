@@ -17,6 +17,7 @@ const common = {
   refusals: TRANSCRIPTION_REFUSALS,
   errorShape: 'compat',
   acceptsKeyHeader: true,
+  acceptsScopedTokens: true,
   needs: ['audio'],
   returns: TranscriptionAnswer,
 } as const
