@@ -28,10 +28,11 @@ export function parseFaultHeader(text: string, operation: string, context: Omit<
     )
   }
   const { schema } = FAULT_KINDS[kind as keyof typeof FAULT_KINDS] as unknown as FaultKind
-  const fault: Record<string, unknown> = { kind }
+  // Without a prototype, so that a field named `__proto__` is only an unknown field.
+  const fault: Record<string, unknown> = Object.assign(Object.create(null), { kind })
   const assign = (name: string, value: string) => {
     if (Object.hasOwn(fault, name)) throw invalidHeader(`duplicate field '${name}'. Give it once.`)
-    fault[name] = readValue(schema.shape[name], name, value)
+    fault[name] = readValue(Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined, name, value)
   }
   if (firstValue !== undefined) {
     // The table of the fault kinds shows the fields in this order.

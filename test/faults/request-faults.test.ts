@@ -171,6 +171,9 @@ describe('the header x-sim-fault', () => {
     ['duplicate=third', "answer: expected one of 'first', 'second', got 'third'."],
     ['drift=missingField;field=[].nothing', "field: unknown field '[].nothing' of the response."],
     ['constructor=1', "unknown fault kind 'constructor'."],
+    ['status=503;__proto__=1', '__proto__: unknown field. Remove it.'],
+    ['status=503;constructor=1', 'constructor: unknown field. Remove it.'],
+    ['status=503;toString=x', 'toString: unknown field. Remove it.'],
   ])('%j is refused with 400, and nothing changes', async (header, message) => {
     const { sim, refusal } = world()
     const before = sim.digest

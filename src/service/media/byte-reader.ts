@@ -47,8 +47,10 @@ export class ByteReader {
     return true
   }
 
-  /** Returns the last offset of these ASCII characters; -1 if they do not occur. */
+  /** Returns the last offset below `before` of these ASCII characters; -1 if they do not occur there. */
   lastIndexOf(text: string, before = this.length): number {
+    // A negative offset would count from the end of the file.
+    if (before <= 0) return -1
     const first = text.charCodeAt(0)
     for (let offset = this.#bytes.lastIndexOf(first, before - 1); offset >= 0; ) {
       if (this.hasText(offset, text)) return offset

@@ -112,5 +112,8 @@ describe('the length of an audio file', () => {
     const pages = new Uint8Array(2_000_000).fill(0x4f)
     pages.set(files.opusFile(4_800))
     expect(readAudioLength([pages])).toEqual({ seconds: 0.1 })
+    const withoutPosition = files.opusFile(4_800).slice(0, 47)
+    withoutPosition.fill(0xff, 6, 14)
+    expect(readAudioLength([withoutPosition])).toEqual({ problem: 'it is invalid Ogg: no page has a position' })
   })
 })

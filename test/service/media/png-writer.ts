@@ -21,10 +21,12 @@ export interface PngOptions {
   readonly interlaced?: boolean
   /** Number of IDAT chunks. */
   readonly chunks?: number
+  /** Level of compression. 0 keeps the pixels as they are. */
+  readonly level?: number
 }
 
 export function createPng(options: PngOptions): Uint8Array<ArrayBuffer> {
-  const { width, height, depth = 8, colorType = 2, interlaced = false, chunks = 1 } = options
+  const { width, height, depth = 8, colorType = 2, interlaced = false, chunks = 1, level = 6 } = options
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
@@ -39,7 +41,7 @@ export function createPng(options: PngOptions): Uint8Array<ArrayBuffer> {
       if (columns > 0) size += rowBytes(columns) * rows
     }
   }
-  const data = deflateSync(Buffer.alloc(size))
+  const data = deflateSync(Buffer.alloc(size), { level })
   const step = Math.ceil(data.length / chunks)
   const pieces = Array.from({ length: chunks }, (_, i) => pngChunk('IDAT', data.subarray(i * step, (i + 1) * step)))
   const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')

@@ -2,6 +2,8 @@
 import { Unzlib, zlibSync } from 'fflate/browser'
 
 export const PNG_SIGNATURE: readonly number[] = [137, 80, 78, 71, 13, 10, 26, 10]
+/** Types of chunks: their four letters as a number. */
+const [IHDR, IDAT, IEND] = [0x49484452, 0x49444154, 0x49454e44] as const
 const INDEXED_COLOR = 3
 const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte
@@ -67,7 +69,7 @@ export function encodePng(
     output.setUint32(at, data.length)
     for (let i = 0; i < 4; i++) bytes[at + 4 + i] = type.charCodeAt(i)
     bytes.set(data, at + 8)
-    output.setUint32(at + 8 + data.length, crc32(bytes.subarray(at + 4, at + 8 + data.length)))
+    output.setUint32(at + 8 + data.length, crc32(bytes, at + 4, at + 8 + data.length))
     at += data.length + 12
   }
   return bytes
@@ -81,25 +83,29 @@ export function encodePng(
 export function readPng(bytes: Uint8Array, maxPixels: number): ImageSize {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let header: Uint8Array | undefined
-  const pixels: Uint8Array[] = []
+  // The parts of the compressed pixels are joined, so many small chunks cost no more than a large one.
+  const pixels = new Uint8Array(bytes.length)
+  let pixelBytes = 0
   for (let at = PNG_SIGNATURE.length; ; ) {
     if (at + 12 > bytes.length) throw new InvalidImageError('the PNG ends too early')
     const length = view.getUint32(at)
     const end = at + 8 + length
     if (end + 4 > bytes.length) throw new InvalidImageError('the PNG ends too early')
-    if (crc32(bytes.subarray(at + 4, end)) !== view.getUint32(end)) {
+    if (crc32(bytes, at + 4, end) !== view.getUint32(end)) {
       throw new InvalidImageError('a checksum of the PNG is wrong')
     }
-    const type = String.fromCharCode(...bytes.subarray(at + 4, at + 8))
-    const data = bytes.subarray(at + 8, end)
-    if ((type === 'IHDR') !== (header === undefined)) throw new InvalidImageError('the PNG has no header at its start')
-    if (type === 'IHDR') header = data
-    if (type === 'IDAT') pixels.push(data)
+    const type = view.getUint32(at + 4)
+    if ((type === IHDR) !== (header === undefined)) throw new InvalidImageError('the PNG has no header at its start')
+    if (type === IHDR) header = bytes.subarray(at + 8, end)
+    if (type === IDAT) {
+      pixels.set(bytes.subarray(at + 8, end), pixelBytes)
+      pixelBytes += length
+    }
     at = end + 4
-    if (type === 'IEND') break
+    if (type === IEND) break
   }
   const { size, dataBytes } = readHeader(header!, maxPixels)
-  checkPixels(pixels, dataBytes)
+  checkPixels(pixels.subarray(0, pixelBytes), dataBytes)
   return size
 }
 
@@ -131,7 +137,7 @@ export function requirePixels({ width, height }: ImageSize, maxPixels: number): 
 }
 
 /** Throws InvalidImageError unless the data expands to exactly this many bytes. */
-function checkPixels(pieces: readonly Uint8Array[], expectedBytes: number): void {
+function checkPixels(data: Uint8Array, expectedBytes: number): void {
   let bytes = 0
   let isComplete = false
   const unzlib = new Unzlib((piece, isLast) => {
@@ -139,10 +145,8 @@ function checkPixels(pieces: readonly Uint8Array[], expectedBytes: number): void
     isComplete = isLast
   })
   try {
-    for (const piece of pieces) {
-      for (let at = 0; at < piece.length && bytes <= expectedBytes; at += PIECE_BYTES) {
-        unzlib.push(piece.subarray(at, at + PIECE_BYTES))
-      }
+    for (let at = 0; at < data.length && bytes <= expectedBytes; at += PIECE_BYTES) {
+      unzlib.push(data.subarray(at, at + PIECE_BYTES))
     }
     if (bytes <= expectedBytes) unzlib.push(new Uint8Array(0), true)
   } catch {
@@ -152,8 +156,9 @@ function checkPixels(pieces: readonly Uint8Array[], expectedBytes: number): void
   throw new InvalidImageError('the PNG does not have the pixels that its header states')
 }
 
-function crc32(bytes: Uint8Array): number {
+/** Returns the CRC-32 of the bytes from `start` to before `end`. */
+function crc32(bytes: Uint8Array, start: number, end: number): number {
   let crc = -1
-  for (let i = 0; i < bytes.length; i++) crc = CRC_TABLE[(crc ^ bytes[i]!) & 255]! ^ (crc >>> 8)
+  for (let i = start; i < end; i++) crc = CRC_TABLE[(crc ^ bytes[i]!) & 255]! ^ (crc >>> 8)
   return ~crc >>> 0
 }
