@@ -1,6 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ByteHash, Chance, exp, ln, normalQuantile, philox, purpose } from '../../src/kernel/random.ts'
+import {
+  ByteHash,
+  Chance,
+  exp,
+  hash32,
+  hash32Pair,
+  ln,
+  normalQuantile,
+  philox,
+  purpose,
+} from '../../src/kernel/random.ts'
 
 const DRAW = purpose('test.draw')
 
@@ -30,6 +40,17 @@ describe('chance', () => {
       chance.unit(key, DRAW, 4),
     ]
     expect(others).not.toContain(alone)
+  })
+
+  test('hash32Pair and keys are equal to hash32 by each seed', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.nat(), fc.nat(), (text, hi, lo) => {
+        expect(hash32Pair(text, hi, lo)).toEqual({ hi: hash32(text, hi), lo: hash32(text, lo) })
+        const joined = `kind\u0000${text}\u00003`
+        const key = { hi: hash32(joined, 0x243f6a88), lo: hash32(joined, 0x85a308d3) }
+        expect(new Chance(1).key('kind', text, 3)).toEqual(key)
+      }),
+    )
   })
 
   test('is uniform: 100,000 draws fill ten bins within 3 %', () => {
