@@ -158,6 +158,10 @@ const DELETED_DEPLOYMENT: Probe = {
   },
 }
 
+const LARGE_FORM: Probe = {
+  change: { headers: { 'content-type': 'multipart/form-data; boundary=x', 'content-length': TOO_MANY_BYTES } },
+}
+
 /** Probes for refusals of single operations. */
 const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   listDeployments: [{ change: { search: '?status=walking' } }],
@@ -179,10 +183,11 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   createMessage: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
   createEmbeddings: [CHAT_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
   createInference: [
+    LARGE_FORM,
     { change: { path: '/v1/inference/acme/translator' } },
     { change: { path: `/v1/inference/${RERANK_MODEL}`, body: '{"queries":["a","b"],"documents":["c"]}' } },
   ],
-  createDeploymentInference: [{ change: { fields: { input: 'word '.repeat(10_000) } } }],
+  createDeploymentInference: [LARGE_FORM, { change: { fields: { input: 'word '.repeat(10_000) } } }],
   createImage: [ANOTHER_TASK],
   createImageEdit: [ANOTHER_TASK],
   createImageVariation: [ANOTHER_TASK],

@@ -13,5 +13,9 @@ export function encodeBase64(bytes: Uint8Array): string {
 
 /** Returns the bytes of standard base64. Throws DOMException for other text. */
 export function decodeBase64(encoded: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(encoded), character => character.charCodeAt(0))
+  const binary = atob(encoded)
+  // `Uint8Array.from` with a callback takes 20 times as long.
+  const bytes = new Uint8Array(binary.length)
+  for (let at = 0; at < bytes.length; at++) bytes[at] = binary.charCodeAt(at)
+  return bytes
 }

@@ -94,6 +94,8 @@ export interface SchemasByTask<Scope> {
   findTask(scope: Scope, params: Readonly<Record<string, string>>): ModelTask
   /** The code that requests for models of a task need. */
   readonly needs: Readonly<Partial<Record<ModelTask, readonly Prerequisite[]>>>
+  /** The field that is a file if the body comes as a multipart form, whose other fields are those of the JSON. */
+  readonly file: { readonly part: string; readonly limit: SizeLimit }
 }
 
 export interface EndpointInput<Route extends string, Params, Query, Body, Form> {

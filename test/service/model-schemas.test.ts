@@ -20,6 +20,7 @@ interface Schemas {
 
 const METHODS: Record<string, string> = { 'read-voice': 'GET', 'list-voices': 'GET', 'delete-voice': 'DELETE' }
 const FORMS = ['create-voice', 'update-voice']
+const AUDIO = `data:audio/wav;base64,${Buffer.from(wavFile()).toString('base64')}`
 const PNG = createPng({ width: 64, height: 64 })
 /** Bodies for each variant of a model. */
 const BODIES = 2
@@ -100,6 +101,8 @@ function drawBody(schema_in: Json, model_name: string, key: string): Json {
     for (const name of ['model', 'model_id']) if (name in (fields.properties as Json)) body[name] = model_name
     // A size is a text, and only a supported one is answered.
     if ('size' in body) body.size = '64x64'
+    // A drawn data URL is no audio, which is 400.
+    if ('audio' in body) body.audio = AUDIO
     // JSON Schema cannot say that a choice names one of the tools.
     if (typeof body.tool_choice === 'object' && body.tool_choice !== null) delete body.tool_choice
     // An address beyond loopback is refused, and the world of these tests never gets to send a result.
@@ -221,7 +224,7 @@ test('the variants of voices answer as their schemas say', async () => {
   const schemas = await schemasOf(sim, speech)
   const keys = schemas.map(({ variant }) => variant.key)
   const ofVoices = ['create-voice', 'read-voice', 'update-voice', 'delete-voice', 'list-voices']
-  expect(keys).toEqual(['compat-tts', 'altvendor-tts', ...ofVoices, 'ai-sdk'])
+  expect(keys).toEqual(['default', 'compat-tts', 'altvendor-tts', ...ofVoices, 'ai-sdk'])
   for (const one of [...schemas].sort(
     (a, b) => Number(a.variant.key === 'delete-voice') - Number(b.variant.key === 'delete-voice'),
   )) {

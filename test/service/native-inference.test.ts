@@ -1,6 +1,7 @@
 /** Native inference: the models of each type by name and by deployment, as a client of the service sees it. */
 import { describe, expect, test } from 'vitest'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { wavFile } from './media/audio-files.ts'
 import { decodePng } from './media/png-reader.ts'
 
 const TEXT = 'aurora-labs/aurora-8b-instruct'
@@ -237,6 +238,146 @@ describe('text-to-image', () => {
       const { status, body } = await ask(`/v1/inference/${IMAGE}`, { prompt: 'x', width })
       expect([status, body.detail[0].loc]).toEqual([422, ['body', 'width']])
     }
+  })
+})
+
+describe('text-to-speech', () => {
+  const SPEECH = 'larkspur-audio/lark-tts-2'
+  const bytesOf = (url: string) => Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
+
+  test('a model answers with the audio of the speech endpoint, as a data URL', async () => {
+    const { sim, ask } = service()
+    const input = 'The rain ends before midnight.'
+    const { status, body } = await ask(`/v1/inference/${SPEECH}`, { text: input, preset_voice: ['ada'] })
+    expect(status).toBe(200)
+    expect(body.audio).toMatch(/^data:audio\/wav;base64,/)
+    expect(body).toMatchObject({ input_character_length: 30, output_format: 'wav' })
+    const response = await sim.fetch('http://sim/v1/audio/speech', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${sim.token}` },
+      body: JSON.stringify({ model: SPEECH, input, voice: 'ada' }),
+    })
+    expect(bytesOf(body.audio).equals(Buffer.from(await response.arrayBuffer()))).toBe(true)
+    const charges = sim.ledger.entries().filter(({ subject }) => subject === SPEECH)
+    const dollars = charges.reduce((sum, { microcents }) => sum - microcents, 0) / 1e8
+    expect(Math.abs(2 * body.inference_status.cost - dollars)).toBeLessThanOrEqual(MICROCENT)
+    expect(body.inference_status).toMatchObject({ tokens_generated: null, tokens_input: null })
+  })
+
+  test('the format, the speed and the voice change the audio', async () => {
+    const { sim, ask } = service()
+    const voice_id = sim.world.store.voices.all()[0]!.voice_id
+    const audioOf = async (more: object) =>
+      (await ask(`/v1/inference/${SPEECH}`, { text: 'Hello.', ...more })).body.audio
+    const all = [
+      {},
+      { output_format: 'flac' },
+      { output_format: 'mp3' },
+      { speed: 2 },
+      { preset_voice: 'ada' },
+      { voice_id },
+    ]
+    const audio = await Promise.all(all.map(audioOf))
+    expect(new Set(audio).size).toBe(all.length)
+    expect(audio[1]).toMatch(/^data:audio\/flac;base64,/)
+    expect(bytesOf(audio[3]).length).toBeLessThan(bytesOf(audio[0]).length)
+  })
+
+  test('opus is 400, an unknown voice of the account 404, and a format of another name 422', async () => {
+    const { ask } = service()
+    const statusOf = async (more: object) => (await ask(`/v1/inference/${SPEECH}`, { text: 'Hello.', ...more })).status
+    expect(await statusOf({ output_format: 'opus' })).toBe(400)
+    expect(await statusOf({ voice_id: 'voice_missing' })).toBe(404)
+    expect(await statusOf({ output_format: 'aac' })).toBe(422)
+  })
+})
+
+describe('automatic-speech-recognition', () => {
+  const SCRIBE = 'larkspur-audio/lark-scribe-large'
+  const wav = wavFile()
+  const dataUrl = `data:audio/wav;base64,${Buffer.from(wav).toString('base64')}`
+  const sendForm = async (sim: Simulator, fields: Record<string, string>, file: Uint8Array | undefined = wav) => {
+    const form = new FormData()
+    for (const [name, value] of Object.entries(fields)) form.append(name, value)
+    if (file) form.append('audio', new Blob([file as Uint8Array<ArrayBuffer>]), 'memo.wav')
+    const headers = { authorization: `Bearer ${sim.token}` }
+    const response = await sim.fetch(`http://sim/v1/inference/${SCRIBE}`, { method: 'POST', headers, body: form })
+    return { status: response.status, body: await response.json() }
+  }
+
+  test('a model answers with the words of the transcriptions endpoint, for a form and for a data URL', async () => {
+    const { sim, ask } = service()
+    const uploaded = await sendForm(sim, {})
+    const { status, body } = await ask(`/v1/inference/${SCRIBE}`, { audio: dataUrl })
+    expect([uploaded.status, status]).toEqual([200, 200])
+    expect({ ...uploaded.body, request_id: '' }).toEqual({ ...body, request_id: '' })
+    expect(body.segments[0]).toEqual({ id: 0, text: expect.any(String), start: 0, end: expect.any(Number) })
+    expect(body.segments.at(-1).end).toBe(body.duration)
+    expect(body).toMatchObject({ words: null, language: 'en', input_length_ms: body.duration * 1000 })
+    const form = new FormData()
+    form.append('model', SCRIBE)
+    form.append('file', new Blob([wav as Uint8Array<ArrayBuffer>]), 'memo.wav')
+    const headers = { authorization: `Bearer ${sim.token}` }
+    const response = await sim.fetch('http://sim/v1/audio/transcriptions', { method: 'POST', headers, body: form })
+    expect((await response.json()).text).toBe(body.text)
+    const charges = sim.ledger.entries().filter(({ subject }) => subject === SCRIBE)
+    const dollars = charges.reduce((sum, { microcents }) => sum - microcents, 0) / 1e8
+    expect(Math.abs(3 * body.inference_status.cost - dollars)).toBeLessThanOrEqual(MICROCENT)
+  })
+
+  test('fields of a form are read as those of the JSON, with numbers as texts', async () => {
+    const { sim } = service({ profile: { policies: { validation: 'strict' } } })
+    const { status, body } = await sendForm(sim, {
+      chunk_level: 'word',
+      chunk_length_s: '20',
+      task: 'translate',
+      language: 'de',
+    })
+    expect(status).toBe(200)
+    expect(body.language).toBe('en')
+    expect(body.words.map(({ text }: { text: string }) => text).join(' ').length).toBeGreaterThan(0)
+    const refused = await sendForm(sim, { chunk_length_s: '31' })
+    expect([refused.status, refused.body.detail[0].loc]).toEqual([422, ['body', 'chunk_length_s']])
+  })
+
+  test('audio that is missing or no file is 422, and a file that cannot be read is 400', async () => {
+    const { sim, ask } = service()
+    const url = `/v1/inference/${SCRIBE}`
+    for (const audio of [undefined, 'http://files.example/a.wav', 7, { chunks: [], bytes: 0 }]) {
+      const { status, body } = await ask(url, { audio })
+      expect([status, body.detail[0].loc]).toEqual([422, ['body', 'audio']])
+    }
+    expect((await sendForm(sim, {}, new Uint8Array(0))).status).toBe(422)
+    const unread = await sendForm(sim, {}, new TextEncoder().encode('no audio at all'))
+    expect([unread.status, unread.body]).toEqual([400, { error: expect.stringContaining('cannot be read as audio') }])
+    expect((await ask(url, { audio: 'data:audio/wav;base64,AAAAA' })).status).toBe(400)
+  })
+
+  test('a file above the limit is 413, as a form and as a data URL', async () => {
+    const { sim, ask } = service()
+    const large = new Uint8Array(25 * 1_048_576 + 1)
+    expect((await sendForm(sim, {}, large)).status).toBe(413)
+    const { status, body } = await ask(`/v1/inference/${SCRIBE}`, {
+      audio: `data:;base64,${Buffer.from(large).toString('base64')}`,
+    })
+    expect([status, body]).toEqual([413, { error: 'file is larger than 25 MB' }])
+  })
+
+  test('unknown fields of a form are 422 with strict requests', async () => {
+    const { sim } = service({ strictRequests: true })
+    expect((await sendForm(sim, { task: 'transcribe' })).status).toBe(200)
+    const { status, body } = await sendForm(sim, { tsk: 'transcribe' })
+    expect([status, body.detail[0].loc]).toEqual([422, ['body', 'tsk']])
+  })
+
+  test('a form can also have the fields of another type', async () => {
+    const { sim } = service()
+    const form = new FormData()
+    form.append('input', 'Once upon a time')
+    form.append('max_new_tokens', '5')
+    const headers = { authorization: `Bearer ${sim.token}` }
+    const response = await sim.fetch(`http://sim/v1/inference/${TEXT}`, { method: 'POST', headers, body: form })
+    expect([response.status, (await response.json()).num_tokens]).toEqual([200, 5])
   })
 })
 

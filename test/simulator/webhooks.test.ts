@@ -3,9 +3,13 @@ import { describe, expect, test } from 'vitest'
 import type { Entry } from '../../src/kernel/journal.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import type { DeliverWebhook } from '../../src/simulator/webhook-options.ts'
+import { wavFile } from '../service/media/audio-files.ts'
 
 const TEXT = 'aurora-labs/aurora-8b-instruct'
 const HOOK = 'http://127.0.0.1:8123/hook'
+
+/** A file of audio. */
+const AUDIO = `data:audio/wav;base64,${Buffer.from(wavFile()).toString('base64')}`
 
 /** A world with a deployment that scales to zero. */
 const SLEEPING: SimulatorOptions = {
@@ -83,6 +87,8 @@ describe('a request with a webhook', () => {
       '/v1/inference/cedarline/cedar-embed-base': { inputs: ['a river'] },
       '/v1/inference/cedarline/cedar-rerank-base': { queries: ['a river'], documents: ['a river', 'a stone'] },
       '/v1/inference/inkfold/canvas-fast': { prompt: 'A river', width: 64, height: 64 },
+      '/v1/inference/larkspur-audio/lark-tts-2': { text: 'Hello.' },
+      '/v1/inference/larkspur-audio/lark-scribe-large': { audio: AUDIO },
       '/v1/inference/acornworks/acorn-pii-tagger': { document: 'Ann' },
       '/v1/inference/deploy/2cZeTxVFN7tKxCCh': { input: 'Rivers' },
     }
@@ -92,7 +98,7 @@ describe('a request with a webhook', () => {
       await sim.clock.advance('10m')
       expect(deliveries.at(-1)!.body).toEqual({ ...whole.body, request_id })
     }
-    expect(deliveries).toHaveLength(5)
+    expect(deliveries).toHaveLength(7)
   })
 
   test('has its place and is charged until its end, as every request is', async () => {

@@ -120,7 +120,7 @@ export function answerTranscription(
 }
 
 /** Returns the length of an upload in whole milliseconds. Refuses a file that is not audio, or is too long. */
-function requireAudioSeconds({ chunks, filename }: UploadedFile): number {
+export function requireAudioSeconds({ chunks, filename }: UploadedFile): number {
   const length = getAudio().readAudioLength(chunks)
   const name = filename === '' ? 'file' : `file '${filename.slice(0, LIMITS.quotedCharacters)}'`
   if ('problem' in length) refuseFile(`${name} cannot be read as audio: ${length.problem}`)

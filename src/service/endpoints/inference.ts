@@ -1,23 +1,42 @@
 import * as z from 'zod'
-import { DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
+import { DEPLOYMENT_LIFECYCLE, type ModelTask } from '../../data/records/enums.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
+import { AUDIO_SIZE_LIMIT } from '../audio/transcription-answers.ts'
 import { endpoint } from '../endpoint.ts'
-import { requireNativeTask, runNative } from '../native/run.ts'
-import { NATIVE_PROTOCOLS, type NativeTask } from '../native/tasks.ts'
+import { requireModelTask, runNative } from '../native/run.ts'
+import { NATIVE_PROTOCOLS } from '../native/tasks.ts'
 import { QueuedAnswer } from '../native/webhooks.ts'
 import { INFERENCE_REFUSALS } from '../openai/request-lifecycle.ts'
 import type { TaskSchemas } from '../openapi/task-schemas.ts'
 import { refuse } from '../refusals.ts'
 
-const { 'text-generation': text, 'text-to-image': image, embeddings, reranker, custom } = NATIVE_PROTOCOLS
+const {
+  'text-generation': text,
+  'text-to-image': image,
+  'text-to-speech': speech,
+  'automatic-speech-recognition': transcription,
+  embeddings,
+  reranker,
+  custom,
+} = NATIVE_PROTOCOLS
 
-const AnyBody = z.union([text.body, embeddings.body, reranker.body, image.body, custom.body])
+const AnyBody = z.union([
+  text.body,
+  embeddings.body,
+  reranker.body,
+  image.body,
+  speech.body,
+  transcription.body,
+  custom.body,
+])
 const AnyAnswer = z.union([
   text.returns,
   embeddings.returns,
   reranker.returns,
   image.returns,
+  speech.returns,
+  transcription.returns,
   custom.returns,
   QueuedAnswer,
 ])
@@ -31,15 +50,16 @@ const SCHEMAS = Object.fromEntries(
       ...('streamEvent' in events && { streamEvent: events.streamEvent }),
     },
   ]),
-) as Record<string, TaskSchemas> as Readonly<Record<NativeTask, TaskSchemas>>
+) as Record<string, TaskSchemas> as Readonly<Record<ModelTask, TaskSchemas>>
 
 const BY_TASK = {
   schemas: SCHEMAS,
   needs: Object.fromEntries(Object.entries(NATIVE_PROTOCOLS).map(([task, { needs }]) => [task, needs])),
+  file: { part: 'audio', limit: AUDIO_SIZE_LIMIT },
 }
 
 const REFUSED_INPUT =
-  'the prompt does not fit the context; dimensions is above the length of the model; queries and documents have different lengths; or the address of the webhook is not allowed'
+  'the prompt does not fit the context; dimensions is above the length of the model; queries and documents have different lengths; the audio cannot be read or is too long; the format is opus; or the address of the webhook is not allowed'
 
 const ASSUMPTIONS = [
   'body and answer depend on the type of the model: the variant default of GET /models/{model_name}/schema/{variantKey} has them',
@@ -49,6 +69,9 @@ const ASSUMPTIONS = [
   'reranker: one query for all documents, or a query for each document; a score grows with the words that both share',
   'text-to-image: the images are those of POST /v1/images/generations, as data URLs; a seed or a negative_prompt gives others',
   'text-to-image: width and height default to 1024; num_inference_steps changes time and price; guidance_scale is ignored',
+  'text-to-speech: the audio is that of POST /v1/audio/speech, as a data URL; voice_id is a voice of the account, preset_voice any other name',
+  'automatic-speech-recognition: audio is a data URL, or the file of a multipart form, whose other fields are those of the JSON',
+  'automatic-speech-recognition: the words are those of POST /v1/audio/transcriptions; words are null without chunk_level word',
   'custom: any JSON object is accepted, and output is drawn from the seed',
   'sampling fields, normalize, service_tier and user are validated and ignored',
   'webhook: the request is accepted as queued, stream is ignored, and the result is posted once it is complete',
@@ -68,7 +91,8 @@ export const createInference = endpoint({
   refusals: {
     ...INFERENCE_REFUSALS,
     400: REFUSED_INPUT,
-    404: 'unknown or deprecated model, unknown version, or the name of a deployment that is stopped, failed, parked or deleted',
+    404: 'unknown or deprecated model, unknown version or voice_id, or the name of a deployment that is stopped, failed, parked or deleted',
+    413: AUDIO_SIZE_LIMIT.refusal,
     423: 'the deployment of this name is starting',
     503: 'a deployment stopped while the request waited, or the instance of the answer was lost',
   },
@@ -80,7 +104,7 @@ export const createInference = endpoint({
   streamEvent: text.streamEvent!,
   byTask: {
     ...BY_TASK,
-    findTask: ({ world }, { model_name }) => requireNativeTask(world, model_name!),
+    findTask: ({ world }, { model_name }) => requireModelTask(world, model_name!),
   },
   example: { target: '/v1/inference/aurora-labs/aurora-8b-instruct', body: { input: 'Once upon a time' } },
   handle: ({ params: { model_name }, query: { version }, body, ...scope }) => {
@@ -97,7 +121,8 @@ export const createDeploymentInference = endpoint({
   refusals: {
     ...INFERENCE_REFUSALS,
     400: REFUSED_INPUT,
-    404: 'unknown or deleted deployment',
+    404: 'unknown or deleted deployment, or unknown voice_id',
+    413: AUDIO_SIZE_LIMIT.refusal,
     503: 'the deployment is not running, it stopped while the request waited, or the instance of the answer was lost',
   },
   acceptsKeyHeader: true,
@@ -107,7 +132,7 @@ export const createDeploymentInference = endpoint({
   streamEvent: text.streamEvent!,
   byTask: {
     ...BY_TASK,
-    findTask: ({ world }, { deploy_id }) => requireNativeTask(world, `deploy_id:${deploy_id}`),
+    findTask: ({ world }, { deploy_id }) => requireModelTask(world, `deploy_id:${deploy_id}`),
   },
   example: { target: '/v1/inference/deploy/2cZeTxVFN7tKxCCh', body: { input: 'Once upon a time' } },
   handle: ({ params: { deploy_id }, body, ...scope }) => runNative(scope, `deploy_id:${deploy_id}`, body),

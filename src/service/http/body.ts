@@ -29,6 +29,9 @@ export async function readBody(context: RequestContext, scope: unknown): Promise
     return readUpload(request, contentType, { part, optionalParts, required, limit: limit(scope as never), limitFor })
   }
   if (endpoint.consumes === 'form') return readForm(request, contentType)
+  if (endpoint.byTask !== undefined && /^\s*multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) {
+    return readUpload(request, contentType, endpoint.byTask.file)
+  }
   if (/^\s*(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType ?? '')) {
     return { refused: createUnsupportedMediaType(['application/json']) }
   }

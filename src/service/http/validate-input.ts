@@ -50,7 +50,12 @@ export function validateInput(
     if ('issues' in rawBody) {
       for (const { loc, ...issue } of rawBody.issues) issues.add(loc, () => issue)
     } else if ('fields' in rawBody) body = parseBodyValue(operation, rawBody.fields, issues, isLax, bodySchema)
-    else if ('form' in rawBody) upload = parseForm(operation, rawBody.form, issues, isLax)
+    else if ('form' in rawBody && operation.endpoint.byTask !== undefined) {
+      const { fields, file } = rawBody.form
+      const { part } = operation.endpoint.byTask.file
+      // A form has only texts, whatever the policy of validation says.
+      body = parseBodyValue(operation, file ? { ...fields, [part]: file } : fields, issues, true, bodySchema)
+    } else if ('form' in rawBody) upload = parseForm(operation, rawBody.form, issues, isLax)
     else body = parseBodyText(operation, rawBody.text, issues, isLax, bodySchema)
   }
   return issues.count > 0 ? issues : { params: typedParams, query, body, upload }
@@ -63,9 +68,12 @@ export function validateInput(
  */
 export function findUnreadInput(context: RequestContext, rawBody: RawBody, bodySchema?: z.ZodType): UnknownFields {
   const { operation, request, search } = context
-  const fields = rawBody !== undefined && 'fields' in rawBody ? JSON.stringify(rawBody.fields) : undefined
+  const rawForm = rawBody !== undefined && 'form' in rawBody ? rawBody.form.fields : undefined
+  // The fields of such a form are those of the body.
+  const form = operation.endpoint.byTask === undefined ? rawForm : undefined
+  const rawFields = rawBody !== undefined && 'fields' in rawBody ? rawBody.fields : form ? undefined : rawForm
+  const fields = rawFields && JSON.stringify(rawFields)
   const text = rawBody !== undefined && 'text' in rawBody ? rawBody.text : fields
-  const form = rawBody !== undefined && 'form' in rawBody ? rawBody.form.fields : undefined
   const unreadFields = findUnknownFields(
     bodySchema === undefined ? operation.endpoint : { ...operation.endpoint, body: bodySchema },
     { search, text, form },

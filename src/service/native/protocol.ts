@@ -4,7 +4,7 @@ import type { Chance, EntityKey } from '../../kernel/random.ts'
 import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { MediaWork } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
-import type { Prerequisite } from '../endpoint.ts'
+import type { Prerequisite, UploadedFile } from '../endpoint.ts'
 import type { SseFrame } from '../openai/sse.ts'
 
 /** An http or https address with a host. */
@@ -43,6 +43,8 @@ export interface NativeInput {
   readonly longestPromptTokens: number
   /** Tokens of the shortest answer. Default: 0. */
   readonly minAnswerTokens?: number
+  /** The file of the body, of a model whose body has one. */
+  readonly file?: UploadedFile
 }
 
 /** The work of a request for a model. */

@@ -1,4 +1,5 @@
 /** Runs a request of native inference on the fleet, and answers it whole or as a stream. */
+import type { ModelTask } from '../../data/records/enums.ts'
 import { toDollars } from '../../simulation/account/request-cost.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
@@ -15,7 +16,7 @@ import { createEventStream } from '../openai/sse.ts'
 import { refuse } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
 import type { InferenceStatus, NativeScope, NativeWork } from './protocol.ts'
-import { type AnyNativeProtocol, NATIVE_PROTOCOLS, type NativeTask } from './tasks.ts'
+import { type AnyNativeProtocol, NATIVE_PROTOCOLS } from './tasks.ts'
 import { createQueuedAnswer, type QueuedAnswer, requireAllowedWebhook } from './webhooks.ts'
 
 /** Prefix of the ids of requests. */
@@ -32,7 +33,7 @@ export function runNative(
   model: string,
   body: { readonly webhook?: unknown },
 ): DeferredResult<never> | QueuedAnswer {
-  const task = requireNativeTask(world, model)
+  const task = requireModelTask(world, model)
   const protocol: AnyNativeProtocol = NATIVE_PROTOCOLS[task]
   const url = body.webhook as string | null | undefined
   if (url) requireAllowedWebhook(url, webhookHosts)
@@ -96,8 +97,6 @@ function toStatus({ plan, startedAt, firstTokenAt, tokenTime, cost }: InferenceH
 }
 
 /** Returns the task of a model. Refuses with 404 for an unknown or deprecated one. */
-export function requireNativeTask(world: World, model: string): NativeTask {
-  const { task } = findModelTarget(world, model) ?? refuse(404, `model does not exist: ${model}`)
-  if (!(task in NATIVE_PROTOCOLS)) refuse(400, `model ${model} does ${task}, which has no native inference`)
-  return task as NativeTask
+export function requireModelTask(world: World, model: string): ModelTask {
+  return (findModelTarget(world, model) ?? refuse(404, `model does not exist: ${model}`)).task
 }

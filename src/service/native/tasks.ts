@@ -5,7 +5,9 @@ import { EMBEDDINGS_INFERENCE } from './embeddings.ts'
 import { IMAGE_INFERENCE } from './images.ts'
 import type { NativeProtocol } from './protocol.ts'
 import { RERANK_INFERENCE } from './reranking.ts'
+import { SPEECH_INFERENCE } from './speech.ts'
 import { TEXT_INFERENCE } from './text.ts'
+import { TRANSCRIPTION_INFERENCE } from './transcription.ts'
 
 // Each protocol gets only what it made itself, so their own types do not matter here.
 // biome-ignore lint/suspicious/noExplicitAny: only `any` holds protocols of different bodies
@@ -15,8 +17,8 @@ export const NATIVE_PROTOCOLS = {
   'text-generation': TEXT_INFERENCE,
   embeddings: EMBEDDINGS_INFERENCE,
   'text-to-image': IMAGE_INFERENCE,
+  'text-to-speech': SPEECH_INFERENCE,
+  'automatic-speech-recognition': TRANSCRIPTION_INFERENCE,
   reranker: RERANK_INFERENCE,
   custom: CUSTOM_INFERENCE,
-} as const satisfies Readonly<Partial<Record<ModelTask, AnyNativeProtocol>>>
-
-export type NativeTask = keyof typeof NATIVE_PROTOCOLS
+} as const satisfies Readonly<Record<ModelTask, AnyNativeProtocol>>

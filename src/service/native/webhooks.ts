@@ -5,7 +5,7 @@ import type { World } from '../../simulation/world.ts'
 import { loadPrerequisites } from '../http/prerequisites.ts'
 import { refuseInput } from '../refusals.ts'
 import { InferenceStatus } from './protocol.ts'
-import { NATIVE_PROTOCOLS, type NativeTask } from './tasks.ts'
+import { NATIVE_PROTOCOLS } from './tasks.ts'
 import { webhookRefusal } from './webhook-address.ts'
 
 /** The answer to a request with a webhook. */
@@ -46,7 +46,7 @@ export async function createWebhookBody(
   }
   const head = { request_id: requestId, inference_status }
   if (status === 'failed') return head
-  const { needs, createResult } = NATIVE_PROTOCOLS[task as NativeTask]
+  const { needs, createResult } = NATIVE_PROTOCOLS[task]
   // A snapshot can bring a request to a process that never needed the code.
   await loadPrerequisites(needs)
   return { ...head, ...createResult(chance, spec as never) }

@@ -1,0 +1,120 @@
+/** Native inference of speech recognition: what an audio file says. */
+import * as z from 'zod'
+import { ByteHash } from '../../kernel/random.ts'
+import { decodeBase64 } from '../../lib/base64.ts'
+import { transcriptionWork } from '../../simulation/inference/media-work.ts'
+import { AUDIO_SIZE_LIMIT, requireAudioSeconds } from '../audio/transcription-answers.ts'
+import type { UploadedFile } from '../endpoint.ts'
+import { integer, text } from '../fields.ts'
+import { getAudio } from '../media/load-audio.ts'
+import type { TranscriptSource } from '../media/transcript.ts'
+import { throwScriptedError } from '../openai/scripted-answers.ts'
+import { refuseInput, refuseOverLimit } from '../refusals.ts'
+import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
+
+const DATA_URL = /^data:[^,]*;base64,[A-Za-z0-9+/]+={0,2}$/
+
+/** The file part of a form, or a data URL. */
+const Audio = z
+  .custom<string | UploadedFile>(
+    value => (typeof value === 'string' ? DATA_URL.test(value) : isUploadedFile(value)),
+    'audio should be a file of a multipart form, or a data URL in base64',
+  )
+  .meta({ type: 'string', pattern: DATA_URL.source })
+
+const TranscriptionBody = z.object({
+  audio: Audio,
+  task: z.enum(['transcribe', 'translate']).nullable().optional(),
+  initial_prompt: text().nullable().optional(),
+  temperature: z.number().min(0).max(1).nullable().optional(),
+  language: text({ max: 16 }).nullable().optional(),
+  chunk_level: z.enum(['segment', 'word']).nullable().optional(),
+  chunk_length_s: integer({ min: 1, max: 30 }).nullable().optional(),
+  webhook: Webhook,
+})
+
+const TimedText = { text: z.string(), start: z.number(), end: z.number() }
+
+const TranscriptionAnswer = z
+  .object({
+    ...AnswerFields,
+    text: z.string(),
+    segments: z.array(z.object({ id: z.int(), ...TimedText })),
+    /** Without `chunk_level` `word`, null. */
+    words: z.array(z.object(TimedText)).nullable(),
+    language: z.string(),
+    input_length_ms: z.int(),
+    /** Seconds. */
+    duration: z.number(),
+  })
+  .meta({ id: 'TranscriptionInferenceAnswer' })
+
+export interface TranscriptionSpec extends TranscriptSource {
+  readonly language: string
+  readonly hasWords: boolean
+}
+
+export const TRANSCRIPTION_INFERENCE: NativeProtocol<
+  typeof TranscriptionBody,
+  typeof TranscriptionAnswer,
+  TranscriptionSpec
+> = {
+  body: TranscriptionBody,
+  returns: TranscriptionAnswer,
+  needs: ['audio'],
+  parse: ({ audio, task }) => {
+    const file = toFile(audio)
+    return { prompt: `${task ?? 'transcribe'} ${file.hash}`, promptTokens: 0, longestPromptTokens: 0, file }
+  },
+  createWork: ({ world, target, model, findScriptedAnswer }, { task, language, chunk_level }, { file }) => {
+    const seconds = requireAudioSeconds(file!)
+    const scriptedAnswer = findScriptedAnswer(model, file!.filename)
+    if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
+    const scriptedText = scriptedAnswer !== undefined && 'text' in scriptedAnswer ? scriptedAnswer.text : undefined
+    return {
+      spec: {
+        model: target.name,
+        contentHash: file!.hash,
+        task: task ?? 'transcribe',
+        seconds,
+        ...(scriptedText !== undefined && { text: scriptedText }),
+        language: task === 'translate' ? 'en' : language || 'en',
+        hasWords: chunk_level === 'word',
+      },
+      answerTokens: 0,
+      longestAnswer: 1,
+      work: transcriptionWork(world.profile, seconds),
+      streamSource: undefined,
+    }
+  },
+  createResult: (chance, { language, hasWords, ...source }) => {
+    const transcript = getAudio().transcribe(chance, source)
+    return {
+      text: transcript.text,
+      segments: transcript.segments.map(({ id, text, start, end }) => ({ id, text, start, end })),
+      words: hasWords ? transcript.words.map(({ word, start, end }) => ({ text: word, start, end })) : null,
+      language,
+      input_length_ms: Math.round(transcript.seconds * 1000),
+      duration: transcript.seconds,
+    }
+  },
+}
+
+/** Whether a value is the file of a form. No JSON has bytes. */
+function isUploadedFile(value: unknown): value is UploadedFile {
+  const { chunks } = (value ?? {}) as Partial<UploadedFile>
+  return Array.isArray(chunks) && chunks.length > 0 && chunks.every(chunk => chunk instanceof Uint8Array)
+}
+
+/** Returns the file that a data URL has. Equal contents have equal hashes, however they came. */
+function toFile(audio: string | UploadedFile): UploadedFile {
+  if (typeof audio !== 'string') return audio
+  const content = audio.slice(audio.indexOf(',') + 1).replace(/=+$/, '')
+  // Four characters are three bytes.
+  if (Math.floor((content.length * 3) / 4) > AUDIO_SIZE_LIMIT.bytes) refuseOverLimit(413, AUDIO_SIZE_LIMIT.refusal)
+  if (content.length % 4 === 1) refuseInput(400, 'audio cannot be read: the base64 of its data URL is cut')
+  const bytes = decodeBase64(content)
+  const hash = new ByteHash()
+  hash.update(bytes)
+  return { filename: '', chunks: [bytes], bytes: bytes.length, hash: hash.digest() }
+}
