@@ -114,7 +114,7 @@ describe('run --names', () => {
   })
 
   test.each([
-    ['{"fields":{"hbu":"x"}}', /fields\.hbu: there is no such word\. Did you mean 'hub'\?\n$/],
+    ['{"fields":{"hbu":"x"}}', /fields\.hbu: unknown word\. Did you mean 'hub'\?\n$/],
     [
       '{"paths":{"hosted":"files"}}',
       /paths\.hosted: 'files' makes \/v1\/hosted\/\{instance_id\} into .*already\. Give it another\.\n$/,

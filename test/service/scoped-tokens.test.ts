@@ -196,9 +196,9 @@ describe('a scoped token', () => {
     const by = (changes: object, claims: object = {}) =>
       signed({ ...header, ...changes }, { ...payload, ...claims }, 'sim_default_token')
     const wrong: [string, string][] = [
-      ['jwt:', 'no jwt: token'],
-      ['jwt:a.b', 'no jwt: token'],
-      ['jwt:a.b.c', 'no JSON object'],
+      ['jwt:', 'not a token of the form jwt:'],
+      ['jwt:a.b', 'not a token of the form jwt:'],
+      ['jwt:a.b.c', 'not a JSON object'],
       [`${good}x`, 'signature is wrong'],
       [
         good.replace(
@@ -211,9 +211,9 @@ describe('a scoped token', () => {
       [by({ alg: 'none' }), 'alg is not HS256'],
       [by({ kid: 'user:x' }), 'names no API token'],
       [by({}, { sub: 'user_2' }), 'sub is not the account'],
-      [by({}, { exp: '1' }), 'exp is no time'],
-      [by({}, { models: 'all' }), 'models are no list'],
-      [by({}, { spending_limit: -1 }), 'spending_limit is no amount'],
+      [by({}, { exp: '1' }), 'exp is not a time'],
+      [by({}, { models: 'all' }), 'models are not a list'],
+      [by({}, { spending_limit: -1 }), 'spending_limit is not an amount'],
       [by({}, { exp: EPOCH }), 'has expired'],
     ]
     for (const [token, reason] of wrong)

@@ -288,7 +288,7 @@ describe('the address of a webhook', () => {
     expect(deliveries).toEqual([])
     expect(webhookEntries(other).slice(0, 2)).toEqual([
       ['sent', { url: 'http://hooks.example/', attempt: 1 }],
-      ['failed', { reason: 'the host hooks.example is not allowed', attempt: 1 }],
+      ['failed', { reason: 'its host hooks.example is unknown', attempt: 1 }],
     ])
   })
 

@@ -30,7 +30,7 @@ type FindProblems = (words: Targets, operations: Operations, vocabulary: Vocabul
 export const FREE_SECTIONS: Readonly<Record<'tags' | 'aliases' | 'errors', FindProblems>> = {
   tags: words =>
     Object.entries(words).flatMap(([tag, named]) =>
-      typeof named === 'string' && named !== '' ? [] : [`tags.${tag} is no text. Give the tag of the provider.`],
+      typeof named === 'string' && named !== '' ? [] : [`tags.${tag} is not a text. Give the tag of the provider.`],
     ),
   aliases: findAliasProblems,
   errors(words, operations) {
@@ -40,11 +40,11 @@ export const FREE_SECTIONS: Readonly<Record<'tags' | 'aliases' | 'errors', FindP
       if (!names.some(([name, { route }]) => matches(name) || matches(route))) {
         const known = pattern.includes(' ') ? names.map(([, { route }]) => route) : names.map(([name]) => name)
         const advice = formatSuggestion(pattern, known, "Give an operation, a route, or a pattern like 'create*'.")
-        return [`errors.${pattern}: there is no such operation. ${advice}`]
+        return [`errors.${pattern}: unknown operation. ${advice}`]
       }
       if (ERROR_SHAPES.some(known => known === shape)) return []
       const advice = formatSuggestion(String(shape), ERROR_SHAPES, `Shapes are ${ERROR_SHAPES.join(', ')}.`)
-      return [`errors.${pattern}: there is no error shape '${shape}'. ${advice}`]
+      return [`errors.${pattern}: unknown error shape '${shape}'. ${advice}`]
     })
   },
 }
@@ -54,16 +54,16 @@ const ROUTE = /^(?:GET|POST|PUT|PATCH|DELETE) (?:\/(?:[A-Za-z0-9._~-]+|\{\w+\}))
 function findAliasProblems(words: Targets, operations: Operations): string[] {
   return Object.entries(words).flatMap(([route, target]) => {
     const location = `aliases.${route}`
-    if (typeof target !== 'string') return [`${location} is no text. Give an operation.`]
+    if (typeof target !== 'string') return [`${location} is not a text. Give an operation.`]
     if (!ROUTE.test(route)) {
-      return [`${location}: it is no route. Give a method and a path, as in 'GET /catalog/{model_name}'.`]
+      return [`${location}: invalid route. Give a method and a path, as in 'GET /catalog/{model_name}'.`]
     }
     const alias = parseAlias(route, target)
     if (alias.path.startsWith('/_sim')) return [`${location}: '/_sim' is the control plane. Give another path.`]
     if (!Object.hasOwn(operations, alias.operation)) {
       const known = Object.keys(operations)
       const advice = formatSuggestion(alias.operation, known, 'GET /_sim/fields lists the operations.')
-      return [`${location}: there is no operation '${alias.operation}'. ${advice}`]
+      return [`${location}: unknown operation '${alias.operation}'. ${advice}`]
     }
     const endpoint = operations[alias.operation] as AnyEndpoint
     if (endpoint.method !== alias.method) {

@@ -191,6 +191,11 @@ function capitalize(word: string): string {
 const PIECE_PATTERN = /[\w./{}~-]+/g
 const ProfileSchema = z.record(z.string(), z.record(z.string(), z.union([z.string(), z.array(z.string()).min(1)])))
 
+function describeExpected({ path }: z.core.$ZodIssue): string {
+  if (path.length < 2) return 'an object'
+  return path[0] === 'headers' ? 'a text, or a list of texts' : 'a text'
+}
+
 /**
  * Reads a names profile: the profile itself, or the path of a file that holds one.
  *
@@ -205,7 +210,7 @@ export function readNames(source: string | NamesProfile): Names {
     const [issue] = parsed.error.issues
     const location = issue!.path.length === 0 ? 'it' : issue!.path.join('.')
     throw createNamesError(label, [
-      `${location} is ${issue!.path.length < 2 ? 'no object' : 'no text'}. Give sections of words, as in {"fields":{"hub":"repository"}}`,
+      `${location} is not ${describeExpected(issue!)}. Give sections of words, as in {"fields":{"hub":"repository"}}`,
     ])
   }
   for (const [name, words] of Object.entries(parsed.data)) {
@@ -216,7 +221,7 @@ export function readNames(source: string | NamesProfile): Names {
       problems.push(...FREE_SECTIONS[name as keyof typeof FREE_SECTIONS](words, operations, vocabulary))
     } else {
       const known = [...Object.keys(SECTIONS), ...Object.keys(FREE_SECTIONS)]
-      problems.push(`there is no section '${name}'. ${suggestWord(name, known, 'Sections are')}`)
+      problems.push(`unknown section '${name}'. ${suggestWord(name, known, 'Sections are')}`)
     }
   }
   if (problems.length > 0) throw createNamesError(label, problems)

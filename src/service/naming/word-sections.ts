@@ -116,14 +116,14 @@ export function findProblems(name: string, section: Section, words: Targets, voc
       const candidates = section.candidates?.(word, vocabulary) ?? section.words
       const list =
         section.candidates === undefined ? `Words are ${section.words.join(', ')}.` : 'GET /_sim/fields lists them.'
-      return [`${location}: there is no such word. ${formatSuggestion(word, candidates, list)}`]
+      return [`${location}: unknown word. ${formatSuggestion(word, candidates, list)}`]
     }
     if (name !== 'headers' && typeof words[word] !== 'string') {
-      return [`${location} is no text. Give one name; only headers have several.`]
+      return [`${location} is not a text. Give one name; only headers have several.`]
     }
     if (!section.target.test(target) || target.length > MAX_TARGET_LENGTH) {
       const expects = `${section.expects}, ${MAX_TARGET_LENGTH} at most`
-      return [`${location}: '${target.slice(0, 80)}' cannot stand for it. Give ${expects}, as in '${section.example}'.`]
+      return [`${location}: '${target.slice(0, 80)}' is invalid. Give ${expects}, as in '${section.example}'.`]
     }
     // Names in single places may be equal: their fields are apart.
     if (word.includes('.')) return []

@@ -1,5 +1,6 @@
 /** The addresses that a webhook may have. */
 import { isAddressAllowed } from '../../lib/ip-ranges.ts'
+import { LIMITS } from '../../limits.ts'
 
 const LOOPBACK_RANGES = ['127.0.0.0/8', '::1/128']
 /** A host name, an IPv4 address, or an IPv6 address in brackets; then a port. */
@@ -29,5 +30,5 @@ export function webhookRefusal(address: string, hosts: readonly string[]): strin
     const [, listedName, listedPort = port] = HOST.exec(host.toLowerCase()) ?? []
     return listedName === hostname && listedPort === port
   })
-  return isListed ? undefined : `the host ${hostname} is not allowed`
+  return isListed ? undefined : `its host ${hostname.slice(0, LIMITS.quotedCharacters)} is unknown`
 }

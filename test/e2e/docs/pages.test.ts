@@ -228,7 +228,7 @@ describe('docs/names.md', () => {
       // Fields in one place, and aliases.
       'json {',
       'json {',
-      "text Failed to read the names 'names.json': fields.hbu: there is no such word. Did you mean 'hub'?",
+      "text Failed to read the names 'names.json': fields.hbu: unknown word. Did you mean 'hub'?",
     ])
   })
 

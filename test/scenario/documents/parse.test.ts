@@ -92,7 +92,7 @@ steps:
     "1:1: unknown key 'titel'. Did you mean 'title'?",
     expect.stringMatching(/^2:10: .*'emty'.* Did you mean 'empty'\? /),
     "2:26: unknown key 'seeed'. Did you mean 'seed'?",
-    "2:36: the names of the world: fields.hbu: there is no such word. Did you mean 'hub'?",
+    "2:36: the names of the world: fields.hbu: unknown word. Did you mean 'hub'?",
     "4:34: unknown key 'modelname'. Did you mean 'model_name'?",
     "4:56: unknown key 'gpus'. Did you mean 'gpu'?",
     "4:65: invalid value 'H100'. Did you mean 'H100-80GB'?",

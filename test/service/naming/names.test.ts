@@ -339,7 +339,7 @@ describe('worlds of one process', () => {
     const refused = await world({ paths: { hostd: 'x' } })
     expect([refused.status, (await refused.json()).error]).toEqual([
       400,
-      "Failed to read the names of the world: paths.hostd: there is no such word. Did you mean 'hosted'?",
+      "Failed to read the names of the world: paths.hostd: unknown word. Did you mean 'hosted'?",
     ])
   })
 })
@@ -388,17 +388,17 @@ test('a world made from a snapshot on a server has the names of the world that k
 
 describe('invalid names', () => {
   const bad: Record<string, [unknown, RegExp]> = {
-    'no object': [7, /it is no object\. Give sections of words/],
-    'a section of another kind': [{ fields: 'hub' }, /fields is no object/],
-    'a word that is no text': [{ fields: { hub: 5 } }, /fields\.hub is no text/],
-    'an unknown section': [{ field: {} }, /there is no section 'field'\. Did you mean 'fields'\?/],
-    'an unknown word': [{ fields: { hbu: 'x' } }, /fields\.hbu: there is no such word\. Did you mean 'hub'\?/],
-    'a word of another section': [{ values: { hub_id: 'x' } }, /values\.hub_id: there is no such word/],
+    'no object': [7, /it is not an object\. Give sections of words/],
+    'a section of another kind': [{ fields: 'hub' }, /fields is not an object/],
+    'a word that is not a text': [{ fields: { hub: 5 } }, /fields\.hub is not a text/],
+    'an unknown section': [{ field: {} }, /unknown section 'field'\. Did you mean 'fields'\?/],
+    'an unknown word': [{ fields: { hbu: 'x' } }, /fields\.hbu: unknown word\. Did you mean 'hub'\?/],
+    'a word of another section': [{ values: { hub_id: 'x' } }, /values\.hub_id: unknown word/],
     'two to one': [{ fields: { hub: 'x', hub_id: 'x' } }, /fields\.hub_id: 'x' is already the name of fields\.hub/],
     'two headers in other letters': [{ headers: { 'alt-api-key': 'Authorization' } }, /is a header in use/],
     'a neutral word': [{ fields: { hub: 'hub_id' } }, /'hub_id' is a neutral word itself/],
-    'a path of two segments': [{ paths: { hosted: 'a/b' } }, /'a\/b' cannot stand for it\. Give one segment/],
-    'an empty word': [{ variants: { 'compat-': '' } }, /'' cannot stand for it/],
+    'a path of two segments': [{ paths: { hosted: 'a/b' } }, /'a\/b' is invalid\. Give one segment/],
+    'an empty word': [{ variants: { 'compat-': '' } }, /'' is invalid/],
     'a field beside it in a request': [
       { fields: { hub: 'gpu' } },
       /fields\.hub: 'gpu' is a field beside it in createLlmDeployment/,
@@ -416,7 +416,7 @@ describe('invalid names', () => {
       { paths: { aggregator: 'models' } },
       /makes \/aggregator\/models into \/models\/models, which is \/models\/\{model_name\}/,
     ],
-    'the path of the simulator': [{ paths: { aggregator: '_sim' } }, /cannot stand for it/],
+    'the path of the simulator': [{ paths: { aggregator: '_sim' } }, /is invalid/],
     'a value beside it': [{ variants: { 'altvendor-': 'compat-' } }, /is a neutral word itself/],
     'several at once': [
       { fields: { hubb: 'x' }, paths: { hosted: '' } },

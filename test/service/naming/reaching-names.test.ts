@@ -185,41 +185,33 @@ describe('aliases', () => {
 
 describe('unknown and conflicting names', () => {
   test.each<[string, unknown, RegExp]>([
-    ['field', { fields: { statsu: 'x' } }, /fields\.statsu: there is no such word\. Did you mean 'status'\?/],
+    ['field', { fields: { statsu: 'x' } }, /fields\.statsu: unknown word\. Did you mean 'status'\?/],
     ['place', { fields: { 'Deployment.statsu': 'x' } }, /Did you mean 'Deployment\.status'\?/],
-    ['value', { values: { runing: 'x' } }, /values\.runing: there is no such word\. Did you mean 'running'\?/],
+    ['value', { values: { runing: 'x' } }, /values\.runing: unknown word\. Did you mean 'running'\?/],
     [
       'value in a place',
       { values: { 'Deployment.status.runing': 'x' } },
       /Did you mean 'Deployment\.status\.running'\?/,
     ],
-    ['list of names', { fields: { status: ['a', 'b'] } }, /fields\.status is no text/],
+    ['list of names', { fields: { status: ['a', 'b'] } }, /fields\.status is not a text/],
     ['field beside it', { fields: { 'Deployment.status': 'task' } }, /'task' is a field beside it in/],
     [
       'equal names',
       { fields: { 'Deployment.status': 'x', 'Deployment.task': 'x' } },
       /is the name of fields\.Deployment/,
     ],
-    ['route', { aliases: { 'GET machines': 'listModels' } }, /aliases\.GET machines: it is no route/],
+    ['route', { aliases: { 'GET machines': 'listModels' } }, /aliases\.GET machines: invalid route/],
     [
       'operation',
       { aliases: { 'GET /x': 'listModel' } },
-      /there is no operation 'listModel'\. Did you mean 'listModels'\?/,
+      /unknown operation 'listModel'\. Did you mean 'listModels'\?/,
     ],
     ['method', { aliases: { 'GET /x': 'addFunds' } }, /addFunds is a POST/],
     ['parameter', { aliases: { 'GET /x/{deploy}': 'getDeployment' } }, /there is no parameter 'deploy'/],
     ['missing parameter', { aliases: { 'GET /x': 'getDeployment' } }, /the parameter 'deploy_id' is missing/],
     ['taken path', { aliases: { 'GET /deploy/mine': 'listModels' } }, /the path is \/deploy\/\{deploy_id\} already/],
-    [
-      'error shape',
-      { errors: { getDeployment: 'smple' } },
-      /there is no error shape 'smple'\. Did you mean 'simple'\?/,
-    ],
-    [
-      'error group',
-      { errors: { getDeploymnt: 'simple' } },
-      /there is no such operation\. Did you mean 'getDeployment'\?/,
-    ],
+    ['error shape', { errors: { getDeployment: 'smple' } }, /unknown error shape 'smple'\. Did you mean 'simple'\?/],
+    ['error group', { errors: { getDeploymnt: 'simple' } }, /unknown operation\. Did you mean 'getDeployment'\?/],
   ])('an unknown or taken %s is refused', (_, names, message) => {
     expect(() => createSimulator({ names } as SimulatorOptions)).toThrow(message)
   })

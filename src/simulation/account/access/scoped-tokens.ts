@@ -84,11 +84,11 @@ export class ScopedTokens {
   /** Returns the signer and the scope of a token, expired or not. Returns the mistake of an invalid one. */
   read(text: string): ReadScopedToken | string {
     const parts = text.slice(SCOPED_PREFIX.length).split('.')
-    if (!text.startsWith(SCOPED_PREFIX) || parts.length !== 3 || text.length > MAX_LENGTH) return 'it is no jwt: token'
+    if (!text.startsWith(SCOPED_PREFIX) || parts.length !== 3 || text.length > MAX_LENGTH) return 'it is not a token of the form jwt:…'
     const [headerText, payloadText, signature] = parts as [string, string, string]
     const header = decodeJson(headerText)
     const payload = decodeJson(payloadText)
-    if (header === undefined || payload === undefined) return 'its header or payload is no JSON object'
+    if (header === undefined || payload === undefined) return 'its header or payload is not a JSON object'
     if (header.alg !== 'HS256') return 'its alg is not HS256'
     const signer = this.#signerOf(header.kid)
     if (signer === undefined) return 'its kid names no API token of the account'
@@ -124,10 +124,10 @@ export class ScopedTokens {
     const { sub, exp, jti, model, spending_limit } = payload
     const models = payload.models ?? (model === undefined ? undefined : [model])
     if (sub !== this.#context.store.account.uid) return 'its sub is not the account'
-    if (typeof exp !== 'number' || !Number.isFinite(exp)) return 'its exp is no time'
-    if (models !== undefined && !isTexts(models)) return 'its models are no list of names'
+    if (typeof exp !== 'number' || !Number.isFinite(exp)) return 'its exp is not a time'
+    if (models !== undefined && !isTexts(models)) return 'its models are not a list of names'
     if (spending_limit !== undefined && !(typeof spending_limit === 'number' && spending_limit >= 0)) {
-      return 'its spending_limit is no amount'
+      return 'its spending_limit is not an amount'
     }
     const id = typeof jti === 'string' ? jti : signature
     return { signer, scope: { id, models, expiresAt: exp, spendingLimit: spending_limit } }
