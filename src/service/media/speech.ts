@@ -17,10 +17,6 @@ export type SpeechFormat = keyof typeof ENCODERS
 
 export const SPEECH_FORMATS = Object.keys(ENCODERS) as readonly SpeechFormat[]
 
-export function isSpeechFormat(format: string): format is SpeechFormat {
-  return Object.hasOwn(ENCODERS, format)
-}
-
 /** A synthesized speech. */
 export interface Speech {
   /** The audio, one piece a second; the first piece begins with the header. */

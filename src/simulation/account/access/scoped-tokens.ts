@@ -84,7 +84,8 @@ export class ScopedTokens {
   /** Returns the signer and the scope of a token, expired or not. Returns the mistake of an invalid one. */
   read(text: string): ReadScopedToken | string {
     const parts = text.slice(SCOPED_PREFIX.length).split('.')
-    if (!text.startsWith(SCOPED_PREFIX) || parts.length !== 3 || text.length > MAX_LENGTH) return 'it is not a token of the form jwt:…'
+    if (!text.startsWith(SCOPED_PREFIX) || parts.length !== 3 || text.length > MAX_LENGTH)
+      return 'it is not a token of the form jwt:…'
     const [headerText, payloadText, signature] = parts as [string, string, string]
     const header = decodeJson(headerText)
     const payload = decodeJson(payloadText)
