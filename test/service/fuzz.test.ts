@@ -59,7 +59,18 @@ function deployed(): string[] {
 
 beforeAll(async () => {
   await loadTokenizer()
+  known.set('jwtoken', [await scopedToken()])
 })
+
+/** Returns a scoped token that is valid for a year. */
+async function scopedToken(): Promise<string> {
+  const answer = await sim.fetch('http://sim/v1/scoped-jwt', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ api_key_name: 'default' }),
+  })
+  return (await answer.json()).token
+}
 
 describe.each(Object.entries<AnyEndpoint>(operations))('%s', (operation, endpoint) => {
   test(`answers ${RUNS} random requests as declared`, { timeout: 30_000 + 20 * RUNS }, async () => {

@@ -187,7 +187,8 @@ function writeHistogram(
     ofRequests += requests.histograms[first + bucket]!
     values[offset + bucket] = ofRequests + wholeCount(ofLoad)
   }
-  values[offset + bounds.length + 1] = Math.max(0, load.histograms[sum]!) + requests.histograms[sum]!
+  // The integrals have errors of rounding far below a microsecond. They must not make a sum smaller.
+  values[offset + bounds.length + 1] = roundToMicro(Math.max(0, load.histograms[sum]!) + requests.histograms[sum]!)
 }
 
 /** Where each histogram of an engine is among its values, and among its counts. */
@@ -223,4 +224,8 @@ function adapterLabels(
     running_lora_adapters: names(running.map(({ plan }) => plan.adapter)),
     waiting_lora_adapters: names(inFlight.waitingAdapters(deployment)),
   }
+}
+
+function roundToMicro(value: number): number {
+  return Math.round(value * 1e6) / 1e6
 }

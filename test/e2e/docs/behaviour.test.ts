@@ -39,7 +39,7 @@ function namesBelow(name: string, heading: string, columns = 1): string[] {
 
 test('the blocks of inference.md answer a chat, make an image, and script an answer', async () => {
   const blocks = blocksOf('inference', 'ts')
-  expect(blocks).toHaveLength(6)
+  expect(blocks).toHaveLength(8)
   const question = "{ model: 'acme/assistant', messages: [{ role: 'user', content: 'What WEATHER is it?' }] }"
   const stdout = await runSource(
     'inference',
@@ -57,9 +57,9 @@ test('the blocks of inference.md answer a chat, make an image, and script an ans
 
 test('the blocks of faults.md and model.md run', async () => {
   const [blocks, weather] = [blocksOf('faults', 'ts'), blocksOf('model', 'ts')]
-  expect([blocks.length, weather.length]).toEqual([2, 1])
+  expect([blocks.length, weather.length]).toEqual([2, 2])
   expect(await runSource('request-fault', blocks[1]!)).toBe('503\n')
-  expect(await runSource('faults', `${blocks[0]}\n${weather[0]}`)).toBe('0\n')
+  expect(await runSource('faults', `${blocks[0]}\n${weather.join('\n')}`)).toBe('0\n')
 })
 
 test('the scenarios of scenarios.md pass', async () => {

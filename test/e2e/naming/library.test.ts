@@ -55,6 +55,10 @@ function listen() {
       const words = stream!.pipeThrough(new TextDecoderStream()).pipeThrough(heard)
       return new Response(words.pipeThrough(new TextEncoderStream()), { status, headers })
     }
+    if (headers.get('content-type')?.startsWith('audio/')) {
+      answers.push('audio')
+      return answer
+    }
     const text = await answer.text()
     answers.push(text)
     return new Response(neutralText(text), { status, headers })

@@ -94,8 +94,13 @@ test('every operation answers curl as it is declared to', async () => {
 
   const written = await curl(transfers)
   expect(new Set(asked).size).toBe(Object.keys(declared).length)
+  // A declared type can be a range, as audio/* is.
+  const declaredType = (operation: string, type: string) => {
+    const { produces } = declared[operation]!
+    return produces.endsWith('/*') && type.startsWith(produces.slice(0, -1)) ? type : produces
+  }
   expect(written.map((line, i) => `${asked[i]} ${line}`)).toEqual(
-    asked.map(operation => `${operation} 200 ${declared[operation]!.produces}`),
+    asked.map((operation, i) => `${operation} 200 ${declaredType(operation, written[i]!.split(' ')[1]!)}`),
   )
   for (const [i, operation] of asked.entries()) {
     const { returns, produces } = declared[operation]!
