@@ -5,6 +5,7 @@ import { HOUR, type Micros } from '../../kernel/duration.ts'
 export type Microcents = number
 
 export const MICROCENTS_PER_CENT = 1_000_000
+export const MICROCENTS_PER_USD = 100 * MICROCENTS_PER_CENT
 
 /** A stretch of time in which a constant number of GPUs was billed. */
 export interface BilledInterval {

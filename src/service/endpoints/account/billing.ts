@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { purpose } from '../../../kernel/random.ts'
-import { MICROCENTS_PER_CENT } from '../../../simulation/account/money.ts'
+import { MICROCENTS_PER_USD } from '../../../simulation/account/money.ts'
 import type { World } from '../../../simulation/world.ts'
 import { endpoint } from '../../endpoint.ts'
 import { rejectInput } from '../../refusals.ts'
@@ -10,7 +10,6 @@ const MAX_URL = 2_048
 
 /** The highest limit in US dollars: that of the funds of an account. */
 const MAX_LIMIT = 40_000_000
-const MICROCENTS_PER_USD = 100 * MICROCENTS_PER_CENT
 
 const PaymentConfig = z.object({ limit: z.number() }).meta({ id: 'PaymentConfig' })
 

@@ -1,11 +1,10 @@
 import type * as z from 'zod'
-import { MICROCENTS_PER_CENT } from '../../../simulation/account/money.ts'
+import { MICROCENTS_PER_USD } from '../../../simulation/account/money.ts'
 import { accountBalance } from '../../../simulation/reporting/account-balance.ts'
 import type { World } from '../../../simulation/world.ts'
 import type { Me, PaymentChecklist } from './records.ts'
 
 const CENTS_PER_USD = 100
-const MICROCENTS_PER_USD = CENTS_PER_USD * MICROCENTS_PER_CENT
 
 /** Returns the record of the account, with its checklist or null in its place. */
 export function toMe(world: World, hasChecklist: boolean): z.input<typeof Me> {

@@ -8,14 +8,13 @@ import { fromBase64url, toBase64url } from '../../../lib/base64url.ts'
 import { tryParseJson } from '../../../lib/json-text.ts'
 import type { SimulationContext } from '../../context.ts'
 import type { Ledger } from '../ledger.ts'
-import type { Microcents } from '../money.ts'
+import { MICROCENTS_PER_USD, type Microcents } from '../money.ts'
 
 const ID = purpose('scopedToken.id')
 
 /** What a scoped token begins with; no API token does. */
 export const SCOPED_PREFIX = 'jwt:'
 
-const MICROCENTS_PER_USD = 100_000_000
 /** Most characters of a scoped token. */
 const MAX_LENGTH = 16_384
 
