@@ -4,7 +4,7 @@ import { speechWork } from '../../simulation/inference/media-work.ts'
 import type { World } from '../../simulation/world.ts'
 import type { ApiScope } from '../api-scope.ts'
 import { countCodePoints } from '../fields.ts'
-import { getAudio } from '../media/load-audio.ts'
+import { audioCode } from '../media/load-audio.ts'
 import { speechFrames, speechPieces, speechSeconds } from '../media/speech-plan.ts'
 import {
   hashRequest,
@@ -115,5 +115,5 @@ function synthesize(
   { text, voice, speed }: SpeechRequest,
   format: Exclude<SpeechFormatName, 'opus'>,
 ) {
-  return getAudio().synthesizeSpeech(chance, { text, model, voice, speed }, format)
+  return audioCode.get().synthesizeSpeech(chance, { text, model, voice, speed }, format)
 }

@@ -5,7 +5,7 @@ import { transcriptionWork } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
 import type { SizeLimit, UploadedFile } from '../endpoint.ts'
 import { formNumber, text } from '../fields.ts'
-import { getAudio } from '../media/load-audio.ts'
+import { audioCode } from '../media/load-audio.ts'
 import type { Transcript } from '../media/transcript.ts'
 import { createCompatErrorBody } from '../openai/error-body.ts'
 import {
@@ -114,14 +114,14 @@ export function answerTranscription(
   return new DeferredResult(waiter =>
     waitForWholeAnswer(world, handle, 1, waiter, request, () => {
       const source = { model: handle.plan.name, contentHash: file.hash, task, seconds, text: scriptedText }
-      return formatTranscript(getAudio().transcribe(world.chance, source), asked)
+      return formatTranscript(audioCode.get().transcribe(world.chance, source), asked)
     }),
   )
 }
 
 /** Returns the length of an upload in whole milliseconds. Refuses a file that is not audio, or is too long. */
 export function requireAudioSeconds({ chunks, filename }: UploadedFile): number {
-  const length = getAudio().readAudioLength(chunks)
+  const length = audioCode.get().readAudioLength(chunks)
   const name = filename === '' ? 'file' : `file '${filename.slice(0, LIMITS.quotedCharacters)}'`
   if ('problem' in length) refuseFile(`${name} cannot be read as audio: ${length.problem}`)
   const milliseconds = Math.max(1, Math.round(length.seconds * 1000))
@@ -149,9 +149,9 @@ function formatTranscript(
     case 'text':
       return toPlainText(`${text}\n`)
     case 'srt':
-      return toPlainText(getAudio().toSrt(transcript))
+      return toPlainText(audioCode.get().toSrt(transcript))
     case 'vtt':
-      return toPlainText(getAudio().toVtt(transcript))
+      return toPlainText(audioCode.get().toVtt(transcript))
     case 'verbose_json':
       return {
         task,

@@ -22,6 +22,7 @@ const common = {
   returns: TranscriptionAnswer,
 } as const
 
+const EXAMPLE_FILE = { filename: 'memo.wav', content: createExampleAudio() } as const
 const MODEL_ASSUMPTION = 'model: as in POST /v1/chat/completions, with the task automatic-speech-recognition'
 
 export const createTranscription = endpoint({
@@ -48,8 +49,7 @@ export const createTranscription = endpoint({
   example: {
     form: {
       fields: { model: 'larkspur-audio/lark-scribe-large', response_format: 'verbose_json' },
-      filename: 'memo.wav',
-      content: createExampleAudio(),
+      ...EXAMPLE_FILE,
     },
   },
   handle: ({ upload, ...scope }) =>
@@ -76,8 +76,7 @@ export const createTranslation = endpoint({
   example: {
     form: {
       fields: { model: 'larkspur-audio/lark-scribe-large' },
-      filename: 'memo.wav',
-      content: createExampleAudio(),
+      ...EXAMPLE_FILE,
     },
   },
   handle: ({ upload, ...scope }) =>

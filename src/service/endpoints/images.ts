@@ -7,7 +7,7 @@ import type { ApiScope } from '../api-scope.ts'
 import { endpoint, type SizeLimit, type UploadedFile } from '../endpoint.ts'
 import { integer, queryInteger, text } from '../fields.ts'
 import { drawImages } from '../media/images/draw-images.ts'
-import { getImageCode } from '../media/images/load-images.ts'
+import { imageCode } from '../media/images/load-images.ts'
 import { createCompatErrorBody } from '../openai/error-body.ts'
 import {
   hashRequest,
@@ -218,7 +218,7 @@ function fitSize({ width, height }: { readonly width: number; readonly height: n
 
 /** Returns the size of an uploaded image. Throws RefusalError (400) if the file cannot be read. */
 function readSize(file: UploadedFile, part: string): { readonly width: number; readonly height: number } {
-  const { readImageSize, InvalidImageError } = getImageCode()
+  const { readImageSize, InvalidImageError } = imageCode.get()
   const bytes = new Uint8Array(file.bytes)
   let at = 0
   for (const chunk of file.chunks) {

@@ -1,13 +1,13 @@
 /** The code that endpoints need and that is loaded when the first request needs it. */
 import type { Prerequisite } from '../endpoint.ts'
-import { isImageCodeLoaded, loadImageCode } from '../media/images/load-images.ts'
-import { isAudioLoaded, loadAudio } from '../media/load-audio.ts'
+import { imageCode } from '../media/images/load-images.ts'
+import { audioCode } from '../media/load-audio.ts'
 import { getTokenCounter, loadTokenizer } from '../openai/tokenizer.ts'
 
 const PREREQUISITES: Readonly<Record<Prerequisite, { isLoaded(): boolean; load(): Promise<unknown> }>> = {
   tokenizer: { isLoaded: () => getTokenCounter() !== undefined, load: loadTokenizer },
-  images: { isLoaded: isImageCodeLoaded, load: loadImageCode },
-  audio: { isLoaded: isAudioLoaded, load: loadAudio },
+  images: imageCode,
+  audio: audioCode,
 }
 
 /** Tells whether one of the prerequisites is not loaded yet. */

@@ -5,7 +5,7 @@ import { LIMITS } from '../../limits.ts'
 import { speechWork } from '../../simulation/inference/media-work.ts'
 import { DEFAULT_VOICE, requireKnownVoice, SPEECH_FORMAT, SpeechFormatName } from '../audio/speech-requests.ts'
 import { countCodePoints, text } from '../fields.ts'
-import { getAudio } from '../media/load-audio.ts'
+import { audioCode } from '../media/load-audio.ts'
 import { speechSeconds } from '../media/speech-plan.ts'
 import { throwScriptedError } from '../openai/scripted-answers.ts'
 import { refuseInput } from '../refusals.ts'
@@ -72,7 +72,7 @@ export const SPEECH_INFERENCE: NativeProtocol<typeof SpeechBody, typeof SpeechAn
     }
   },
   createResult: (chance, { format, ...speech }) => {
-    const { pieces, contentType } = getAudio().synthesizeSpeech(chance, speech, format)
+    const { pieces, contentType } = audioCode.get().synthesizeSpeech(chance, speech, format)
     return {
       audio: `data:${contentType};base64,${encodeBase64(joinPieces(pieces))}`,
       input_character_length: countCodePoints(speech.text),

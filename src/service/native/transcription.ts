@@ -6,7 +6,7 @@ import { transcriptionWork } from '../../simulation/inference/media-work.ts'
 import { AUDIO_SIZE_LIMIT, requireAudioSeconds } from '../audio/transcription-answers.ts'
 import type { UploadedFile } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
-import { getAudio } from '../media/load-audio.ts'
+import { audioCode } from '../media/load-audio.ts'
 import type { TranscriptSource } from '../media/transcript.ts'
 import { throwScriptedError } from '../openai/scripted-answers.ts'
 import { refuseInput, refuseOverLimit } from '../refusals.ts'
@@ -88,7 +88,7 @@ export const TRANSCRIPTION_INFERENCE: NativeProtocol<
     }
   },
   createResult: (chance, { language, hasWords, ...source }) => {
-    const transcript = getAudio().transcribe(chance, source)
+    const transcript = audioCode.get().transcribe(chance, source)
     return {
       text: transcript.text,
       segments: transcript.segments.map(({ id, text, start, end }) => ({ id, text, start, end })),

@@ -1,6 +1,6 @@
 /** The images of a request: drawn from the seed, the model, the prompt and the uploads. */
 import { type Chance, purpose } from '../../../kernel/random.ts'
-import { getImageCode } from './load-images.ts'
+import { imageCode } from './load-images.ts'
 
 const CONTENT = purpose('image.content')
 
@@ -23,6 +23,6 @@ export function drawImages(
 ): Uint8Array<ArrayBuffer>[] {
   return Array.from({ length: count }, (_, index) => {
     const key = chance.hex(16, chance.key('image', `${model}\u0000${prompt}\u0000${source}`, index), CONTENT)
-    return getImageCode().drawImage({ key, width, height })
+    return imageCode.get().drawImage({ key, width, height })
   })
 }
