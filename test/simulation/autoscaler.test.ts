@@ -1,30 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { OfferedLoadInput } from '../../src/data/offered-load.ts'
-import { pass, passUntil, stage } from './small-world.ts'
+import { pass, passUntil, stageLoad } from './small-world.ts'
 
-function loaded(load: OfferedLoadInput, settings = { min_instances: 1, max_instances: 8 }) {
-  const sim = stage(
-    [{ count: 4 }],
-    {},
-    {
-      with: {
-        deployments: [
-          {
-            model_name: 'acme/chat',
-            status: 'running',
-            max_batch_size: 8,
-            weights: { repo: 'acme/chat-8b' },
-            settings,
-            load,
-          },
-        ],
-      },
-    },
-  )
-  const chat = sim.world.deployments.findLive('acme/chat')!
-  const row = () => sim.world.deployments.read(chat.ordinal)
-  return { sim, chat, row }
-}
+const loaded = (load: OfferedLoadInput, settings = { min_instances: 1, max_instances: 8 }) =>
+  stageLoad(load, settings, { count: 4 })
 
 describe('the autoscaler', () => {
   test('follows a daily wave up and down within its settings', () => {

@@ -1,4 +1,5 @@
 import { loadFixture } from '../../src/data/fixtures/load.ts'
+import type { OfferedLoadInput } from '../../src/data/offered-load.ts'
 import type { ProfileInput } from '../../src/data/profiles/load.ts'
 import type { FixtureInput } from '../../src/data/records/fixture.ts'
 import type { GpuType } from '../../src/data/records/gpu-config.ts'
@@ -114,4 +115,16 @@ export function story(sim: Simulator, subject: string): string[] {
     .entries()
     .filter(entry => entry.subject === subject)
     .map(entry => entry.kind)
+}
+
+/** A world whose one deployment runs under offered load. */
+export function stageLoad(
+  load: OfferedLoadInput,
+  settings: { min_instances: number; max_instances: number },
+  nodes: { count: number; gpus?: number },
+) {
+  const deployment = { model_name: 'acme/chat', status: 'running' as const, max_batch_size: 8, settings, load }
+  const sim = stage([nodes], {}, { with: { deployments: [{ ...deployment, weights: { repo: 'acme/chat-8b' } }] } })
+  const chat = sim.world.deployments.findLive('acme/chat')!
+  return { sim, chat, row: () => sim.world.deployments.read(chat.ordinal) }
 }

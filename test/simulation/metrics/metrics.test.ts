@@ -8,35 +8,14 @@ import { metricsPage } from '../../../src/simulation/metrics/metrics-text.ts'
 import { readDeployments, readWorld } from '../../../src/simulation/metrics/world-metrics.ts'
 import type { World } from '../../../src/simulation/world.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
-import { pass, passUntil, stage } from '../small-world.ts'
+import { pass, passUntil, stageLoad } from '../small-world.ts'
 import { type ParsedFamily, type ParsedSample, parseExposition, seriesKey } from './exposition-parser.ts'
 
-function loaded(
+const loaded = (
   load: OfferedLoadInput,
   settings = { min_instances: 1, max_instances: 6 },
   nodes = { count: 3, gpus: 4 },
-) {
-  const sim = stage(
-    [nodes],
-    {},
-    {
-      with: {
-        deployments: [
-          {
-            model_name: 'acme/chat',
-            status: 'running',
-            max_batch_size: 8,
-            weights: { repo: 'acme/chat-8b' },
-            settings,
-            load,
-          },
-        ],
-      },
-    },
-  )
-  const chat = sim.world.deployments.findLive('acme/chat')!
-  return { sim, chat, row: () => sim.world.deployments.read(chat.ordinal) }
-}
+) => stageLoad(load, settings, nodes)
 
 function page(world: World, format: 'prometheus' | 'openmetrics' = 'prometheus'): Map<string, ParsedFamily> {
   return parseExposition(pageText(world, format), format)
