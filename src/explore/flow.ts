@@ -1,0 +1,42 @@
+/** Flows: the client code that is explored. */
+
+import type { Duration } from '../kernel/duration.ts'
+import type { Simulator, SimulatorOptions } from '../simulator/simulator.ts'
+import type { InvariantSettings } from './invariants.ts'
+
+/** What a flow gets for one run. */
+export interface FlowContext {
+  /** A `fetch` that reaches the world. A request that is not answered within 300 s of the world fails. */
+  readonly fetch: typeof globalThis.fetch
+  /** The base address of the service. */
+  readonly url: string
+  /** An API token of the world. */
+  readonly token: string
+  /** Waits for time of the world, in milliseconds. */
+  sleep(ms: number): Promise<void>
+  /** Returns the time of the world in milliseconds since 1970. */
+  now(): number
+  readonly sim: Simulator
+}
+
+/** The client code on trial. Its result names what it keeps. */
+export type FlowFunction<Result = unknown> = (context: FlowContext) => Result | Promise<Result>
+
+/** Options of a flow: its world, the invariants, and the budget. */
+export interface FlowOptions<Result = unknown>
+  extends Pick<SimulatorOptions, 'fixtures' | 'with' | 'seed' | 'profile'> {
+  /** Runs at most, or real time as in '60s'. Default: 2,000 runs. */
+  readonly budget?: number | Duration
+  readonly invariants?: InvariantSettings
+  /** Returns the ids that the result keeps. Default: every id of the world in the result. */
+  readonly own?: (result: Result) => readonly string[]
+  /** Returns the results of batch lines. Default: every object in the result with `custom_id` and `answer` or `error`. */
+  readonly lines?: (result: Result) => readonly unknown[]
+}
+
+/** A flow with its name and options. */
+export interface NamedFlow<Result = unknown> {
+  readonly name: string
+  readonly options: FlowOptions<Result>
+  readonly run: FlowFunction<Result>
+}

@@ -1,0 +1,29 @@
+/** Plans: the faults of one run, each at a coordinate in the requests of the flow or in the events of the world. */
+
+import type { FaultRule } from '../../faults/rules.ts'
+import type { Duration } from '../../kernel/duration.ts'
+import type { Command } from '../../simulation/operations/commands.ts'
+
+/** A moment: after the n-th journal entry of a kind about a subject, plus a time. */
+export interface Anchor {
+  /** A kind of journal entry, as in `deployment.initializing`; `start` for the begin of the flow. */
+  readonly kind: string
+  /** Default: any subject. */
+  readonly subject?: string
+  /** Default: 1. */
+  readonly nth?: number
+  /** Default: at once. */
+  readonly offset?: Duration
+}
+
+/** One fault of a plan. */
+export type PlanItem =
+  /** A fault rule: of one request (`nth`), or an outage (`nth` and `for`). */
+  | { readonly fault: FaultRule }
+  /** A command to the fleet or the account at a moment of the world, and its undoing after some time. */
+  | { readonly command: Command; readonly after: Anchor; readonly for?: Duration }
+  /** The process of the client ends when its n-th request has been carried out, and starts again. */
+  | { readonly crash: number }
+
+/** The faults of one run, in an order that has no meaning. */
+export type Plan = readonly PlanItem[]

@@ -1,0 +1,22 @@
+/** Runs of one flow under plans. Every other part of explore uses this interface alone. */
+
+import type { Plan } from '../plan/plan.ts'
+import type { RunResult } from './run-result.ts'
+
+export interface RunOptions {
+  /** The world, when given: fixture or seed of a shrunk world. Default: those of the flow. */
+  readonly seed?: string | number
+  /**
+   * Ends all faults and failures at this journal entry, as if the service healed there. It answers from which moment on
+   * nothing could save the client.
+   */
+  readonly healAt?: { readonly request: number }
+}
+
+export interface FlowRunner {
+  /** Runs the flow once in a world of its own. Rejects only for a defect of the tool or an invalid plan. */
+  run(plan: Plan, options?: RunOptions): Promise<RunResult>
+  /** Runs so far. */
+  readonly runs: number
+  dispose(): Promise<void>
+}
