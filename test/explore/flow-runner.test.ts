@@ -106,8 +106,8 @@ test('a command strikes at its moment, and what has not happened by the end of t
   const plan: Plan = [
     { command: { verb: 'card.decline' }, after: { kind: 'start' } },
     {
-      command: { verb: 'hub.throttle', args: { share: 0.001 } },
-      after: { kind: 'deployment.downloading', offset: '1s' },
+      ...{ command: { verb: 'node.crash', target: 'h100-busy-0' }, after: { kind: 'instance.warming', offset: '1s' } },
+      ...{ for: '1m', undo: { verb: 'node.repair', target: 'h100-busy-0' } },
     },
     { command: { verb: 'hub.down' }, after: { kind: 'deployment.failed' } },
   ]
