@@ -163,7 +163,7 @@ class Run {
     return this.#plan.endsWith(index)
   }
 
-  /** Returns whether the client has ended. It may wait for something outside of the world, for which time stands. */
+  /** Returns whether the client has ended. While it waits for something outside of the world, its time does not move. */
   #hasEnded(): boolean | Promise<boolean> {
     if (this.#client!.end !== undefined) return true
     return this.#waitsForWorld ? false : this.#waitOutside()
