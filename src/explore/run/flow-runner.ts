@@ -33,18 +33,19 @@ export function createFlowRunner(flow: NamedFlow): FlowRunner {
 
 class InProcessRunner implements FlowRunner {
   readonly #flow: NamedFlow
-  readonly #sims = new Map<string | number | undefined, Simulator>()
+  /** By the seed and the fixture that replace those of the flow. */
+  readonly #sims = new Map<string, Simulator>()
   #base: Observation['base']
   runs = 0
 
   constructor(flow: NamedFlow) {
     this.#flow = flow
-    this.#simFor(undefined)
+    this.#simFor({})
   }
 
   async run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
     this.runs++
-    const sim = this.#simFor(options.seed)
+    const sim = this.#simFor(options)
     sim.reset()
     const run = new Run(this.#flow, sim, plan, options)
     const observation = await run.observe(plan.length === 0 ? undefined : this.#base)
@@ -58,20 +59,21 @@ class InProcessRunner implements FlowRunner {
     this.#sims.clear()
   }
 
-  /** Returns the simulator of a seed. Its world goes back to the start before each run. */
-  #simFor(seed: string | number | undefined): Simulator {
-    let sim = this.#sims.get(seed)
+  /** Returns the simulator of a world. It goes back to its start before each run. */
+  #simFor(world: Pick<RunOptions, 'seed' | 'fixtures'>): Simulator {
+    const key = JSON.stringify([world.seed, world.fixtures])
+    let sim = this.#sims.get(key)
     if (sim === undefined) {
-      const { fixtures, with: patch, profile, seed: ownSeed } = this.#flow.options
-      const finalSeed = seed ?? ownSeed
+      const { with: patch, profile } = this.#flow.options
+      const { seed, fixtures } = { ...this.#flow.options, ...world }
       sim = createSimulator({
         ...(fixtures !== undefined && { fixtures }),
         ...(patch !== undefined && { with: patch }),
         ...(profile !== undefined && { profile }),
-        ...(finalSeed !== undefined && { seed: finalSeed }),
+        ...(seed !== undefined && { seed }),
         journalLimit: JOURNAL_LIMIT,
       })
-      this.#sims.set(seed, sim)
+      this.#sims.set(key, sim)
     }
     return sim
   }

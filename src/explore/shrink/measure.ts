@@ -1,7 +1,7 @@
 /** The order of plans: which of two plans with the same violation is the simpler one. */
 
 import type { Fault, FaultRule } from '../../faults/rules.ts'
-import { type Duration, micros } from '../../kernel/duration.ts'
+import { micros } from '../../kernel/duration.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'
 import type { RunResult } from '../run/run-result.ts'
 import type { RunOptions } from '../run/runner.ts'
