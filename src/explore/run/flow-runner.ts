@@ -155,6 +155,7 @@ class Run {
       print: text => {
         this.#output += text
       },
+      onUncaught: error => client.fail(error),
     })
     client.start(this.#flow.run)
   }
