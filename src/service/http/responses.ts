@@ -1,5 +1,6 @@
 /** Creates the responses of a pipeline: at the time of the world and with its vendor names. */
 
+import type { RequestEntry } from '../../kernel/journal.ts'
 import type { SchemaMapping } from '../naming/translation.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { ByteStream, Bytes, JsonText, ServerSentEvents } from '../results.ts'
@@ -16,7 +17,7 @@ export interface ResponsesOptions<Backend> {
   /** Returns the time of the backend in milliseconds since 1970, for the `Date` header. */
   time(backend: Backend): number
   /** Returns the id of a request from its journal entry, for endpoints whose answers have it in a header. */
-  createRequestId?(backend: Backend, entry: unknown): string
+  createRequestId?(backend: Backend, entry: RequestEntry | undefined): string
   /** Called with exceptions that are bugs; the client gets a 500. */
   onBug?(error: unknown, operation: string): void
 }
@@ -32,15 +33,22 @@ export class Responses<Backend> {
   }
 
   /** Returns the response for the result of an endpoint. */
-  success({ backend, operation: { endpoint, responseMapping } }: RequestContext<Backend>, value: unknown): Response {
+  success(context: RequestContext<Backend>, value: unknown): Response {
+    const {
+      backend,
+      incoming,
+      operation: { endpoint, responseMapping },
+    } = context
     if (value instanceof JsonText)
       return this.json(backend, 200, responseMapping?.returns.toVendorJson(value.text) ?? value.text)
     if (value instanceof ServerSentEvents) {
+      incoming.onStreamed?.()
       const event = responseMapping?.event
       const body = event === undefined || event.isIdentity ? value.body : value.body.pipeThrough(translateEvents(event))
       return new Response(body, { headers: { ...EVENT_STREAM_HEADERS, date: this.#formatDate(backend) } })
     }
     if (value instanceof ByteStream) {
+      incoming.onStreamed?.()
       return new Response(value.body, {
         headers: { 'content-type': value.contentType, date: this.#formatDate(backend) },
       })
@@ -92,9 +100,14 @@ export class Responses<Backend> {
   }
 
   /** Adds the header that names the request, if the endpoint has one. */
-  nameRequest({ backend, endpoint }: RequestContext<Backend>, entry: unknown, { headers }: Response): void {
+  nameRequest(
+    { backend, endpoint }: RequestContext<Backend>,
+    entry: RequestEntry | undefined,
+    response: Response,
+  ): void {
     const id = endpoint.requestIdHeader && this.#options.createRequestId?.(backend, entry)
-    if (id !== undefined) headers.set(endpoint.requestIdHeader!, id)
+    // The server's class creates its headers when they are first read, which costs a twentieth of a GET.
+    if (id !== undefined) response.headers.set(endpoint.requestIdHeader!, id)
   }
 
   json(backend: Backend, status: number, text: string, extraHeaders?: Readonly<Record<string, string>>): Response {

@@ -41,7 +41,7 @@ export interface TextRequest extends PromptInput {
   readonly model: string
   readonly keys: readonly EntityKey[]
   /** The definitions of tools as text, which the model reads before the prompt. Default: no tools. */
-  readonly toolText?: string
+  readonly toolText?: string | undefined
   /** Maximum number of tokens of an answer, as in the request. */
   readonly limit: number | null | undefined
   readonly stop: DeliveryOptions['stop']
@@ -183,7 +183,7 @@ export function deliverText<Whole>(
       return {
         prefix: idPrefix,
         hash: hashRequest(name, prompt),
-        ...findPromptBlocks(target, toolText + prompt, promptTokens),
+        promptBlocks: findPromptBlocks(target, toolText + prompt, promptTokens),
         promptTokens,
         answerTokens: usage.completion_tokens,
         longestAnswer,

@@ -22,7 +22,7 @@ export interface InferenceSpec {
   readonly hash: string
   readonly promptTokens: number
   /** The blocks of its prompt, which can hit the prefix cache of an engine. Default: it has no hits. */
-  readonly promptBlocks?: PromptBlocks
+  readonly promptBlocks?: PromptBlocks | undefined
   /** The tokens of all answers, which are charged, and of the longest answer, which determines the duration. */
   readonly answerTokens: number
   readonly longestAnswer: number
@@ -51,8 +51,8 @@ export interface InferencePlan extends InferenceSpec {
   /** The catalog model that is charged, and the price of its tokens when the request came. '': not charged. */
   readonly chargedModel: string
   readonly price: TokenPrice | undefined
-  /** The price of `work` when the request came. */
-  readonly unitPrice?: UnitPrice
+  /** The price of `work` when the request came. Default: it is not charged. */
+  readonly unitPrice?: UnitPrice | undefined
   readonly arrivedAt: Micros
   /** The sequence number of the request in its world: it gives the order of a queue. */
   readonly sequence: number

@@ -144,6 +144,7 @@ export class InferenceRequests implements RequestWork {
     const { now } = this.#context.clock
     const key = this.#context.chance.key('inference', `${spec.hash} ${now}`, this.#indexAmongEqual(spec.hash))
     const id = `${spec.prefix}${this.#context.chance.letters(24, key, ID)}`
+    const { price, unitPrice } = priceOfRequest(this.#context.store, spec, target)
     const plan: InferencePlan = {
       ...spec,
       key,
@@ -152,7 +153,8 @@ export class InferenceRequests implements RequestWork {
       adapter: target.adapter ?? -1,
       reference: target.kind === 'catalog' && target.adapter === undefined ? (target.row ?? -1) : -1,
       chargedModel: target.kind === 'catalog' ? target.model : '',
-      ...priceOfRequest(this.#context.store, spec, target),
+      price,
+      unitPrice,
       arrivedAt: now,
       sequence: this.#nextSequence++,
     }
