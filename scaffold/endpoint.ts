@@ -44,7 +44,7 @@ export function planEndpoint([name, route]: readonly string[], flags: { summary?
     ],
     next: [
       `Edit ${file}: the assumptions, the fields and the handler. A refusal is declared in 'refusals' and raised by 'refuse'.`,
-      'Extend its test: each declared refusal needs a request that gets it.',
+      'Add a request for each declared refusal to test/service/refusals/provocations.ts.',
       'Run npm run generate after each change of the declaration, and npm run api for the types of the client.',
     ],
   }

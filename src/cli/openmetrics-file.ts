@@ -3,6 +3,7 @@ import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { SECOND } from '../kernel/duration.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { describeFileError } from '../lib/file-errors.ts'
+import { formatCount } from '../lib/format-count.ts'
 import { globOf } from '../lib/glob.ts'
 import { LIMITS } from '../limits.ts'
 import { ENGINE_METRICS } from '../simulation/metrics/engine-metrics.ts'
@@ -86,7 +87,7 @@ export class OpenMetricsFile {
     this.#samples += samples
     const expected = this.#samples + samples * remaining
     if (expected <= LIMITS.openMetricsSamples) return
-    const [most, made] = [LIMITS.openMetricsSamples, expected].map(count => count.toLocaleString('en'))
+    const [most, made] = [LIMITS.openMetricsSamples, expected].map(formatCount)
     throw new UsageError(
       `Failed to write --openmetrics '${this.#path}': it would have ${made} samples, and ${most} are the most. ` +
         "Give a longer --step, or fewer metrics, as in --metrics 'vllm:num_requests_*'.",

@@ -2,6 +2,7 @@
 
 // Several copies of this package in one process watch the same global fetch.
 const MONITOR = Symbol.for('modelhost-sim.fetchWatch')
+const OF_WORLD = Symbol.for('modelhost-sim.fetchOfWorld')
 
 /** The calls through one wrapper of `fetch` that have not ended. */
 interface FetchMonitor {
@@ -13,7 +14,12 @@ interface FetchMonitor {
   activity: number
 }
 
-type MonitoredFetch = typeof fetch & { readonly [MONITOR]?: FetchMonitor }
+type MonitoredFetch = typeof fetch & { readonly [MONITOR]?: FetchMonitor; readonly [OF_WORLD]?: true }
+
+/** Marks a `fetch` that only a world answers. Its calls are not tracked, because the world knows them. */
+export function markAsOfWorld<Fetch extends typeof fetch>(fetch: Fetch): Fetch {
+  return Object.assign(fetch, { [OF_WORLD]: true as const })
+}
 
 /**
  * Tracks calls of the global `fetch` from the call to the end of the body, outside of any interceptor, and requests of
@@ -29,7 +35,7 @@ export class InFlightMonitor {
    */
   attach(): boolean {
     const fetch = globalThis.fetch as MonitoredFetch | undefined
-    if (fetch === undefined) return false
+    if (fetch === undefined || fetch[OF_WORLD]) return false
     const monitor = fetch[MONITOR] ?? monitorFetch(fetch)
     if (this.#monitors.includes(monitor)) return false
     monitor.watchers.add(this)

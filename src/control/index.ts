@@ -1,6 +1,5 @@
 /** The control plane: the simulator's own endpoints, which take a `Request` and return a `Response` as the service does. */
 
-import type { RequestEntry } from '../kernel/journal.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { type Operations, sortByPath } from '../service/endpoint.ts'
 import { Pipeline } from '../service/http/pipeline.ts'
@@ -99,7 +98,7 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
       return entry
     },
     closeEntry(_, entry, status, decidedBy) {
-      if (entry !== undefined) Object.assign((entry as RequestEntry).fields, { status, decidedBy })
+      if (entry !== undefined) Object.assign(entry.fields, { status, decidedBy })
     },
   })
 

@@ -9,7 +9,15 @@ import { EMPTY_STATE, type FaultsHost, type FaultsState, type Rules } from './fa
 import { FAULT_KINDS } from './kinds/index.ts'
 import type { FaultKind, FaultWorld } from './kinds/kind.ts'
 import { FAULT_HEADER, parseFaultHeader } from './request-fault.ts'
-import { type ArmedRule, isActive, isTriggered, matches, type RequestFields, readFields } from './rule-matching.ts'
+import {
+  type ArmedRule,
+  countMatch,
+  isActive,
+  isTriggered,
+  matches,
+  type RequestFields,
+  readFields,
+} from './rule-matching.ts'
 import { FaultError, type FaultRule, namesModelInForm, type ParsedRule, parseRule } from './rules.ts'
 import { type PastWorld, WorldHistory } from './world-history.ts'
 
@@ -275,7 +283,7 @@ export class Faults implements FaultControls {
     this.#updateRules(rule => {
       if (!rule.operations.has(passage.operationId) || !isActive(rule, now) || !matches(rule, passage, body))
         return rule
-      const counted = { ...rule, matches: rule.matches + 1 }
+      const counted = countMatch(rule, now)
       if (triggered !== undefined || !isTriggered(counted, world)) return counted
       triggered = { ...counted, hits: rule.hits + 1 }
       return triggered

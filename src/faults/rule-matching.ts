@@ -1,10 +1,11 @@
 /** Decides which requests a fault rule matches, and for which of them its trigger fires. */
-import type { Micros } from '../kernel/duration.ts'
+import { type Micros, micros } from '../kernel/duration.ts'
 import { type EntityKey, purpose } from '../kernel/random.ts'
 import { globOf } from '../lib/glob.ts'
 import { KEY_HEADERS } from '../service/http/authentication.ts'
 import { readForm } from '../service/http/multipart.ts'
 import type { RequestContext } from '../service/http/request-context.ts'
+import { toCanonicalPath } from '../service/http/router.ts'
 import type { FaultWorld } from './kinds/kind.ts'
 import { MODEL_FIELDS, type ParsedRule } from './rules.ts'
 
@@ -17,6 +18,8 @@ export interface ArmedRule extends ParsedRule {
   readonly isArmed: boolean
   readonly matches: number
   readonly hits: number
+  /** When the fault of the nth match ends; undefined before that match, and for a rule without `for`. */
+  readonly continuesUntil?: Micros
 }
 
 /** The fields of a body that rules compare. A body is read only if a rule needs it. */
@@ -27,21 +30,29 @@ export function isActive({ isArmed, from, until }: ArmedRule, now: Micros): bool
   return isArmed && now >= from && now < until
 }
 
+/** Returns the rule after one more match. */
+export function countMatch(rule: ArmedRule, now: Micros): ArmedRule {
+  const counted = { ...rule, matches: rule.matches + 1 }
+  const { nth, for: time } = rule.rule
+  return time === undefined || counted.matches !== nth ? counted : { ...counted, continuesUntil: now + micros(time) }
+}
+
 /** Returns whether the trigger of a rule fires for the request that it just counted. */
 export function isTriggered(
-  { rule: { times, nth, every, chance }, hits, matches, key }: ArmedRule,
+  { rule: { times, nth, every, chance }, hits, matches, key, continuesUntil = 0 }: ArmedRule,
   world: FaultWorld,
 ): boolean {
   if (times !== undefined) return hits < times
-  if (nth !== undefined) return matches === nth
+  if (nth !== undefined) return matches === nth || world.clock.now < continuesUntil
   if (every !== undefined) return matches % every === 0
   return chance === undefined || world.chance.unit(key, TRIGGER, matches) < chance
 }
 
-/** Returns whether a request has the token, deployment and model of a rule. */
+/** Returns whether a request has the path, token, deployment and model of a rule. */
 export function matches({ rule }: ArmedRule, context: RequestContext<FaultWorld>, body: RequestFields): boolean {
-  const { token, model, deployment } = rule
+  const { path, token, model, deployment } = rule
   const { params, search } = context
+  if (path !== undefined && !globOf(path)(toCanonicalPath(context.path) ?? context.path)) return false
   if (token !== undefined) {
     const bearer = context.header('authorization')?.replace(/^Bearer\s+/i, '')
     if (![bearer, ...KEY_HEADERS.map(name => context.header(name))].includes(token)) return false

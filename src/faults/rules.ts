@@ -11,9 +11,10 @@ import { LIMITS } from '../limits.ts'
 import { type AnyEndpoint, type Operations, routeParamNames } from '../service/endpoint.ts'
 import type { operations } from '../service/index.ts'
 import type { JournalKindName } from '../simulation/journal-kinds.ts'
-import { isDuration } from './kinds/fields.ts'
+import { duration, isDuration } from './kinds/fields.ts'
 import { FAULT_KINDS } from './kinds/index.ts'
 import type { FaultKind } from './kinds/kind.ts'
+import { canHavePath } from './path-pattern.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i
 /** The texts that are a valid time, as a pattern for JSON Schema. */
@@ -76,11 +77,20 @@ export const RuleSchema = z.strictObject({
       ],
       description: "An operation, a pattern like 'create*', a route, or a list of them",
     }),
+  path: pattern
+
+    .regex(/^\//, { error: "text that begins with a slash, like '/deploy/dep_*'" })
+    .describe("The path without the query, as in '/deploy/dep_*'; * matches any text")
+    .optional(),
   token: pattern.optional(),
   model: pattern.optional(),
   deployment: pattern.optional(),
   times: positiveInteger.optional(),
   nth: positiveInteger.optional(),
+  for: duration
+    .refine(value => micros(value) > 0, { error: "a duration above 0, like '60s'" })
+    .describe("With nth: how long the fault continues after the nth match, as in '60s'; a number is milliseconds")
+    .optional(),
   every: positiveInteger.optional(),
   chance: z.number().gt(0).max(1).optional(),
   after: z.strictObject({ kind: journalKind, subject: z.string().optional() }).optional(),
@@ -94,7 +104,8 @@ export const RuleSchema = z.strictObject({
  *
  * `on` names operations (`createLlmDeployment`), patterns of them (`create*`, `*`) or routes (`POST /deploy/llm`). At
  * most one of `times` (the first n), `nth`, `every` (each n-th) and `chance` selects among the matching requests. Default:
- * all of them. `after` arms the rule with a journal entry, `from` and `until` limit it in time.
+ * all of them. With `for`, the fault of `nth` continues for that time. `path` is a pattern of the path without its query.
+ * `after` arms the rule with a journal entry, `from` and `until` limit it in time.
  *
  * @example { on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } }
  * @example { on: 'GET /deploy/*', model: 'acme/chat', chance: 0.1, fault: { kind: 'latency', delay: '2s', jitter: '3s' } }
@@ -169,6 +180,9 @@ export function parseRuleWithoutWindow(
   if (triggers.length > 1) {
     throw invalidRule(`${triggers.join(' and ')} contradict each other. Give at most one of ${TRIGGERS.join(', ')}.`)
   }
+  if (rule.for !== undefined && rule.nth === undefined) {
+    throw invalidRule("the time begins at the nth match. Give 'nth' too, or limit the rule with 'until'.", ['for'])
+  }
   assertKnownKind(rule.after?.kind, context.kinds)
   const selected = new Set([rule.on].flat().flatMap(one => selectOperations(one, context)))
   const applicable = applicableOperations(rule.fault, selected, context)
@@ -176,14 +190,20 @@ export function parseRuleWithoutWindow(
   return { rule, operations: applicable }
 }
 
-/** Rejects a rule for a deployment or a model if no request of its operations names one. The named one need not exist yet. */
+/**
+ * Rejects a rule for a path that no request of its operations has, or for a deployment or a model if none of them names
+ * one. The named one need not exist yet.
+ */
 function assertCanMatch(
-  { deployment, model }: z.output<typeof RuleSchema>,
+  { path: pathPattern, deployment, model }: z.output<typeof RuleSchema>,
   applicable: ReadonlySet<string>,
   { operations }: Pick<RuleContext, 'operations'>,
 ): void {
   const endpoints = [...applicable].map(name => operations[name] as AnyEndpoint)
   const names = [...applicable].slice(0, 3).join(', ')
+  if (pathPattern !== undefined && !endpoints.some(({ path }) => canHavePath(path, pathPattern))) {
+    throw invalidRule(`no request of ${names} has such a path. ${pathAdvice(pathPattern, endpoints)}`, ['path'])
+  }
   const cannotMatch = (place: string, what: string) =>
     invalidRule(
       `no request of ${names} names ${what}, so the rule would never act. Leave it out, or name others in 'on'.`,
@@ -193,6 +213,13 @@ function assertCanMatch(
     throw cannotMatch('deployment', 'a deployment in its path')
   }
   if (model !== undefined && !endpoints.some(namesModel)) throw cannotMatch('model', 'a model')
+}
+
+function pathAdvice(pattern: string, endpoints: readonly AnyEndpoint[]): string {
+  if (pattern.includes('?')) return 'Leave the query out.'
+  if (pattern.endsWith('/')) return 'Leave the last slash out.'
+  const paths = endpoints.slice(0, 3).map(({ path }) => `'${path.replaceAll(/\{\w+\}/g, '*')}'`)
+  return `Give one that fits ${paths.join(' or ')}, or name other operations in 'on'.`
 }
 
 function namesModel({ path, query, body, upload }: AnyEndpoint): boolean {

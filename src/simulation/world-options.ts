@@ -32,8 +32,8 @@ export interface ArchivedWorld {
   readonly state: readonly unknown[]
 }
 
-/** The fixture of a restored world until its store is restored. */
-export const PLACEHOLDER_FIXTURE: Fixture = deepFreeze({
-  ...Fixture.parse({ account: { uid: 'none', email: 'none', display_name: 'none', funds_cents: 0 } }),
-  models: [],
-})
+/** Returns the fixture of a restored world until its store is restored. */
+export function createPlaceholderFixture(): Fixture {
+  const account = { uid: 'none', email: 'none', display_name: 'none', funds_cents: 0 }
+  return deepFreeze({ ...Fixture.parse({ account }), models: [] })
+}

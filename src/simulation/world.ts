@@ -47,7 +47,7 @@ import { Rentals } from './rentals/rentals.ts'
 import { startFromFixture } from './start-from-fixture.ts'
 import type { StepObserver } from './step-observer.ts'
 import { readParts, writeParts } from './world-archive.ts'
-import { type ArchivedWorld, PLACEHOLDER_FIXTURE, type WorldOptions } from './world-options.ts'
+import { type ArchivedWorld, createPlaceholderFixture, type WorldOptions } from './world-options.ts'
 
 /**
  * One simulated account on one simulated fleet: its parts, bound together, and the loop that moves its time.
@@ -228,7 +228,7 @@ export class World implements EventParts {
    * @throws Error if the archive is of another build
    */
   static fromArchive(archived: ArchivedWorld): World {
-    return new World({ ...archived, fixture: PLACEHOLDER_FIXTURE }, undefined, archived)
+    return new World({ ...archived, fixture: createPlaceholderFixture() }, undefined, archived)
   }
 
   /** Returns the archive of this world for `fromArchive`. It is valid only until this world changes. */

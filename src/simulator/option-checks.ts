@@ -1,6 +1,7 @@
 /** Checks of options that name a kind of value, and readers of the seed and the epoch. The parts of the simulator check what is in a value. */
 import * as z from 'zod'
 import { DEFAULT_EPOCH_MS, elapsedAt } from '../kernel/clock.ts'
+import { formatCount } from '../lib/format-count.ts'
 import { LIMITS } from '../limits.ts'
 import { isHost } from '../service/native/webhook-address.ts'
 
@@ -11,7 +12,7 @@ export const PlainObject = z.custom(isObject, { error: 'an object' })
 export const List = z.custom(Array.isArray, { error: 'a list' })
 
 const fillError = {
-  error: `numbers of records from 0 to ${LIMITS.filledRecords.toLocaleString('en')}, as in { models: 100, deployments: 200 }`,
+  error: `numbers of records from 0 to ${formatCount(LIMITS.filledRecords)}, as in { models: 100, deployments: 200 }`,
 }
 const BulkCount = z.int(fillError).min(0, fillError).max(LIMITS.filledRecords, fillError).optional()
 export const Fill = z.strictObject({ models: BulkCount, deployments: BulkCount }, fillError)

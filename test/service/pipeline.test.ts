@@ -78,7 +78,10 @@ const pipeline = new Pipeline<Context, Scope>({
     return { log: context.backend.log }
   },
   time: context => context.now,
-  openEntry: (context, operation, method, path) => context.log.push(`open ${operation} ${method} ${path}`),
+  openEntry(context, operation, method, path) {
+    context.log.push(`open ${operation} ${method} ${path}`)
+    return undefined
+  },
   closeEntry: (context, _entry, status) => context.log.push(`close ${status}`),
   onBug: error => bugs.push(error),
 })

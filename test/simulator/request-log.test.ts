@@ -5,7 +5,7 @@ import { createSimulator } from '../../src/simulator/simulator.ts'
 
 const REQUEST = {
   ...{ operationId: 'createLlmDeployment', method: 'POST', target: '/deploy/llm', decidedBy: 'none' as const },
-  ...{ text: undefined, unread: undefined, reason: undefined },
+  ...{ text: undefined, seq: undefined, unread: undefined, reason: undefined },
 }
 
 test('a log keeps at most 16 Mi characters, of the newest requests', () => {

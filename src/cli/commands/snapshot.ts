@@ -1,5 +1,6 @@
 /** `modelhost-sim snapshot`: writes the world of a running server to a file. */
 import type { Argv } from 'yargs'
+import { formatCount } from '../../lib/format-count.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
 import { writeSnapshotFile } from '../../simulator/snapshot/files.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
@@ -47,5 +48,5 @@ export async function handler({ file, ...server }: SnapshotArguments): Promise<v
     await requestServer(server, `snapshots/${snapshot}`, 'a snapshot', { method: 'DELETE' })
   }
   writeSnapshotFile(file, bytes)
-  process.stdout.write(`${file}: ${now}, seed ${seed}, digest ${digest}, ${bytes.length.toLocaleString('en')} bytes\n`)
+  process.stdout.write(`${file}: ${now}, seed ${seed}, digest ${digest}, ${formatCount(bytes.length)} bytes\n`)
 }

@@ -16,11 +16,13 @@ const TimeField = z.union([z.string(), z.number()])
 const RuleFields = z.looseObject({
   name: z.string().optional(),
   on: z.union([z.string(), z.array(z.string())]),
+  path: z.string().optional(),
   token: z.string().optional(),
   model: z.string().optional(),
   deployment: z.string().optional(),
   times: z.number().optional(),
   nth: z.number().optional(),
+  for: TimeField.optional(),
   every: z.number().optional(),
   chance: z.number().optional(),
   after: z.looseObject({ kind: z.string() }).optional(),

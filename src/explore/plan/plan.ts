@@ -20,8 +20,8 @@ export interface Anchor {
 export type PlanItem =
   /** A fault rule: of one request (`nth`), or an outage (`nth` and `for`). */
   | { readonly fault: FaultRule }
-  /** A command to the fleet or the account at a moment of the world, and its undoing after some time. */
-  | { readonly command: Command; readonly after: Anchor; readonly for?: Duration }
+  /** A command to the fleet or the account at a moment of the world, and `undo` when the time `for` has passed. */
+  | { readonly command: Command; readonly after: Anchor; readonly for?: Duration; readonly undo?: Command }
   /** The process of the client ends when its n-th request has been carried out, and starts again. */
   | { readonly crash: number }
 

@@ -1,11 +1,13 @@
 /** Runs of one flow under plans. Every other part of explore uses this interface alone. */
 
+import type { SimulatorOptions } from '../../simulator/simulator.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { RunResult } from './run-result.ts'
 
 export interface RunOptions {
   /** The world, when given: fixture or seed of a shrunk world. Default: those of the flow. */
   readonly seed?: string | number
+  readonly fixtures?: SimulatorOptions['fixtures']
   /**
    * Ends all faults and failures at this journal entry, as if the service healed there. It answers from which moment on
    * nothing could save the client.

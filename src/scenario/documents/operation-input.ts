@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { isDuration } from '../../faults/kinds/fields.ts'
 import { DURATION_PATTERN } from '../../kernel/duration.ts'
+import { decodeBase64 } from '../../lib/base64.ts'
 import { type AnyEndpoint, routeParamNames } from '../../service/endpoint.ts'
 import { operations } from '../../service/index.ts'
 
@@ -71,6 +72,28 @@ export function toRequestInput(operation: string, input: Readonly<Record<string,
     inAddress.has(name) && isScalar(value) ? `${value}` : value,
   ]
   return Object.fromEntries(Object.entries(input).map(one => convert(one) as [string, unknown]))
+}
+
+/** A file as base64. */
+const DATA_URL = /^data:[^,]*;base64,/
+
+/**
+ * Returns the input with the bytes of an upload that is a data URL, because YAML and JSON have no bytes.
+ *
+ * @throws Error for invalid base64
+ */
+export function decodeUpload(operation: string, input: Readonly<Record<string, unknown>>): object {
+  const { upload } = operations[operation as keyof typeof operations] as AnyEndpoint
+  const { file } = input
+  const [prefix] = (upload !== undefined && typeof file === 'string' && DATA_URL.exec(file)) || []
+  if (prefix === undefined) return input
+  try {
+    return { ...input, file: decodeBase64((file as string).slice(prefix.length)) }
+  } catch {
+    throw new Error(
+      `Failed to read the file of ${operation}: its data URL has invalid base64. Give valid base64, or the text of the file.`,
+    )
+  }
 }
 
 function isScalar(value: unknown): value is number | boolean {

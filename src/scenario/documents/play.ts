@@ -6,6 +6,7 @@ import { findCommandMethod } from '../../simulation/operations/command-methods.t
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import { CheckError, differences } from '../check.ts'
 import { type Props, type Scenario, scenario } from '../scenario.ts'
+import { decodeUpload } from './operation-input.ts'
 import type { DocumentStep, ScenarioData } from './schema.ts'
 
 type SavedValues = Map<string, unknown>
@@ -129,7 +130,9 @@ async function playStep(props: Props, step: DocumentStep, saved: SavedValues, fi
 
 function callOperation(client: Dynamic, operation: Record<string, unknown>): Promise<unknown> {
   const [[name, input]] = Object.entries(operation) as [[string, unknown]]
-  return input === null || input === undefined ? client[name]() : client[name](input)
+  return input === null || input === undefined
+    ? client[name]()
+    : client[name](decodeUpload(name, input as Record<string, unknown>))
 }
 
 async function runQuery(

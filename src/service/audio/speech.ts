@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { formatCount } from '../../lib/format-count.ts'
 import { LIMITS } from '../../limits.ts'
 import { endpoint } from '../endpoint.ts'
 import { looseObject, text } from '../fields.ts'
@@ -21,7 +22,7 @@ export const createSpeech = endpoint({
   assumptions: [
     'model: as in POST /v1/chat/completions, with the task text-to-speech',
     'voice: a voice_id of the account, or any other name; default: the voice of the model. Equal names sound equal',
-    `input has 1 to ${LIMITS.speechCharacters.toLocaleString('en')} characters`,
+    `input has 1 to ${formatCount(LIMITS.speechCharacters)} characters`,
     ...SPEECH_ASSUMPTIONS,
     'extra_body is ignored; service_tier is validated and ignored',
   ],

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { formatCount } from '../../lib/format-count.ts'
 import { LIMITS } from '../../limits.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
@@ -45,7 +46,7 @@ const common = {
 
 const assumptions = [
   `model_id: as model in POST /v1/audio/speech; default ${MODEL}`,
-  `text has 1 to ${LIMITS.speechCharacters.toLocaleString('en')} characters`,
+  `text has 1 to ${formatCount(LIMITS.speechCharacters)} characters`,
   'output_format of the query counts before that of the body, and can have a rate: pcm_24000, mp3_44100_128; the rate of mp3 is ignored',
   'language_code is ignored',
   ...SPEECH_ASSUMPTIONS,

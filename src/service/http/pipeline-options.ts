@@ -1,4 +1,4 @@
-import type { DecidedBy } from '../../kernel/journal.ts'
+import type { DecidedBy, RequestEntry } from '../../kernel/journal.ts'
 import type { Operations } from '../endpoint.ts'
 import type { VendorMapping } from '../naming/translation.ts'
 import type { RequestContext } from './request-context.ts'
@@ -12,10 +12,16 @@ export interface PipelineOptions<Backend, Scope> extends ResponsesOptions<Backen
   /** Returns the scope for a handler that reads another backend than the one that authenticated the request. */
   replaceBackend?(scope: Scope, backend: Backend): Scope
   /** Opens a request in the journal; `operationId` is `''` if no route matches. */
-  openEntry?(backend: Backend, operationId: string, method: string, path: string, cause?: number): unknown
-  closeEntry?(backend: Backend, entry: unknown, status: number, decidedBy: DecidedBy): void
+  openEntry?(
+    backend: Backend,
+    operationId: string,
+    method: string,
+    path: string,
+    cause?: number,
+  ): RequestEntry | undefined
+  closeEntry?(backend: Backend, entry: RequestEntry | undefined, status: number, decidedBy: DecidedBy): void
   /** Changes the status of an entry that was closed as a success while the response was waited for. */
-  amendEntry?(entry: unknown, status: number, decidedBy: DecidedBy): void
+  amendEntry?(entry: RequestEntry | undefined, status: number, decidedBy: DecidedBy): void
   /** The names profile of the world. */
   readonly mapping?: VendorMapping | undefined
   /** Refuses undeclared query parameters. Default: they are ignored, as unknown fields of a body are. */

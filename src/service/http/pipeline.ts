@@ -4,6 +4,7 @@
  * A request enters its world in one synchronous step, after its body has been read. A request without a body is answered
  * without a promise.
  */
+import type { RequestEntry } from '../../kernel/journal.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import { RefusalError } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
@@ -132,7 +133,7 @@ export class Pipeline<Backend, Scope extends object> {
     const respond = () => {
       const entry = this.#options.openEntry?.(backend, '', method, target.split('?', 1)[0]!)
       this.#options.closeEntry?.(backend, entry, status, 'none')
-      this.#report({ ...UNROUTED, method, target, reason: detail }, status, backend, hooks, incoming)
+      this.#report({ ...UNROUTED, method, target, reason: detail, seq: entry?.seq }, status, backend, hooks, incoming)
       return omitBodyForHead(method, this.#responses.json(backend, status, JSON.stringify({ detail }), headers))
     }
     const entering = hooks.enter?.(backend, undefined)
@@ -198,6 +199,7 @@ export class Pipeline<Backend, Scope extends object> {
     const { openEntry, replaceBackend, strictQuery, isLax, strictRequests } = this.#options
     if (rawBody !== undefined && 'text' in rawBody) context.text = rawBody.text
     const entry = openEntry?.(backend, operation.operationId, request.method, context.path, context.cause)
+    context.seq = entry?.seq
     try {
       // Authenticates a request with a body a second time: while the body was read, time may have moved, the token may
       // have been deleted, or the world may have been reset.
@@ -219,7 +221,11 @@ export class Pipeline<Backend, Scope extends object> {
     }
   }
 
-  async #finishAsync(context: RequestContext<Backend>, entry: unknown, value: Promise<unknown>): Promise<Response> {
+  async #finishAsync(
+    context: RequestContext<Backend>,
+    entry: RequestEntry | undefined,
+    value: Promise<unknown>,
+  ): Promise<Response> {
     try {
       return this.#finish(context, entry, this.#responses.success(context, await value))
     } catch (error) {
@@ -229,7 +235,7 @@ export class Pipeline<Backend, Scope extends object> {
 
   #respondDeferred(
     context: RequestContext<Backend>,
-    entry: unknown,
+    entry: RequestEntry | undefined,
     value: DeferredResult<unknown>,
   ): Response | Promise<Response> {
     const result = value.resolve(context.waiter)
@@ -252,7 +258,7 @@ export class Pipeline<Backend, Scope extends object> {
       })
   }
 
-  #fail(context: RequestContext<Backend>, entry: unknown, error: unknown): Response {
+  #fail(context: RequestContext<Backend>, entry: RequestEntry | undefined, error: unknown): Response {
     let response: Response
     try {
       response = this.#responses.failure(context, error)
@@ -264,12 +270,12 @@ export class Pipeline<Backend, Scope extends object> {
     return this.#finish(context, entry, response)
   }
 
-  #finish(context: RequestContext<Backend>, entry: unknown, response: Response): Response {
+  #finish(context: RequestContext<Backend>, entry: RequestEntry | undefined, response: Response): Response {
     this.#options.closeEntry?.(context.backend, entry, response.status, context.decidedBy)
     return this.#deliver(context, entry, response)
   }
 
-  #deliver(context: RequestContext<Backend>, entry: unknown, response: Response): Response {
+  #deliver(context: RequestContext<Backend>, entry: RequestEntry | undefined, response: Response): Response {
     this.#responses.nameRequest(context, entry, response)
     this.#reportAnswer(context, response.status)
     return omitBodyForHead(context.method, response)
@@ -278,7 +284,9 @@ export class Pipeline<Backend, Scope extends object> {
   #recordUnhandled(context: RequestContext<Backend>, status: number, cause?: number): void | Promise<void> {
     const { openEntry, closeEntry } = this.#options
     const { backend, hooks, incoming, operationId, method, path, endpoint, request } = context
-    closeEntry?.(backend, openEntry?.(backend, operationId, method, path, cause), status, context.decidedBy)
+    const entry = openEntry?.(backend, operationId, method, path, cause)
+    context.seq = entry?.seq
+    closeEntry?.(backend, entry, status, context.decidedBy)
     if (hooks.onAnswered === undefined && incoming.onAnswered === undefined) return
     if (endpoint.body === undefined || request.body === null) return this.#reportAnswer(context, status)
     return request.text().then(
@@ -310,6 +318,7 @@ export class Pipeline<Backend, Scope extends object> {
 export const UNROUTED = {
   operationId: '',
   text: undefined,
+  seq: undefined,
   unread: undefined,
   decidedBy: 'none',
   reason: undefined,

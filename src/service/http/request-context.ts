@@ -37,6 +37,8 @@ export interface AnsweredRequest {
   readonly target: string
   /** The body as text; undefined for no body and for an upload. */
   readonly text: string | undefined
+  /** Position of its entry in the journal; undefined if no journal has it. */
+  readonly seq: number | undefined
   /** Fields that nothing reads; undefined unless the world looks for them. */
   readonly unread: readonly string[] | undefined
   readonly decidedBy: DecidedBy
@@ -151,6 +153,7 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
   readonly handlerBackend: Backend | undefined
   /** The body as text; undefined for no body and for an upload. */
   text: string | undefined
+  seq: number | undefined
   /** Fields that nothing reads, as in `body hub.repo`; undefined unless the world looks for them. */
   unread: readonly string[] | undefined
   decidedBy: DecidedBy
@@ -181,6 +184,7 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
     this.cause = cause
     this.handlerBackend = handlerBackend
     this.text = undefined
+    this.seq = undefined
     this.unread = undefined
     this.decidedBy = 'none'
     this.reason = undefined

@@ -1,5 +1,6 @@
 /** Creates the responses of a pipeline: at the time of the world and with its vendor names. */
 
+import type { RequestEntry } from '../../kernel/journal.ts'
 import type { SchemaMapping } from '../naming/translation.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { ByteStream, Bytes, JsonText, ServerSentEvents } from '../results.ts'
@@ -16,7 +17,7 @@ export interface ResponsesOptions<Backend> {
   /** Returns the time of the backend in milliseconds since 1970, for the `Date` header. */
   time(backend: Backend): number
   /** Returns the id of a request from its journal entry, for endpoints whose answers have it in a header. */
-  createRequestId?(backend: Backend, entry: unknown): string
+  createRequestId?(backend: Backend, entry: RequestEntry | undefined): string
   /** Called with exceptions that are bugs; the client gets a 500. */
   onBug?(error: unknown, operation: string): void
 }
@@ -92,7 +93,11 @@ export class Responses<Backend> {
   }
 
   /** Adds the header that names the request, if the endpoint has one. */
-  nameRequest({ backend, endpoint }: RequestContext<Backend>, entry: unknown, { headers }: Response): void {
+  nameRequest(
+    { backend, endpoint }: RequestContext<Backend>,
+    entry: RequestEntry | undefined,
+    { headers }: Response,
+  ): void {
     const id = endpoint.requestIdHeader && this.#options.createRequestId?.(backend, entry)
     if (id !== undefined) headers.set(endpoint.requestIdHeader!, id)
   }

@@ -96,8 +96,11 @@ export class Router<Target> {
   }
 }
 
-/** Without its trailing slash, and with every escape resolved but those of `/`, `%` and other reserved characters. */
-function toCanonicalPath(pathname: string): string | undefined {
+/**
+ * Returns a path without its trailing slash, and with every escape resolved but those of `/`, `%` and other reserved
+ * characters; undefined for a broken escape.
+ */
+export function toCanonicalPath(pathname: string): string | undefined {
   const path = pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname
   if (!path.includes('%')) return path
   try {

@@ -1,5 +1,4 @@
 /** The service's API over a world: `Request` in, `Response` out. */
-import type { RequestEntry } from '../../kernel/journal.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { WebhookAttempt } from '../../simulation/inference/webhooks.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
@@ -93,11 +92,11 @@ export function createApi(options: ApiOptions = {}): Api {
     replaceBackend: (scope, world) => ({ ...scope, world }),
     openEntry: (world, operation, method, path, cause) => world.openRequest(operation, method, path, cause),
     amendEntry: (entry, status, decidedBy) => {
-      Object.assign((entry as RequestEntry).fields, { status, decidedBy })
+      Object.assign(entry!.fields, { status, decidedBy })
     },
-    closeEntry: (world, entry, status, decidedBy) => world.closeRequest(entry as RequestEntry, status, decidedBy),
+    closeEntry: (world, entry, status, decidedBy) => world.closeRequest(entry!, status, decidedBy),
     createRequestId: ({ chance }, entry) =>
-      `req_${chance.letters(24, chance.key('request', String((entry as RequestEntry).seq)), REQUEST_ID_DRAW)}`,
+      `req_${chance.letters(24, chance.key('request', String(entry!.seq)), REQUEST_ID_DRAW)}`,
     mapping,
     ...(options.strictRequests && { strictRequests: true }),
     ...(options.onBug && { onBug: options.onBug }),

@@ -145,12 +145,10 @@ function describeResponses(endpoint: AnyEndpoint, components: Json): Json {
     responses[status] =
       status === '429' || status === '503' ? { ...refusalObject, headers: RETRY_AFTER_HEADER } : refusalObject
   }
-  const takesInput =
-    endpoint.body !== undefined ||
-    endpoint.upload !== undefined ||
-    Object.keys(endpoint.params).length > 0 ||
-    Object.keys(endpoint.query).length > 0
-  if (takesInput) responses[422] = describeRefusal('the request is invalid', 'ValidationError')
+  const { params, query, body, upload } = endpoint
+  const isValidated = [...Object.values(params), ...Object.values(query)].some(schema => !isAnyText(schema))
+  if (isValidated || body !== undefined || upload !== undefined)
+    responses[422] = describeRefusal('the request is invalid', 'ValidationError')
   const mediaReason = UNSUPPORTED_MEDIA_REASONS[endpoint.upload === undefined ? endpoint.consumes : 'upload']
   if (endpoint.body !== undefined || endpoint.upload !== undefined)
     responses[415] = describeRefusal(mediaReason, ownSchema ?? 'DetailError')
@@ -225,6 +223,13 @@ function describeSecurity(endpoint: AnyEndpoint): Json[] {
 
 function isOptional(schema: z.ZodType): boolean {
   return schema.safeParse(undefined).success
+}
+
+/** Returns whether a parameter takes every text, so that no request is refused for it. */
+function isAnyText(schema: z.ZodType): boolean {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
+    return isAnyText(schema.unwrap() as z.ZodType)
+  return schema instanceof z.ZodString && (schema.def.checks ?? []).length === 0
 }
 
 /** Returns the first part of a path that is neither a version nor a parameter. */

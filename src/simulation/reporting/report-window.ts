@@ -1,4 +1,5 @@
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
+import { formatCount } from '../../lib/format-count.ts'
 import { LIMITS } from '../../limits.ts'
 import type { World } from '../world.ts'
 import type { ReportWindow } from './report-types.ts'
@@ -47,7 +48,7 @@ export function parseReportWindow(world: World, options: ReportOptions, maxRows 
 export function excessOf({ deployments: { count } }: World, length: Micros, step: Micros, most: number) {
   const rows = Math.ceil(length / step) * Math.max(1, count)
   if (rows <= most) return undefined
-  return `${rows.toLocaleString('en')} ${count > 0 ? 'rows' : 'steps'}, and ${most.toLocaleString('en')} are the most`
+  return `${formatCount(rows)} ${count > 0 ? 'rows' : 'steps'}, and ${formatCount(most)} are the most`
 }
 
 /** Returns the microseconds of a step. Throws a RangeError for an invalid or empty duration. */

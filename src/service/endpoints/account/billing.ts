@@ -57,16 +57,15 @@ export const getBillingPortal = endpoint({
     'it follows from the seed, the account and return_url: equal requests get equal addresses',
     'return_url is an http or https address of up to 2,048 characters, else 422; url repeats it as a parameter',
   ],
-  query: { return_url: z.string().optional() },
+  query: {
+    return_url: z
+      .string()
+      .refine(isWebAddress, `expected an http or https address of up to ${MAX_URL} characters`)
+      .optional(),
+  },
   returns: z.object({ url: z.string() }),
   example: { target: '/payment/billing-portal?return_url=https%3A%2F%2Facme.example%2Fbilling' },
   handle: ({ query: { return_url }, world: { chance, store } }) => {
-    if (return_url !== undefined && !isWebAddress(return_url)) {
-      rejectInput(
-        ['query', 'return_url'],
-        `Value error, expected an http or https address of up to ${MAX_URL} characters`,
-      )
-    }
     const key = chance.key('billing', `${store.account.uid}\u0000${return_url ?? ''}`, 0)
     const url = new URL(`https://billing.service.example/session/${chance.letters(24, key, SESSION)}`)
     if (return_url !== undefined) url.searchParams.set('return_url', return_url)

@@ -1,0 +1,160 @@
+/** One start of a client: its `fetch`, its waits, and its end. A client whose process ended never continues. */
+
+import { markAsOfWorld } from '../../clock/fetch-tracker.ts'
+import type { ClientEnd } from '../../evidence/observation.ts'
+import { WireFaultResponse } from '../../faults/broken-response.ts'
+import { micros } from '../../kernel/duration.ts'
+import type { AnsweredRequest } from '../../service/http/request-context.ts'
+import type { Simulator } from '../../simulator/simulator-interface.ts'
+import type { FlowContext, FlowFunction } from '../flow.ts'
+import type { RecordedRequest, RequestRecorder } from './request-recorder.ts'
+
+/** The base address of the service. `fetch` of a flow reaches the world whatever the address is. */
+export const FLOW_URL = 'http://sim'
+/** The time of the world after which a request without an answer fails, as in Node's fetch. */
+const ANSWER_TIMEOUT = micros('300s')
+
+export interface ClientOptions {
+  readonly sim: Simulator
+  readonly recorder: RequestRecorder
+  /** Which start it is, from 1. */
+  readonly start: number
+  /** Returns whether the process of the client ends with this request. */
+  endsWith(request: RecordedRequest): boolean
+  /** Called when the process has ended with a request. */
+  onCrashed(): void
+}
+
+export class Client {
+  readonly #options: ClientOptions
+  #isStopped = false
+  #waits = 0
+  /** Requests without an answer. */
+  readonly #open = new Set<RecordedRequest>()
+  end: ClientEnd | undefined
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+  }
+
+  /** Starts the flow. */
+  start(flow: FlowFunction): void {
+    const { sim } = this.#options
+    const context: FlowContext = {
+      fetch: this.fetch,
+      url: FLOW_URL,
+      token: sim.token,
+      sleep: ms => this.#sleep(ms),
+      now: () => sim.clock.now.getTime(),
+      sim,
+    }
+    Promise.resolve()
+      .then(() => flow(context))
+      .then(
+        result => this.#finish({ kind: 'returned', result }),
+        error => this.#finish({ kind: 'threw', error }),
+      )
+  }
+
+  #finish(end: ClientEnd): void {
+    if (!this.#isStopped) this.end ??= end
+  }
+
+  /** Ends the process of the client: none of its waits and requests ever ends. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  /** Whether it waits for the world: for time, or for an answer. */
+  get waitsForWorld(): boolean {
+    return this.#waits > 0 || this.#open.size > 0
+  }
+
+  /** The oldest request without an answer. */
+  get openRequest(): RecordedRequest | undefined {
+    return this.#open.values().next().value
+  }
+
+  /** Settles as the promise does, or never if the process of the client has ended. */
+  #whileRunning<Value>(work: Promise<Value>): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      work.then(
+        value => this.#isStopped || resolve(value),
+        error => this.#isStopped || reject(error),
+      )
+    })
+  }
+
+  #sleep(ms: number): Promise<void> {
+    if (typeof ms !== 'number' || !(ms >= 0)) {
+      return Promise.reject(new RangeError(`Failed to sleep: ${ms} is invalid. Give milliseconds, 0 or more.`))
+    }
+    this.#waits++
+    return this.#whileRunning(
+      this.#options.sim.clock.sleep(ms).finally(() => {
+        this.#waits--
+      }),
+    )
+  }
+
+  readonly fetch = markAsOfWorld((input: Request | URL | string, init?: RequestInit) =>
+    this.#whileRunning(this.#send(input, init)),
+  )
+
+  async #send(input: Request | URL | string, init: RequestInit = {}): Promise<Response> {
+    if (this.#isStopped) return new Promise(() => {})
+    const { sim, recorder, start } = this.#options
+    const leave = new AbortController()
+    const signal = init.signal ?? (input instanceof Request ? input.signal : undefined)
+    signal?.throwIfAborted()
+    const request = new Request(input, { ...init, signal: leave.signal })
+    const path = request.url.slice(request.url.indexOf('/', request.url.indexOf('://') + 3)).split('#', 1)[0]!
+    const operation = sim.api.findOperationId(request.method, path.split('?', 1)[0]!) ?? ''
+    const record = recorder.begin({ start, operation, method: request.method, path, sentAt: sim.clock.elapsed })
+    const isLast = this.#options.endsWith(record)
+    const onAbort = () => leave.abort(signal!.reason)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    this.#open.add(record)
+    const answered = new AbortController()
+    try {
+      const answer = sim.answer(request, {
+        onAnswered: (served: AnsweredRequest) => recorder.noteAnswered(record, served),
+      })
+      if (answer instanceof Promise || answer instanceof WireFaultResponse) this.#limit(leave, answered.signal)
+      const response = await answer
+      if (isLast) {
+        this.stop()
+        this.#options.onCrashed()
+        return new Promise(() => {})
+      }
+      const delivered = response instanceof WireFaultResponse ? await sim.deliverFault(response, request) : response
+      return recorder.noteResponse(record, delivered, sim.clock.elapsed, sim.world.clock.epochMs)
+    } catch (error) {
+      if (!leave.signal.aborted) {
+        record.endedAt = sim.clock.elapsed
+        record.outcome = 'failed'
+        record.readError = error instanceof Error ? causeText(error) : String(error)
+      }
+      throw error
+    } finally {
+      answered.abort()
+      signal?.removeEventListener('abort', onAbort)
+      this.#open.delete(record)
+    }
+  }
+
+  /** Ends a request that has no answer in time, as Node's fetch does. */
+  #limit(leave: AbortController, answered: AbortSignal): void {
+    const wait = this.#options.sim.clock.hold(ANSWER_TIMEOUT, { signal: answered, isClient: false })
+    const fail = () => {
+      const cause = Object.assign(new Error('Headers Timeout Error'), { code: 'UND_ERR_HEADERS_TIMEOUT' })
+      leave.abort(new TypeError('fetch failed', { cause }))
+    }
+    wait.then(fail, () => {})
+  }
+}
+
+function causeText(error: Error): string {
+  const { cause } = error as { cause?: { code?: string; message?: string } }
+  return cause?.code ?? cause?.message ?? error.message
+}

@@ -1,0 +1,222 @@
+/** Runs a flow that is a function, in the process of explore: each run in a fresh world, with time as the flow needs it. */
+
+import { UntilError } from '../../clock/moves/until-error.ts'
+import type { ClientEnd, Observation } from '../../evidence/observation.ts'
+import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
+import { monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
+import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
+import type { FlowOptions, NamedFlow } from '../flow.ts'
+import type { Plan } from '../plan/plan.ts'
+import { AppliedPlan } from './applied-plan.ts'
+import { Client } from './client.ts'
+import { ClientGlobals } from './client-globals.ts'
+import { findCreatedThings, findLines, findOwnedIds } from './created-things.ts'
+import { describeViolation, formatRequest, judge } from './judge.ts'
+import { RequestRecorder } from './request-recorder.ts'
+import { findBoundaries, findFeatures, findLineage, toBase } from './run-record.ts'
+import type { RunResult } from './run-result.ts'
+import type { FlowRunner, RunOptions } from './runner.ts'
+
+const DEFAULT_SETTLES: Duration = '48h'
+const DEFAULT_POLLS_AT_MOST = 1
+/** Time of the world after the end of the flow, in which what goes on without a client shows itself. */
+const RECOVERY: Duration = '15m'
+/** Real time that a flow may wait for something outside of the world, such as a file. */
+const OUTSIDE_WAIT_MS = 5_000
+/** Entries of one run. A run that has more keeps the newest. */
+const JOURNAL_LIMIT = 50_000
+
+/** Creates the runner of a flow. Throws for invalid options of its world. */
+export function createFlowRunner(flow: NamedFlow): FlowRunner {
+  return new InProcessRunner(flow)
+}
+
+class InProcessRunner implements FlowRunner {
+  readonly #flow: NamedFlow
+  readonly #sims = new Map<string | number | undefined, Simulator>()
+  #base: Observation['base']
+  runs = 0
+
+  constructor(flow: NamedFlow) {
+    this.#flow = flow
+    this.#simFor(undefined)
+  }
+
+  async run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
+    this.runs++
+    const sim = this.#simFor(options.seed)
+    sim.reset()
+    const run = new Run(this.#flow, sim, plan, options)
+    const observation = await run.observe(plan.length === 0 ? undefined : this.#base)
+    const result = run.toResult(observation)
+    if (plan.length === 0) this.#base = result.base
+    return result
+  }
+
+  async dispose(): Promise<void> {
+    for (const sim of this.#sims.values()) await sim[Symbol.asyncDispose]()
+    this.#sims.clear()
+  }
+
+  /** Returns the simulator of a seed. Its world goes back to the start before each run. */
+  #simFor(seed: string | number | undefined): Simulator {
+    let sim = this.#sims.get(seed)
+    if (sim === undefined) {
+      const { fixtures, with: patch, profile, seed: ownSeed } = this.#flow.options
+      const finalSeed = seed ?? ownSeed
+      sim = createSimulator({
+        ...(fixtures !== undefined && { fixtures }),
+        ...(patch !== undefined && { with: patch }),
+        ...(profile !== undefined && { profile }),
+        ...(finalSeed !== undefined && { seed: finalSeed }),
+        journalLimit: JOURNAL_LIMIT,
+      })
+      this.#sims.set(seed, sim)
+    }
+    return sim
+  }
+}
+
+/** One run: the starts of the client, the plan that acts on its world, and what was recorded. */
+class Run {
+  readonly #flow: NamedFlow
+  readonly #sim: Simulator
+  readonly #plan: AppliedPlan
+  readonly #healAt: number | undefined
+  readonly #recorder = new RequestRecorder()
+  #globals: ClientGlobals | undefined
+  #client: Client | undefined
+  #starts = 0
+  #output = ''
+
+  constructor(flow: NamedFlow, sim: Simulator, plan: Plan, { healAt }: RunOptions) {
+    this.#flow = flow
+    this.#sim = sim
+    this.#plan = new AppliedPlan(sim, plan)
+    this.#healAt = healAt?.request
+  }
+
+  /** Runs the client to its end, recovers the world, and returns what there is to see. */
+  async observe(base: Observation['base']): Promise<Observation> {
+    const sim = this.#sim
+    const { invariants = {}, own, lines } = this.#flow.options
+    const settles = micros((invariants.settles || undefined) ?? DEFAULT_SETTLES)
+    const startedAt = sim.clock.elapsed
+    const end = await this.#runClient(settles)
+    const endedAt = sim.clock.elapsed
+    await this.#recover()
+    const created = findCreatedThings(sim, this.#recorder.bySeq)
+    const ids = created.map(({ id }) => id)
+    const pollsAtMost = invariants.pollsAtMost || DEFAULT_POLLS_AT_MOST
+    return {
+      ...{ requests: this.#recorder.requests, end, sim, startedAt, endedAt, created, base },
+      owned: own !== undefined && end.kind === 'returned' ? new Set(own(end.result)) : findOwnedIds(end, ids),
+      lines: end.kind === 'returned' ? this.#readLines(end.result, lines) : undefined,
+      output: this.#output,
+      crashes: this.#starts - 1,
+      settings: { settles, pollsAtMost, spendsAtMost: invariants.spendsAtMost || undefined },
+    }
+  }
+
+  #readLines(result: unknown, lines: FlowOptions['lines']): Observation['lines'] {
+    return lines === undefined ? findLines(result) : (lines(result) as Observation['lines'])
+  }
+
+  async #runClient(settles: Micros): Promise<ClientEnd> {
+    try {
+      this.#start()
+      await this.#sim.clock.until(() => this.#hasEnded(), { within: settles / 1000 })
+    } catch (error) {
+      if (!(error instanceof UntilError)) throw error
+    } finally {
+      this.#client?.stop()
+      this.#globals?.restore()
+    }
+    return this.#client!.end ?? { kind: 'unsettled', waitsFor: this.#describeWait() }
+  }
+
+  #start(): void {
+    this.#globals?.restore()
+    const sim = this.#sim
+    const client = new Client({
+      sim,
+      recorder: this.#recorder,
+      start: ++this.#starts,
+      endsWith: ({ index }) => this.#onRequest(index),
+      // The next start begins when the request of this one has ended.
+      onCrashed: () => this.#start(),
+    })
+    this.#client = client
+    this.#globals = new ClientGlobals({
+      fetch: client.fetch,
+      now: sim.clock.now.getTime(),
+      print: text => {
+        this.#output += text
+      },
+    })
+    client.start(this.#flow.run)
+  }
+
+  /** Called before each request. Returns whether the process of the client ends with it. */
+  #onRequest(index: number): boolean {
+    if (index === this.#healAt) this.#heal()
+    return this.#plan.endsWith(index)
+  }
+
+  /** Returns whether the client has ended. It may wait for something outside of the world, for which time stands. */
+  #hasEnded(): boolean | Promise<boolean> {
+    if (this.#client!.end !== undefined) return true
+    return this.#waitsForWorld ? false : this.#waitOutside()
+  }
+
+  get #waitsForWorld(): boolean {
+    return this.#client!.waitsForWorld || this.#globals!.timers > 0
+  }
+
+  async #waitOutside(): Promise<boolean> {
+    const deadline = monotonicMs() + OUTSIDE_WAIT_MS
+    while (this.#client!.end === undefined && !this.#waitsForWorld && monotonicMs() < deadline) {
+      await new Promise<void>(resolve => void setRealTimeout(resolve, 1, 'held'))
+    }
+    return this.#client!.end !== undefined
+  }
+
+  #describeWait(): string {
+    const open = this.#client!.openRequest
+    if (open !== undefined) return formatRequest(open)
+    return this.#waitsForWorld ? 'time' : 'something outside of the world'
+  }
+
+  #heal(): void {
+    this.#plan.stop()
+    this.#sim.cluster.recoverAll()
+  }
+
+  async #recover(): Promise<void> {
+    this.#heal()
+    await this.#sim.clock.advance(RECOVERY)
+  }
+
+  /** Returns what remains of the run. */
+  toResult(observation: Observation): RunResult {
+    const entries = this.#sim.journal.entries()
+    const violations = judge(observation, this.#flow.options.invariants ?? {})
+    const lineage = new Map<string, ReadonlySet<number>>()
+    for (const violation of violations) {
+      if (lineage.has(violation.signature)) continue
+      lineage.set(violation.signature, findLineage(violation, observation, entries, this.#plan))
+    }
+    return {
+      digest: this.#sim.digest,
+      requests: observation.requests,
+      end: observation.end.kind,
+      broken: violations.map(describeViolation),
+      fired: this.#plan.fired,
+      lineage,
+      boundaries: findBoundaries(entries, observation),
+      features: findFeatures(entries, observation.requests),
+      duration: observation.endedAt - observation.startedAt,
+      base: toBase(observation),
+    }
+  }
+}

@@ -1,0 +1,100 @@
+/** Applies the invariants to an observation, and names the root cause of each violation. */
+
+import type { Observation, ObservedRequest } from '../../evidence/observation.ts'
+import type { Evidence, Rule, Violation } from '../../evidence/rule.ts'
+import { RULES, type RuleName } from '../../evidence/rules/index.ts'
+import { formatSeconds, formatTraceLine } from '../../kernel/journal.ts'
+import type { InvariantSettings, OwnInvariant } from '../invariants.ts'
+import type { BrokenInvariant } from './run-result.ts'
+
+/** A violation with the name of its invariant and its signature. */
+export interface NamedViolation extends Violation {
+  readonly invariant: string
+  readonly signature: string
+}
+
+/** An invariant of the user that throws an error. It is a mistake of the user, not a finding. */
+export class InvariantThrew extends Error {
+  override readonly name = 'InvariantThrew'
+}
+
+/** Returns every violation, in the order of the invariants. */
+export function judge(observation: Observation, settings: InvariantSettings): NamedViolation[] {
+  const found: NamedViolation[] = []
+  const add = (invariant: string, violations: readonly Violation[]) => {
+    for (const violation of violations) {
+      found.push({ ...violation, invariant, signature: signatureOf(invariant, violation, observation) })
+    }
+  }
+  for (const [name, rule] of Object.entries(RULES) as [RuleName, Rule][]) {
+    const setting = settings[name]
+    if (setting !== false) add(name, rule.check(observation))
+  }
+  for (const [name, invariant] of Object.entries(settings)) {
+    if (typeof invariant === 'function') add(name, checkOwn(name, invariant, observation))
+  }
+  return found
+}
+
+function checkOwn(name: string, invariant: OwnInvariant, observation: Observation): Violation[] {
+  let words: unknown
+  try {
+    words = invariant(observation)
+  } catch (error) {
+    throw new InvariantThrew(
+      `Failed to check the invariant '${name}': it threw ${String(error)}. Make it return a text, or undefined if it holds.`,
+      { cause: error },
+    )
+  }
+  if (words === undefined || words === '') return []
+  if (typeof words === 'string')
+    return [{ words, operation: observation.requests.at(-1)?.operation ?? '', evidence: [] }]
+  throw new InvariantThrew(
+    `Failed to check the invariant '${name}': it returned ${typeof words}. Return a text, or undefined if it holds.`,
+  )
+}
+
+/** Returns where the client went wrong, as the client saw it: `noLeak@getDeployment/transient`. */
+function signatureOf(invariant: string, violation: Violation, { end, requests, crashes }: Observation): string {
+  if (crashes > 0) return `${invariant}@${violation.operation}/crash`
+  if (end.kind === 'returned') return `${invariant}@${violation.operation}/ok`
+  const last = (end.kind === 'unsettled' && requests.find(isOpen)) || requests.at(-1)
+  return `${invariant}@${last?.operation ?? ''}/${last === undefined ? 'ok' : endClassOf(last)}`
+}
+
+function isOpen({ outcome, endedAt }: ObservedRequest): boolean {
+  return outcome === 'unanswered' && endedAt === undefined
+}
+
+/** Returns how a request ended for its client. */
+export function endClassOf({
+  outcome,
+  status,
+  readError,
+}: ObservedRequest): 'ok' | 'transient' | 'refusal' | 'silence' {
+  if (outcome === 'unanswered') return 'silence'
+  if (outcome === 'failed' || readError !== undefined || status >= 500 || status === 429) return 'transient'
+  return status >= 400 ? 'refusal' : 'ok'
+}
+
+/** Returns a violation as text, without the world. */
+export function describeViolation({ invariant, signature, words, evidence, subject }: NamedViolation): BrokenInvariant {
+  return { invariant, signature, words, subject, evidence: evidence.map(formatEvidence) }
+}
+
+/** Returns a fact as one line. */
+export function formatEvidence(evidence: Evidence): string {
+  if (evidence.kind === 'entry') return formatTraceLine(evidence.entry)
+  if (evidence.kind === 'request') return formatRequest(evidence.request)
+  const { time, kind, subject, microcents } = evidence.posting
+  return `${formatSeconds(time)} ${kind} ${subject} $${(-microcents / 1e8).toFixed(6)}`
+}
+
+/** Returns a request and its end as one line: seconds since the epoch of the world, then what the client saw. */
+export function formatRequest(request: ObservedRequest): string {
+  const { index, sentAt, method, path, outcome, status, readError } = request
+  const failure = readError === undefined ? '' : ` (${readError})`
+  const result =
+    outcome === 'answered' ? `${status}${failure}` : outcome === 'failed' ? `no connection${failure}` : 'no answer'
+  return `${formatSeconds(sentAt)} request ${index}: ${method} ${path} → ${result}`
+}

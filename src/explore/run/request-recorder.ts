@@ -1,0 +1,118 @@
+/** Records the requests of a client as the client sees them. */
+
+import type { ObservedRequest, RequestOutcome } from '../../evidence/observation.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import type { DecidedBy } from '../../kernel/journal.ts'
+import { parseJsonOrText } from '../../lib/json-text.ts'
+import type { AnsweredRequest } from '../../service/http/request-context.ts'
+
+/** A request that is being recorded. */
+export class RecordedRequest implements ObservedRequest {
+  readonly index: number
+  readonly start: number
+  readonly operation: string
+  readonly method: string
+  readonly path: string
+  readonly sentAt: Micros
+  body: unknown = undefined
+  endedAt: Micros | undefined = undefined
+  outcome: RequestOutcome = 'unanswered'
+  status = 0
+  retryAfter: Micros | undefined = undefined
+  answer: unknown = undefined
+  readError: string | undefined = undefined
+  decidedBy: DecidedBy = 'none'
+  fault: ObservedRequest['fault'] = undefined
+
+  constructor(sent: Pick<ObservedRequest, 'index' | 'start' | 'operation' | 'method' | 'path' | 'sentAt'>) {
+    this.index = sent.index
+    this.start = sent.start
+    this.operation = sent.operation
+    this.method = sent.method
+    this.path = sent.path
+    this.sentAt = sent.sentAt
+  }
+}
+
+/** The requests of one run, in the order in which they were sent. */
+export class RequestRecorder {
+  readonly requests: RecordedRequest[] = []
+  /** The requests by the position of their journal entry. A request that a fault repeats has several. */
+  readonly bySeq = new Map<number, RecordedRequest>()
+
+  /** Begins the record of a request. */
+  begin(
+    sent: Omit<ObservedRequest, 'index'> | Pick<RecordedRequest, 'start' | 'operation' | 'method' | 'path' | 'sentAt'>,
+  ) {
+    const request = new RecordedRequest({ ...sent, index: this.requests.length + 1 })
+    this.requests.push(request)
+    return request
+  }
+
+  /** Adds what the service knows of a request when it has its answer. */
+  noteAnswered(request: RecordedRequest, { text, decidedBy, reason, seq }: AnsweredRequest): void {
+    if (text !== undefined) request.body = parseJsonOrText(text)
+    request.decidedBy = decidedBy
+    const hit = decidedBy === 'fault' ? /^(.*) \((\w+)\)$/s.exec(reason ?? '') : null
+    if (hit !== null) request.fault = { rule: hit[1]!, kind: hit[2]! }
+    if (seq !== undefined) this.bySeq.set(seq, request)
+  }
+
+  /** Records that the response has arrived. Its body is recorded when the client reads it. */
+  noteResponse(request: RecordedRequest, response: Response, time: Micros, epochMs: number): Response {
+    request.endedAt = time
+    request.outcome = 'answered'
+    request.status = response.status
+    request.retryAfter = readRetryAfter(response.headers.get('retry-after'), time, epochMs)
+    return recordReading(response, request)
+  }
+}
+
+/** Returns the wait in microseconds that a `Retry-After` header asks for: seconds, or an HTTP date. */
+function readRetryAfter(value: string | null, time: Micros, epochMs: number): Micros | undefined {
+  if (value === null) return undefined
+  const seconds = Number(value)
+  if (Number.isFinite(seconds)) return seconds * 1e6
+  const date = Date.parse(value)
+  return Number.isFinite(date) ? Math.max(0, (date - epochMs) * 1000 - time) : undefined
+}
+
+/** Makes the methods of a response that read its body record what the client gets. */
+function recordReading(response: Response, request: RecordedRequest): Response {
+  const record = async <Value>(read: () => Promise<Value>): Promise<Value> => {
+    try {
+      return await read()
+    } catch (error) {
+      request.readError = error instanceof Error ? error.message : String(error)
+      throw error
+    }
+  }
+  const text = response.text.bind(response)
+  const readText = async () => {
+    const value = await text()
+    request.answer = parseJsonOrText(value)
+    return value
+  }
+  const methods = {
+    text: () => record(readText),
+    json: () => record(async () => JSON.parse(await readText())),
+    arrayBuffer: recorded('arrayBuffer'),
+    blob: recorded('blob'),
+    bytes: recorded('bytes'),
+    formData: recorded('formData'),
+  }
+  function recorded(name: 'arrayBuffer' | 'blob' | 'bytes' | 'formData') {
+    const original = (response as unknown as Record<string, (() => Promise<unknown>) | undefined>)[name]
+    if (original === undefined) return undefined
+    return () =>
+      record(async () => {
+        const value = await original.call(response)
+        request.answer = `(${name})`
+        return value
+      })
+  }
+  for (const [name, value] of Object.entries(methods)) {
+    if (value !== undefined) Object.defineProperty(response, name, { configurable: true, value })
+  }
+  return response
+}

@@ -1,0 +1,152 @@
+/** Runs of a flow: what the flow sees, what is recorded, and what remains. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { DeployClient } from '../../examples/vitest/client.ts'
+import type { FlowFunction, FlowOptions } from '../../src/explore/flow.ts'
+import type { Plan } from '../../src/explore/plan/plan.ts'
+import { createFlowRunner } from '../../src/explore/run/flow-runner.ts'
+
+const MODEL = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+const LOST_CREATE: Plan = [{ fault: { on: 'createLlmDeployment', nth: 1, fault: { kind: 'reset', effect: 'done' } } }]
+
+const runnerOf = (run: FlowFunction, options: FlowOptions = {}) =>
+  createFlowRunner({ name: 'flow', options: { fixtures: 'empty', ...options }, run })
+const runOnce = (run: FlowFunction, plan: Plan = [], options: FlowOptions = {}) => runnerOf(run, options).run(plan)
+
+const deploy: FlowFunction = ({ fetch, url, token, sleep }) =>
+  new DeployClient({ baseUrl: url, token, fetch, sleep }).deploy(MODEL)
+const create: FlowFunction<Response> = ({ fetch, url, token }) =>
+  fetch(`${url}/deploy/llm`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(MODEL),
+  })
+
+test('a flow runs in time of the world, and its requests are recorded as it saw them', async () => {
+  const result = await runOnce(deploy)
+  expect(result).toMatchObject({ end: 'returned', duration: 90_000_000, broken: [] })
+  expect(result.requests.slice(0, 3).map(({ operation, status }) => [operation, status])).toEqual([
+    ['listDeployments', 200],
+    ['createLlmDeployment', 200],
+    ['getDeployment', 200],
+  ])
+  expect(result.requests[1]).toMatchObject({ body: MODEL, answer: { deploy_id: expect.any(String) } })
+})
+
+test('two runs of one plan have equal digests and requests, in one runner and in another', async () => {
+  const runner = runnerOf(deploy)
+  const results = [await runner.run(LOST_CREATE), await runner.run(LOST_CREATE), await runOnce(deploy, LOST_CREATE)]
+  for (const { digest, requests } of results) expect({ digest, requests }).toEqual(pick(results[0]!))
+})
+
+const pick = ({ digest, requests }: { digest: string; requests: unknown }) => ({ digest, requests })
+
+test('a global fetch, timers, Date and node:timers/promises follow the world', async () => {
+  const times: number[] = []
+  const flow: FlowFunction = async ({ url, token, now }) => {
+    const began = Date.now()
+    expect(began).toBe(now())
+    await new Promise(wake => setTimeout(wake, 60_000))
+    times.push(Date.now() - began)
+    await wait(3_600_000)
+    times.push(now() - began)
+    const { status } = await fetch(`${url}/deploy/list`, { headers: { authorization: `Bearer ${token}` } })
+    return status
+  }
+  const before = { fetch: globalThis.fetch, setTimeout, Date, log: console.log, timeout: AbortSignal.timeout }
+  const result = await runOnce(flow)
+  expect(times).toEqual([60_000, 3_660_000])
+  expect(result).toMatchObject({ end: 'returned', duration: 3_660_000_000 })
+  expect({ fetch: globalThis.fetch, setTimeout, Date, log: console.log, timeout: AbortSignal.timeout }).toEqual(before)
+})
+
+test('a request without an answer fails after 300 s of the world', async () => {
+  const result = await runOnce(create, [{ fault: { on: 'createLlmDeployment', nth: 1, fault: { kind: 'hang' } } }])
+  expect(result).toMatchObject({ end: 'threw', duration: 300_000_000, fired: new Set([0]) })
+  expect(result.requests).toMatchObject([{ outcome: 'unanswered', status: 0, endedAt: undefined }])
+})
+
+test('AbortSignal.timeout ends a request in time of the world', async () => {
+  const flow: FlowFunction = ({ fetch, url }) => fetch(`${url}/deploy/list`, { signal: AbortSignal.timeout(5_000) })
+  const result = await runOnce(flow, [{ fault: { on: 'listDeployments', nth: 1, fault: { kind: 'hang' } } }])
+  expect(result).toMatchObject({ end: 'threw', duration: 5_000_000 })
+})
+
+test('a flow that never ends is stopped at the bound of settles', async () => {
+  const flow: FlowFunction = async ({ sleep }) => {
+    for (;;) await sleep(60_000)
+  }
+  expect(await runOnce(flow)).toMatchObject({ end: 'unsettled', duration: 48 * 3600 * 1e6 })
+  expect(await runOnce(flow, [], { invariants: { settles: '2h' } })).toMatchObject({ duration: 2 * 3600 * 1e6 })
+})
+
+test('a flow that throws at once sends nothing', async () => {
+  const result = await runOnce(() => {
+    throw new Error('no')
+  })
+  expect(result).toMatchObject({ end: 'threw', requests: [], duration: 0 })
+})
+
+test('a client that crashes with a request starts again in the same world, and its first start never continues', async () => {
+  const starts: string[] = []
+  const flow: FlowFunction = async context => {
+    starts.push('start')
+    const { status } = await create(context)
+    starts.push(`answered ${status}`)
+  }
+  const result = await runOnce(flow, [{ crash: 1 }])
+  expect(starts).toEqual(['start', 'start', 'answered 409'])
+  expect(result.requests.map(({ start, outcome }) => [start, outcome])).toEqual([
+    [1, 'unanswered'],
+    [2, 'answered'],
+  ])
+})
+
+test('a command strikes at its moment, and what has not happened by the end of the flow never fires', async () => {
+  const plan: Plan = [
+    { command: { verb: 'card.decline' }, after: { kind: 'start' } },
+    {
+      ...{ command: { verb: 'node.crash', target: 'h100-busy-0' }, after: { kind: 'instance.warming', offset: '1s' } },
+      ...{ for: '1m', undo: { verb: 'node.repair', target: 'h100-busy-0' } },
+    },
+    { command: { verb: 'hub.down' }, after: { kind: 'deployment.failed' } },
+  ]
+  const result = await runOnce(deploy, plan)
+  expect(result.fired).toEqual(new Set([0, 1]))
+  expect(result.duration).toBeGreaterThan((await runOnce(deploy)).duration)
+})
+
+test('an invariant of the user is a finding with the place where the client went wrong', async () => {
+  const flow: FlowFunction = async context => {
+    const { ok, status } = await create(context)
+    if (!ok) throw new Error(`status ${status}`)
+    throw new Error('the answer was useless')
+  }
+  const leak = (observation: { created: readonly { isAlive: boolean; id: string }[] }) =>
+    observation.created.some(({ isAlive }) => isAlive) ? 'something runs' : undefined
+  const plan: Plan = [
+    { fault: { on: 'getDeployment', nth: 3, fault: { kind: 'reset' } } },
+    { fault: { on: 'createLlmDeployment', nth: 1, fault: { kind: 'status', status: 503, effect: 'done' } } },
+  ]
+  const result = await runOnce(flow, plan, { invariants: { leak } })
+  const broken = result.broken.filter(({ invariant }) => invariant === 'leak')
+  expect(broken).toMatchObject([{ signature: 'leak@createLlmDeployment/transient', words: 'something runs' }])
+  expect(result.fired).toEqual(new Set([1]))
+  expect(result.lineage.get('leak@createLlmDeployment/transient')).toEqual(new Set([1]))
+})
+
+test('an invariant that throws is a mistake of the user', async () => {
+  const invariants = {
+    mine: () => {
+      throw new Error('oh')
+    },
+  }
+  await expect(runOnce(deploy, [], { invariants })).rejects.toThrow("Failed to check the invariant 'mine': it threw")
+})
+
+test('healing at a request ends the faults before it', async () => {
+  const outage: Plan = [{ fault: { on: 'getDeployment', fault: { kind: 'reset' } } }]
+  const runner = runnerOf(deploy)
+  expect(await runner.run(outage)).toMatchObject({ end: 'threw' })
+  expect(await runner.run(outage, { healAt: { request: 4 } })).toMatchObject({ end: 'returned', fired: new Set([0]) })
+})
