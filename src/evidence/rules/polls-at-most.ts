@@ -1,5 +1,5 @@
 import { SECOND } from '../../kernel/duration.ts'
-import { groupBy } from '../../lib/group-by.ts'
+import { groupBy } from '../group-by.ts'
 import { requestEvidence } from '../facts.ts'
 import type { ObservedRequest } from '../observation.ts'
 import { defineRule } from '../rule.ts'
