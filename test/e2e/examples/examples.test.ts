@@ -159,6 +159,7 @@ test('each example is run here, says how it is run, and asks for versions that t
   const names = readdirSync('examples').sort()
   expect(names).toEqual(['curl', 'github-actions', 'jest', 'node-test', 'playwright', 'python', 'vitest'])
   const ours: Readonly<Record<string, string>> = {
+    ...manifest.dependencies,
     ...manifest.devDependencies,
     'modelhost-sim': `^${manifest.version}`,
   }
