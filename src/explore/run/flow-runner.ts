@@ -31,49 +31,57 @@ export function createFlowRunner(flow: NamedFlow): FlowRunner {
   return new InProcessRunner(flow)
 }
 
+/** The world of some runs, and what its run without faults was. */
+interface RunWorld {
+  readonly seed: RunOptions['seed']
+  readonly fixtures: RunOptions['fixtures']
+  readonly sim: Simulator
+  base: Observation['base']
+}
+
 class InProcessRunner implements FlowRunner {
   readonly #flow: NamedFlow
-  readonly #sims = new Map<string | number | undefined, Simulator>()
-  #base: Observation['base']
+  readonly #worlds: RunWorld[] = []
   runs = 0
 
   constructor(flow: NamedFlow) {
     this.#flow = flow
-    this.#simFor(undefined)
+    this.#worldFor({})
   }
 
   async run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
     this.runs++
-    const sim = this.#simFor(options.seed)
-    sim.reset()
-    const run = new Run(this.#flow, sim, plan, options)
-    const observation = await run.observe(plan.length === 0 ? undefined : this.#base)
+    const world = this.#worldFor(options)
+    world.sim.reset()
+    const run = new Run(this.#flow, world.sim, plan, options)
+    const observation = await run.observe(plan.length === 0 ? undefined : (world.base ?? this.#worldFor({}).base))
     const result = run.toResult(observation)
-    if (plan.length === 0) this.#base = result.base
+    if (plan.length === 0) world.base = result.base
     return result
   }
 
   async dispose(): Promise<void> {
-    for (const sim of this.#sims.values()) await sim[Symbol.asyncDispose]()
-    this.#sims.clear()
+    for (const { sim } of this.#worlds) await sim[Symbol.asyncDispose]()
+    this.#worlds.length = 0
   }
 
-  /** Returns the simulator of a seed. Its world goes back to the start before each run. */
-  #simFor(seed: string | number | undefined): Simulator {
-    let sim = this.#sims.get(seed)
-    if (sim === undefined) {
-      const { fixtures, with: patch, profile, seed: ownSeed } = this.#flow.options
-      const finalSeed = seed ?? ownSeed
-      sim = createSimulator({
-        ...(fixtures !== undefined && { fixtures }),
-        ...(patch !== undefined && { with: patch }),
-        ...(profile !== undefined && { profile }),
-        ...(finalSeed !== undefined && { seed: finalSeed }),
-        journalLimit: JOURNAL_LIMIT,
-      })
-      this.#sims.set(seed, sim)
-    }
-    return sim
+  /** Returns the world of these options. It goes back to its start before each run. */
+  #worldFor({ seed, fixtures }: RunOptions): RunWorld {
+    const known = this.#worlds.find(world => world.seed === seed && world.fixtures === fixtures)
+    if (known !== undefined) return known
+    const { with: patch, profile, ...own } = this.#flow.options
+    const finalFixtures = fixtures ?? own.fixtures
+    const finalSeed = seed ?? own.seed
+    const sim = createSimulator({
+      ...(finalFixtures !== undefined && { fixtures: finalFixtures }),
+      ...(patch !== undefined && { with: patch }),
+      ...(profile !== undefined && { profile }),
+      ...(finalSeed !== undefined && { seed: finalSeed }),
+      journalLimit: JOURNAL_LIMIT,
+    })
+    const world: RunWorld = { seed, fixtures, sim, base: undefined }
+    this.#worlds.push(world)
+    return world
   }
 }
 
