@@ -18,7 +18,7 @@ export interface FindingFile {
   readonly plan: Plan
   /** The names of the invariants that should hold. */
   readonly invariants: readonly string[]
-  /** What stands above the scenario: the finding in words. */
+  /** The comment above the scenario: the finding in words. */
   readonly comment?: string | undefined
 }
 
