@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { encode, countTokens as exactly } from 'gpt-tokenizer/encoding/o200k_base'
 import { expect, test } from 'vitest'
 import { mergeBytePairs } from '../../src/service/openai/byte-pairs.ts'
-import { countTokens, decodeTokens, loadTokenizer } from '../../src/service/openai/tokenizer.ts'
+import { CountedTexts, countTokens, decodeTokens, loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 
 await loadTokenizer()
 
@@ -33,6 +33,25 @@ test('countTokens equals the count of the tokenizer when a text has long words o
     }),
     { numRuns: 60 },
   )
+})
+
+test('texts that spell special tokens are counted as plain text', () => {
+  const text = 'a<|endoftext|>b<|im_start|>'
+  expect(countTokens(text)).toBe(exactly(text, { disallowedSpecial: new Set() }))
+})
+
+test('a text that comes again is not counted again, until other texts have filled both halves', () => {
+  const counted: string[] = []
+  const counts = new CountedTexts(text => {
+    counted.push(text)
+    return text.length
+  }, 10)
+  const texts = ['aaaa', 'bbbb', 'aaaa', 'cccc', 'aaaa', 'dddd', 'eeee', 'ffff', 'aaaa', 'bbbb']
+  expect(texts.map(text => counts.count(text))).toEqual(texts.map(() => 4))
+  expect(counted).toEqual(['aaaa', 'bbbb', 'cccc', 'dddd', 'eeee', 'ffff', 'aaaa', 'bbbb'])
+  expect(counts.count('x'.repeat(11))).toBe(11)
+  expect(counts.count('x'.repeat(11))).toBe(11)
+  expect(counted.slice(8)).toEqual(['x'.repeat(11), 'x'.repeat(11)])
 })
 
 test('mergeBytePairs takes a number of steps near the length of the piece', () => {

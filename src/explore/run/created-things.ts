@@ -68,7 +68,7 @@ export function findOwnedIds(end: ClientEnd, ids: readonly string[]): ReadonlySe
   return owned
 }
 
-/** Returns the objects of a result that have `custom_id`, and `answer` or `error`; undefined if there are none. */
+/** Returns the objects of a result that have `custom_id`, and `answer` or `error`; undefined without one. */
 export function findLines(result: unknown): readonly LineResult[] | undefined {
   const lines: LineResult[] = []
   visitValues(result, value => {

@@ -2,29 +2,22 @@
 
 import { UntilError } from '../../clock/moves/until-error.ts'
 import type { ClientEnd, Observation } from '../../evidence/observation.ts'
-import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
+import type { Micros } from '../../kernel/duration.ts'
 import { monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
-import type { FlowOptions, NamedFlow } from '../flow.ts'
+import type { NamedFlow } from '../flow.ts'
 import type { Plan } from '../plan/plan.ts'
 import { AppliedPlan } from './applied-plan.ts'
 import { Client } from './client.ts'
 import { ClientGlobals } from './client-globals.ts'
-import { findCreatedThings, findLines, findOwnedIds } from './created-things.ts'
-import { describeViolation, formatRequest, judge } from './judge.ts'
+import { concludeRun, type EndedClient, heal, JOURNAL_LIMIT, settlesWithin } from './conclude.ts'
+import { formatRequest } from './judge.ts'
 import { RequestRecorder } from './request-recorder.ts'
-import { findBoundaries, findFeatures, findLineage, toBase } from './run-record.ts'
 import type { RunResult } from './run-result.ts'
 import type { FlowRunner, RunOptions } from './runner.ts'
 
-const DEFAULT_SETTLES: Duration = '48h'
-const DEFAULT_POLLS_AT_MOST = 1
-/** Time of the world after the end of the flow, in which what goes on without a client shows itself. */
-const RECOVERY: Duration = '15m'
 /** Real time that a flow may wait for something outside of the world, such as a file. */
 const OUTSIDE_WAIT_MS = 5_000
-/** Entries of one run. A run that has more keeps the newest. */
-const JOURNAL_LIMIT = 50_000
 
 /** Creates the runner of a flow. Throws for invalid options of its world. */
 export function createFlowRunner(flow: NamedFlow): FlowRunner {
@@ -33,22 +26,22 @@ export function createFlowRunner(flow: NamedFlow): FlowRunner {
 
 class InProcessRunner implements FlowRunner {
   readonly #flow: NamedFlow
-  readonly #sims = new Map<string | number | undefined, Simulator>()
+  /** By the seed and the fixture that replace those of the flow. */
+  readonly #sims = new Map<string, Simulator>()
   #base: Observation['base']
   runs = 0
 
   constructor(flow: NamedFlow) {
     this.#flow = flow
-    this.#simFor(undefined)
+    this.#simFor({})
   }
 
   async run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
     this.runs++
-    const sim = this.#simFor(options.seed)
+    const sim = this.#simFor(options)
     sim.reset()
     const run = new Run(this.#flow, sim, plan, options)
-    const observation = await run.observe(plan.length === 0 ? undefined : this.#base)
-    const result = run.toResult(observation)
+    const result = await run.finish(plan.length === 0 ? undefined : this.#base)
     if (plan.length === 0) this.#base = result.base
     return result
   }
@@ -58,20 +51,21 @@ class InProcessRunner implements FlowRunner {
     this.#sims.clear()
   }
 
-  /** Returns the simulator of a seed. Its world goes back to the start before each run. */
-  #simFor(seed: string | number | undefined): Simulator {
-    let sim = this.#sims.get(seed)
+  /** Returns the simulator of a world. It goes back to its start before each run. */
+  #simFor(world: Pick<RunOptions, 'seed' | 'fixtures'>): Simulator {
+    const key = JSON.stringify([world.seed, world.fixtures])
+    let sim = this.#sims.get(key)
     if (sim === undefined) {
-      const { fixtures, with: patch, profile, seed: ownSeed } = this.#flow.options
-      const finalSeed = seed ?? ownSeed
+      const { with: patch, profile } = this.#flow.options
+      const { seed, fixtures } = { ...this.#flow.options, ...world }
       sim = createSimulator({
         ...(fixtures !== undefined && { fixtures }),
         ...(patch !== undefined && { with: patch }),
         ...(profile !== undefined && { profile }),
-        ...(finalSeed !== undefined && { seed: finalSeed }),
+        ...(seed !== undefined && { seed }),
         journalLimit: JOURNAL_LIMIT,
       })
-      this.#sims.set(seed, sim)
+      this.#sims.set(key, sim)
     }
     return sim
   }
@@ -96,30 +90,15 @@ class Run {
     this.#healAt = healAt?.request
   }
 
-  /** Runs the client to its end, recovers the world, and returns what there is to see. */
-  async observe(base: Observation['base']): Promise<Observation> {
+  /** Runs the client to its end, and returns what remains of the run. */
+  async finish(base: Observation['base']): Promise<RunResult> {
     const sim = this.#sim
-    const { invariants = {}, own, lines } = this.#flow.options
-    const settles = micros((invariants.settles || undefined) ?? DEFAULT_SETTLES)
     const startedAt = sim.clock.elapsed
-    const end = await this.#runClient(settles)
-    const endedAt = sim.clock.elapsed
-    await this.#recover()
-    const created = findCreatedThings(sim, this.#recorder.bySeq)
-    const ids = created.map(({ id }) => id)
-    const pollsAtMost = invariants.pollsAtMost || DEFAULT_POLLS_AT_MOST
-    return {
-      ...{ requests: this.#recorder.requests, end, sim, startedAt, endedAt, created, base },
-      owned: own !== undefined && end.kind === 'returned' ? new Set(own(end.result)) : findOwnedIds(end, ids),
-      lines: end.kind === 'returned' ? this.#readLines(end.result, lines) : undefined,
-      output: this.#output,
-      crashes: this.#starts - 1,
-      settings: { settles, pollsAtMost, spendsAtMost: invariants.spendsAtMost || undefined },
-    }
-  }
-
-  #readLines(result: unknown, lines: FlowOptions['lines']): Observation['lines'] {
-    return lines === undefined ? findLines(result) : (lines(result) as Observation['lines'])
+    const end = await this.#runClient(settlesWithin(this.#flow.options.invariants ?? {}))
+    const { starts, output } = { starts: this.#starts, output: this.#output }
+    const advance: EndedClient['advance'] = duration => sim.clock.advance(duration)
+    const client = { sim, plan: this.#plan, recorder: this.#recorder, end, startedAt, starts, output, advance }
+    return concludeRun(client, this.#flow.options, base)
   }
 
   async #runClient(settles: Micros): Promise<ClientEnd> {
@@ -153,17 +132,18 @@ class Run {
       print: text => {
         this.#output += text
       },
+      onUncaught: error => client.fail(error),
     })
     client.start(this.#flow.run)
   }
 
   /** Called before each request. Returns whether the process of the client ends with it. */
   #onRequest(index: number): boolean {
-    if (index === this.#healAt) this.#heal()
+    if (index === this.#healAt) heal(this.#sim, this.#plan)
     return this.#plan.endsWith(index)
   }
 
-  /** Returns whether the client has ended. It may wait for something outside of the world, for which time stands. */
+  /** Returns whether the client has ended. While it waits for something outside of the world, its time does not move. */
   #hasEnded(): boolean | Promise<boolean> {
     if (this.#client!.end !== undefined) return true
     return this.#waitsForWorld ? false : this.#waitOutside()
@@ -185,38 +165,5 @@ class Run {
     const open = this.#client!.openRequest
     if (open !== undefined) return formatRequest(open)
     return this.#waitsForWorld ? 'time' : 'something outside of the world'
-  }
-
-  #heal(): void {
-    this.#plan.stop()
-    this.#sim.cluster.recoverAll()
-  }
-
-  async #recover(): Promise<void> {
-    this.#heal()
-    await this.#sim.clock.advance(RECOVERY)
-  }
-
-  /** Returns what remains of the run. */
-  toResult(observation: Observation): RunResult {
-    const entries = this.#sim.journal.entries()
-    const violations = judge(observation, this.#flow.options.invariants ?? {})
-    const lineage = new Map<string, ReadonlySet<number>>()
-    for (const violation of violations) {
-      if (lineage.has(violation.signature)) continue
-      lineage.set(violation.signature, findLineage(violation, observation, entries, this.#plan))
-    }
-    return {
-      digest: this.#sim.digest,
-      requests: observation.requests,
-      end: observation.end.kind,
-      broken: violations.map(describeViolation),
-      fired: this.#plan.fired,
-      lineage,
-      boundaries: findBoundaries(entries, observation),
-      features: findFeatures(entries, observation.requests),
-      duration: observation.endedAt - observation.startedAt,
-      base: toBase(observation),
-    }
   }
 }

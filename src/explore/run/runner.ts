@@ -9,7 +9,7 @@ export interface RunOptions {
   readonly seed?: string | number
   readonly fixtures?: SimulatorOptions['fixtures']
   /**
-   * Ends all faults and failures at this journal entry, as if the service healed there. It answers from which moment on
+   * Ends all faults and failures when this request is sent, as if the service healed there. It answers from which moment on
    * nothing could save the client.
    */
   readonly healAt?: { readonly request: number }

@@ -1,16 +1,13 @@
 /** The order of plans: which of two plans with the same violation is the simpler one. */
 
-import type { Fault } from '../../faults/rules.ts'
-import { type Duration, micros } from '../../kernel/duration.ts'
+import type { Fault, FaultRule } from '../../faults/rules.ts'
+import { micros } from '../../kernel/duration.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'
 import type { RunResult } from '../run/run-result.ts'
 import type { RunOptions } from '../run/runner.ts'
 
 /** A rule of a plan. */
-export type PlanRule = Extract<PlanItem, { readonly fault: unknown }>['fault'] & {
-  readonly path?: string
-  readonly for?: Duration
-}
+export type PlanRule = FaultRule
 
 /** The world of a run. */
 export type PlanWorld = Pick<RunOptions, 'seed' | 'fixtures'>

@@ -82,6 +82,12 @@ export interface IncomingRequest {
    * @internal
    */
   waiterFor?(defaultWaiter: HoldingWaiter, clock: WaiterClock): ResponseWaiter
+  /**
+   * Called before the response, if its body is a stream that follows the clock of the world.
+   *
+   * @internal
+   */
+  onStreamed?(): void
 }
 
 export const NO_INCOMING: IncomingRequest = Object.freeze({})

@@ -44,7 +44,7 @@ export function createMessageRequest(
     prompt,
     promptTokens,
     longestPromptTokens: promptTokens,
-    ...(tools?.length && { toolText: JSON.stringify(tools) }),
+    toolText: tools?.length ? JSON.stringify(tools) : undefined,
     keys: [key],
     limit: max_tokens,
     stop: stop_sequences,

@@ -37,8 +37,14 @@ const CHAT_PROTOCOL: TextProtocol<ChatBody, 'chat.completion', ReturnType<typeof
       )
     }
     return {
-      ...{ model, prompt, promptTokens, longestPromptTokens, keys, stop, replies },
-      ...(tools?.length && { toolText: JSON.stringify(tools) }),
+      model,
+      prompt,
+      promptTokens,
+      longestPromptTokens,
+      keys,
+      stop,
+      replies,
+      toolText: tools?.length ? JSON.stringify(tools) : undefined,
       limit: body.max_completion_tokens ?? body.max_tokens,
       topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : undefined,
       serviceTier: body.service_tier,
@@ -90,7 +96,7 @@ export const createChatCompletion = endpoint({
   streamEvent: ChatCompletionChunk,
   example: { body: { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] } },
   batchProtocol: CHAT_PROTOCOL,
-  handle: ({ body, ...scope }) => generateText(scope, body, CHAT_PROTOCOL),
+  handle: scope => generateText(scope, scope.body, CHAT_PROTOCOL),
 })
 
 function countChatPromptTokens({ messages, tools }: ChatBody): number {

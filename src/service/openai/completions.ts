@@ -138,7 +138,7 @@ export const createCompletion = endpoint({
   streamEvent: CompletionChunk,
   example: { body: { model: 'acme/assistant', prompt: 'Once upon a time' } },
   batchProtocol: COMPLETION_PROTOCOL,
-  handle: ({ body, ...scope }) => generateText(scope, body, COMPLETION_PROTOCOL),
+  handle: scope => generateText(scope, scope.body, COMPLETION_PROTOCOL),
 })
 
 /** Returns the tokens. Rejects with 422 if one of them is unknown. */

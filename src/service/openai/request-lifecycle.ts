@@ -8,7 +8,7 @@ import { findModelTarget, type ModelTarget } from '../../simulation/deployments/
 import type { MediaWork } from '../../simulation/inference/media-work.ts'
 import { RETRY_AFTER } from '../../simulation/inference/request-admission.ts'
 import type { InferenceHandle, InferenceSpec } from '../../simulation/inference/request-row.ts'
-import { hashPromptBlocks } from '../../simulation/load/prefix-cache.ts'
+import { hashPromptBlocks, type PromptBlocks } from '../../simulation/load/prefix-cache.ts'
 import type { World } from '../../simulation/world.ts'
 import { requireFunds } from '../admission.ts'
 import { RefusalError, refuse, refuseOverLimit } from '../refusals.ts'
@@ -40,7 +40,7 @@ export function startInference(
   task: ModelTask,
   longestPromptTokens: number,
   minAnswerTokens: number,
-  createSpec: (context: number, target: ModelTarget) => Omit<InferenceSpec, 'token' | 'model'>,
+  createSpec: (context: number, target: ModelTarget) => InferenceSpec,
 ): InferenceHandle {
   const target = requireTarget(world, token, model, task)
   const context = requireContextLength(world, target, model, longestPromptTokens, minAnswerTokens)
@@ -99,10 +99,10 @@ function submit(
   token: CallerToken | undefined,
   model: string,
   target: ModelTarget,
-  spec: Omit<InferenceSpec, 'token' | 'model'>,
+  spec: InferenceSpec,
 ): InferenceHandle {
-  const scope = token?.scope?.spendingLimit === undefined ? {} : { scope: token.scope.id }
-  return world.inferenceRequests.submit({ ...spec, ...scope, model, token: token?.token_id ?? '' }, target)
+  const scope = token?.scope?.spendingLimit === undefined ? undefined : token.scope.id
+  return world.inferenceRequests.submit(spec, { model, token: token?.token_id ?? '', scope }, target)
 }
 
 /** Refuses with 403 a model that a scoped token does not allow, and with 402 a token that has spent its limit. */
@@ -242,14 +242,13 @@ export function createRetryAfterHeader(seconds: number): Readonly<Record<string,
   return { 'retry-after': String(seconds) }
 }
 
-/** Returns the blocks of a prompt for the prefix cache of an engine. Shared capacity has no engine. */
+/** Returns the blocks of a prompt for the prefix cache of an engine; undefined for shared capacity, which has no engine. */
 export function findPromptBlocks(
   { kind, name }: ModelTarget,
   prompt: string,
   promptTokens: number,
-): Pick<InferenceSpec, 'promptBlocks'> {
-  const promptBlocks = kind === 'own' ? hashPromptBlocks(name, prompt, promptTokens) : undefined
-  return promptBlocks === undefined ? {} : { promptBlocks }
+): PromptBlocks | undefined {
+  return kind === 'own' ? hashPromptBlocks(name, prompt, promptTokens) : undefined
 }
 
 /** Returns the name of a request for random draws. `model` is the full name. */

@@ -1,7 +1,7 @@
 /** Counts tokens with o200k_base. It is loaded on first use because it takes 130 ms and 65 MB. */
 
 import { LIMITS } from '../../limits.ts'
-import { type BytePairCore, decodeTokenTexts, withFastMerge } from './byte-pairs.ts'
+import { type BytePairCore, countTokensOf, decodeTokenTexts, withFastMerge } from './byte-pairs.ts'
 
 /** Counts the tokens of a text. */
 export type TokenCounter = (text: string) => number
@@ -9,6 +9,43 @@ export type TokenCounter = (text: string) => number
 let counter: TokenCounter | undefined
 let splitter: ((text: string) => string[]) | undefined
 let decoder: ((tokens: readonly number[]) => string | undefined) | undefined
+
+/** Characters of the texts in one half of `CountedTexts`. */
+const COUNTED_CHARACTERS = 250_000
+
+/**
+ * The tokens of recent texts. Every turn of a chat sends the turns before it, and many requests have the same system
+ * message, so most texts come again. When the recent half is full, it becomes the older one, which is forgotten.
+ */
+export class CountedTexts {
+  readonly #counter: TokenCounter
+  readonly #mostCharacters: number
+  #recent = new Map<string, number>()
+  #older: ReadonlyMap<string, number> = new Map()
+  #characters = 0
+
+  constructor(counter: TokenCounter, mostCharacters = COUNTED_CHARACTERS) {
+    this.#counter = counter
+    this.#mostCharacters = mostCharacters
+  }
+
+  /** Counts the tokens of a text. */
+  count(text: string): number {
+    return this.#recent.get(text) ?? this.#add(text, this.#older.get(text) ?? this.#counter(text))
+  }
+
+  #add(text: string, tokens: number): number {
+    if (text.length > this.#mostCharacters) return tokens
+    this.#characters += text.length
+    if (this.#characters > this.#mostCharacters) {
+      this.#older = this.#recent
+      this.#recent = new Map()
+      this.#characters = text.length
+    }
+    this.#recent.set(text, tokens)
+    return tokens
+  }
+}
 
 /** Splits a text inside its long runs only, so every other text is counted exactly. Takes linear time. */
 function* splitLongRuns(text: string): Generator<string> {
@@ -39,12 +76,13 @@ export async function loadTokenizer(): Promise<TokenCounter> {
     const core = withFastMerge(bytePairEncodingCoreProcessor)
     // Text that spells a special token is encoded as plain text.
     const special: ReadonlySet<string> = new Set()
-    counter = text => {
-      if (text.length < LIMITS.unbrokenRun) return core.countNative(text, special)
+    const counts = new CountedTexts(text => {
+      if (text.length < LIMITS.unbrokenRun) return countTokensOf(core, text)
       let sum = 0
-      for (const piece of splitLongRuns(text)) sum += core.countNative(piece, special)
+      for (const piece of splitLongRuns(text)) sum += countTokensOf(core, piece)
       return sum
-    }
+    })
+    counter = text => counts.count(text)
     decoder = tokens => decodeTokenTexts(core, tokens)
     splitter = text => {
       const tokenTexts: string[] = []

@@ -1,8 +1,9 @@
-import type { InferenceRow } from './request-row.ts'
+import type { InferencePlan, InferenceRow } from './request-row.ts'
 
 /** Counts and queues of the requests in flight. They follow from the table of requests and are never archived. */
 export class RequestCounts {
-  readonly #inFlight = new Map<string, number>()
+  /** By the token of the caller, then by the full name of the model. */
+  readonly #inFlight = new Map<string, Map<string, number>>()
   readonly #queues = new Map<number, number[]>()
   readonly #onInstance = new Map<number, number>()
   readonly #onDeployment = new Map<number, number>()
@@ -13,7 +14,7 @@ export class RequestCounts {
 
   /** Counts a request. A request that has not started enters the queue of its deployment. */
   add(ordinal: number, { plan, instance, startedAt }: Readonly<InferenceRow>): void {
-    adjustCount(this.#inFlight, inFlightKey(plan.name, plan.token), 1)
+    this.#adjustInFlight(plan, 1)
     if (plan.deployment < 0) return
     adjustCount(this.#onDeployment, plan.deployment, 1)
     if (startedAt < 0) this.#queues.set(plan.deployment, [...(this.#queues.get(plan.deployment) ?? []), ordinal])
@@ -26,7 +27,7 @@ export class RequestCounts {
   }
 
   remove(ordinal: number, { plan, instance, startedAt }: Readonly<InferenceRow>): void {
-    adjustCount(this.#inFlight, inFlightKey(plan.name, plan.token), -1)
+    this.#adjustInFlight(plan, -1)
     if (plan.deployment < 0) return
     adjustCount(this.#onDeployment, plan.deployment, -1)
     if (startedAt < 0) this.leaveQueue(plan.deployment, ordinal)
@@ -35,7 +36,16 @@ export class RequestCounts {
 
   /** Returns the number of requests of a token to a model in flight. */
   inFlight(model: string, token: string): number {
-    return this.#inFlight.get(inFlightKey(model, token)) ?? 0
+    return this.#inFlight.get(token)?.get(model) ?? 0
+  }
+
+  #adjustInFlight({ token, name }: InferencePlan, change: number): void {
+    let counts = this.#inFlight.get(token)
+    if (counts === undefined) {
+      counts = new Map()
+      this.#inFlight.set(token, counts)
+    }
+    adjustCount(counts, name, change)
   }
 
   /** Returns the ordinals of the requests that wait for a deployment, in order; undefined if none waits. */
@@ -66,10 +76,6 @@ export class RequestCounts {
     if (remaining.length > 0) this.#queues.set(deployment, remaining)
     else this.#queues.delete(deployment)
   }
-}
-
-function inFlightKey(name: string, token: string): string {
-  return `${token} ${name}`
 }
 
 function adjustCount<Key>(counts: Map<Key, number>, key: Key, change: number): void {

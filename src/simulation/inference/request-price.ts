@@ -6,13 +6,15 @@ import type { EndedState, InferencePlan, InferenceSpec } from './request-row.ts'
 
 type PlanPrice = Pick<InferencePlan, 'price' | 'unitPrice'>
 
+const NO_PRICE: PlanPrice = Object.freeze({ price: undefined, unitPrice: undefined })
+
 /** Returns the price in force of a request. An own deployment costs its rent alone. */
 export function priceOfRequest(store: Store, { work }: InferenceSpec, target: ModelTarget): PlanPrice {
-  if (target.kind === 'own') return { price: undefined }
+  if (target.kind === 'own') return NO_PRICE
   const { model, priceShare } = target
-  if (work === undefined) return { price: tokenPriceOf(store, model, priceShare) }
-  const unitPrice = unitPriceOf(store, model, priceShare)
-  return { price: undefined, ...(unitPrice && { unitPrice }) }
+  return work === undefined
+    ? { price: tokenPriceOf(store, model, priceShare), unitPrice: undefined }
+    : { price: undefined, unitPrice: unitPriceOf(store, model, priceShare) }
 }
 
 /**

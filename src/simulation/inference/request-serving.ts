@@ -80,7 +80,9 @@ export class RequestServing {
       const pieceTime = this.#workTime(deployment, instance, timeAlone(work, hardware)) / outputTokens
       return { firstTokenTime: pieceTime, tokenTime: pieceTime }
     }
-    const speed = instanceSpeed({ ...hardware, promptTokens: promptTokens - cachedTokens, outputTokens })
+    const { gpu, gpus, parametersB, maxBatchSize } = hardware
+    const readTokens = promptTokens - cachedTokens
+    const speed = instanceSpeed({ gpu, gpus, parametersB, maxBatchSize, promptTokens: readTokens, outputTokens })
     if (instance < 0) return speed
     return { firstTokenTime: this.firstTokenDelay(deployment, instance, speed), tokenTime: speed.tokenTime }
   }

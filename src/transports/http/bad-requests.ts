@@ -18,7 +18,7 @@ interface BadRequest {
 /** Returns the refusal of a request without a host or with an invalid target; undefined for any other. */
 export function findBadTarget({ headers, url = '' }: IncomingMessage): BadRequest | undefined {
   if (headers.host === undefined) return { status: 400, detail: 'Bad Request: the Host header is missing' }
-  if (url.startsWith('/') && !url.split('?', 1)[0]!.includes('\\')) return undefined
+  if (url.startsWith('/') && !(url.includes('\\') && url.split('?', 1)[0]!.includes('\\'))) return undefined
   return { status: 400, detail: 'Bad Request: the target is no path' }
 }
 

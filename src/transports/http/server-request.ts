@@ -70,10 +70,13 @@ export class ServerRequest implements HttpRequest {
   }
 
   waiterFor(defaultWaiter: HoldingWaiter, clock: WaiterClock): ResponseWaiter {
-    this.mayStream = true
     const { halfOpen, latency } = this.#server
     const waiter = createLatencyWaiter(latency, defaultWaiter, clock)
     return new DisconnectAwareWaiter(halfOpen, this.incoming.socket, waiter)
+  }
+
+  onStreamed(): void {
+    this.mayStream = true
   }
 
   /** Ends the connection of a client that has left during a long move of the clock, which aborts its request. */
@@ -84,7 +87,7 @@ export class ServerRequest implements HttpRequest {
 
   deliver(sim: Simulator, response: Response): Response | Promise<Response> {
     if (response instanceof WireFaultResponse) return this.#deliverFault(sim, response)
-    // To look at the headers costs a twentieth of a create.
+    // The headers of a response are created when they are first read, which costs a twentieth of a create.
     return this.mayStream ? cutWhenBroken(response, this.#outgoing) : response
   }
 

@@ -25,7 +25,7 @@ export interface HttpRequest extends IncomingRequest {
   controlPath?: string | undefined
   /** The world that answers it. */
   world?: ServedWorld | undefined
-  /** Whether the response may be a stream: only a response that a client may have to wait for is. */
+  /** Whether the body of the response may be a stream that follows the clock of the world. */
   mayStream?: boolean
   /** Does to the connection what a response cannot express: the transport's part of a wire fault. */
   deliver?(sim: Simulator, response: Response): Response | Promise<Response>
