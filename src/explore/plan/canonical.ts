@@ -1,12 +1,11 @@
 /** The canonical form of plans: equal plans have equal texts, in whatever order their items are. */
 
 import type { FaultRule } from '../../faults/rules.ts'
-import type { Duration } from '../../kernel/duration.ts'
 import { ByteHash } from '../../kernel/random.ts'
 import type { Plan, PlanItem } from './plan.ts'
 
 /** A fault rule with its coordinate: `path` is the path without its query, `for` the length of an outage. */
-export type RequestFaultRule = FaultRule & { readonly path?: string; readonly for?: Duration }
+export type RequestFaultRule = FaultRule
 
 /** Returns the canonical text of a plan: JSON with sorted fields and items, without the names of rules. */
 export function canonicalText(plan: Plan): string {
