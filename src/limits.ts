@@ -162,7 +162,12 @@ const SECTIONS = {
     ruleRepeats: { max: 100, unit: 'count', of: 'the repeats of a rule in a timeline', beyond: 'it is refused' },
     traceDays: { max: 3_650, unit: 'days', of: 'a trace of load', beyond: 'it is refused' },
     loadRate: { max: 1e9, unit: 'count', of: 'the requests per second of a load', beyond: 'it is refused' },
-    seeds: { max: 100_000, unit: 'count', of: 'the seeds of a run or of all its shards', beyond: 'the flag is refused' },
+    seeds: {
+      max: 100_000,
+      unit: 'count',
+      of: 'the seeds of a run or of all its shards',
+      beyond: 'the flag is refused',
+    },
     seriesFileRows: {
       max: 50_000_000,
       unit: 'count',
