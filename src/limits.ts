@@ -168,7 +168,7 @@ const SECTIONS = {
     },
     traceDays: { max: 3_650, unit: 'days', of: 'a trace of load', beyond: 'it is refused' },
     loadRate: { max: 1e9, unit: 'count', of: 'the requests per second of a load', beyond: 'it is refused' },
-    seeds: { max: 100_000, unit: 'count', of: 'the seeds of a run', beyond: 'the flag is refused' },
+    seeds: { max: 100_000, unit: 'count', of: 'the seeds of a run or of all its shards', beyond: 'the flag is refused' },
     seriesFileRows: {
       max: 50_000_000,
       unit: 'count',

@@ -70,6 +70,9 @@ function readValue(
   const isNumber = /^-?\d+(\.\d+)?$/.test(decoded)
   const isBoolean = decoded === 'true' || decoded === 'false'
   const literal = isNumber ? Number(decoded) : isBoolean ? decoded === 'true' : undefined
+  if (isNumber && literal !== 0 && field?.safeParse('1s').success && field.safeParse(literal).success) {
+    throw invalidHeader(`${name}: '${decoded}' has no unit. Give one, as in ${name}=${decoded}s.`)
+  }
   // A number that the field refuses stays a number, so the error is about its bounds.
   if (literal === undefined || field === undefined || field.safeParse(decoded).success) return decoded
   return literal

@@ -14,3 +14,8 @@ function toJson(value: unknown): string {
     return String(value)
   }
 }
+
+/** Returns a text as one argument of a shell. */
+export function shellQuote(text: string): string {
+  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

@@ -150,3 +150,32 @@ test('healing at a request ends the faults before it', async () => {
   expect(await runner.run(outage)).toMatchObject({ end: 'threw' })
   expect(await runner.run(outage, { healAt: { request: 4 } })).toMatchObject({ end: 'returned', fired: new Set([0]) })
 })
+
+test('an error that the flow does not handle ends it, as it would end its process', async () => {
+  const rejects: FlowFunction = async ({ sleep }) => {
+    void Promise.reject(new Error('nobody waits for this'))
+    await sleep(60_000)
+  }
+  const throws: FlowFunction = async ({ sleep }) => {
+    setTimeout(() => {
+      throw new Error('in a timer')
+    }, 1000)
+    await sleep(60_000)
+  }
+  expect(await runOnce(rejects)).toMatchObject({ end: 'threw', duration: 0 })
+  expect(await runOnce(throws)).toMatchObject({ end: 'threw', duration: 1_000_000 })
+})
+
+test('what a flow prints is recorded and not printed', async () => {
+  const flow: FlowFunction = () => {
+    console.log('by the console', { token: 1 })
+    process.stdout.write('by the stream\n')
+  }
+  let output = ''
+  const mine = (observation: { output: string }) => {
+    output = observation.output
+    return undefined
+  }
+  await runOnce(flow, [], { invariants: { mine } })
+  expect(output).toBe('by the console {"token":1}\nby the stream\n')
+})

@@ -132,6 +132,7 @@ class Run {
       print: text => {
         this.#output += text
       },
+      onUncaught: error => client.fail(error),
     })
     client.start(this.#flow.run)
   }

@@ -1,5 +1,6 @@
 /** Removes items from a plan. */
 
+import { globOf } from '../../lib/glob.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'
 import type { Trials } from './trials.ts'
@@ -39,8 +40,10 @@ export function hitsOf({ fault: rule }: Extract<PlanItem, { fault: unknown }>, r
   const faulty = requests.filter(({ fault }) => fault !== undefined)
   const byName = faulty.filter(({ fault }) => fault!.rule === rule.name)
   if (byName.length > 0) return byName
-  const operations = [rule.on].flat()
-  return faulty.filter(({ fault, operation }) => fault!.kind === rule.fault.kind && operations.includes(operation))
+  const patterns = [rule.on].flat().map(globOf)
+  return faulty.filter(
+    ({ fault, operation }) => fault!.kind === rule.fault.kind && patterns.some(matches => matches(operation)),
+  )
 }
 
 /** The assumed chance that an item is necessary, before the first round. */

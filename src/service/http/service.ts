@@ -5,12 +5,13 @@ import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import type { World } from '../../simulation/world.ts'
 import type { ApiScope } from '../api-scope.ts'
 import type { AnyEndpoint, Operations } from '../endpoint.ts'
-import { documentedOperations, operations } from '../index.ts'
+import { documentedOperations, documentedRoutes, operations, routes } from '../index.ts'
 import type { Names } from '../naming/names-profile.ts'
 import { translateDocument } from '../naming/openapi-naming.ts'
 import { VendorMapping } from '../naming/translation.ts'
 import { createWebhookBody } from '../native/webhooks.ts'
 import { createOpenapiDocument } from '../openapi/openapi.ts'
+import type { Routes } from '../operation-table.ts'
 import { authenticate, KEY_HEADERS } from './authentication.ts'
 import { getRouter } from './compiled-operation.ts'
 import { Pipeline } from './pipeline.ts'
@@ -38,6 +39,8 @@ export interface ApiOptions {
 export interface Api {
   /** The operations it serves, by operation id. */
   readonly operations: Operations<ApiScope>
+  /** The neutral routes of these operations. */
+  readonly routes: Routes
   /**
    * Answers a request to a world; at once, without a promise, where the request has no body to read.
    *
@@ -69,11 +72,14 @@ const OPENAPI_PATH = '/openapi.json'
 
 /** @throws RangeError for names that collide with other names of the interface */
 export function createApi(options: ApiOptions = {}): Api {
-  const servedOperations: Operations<ApiScope> = options.neighbours === false ? documentedOperations : operations
+  const isWhole = options.neighbours !== false
+  const servedOperations: Operations<ApiScope> = isWhole ? operations : documentedOperations
+  const servedRoutes = isWhole ? routes : documentedRoutes
   const { webhookHosts = [] } = options
   const mapping = options.names && getMapping(options.names, servedOperations)
   const pipeline = new Pipeline<World, ApiScope>({
     operations: servedOperations,
+    routes: servedRoutes,
     createScope: context => ({
       world: context.backend,
       token: authenticate(
@@ -122,6 +128,7 @@ export function createApi(options: ApiOptions = {}): Api {
 
   return {
     operations: servedOperations,
+    routes: servedRoutes,
     findOperationId: (method, path) => pipeline.findOperationId(method, path),
     keyHeaders: KEY_HEADERS.flatMap(name => mapping?.names.headers.get(name) ?? [name]),
     servedPaths: path => (mapping === undefined ? [path] : [...mapping.servedPaths(path), ...mapping.aliasPaths(path)]),
@@ -136,7 +143,7 @@ export function createApi(options: ApiOptions = {}): Api {
 
 /** Returns the declaration of the endpoint that answers a method and a neutral path, or undefined. */
 function findEndpoint(method: string, path: string): AnyEndpoint | undefined {
-  const match = getRouter(operations, undefined).match(method, path)
+  const match = getRouter(operations, routes, undefined).match(method, path)
   return match !== undefined && 'target' in match ? match.target.endpoint : undefined
 }
 

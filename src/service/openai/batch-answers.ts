@@ -20,7 +20,7 @@ import { type CompiledOperation, getRouter } from '../http/compiled-operation.ts
 import { addUnknownBodyFields } from '../http/unknown-fields.ts'
 import { parseBodyValue } from '../http/validate-input.ts'
 import { Details, type ValidationDetail } from '../http/validation-errors.ts'
-import { operations } from '../index.ts'
+import { operations, routes } from '../index.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { DrawnReply } from './answers.ts'
 import {
@@ -220,7 +220,7 @@ class InvalidLineBodyError extends Error {
 
 function getCompiledOperation(endpoint: BatchEndpoint): CompiledOperation {
   // Requests use the same router, so each operation is compiled once.
-  const match = getRouter(operations, undefined).match('POST', endpoint)
+  const match = getRouter(operations, routes, undefined).match('POST', endpoint)
   return (match as { readonly target: CompiledOperation }).target
 }
 

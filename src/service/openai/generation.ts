@@ -218,7 +218,7 @@ export function createReplies(
   { keys, limit, stop, longestPromptTokens, replies }: TextRequest,
   contextLength: number,
 ): readonly Reply[] {
-  const made = replies({ ...toBounds(limit, contextLength - longestPromptTokens, stop), answerCount: keys.length })
+  const made = replies(toBounds(limit, contextLength - longestPromptTokens, stop, keys.length))
   // A tool call has at least its name, so an answer without tokens is a text.
   return limit === 0 ? made.map(() => EMPTY_REPLY) : made
 }
@@ -299,11 +299,17 @@ function createLogprobTaker(
 }
 
 /** Returns the bounds of an answer: the requested limit and the room that the prompt leaves in the context. */
-function toBounds(requestedLimit: number | null | undefined, room: number, stop: DeliveryOptions['stop']): ReplyBounds {
+function toBounds(
+  requestedLimit: number | null | undefined,
+  room: number,
+  stop: DeliveryOptions['stop'],
+  answerCount: number,
+): ReplyBounds {
   const limit = Math.min(requestedLimit ?? room, room)
   return {
     limit: limit === Number.POSITIVE_INFINITY ? undefined : limit,
     stop: typeof stop === 'string' ? [stop] : (stop ?? []),
+    answerCount,
   }
 }
 

@@ -79,13 +79,22 @@ export type TimedPhase = (typeof TIMED_PHASES)[number]
 
 function addTimes(times: RequestTotals['recentTimes'], work: RequestWorkDone): RequestTotals['recentTimes'] {
   const { time, firstTokenTime = 0, tokenTime = 0 } = work
-  let counted = times
-  for (const key of [timeKey('request', time), timeKey('firstToken', firstTokenTime), timeKey('token', tokenTime)]) {
-    if (key === undefined) continue
-    const index = counted.findIndex(([other]) => other === key)
-    counted = index < 0 ? [...counted, [key, 1]] : counted.with(index, [key, counted[index]![1] + 1])
-  }
+  const counted = times.slice()
+  countTime(counted, timeKey('request', time))
+  countTime(counted, timeKey('firstToken', firstTokenTime))
+  countTime(counted, timeKey('token', tokenTime))
   return counted
+}
+
+function countTime(counted: (readonly [key: number, count: number])[], key: number | undefined): void {
+  if (key === undefined) return
+  for (let i = 0; i < counted.length; i++) {
+    const [other, count] = counted[i]!
+    if (other !== key) continue
+    counted[i] = [key, count + 1]
+    return
+  }
+  counted.push([key, 1])
 }
 
 /** More than any bucket. */

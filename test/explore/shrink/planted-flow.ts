@@ -35,8 +35,10 @@ export interface PlantedFlow {
   readonly lineage: Lineage
   /** The seeds and fixtures in which it fails. Default: all. */
   readonly failsIn?: (world: RunOptions) => boolean
-  /** The last request at which healing saves the client. Default: healing is without effect. */
-  readonly savedUntil?: number
+  /** The plans with which it fails, if its causes are met. Default: all. */
+  readonly failsWith?: (plan: Plan) => boolean
+  /** Whether the client is saved if the service heals at a request. Default: never. */
+  readonly isSavedAt?: (request: number) => boolean
 }
 
 export class PlantedRunner implements FlowRunner {
@@ -49,11 +51,12 @@ export class PlantedRunner implements FlowRunner {
 
   async run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
     this.runs++
-    const { causes, lineage, failsIn = () => true, savedUntil = 0 } = this.#flow
+    const { causes, lineage, failsIn = () => true, failsWith = () => true, isSavedAt = () => false } = this.#flow
     const { requests, hits } = sendRequests(plan)
     const fired = new Set(plan.flatMap((item, i) => (hits[i]! > 0 || isReached(item) ? [i] : [])))
-    const isHealed = options.healAt !== undefined && options.healAt.request <= savedUntil
-    const isBroken = failsIn(options) && !isHealed && causes.every(cause => isMet(cause, plan, requests))
+    const isHealed = options.healAt !== undefined && isSavedAt(options.healAt.request)
+    const isBroken =
+      failsIn(options) && failsWith(plan) && !isHealed && causes.every(cause => isMet(cause, plan, requests))
     const causing = plan.flatMap((item, i) => (causes.some(cause => isPartOf(item, cause)) ? [i] : []))
     const known = {
       exact: causing,

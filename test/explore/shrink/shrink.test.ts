@@ -7,6 +7,7 @@ import { type ShrunkPlan, shrink } from '../../../src/explore/shrink/shrink.ts'
 import { breaks } from '../../../src/explore/shrink/trials.ts'
 import type { Fault } from '../../../src/faults/rules.ts'
 import { SECOND } from '../../../src/kernel/duration.ts'
+import { hash32 } from '../../../src/kernel/random.ts'
 import {
   type Cause,
   type Lineage,
@@ -83,6 +84,21 @@ test('every result has the violation, and needs each of its items', async () => 
       expect(other.plan).toEqual(shrunk.plan)
     }),
     { numRuns: 100, seed: 5 },
+  )
+})
+
+test('where one item hides the effect of another, each item of the result is still necessary', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat(), fc.integer({ min: 2, max: 14 }), async (salt, size) => {
+      const plan = Array.from({ length: size }, (_, i) => ({ crash: i + 1 }))
+      // Each set of items fails or passes for itself.
+      const fails = (some: Plan) => some.length === size || hash32(JSON.stringify(some), salt) < 0.3 * 2 ** 32
+      const runner = new PlantedRunner({ causes: [], lineage: 'none', failsWith: fails })
+      const shrunk = (await shrink({ runner, plan, signature, maxRuns: 5000 }))!
+      expect(fails(shrunk.plan)).toBe(true)
+      expect(shrunk.plan.filter(item => fails(shrunk.plan.filter(other => other !== item)))).toEqual([])
+    }),
+    { numRuns: 200, seed: 3 },
   )
 })
 
