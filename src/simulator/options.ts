@@ -156,9 +156,10 @@ export const OPTION_DECLARATIONS = {
     flag: { name: 'faults', value: 'text', describe: 'File with fault rules, a JSON array' },
     // The simulator checks the rules, with errors that name the rule.
     http: z.array(JsonObject),
-    scenario: z
-      .array(RuleSchema.describe('A fault rule: docs/faults.md lists the fault kinds'))
-      .describe('Fault rules at the start'),
+    get scenario() {
+      const rule = RuleSchema.describe('A fault rule: docs/faults.md lists the fault kinds')
+      return z.array(rule).describe('Fault rules at the start')
+    },
     remoteDefault: [],
     inSnapshot: 'always',
   },
@@ -211,11 +212,12 @@ export const OPTION_DECLARATIONS = {
       describe: "File with the names of your provider for the interface's neutral names, a JSON object",
     },
     http: JsonObject,
-    scenario: z
-      .union([z.string(), JsonObject.meta({ ...namesJsonSchema() })])
-      .describe(
+    get scenario() {
+      const names = z.union([z.string(), JsonObject.meta({ ...namesJsonSchema() })])
+      return names.describe(
         'The names of a provider that clients of the world use; a path that begins with a dot is relative to the file',
-      ),
+      )
+    },
     remoteDefault: {},
     inSnapshot: 'never',
   },
@@ -257,7 +259,9 @@ export const OPTION_DECLARATIONS = {
     check: List,
     // The simulator checks the rules, with errors that name the rule.
     http: z.array(JsonObject),
-    scenario: z.array(ScriptRule).describe('Scripted answers of models at the start'),
+    get scenario() {
+      return z.array(ScriptRule).describe('Scripted answers of models at the start')
+    },
     remoteDefault: [],
     inSnapshot: 'always',
   },

@@ -1,5 +1,5 @@
 import { SimulatorClock } from '../clock/simulator-clock.ts'
-import { createData, type DataCollections } from '../data/msw-collections.ts'
+import * as mswCollections from '../data/msw-collections.ts'
 import { WireFaultResponse } from '../faults/broken-response.ts'
 import { deliverFaultInProcess } from '../faults/deliver-in-process.ts'
 import { type FaultControls, Faults } from '../faults/faults.ts'
@@ -72,7 +72,7 @@ export class WorldSimulator implements Simulator {
   readonly #inherited: InheritedState | undefined
   #world: World
   #fixtures: string
-  #data: Promise<DataCollections> | undefined
+  #data: Promise<mswCollections.DataCollections> | undefined
   #activity = 0
   readonly #inFlight = new Map<Promise<Response>, Request>()
 
@@ -267,9 +267,9 @@ export class WorldSimulator implements Simulator {
     ;(await this.#data)?.dispose()
   }
 
-  data(): Promise<DataCollections> {
+  data(): Promise<mswCollections.DataCollections> {
     const world = this.#world
-    this.#data ??= createData(world.store, {
+    this.#data ??= mswCollections.createData(world.store, {
       onUserWrite: ({ kind, key, action }) =>
         world.recordCommand(world.ledger.account, `data.${action}d`, { kind, key }),
     })

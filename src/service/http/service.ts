@@ -10,7 +10,7 @@ import { documentedOperations, documentedRoutes, operations, routes } from '../i
 import type { Names } from '../naming/names-profile.ts'
 import { translateDocument } from '../naming/openapi-naming.ts'
 import { VendorMapping } from '../naming/translation.ts'
-import { createWebhookBody } from '../native/webhooks.ts'
+import * as nativeWebhooks from '../native/webhooks.ts'
 import { createOpenapiDocument } from '../openapi/openapi.ts'
 import type { Routes } from '../operation-table.ts'
 import { authenticate, KEY_HEADERS } from './authentication.ts'
@@ -136,7 +136,7 @@ export function createApi(options: ApiOptions = {}): Api {
     findPolledResource: (method, target) => pipeline.findPolledResource(method, target),
     answer,
     createWebhookText: async (world, attempt) => {
-      const body = await createWebhookBody(world, attempt)
+      const body = await nativeWebhooks.createWebhookBody(world, attempt)
       return JSON.stringify(mapping?.forEndpoint(operations.createInference as never).returns.toVendor(body) ?? body)
     },
   }
