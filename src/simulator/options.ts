@@ -7,13 +7,13 @@ import type { ClockSetting } from '../clock/settings.ts'
 import type { BulkCounts } from '../data/bulk-records.ts'
 import type { ProfileInput } from '../data/profiles/load.ts'
 import type { FixtureInput, FixturePatch } from '../data/records/fixture.ts'
-import { type FaultRule, RuleSchema } from '../faults/rules.ts'
+import * as faultRules from '../faults/rules.ts'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { OpenName } from '../lib/open-name.ts'
 import { quote } from '../lib/quote.ts'
 import type { NamesProfile } from '../service/naming/names-profile.ts'
-import { namesJsonSchema } from '../service/naming/word-sections.ts'
+import * as namesSections from '../service/naming/word-sections.ts'
 import { ScriptRule } from '../service/openai/scripted-answers.ts'
 import type { InferencePace } from './answer-waiter.ts'
 import { Fill, List, NamedOrObject, PlainObject, Webhooks } from './option-checks.ts'
@@ -42,7 +42,7 @@ export interface SimulatorOptions {
    */
   readonly weather?: OpenName<WeatherName>
   /** Fault rules at the start. */
-  readonly faults?: readonly FaultRule[]
+  readonly faults?: readonly faultRules.FaultRule[]
   /** Equal seeds and equal requests give equal worlds. Default: 1. */
   readonly seed?: string | number
   /** How time moves. Default: `manual`. */
@@ -157,7 +157,7 @@ export const OPTION_DECLARATIONS = {
     // The simulator checks the rules, with errors that name the rule.
     http: z.array(JsonObject),
     get scenario() {
-      const rule = RuleSchema.describe('A fault rule: docs/faults.md lists the fault kinds')
+      const rule = faultRules.RuleSchema.describe('A fault rule: docs/faults.md lists the fault kinds')
       return z.array(rule).describe('Fault rules at the start')
     },
     remoteDefault: [],
@@ -213,7 +213,7 @@ export const OPTION_DECLARATIONS = {
     },
     http: JsonObject,
     get scenario() {
-      const names = z.union([z.string(), JsonObject.meta({ ...namesJsonSchema() })])
+      const names = z.union([z.string(), JsonObject.meta({ ...namesSections.namesJsonSchema() })])
       return names.describe(
         'The names of a provider that clients of the world use; a path that begins with a dot is relative to the file',
       )

@@ -8,10 +8,11 @@ import type { ApiScope } from '../api-scope.ts'
 import type { AnyEndpoint, Operations } from '../endpoint.ts'
 import { documentedOperations, documentedRoutes, operations, routes } from '../index.ts'
 import type { Names } from '../naming/names-profile.ts'
-import { translateDocument } from '../naming/openapi-naming.ts'
-import { VendorMapping } from '../naming/translation.ts'
+import * as openapiNaming from '../naming/openapi-naming.ts'
+import type { VendorMapping } from '../naming/translation.ts'
+import * as translation from '../naming/translation.ts'
 import * as nativeWebhooks from '../native/webhooks.ts'
-import { createOpenapiDocument } from '../openapi/openapi.ts'
+import * as openapi from '../openapi/openapi.ts'
 import type { Routes } from '../operation-table.ts'
 import { authenticate, KEY_HEADERS } from './authentication.ts'
 import { getRouter } from './compiled-operation.ts'
@@ -112,9 +113,11 @@ export function createApi(options: ApiOptions = {}): Api {
   const respondOpenapi = (world: World, documentMapping: VendorMapping | undefined): Response => {
     let text = documentTexts.get(documentMapping)
     if (text === undefined) {
-      const document = createOpenapiDocument(servedOperations)
+      const document = openapi.createOpenapiDocument(servedOperations)
       text = JSON.stringify(
-        documentMapping === undefined ? document : translateDocument(document, documentMapping, servedOperations),
+        documentMapping === undefined
+          ? document
+          : openapiNaming.translateDocument(document, documentMapping, servedOperations),
       )
       documentTexts.set(documentMapping, text)
     }
@@ -165,7 +168,7 @@ const mappingCache = new WeakMap<Names, WeakMap<object, VendorMapping>>()
 function getMapping(names: Names, operations: Operations): VendorMapping {
   const mappingsByOperations = mappingCache.get(names) ?? new WeakMap<object, VendorMapping>()
   mappingCache.set(names, mappingsByOperations)
-  const mapping = mappingsByOperations.get(operations) ?? new VendorMapping(names, operations)
+  const mapping = mappingsByOperations.get(operations) ?? new translation.VendorMapping(names, operations)
   mappingsByOperations.set(operations, mapping)
   return mapping
 }
