@@ -58,6 +58,8 @@ export interface ExploreReport {
   /** The number of single faults: places times classes. */
   readonly points: number
   readonly unreached: readonly UnreachedPoint[]
+  /** Pairs that were worth a run and had none, because the exploration ended. */
+  readonly unreachedPairs: number
   /** The points by operation and class, with their outcomes. */
   readonly matrix: readonly MatrixCell[]
   readonly findings: readonly Finding[]
@@ -104,12 +106,14 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
   exploration.addBase(base)
   const points = pointsOf(space)
   const coverage = new Coverage(points)
+  let unreachedPairs = 0
   const report = (stoppedBecause: StopReason): ExploreReport => ({
     flow: name,
     runs: exploration.stageRuns + exploration.runsOf.shrinking,
     runsOf: exploration.runsOf,
     points: coverage.size,
     unreached: coverage.unreached(),
+    unreachedPairs,
     matrix: coverage.matrix(),
     findings: exploration.findings.all,
     surfaced: exploration.findings.surfaced,
@@ -120,8 +124,8 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
   if (base.end === 'unsettled') return report('unsettled')
 
   const pairs = new Pairs(base, spaceOptions)
-  await runSingles(exploration, points, coverage, single => pairs.consider(single))
-  if (depth >= 1) await pairs.run(exploration)
+  await runSingles(exploration, points, coverage, single => pairs.add(single))
+  if (depth >= 1) unreachedPairs = await pairs.run(exploration)
   // Without a run of the swarm, the chance is that of the runs before.
   if (exploration.stoppedBecause !== undefined || depth < 2) return report(exploration.stoppedBecause ?? 'done')
   const isSaturated = await runSwarm(exploration, plans, firstSeed)
