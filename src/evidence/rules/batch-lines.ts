@@ -1,4 +1,4 @@
-import { groupBy } from '../../lib/group-by.ts'
+import { groupBy } from '../group-by.ts'
 import { type AskedLine, askedLines, canonical, hasContent, isNothing, isPartOfRow } from '../batch-rows.ts'
 import { entryEvidence, isAbout, requestEvidence } from '../facts.ts'
 import type { LineResult, Observation, ObservedRequest } from '../observation.ts'

@@ -1,4 +1,4 @@
-import { groupBy } from '../../lib/group-by.ts'
+import { groupBy } from '../group-by.ts'
 import { canonical, inputText } from '../batch-rows.ts'
 import { requestEvidence, thingEvidence } from '../facts.ts'
 import { countsAsEffect, effectsInBase } from '../left-behind.ts'
