@@ -90,7 +90,7 @@ class Seconds {
   readonly #comparisons = new Map<string, { readonly context: unknown; readonly place: string }>()
   /** The first class with a behaviour, where classes are compared. */
   readonly #representatives = new Map<string, string>()
-  /** Classes that another class stands for, and classes that the client does not survive alone. */
+  /** Classes that another class represents, and classes that the client does not survive alone. */
   readonly #known = new Set<string>()
 
   /** Learns from a run in which a fault acted alone, or behind another one. */
