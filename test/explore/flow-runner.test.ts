@@ -130,9 +130,9 @@ test('an invariant of the user is a finding with the place where the client went
   ]
   const result = await runOnce(flow, plan, { invariants: { leak } })
   const broken = result.broken.filter(({ invariant }) => invariant === 'leak')
-  expect(broken).toMatchObject([{ signature: 'leak@createLlmDeployment/transient', words: 'something runs' }])
+  expect(broken).toMatchObject([{ signature: 'leak@createLlmDeployment/error', words: 'something runs' }])
   expect(result.fired).toEqual(new Set([1]))
-  expect(result.lineage.get('leak@createLlmDeployment/transient')).toEqual(new Set([1]))
+  expect(result.lineage.get('leak@createLlmDeployment/error')).toEqual(new Set([1]))
 })
 
 test('an invariant that throws is a mistake of the user', async () => {
@@ -153,7 +153,7 @@ test('healing at a request ends the faults before it', async () => {
 
 test('an error that the flow does not handle ends it, as it would end its process', async () => {
   const rejects: FlowFunction = async ({ sleep }) => {
-    void Promise.reject(new Error('nobody waits for this'))
+    void Promise.reject(new Error('without a handler'))
     await sleep(60_000)
   }
   const throws: FlowFunction = async ({ sleep }) => {

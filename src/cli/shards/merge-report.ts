@@ -1,15 +1,16 @@
 /** Formats of merged results: text, JSON and JUnit. */
 
 import type { MergedFinding, MergeReport } from '../../explore/shards/merge.ts'
-import { escapeXml, xmlAttribute } from '../../lib/xml.ts'
+import { formatCount } from '../../lib/format-count.ts'
+import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
 import { plural } from './plural.ts'
 
 const MAX_LISTED = 20
 
 /** Returns a report for people. */
 export function formatMerge(report: MergeReport): string {
-  const { files, runs, failed, seeds, trials, repeated, differing, findings, digest } = report
-  const of = trials.length === 1 ? trials[0]! : plural(trials.length, 'trial')
+  const { files, runs, failed, seeds, tests, repeated, differing, findings, digest } = report
+  const of = tests.length === 1 ? tests[0]! : plural(tests.length, 'test')
   const lines = [
     `${plural(runs, 'run')} of ${of} in ${plural(files, 'file')}, seeds ${seeds}, digest ${digest}`,
     describeCompleteness(report),
@@ -18,8 +19,8 @@ export function formatMerge(report: MergeReport): string {
     const same = differing.length === 0 ? 'with equal digests' : `${differing.length} of them with different digests`
     lines.push(`${plural(repeated, 'run')} more than once, ${same}`)
   }
-  for (const { trial, seed, results } of differing.slice(0, MAX_LISTED)) {
-    lines.push(`Not deterministic: seed ${seed} of ${trial} came out differently`)
+  for (const { test, seed, results } of differing.slice(0, MAX_LISTED)) {
+    lines.push(`Not deterministic: seed ${seed} of ${test} came out differently`)
     lines.push(...results.map(({ digest: one, file, node }) => `  ${one} in ${file}, Node ${node}`))
   }
   lines.push(...listMissing(report))
@@ -38,7 +39,7 @@ export function formatMergeJson({ missing, ...report }: MergeReport): string {
 export function formatMergeJunit(report: MergeReport): string {
   const { missing, differing, findings } = report
   const differences = differing.map(
-    ({ trial, seed, results }) => `seed ${seed} of ${trial}: ${results.map(({ file }) => file).join(', ')}`,
+    ({ test, seed, results }) => `seed ${seed} of ${test}: ${results.map(({ file }) => file).join(', ')}`,
   )
   const cases = [
     testcase(
@@ -46,7 +47,7 @@ export function formatMergeJunit(report: MergeReport): string {
       missing.length > 0 ? [describeCompleteness(report), ...listMissing(report)] : [],
     ),
     testcase('every seed comes out the same in every process', differences),
-    ...findings.map(finding => testcase(finding.signature, formatFinding(finding).slice(1), finding.trial)),
+    ...findings.map(finding => testcase(finding.signature, formatFinding(finding).slice(1), finding.test)),
   ]
   const failures = findings.length + Number(missing.length > 0) + Number(differing.length > 0)
   return (
@@ -66,10 +67,10 @@ function testcase(name: string, problem: readonly string[], classname = 'modelho
 }
 
 function describeCompleteness({ missing, expected }: MergeReport): string {
-  const all = expected.toLocaleString('en')
+  const all = formatCount(expected)
   return missing.length === 0
     ? `Complete: ${all} of ${all}`
-    : `Incomplete: ${missing.length.toLocaleString('en')} of ${all} missing`
+    : `Incomplete: ${formatCount(missing.length)} of ${all} missing`
 }
 
 function listMissing({ missing, missingShards }: MergeReport): string[] {
@@ -78,17 +79,17 @@ function listMissing({ missing, missingShards }: MergeReport): string[] {
   // Seeds that ended their process come first: they need a look, the others only another run.
   const started = missing.filter(one => one.startedIn !== undefined)
   const ordered = [...started, ...missing.filter(one => one.startedIn === undefined)]
-  const seeds = ordered.slice(0, MAX_LISTED).map(({ trial, seed, startedIn }) => {
+  const seeds = ordered.slice(0, MAX_LISTED).map(({ test, seed, startedIn }) => {
     const reason = startedIn === undefined ? '' : `: started in ${startedIn}, and its process ended`
-    return `  seed ${seed} of ${trial}${reason}`
+    return `  seed ${seed} of ${test}${reason}`
   })
   const more = missing.length - MAX_LISTED
-  return [...shards, ...seeds, ...(more > 0 ? [`  and ${more.toLocaleString('en')} more seeds`] : [])]
+  return [...shards, ...seeds, ...(more > 0 ? [`  and ${formatCount(more)} more seeds`] : [])]
 }
 
-function formatFinding({ trial, signature, count, firstSeed, words, plan, replay }: MergedFinding): string[] {
+function formatFinding({ test, signature, count, firstSeed, words, plan, replay }: MergedFinding): string[] {
   return [
-    `${signature}: ${plural(count, 'seed')}, first seed ${firstSeed} of ${trial}`,
+    `${signature}: ${plural(count, 'seed')}, first seed ${firstSeed} of ${test}`,
     words,
     ...(plan === undefined ? [] : [`plan: ${JSON.stringify(plan)}`]),
     ...(replay === undefined ? [] : [replay]),

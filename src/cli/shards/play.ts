@@ -2,8 +2,8 @@
 
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
-import { type RunnableTrial, ShardRuns } from '../../explore/shards/play-shard.ts'
-import { RESULTS_FORMAT, type SeedResult, type Trial, type TrialSeed } from '../../explore/shards/records.ts'
+import { type RunnableTest, ShardRuns } from '../../explore/shards/play-shard.ts'
+import { RESULTS_FORMAT, type SeedResult, type SeedTest, type TestSeed } from '../../explore/shards/records.ts'
 import { ResultsFile } from '../../explore/shards/results-file.ts'
 import { formatSeedRange } from '../../explore/shards/seed-range.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
@@ -30,7 +30,7 @@ export interface ShardIo {
 /** What is run, and by which command. */
 export interface ShardWork {
   readonly command: string
-  readonly trials: readonly RunnableTrial[]
+  readonly tests: readonly RunnableTest[]
   /** Hash of the flags that change results. */
   readonly config: string
 }
@@ -49,7 +49,7 @@ export async function playSharded(work: ShardWork, request: ShardRequest, io: Sh
     version: VERSION,
     ...(commit !== undefined && { commit }),
     command: work.command,
-    trials: work.trials.map(({ name, hash, ownSeed }) => ({ name, hash, ...(ownSeed && { ownSeed }) })),
+    tests: work.tests.map(({ name, hash, ownSeed }) => ({ name, hash, ...(ownSeed && { ownSeed }) })),
     config: work.config,
     seeds: formatSeedRange(range),
     shard: `${shard.index}/${shard.count}`,
@@ -59,14 +59,14 @@ export async function playSharded(work: ShardWork, request: ShardRequest, io: Sh
   const file = new ResultsFile(resolve(io.folder, out), shard.index, header)
   const progress = new RunProgress(io)
   try {
-    const runs = new ShardRuns(work.trials, range, shard, file)
+    const runs = new ShardRuns(work.tests, range, shard, file)
     const source = shard.variables === undefined ? '' : `, from ${shard.engine} (${shard.variables})`
     io.error(
       `Shard ${shard.index} of ${shard.count}${source}: ${plural(runs.count, 'run')} of seeds ${formatSeedRange(range)}, in ${file.path}\n`,
     )
-    io.error(describeEarlier(file, work.trials))
+    io.error(describeEarlier(file, work.tests))
     const before = file.finished.size
-    const onStart = (trial: Trial, seed: TrialSeed) => io.playing?.(`'${trial.name}' with seed ${seed}`)
+    const onStart = (test: SeedTest, seed: TestSeed) => io.playing?.(`'${test.name}' with seed ${seed}`)
     const left = await runs.play({
       signal: io.signal,
       onStart,
@@ -78,7 +78,7 @@ export async function playSharded(work: ShardWork, request: ShardRequest, io: Sh
       file.close()
       return await io.again()
     }
-    io.out(describeResults(file, work.trials))
+    io.out(describeResults(file, work.tests))
     if (left > 0) {
       io.out(`Incomplete: ${left} of ${plural(runs.count, 'run')} left. The same command continues.\n`)
       return 3
@@ -86,7 +86,7 @@ export async function playSharded(work: ShardWork, request: ShardRequest, io: Sh
     if (!recheck) return hasFindings(file) ? findingCode : 0
     const differing = await runs.recheck({ signal: io.signal, onStart })
     if (io.signal?.aborted) return 3
-    io.out(describeRecheck(file, differing, work.trials))
+    io.out(describeRecheck(file, differing, work.tests))
     return differing.length > 0 || hasFindings(file) ? findingCode : 0
   } finally {
     progress.end()
@@ -107,18 +107,16 @@ function hasFindings({ finished }: ResultsFile): boolean {
   return [...finished.values()].some(({ verdict }) => verdict === 'failed')
 }
 
-function describeEarlier({ finished, interrupted }: ResultsFile, trials: readonly Trial[]): string {
+function describeEarlier({ finished, interrupted }: ResultsFile, tests: readonly SeedTest[]): string {
   if (finished.size === 0 && interrupted.size === 0) return ''
-  const broken = [...interrupted.values()].map(
-    ({ trial, started }) => `'${nameOf(trials, trial)}' with seed ${started}`,
-  )
+  const broken = [...interrupted.values()].map(({ test, started }) => `'${nameOf(tests, test)}' with seed ${started}`)
   const rerun = broken.length === 0 ? '' : `, and runs again what a process did not finish: ${broken.join(', ')}`
   return `Continues after ${plural(finished.size, 'run')}${rerun}\n`
 }
 
 const MAX_LISTED = 20
 
-function describeResults({ finished }: ResultsFile, trials: readonly Trial[]): string {
+function describeResults({ finished }: ResultsFile, tests: readonly SeedTest[]): string {
   const results = [...finished.values()]
   const failed = results.filter(({ verdict }) => verdict === 'failed')
   const bySignature = new Map<string, { readonly first: SeedResult; readonly count: number }>()
@@ -130,7 +128,7 @@ function describeResults({ finished }: ResultsFile, trials: readonly Trial[]): s
   }
   const lines = [...bySignature].slice(0, MAX_LISTED).flatMap(([signature, { first, count }]) => {
     const { words, replay } = first.findings!.find(finding => finding.signature === signature)!
-    const head = `  ${signature}: ${plural(count, 'seed')}, first seed ${first.seed} of '${nameOf(trials, first.trial)}'`
+    const head = `  ${signature}: ${plural(count, 'seed')}, first seed ${first.seed} of '${nameOf(tests, first.test)}'`
     return [head, `    ${words}`, ...(replay === undefined ? [] : [`    ${replay}`])]
   })
   const more = bySignature.size - MAX_LISTED
@@ -141,17 +139,17 @@ function describeResults({ finished }: ResultsFile, trials: readonly Trial[]): s
 function describeRecheck(
   { rechecked }: ResultsFile,
   differing: readonly SeedResult[],
-  trials: readonly Trial[],
+  tests: readonly SeedTest[],
 ): string {
   const lines = differing.map(
-    ({ trial, seed }) => `  '${nameOf(trials, trial)}' with seed ${seed} came out differently in another process`,
+    ({ test, seed }) => `  '${nameOf(tests, test)}' with seed ${seed} came out differently in another process`,
   )
   const end = differing.length === 0 ? 'all came out the same' : `${differing.length} came out differently`
   return `${[`${plural(rechecked.size, 'run')} checked in another process: ${end}`, ...lines].join('\n')}\n`
 }
 
-function nameOf(trials: readonly Trial[], hash: string): string {
-  return trials.find(trial => trial.hash === hash)?.name ?? hash
+function nameOf(tests: readonly SeedTest[], hash: string): string {
+  return tests.find(test => test.hash === hash)?.name ?? hash
 }
 
 /** Limits updates of the progress: hundreds of runs a second would flicker. */

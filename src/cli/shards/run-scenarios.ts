@@ -8,7 +8,7 @@ import { guardProcess } from '../../scenario/runner/process-guard.ts'
 import { UsageError } from '../command.ts'
 import { readShardRequest, type ShardArguments } from './flags.ts'
 import { playSharded, type ShardIo } from './play.ts'
-import { hashOf, scenarioTrials } from './scenario-trials.ts'
+import { hashOf, scenarioTests } from './scenario-tests.ts'
 
 /** The flags of `run` that shards know or refuse. */
 export interface ShardedRunArguments extends ShardArguments {
@@ -39,11 +39,11 @@ export async function runSharded(
   try {
     refuseOtherFlags(args)
     const request = readShardRequest(args, rangeOf(args.seeds), process.env)!
-    const trials = await scenarioTrials(patterns, options)
-    if (trials.length === 0) {
+    const tests = await scenarioTests(patterns, options)
+    if (tests.length === 0) {
       throw new LoadError('Failed to run scenarios: none is selected. Try other words in --filter or --tag.')
     }
-    return await playSharded({ command: 'run', trials, config: configOf(options) }, request, io)
+    return await playSharded({ command: 'run', tests, config: configOf(options) }, request, io)
   } catch (error) {
     if (!(error instanceof LoadError || error instanceof UsageError || error instanceof RangeError)) throw error
     io.error(`${error.message}\n`)

@@ -20,6 +20,7 @@ interface Secret {
 export const noSecretsLogged = defineRule({
   summary: 'The output and the error of the client contain no API token and no hub token.',
   advice: 'Log method, path and status, never headers or bodies as they are. Replace tokens before you print.',
+  place: 'operation',
   check(observation) {
     const secrets = secretsOf(observation)
     const inOutput = findSecret(observation.output, secrets)

@@ -16,6 +16,7 @@ const BURST = 2
 export const pollsAtMost = defineRule({
   summary: 'The client does not read one thing more often than its limit.',
   advice: 'Sleep between two polls, 5 to 60 seconds for what takes minutes, and between two retries.',
+  place: 'operation',
   check({ requests, settings, startedAt }) {
     const limit = settings.pollsAtMost
     const reads = groupBy(

@@ -12,6 +12,7 @@ import { formatSince, formatUsd, nameThing, operationOf } from '../words.ts'
 export const spendsAtMost = defineRule({
   summary: 'The client spends no more than its limit.',
   advice: 'Look at what runs before you create more, set max_instances, and stop retrying work that is charged.',
+  place: 'operation',
   check(observation) {
     const { settings, endedAt, created } = observation
     const limit = settings.spendsAtMost

@@ -1,12 +1,8 @@
 /** The canonical form of plans: equal plans have equal texts, in whatever order their items are. */
 
 import type { FaultRule } from '../../faults/rules.ts'
-import type { Duration } from '../../kernel/duration.ts'
 import { ByteHash } from '../../kernel/random.ts'
 import type { Plan, PlanItem } from './plan.ts'
-
-/** A fault rule with its coordinate: `path` is the path without its query, `for` the length of an outage. */
-export type RequestFaultRule = FaultRule & { readonly path?: string; readonly for?: Duration }
 
 /** Returns the canonical text of a plan: JSON with sorted fields and items, without the names of rules. */
 export function canonicalText(plan: Plan): string {
@@ -32,7 +28,7 @@ export function isSameItem(one: PlanItem, other: PlanItem): boolean {
  * Returns the rule with a name made from its content, as in `getDeployment-3-reset-9f2c01ab`. Draws of a rule depend on
  * its name, so no other item of the plan changes them.
  */
-export function withContentName(rule: Omit<RequestFaultRule, 'name'>): RequestFaultRule {
+export function withContentName(rule: Omit<FaultRule, 'name'>): FaultRule {
   const operation = [rule.on]
     .flat()
     .join('.')

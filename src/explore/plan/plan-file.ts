@@ -30,14 +30,13 @@ export interface PlanFile {
 const duration = z.custom<Duration>(isDuration, { error: "a duration of at least 0, like '500ms' or '10m'" })
 const positiveInteger = z.int().min(1)
 
+const Command = z.strictObject({
+  verb: z.string(),
+  target: z.string().optional(),
+  args: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.string())])).optional(),
+})
 const CommandItem = z.strictObject({
-  command: z.strictObject({
-    verb: z.string(),
-    target: z.string().optional(),
-    args: z
-      .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.string())]))
-      .optional(),
-  }),
+  command: Command,
   after: z.strictObject({
     kind: z.string(),
     subject: z.string().optional(),
@@ -45,6 +44,7 @@ const CommandItem = z.strictObject({
     offset: duration.optional(),
   }),
   for: duration.optional(),
+  undo: Command.optional(),
 })
 const ITEMS = {
   fault: z.strictObject({ fault: RuleSchema }),
@@ -110,10 +110,11 @@ function problemOfItem(item: unknown): ItemProblem | undefined {
   return 'command' in result.data ? problemOfNames(result.data) : undefined
 }
 
-function problemOfNames({ command: { verb }, after: { kind } }: z.output<typeof CommandItem>): ItemProblem | undefined {
-  if (!Object.hasOwn(COMMANDS, verb)) {
-    const advice = formatSuggestion(verb, Object.keys(COMMANDS), "'node.crash' is one.")
-    return { path: ['command', 'verb'], text: `unknown command '${verb}'. ${advice}` }
+function problemOfNames({ command, undo, after: { kind } }: z.output<typeof CommandItem>): ItemProblem | undefined {
+  for (const [field, one] of Object.entries({ command, undo })) {
+    if (one === undefined || Object.hasOwn(COMMANDS, one.verb)) continue
+    const advice = formatSuggestion(one.verb, Object.keys(COMMANDS), "'node.crash' is one.")
+    return { path: [field, 'verb'], text: `unknown command '${one.verb}'. ${advice}` }
   }
   if (kind === 'start' || (JOURNAL_KINDS as readonly string[]).includes(kind)) return undefined
   const advice = formatSuggestion(kind, ['start', ...JOURNAL_KINDS], "Give 'start' or one that the journal has.")

@@ -20,54 +20,53 @@ interface VerbRule {
   /** Boundaries of these kinds. */
   readonly kinds: readonly string[]
   /** Returns the command; undefined if the boundary has no target for it. */
-  command(boundary: Boundary): Command | undefined
-  /** Whether it strikes when the flow begins, before the boundary. */
+  command(boundary: Boundary): Command | '' | undefined
+  /** The command that ends it after the time of an outage. Without one, it lasts. */
+  readonly undo?: string
+  /** Whether it acts when the flow begins, before the boundary. */
   readonly isAtStart?: true
-  /** Whether it ends after the time of an outage. What has no undoing, or is the point, lasts. */
-  readonly isOutage?: true
 }
 
-const crashNode = ({ node }: Boundary): Command | undefined =>
-  node === undefined ? undefined : { verb: 'node.crash', target: node }
-
-/** In the order in which they are tried. A loss of a node before and after the start of serving are different cases. */
+/** The loss of a node before and after an instance serves are different cases. */
 const RULES: readonly VerbRule[] = [
   {
-    kinds: ['deployment.initializing', 'deployment.downloading', 'deployment.deploying', 'container.starting'],
-    command: crashNode,
-    isOutage: true,
+    kinds: ['instance.placed', 'instance.warming', 'instance.ready'],
+    command: ({ node }) => node && { verb: 'node.crash', target: node },
+    undo: 'node.repair',
   },
-  { kinds: ['deployment.running', 'container.running', 'batch.in_progress'], command: crashNode, isOutage: true },
   {
-    kinds: ['deployment.created', 'deployment.initializing', 'container.created'],
-    command: ({ gpu }) => (gpu === undefined ? undefined : { verb: 'pool.stockOut', target: gpu }),
+    kinds: ['deployment.created', 'container.created'],
+    command: ({ gpu }) => gpu && { verb: 'pool.stockOut', target: gpu },
+    undo: 'pool.restock',
     isAtStart: true,
-    isOutage: true,
   },
   {
     kinds: ['deployment.running', 'hosted.running', 'container.running', 'batch.in_progress'],
     command: () => ({ verb: 'funds.set', args: { usd: 0 } }),
   },
-  { kinds: ['deployment.downloading'], command: () => ({ verb: 'hub.down' }), isOutage: true },
-  { kinds: ['container.starting'], command: () => ({ verb: 'registry.down' }), isOutage: true },
+  // Downloads begin after the placement.
+  { kinds: ['instance.placed'], command: () => ({ verb: 'hub.down' }), undo: 'hub.up' },
+  { kinds: ['container.starting'], command: () => ({ verb: 'registry.down' }), undo: 'registry.up' },
   { kinds: ['hosted.running'], command: ({ subject }) => ({ verb: 'hosted.crash', target: subject }) },
 ]
 
 /**
  * Returns one command for each boundary and rule. The anchors name the boundary by kind, subject and count, so they stay
- * true when other items of a plan come or go. A stock-out before the create strikes once for each GPU type.
+ * true when other items of a plan come or go. A stock-out before the create acts once for each GPU type.
  */
 export function worldVerbsOf(boundaries: readonly Boundary[]): WorldVerb[] {
   const verbs = new Map<string, WorldVerb>()
-  for (const { kinds, command: commandOf, isAtStart, isOutage } of RULES) {
+  for (const { kinds, command: commandOf, undo, isAtStart } of RULES) {
     for (const boundary of boundaries) {
       const command = kinds.includes(boundary.kind) ? commandOf(boundary) : undefined
-      if (command === undefined) continue
+      if (!command) continue
       const { kind, subject, nth } = boundary
+      const { verb, target } = command
       const after = isAtStart ? { kind: 'start' } : { kind, subject, nth }
-      const item: PlanItem = { command, after, ...(isOutage && { for: OUTAGE }) }
-      const place = isAtStart ? `start, ${command.target}` : `${kind} of ${subject}`
-      verbs.set(JSON.stringify(item), { verb: command.verb, when: after.kind, place, item })
+      const ending = undo && { for: OUTAGE, undo: { verb: undo, ...(target !== undefined && { target }) } }
+      const item: PlanItem = { command, after, ...ending }
+      const place = isAtStart ? `start, ${target}` : `${kind} of ${subject}`
+      verbs.set(JSON.stringify(item), { verb, when: after.kind, place, item })
     }
   }
   return [...verbs.values()]

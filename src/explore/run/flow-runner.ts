@@ -24,50 +24,56 @@ export function createFlowRunner(flow: NamedFlow): FlowRunner {
   return new InProcessRunner(flow)
 }
 
+/** The world of some runs, and what its run without faults was. */
+interface RunWorld {
+  readonly seed: RunOptions['seed']
+  readonly fixtures: RunOptions['fixtures']
+  readonly sim: Simulator
+  base: Observation['base']
+}
+
 class InProcessRunner implements FlowRunner {
   readonly #flow: NamedFlow
-  /** By the seed and the fixture that replace those of the flow. */
-  readonly #sims = new Map<string, Simulator>()
-  #base: Observation['base']
+  readonly #worlds: RunWorld[] = []
   runs = 0
 
   constructor(flow: NamedFlow) {
     this.#flow = flow
-    this.#simFor({})
+    this.#worldFor({})
   }
 
   async run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
     this.runs++
-    const sim = this.#simFor(options)
-    sim.reset()
-    const run = new Run(this.#flow, sim, plan, options)
-    const result = await run.finish(plan.length === 0 ? undefined : this.#base)
-    if (plan.length === 0) this.#base = result.base
+    const world = this.#worldFor(options)
+    world.sim.reset()
+    const run = new Run(this.#flow, world.sim, plan, options)
+    const result = await run.finish(plan.length === 0 ? undefined : (world.base ?? this.#worldFor({}).base))
+    if (plan.length === 0) world.base = result.base
     return result
   }
 
   async dispose(): Promise<void> {
-    for (const sim of this.#sims.values()) await sim[Symbol.asyncDispose]()
-    this.#sims.clear()
+    for (const { sim } of this.#worlds) await sim[Symbol.asyncDispose]()
+    this.#worlds.length = 0
   }
 
-  /** Returns the simulator of a world. It goes back to its start before each run. */
-  #simFor(world: Pick<RunOptions, 'seed' | 'fixtures'>): Simulator {
-    const key = JSON.stringify([world.seed, world.fixtures])
-    let sim = this.#sims.get(key)
-    if (sim === undefined) {
-      const { with: patch, profile } = this.#flow.options
-      const { seed, fixtures } = { ...this.#flow.options, ...world }
-      sim = createSimulator({
-        ...(fixtures !== undefined && { fixtures }),
-        ...(patch !== undefined && { with: patch }),
-        ...(profile !== undefined && { profile }),
-        ...(seed !== undefined && { seed }),
-        journalLimit: JOURNAL_LIMIT,
-      })
-      this.#sims.set(key, sim)
-    }
-    return sim
+  /** Returns the world of these options. It goes back to its start before each run. */
+  #worldFor({ seed, fixtures }: RunOptions): RunWorld {
+    const known = this.#worlds.find(world => world.seed === seed && world.fixtures === fixtures)
+    if (known !== undefined) return known
+    const { with: patch, profile, ...own } = this.#flow.options
+    const finalFixtures = fixtures ?? own.fixtures
+    const finalSeed = seed ?? own.seed
+    const sim = createSimulator({
+      ...(finalFixtures !== undefined && { fixtures: finalFixtures }),
+      ...(patch !== undefined && { with: patch }),
+      ...(profile !== undefined && { profile }),
+      ...(finalSeed !== undefined && { seed: finalSeed }),
+      journalLimit: JOURNAL_LIMIT,
+    })
+    const world: RunWorld = { seed, fixtures, sim, base: undefined }
+    this.#worlds.push(world)
+    return world
   }
 }
 

@@ -6,11 +6,11 @@ import type { RunResult } from './run-result.ts'
 
 export interface RunOptions {
   /** The world, when given: fixture or seed of a shrunk world. Default: those of the flow. */
-  readonly seed?: string | number
-  readonly fixtures?: SimulatorOptions['fixtures']
+  readonly seed?: string | number | undefined
+  readonly fixtures?: SimulatorOptions['fixtures'] | undefined
   /**
-   * Ends all faults and failures when this request is sent, as if the service healed there. It answers from which moment on
-   * nothing could save the client.
+   * Ends all faults and failures before this request, as if the service recovered there. It answers from which moment
+   * on nothing could save the client.
    */
   readonly healAt?: { readonly request: number }
 }

@@ -12,19 +12,19 @@ import {
   type ResultsHeader,
   type SeedFinding,
   type SeedResult,
+  type SeedTest,
   type StartedLine,
-  type Trial,
-  type TrialSeed,
+  type TestSeed,
 } from './records.ts'
 import { countSeeds, formatSeedRange, parseSeedRange, type SeedRange } from './seed-range.ts'
 
 /** A root cause, and how often it was found. */
 export interface MergedFinding {
-  readonly trial: string
+  readonly test: string
   readonly signature: string
   /** Seeds that have it. */
   readonly count: number
-  readonly firstSeed: TrialSeed
+  readonly firstSeed: TestSeed
   /** Of the first seed. */
   readonly words: string
   /** The smallest of all shards. */
@@ -34,24 +34,24 @@ export interface MergedFinding {
 
 /** One seed with different digests: the same run came out differently. */
 export interface DifferingSeed {
-  readonly trial: string
-  readonly seed: TrialSeed
+  readonly test: string
+  readonly seed: TestSeed
   readonly results: readonly { readonly digest: string; readonly file: string; readonly node: string }[]
 }
 
 /** A seed without a result. */
 export interface MissingSeed {
-  readonly trial: string
-  readonly seed: TrialSeed
+  readonly test: string
+  readonly seed: TestSeed
   /** The file of a process that started it and did not finish it. */
   readonly startedIn: string | undefined
 }
 
 export interface MergeReport {
   readonly files: number
-  readonly trials: readonly string[]
+  readonly tests: readonly string[]
   readonly seeds: string
-  /** Runs that the range and the trials ask for. */
+  /** Runs that the range and the tests ask for. */
   readonly expected: number
   /** Results in the union. */
   readonly runs: number
@@ -91,14 +91,14 @@ export function mergeResults(paths: readonly string[], expect?: SeedRange): Merg
 
 class Union {
   readonly #files: { readonly path: string; readonly header: ResultsHeader }[] = []
-  readonly #trials = new Map<string, Trial>()
+  readonly #tests = new Map<string, SeedTest>()
   readonly #known = new Map<string, Known>()
   readonly #repeated = new Set<string>()
   readonly #started = new Map<string, string>()
   readonly #differing = new Map<string, Map<string, number>>()
   readonly #findings = new Map<
     string,
-    { count: number; firstSeed: TrialSeed; best: SeedFinding; words: string; trial: string }
+    { count: number; firstSeed: TestSeed; best: SeedFinding; words: string; test: string }
   >()
   readonly #features = new Set<string>()
 
@@ -122,12 +122,12 @@ class Union {
   report(expect: SeedRange | undefined): MergeReport {
     const range = expect ?? parseSeedRange(this.#files[0]!.header.seeds, 'the seeds of the files')
     const missing = this.#missing(range)
-    const ownSeeds = [...this.#trials.values()].filter(({ ownSeed }) => ownSeed).length
+    const ownSeeds = [...this.#tests.values()].filter(({ ownSeed }) => ownSeed).length
     return {
       files: this.#files.length,
-      trials: [...this.#trials.values()].map(({ name }) => name),
+      tests: [...this.#tests.values()].map(({ name }) => name),
       seeds: formatSeedRange(range),
-      expected: countSeeds(range) * (this.#trials.size - ownSeeds) + ownSeeds,
+      expected: countSeeds(range) * (this.#tests.size - ownSeeds) + ownSeeds,
       runs: this.#known.size,
       failed: [...this.#known.values()].filter(({ verdict }) => verdict === 'failed').length,
       repeated: this.#repeated.size,
@@ -151,7 +151,7 @@ class Union {
       )
     }
     this.#files.push({ path, header })
-    for (const trial of header.trials) this.#trials.set(trial.hash, trial)
+    for (const test of header.tests) this.#tests.set(test.hash, test)
   }
 
   #addLine(path: string, text: string, isComplete: boolean, number: number): void {
@@ -166,13 +166,13 @@ class Union {
     if ('verdict' in line) this.#addResult(line)
   }
 
-  #addStarted({ trial, started }: StartedLine, path: string): void {
-    this.#started.set(keyOf(trial, started), path)
+  #addStarted({ test, started }: StartedLine, path: string): void {
+    this.#started.set(keyOf(test, started), path)
   }
 
   /** Compares a digest with that of an earlier line about the same seed. */
   #addDigest(line: SeedResult | RecheckLine): void {
-    const key = keyOf(line.trial, 'rechecked' in line ? line.rechecked : line.seed)
+    const key = keyOf(line.test, 'rechecked' in line ? line.rechecked : line.seed)
     const known = this.#known.get(key)
     if (known === undefined) return
     this.#repeated.add(key)
@@ -182,21 +182,21 @@ class Union {
     this.#differing.set(key, digests)
   }
 
-  #addResult({ trial, seed, digest, verdict, findings = [], features = [] }: SeedResult): void {
-    const key = keyOf(trial, seed)
+  #addResult({ test, seed, digest, verdict, findings = [], features = [] }: SeedResult): void {
+    const key = keyOf(test, seed)
     for (const feature of features) this.#features.add(feature)
     const isNew = !this.#known.has(key)
-    for (const finding of findings) this.#addFinding(trial, seed, finding, isNew)
+    for (const finding of findings) this.#addFinding(test, seed, finding, isNew)
     if (!isNew) return
     const signatures = findings.map(({ signature }) => signature).join(' ')
     this.#known.set(key, { digest, file: this.#files.length - 1, verdict, signatures })
   }
 
-  #addFinding(trial: string, seed: TrialSeed, finding: SeedFinding, isNew: boolean): void {
-    const key = `${trial} ${finding.signature}`
+  #addFinding(test: string, seed: TestSeed, finding: SeedFinding, isNew: boolean): void {
+    const key = `${test} ${finding.signature}`
     const known = this.#findings.get(key)
     if (known === undefined) {
-      this.#findings.set(key, { count: 1, firstSeed: seed, best: finding, words: finding.words, trial })
+      this.#findings.set(key, { count: 1, firstSeed: seed, best: finding, words: finding.words, test })
       return
     }
     if (isNew) known.count++
@@ -211,13 +211,13 @@ class Union {
 
   #missing(range: SeedRange): MissingSeed[] {
     const missing: MissingSeed[] = []
-    const require = ({ hash, name }: Trial, seed: TrialSeed) => {
+    const require = ({ hash, name }: SeedTest, seed: TestSeed) => {
       const key = keyOf(hash, seed)
-      if (!this.#known.has(key)) missing.push({ trial: name, seed, startedIn: this.#started.get(key) })
+      if (!this.#known.has(key)) missing.push({ test: name, seed, startedIn: this.#started.get(key) })
     }
-    for (const trial of this.#trials.values()) {
-      if (trial.ownSeed) require(trial, OWN_SEED)
-      else for (let seed = range.from; seed <= range.to; seed++) require(trial, seed)
+    for (const test of this.#tests.values()) {
+      if (test.ownSeed) require(test, OWN_SEED)
+      else for (let seed = range.from; seed <= range.to; seed++) require(test, seed)
     }
     return missing
   }
@@ -231,19 +231,19 @@ class Union {
 
   #differingSeeds(): DifferingSeed[] {
     return [...this.#differing].map(([key, digests]) => {
-      const [trial, seed] = key.split(' ') as [string, string]
+      const [test, seed] = key.split(' ') as [string, string]
       const results = [...digests].map(([digest, file]) => {
         const { path, header } = this.#files[file]!
         return { digest, file: path, node: header.node }
       })
-      return { trial: this.#nameOf(trial), seed: seed === OWN_SEED ? seed : Number(seed), results }
+      return { test: this.#nameOf(test), seed: seed === OWN_SEED ? seed : Number(seed), results }
     })
   }
 
   #mergedFindings(): MergedFinding[] {
     return [...this.#findings.values()]
-      .map(({ trial, count, firstSeed, words, best }) => ({
-        trial: this.#nameOf(trial),
+      .map(({ test, count, firstSeed, words, best }) => ({
+        test: this.#nameOf(test),
         signature: best.signature,
         count,
         firstSeed,
@@ -254,8 +254,8 @@ class Union {
       .sort((one, other) => other.count - one.count || (one.signature < other.signature ? -1 : 1))
   }
 
-  #nameOf(trial: string): string {
-    return this.#trials.get(trial)?.name ?? trial
+  #nameOf(test: string): string {
+    return this.#tests.get(test)?.name ?? test
   }
 
   #digest(): string {
@@ -268,7 +268,7 @@ class Union {
   }
 }
 
-function isBefore(one: TrialSeed, other: TrialSeed): boolean {
+function isBefore(one: TestSeed, other: TestSeed): boolean {
   return typeof one === 'number' && typeof other === 'number' && one < other
 }
 

@@ -1,7 +1,7 @@
 /** Runs the seeds of one shard. */
 
 import { monotonicMs } from '../../lib/real-time.ts'
-import { keyOf, OWN_SEED, type SeedFinding, type SeedResult, type Trial, type TrialSeed } from './records.ts'
+import { keyOf, OWN_SEED, type SeedFinding, type SeedResult, type SeedTest, type TestSeed } from './records.ts'
 import type { ResultsFile } from './results-file.ts'
 import { countSeeds, type SeedRange, type Shard, seedsOf } from './seed-range.ts'
 
@@ -15,20 +15,20 @@ export interface SeedOutcome {
   readonly virtualSeconds: number
 }
 
-/** A trial that this process can run. */
-export interface RunnableTrial extends Trial {
+/** A test that this process can run. */
+export interface RunnableTest extends SeedTest {
   /**
    * Runs it once.
    *
    * @param isKnown returns whether the shard has a finding with this signature: then its plan need not be shrunk
    */
-  run(seed: TrialSeed, isKnown: (signature: string) => boolean): Promise<SeedOutcome>
+  run(seed: TestSeed, isKnown: (signature: string) => boolean): Promise<SeedOutcome>
 }
 
-/** One run of a trial. */
+/** One run of a test. */
 interface Unit {
-  readonly trial: RunnableTrial
-  readonly seed: TrialSeed
+  readonly test: RunnableTest
+  readonly seed: TestSeed
   readonly key: string
 }
 
@@ -36,20 +36,20 @@ export interface PlayOptions {
   /** Aborted: no further run starts. */
   readonly signal?: AbortSignal | undefined
   /** Called before each run. */
-  readonly onStart?: ((trial: Trial, seed: TrialSeed) => void) | undefined
+  readonly onStart?: ((test: SeedTest, seed: TestSeed) => void) | undefined
   /** Called after each run. */
   readonly onDone?: ((result: SeedResult, done: number) => void) | undefined
 }
 
 /** The runs of one shard and their results. */
 export class ShardRuns {
-  readonly #trials: readonly RunnableTrial[]
+  readonly #tests: readonly RunnableTest[]
   readonly #range: SeedRange
   readonly #shard: Shard
   readonly #file: ResultsFile
 
-  constructor(trials: readonly RunnableTrial[], range: SeedRange, shard: Shard, file: ResultsFile) {
-    this.#trials = trials
+  constructor(tests: readonly RunnableTest[], range: SeedRange, shard: Shard, file: ResultsFile) {
+    this.#tests = tests
     this.#range = range
     this.#shard = shard
     this.#file = file
@@ -59,7 +59,7 @@ export class ShardRuns {
   get count(): number {
     const { index, count } = this.#shard
     const seeds = Math.max(0, Math.ceil((countSeeds(this.#range) - index + 1) / count))
-    return seeds * this.#trials.filter(({ ownSeed }) => !ownSeed).length + this.#ownSeedTrials().length
+    return seeds * this.#tests.filter(({ ownSeed }) => !ownSeed).length + this.#ownSeedTests().length
   }
 
   /** Runs what is not finished. Returns the number of runs that are left, which is 0 unless the signal stops it. */
@@ -67,8 +67,8 @@ export class ShardRuns {
     for (const unit of this.#units()) {
       if (this.#file.finished.has(unit.key)) continue
       if (signal?.aborted) break
-      onStart?.(unit.trial, unit.seed)
-      this.#file.started({ trial: unit.trial.hash, started: unit.seed })
+      onStart?.(unit.test, unit.seed)
+      this.#file.started({ test: unit.test.hash, started: unit.seed })
       const result = await this.#run(unit)
       this.#file.add(result)
       onDone?.(result, this.#file.finished.size)
@@ -89,21 +89,21 @@ export class ShardRuns {
       const isChosen = result.verdict === 'failed' || passed++ % PASSED_PER_RECHECK === 0
       if (!isChosen || this.#file.rechecked.has(unit.key)) continue
       if (signal?.aborted) break
-      onStart?.(unit.trial, unit.seed)
-      const { digest } = await unit.trial.run(unit.seed, () => true)
-      this.#file.recheck({ trial: unit.trial.hash, rechecked: unit.seed, digest })
+      onStart?.(unit.test, unit.seed)
+      const { digest } = await unit.test.run(unit.seed, () => true)
+      this.#file.recheck({ test: unit.test.hash, rechecked: unit.seed, digest })
       if (digest !== result.digest) differing.push(result)
     }
     return differing
   }
 
-  async #run({ trial, seed }: Unit): Promise<SeedResult> {
+  async #run({ test, seed }: Unit): Promise<SeedResult> {
     const startedMs = monotonicMs()
-    const { digest, findings, features, virtualSeconds } = await trial.run(seed, signature =>
+    const { digest, findings, features, virtualSeconds } = await test.run(seed, signature =>
       this.#file.signatures.has(signature),
     )
     return {
-      trial: trial.hash,
+      test: test.hash,
       seed,
       digest,
       verdict: findings.length === 0 ? 'passed' : 'failed',
@@ -115,17 +115,17 @@ export class ShardRuns {
   }
 
   *#units(): Generator<Unit> {
-    for (const trial of this.#ownSeedTrials()) yield { trial, seed: OWN_SEED, key: keyOf(trial.hash, OWN_SEED) }
-    const trials = this.#trials.filter(({ ownSeed }) => !ownSeed)
+    for (const test of this.#ownSeedTests()) yield { test, seed: OWN_SEED, key: keyOf(test.hash, OWN_SEED) }
+    const tests = this.#tests.filter(({ ownSeed }) => !ownSeed)
     for (const seed of seedsOf(this.#range, this.#shard)) {
-      for (const trial of trials) yield { trial, seed, key: keyOf(trial.hash, seed) }
+      for (const test of tests) yield { test, seed, key: keyOf(test.hash, seed) }
     }
   }
 
-  /** Trials with a seed of their own are dealt out to the shards. */
-  #ownSeedTrials(): readonly RunnableTrial[] {
+  /** Tests with a seed of their own are dealt out to the shards. */
+  #ownSeedTests(): readonly RunnableTest[] {
     const { index, count } = this.#shard
-    return this.#trials.filter(({ ownSeed }) => ownSeed).filter((_, i) => i % count === index - 1)
+    return this.#tests.filter(({ ownSeed }) => ownSeed).filter((_, i) => i % count === index - 1)
   }
 }
 

@@ -7,7 +7,7 @@ import { WITHOUT_JIT } from '../../lib/zod-problems.ts'
 /** The format of results files that this version writes and reads. */
 export const RESULTS_FORMAT = 1
 
-const Trial = z.object({
+const SeedTest = z.object({
   /** A flow or a scenario, by its file and name. */
   name: z.string(),
   /** Equal hashes mean equal content. */
@@ -16,7 +16,7 @@ const Trial = z.object({
   ownSeed: z.boolean().optional(),
 })
 /** A flow or a scenario that is run with many seeds. */
-export type Trial = Readonly<z.output<typeof Trial>>
+export type SeedTest = Readonly<z.output<typeof SeedTest>>
 
 const Header = z.object({
   format: z.literal(RESULTS_FORMAT),
@@ -24,7 +24,7 @@ const Header = z.object({
   /** The commit of the project, if it is known. */
   commit: z.string().optional(),
   command: z.string(),
-  trials: z.array(Trial),
+  tests: z.array(SeedTest),
   /** Hash of the flags that change results. */
   config: z.string(),
   seeds: z.string(),
@@ -37,11 +37,11 @@ const Header = z.object({
 /** The first line: of what the results are. */
 export type ResultsHeader = Readonly<z.output<typeof Header>>
 
-/** The seed of a trial that has its own. */
+/** The seed of a test that has its own. */
 export const OWN_SEED = 'own'
 const Seed = z.union([z.int().nonnegative(), z.literal(OWN_SEED)])
-/** A number of the range, or the own seed of a trial. */
-export type TrialSeed = z.output<typeof Seed>
+/** A number of the range, or the own seed of a test. */
+export type TestSeed = z.output<typeof Seed>
 
 const SeedFinding = z.object({
   /** Names the root cause. */
@@ -56,7 +56,7 @@ const SeedFinding = z.object({
 export type SeedFinding = Readonly<z.output<typeof SeedFinding>>
 
 const Result = z.object({
-  trial: z.string(),
+  test: z.string(),
   seed: Seed,
   digest: z.string(),
   verdict: z.enum(['passed', 'failed']),
@@ -69,11 +69,11 @@ const Result = z.object({
 /** The result of one seed. */
 export type SeedResult = Readonly<z.output<typeof Result>>
 
-const Started = z.object({ trial: z.string(), started: Seed })
+const Started = z.object({ test: z.string(), started: Seed })
 /** Written before a seed, so that a crash names it. */
 export type StartedLine = Readonly<z.output<typeof Started>>
 
-const Recheck = z.object({ trial: z.string(), rechecked: Seed, digest: z.string() })
+const Recheck = z.object({ test: z.string(), rechecked: Seed, digest: z.string() })
 /** The digest of a seed in another process. */
 export type RecheckLine = Readonly<z.output<typeof Recheck>>
 
@@ -99,6 +99,6 @@ export function parseLine(text: string): ResultsLine | undefined {
 }
 
 /** The key of a result in a union of files. */
-export function keyOf(trial: string, seed: TrialSeed): string {
-  return `${trial} ${seed}`
+export function keyOf(test: string, seed: TestSeed): string {
+  return `${test} ${seed}`
 }

@@ -102,11 +102,11 @@ export class ResultsFile {
 
   #remember(line: ResultsLine): void {
     if ('started' in line) {
-      this.interrupted.set(keyOf(line.trial, line.started), line)
+      this.interrupted.set(keyOf(line.test, line.started), line)
     } else if ('rechecked' in line) {
-      this.rechecked.add(keyOf(line.trial, line.rechecked))
+      this.rechecked.add(keyOf(line.test, line.rechecked))
     } else {
-      const key = keyOf(line.trial, line.seed)
+      const key = keyOf(line.test, line.seed)
       this.finished.set(key, line)
       this.interrupted.delete(key)
       for (const { signature } of line.findings ?? []) this.signatures.add(signature)
@@ -119,12 +119,12 @@ export class ResultsFile {
       throw new RangeError(`Failed to continue ${this.path}: ${found}. Give another folder with --out.`)
     }
     const field = COMPARED.find(name => found[name] !== header[name])
-    const trials = (one: ResultsHeader) => one.trials.map(({ name, hash }) => `${name} (${hash})`).join(', ')
+    const tests = (one: ResultsHeader) => one.tests.map(({ name, hash }) => `${name} (${hash})`).join(', ')
     const difference =
       field === undefined
-        ? trials(found) === trials(header)
+        ? tests(found) === tests(header)
           ? undefined
-          : `of ${trials(found)}, and this run is of ${trials(header)}`
+          : `of ${tests(found)}, and this run is of ${tests(header)}`
         : `of ${field} ${found[field] ?? 'unknown'}, and this run has ${header[field] ?? 'no known one'}`
     if (difference === undefined) return
     throw new RangeError(

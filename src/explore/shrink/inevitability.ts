@@ -1,4 +1,4 @@
-/** Inevitability: from which request on the client fails, even if the service works again. */
+/** Inevitability: after which request the client fails even if the service works again. */
 
 import type { Plan } from '../plan/plan.ts'
 import type { FlowRunner } from '../run/runner.ts'
@@ -17,49 +17,44 @@ export interface InevitabilityOptions {
 /** When a violation became inevitable. */
 export interface Inevitability {
   /**
-   * The first request from which on the service can work again without saving the client. Undefined: it is saved up to
-   * the last request.
+   * The last request before which the service can recover and save the client. After it nothing can. 0: even a recovery
+   * before the first request is too late.
    */
-  readonly request: number | undefined
+  readonly afterRequest: number
   /**
    * `each`: every request was tested. `bisection`: there are too many of them, so it is assumed that a client that is not
-   * saved at one request is not saved later.
+   * saved by a recovery before one request is not saved by a later recovery.
    */
   readonly method: 'each' | 'bisection'
-  /** Requests at which the client is lost although it can be saved later. Empty for `bisection`. */
+  /** Requests before which a recovery does not help, although a later one does. Empty for `bisection`. */
   readonly exceptions: readonly number[]
 }
 
 /** Up to so many requests, each one is tested. */
 const MAX_TESTED_REQUESTS = 100
 
-/** Finds the request from which on nothing can save the client. It takes one run for each tested request. */
+/** Finds the request after which nothing can save the client. It takes one run for each tested request. */
 export async function findInevitability(options: InevitabilityOptions): Promise<Inevitability> {
   const { runner, plan, world, signature, requests } = options
   const isLostAt = async (request: number) =>
     breaks(await runner.run(plan, { ...world, healAt: { request } }), signature)
   if (requests > MAX_TESTED_REQUESTS) {
-    return { request: await bisect(requests, isLostAt), method: 'bisection', exceptions: [] }
+    return { afterRequest: await bisect(requests, isLostAt), method: 'bisection', exceptions: [] }
   }
   const lost: number[] = []
   for (let request = 1; request <= requests; request++) if (await isLostAt(request)) lost.push(request)
-  let first = requests + 1
-  while (lost.includes(first - 1)) first--
-  return {
-    request: first > requests ? undefined : first,
-    method: 'each',
-    exceptions: lost.filter(request => request < first),
-  }
+  let afterRequest = requests
+  while (lost.includes(afterRequest)) afterRequest--
+  return { afterRequest, method: 'each', exceptions: lost.filter(request => request < afterRequest) }
 }
 
-async function bisect(requests: number, isLostAt: (request: number) => Promise<boolean>): Promise<number | undefined> {
-  if (!(await isLostAt(requests))) return undefined
+async function bisect(requests: number, isLostAt: (request: number) => Promise<boolean>): Promise<number> {
   let saved = 0
-  let lost = requests
+  let lost = requests + 1
   while (lost - saved > 1) {
     const middle = Math.floor((saved + lost) / 2)
     if (await isLostAt(middle)) lost = middle
     else saved = middle
   }
-  return lost
+  return saved
 }

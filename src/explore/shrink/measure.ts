@@ -6,9 +6,6 @@ import type { Plan, PlanItem } from '../plan/plan.ts'
 import type { RunResult } from '../run/run-result.ts'
 import type { RunOptions } from '../run/runner.ts'
 
-/** A rule of a plan. */
-export type PlanRule = FaultRule
-
 /** The world of a run. */
 export type PlanWorld = Pick<RunOptions, 'seed' | 'fixtures'>
 
@@ -54,7 +51,7 @@ const UNLIMITED = 1_000_000
  * the world, fired faults, requests, selected requests, offsets and durations, kinds.
  */
 export function measurePlan(plan: Plan, world: PlanWorld, result: RunResult): readonly number[] {
-  const rules = plan.flatMap(item => ('fault' in item ? [item.fault as PlanRule] : []))
+  const rules = plan.flatMap(item => ('fault' in item ? [item.fault] : []))
   const faultyRequests = result.requests.filter(({ fault }) => fault !== undefined).length
   const otherFired = plan.filter((item, i) => !('fault' in item) && result.fired.has(i)).length
   return [
@@ -70,7 +67,7 @@ export function measurePlan(plan: Plan, world: PlanWorld, result: RunResult): re
 }
 
 /** Returns whether the requests of a rule depend on draws or have no count. */
-export function isVague({ nth, times }: PlanRule): boolean {
+export function isVague({ nth, times }: FaultRule): boolean {
   return nth === undefined && times === undefined
 }
 
@@ -89,7 +86,7 @@ function rankOfWorld({ seed = SIMPLEST_WORLD.seed, fixtures }: PlanWorld): numbe
 function timeOfItem(item: PlanItem): number {
   if ('crash' in item) return 0
   if ('fault' in item) {
-    const { fault, for: lasts = 0 } = item.fault as PlanRule
+    const { fault, for: lasts = 0 } = item.fault
     return micros(lasts) + (fault.kind === 'latency' ? micros(fault.delay) : 0)
   }
   return micros(item.after.offset ?? 0) + micros(item.for ?? 0)

@@ -46,7 +46,8 @@ const CONFIRMING_RUNS = 2
  */
 export async function shrink(options: ShrinkOptions): Promise<ShrunkPlan | undefined> {
   const { runner, plan, signature, world, maxRuns = DEFAULT_MAX_RUNS } = options
-  const trials = await Trials.start(plan, world ?? {}, { runner, signature, maxRuns: maxRuns - CONFIRMING_RUNS })
+  const start = world === undefined ? {} : { seed: world.seed, fixtures: world.fixtures }
+  const trials = await Trials.start(plan, start, { runner, signature, maxRuns: maxRuns - CONFIRMING_RUNS })
   if (trials === undefined) return undefined
   await cutUnfired(trials)
   await cutByLineage(trials, signature)

@@ -1,18 +1,10 @@
 /** Replaces the items of a plan by simpler ones. */
 
-import type { Fault } from '../../faults/rules.ts'
+import type { Fault, FaultRule } from '../../faults/rules.ts'
 import { type Duration, formatDuration, micros } from '../../kernel/duration.ts'
 import type { PlanItem } from '../plan/plan.ts'
 import { hitsOf } from './cut.ts'
-import {
-  happensAfterEffect,
-  isVague,
-  type PlanRule,
-  type PlanWorld,
-  rankOfFault,
-  SIMPLE_FAULTS,
-  SIMPLEST_WORLD,
-} from './measure.ts'
+import { happensAfterEffect, isVague, type PlanWorld, rankOfFault, SIMPLE_FAULTS, SIMPLEST_WORLD } from './measure.ts'
 import type { Trials } from './trials.ts'
 
 /** Counts up to this one are tried one after the other, higher ones by bisection. */
@@ -38,7 +30,7 @@ type Swap = (old: PlanItem, ...others: readonly PlanItem[]) => Promise<boolean>
 export async function concretize(trials: Trials): Promise<void> {
   await forEachItem(trials, async (item, swap) => {
     if (!('fault' in item)) return
-    const rule = item.fault as PlanRule
+    const rule = item.fault
     if (rule.for !== undefined) await shortenOutage(item, swap)
     else if (isVague(rule)) await nameRequests(trials, item, swap)
     else if (rule.times !== undefined) await lowerCount(item, rule.times, swap)
@@ -48,16 +40,16 @@ export async function concretize(trials: Trials): Promise<void> {
 /** Replaces a rule that draws, or that has no count, by the requests that it hit: one of them, or all of them. */
 async function nameRequests(trials: Trials, item: RuleItem, swap: Swap): Promise<void> {
   const { requests } = trials.best.result
-  const { chance: _, every: __, ...rule } = item.fault as PlanRule
+  const { chance: _, every: __, ...rule } = item.fault
   const named = hitsOf(item, requests).map(hit => {
     const isCounted = (other: typeof hit) =>
       other.operation === hit.operation && (rule.path === undefined || pathOf(other.path) === pathOf(hit.path))
     const nth = requests.filter(other => other.index <= hit.index && isCounted(other)).length
     const path = rule.path === undefined ? {} : { path: pathOf(hit.path) }
-    return { fault: unnamed({ ...rule, ...path, on: hit.operation, nth }) } as RuleItem
+    return { fault: unnamed({ ...rule, ...path, on: hit.operation, nth }) }
   })
   for (const one of named.slice(0, MAX_LINEAR_COUNT)) if (await swap(item, one)) return
-  const isRepeated = (item.fault as PlanRule).chance === undefined
+  const isRepeated = item.fault.chance === undefined
   const counted: RuleItem = { fault: unnamed({ ...rule, times: named.length }) }
   if (isRepeated && (await swap(item, counted))) await lowerCount(counted, named.length, swap)
   else await swap(item, ...named)
@@ -81,10 +73,10 @@ async function lowerCount(item: RuleItem, times: number, swap: Swap): Promise<vo
 }
 
 async function shortenOutage(item: RuleItem, swap: Swap): Promise<void> {
-  const { for: lasts, ...single } = item.fault as PlanRule
+  const { for: lasts, ...single } = item.fault
   if (await swap(item, { fault: unnamed(single) })) return
   for (const shorter of durationsBelow(lasts!)) {
-    if (await swap(item, { fault: unnamed({ ...single, for: shorter }) as RuleItem['fault'] })) return
+    if (await swap(item, { fault: unnamed({ ...single, for: shorter }) })) return
   }
 }
 
@@ -142,7 +134,7 @@ export async function simplifyWorld(trials: Trials): Promise<void> {
     { ...world, fixtures: SIMPLEST_WORLD.fixtures },
     { ...world, seed: SIMPLEST_WORLD.seed },
   ]
-  for (const candidate of candidates) if (await trials.accept(plan, candidate)) return
+  for (const candidate of candidates) if (await trials.acceptWorld(plan, candidate)) return
 }
 
 function durationsBelow(duration: Duration): Duration[] {
@@ -150,7 +142,7 @@ function durationsBelow(duration: Duration): Duration[] {
 }
 
 /** Removes the name of a rule. The runner derives a name from the content, which has changed. */
-function unnamed(rule: PlanRule): RuleItem['fault'] {
+function unnamed(rule: FaultRule): RuleItem['fault'] {
   const { name: _, ...rest } = rule
   return rest
 }

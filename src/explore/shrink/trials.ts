@@ -70,6 +70,18 @@ export class Trials {
     return true
   }
 
+  /** As `accept`, for another world. A world in which the flow or the plan cannot be run is rejected. */
+  async acceptWorld(plan: Plan, world: PlanWorld): Promise<boolean> {
+    try {
+      // The rules compare with the run without faults. A flow that fails there says nothing about the plan.
+      const base = await this.#run([], world)
+      if (base === undefined || breaks(base.result, this.#options.signature)) return false
+      return await this.accept(plan, world)
+    } catch {
+      return false
+    }
+  }
+
   /** Runs the best plan twice more. Returns whether both runs are equal and have the violation. */
   async confirm(): Promise<boolean> {
     const { plan, world } = this.#best

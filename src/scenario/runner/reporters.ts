@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { formatDuration, SECOND } from '../../kernel/duration.ts'
-import { shellQuote } from '../../lib/quote.ts'
-import { escapeXml, xmlAttribute } from '../../lib/xml.ts'
+import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
 import { type Failure, formatVirtualTime } from '../play/failures.ts'
 import type { FileResult } from './jobs.ts'
 

@@ -93,7 +93,7 @@ test('a process that is killed leaves the seed that it ran, and the same command
   const killed = await run(command)
   expect(killed.code).toBe(null)
   const results = join(out('parts'), 'results-2.ndjson')
-  expect(readFileSync(results, 'utf8').trimEnd().split('\n').at(-1)).toMatch(/^\{"trial":"\w+","started":10\}$/)
+  expect(readFileSync(results, 'utf8').trimEnd().split('\n').at(-1)).toMatch(/^\{"test":"\w+","started":10\}$/)
   // And its machine lost a part of what it wrote.
   writeFileSync(results, readFileSync(results, 'utf8').slice(0, -12))
 
@@ -117,9 +117,9 @@ test('a recheck runs in a process of its own', async () => {
   expect(existsSync(join(out('parts'), 'results-1.ndjson'))).toBe(true)
 })
 
-test('a scenario that differs from process to process is told as such', async () => {
+test('a scenario that differs from process to process is reported as such', async () => {
   const file = write(true)
-  writeFileSync(file, STORY.replace("'acme/chat'", '`acme/chat-${process.pid}`'))
+  writeFileSync(file, STORY.replace("'acme/chat'", "'acme/chat-' + process.pid"))
   const { code, stdout } = await run(['run', file, '--seeds', '1..4', '--out', out('parts'), '--recheck'])
   expect(code).toBe(1)
   expect(stdout).toMatch(

@@ -10,6 +10,7 @@ const PLAN: Plan = [
     command: { verb: 'node.crash', target: 'h100-0' },
     after: { kind: 'deployment.running', nth: 2, offset: '5s' },
     for: '60s',
+    undo: { verb: 'node.repair', target: 'h100-0' },
   },
   { crash: 4 },
 ]
@@ -20,6 +21,7 @@ describe('a plan', () => {
     const reordered: Plan = [
       { crash: 4 },
       {
+        undo: { target: 'h100-0', verb: 'node.repair' },
         for: '60s',
         after: { offset: '5s', nth: 2, kind: 'deployment.running' },
         command: { target: 'h100-0', verb: 'node.crash' },

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { mergeResults } from '../../../src/explore/shards/merge.ts'
-import { type RunnableTrial, type SeedOutcome, ShardRuns } from '../../../src/explore/shards/play-shard.ts'
-import { RESULTS_FORMAT, type ResultsHeader, type TrialSeed } from '../../../src/explore/shards/records.ts'
+import { type RunnableTest, type SeedOutcome, ShardRuns } from '../../../src/explore/shards/play-shard.ts'
+import { RESULTS_FORMAT, type ResultsHeader, type TestSeed } from '../../../src/explore/shards/records.ts'
 import { ResultsFile } from '../../../src/explore/shards/results-file.ts'
 import { formatSeedRange } from '../../../src/explore/shards/seed-range.ts'
 
@@ -21,7 +21,7 @@ afterEach(() => {
 const RANGE = { from: 1, to: 60 }
 
 /** Fails with every seventh seed. The plan of a finding is shrunk only once in a shard, to a size that the seed gives. */
-function outcomeOf(seed: TrialSeed, isKnown: (signature: string) => boolean): SeedOutcome {
+function outcomeOf(seed: TestSeed, isKnown: (signature: string) => boolean): SeedOutcome {
   const number = Number(seed)
   const signature = number % 2 === 0 ? 'noLeak@create/silence' : 'settles@poll/silence'
   const plan = isKnown(signature) ? undefined : Array.from({ length: 1 + (number % 5) }, (_, i) => ({ crash: i }))
@@ -34,10 +34,10 @@ function outcomeOf(seed: TrialSeed, isKnown: (signature: string) => boolean): Se
   }
 }
 
-class Trial implements RunnableTrial {
+class FakeTest implements RunnableTest {
   readonly name = 'flow.ts'
   readonly hash: string
-  readonly played: TrialSeed[] = []
+  readonly played: TestSeed[] = []
   readonly outcome: typeof outcomeOf
 
   constructor(outcome = outcomeOf, hash = 'f00d') {
@@ -45,21 +45,21 @@ class Trial implements RunnableTrial {
     this.hash = hash
   }
 
-  async run(seed: TrialSeed, isKnown: (signature: string) => boolean): Promise<SeedOutcome> {
+  async run(seed: TestSeed, isKnown: (signature: string) => boolean): Promise<SeedOutcome> {
     this.played.push(seed)
     return this.outcome(seed, isKnown)
   }
 }
 
-function headerOf(trial: Trial, shard: string, changed: Partial<ResultsHeader> = {}): ResultsHeader {
-  const { name, hash } = trial
+function headerOf(client: FakeTest, shard: string, changed: Partial<ResultsHeader> = {}): ResultsHeader {
+  const { name, hash } = client
   const seeds = formatSeedRange(RANGE)
   const fixed = { format: RESULTS_FORMAT, version: '1.0.0', command: 'explore', config: 'c0', node: 'v20' } as const
-  return { ...fixed, trials: [{ name, hash }], seeds, shard, ...changed }
+  return { ...fixed, tests: [{ name, hash }], seeds, shard, ...changed }
 }
 
 interface Played {
-  readonly trial?: Trial
+  readonly client?: FakeTest
   readonly index?: number
   readonly count?: number
   readonly out?: string
@@ -68,11 +68,11 @@ interface Played {
 }
 
 /** Runs a shard as a new process does. */
-async function play({ trial = new Trial(), index = 1, count = 1, out = folder, signal, header }: Played = {}) {
-  const file = new ResultsFile(out, index, headerOf(trial, `${index}/${count}`, header))
+async function play({ client = new FakeTest(), index = 1, count = 1, out = folder, signal, header }: Played = {}) {
+  const file = new ResultsFile(out, index, headerOf(client, `${index}/${count}`, header))
   try {
-    const left = await new ShardRuns([trial], RANGE, { index, count }, file).play({ signal })
-    return { path: file.path, played: trial.played, left }
+    const left = await new ShardRuns([client], RANGE, { index, count }, file).play({ signal })
+    return { path: file.path, played: client.played, left }
   } finally {
     file.close()
   }
@@ -80,16 +80,16 @@ async function play({ trial = new Trial(), index = 1, count = 1, out = folder, s
 
 const linesOf = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n')
 
-test('each seed is named before it runs, and a feature stands only in its first result', async () => {
+test('each seed is named before it runs, and a feature is only in its first result', async () => {
   const { path } = await play()
   const lines = linesOf(path).map(line => JSON.parse(line))
   expect(lines[0]).toMatchObject({
     format: 1,
     seeds: '1..60',
     shard: '1/1',
-    trials: [{ name: 'flow.ts', hash: 'f00d' }],
+    tests: [{ name: 'flow.ts', hash: 'f00d' }],
   })
-  expect(lines[1]).toEqual({ trial: 'f00d', started: 1 })
+  expect(lines[1]).toEqual({ test: 'f00d', started: 1 })
   expect(lines[2]).toMatchObject({ seed: 1, verdict: 'passed', features: ['every 1', 'always'], virtual_s: 10 })
   expect(lines[4]).toMatchObject({ seed: 2, features: ['every 2'] })
   expect(lines[24]).not.toHaveProperty('features')
@@ -125,11 +125,11 @@ describe('the same command again', () => {
 
   test('runs the seed again during which a process ended', async () => {
     await expect(
-      play({ trial: new Trial((seed, isKnown) => (seed === 5 ? die() : outcomeOf(seed, isKnown))) }),
+      play({ client: new FakeTest((seed, isKnown) => (seed === 5 ? die() : outcomeOf(seed, isKnown))) }),
     ).rejects.toThrow('killed')
-    expect(linesOf(join(folder, 'results-1.ndjson')).at(-1)).toBe('{"trial":"f00d","started":5}')
+    expect(linesOf(join(folder, 'results-1.ndjson')).at(-1)).toBe('{"test":"f00d","started":5}')
     expect(mergeResults([join(folder, 'results-1.ndjson')]).missing[0]).toEqual({
-      trial: 'flow.ts',
+      test: 'flow.ts',
       seed: 5,
       startedIn: join(folder, 'results-1.ndjson'),
     })
@@ -142,7 +142,7 @@ describe('the same command again', () => {
     [{ config: 'c1' }, 'its results are of config c0, and this run has c1'],
     [{ seeds: '1..9' }, 'its results are of seeds 1..60, and this run has 1..9'],
     [
-      { trials: [{ name: 'flow.ts', hash: 'beef' }] },
+      { tests: [{ name: 'flow.ts', hash: 'beef' }] },
       'its results are of flow.ts (f00d), and this run is of flow.ts (beef)',
     ],
   ])('refuses the file of other work: %j', async (header, message) => {
@@ -172,14 +172,14 @@ describe('the same command again', () => {
 
 test('a signal stops a shard after the current run', async () => {
   const stop = new AbortController()
-  const trial = new Trial((seed, isKnown) => {
+  const client = new FakeTest((seed, isKnown) => {
     if (seed === 3) stop.abort()
     return outcomeOf(seed, isKnown)
   })
-  expect(await play({ trial, signal: stop.signal })).toMatchObject({ left: 57, played: [1, 2, 3] })
+  expect(await play({ client, signal: stop.signal })).toMatchObject({ left: 57, played: [1, 2, 3] })
 })
 
-test('a folder that cannot be made is told', async () => {
+test('a folder that cannot be made is refused', async () => {
   writeFileSync(join(folder, 'file'), '')
   await expect(play({ out: join(folder, 'file', 'out') })).rejects.toThrow(
     /^Failed to write .*results-1\.ndjson: its parent is not a folder\. /,
@@ -189,11 +189,11 @@ test('a folder that cannot be made is told', async () => {
 describe('a recheck', () => {
   async function recheck(outcome: typeof outcomeOf) {
     await play()
-    const trial = new Trial(outcome)
-    const file = new ResultsFile(folder, 1, headerOf(trial, '1/1'))
-    const differing = await new ShardRuns([trial], RANGE, { index: 1, count: 1 }, file).recheck()
+    const client = new FakeTest(outcome)
+    const file = new ResultsFile(folder, 1, headerOf(client, '1/1'))
+    const differing = await new ShardRuns([client], RANGE, { index: 1, count: 1 }, file).recheck()
     file.close()
-    return { differing: differing.map(({ seed }) => seed), played: trial.played }
+    return { differing: differing.map(({ seed }) => seed), played: client.played }
   }
 
   test('runs all failed seeds and a hundredth of the others, once', async () => {
@@ -209,7 +209,7 @@ describe('a recheck', () => {
     }))
     expect(differing).toEqual([14])
     expect(mergeResults([join(folder, 'results-1.ndjson')]).differing).toMatchObject([
-      { trial: 'flow.ts', seed: 14, results: [{ digest: 'digest of 14' }, { digest: 'another' }] },
+      { test: 'flow.ts', seed: 14, results: [{ digest: 'digest of 14' }, { digest: 'another' }] },
     ])
   })
 })
@@ -250,7 +250,7 @@ describe('merge', () => {
     expect(findings[0]!.plan).toHaveLength(3)
   })
 
-  test('a missing shard and a missing range are told', async () => {
+  test('a missing shard and a missing range are reported', async () => {
     const paths = await shards(8)
     const report = mergeResults(paths.filter(path => !path.endsWith('-3.ndjson')))
     expect(report.missing.map(({ seed }) => seed)).toEqual([3, 11, 19, 27, 35, 43, 51, 59])
@@ -261,15 +261,18 @@ describe('merge', () => {
   test('the same seed with another digest is named with its files', async () => {
     const here = (await play()).path
     const other = join(folder, 'other')
-    const trial = new Trial((seed, isKnown) => ({ ...outcomeOf(seed, isKnown), ...(seed === 9 && { digest: 'x' }) }))
-    const there = (await play({ trial, out: other, header: { node: 'v24' } })).path
+    const client = new FakeTest((seed, isKnown) => ({
+      ...outcomeOf(seed, isKnown),
+      ...(seed === 9 && { digest: 'x' }),
+    }))
+    const there = (await play({ client, out: other, header: { node: 'v24' } })).path
     expect(mergeResults([here, there])).toMatchObject({
       runs: 60,
       repeated: 60,
       missing: [],
       differing: [
         {
-          trial: 'flow.ts',
+          test: 'flow.ts',
           seed: 9,
           results: [
             { digest: 'digest of 9', file: here, node: 'v20' },
@@ -282,7 +285,7 @@ describe('merge', () => {
 
   test('another flow with the same seeds is its own work', async () => {
     const here = (await play()).path
-    const there = (await play({ trial: new Trial(outcomeOf, 'beef'), index: 2, count: 2 })).path
+    const there = (await play({ client: new FakeTest(outcomeOf, 'beef'), index: 2, count: 2 })).path
     const { missing, expected, runs } = mergeResults([here, there])
     expect([expected, runs, missing.length]).toEqual([120, 90, 30])
   })

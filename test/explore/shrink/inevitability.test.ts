@@ -1,4 +1,4 @@
-/** From which request on nothing can save the client. */
+/** After which request nothing can save the client. */
 import { expect, test } from 'vitest'
 import { findInevitability } from '../../../src/explore/shrink/inevitability.ts'
 import { type PlantedFlow, PlantedRunner, SIGNATURE } from './planted-flow.ts'
@@ -12,21 +12,21 @@ async function inevitability(saves: PlantedFlow['isSavedAt'], requests: number) 
   return { ...found, runs: runner.runs }
 }
 
-test.each<[string, PlantedFlow['isSavedAt'], number | undefined, number[]]>([
-  ['the client can be saved before the fault', request => request < 10, 10, []],
-  ['nothing can save it at any time', () => false, 1, []],
-  ['it can be saved up to its last request', () => true, undefined, []],
-  ['there is a moment before at which it cannot be saved', request => request < 10 && request !== 4, 10, [4]],
-])('%s', async (_, saves, request, exceptions) => {
-  expect(await inevitability(saves, 80)).toEqual({ request, method: 'each', exceptions, runs: 80 })
+test.each<[string, PlantedFlow['isSavedAt'], number, number[]]>([
+  ['a recovery before request 9 saves the client, a later one does not', request => request <= 9, 9, []],
+  ['no recovery saves it', () => false, 0, []],
+  ['every recovery saves it', () => true, 80, []],
+  ['a recovery before request 4 does not help, and a later one does', request => request <= 9 && request !== 4, 9, [4]],
+])('%s', async (_, saves, afterRequest, exceptions) => {
+  expect(await inevitability(saves, 80)).toEqual({ afterRequest, method: 'each', exceptions, runs: 80 })
 })
 
-test.each<[PlantedFlow['isSavedAt'], number | undefined, number]>([
-  [request => request < 700, 700, 11],
-  [() => false, 1, 11],
-  [() => true, undefined, 1],
-])('many requests are bisected', async (saves, request, runs) => {
+test.each<[PlantedFlow['isSavedAt'], number]>([
+  [request => request <= 700, 700],
+  [() => false, 0],
+  [() => true, 1000],
+])('many requests are bisected', async (saves, afterRequest) => {
   const found = await inevitability(saves, 1000)
-  expect(found).toMatchObject({ request, method: 'bisection', exceptions: [] })
-  expect(found.runs).toBeLessThanOrEqual(runs)
+  expect(found).toMatchObject({ afterRequest, method: 'bisection', exceptions: [] })
+  expect(found.runs).toBeLessThanOrEqual(10)
 })

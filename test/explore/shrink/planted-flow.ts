@@ -5,8 +5,8 @@ import type { ObservedRequest } from '../../../src/evidence/observation.ts'
 import type { Plan, PlanItem } from '../../../src/explore/plan/plan.ts'
 import type { RunResult } from '../../../src/explore/run/run-result.ts'
 import type { FlowRunner, RunOptions } from '../../../src/explore/run/runner.ts'
-import { canonicalText, happensAfterEffect, type PlanRule } from '../../../src/explore/shrink/measure.ts'
-import type { Fault } from '../../../src/faults/rules.ts'
+import { canonicalText, happensAfterEffect } from '../../../src/explore/shrink/measure.ts'
+import type { Fault, FaultRule } from '../../../src/faults/rules.ts'
 import { micros, SECOND } from '../../../src/kernel/duration.ts'
 import { hash32 } from '../../../src/kernel/random.ts'
 
@@ -98,7 +98,7 @@ function sendRequests(plan: Plan): { readonly requests: ObservedRequest[]; reado
     const matching = plan.flatMap((item, at) => {
       if (!('fault' in item) || item.fault.on !== operation) return []
       counts[at]!++
-      const { nth, times, chance, for: lasts } = item.fault as PlanRule
+      const { nth, times, chance, for: lasts } = item.fault
       if (nth === counts[at]) startedAt[at] = sentAt
       const start = startedAt[at]
       const isInOutage = lasts !== undefined && start !== undefined && sentAt <= start + micros(lasts)
@@ -107,7 +107,7 @@ function sendRequests(plan: Plan): { readonly requests: ObservedRequest[]; reado
     })
     const [first] = matching
     if (first !== undefined) hits[first]!++
-    const rule = first === undefined ? undefined : (plan[first] as { fault: PlanRule }).fault
+    const rule = first === undefined ? undefined : (plan[first] as { fault: FaultRule }).fault
     return {
       index: i + 1,
       operation,

@@ -71,22 +71,24 @@ describe('singles', () => {
   test('run a command at each boundary that the client can see', async () => {
     const runner = new FakeRunner(world => {
       world.send('createLlmDeployment', 'POST', '/deploy/llm')
-      world.boundary({ kind: 'deployment.initializing', subject: 'd1', node: 'h100-0', gpu: 'H100-80GB' })
-      const crash = world.boundary({ kind: 'deployment.running', subject: 'd1', node: 'h100-0', gpu: 'H100-80GB' })
+      world.boundary({ kind: 'deployment.created', subject: 'd1', gpu: 'H100-80GB' })
+      world.boundary({ kind: 'instance.placed', subject: 'd1-0', node: 'h100-0', gpu: 'H100-80GB' })
+      const crash = world.boundary({ kind: 'instance.ready', subject: 'd1-0', node: 'h100-0', gpu: 'H100-80GB' })
+      world.boundary({ kind: 'deployment.running', subject: 'd1', gpu: 'H100-80GB' })
       if (crash?.command.verb === 'node.crash') world.break('settles@getDeployment/ok')
     })
     const report = await explore(runner, { faults: 'singles' })
     const commands = runner.plans.flat().filter(item => 'command' in item)
-    expect(
-      commands.map(({ command, after, for: length }) => [command.verb, command.target, after.kind, length]),
-    ).toEqual([
-      ['node.crash', 'h100-0', 'deployment.initializing', '60s'],
-      ['node.crash', 'h100-0', 'deployment.running', '60s'],
-      ['pool.stockOut', 'H100-80GB', 'start', '60s'],
+    expect(commands.map(({ command, after, undo }) => [command.verb, command.target, after.kind, undo?.verb])).toEqual([
+      ['node.crash', 'h100-0', 'instance.placed', 'node.repair'],
+      ['node.crash', 'h100-0', 'instance.ready', 'node.repair'],
+      ['pool.stockOut', 'H100-80GB', 'start', 'pool.restock'],
       ['funds.set', undefined, 'deployment.running', undefined],
+      ['hub.down', undefined, 'instance.placed', 'hub.up'],
     ])
+    expect(commands[0]!.undo).toEqual({ verb: 'node.repair', target: 'h100-0' })
     expect(report.matrix).toContainEqual({
-      ...{ operation: 'deployment.running', class: 'node.crash' },
+      ...{ operation: 'instance.ready', class: 'node.crash' },
       ...{ found: 1, surfaced: 0, survived: 0, notReached: 0 },
     })
     // The fake service has no moment at which the stock-out could act.

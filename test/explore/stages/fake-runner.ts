@@ -6,14 +6,12 @@ import type { Plan, PlanItem } from '../../../src/explore/plan/plan.ts'
 import type { Boundary, BrokenInvariant, RunResult } from '../../../src/explore/run/run-result.ts'
 import type { FlowRunner } from '../../../src/explore/run/runner.ts'
 import type { FaultRule } from '../../../src/faults/rules.ts'
-import { type Duration, micros, SECOND } from '../../../src/kernel/duration.ts'
+import { micros, SECOND } from '../../../src/kernel/duration.ts'
 import { ByteHash } from '../../../src/kernel/random.ts'
 import { globOf } from '../../../src/lib/glob.ts'
 
-type Rule = FaultRule & { readonly path?: string; readonly for?: Duration }
-
 interface Armed {
-  readonly rule: Rule
+  readonly rule: FaultRule
   readonly position: number
   matches: number
   endsAt: number
@@ -35,7 +33,7 @@ export class FakeWorld {
 
   constructor(plan: Plan) {
     this.#plan = plan
-    const rules = plan.map((item, position) => ('fault' in item ? { rule: item.fault as Rule, position } : undefined))
+    const rules = plan.map((item, position) => ('fault' in item ? { rule: item.fault, position } : undefined))
     this.#armed = rules.filter(one => one !== undefined).map(one => ({ ...one, matches: 0, endsAt: -1 }))
   }
 
@@ -101,7 +99,7 @@ export class FakeWorld {
   }
 }
 
-function outcomeOf({ fault }: Rule): Outcome {
+function outcomeOf({ fault }: FaultRule): Outcome {
   if (['latency', 'stale', 'duplicate', 'drift'].includes(fault.kind)) return 'ok'
   const isDone = 'effect' in fault && fault.effect === 'done'
   return isDone || ['empty', 'truncated', 'garbled'].includes(fault.kind) ? 'lost' : 'failed'

@@ -1,9 +1,9 @@
-/** Scenarios as trials: each is played with many seeds. */
+/** Scenarios as tests: each is played with many seeds. */
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
-import type { RunnableTrial, SeedOutcome } from '../../explore/shards/play-shard.ts'
+import type { RunnableTest, SeedOutcome } from '../../explore/shards/play-shard.ts'
 import { OWN_SEED } from '../../explore/shards/records.ts'
 import { SECOND } from '../../kernel/duration.ts'
 import type { FileResult, RunFilesOptions } from '../../scenario/runner/jobs.ts'
@@ -16,10 +16,10 @@ import { hasFixedSeed } from '../../scenario/scenario.ts'
  *
  * @throws LoadError for a file that cannot be loaded
  */
-export async function scenarioTrials(
+export async function scenarioTests(
   patterns: readonly string[],
   options: RunFilesOptions & { readonly folder: string },
-): Promise<RunnableTrial[]> {
+): Promise<RunnableTest[]> {
   const { folder, names, patienceMs, against, check } = options
   const files = await loadFiles(patterns, options)
   return files.flatMap(({ file, allScenarios, scenarios }) => {

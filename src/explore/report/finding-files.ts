@@ -1,0 +1,97 @@
+/** Findings as files: a scenario in YAML, and the same in TypeScript. */
+
+import { stringify } from 'yaml'
+import type { Plan } from '../plan/plan.ts'
+import type { PlanWorld } from '../shrink/measure.ts'
+import { describeItem } from './item-words.ts'
+
+/** The version of the form of plans in files. */
+export const PLAN_FORMAT = 1
+
+export interface FindingFile {
+  /** Default: the first fault of the plan in words. */
+  readonly title?: string | undefined
+  /** The path of the flow, relative to the file, as in `./client.ts`. */
+  readonly flow: string
+  /** What differs from the world of the flow. A fixture is a name or a path. */
+  readonly world?: PlanWorld | undefined
+  readonly plan: Plan
+  /** The names of the invariants that should hold. */
+  readonly invariants: readonly string[]
+  /** The comment above the scenario: the finding in words. */
+  readonly comment?: string | undefined
+}
+
+/** The longest line of a comment, in characters. */
+const COMMENT_WIDTH = 100
+
+/** Returns the scenario of a finding in YAML. `modelhost-sim run` fails until the flow survives the plan. */
+export function toYamlScenario(file: FindingFile): string {
+  const given = givenOf(file)
+  const document = {
+    title: titleOf(file),
+    flow: file.flow,
+    explore: PLAN_FORMAT,
+    ...(given !== undefined && { given }),
+    plan: file.plan,
+    invariants: file.invariants,
+  }
+  return `${commentOf(file, '# ')}${stringify(document, { lineWidth: COMMENT_WIDTH, aliasDuplicateObjects: false })}`
+}
+
+/** Returns the scenario of a finding in TypeScript. */
+export function toTypeScriptScenario(file: FindingFile): string {
+  const options = { ...givenOf(file), plan: file.plan, invariants: file.invariants }
+  return [
+    "import { survives } from 'modelhost-sim/scenario'",
+    `import flow from ${toSource(file.flow)}`,
+    '',
+    `${commentOf(file, '// ')}export default survives(${toSource(titleOf(file))}, flow, ${toSource(options)})`,
+    '',
+  ].join('\n')
+}
+
+function givenOf({ world = {} }: FindingFile): object | undefined {
+  const given = Object.fromEntries(Object.entries(world).filter(([, value]) => value !== undefined))
+  return Object.keys(given).length === 0 ? undefined : given
+}
+
+function titleOf({ title, plan, invariants }: FindingFile): string {
+  if (title !== undefined) return title
+  const [first] = plan
+  const held = invariants.length === 0 ? 'every invariant holds' : `${invariants.join(', ')} holds`
+  return first === undefined ? `${held} without faults` : `${held} although ${describeItem(first)}`
+}
+
+/** Returns a text as lines of a comment, broken at spaces. */
+function commentOf({ comment }: FindingFile, mark: string): string {
+  const lines: string[] = []
+  for (const word of comment?.split(/\s+/) ?? []) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= COMMENT_WIDTH)
+      lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(`${mark}${word}`)
+  }
+  return lines.map(line => `${line}\n`).join('')
+}
+
+/** Returns a value as source text: short values in one line, keys without quotes. */
+function toSource(value: unknown, indent = ''): string {
+  if (typeof value === 'string')
+    return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const isList = Array.isArray(value)
+  const inner = `${indent}  `
+  const parts = isList
+    ? value.map(item => toSource(item, inner))
+    : Object.entries(value).map(([key, item]) => `${toKey(key)}: ${toSource(item, inner)}`)
+  const [open, close, space] = isList ? ['[', ']', ''] : ['{', '}', ' ']
+  const line = `${open}${space}${parts.join(', ')}${space}${close}`
+  if (parts.length === 0) return `${open}${close}`
+  if (line.length + indent.length <= COMMENT_WIDTH && !line.includes('\n')) return line
+  return `${open}\n${parts.map(part => `${inner}${part},\n`).join('')}${indent}${close}`
+}
+
+function toKey(key: string): string {
+  return /^[A-Za-z_]\w*$/.test(key) ? key : toSource(key)
+}

@@ -1,0 +1,168 @@
+/** Findings in plain words. */
+import { describe, expect, test } from 'vitest'
+import { DeployClient as GoodClient } from '../../../examples/vitest/client.ts'
+import type { ObservedRequest } from '../../../src/evidence/observation.ts'
+import type { Plan, PlanItem } from '../../../src/explore/plan/plan.ts'
+import { describeFinding, type FindingStory, toParagraph } from '../../../src/explore/report/finding-words.ts'
+import { describeItem } from '../../../src/explore/report/item-words.ts'
+import { createFlowRunner } from '../../../src/explore/run/flow-runner.ts'
+import { FAULT_KINDS } from '../../../src/faults/kinds/index.ts'
+import type { Fault } from '../../../src/faults/rules.ts'
+import { SECOND } from '../../../src/kernel/duration.ts'
+import { COMMANDS } from '../../../src/simulation/operations/commands.ts'
+
+const CREATE = 'createLlmDeployment'
+
+describe('an item says what happened', () => {
+  const fault = (fault: Fault, more = {}): PlanItem => ({ fault: { on: CREATE, nth: 2, fault, ...more } })
+  test.each<[PlanItem, string]>([
+    [fault({ kind: 'status', status: 503 }), `${CREATE} was answered with 503 (its 2nd request)`],
+    [
+      fault({ kind: 'status', status: 503, effect: 'done' }),
+      `${CREATE} was answered with 503 after it had been carried out (its 2nd request)`,
+    ],
+    [fault({ kind: 'reset' }), `the connection was reset before ${CREATE} was carried out (its 2nd request)`],
+    [
+      fault({ kind: 'reset', effect: 'done' }, { nth: 1 }),
+      `the connection was reset after ${CREATE} had been carried out (its 1st request)`,
+    ],
+    [fault({ kind: 'latency', delay: '30s' }), `the answer to ${CREATE} came 30s late (its 2nd request)`],
+    [fault({ kind: 'hang' }, { nth: 12 }), `${CREATE} was never answered (its 12th request)`],
+    [
+      fault({ kind: 'refused' }, { for: '60s', nth: 3 }),
+      `for 1m from the 3rd ${CREATE} on, the connection for ${CREATE} was refused`,
+    ],
+    [{ crash: 3 }, 'the process of the client ended after request 3 had been carried out, and started again'],
+    [
+      { command: { verb: 'hub.down' }, after: { kind: 'start' }, for: '60s', undo: { verb: 'hub.up' } },
+      `the command hub.down was executed at the start (${COMMANDS['hub.down'].description}), and hub.up followed 1m later`,
+    ],
+    [
+      { command: { verb: 'node.crash', target: 'h100-0' }, after: { kind: 'instance.ready', nth: 2, offset: '5s' } },
+      `the command node.crash h100-0 was executed 5s after entry 2 of instance.ready (${COMMANDS['node.crash'].description})`,
+    ],
+  ])('%j', (item, words) => {
+    expect(describeItem(item)).toBe(words)
+  })
+
+  test.each(Object.entries(FAULT_KINDS))('the fault kind %s has words of its own', (_, { example }) => {
+    const words = describeItem(fault(example as Fault))
+    expect(words).toContain(CREATE)
+    expect(words).not.toContain('got the fault')
+  })
+})
+
+const request = (index: number, operation: string, more: Partial<ObservedRequest> = {}): ObservedRequest => ({
+  index,
+  operation,
+  method: 'GET',
+  path: '/x',
+  body: undefined,
+  sentAt: index * 10 * SECOND,
+  endedAt: index * 10 * SECOND,
+  outcome: 'answered',
+  status: 200,
+  retryAfter: undefined,
+  answer: undefined,
+  readError: undefined,
+  decidedBy: 'none',
+  fault: undefined,
+  start: 1,
+  ...more,
+})
+
+const LOST: Plan = [{ fault: { name: 'lost', on: CREATE, nth: 1, fault: { kind: 'reset', effect: 'done' } } }]
+const STORY: FindingStory = {
+  violation: { invariant: 'noLeak', words: 'The deployment dep-1 (running) goes on' },
+  plan: LOST,
+  requests: [
+    request(0, 'listDeployments'),
+    request(1, CREATE, { outcome: 'failed', status: 0, fault: { rule: 'lost', kind: 'reset' } }),
+    ...[2, 3, 4].map(index => request(index, 'getDeployment')),
+    request(5, 'getDeployment', { readError: 'Unexpected end' }),
+  ],
+  isMinimal: true,
+  inevitability: { afterRequest: 1, method: 'each', exceptions: [] },
+}
+
+test('a paragraph says what, because of what, until when, what is necessary and what to do', () => {
+  const words = describeFinding(STORY, invariant => `advice of ${invariant}`)
+  expect(toParagraph(words)).toBe(
+    'The invariant noLeak does not hold. The deployment dep-1 (running) goes on. ' +
+      `The cause: the connection was reset after ${CREATE} had been carried out (request 1). ` +
+      `The client sent 6 requests: listDeployments at 0s: 200; ${CREATE} at 10s: no connection; ` +
+      'getDeployment 3 times from 20s to 40s: 200; getDeployment at 50s: 200 with an unreadable body. ' +
+      `After request 1 (${CREATE}, at 10s) nothing could save the client, even if the service recovered. ` +
+      'Without this fault, the client passes. ' +
+      'What to do: Advice of noLeak.',
+  )
+})
+
+test.each<[string, Partial<FindingStory>, Partial<ReturnType<typeof describeFinding>>]>([
+  ['a finding without faults', { plan: [] }, { cause: 'It happens without any fault.', necessary: '', inevitable: '' }],
+  [
+    'two causes',
+    { plan: [...LOST, { crash: 4 }] },
+    {
+      cause:
+        `The causes: (1) the connection was reset after ${CREATE} had been carried out (request 1); ` +
+        '(2) the process of the client ended after request 4 (getDeployment) had been carried out, and started again.',
+      necessary: 'Without any one of these 2 faults, the client passes.',
+    },
+  ],
+  [
+    'a plan that may be smaller',
+    { isMinimal: false },
+    { necessary: 'Some of these faults may be unnecessary, because the runs for shrinking were used up.' },
+  ],
+  [
+    'no moment to save it',
+    { inevitability: { afterRequest: 0, method: 'bisection', exceptions: [] }, requests: STORY.requests.slice(1) },
+    {
+      inevitable:
+        'Nothing could save the client, even if the service had recovered before its first request. ' +
+        'Not every request was tested for this.',
+    },
+  ],
+  [
+    'an exception',
+    { inevitability: { afterRequest: 4, method: 'each', exceptions: [2] } },
+    {
+      inevitable:
+        'After request 4 (getDeployment, at 40s) nothing could save the client, even if the service recovered. ' +
+        'A recovery just before request 2 did not help either.',
+    },
+  ],
+  ['an unknown moment', { inevitability: undefined }, { inevitable: '' }],
+  ['an own invariant', {}, { advice: '' }],
+  ['no request', { requests: [] }, { requests: 'The client sent no request.' }],
+])('%s', (_, more, expected) => {
+  expect(describeFinding({ ...STORY, ...more })).toMatchObject(expected)
+})
+
+test('a long list of requests is cut in its middle', () => {
+  const requests = Array.from({ length: 40 }, (_, i) => request(i + 1, i % 2 === 0 ? 'getBatch' : 'listBatches'))
+  const { requests: words } = describeFinding({ ...STORY, requests })
+  expect(words).toContain('getBatch at 50s: 200; (30 more); listBatches at 6m: 200')
+  expect(words.split(';')).toHaveLength(11)
+})
+
+test('the words of a real run name its requests', async () => {
+  const runner = createFlowRunner({
+    name: 'deploy',
+    options: { fixtures: 'empty' },
+    run: ({ fetch, url, token, sleep }) =>
+      new GoodClient({ baseUrl: url, token, fetch, sleep }).deploy({
+        model_name: 'acme/chat',
+        gpu: 'H100-80GB',
+        hub: { repo: 'acme/chat-8b' },
+      }),
+  })
+  const { requests } = await runner.run(LOST)
+  const { cause, requests: sent } = describeFinding({ ...STORY, requests })
+  expect(cause).toBe(`The cause: the connection was reset after ${CREATE} had been carried out (request 2).`)
+  expect(sent).toMatch(
+    /^The client sent \d+ requests: listDeployments at 0s: 200; createLlmDeployment at 0s: no connection; /,
+  )
+  await runner.dispose()
+})

@@ -1,0 +1,48 @@
+/** Shrinking with runs of a real client. */
+import { expect, test } from 'vitest'
+import type { FlowFunction } from '../../../src/explore/flow.ts'
+import type { OwnInvariant } from '../../../src/explore/invariants.ts'
+import type { Plan } from '../../../src/explore/plan/plan.ts'
+import { createFlowRunner } from '../../../src/explore/run/flow-runner.ts'
+import { findInevitability } from '../../../src/explore/shrink/inevitability.ts'
+import { shrink } from '../../../src/explore/shrink/shrink.ts'
+import type { Fault } from '../../../src/faults/rules.ts'
+import { DeployClient } from '../naive/deploy-client.ts'
+
+const MODEL = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+const deploy: FlowFunction = ({ url, token, sleep }) => new DeployClient({ baseUrl: url, token, sleep }).deploy(MODEL)
+const nothingLeft: OwnInvariant = ({ created, owned }) =>
+  created.some(({ isAlive, id }) => isAlive && !owned.has(id)) ? 'a deployment goes on without an owner' : undefined
+
+const HARMLESS: readonly Fault[] = [
+  { kind: 'status', status: 503 },
+  { kind: 'rateLimit', retryAfter: '20s' },
+  { kind: 'latency', delay: '30s' },
+]
+/** 20 items, of which the first is the cause. */
+const PLAN: Plan = [
+  { fault: { on: 'createLlmDeployment', nth: 1, fault: { kind: 'reset', effect: 'done' } } },
+  { fault: { on: 'getDeployment', nth: 3, for: '60s', fault: { kind: 'status', status: 503 } } },
+  { command: { verb: 'hub.down' }, after: { kind: 'start', offset: '5s' }, for: '60s', undo: { verb: 'hub.up' } },
+  ...Array.from({ length: 17 }, (_, i) => ({
+    fault: { on: i % 2 === 0 ? 'getDeployment' : 'listDeployments', nth: i + 1, fault: HARMLESS[i % 3]! },
+  })),
+]
+
+test('a plan of 20 items shrinks to the lost answer of the create, in a simpler world', async () => {
+  const options = { fixtures: 'default', seed: 7, invariants: { nothingLeft } }
+  const runner = createFlowRunner({ name: 'deploy', options, run: deploy })
+  await runner.run([])
+  const signature = 'nothingLeft@createLlmDeployment/transient'
+  const shrunk = (await shrink({ runner, plan: PLAN, signature, world: options }))!
+  expect(shrunk).toMatchObject({ isMinimal: true, isRepeatable: true, world: { seed: 1, fixtures: 'empty' } })
+  expect(shrunk.plan).toEqual([PLAN[0]])
+  expect(shrunk.runs).toBeLessThanOrEqual(25)
+  const { plan, world, result } = shrunk
+  expect(await findInevitability({ runner, plan, world, signature, requests: result.requests.length })).toEqual({
+    afterRequest: 1,
+    method: 'each',
+    exceptions: [],
+  })
+  await runner.dispose()
+})
