@@ -17,7 +17,7 @@ const ENDED = ['stopped', 'failed', 'deleted']
 const MINUTE_MS = 60_000
 /** A list may lag behind a create by this time. */
 const LAG_MS = 35_000
-const DEPLOY_LIMIT_MS = 20 * MINUTE_MS
+const DEPLOY_LIMIT_MS = 2 * MINUTE_MS
 const BATCH_LIMIT_MS = 26 * 60 * MINUTE_MS
 
 interface Line {
@@ -72,7 +72,8 @@ export class Assistant {
       await this.#context.sleep(DEPLOY_LIMIT_MS)
       return
     }
-    for (const deadline = this.#context.now() + DEPLOY_LIMIT_MS; this.#context.now() < deadline; ) {
+    const limit = this.#has('neverReadsFailed') ? 10 * DEPLOY_LIMIT_MS : DEPLOY_LIMIT_MS
+    for (const deadline = this.#context.now() + limit; this.#context.now() < deadline; ) {
       const { status } = await this.#get('getDeployment', `/deploy/${id}`)
       if (status === 'running') return
       const ended = this.#has('neverReadsFailed') ? [] : ENDED

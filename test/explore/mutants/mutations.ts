@@ -69,7 +69,11 @@ export const MUTATIONS = {
     foundBy: 'pollsAtMost',
     at: 'listDeployments status503 for 60s',
   },
-  neverReadsFailed: { defect: 'waits for `running` alone', foundBy: 'readsEnd', at: 'deployment.running funds.set' },
+  neverReadsFailed: {
+    defect: 'waits for `running` alone, whatever happens',
+    foundBy: 'readsEnd',
+    at: 'deployment.running funds.set',
+  },
   ignoresExpired: {
     defect: 'does not know the status `expired`',
     foundBy: 'readsEnd',
