@@ -87,7 +87,7 @@ export function isPartOfRow(answer: unknown, row: BatchRowRecord): boolean {
   let isFound = false
   walk(row.response, value => {
     if (isFound) return false
-    isFound = isTelling(value) && canonical(value) === wanted
+    isFound = typeof value === typeof answer && isTelling(value) && canonical(value) === wanted
     return !isFound
   })
   return isFound

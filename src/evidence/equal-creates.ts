@@ -27,12 +27,11 @@ export function effectsInBase({ created }: BaseObservation, kind: CreatedKind): 
 export function repeatedEffects(observation: Observation): readonly (readonly CreatedThing[])[] {
   const { base, created } = observation
   if (base === undefined || created.length < 2) return []
-  const effects = created.filter(countsAsEffect)
-  const groups = groupBy(effects, thing => keyOf(observation, thing))
-  return [...groups.values()].filter(group => {
-    const { kind } = group[0]!
-    const present = effects.filter(thing => thing.kind === kind).length
-    return group.length > 1 && present > effectsInBase(base, kind)
+  const byKind = groupBy(created.filter(countsAsEffect), ({ kind }) => kind)
+  return [...byKind].flatMap(([kind, effects]) => {
+    if (effects.length < 2 || effects.length <= effectsInBase(base, kind)) return []
+    const groups = groupBy(effects, thing => keyOf(observation, thing))
+    return [...groups.values()].filter(group => group.length > 1)
   })
 }
 
