@@ -25,6 +25,7 @@ export async function runSingles(
   coverage: Coverage,
   onSurvived: (single: SurvivedSingle) => void,
 ): Promise<void> {
+  exploration.announce(points.map(({ item }) => [item]))
   for (const point of points) {
     const { maySurface } = point
     const explored = await exploration.run({ stage: 'singles', plan: [point.item], maySurface })
