@@ -32,47 +32,93 @@ export function replaceMarks(code, replace) {
   return code.replaceAll(MARKS, (_, chunk) => replace(chunk))
 }
 
-/**
- * The code that a bundle starts with. `$defer` evaluates a chunk once, with the values that it imports. `$namespace` is
- * what `import * as` gives.
- */
-export const DEFER_RUNTIME =
-  'var $defer=(imports,evaluate)=>{let exports;return()=>exports??=evaluate(...imports())},' +
-  '$namespace=(load,names)=>{let namespace={};' +
-  'for(let name of names)Object.defineProperty(namespace,name,{enumerable:true,get:()=>load()[name]});' +
-  'return namespace};'
+/** The folder of the parts below that of the bundle. */
+export const PARTS = 'parts'
+const PART_START = 'export default '
 
 /**
- * Returns a chunk as a call of `$defer`.
+ * The code that a bundle starts with. `$defer` evaluates a part once, with the values that it imports. `$namespace` is
+ * what `import * as` gives.
+ *
+ * A part is evaluated in the realm of the bundle, because Jest and others run each test file in a realm of its own. Where
+ * a process may not evaluate text, `node:vm` does it.
+ */
+export const DEFER_RUNTIME = `
+const $import = specifier => import(specifier)
+const $evaluate = part => {
+  const { href } = new URL('./${PARTS}/' + part, import.meta.url)
+  const text = process.getBuiltinModule('node:fs').readFileSync(new URL(href), 'latin1').slice(${PART_START.length})
+  const code = '"use strict";(' + text + ')\\n//# sourceURL=' + href
+  try {
+    return (0, eval)(code)
+  } catch (error) {
+    if (!(error instanceof EvalError)) throw error
+    return process.getBuiltinModule('node:vm').runInThisContext(code, { filename: href })
+  }
+}
+const $defer = (part, imports) => {
+  let exports
+  return () => (exports ??= $evaluate(part)(...imports()))
+}
+const $namespace = (load, names) => {
+  const namespace = {}
+  for (const name of names) Object.defineProperty(namespace, name, { enumerable: true, get: () => load()[name] })
+  return namespace
+}
+`
+
+/**
+ * Returns the file of a part: a function of what a chunk imports, which returns its exports. Also returns the code of
+ * these imports, for `$defer`.
  *
  * @param code the chunk as esbuild wrote it, without whitespace
- * @param valueOf returns the code for what a chunk imports: an export of another chunk, or the chunk itself if it only
- *   has effects
+ * @param output its entry in the metafile of esbuild
+ * @param valueOf returns the code for an export of another chunk, or for the chunk alone if only its effects count
+ * @param namespaceOf returns the name of the namespace of a deferred chunk
  */
-export function toDeferred(code, valueOf) {
-  const [names, values] = [[], []]
-  const locals = []
-  const body = code
+export function toPart(code, output, valueOf, namespaceOf) {
+  const imports = new Map()
+  const builtins = []
+  let count = 0
+  const body = replaceMarks(code, chunk => {
+    const name = namespaceOf(chunk)
+    imports.set(name, name)
+    return name
+  })
+    .replaceAll(/(?<!\w)import\("/g, () => {
+      // Text that is evaluated has no place of its own from which a module could be imported.
+      imports.set('$import', '$import')
+      count++
+      return '$import("'
+    })
+    .replaceAll(/(?<!\w)import\.meta\b/g, () => {
+      imports.set('$meta', 'import.meta')
+      return '$meta'
+    })
     .replaceAll(/import(?:\{([^}]*)\}from)?"\.\/([^"]*)";/g, (_, list, chunk) => {
-      for (const { exported, local } of list === undefined ? [{ local: `$effect${names.length}` }] : parseNames(list)) {
-        names.push(local)
-        values.push(valueOf(chunk, exported))
-      }
+      if (list === undefined) imports.set(`$effect${imports.size}`, valueOf(chunk))
+      else for (const { exported, local } of parseNames(list)) imports.set(local, valueOf(chunk, exported))
       return ''
     })
-    .replaceAll(/import(?:(\*as )?([\w$]+)|\{([^}]*)\})from"((?:node:)?[\w/]+)";/g, (_, _all, name, list, module) => {
-      const target = name ?? `{${parseNames(list, ':').map(({ exported, local }) => `${exported}:${local}`)}}`
-      locals.push(`${target}=process.getBuiltinModule("${module}")`)
+    .replaceAll(/import(?:\*as ([\w$]+)|([\w$]+)|\{([^}]*)\})from"((?:node:)?[\w/]+)";/g, (_, all, one, list, module) => {
+      const fields = list && parseNames(list).map(({ exported, local }) => `${exported}:${local}`)
+      builtins.push(`${all ?? one ?? `{${fields}}`}=process.getBuiltinModule("${module}")`)
       return ''
     })
     .replace(/export\{([^}]*)\};\s*$/, (_, list) => {
       const fields = parseNames(list).map(({ exported, local }) => `${local}:${exported}`)
       return `return{${fields.join(',')}}`
     })
-  const leftover = /(?:^|;)(?:import[{*"\w ]|export[{ *])[^;]{0,80}/.exec(body)
-  if (leftover) throw new Error(`Failed to defer a chunk: it has ${leftover[0]}.`)
-  const builtins = locals.length === 0 ? '' : `const ${locals.join(',')};`
-  return `$defer(()=>[${values.join(',')}],function(${names.join(',')}){${builtins}${body}})`
+  const what = output.entryPoint ?? 'a chunk'
+  const leftover = /(?:^|[;}])(?:import[{*"\w ]|export[{ *])[^;]{0,80}/.exec(body)
+  if (leftover) throw new Error(`Failed to defer ${what}: it has '${leftover[0]}'.`)
+  const expected = output.imports.filter(({ kind }) => kind === 'dynamic-import').length - deferredChunksOf(code).length
+  if (count !== expected) throw new Error(`Failed to defer ${what}: ${count} of ${expected} dynamic imports are found.`)
+  const head = builtins.length === 0 ? '' : `const ${builtins.join(',')};`
+  return {
+    text: `${PART_START}function(${[...imports.keys()].join(',')}){${head}${body}}\n`,
+    imports: `()=>[${[...imports.values()].join(',')}]`,
+  }
 }
 
 /** Returns the names of a clause: of `a as b`, `exported` is a and `local` b. */

@@ -1,15 +1,15 @@
 // Joins the chunks that an output of esbuild always loads into one file. Node takes almost a millisecond for each module,
 // and esbuild makes a chunk for every set of entries that share code.
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { build } from 'esbuild'
-import { DEFER_RUNTIME, deferredChunksOf, parseNames, replaceMarks, toDeferred } from './defer-modules.js'
+import { DEFER_RUNTIME, deferredChunksOf, PARTS, parseNames, replaceMarks, toPart } from './defer-modules.js'
 
 const IMPORTS_OF_CHUNKS = /import(?:\{([^}]*)\}from)?"\.\/([^"]*)";/g
 
 /**
- * Joins the chunks that `entry` imports statically, except those that `apart` imports. Also puts the chunks of deferred
- * modules into the joined file. The exports of all other files stay the same.
+ * Joins the chunks that `entry` imports statically, except those that `apart` imports. The chunks of deferred modules
+ * become parts, which the joined file evaluates. The exports of all other files stay the same.
  *
  * @param metafile the metafile of the build that wrote the chunks into `outdir`
  * @param name the name of the joined file
@@ -80,7 +80,7 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
     )
   }
 
-  /** Returns the joined file with the deferred chunks. */
+  /** Returns the joined file with the definitions of its parts, and writes the parts. */
   function withDeferred(code) {
     const [, exportClause] = /export\{([^}]*)\};\s*$/.exec(code)
     const localNames = new Map(parseNames(exportClause).map(({ exported, local }) => [local, exported]))
@@ -97,10 +97,13 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
       return local
     }
     const definitions = deferred.map(chunk => {
-      const names = JSON.stringify(outputs.get(chunk).exports)
+      const output = outputs.get(chunk)
+      const { text, imports } = toPart(codeOf(chunk), output, valueOf, namespace)
+      mkdirSync(join(outdir, PARTS), { recursive: true })
+      writeFileSync(join(outdir, PARTS, chunk), text)
       return (
-        `var ${loader(chunk)}=${toDeferred(replaceMarks(codeOf(chunk), namespace), valueOf)},` +
-        `${namespace(chunk)}=$namespace(${loader(chunk)},${names});\n`
+        `const ${loader(chunk)}=$defer(${JSON.stringify(chunk)},${imports}),` +
+        `${namespace(chunk)}=$namespace(${loader(chunk)},${JSON.stringify(output.exports)});\n`
       )
     })
     const exported = deferred.flatMap(chunk => [loader(chunk), namespace(chunk)])

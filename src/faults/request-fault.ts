@@ -1,11 +1,10 @@
 /** The fault of a single request, which its header `x-sim-fault` states. */
 import { formatSuggestion } from '../lib/did-you-mean.ts'
+import { FaultError } from './fault-error.ts'
+import { FAULT_HEADER } from './faults-state.ts'
 import { FAULT_KINDS } from './kinds/index.ts'
 import type { FaultKind } from './kinds/kind.ts'
-import { FaultError, type ParsedRule, parseRuleWithoutWindow, type RuleContext } from './rules.ts'
-
-/** The header of a request that states its fault. */
-export const FAULT_HEADER = 'x-sim-fault'
+import { type ParsedRule, parseRuleWithoutWindow, type RuleContext } from './rules.ts'
 
 /** A fault with the defaults of its kind. */
 export type ParsedFault = ParsedRule['rule']['fault']

@@ -7,10 +7,11 @@ import type { ApiScope } from '../api-scope.ts'
 import type { AnyEndpoint, Operations } from '../endpoint.ts'
 import { documentedOperations, documentedRoutes, operations, routes } from '../index.ts'
 import type { Names } from '../naming/names-profile.ts'
-import { translateDocument } from '../naming/openapi-naming.ts'
-import { VendorMapping } from '../naming/translation.ts'
-import { createWebhookBody } from '../native/webhooks.ts'
-import { createOpenapiDocument } from '../openapi/openapi.ts'
+import * as openapiNaming from '../naming/openapi-naming.ts'
+import type { VendorMapping } from '../naming/translation.ts'
+import * as translation from '../naming/translation.ts'
+import * as nativeWebhooks from '../native/webhooks.ts'
+import * as openapi from '../openapi/openapi.ts'
 import type { Routes } from '../operation-table.ts'
 import { authenticate, KEY_HEADERS } from './authentication.ts'
 import { getRouter } from './compiled-operation.ts'
@@ -111,9 +112,11 @@ export function createApi(options: ApiOptions = {}): Api {
   const respondOpenapi = (world: World, documentMapping: VendorMapping | undefined): Response => {
     let text = documentTexts.get(documentMapping)
     if (text === undefined) {
-      const document = createOpenapiDocument(servedOperations)
+      const document = openapi.createOpenapiDocument(servedOperations)
       text = JSON.stringify(
-        documentMapping === undefined ? document : translateDocument(document, documentMapping, servedOperations),
+        documentMapping === undefined
+          ? document
+          : openapiNaming.translateDocument(document, documentMapping, servedOperations),
       )
       documentTexts.set(documentMapping, text)
     }
@@ -135,7 +138,7 @@ export function createApi(options: ApiOptions = {}): Api {
     findPolledResource: (method, target) => pipeline.findPolledResource(method, target),
     answer,
     createWebhookText: async (world, attempt) => {
-      const body = await createWebhookBody(world, attempt)
+      const body = await nativeWebhooks.createWebhookBody(world, attempt)
       return JSON.stringify(mapping?.forEndpoint(operations.createInference as never).returns.toVendor(body) ?? body)
     },
   }
@@ -164,7 +167,7 @@ const mappingCache = new WeakMap<Names, WeakMap<object, VendorMapping>>()
 function getMapping(names: Names, operations: Operations): VendorMapping {
   const mappingsByOperations = mappingCache.get(names) ?? new WeakMap<object, VendorMapping>()
   mappingCache.set(names, mappingsByOperations)
-  const mapping = mappingsByOperations.get(operations) ?? new VendorMapping(names, operations)
+  const mapping = mappingsByOperations.get(operations) ?? new translation.VendorMapping(names, operations)
   mappingsByOperations.set(operations, mapping)
   return mapping
 }

@@ -98,7 +98,7 @@ interface AnswerHead {
   id: string
   created: number
   model: string
-  service_tier?: string
+  service_tier?: string | undefined
 }
 
 /** How the answers of an endpoint are sent, whole or as a stream. */
@@ -191,8 +191,12 @@ export function deliverText<Whole>(
       }
     },
   )
-  const tier = textRequest.serviceTier ? { service_tier: textRequest.serviceTier } : {}
-  const head = { id: handle.id, created: world.clock.unix(), model, ...tier }
+  const head = {
+    id: handle.id,
+    created: world.clock.unix(),
+    model,
+    service_tier: textRequest.serviceTier || undefined,
+  }
   if (!isStreamed) {
     return new DeferredResult<Whole>(waiter =>
       waitForWholeAnswer<Whole>(world, handle, longestAnswer, waiter, request, () => toWhole(head, replies, usage)),
@@ -246,7 +250,7 @@ export function toTextAnswer<Whole extends string, Choice>(
 /** Yields the events of a stream: the openings, the tokens, and the finish reasons, the last with the usage. */
 function* createFrames(
   { chunkField, toOpening, toPieces, toLogprobs, closing }: AnswerFormat<string, unknown>,
-  head: Readonly<Record<string, string | number>>,
+  head: Readonly<Record<string, string | number | undefined>>,
   replies: readonly Reply[],
   leads: TextRequest['leads'],
   logprobs: ReturnType<typeof drawLogprobs>,

@@ -355,10 +355,13 @@ export class InferenceRequests implements RequestWork {
   }
 
   #recordEnd(row: InferenceRow, state: EndedState, reason: string, tokens: number, time: Micros): void {
-    const { model, promptTokens: prompt_tokens, work } = row.plan
+    const { model, promptTokens, work } = row.plan
     const isAnswered = state === 'served' || state === 'left'
-    const use = work === undefined ? { prompt_tokens, completion_tokens: tokens } : { seconds: time / SECOND }
-    const fields = isAnswered ? { model, ...use } : { model, reason }
+    const fields = !isAnswered
+      ? { model, reason }
+      : work === undefined
+        ? { model, prompt_tokens: promptTokens, completion_tokens: tokens }
+        : { model, seconds: time / SECOND }
     // The end is an external command if no event caused it: the client got its answer or left.
     if (this.#context.journal.cause === 0) this.#context.recordCommand(row, `inference.${state}`, fields)
     else this.#context.record(row, `inference.${state}`, fields)

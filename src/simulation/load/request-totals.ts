@@ -52,6 +52,25 @@ export const NO_REQUESTS: RequestTotals = {
 /** How a request can end; `abandoned` is left before an instance took it on. */
 export type RequestOutcome = 'served' | 'left' | 'abandoned' | 'broken' | 'turnedAway'
 
+// Field by field: a spread takes fifty times as long, and each request needs both.
+
+/** The same with one more that has arrived now. */
+export function addArrival(totals: RequestTotals, at: Micros): RequestTotals {
+  return {
+    at,
+    arrived: totals.arrived + 1,
+    served: totals.served,
+    refused: totals.refused,
+    failed: totals.failed,
+    left: totals.left,
+    promptTokens: totals.promptTokens,
+    answerTokens: totals.answerTokens,
+    workTime: totals.workTime,
+    recentTimes: totals.recentTimes,
+    timesLine: totals.timesLine,
+  }
+}
+
 /** The same with one more that is over now. */
 export function addRequest(
   totals: RequestTotals,
@@ -60,8 +79,8 @@ export function addRequest(
   work: RequestWorkDone,
 ): RequestTotals {
   return {
-    ...totals,
     at,
+    arrived: totals.arrived,
     served: totals.served + Number(outcome === 'served' || outcome === 'left'),
     refused: totals.refused + Number(outcome === 'turnedAway'),
     failed: totals.failed + Number(outcome === 'broken'),
@@ -70,6 +89,7 @@ export function addRequest(
     answerTokens: totals.answerTokens + work.answer,
     workTime: totals.workTime + work.time,
     recentTimes: addTimes(totals.recentTimes, work),
+    timesLine: totals.timesLine,
   }
 }
 
