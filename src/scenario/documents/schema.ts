@@ -5,7 +5,7 @@ import { DURATION_PATTERN } from '../../kernel/duration.ts'
 import { operations } from '../../service/index.ts'
 import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
-import { OPTION_SCENARIO_KEYS } from '../../simulator/option-fields.ts'
+import { OPTION_SCENARIO_KEYS } from '../../simulator/option-schemas.ts'
 import { isCountRange } from '../events.ts'
 import { DurationOrReference, inputSchemas, isReference } from './operation-input.ts'
 

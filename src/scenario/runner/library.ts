@@ -1,7 +1,7 @@
 /** Scenarios of `POST /_sim/scenarios/{name}/start`, found by name in folders. */
 import { basename } from 'node:path'
 import type { TimelineLibrary, TimelinePlan } from '../../simulator/timelines.ts'
-import { findScenarioFiles, LoadError } from './files.ts'
+import * as scenarioFiles from './files.ts'
 
 const DATA_FILE = /(\.scenario)?\.(ya?ml|json)$/
 
@@ -45,10 +45,10 @@ export class ScenarioLibrary implements TimelineLibrary {
 
 function filesIn(folder: string): string[] {
   try {
-    return findScenarioFiles([`${folder}/**/*`]).filter(file => DATA_FILE.test(file))
+    return scenarioFiles.findScenarioFiles([`${folder}/**/*`]).filter(file => DATA_FILE.test(file))
   } catch (error) {
     // A folder without scenarios.
-    if (error instanceof LoadError) return []
+    if (error instanceof scenarioFiles.LoadError) return []
     throw error
   }
 }
