@@ -47,7 +47,7 @@ export class BatchClient {
     try {
       return await this.#read(id, questions)
     } catch (error) {
-      // Whoever gets the error has to know which batch may still cost money.
+      // The reader of the error has to know which batch may still cost money.
       throw new Error(`Failed to read batch ${id}: ${error.message}`, { cause: error })
     }
   }

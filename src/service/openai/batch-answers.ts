@@ -41,7 +41,7 @@ import type { ScriptedAnswers } from './scripted-answers.ts'
 type LineBody = Readonly<Record<string, unknown>>
 
 /** A validated body with its prompt, which for embeddings are its inputs. */
-interface ParsedBody {
+export interface ParsedBody {
   readonly value: never
   readonly prompt: PromptInput | EmbeddingInputs
 }

@@ -33,7 +33,7 @@ test('a plan of 20 items shrinks to the lost answer of the create, in a simpler 
   const options = { fixtures: 'default', seed: 7, invariants: { nothingLeft } }
   const runner = createFlowRunner({ name: 'deploy', options, run: deploy })
   await runner.run([])
-  const signature = 'nothingLeft@createLlmDeployment/transient'
+  const signature = 'nothingLeft@createLlmDeployment/error'
   const shrunk = (await shrink({ runner, plan: PLAN, signature, world: options }))!
   expect(shrunk).toMatchObject({ isMinimal: true, isRepeatable: true, world: { seed: 1, fixtures: 'empty' } })
   expect(shrunk.plan).toEqual([PLAN[0]])
