@@ -20,5 +20,7 @@ export interface FlowRunner {
   run(plan: Plan, options?: RunOptions): Promise<RunResult>
   /** Runs so far. */
   readonly runs: number
+  /** Runs that are useful at one time. Default: 1. */
+  readonly atOnce?: number
   dispose(): Promise<void>
 }
