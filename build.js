@@ -8,6 +8,7 @@ import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { bundledWorlds, writeBundledWorlds } from './browser-worlds.js'
+import { deferredImports } from './defer-modules.js'
 import { joinChunks } from './join-chunks.js'
 
 const { values } = parseArgs({
@@ -55,6 +56,7 @@ const { metafile: libraryFiles } = await build({
   conditions: ['modelhost-sim-source'],
   external,
   banner,
+  plugins: [deferredImports],
 })
 
 await joinChunks({ metafile: libraryFiles, outdir, entry: 'index.js', name: 'library.js' })
@@ -85,6 +87,7 @@ const { metafile: cliFiles } = await build({
   external,
   banner,
   plugins: [
+    deferredImports,
     {
       // What lays out the help makes an Intl.Segmenter when it is loaded, which takes 10 ms, and few starts show any.
       name: 'help on demand',

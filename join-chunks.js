@@ -1,18 +1,22 @@
 // Joins the chunks that an output of esbuild always loads into one file. Node takes almost a millisecond for each module,
 // and esbuild makes a chunk for every set of entries that share code.
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { build } from 'esbuild'
+import { DEFER_RUNTIME, deferredChunksOf, PARTS, parseNames, replaceMarks, toPart } from './defer-modules.js'
+
+const IMPORTS_OF_CHUNKS = /import(?:\{([^}]*)\}from)?"\.\/([^"]*)";/g
 
 /**
- * Joins the chunks that `entry` imports statically, except those that `apart` imports. The exports of all other files
- * stay the same.
+ * Joins the chunks that `entry` imports statically, except those that `apart` imports. The chunks of deferred modules
+ * become parts, which the joined file evaluates. The exports of all other files stay the same.
  *
  * @param metafile the metafile of the build that wrote the chunks into `outdir`
  * @param name the name of the joined file
  */
 export async function joinChunks({ metafile, outdir, entry, apart, name }) {
   const outputs = new Map(Object.entries(metafile.outputs).map(([path, output]) => [basename(path), output]))
+  const codeOf = chunk => readFileSync(join(outdir, chunk), 'utf8')
   const staysApart = apart === undefined ? [] : chunksOf(outputs, apart)
   const joined = chunksOf(outputs, entry).filter(chunk => !staysApart.includes(chunk))
   // Two chunks may export the same name.
@@ -35,26 +39,108 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
     external: [...outputs.keys()].filter(chunk => !joined.includes(chunk)).map(chunk => `./${chunk}`),
     logLevel: 'warning',
   })
-  for (const chunk of joined) rmSync(join(outdir, chunk))
+
+  const deferred = findDeferred()
+  const loader = chunk => `$load${deferred.indexOf(chunk)}`
+  const namespace = chunk => `$module${deferred.indexOf(chunk)}`
+  writeFileSync(join(outdir, name), withDeferred(codeOf(name)))
+
+  for (const chunk of [...joined, ...deferred]) rmSync(join(outdir, chunk))
   for (const output of outputs.keys()) {
-    if (joined.includes(output)) continue
-    const path = join(outdir, output)
-    const names = []
-    const code = readFileSync(path, 'utf8').replaceAll(
-      /import(?:\{([^}]*)\}from)?"\.\/([^"]*)";/g,
-      (whole, list, chunk) => {
-        if (!joined.includes(chunk)) return whole
-        for (const imported of list?.split(',') ?? []) {
-          const [exported, local = exported] = imported.split(' as ')
-          names.push(`${alias(chunk, exported)} as ${local}`)
-        }
-        return ''
-      },
+    if (joined.includes(output) || deferred.includes(output)) continue
+    writeFileSync(join(outdir, output), rewritten(output))
+  }
+
+  /** Returns the chunks of modules that the joined file defers, and those that only they import. */
+  function findDeferred() {
+    const found = []
+    const add = chunk => {
+      if (found.includes(chunk) || joined.includes(chunk) || staysApart.includes(chunk)) return
+      for (const imported of chunksOf(outputs, chunk)) add(imported)
+      if (!found.includes(chunk)) found.push(chunk)
+      for (const other of deferredChunksOf(codeOf(chunk))) add(other)
+    }
+    for (const chunk of joined) for (const other of deferredChunksOf(codeOf(chunk))) add(other)
+    for (const chunk of found) requireOwnCode(chunk)
+    return found
+  }
+
+  /** Rejects a module that is deferred in one place and imported with its names in another. */
+  function requireOwnCode(chunk) {
+    const { entryPoint, inputs } = outputs.get(chunk)
+    if (entryPoint === undefined || entryPoint in inputs) return
+    const holder = [...outputs].find(([, output]) => entryPoint in output.inputs)?.[0]
+    if (!joined.includes(holder)) return
+    const importers = Object.entries(metafile.inputs).filter(([, { imports }]) =>
+      imports.some(({ path, kind }) => path === entryPoint && kind === 'import-statement'),
     )
-    if (joined.some(chunk => code.includes(chunk)))
-      throw new Error(`Failed to join the chunks: ${output} still names one.`)
-    const needsJoined = chunksOf(outputs, output).some(chunk => joined.includes(chunk))
-    writeFileSync(path, needsJoined ? `import{${names.join(',')}}from"./${name}";${code}` : code)
+    throw new Error(
+      `Failed to defer ${entryPoint}: ${importers.map(([path]) => path).join(', ')} import names of it. ` +
+        'Import it as a namespace everywhere, or nowhere.',
+    )
+  }
+
+  /** Returns the joined file with the definitions of its parts, and writes the parts. */
+  function withDeferred(code) {
+    const [, exportClause] = /export\{([^}]*)\};\s*$/.exec(code)
+    const localNames = new Map(parseNames(exportClause).map(({ exported, local }) => [local, exported]))
+    const apartImports = []
+    const valueOf = (chunk, exported) => {
+      if (joined.includes(chunk)) return localNames.get(alias(chunk, exported))
+      if (deferred.includes(chunk)) return exported === undefined ? `${loader(chunk)}()` : `${loader(chunk)}().${exported}`
+      if (exported === undefined) {
+        apartImports.push(`import"./${chunk}";`)
+        return 'undefined'
+      }
+      const local = `$apart${apartImports.length}`
+      apartImports.push(`import{${exported} as ${local}}from"./${chunk}";`)
+      return local
+    }
+    const definitions = deferred.map(chunk => {
+      const output = outputs.get(chunk)
+      const { text, imports } = toPart(codeOf(chunk), output, valueOf, namespace)
+      mkdirSync(join(outdir, PARTS), { recursive: true })
+      writeFileSync(join(outdir, PARTS, chunk), text)
+      return (
+        `const ${loader(chunk)}=$defer(${JSON.stringify(chunk)},${imports}),` +
+        `${namespace(chunk)}=$namespace(${loader(chunk)},${JSON.stringify(output.exports)});\n`
+      )
+    })
+    const exported = deferred.flatMap(chunk => [loader(chunk), namespace(chunk)])
+    const further = exported.length === 0 ? '' : `export{${exported.join(',')}};\n`
+    return `${apartImports.join('')}${DEFER_RUNTIME}${definitions.join('')}${replaceMarks(code, namespace)}${further}`
+  }
+
+  /** Returns another output, with its imports from the joined file. */
+  function rewritten(output) {
+    const names = []
+    const heads = []
+    const marked = replaceMarks(codeOf(output), chunk => {
+      if (deferred.includes(chunk)) {
+        names.push(namespace(chunk))
+        return namespace(chunk)
+      }
+      const local = `$module_${heads.length}`
+      heads.push(`import*as ${local} from"./${chunk}";`)
+      return local
+    })
+    const code = marked.replaceAll(IMPORTS_OF_CHUNKS, (whole, list, chunk) => {
+      if (deferred.includes(chunk)) {
+        names.push(loader(chunk))
+        const fields = list === undefined ? [] : parseNames(list).map(({ exported, local }) => `${exported}:${local}`)
+        return `const{${fields.join(',')}}=${loader(chunk)}();`
+      }
+      if (!joined.includes(chunk)) return whole
+      for (const { exported, local } of list === undefined ? [] : parseNames(list))
+        names.push(`${alias(chunk, exported)} as ${local}`)
+      return ''
+    })
+    const removed = [...joined, ...deferred].find(chunk => code.includes(chunk))
+    if (removed) throw new Error(`Failed to join the chunks: ${output} still names ${removed}.`)
+    const needsJoined =
+      names.length > 0 || chunksOf(outputs, output).some(chunk => joined.includes(chunk) || deferred.includes(chunk))
+    const head = needsJoined ? `import{${[...new Set(names)].join(',')}}from"./${name}";` : ''
+    return `${head}${heads.join('')}${code}`
   }
 }
 

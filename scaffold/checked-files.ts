@@ -9,7 +9,7 @@ import type { StoredLineErrors, StoredResults } from '../src/data/fixtures/store
 import { ProfileChain } from '../src/data/profiles/chain.ts'
 import { loadProfile } from '../src/data/profiles/load.ts'
 import type { Fixture } from '../src/data/records/fixture.ts'
-import { BatchLineAnswerer } from '../src/service/openai/batch-answers.ts'
+import { BatchLineAnswerer } from '../src/service/batch-line-answerer.ts'
 import { ScriptedAnswers } from '../src/service/openai/scripted-answers.ts'
 import { fixtureFileContent, readInput } from '../src/simulation/batches/fixture-content.ts'
 

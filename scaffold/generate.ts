@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { declarationLists, type GeneratedFile, isCurrent, ROOT } from './declarations.ts'
 
-write(declarationLists())
+for await (const list of declarationLists()) write([list])
 // The pages are written from the lists, so these must be in place before they are imported.
 const { generatedPages } = await import('./pages.ts')
 write(await generatedPages())

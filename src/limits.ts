@@ -160,9 +160,20 @@ const SECTIONS = {
     scenarioBytes: { max: 256 * 1_024, unit: 'bytes', of: 'a scenario in YAML or JSON', beyond: 'it is refused' },
     scenarioAliases: { max: 50, unit: 'count', of: 'the aliases of a scenario in YAML', beyond: 'it is refused' },
     ruleRepeats: { max: 100, unit: 'count', of: 'the repeats of a rule in a timeline', beyond: 'it is refused' },
+    commandOutput: {
+      max: MIB,
+      unit: 'characters',
+      of: 'the output of a command that is explored',
+      beyond: 'the rest is not kept',
+    },
     traceDays: { max: 3_650, unit: 'days', of: 'a trace of load', beyond: 'it is refused' },
     loadRate: { max: 1e9, unit: 'count', of: 'the requests per second of a load', beyond: 'it is refused' },
-    seeds: { max: 100_000, unit: 'count', of: 'the seeds of a run', beyond: 'the flag is refused' },
+    seeds: {
+      max: 100_000,
+      unit: 'count',
+      of: 'the seeds of a run or of all its shards',
+      beyond: 'the flag is refused',
+    },
     seriesFileRows: {
       max: 50_000_000,
       unit: 'count',

@@ -138,13 +138,13 @@ export function chats(
 ): void {
   const target = findModelTarget(world, model)
   const lengths = { promptTokens: 500, answerTokens: tokens, longestAnswer: tokens }
-  const spec = { model, prefix: 'chatcmpl-', token: 'token', hash: `${tokens}`, ...lengths }
+  const spec = { prefix: 'chatcmpl-', hash: `${tokens}`, ...lengths }
   const mediaSpec = { ...spec, work: customWork(world.profile), answerTokens: 0, longestAnswer: 2 }
   for (let client = 0; client < clients; client++) {
     // The service would refuse these requests with 402.
     if (world.ledger.suspensionReason !== undefined) return
     if (target === undefined || world.inferenceRequests.rejectionFor(model, 'token', target) !== undefined) return
-    const call = world.inferenceRequests.submit(client % 3 === 2 ? mediaSpec : spec, target)
+    const call = world.inferenceRequests.submit(client % 3 === 2 ? mediaSpec : spec, { model, token: 'token' }, target)
     if (client < left) call.abandon(0)
   }
 }

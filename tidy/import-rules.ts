@@ -66,6 +66,8 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [folder('explore')],
   [folder('scenario')],
   [folder('transports')],
+  // Above the transports: the commands that it explores are clients of a server.
+  [folder('explore/command')],
   [folder('testing'), folder('conform')],
   [folder('cli')],
   [{ name: 'index', paths: ['index.ts'] }],

@@ -3,7 +3,7 @@
  * The client survives the failure of any single request.
  */
 
-const RETRIES = 4
+const RETRIES = 7
 const ENDED = ['deleted', 'failed', 'stopped']
 
 export function deployClient({
@@ -32,7 +32,7 @@ export function deployClient({
         const { status } = error
         const canPass = status === undefined || status >= 500 || [408, 429, ...alsoRetried].includes(status)
         if (!canPass || attempt === RETRIES) throw error
-        await sleep(error.retryAfter > 0 ? error.retryAfter * 1000 : 1000 * 2 ** attempt)
+        await sleep(Math.max((error.retryAfter || 0) * 1000, 1000 * 2 ** attempt))
       }
     }
   }

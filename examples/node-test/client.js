@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 
 const TERMINAL = ['completed', 'failed', 'expired', 'cancelled']
-const RETRIES = 4
+const RETRIES = 7
 const POLL_MS = 60_000
 const GIVE_UP_AFTER_MS = 26 * 3_600_000
 
@@ -44,6 +44,16 @@ export class BatchClient {
     const filename = `${key ?? createHash('sha256').update(text).digest('hex').slice(0, 16)}.jsonl`
     const input = await this.#findOrUpload(filename, text)
     const { id } = await this.#findOrCreate(input.id)
+    try {
+      return await this.#read(id, questions)
+    } catch (error) {
+      // The reader of the error has to know which batch may still cost money.
+      throw new Error(`Failed to read batch ${id}: ${error.message}`, { cause: error })
+    }
+  }
+
+  /** Waits for the end of a batch, and returns its answers in the order of the questions. */
+  async #read(id, questions) {
     const batch = await this.#end(id)
     if (batch.status === 'failed') throw new Error(`Batch ${id} failed: ${JSON.stringify(batch.errors?.data)}`)
     const { completed, failed } = batch.request_counts
@@ -120,7 +130,7 @@ export class BatchClient {
         const { status } = error
         const canPass = status === undefined || status === 408 || status === 429 || status >= 500
         if (!canPass || attempt === RETRIES) throw error
-        await this.#sleep(error.retryAfter > 0 ? error.retryAfter * 1000 : 1000 * 2 ** attempt)
+        await this.#sleep(Math.max((error.retryAfter || 0) * 1000, 1000 * 2 ** attempt))
       }
     }
   }

@@ -6,7 +6,7 @@ import time
 import urllib.error
 import urllib.request
 
-RETRIES = 4
+RETRIES = 7
 ENDED = ("deleted", "failed", "stopped")
 
 
@@ -93,7 +93,7 @@ class DeployClient:
                 can_pass = error.status >= 500 or error.status in (408, 429, *also_retried)
                 if not can_pass or attempt == RETRIES:
                     raise
-                pause = error.retry_after or pause
+                pause = max(pause, error.retry_after or 0)
             except BROKEN_ANSWER:
                 if attempt == RETRIES:
                     raise

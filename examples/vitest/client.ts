@@ -36,7 +36,7 @@ export class ServiceError extends Error {
   }
 }
 
-const RETRIES = 4
+const RETRIES = 7
 const POLL_MS = 10_000
 const ENDED = ['deleted', 'failed', 'stopped']
 
@@ -131,9 +131,10 @@ function isTransient(error: unknown): boolean {
   return !(error instanceof ServiceError) || error.status === 408 || error.status === 429 || error.status >= 500
 }
 
-/** What the service asks for, else 1, 2, 4, 8 seconds. */
+/** 1, 2, 4 seconds and so on, two minutes in all: longer than most outages. At least what the service asks for. */
 function pauseMs(attempt: number, error: unknown): number {
-  return (error instanceof ServiceError ? error.retryAfterMs : undefined) ?? 1000 * 2 ** attempt
+  const asked = error instanceof ServiceError ? error.retryAfterMs : undefined
+  return Math.max(asked ?? 0, 1000 * 2 ** attempt)
 }
 
 /** Reads `Retry-After`: seconds, or a date by the clock of the service. */

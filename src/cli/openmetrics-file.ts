@@ -1,5 +1,5 @@
 /** Writes the metrics of a simulation with time stamps as an OpenMetrics file, whole or not at all. */
-import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, renameSync, writeSync } from 'node:fs'
 import { SECOND } from '../kernel/duration.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { describeFileError } from '../lib/file-errors.ts'
@@ -21,6 +21,7 @@ import {
 import type { World } from '../simulation/world.ts'
 import { UsageError } from './command.ts'
 import { MetricSpill, type SpilledMetric, type SpilledSource, SpilledTable } from './metric-spill.ts'
+import { removeDraft } from './series-file.ts'
 
 const TABLES = [WORLD_METRICS, EVENT_METRICS, DEPLOYMENT_METRICS, ENGINE_METRICS, GPU_METRICS]
 const CHUNK_CHARS = 1 << 16
@@ -123,7 +124,7 @@ export class OpenMetricsFile {
     } catch {
       // It is closed already.
     }
-    for (const path of [this.#spillPath, this.#draft]) rmSync(path, { force: true })
+    for (const path of [this.#spillPath, this.#draft]) removeDraft(path)
   }
 
   #read(table: MetricTable): MetricValues[] {

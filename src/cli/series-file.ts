@@ -9,18 +9,38 @@ const CHUNK_CHARS = 1 << 16
 
 /** Refuses a path that cannot be written, before the simulation starts. */
 export function requireWritable(path: string, flag = 'series'): void {
+  const problem = path === '' ? 'the path is empty. Give the path of a file' : findProblem(path)
+  if (problem !== undefined) throw new UsageError(`Failed to write --${flag} '${path}': ${problem}.`)
+}
+
+/** Returns why a file cannot be written, with advice; undefined if it can. */
+function findProblem(path: string): string | undefined {
   const folder = dirname(resolve(path))
-  const refuse = (reason: string) => {
-    throw new UsageError(`Failed to write --${flag} '${path}': ${reason}.`)
+  try {
+    const folderStat = statSync(folder, { throwIfNoEntry: false })
+    if (!folderStat) return `there is no folder '${folder}'. Create it, or give a file in another`
+    if (!folderStat.isDirectory()) return `'${folder}' is not a folder. Give a file in a folder`
+    const present = statSync(path, { throwIfNoEntry: false })
+    if (present?.isDirectory()) return 'it is a folder. Give a file in it'
+    // The file takes the place of what is there, which must not be a device such as /dev/null.
+    if (present && !present.isFile()) return 'it is a device, a socket or a pipe. Give a file'
+  } catch (error) {
+    return `${describeFileError(error)}. Give a file elsewhere`
   }
-  const folderStat = statSync(folder, { throwIfNoEntry: false })
-  if (!folderStat) refuse(`there is no folder '${folder}'. Create it, or give a file in another`)
-  if (!folderStat?.isDirectory()) refuse(`'${folder}' is not a folder. Give a file in a folder`)
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) refuse('it is a folder. Give a file in it')
   try {
     accessSync(folder, constants.W_OK)
   } catch {
-    refuse(`no permission to write in '${folder}'. Give a file in another folder`)
+    return `no permission to write in '${folder}'. Give a file in another folder`
+  }
+  return undefined
+}
+
+/** Removes a file that is not complete, if it is there. */
+export function removeDraft(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // The error that made it incomplete says more.
   }
 }
 
@@ -35,7 +55,7 @@ export function writeSeries(path: string, rows: Iterable<ReportStep>): void {
     writeRows(draft, rows)
     renameSync(draft, path)
   } catch (error) {
-    rmSync(draft, { force: true })
+    removeDraft(draft)
     throw new UsageError(
       `Failed to write --series '${path}': ${describeFileError(error)}. Free some space, or give a file elsewhere.`,
     )

@@ -104,9 +104,10 @@ function missingArgument(args: readonly string[], commands: readonly Command[]):
   if (actions !== undefined && action !== undefined && !actions.includes(action)) {
     return unknownChoice('the action', action, actions.map(word => `"${word}"`).join(', '))
   }
-  const required = Array.from(String(command).matchAll(/<(\w+)>/g), ([, name]) => name!)
+  const required = Array.from(String(command).matchAll(/<(\w+)(?:\.\.)?>/g), ([, name]) => name!)
   const missing = required.slice(words.length - 1).map(name => `the ${name}`)
-  const [verb, object] = missing.length === 1 ? ['is', 'it'] : ['are', 'them']
+  const isOne = missing.length === 1 && !String(command).endsWith('..>')
+  const [verb, object] = isOne ? ['is', 'it'] : ['are', 'them']
   const advice =
     example === undefined
       ? 'See --help.'

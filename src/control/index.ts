@@ -1,47 +1,20 @@
 /** The control plane: the simulator's own endpoints, which take a `Request` and return a `Response` as the service does. */
 
 import { formatSuggestion } from '../lib/did-you-mean.ts'
-import { type Operations, sortByPath } from '../service/endpoint.ts'
 import { Pipeline } from '../service/http/pipeline.ts'
 import type { IncomingRequest, RequestHooks } from '../service/http/request-context.ts'
+import { declarationsOf } from '../service/operation-table.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import type { TimelineLibrary } from '../simulator/timelines.ts'
 import type { Worlds } from '../simulator/worlds.ts'
+import { OPERATIONS } from './declarations.ts'
 import type { ControlScope } from './endpoint.ts'
-import * as clock from './endpoints/clock.ts'
-import * as cluster from './endpoints/cluster.ts'
-import * as faults from './endpoints/faults.ts'
-import * as fields from './endpoints/fields.ts'
-import * as inference from './endpoints/inference.ts'
-import * as journal from './endpoints/journal.ts'
-import * as ledger from './endpoints/ledger.ts'
-import * as metrics from './endpoints/metrics.ts'
-import * as overview from './endpoints/overview.ts'
-import * as report from './endpoints/report.ts'
-import * as scenarios from './endpoints/scenarios.ts'
-import * as snapshots from './endpoints/snapshots.ts'
-import * as worldsOfServer from './endpoints/worlds.ts'
-
 /**
  * Every operation of the control plane by its id. Typed clients are made from it.
  *
  * @example createClientOf(controlOperations, fetch, { baseUrl: 'http://127.0.0.1:4010' }).advanceClock({ by: '2h' })
  */
-export const controlOperations = sortByPath({
-  ...overview,
-  ...clock,
-  ...journal,
-  ...ledger,
-  ...report,
-  ...metrics,
-  ...cluster,
-  ...faults,
-  ...fields,
-  ...inference,
-  ...scenarios,
-  ...snapshots,
-  ...worldsOfServer,
-} satisfies Operations<ControlScope>)
+export const controlOperations = declarationsOf(OPERATIONS)
 
 export interface Control {
   /** Answers a request to the control plane of a world. The transport applies the guards before. */
@@ -85,6 +58,7 @@ const NO_SCENARIOS: TimelineLibrary = {
 export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCENARIOS): Control {
   const pipeline = new Pipeline<Simulator, ControlScope>({
     operations: controlOperations,
+    routes: OPERATIONS,
     // With an ignored typo, a request would do something else than its sender meant.
     strictQuery: true,
     createScope: ({ backend: sim }) => ({ sim, worlds, library, operations: controlOperations }),
@@ -115,7 +89,7 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
 
 function notFound(target: string, { headers }: Response): Response {
   const path = target.split('?', 1)[0]!
-  const paths = new Set(Object.values(controlOperations).map(endpoint => endpoint.path))
+  const paths = new Set(Object.values(OPERATIONS).map(entry => entry.path))
   const advice = formatSuggestion(path, paths, 'GET /_sim lists the paths.')
   const error = `Failed to find '${path}': unknown path of the control plane. ${advice}`
   return new Response(JSON.stringify({ error }), { status: 404, headers })

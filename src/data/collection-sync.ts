@@ -59,7 +59,7 @@ export class CollectionSync<R extends object> {
     this.#index = index
     this.#collection = collection
     this.#onUserWrite = onUserWrite
-    this.#fields = Object.keys((index.options.schema as unknown as z.ZodObject).shape)
+    this.#fields = Object.keys((index.options.schema() as unknown as z.ZodObject).shape)
 
     collection.hooks.earlyOn('create', event => this.#onBeforeCreate(event.data))
     collection.hooks.on('create', event => this.#onCreate(event.data.record))

@@ -6,11 +6,14 @@ import type * as z from 'zod'
 import type { Archive } from '../kernel/archive.ts'
 import { deepFreeze } from '../lib/deep-freeze.ts'
 import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
-import { type Account, ApiToken, SshKey, Voice } from './records/account.ts'
-import { AggregatorModel, CatalogModel, HubRepository, ModelHardware, ModelSchema } from './records/catalog.ts'
+import type { Account, ApiToken, SshKey, Voice } from './records/account.ts'
+import * as account from './records/account.ts'
+import type { AggregatorModel, CatalogModel, HubRepository, ModelHardware, ModelSchema } from './records/catalog.ts'
+import * as catalog from './records/catalog.ts'
 import type { ModelTask, VariantKey } from './records/enums.ts'
 import type { Fixture } from './records/fixture.ts'
-import { HostedPlan } from './records/machines.ts'
+import type { HostedPlan } from './records/machines.ts'
+import * as machines from './records/machines.ts'
 
 /** A change of an index, reported after the change. `record` is the new record. After a delete it is undefined. */
 export interface IndexWrite<R> {
@@ -27,7 +30,7 @@ export type IndexListener<R> = (write: IndexWrite<R>) => void
 export interface IndexOptions<R> {
   /** The word for one record in errors, e.g. `voice`. */
   kind: string
-  schema: z.ZodType<R>
+  schema: () => z.ZodType<R>
   keyOf: (record: R) => string
   /** A second field whose value is unique. */
   unique?: { field: string; of: (record: R) => string }
@@ -42,7 +45,7 @@ export class IndexError extends Error {
  * Frozen records of one kind by key, in the order of arrival.
  *
  * @example
- * const voices = new Index({ kind: 'voice', schema: Voice, keyOf: voice => voice.voice_id }, fixture.voices)
+ * const voices = new Index({ kind: 'voice', schema: () => Voice, keyOf: voice => voice.voice_id }, fixture.voices)
  * voices.get('voice_ada')?.name
  */
 export class Index<R extends object> {
@@ -100,7 +103,8 @@ export class Index<R extends object> {
    * @throws IndexError without a change, if the record does not match the schema or another record has its unique value
    */
   put(record: R, origin?: unknown): R {
-    const { kind, schema, keyOf, unique } = this.options
+    const { kind, keyOf, unique } = this.options
+    const schema = this.options.schema()
     const checked = schema.safeParse(record)
     if (!checked.success) {
       const problems = problemsOf(schema, record, checked.error).map(({ path, text }) => `${jsonPath(path)}: ${text}`)
@@ -108,13 +112,11 @@ export class Index<R extends object> {
     }
     const stored = deepFreeze(checked.data)
     const key = keyOf(stored)
-    if (unique !== undefined) {
-      const holder = this.getByUnique(unique.of(stored))
-      if (holder !== undefined && keyOf(holder) !== key) {
-        throw new IndexError(
-          `Failed to put ${kind} '${key}': ${kind} '${keyOf(holder)}' has the same ${unique.field}. Give it another.`,
-        )
-      }
+    const holder = unique && this.getByUnique(unique.of(stored))
+    if (holder !== undefined && keyOf(holder) !== key) {
+      throw new IndexError(
+        `Failed to put ${kind} '${key}': ${kind} '${keyOf(holder)}' has the same ${unique?.field}. Give it another.`,
+      )
     }
     const action = this.#records.has(key) ? 'update' : 'create'
     this.#writableRecords().set(key, stored)
@@ -308,36 +310,40 @@ export class Store {
 
 const TOKENS: IndexOptions<ApiToken> = {
   kind: 'token',
-  schema: ApiToken,
+  schema: () => account.ApiToken,
   keyOf: token => token.token_id,
   unique: { field: 'token value', of: token => token.token },
 }
-const MODELS: IndexOptions<CatalogModel> = { kind: 'model', schema: CatalogModel, keyOf: model => model.model_name }
+const MODELS: IndexOptions<CatalogModel> = {
+  kind: 'model',
+  schema: () => catalog.CatalogModel,
+  keyOf: model => model.model_name,
+}
 const HARDWARE: IndexOptions<ModelHardware> = {
   kind: 'hardware entry',
-  schema: ModelHardware,
+  schema: () => catalog.ModelHardware,
   keyOf: entry => entry.model_name,
 }
 const SCHEMAS: IndexOptions<ModelSchema> = {
   kind: 'model schema',
-  schema: ModelSchema,
+  schema: () => catalog.ModelSchema,
   keyOf: schema => schemaKey(schema.type, schema.variant),
 }
 const AGGREGATOR: IndexOptions<AggregatorModel> = {
   kind: 'aggregator entry',
-  schema: AggregatorModel,
+  schema: () => catalog.AggregatorModel,
   keyOf: entry => entry.id,
 }
 const HUB: IndexOptions<HubRepository> = {
   kind: 'hub repository',
-  schema: HubRepository,
+  schema: () => catalog.HubRepository,
   keyOf: repository => repository.repo,
 }
-const VOICES: IndexOptions<Voice> = { kind: 'voice', schema: Voice, keyOf: voice => voice.voice_id }
+const VOICES: IndexOptions<Voice> = { kind: 'voice', schema: () => account.Voice, keyOf: voice => voice.voice_id }
 const SSH_KEYS: IndexOptions<SshKey> = {
   kind: 'SSH key',
-  schema: SshKey,
+  schema: () => account.SshKey,
   keyOf: key => key.id,
   unique: { field: 'name', of: key => key.name },
 }
-const PLANS: IndexOptions<HostedPlan> = { kind: 'plan', schema: HostedPlan, keyOf: plan => plan.id }
+const PLANS: IndexOptions<HostedPlan> = { kind: 'plan', schema: () => machines.HostedPlan, keyOf: plan => plan.id }

@@ -27,6 +27,11 @@ export interface Rule {
   readonly summary: string
   /** What to change in a client that breaks it, in one or two sentences. */
   readonly advice: string
+  /**
+   * Where a violation is placed, so that violations with one root cause count as one: where the client `ended`, as for
+   * what it left behind, or at the `operation` of the violation. Default: `ended`.
+   */
+  readonly place?: 'ended' | 'operation'
   /** Returns what breaks the rule; nothing if it holds. */
   check(observation: Observation): readonly Violation[]
 }

@@ -4,6 +4,9 @@ import type { FaultWorld } from './kinds/kind.ts'
 import type { ArmedRule } from './rule-matching.ts'
 import type { PastWorld } from './world-history.ts'
 
+/** The header of a request that states its fault. */
+export const FAULT_HEADER = 'x-sim-fault'
+
 /** Fault rules, and what their draws depend on. */
 export interface Rules {
   readonly rules: readonly ArmedRule[]

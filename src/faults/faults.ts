@@ -5,10 +5,12 @@ import type { Entry } from '../kernel/journal.ts'
 import { purpose } from '../kernel/random.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import type { Middleware, Next, RequestContext } from '../service/http/request-context.ts'
-import { EMPTY_STATE, type FaultsHost, type FaultsState, type Rules } from './faults-state.ts'
-import { FAULT_KINDS } from './kinds/index.ts'
+import { FaultError } from './fault-error.ts'
+import { EMPTY_STATE, FAULT_HEADER, type FaultsHost, type FaultsState, type Rules } from './faults-state.ts'
+import * as faultKinds from './kinds/index.ts'
 import type { FaultKind, FaultWorld } from './kinds/kind.ts'
-import { FAULT_HEADER, parseFaultHeader } from './request-fault.ts'
+import { namesModelInForm } from './model-fields.ts'
+import * as requestFaults from './request-fault.ts'
 import {
   type ArmedRule,
   countMatch,
@@ -18,7 +20,8 @@ import {
   type RequestFields,
   readFields,
 } from './rule-matching.ts'
-import { FaultError, type FaultRule, namesModelInForm, type ParsedRule, parseRule } from './rules.ts'
+import type { FaultRule, ParsedRule } from './rules.ts'
+import * as ruleParser from './rules.ts'
 import { type PastWorld, WorldHistory } from './world-history.ts'
 
 const SHAPE = purpose('fault.shape')
@@ -100,7 +103,7 @@ export class Faults implements FaultControls {
   validate(rule: FaultRule): ParsedRule {
     const { world, operations, kinds } = this.#host
     const operationOf = (method: string, path: string) => this.#host.operationOf(method, path)
-    const parsed = parseRule(rule, { operations, operationOf, kinds, clock: world.clock })
+    const parsed = ruleParser.parseRule(rule, { operations, operationOf, kinds, clock: world.clock })
     const { name } = parsed.rule
     if (name !== undefined && this.#rules.rules.some(one => one.id === name)) {
       throw new FaultError(`Failed to add the fault: $.name: duplicate name '${name}'. Give another name.`)
@@ -302,7 +305,7 @@ export class Faults implements FaultControls {
     if (passage.backend !== world || !passage.isAuthenticated()) return proceed()
     try {
       const operationOf = (method: string, path: string) => this.#host.operationOf(method, path)
-      const fault = parseFaultHeader(header, passage.operationId, { operations, operationOf, kinds })
+      const fault = requestFaults.parseFaultHeader(header, passage.operationId, { operations, operationOf, kinds })
       const nth = this.#rules.added[HEADER_DRAWS] ?? 0
       this.#rules = { ...this.#rules, added: { ...this.#rules.added, [HEADER_DRAWS]: nth + 1 } }
       const key = world.chance.key('fault', HEADER_DRAWS, nth)
@@ -324,7 +327,7 @@ export class Faults implements FaultControls {
     const { world } = this.#host
     const cause = this.#record('fault.hit', id, { fault: rule.fault.kind, operation: passage.operationId })
     passage.decide('fault', `${id} (${rule.fault.kind})`)
-    const { act } = FAULT_KINDS[rule.fault.kind] as unknown as FaultKind
+    const { act } = faultKinds.FAULT_KINDS[rule.fault.kind] as unknown as FaultKind
     let recorded = undefined as void | Promise<void>
     const answer = act(rule.fault, {
       passage,

@@ -1,11 +1,10 @@
 /** The fault of a single request, which its header `x-sim-fault` states. */
 import { formatSuggestion } from '../lib/did-you-mean.ts'
+import { FaultError } from './fault-error.ts'
+import { FAULT_HEADER } from './faults-state.ts'
 import { FAULT_KINDS } from './kinds/index.ts'
 import type { FaultKind } from './kinds/kind.ts'
-import { FaultError, type ParsedRule, parseRuleWithoutWindow, type RuleContext } from './rules.ts'
-
-/** The header of a request that states its fault. */
-export const FAULT_HEADER = 'x-sim-fault'
+import { type ParsedRule, parseRuleWithoutWindow, type RuleContext } from './rules.ts'
 
 /** A fault with the defaults of its kind. */
 export type ParsedFault = ParsedRule['rule']['fault']
@@ -70,6 +69,9 @@ function readValue(
   const isNumber = /^-?\d+(\.\d+)?$/.test(decoded)
   const isBoolean = decoded === 'true' || decoded === 'false'
   const literal = isNumber ? Number(decoded) : isBoolean ? decoded === 'true' : undefined
+  if (isNumber && literal !== 0 && field?.safeParse('1s').success && field.safeParse(literal).success) {
+    throw invalidHeader(`${name}: '${decoded}' has no unit. Give one, as in ${name}=${decoded}s.`)
+  }
   // A number that the field refuses stays a number, so the error is about its bounds.
   if (literal === undefined || field === undefined || field.safeParse(decoded).success) return decoded
   return literal

@@ -3,11 +3,12 @@ import { type Micros, micros } from '../kernel/duration.ts'
 import { type EntityKey, purpose } from '../kernel/random.ts'
 import { globOf } from '../lib/glob.ts'
 import { KEY_HEADERS } from '../service/http/authentication.ts'
-import { readForm } from '../service/http/multipart.ts'
+import * as multipart from '../service/http/multipart.ts'
 import type { RequestContext } from '../service/http/request-context.ts'
 import { toCanonicalPath } from '../service/http/router.ts'
 import type { FaultWorld } from './kinds/kind.ts'
-import { MODEL_FIELDS, type ParsedRule } from './rules.ts'
+import { MODEL_FIELDS } from './model-fields.ts'
+import type { ParsedRule } from './rules.ts'
 
 const TRIGGER = purpose('fault.trigger')
 
@@ -82,7 +83,7 @@ export async function readFields(request: Request): Promise<RequestFields> {
   try {
     const contentType = request.headers.get('content-type')
     if (contentType?.startsWith('multipart/')) {
-      const form = await readForm(request.clone() as Request, contentType)
+      const form = await multipart.readForm(request.clone() as Request, contentType)
       return 'fields' in form ? form.fields : {}
     }
     const body: unknown = await request.clone().json()

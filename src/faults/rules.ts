@@ -11,9 +11,11 @@ import { LIMITS } from '../limits.ts'
 import { type AnyEndpoint, type Operations, routeParamNames } from '../service/endpoint.ts'
 import type { operations } from '../service/index.ts'
 import type { JournalKindName } from '../simulation/journal-kinds.ts'
+import { FaultError } from './fault-error.ts'
 import { duration, isDuration } from './kinds/fields.ts'
 import { FAULT_KINDS } from './kinds/index.ts'
 import type { FaultKind } from './kinds/kind.ts'
+import { MODEL_FIELDS, namesModelInForm } from './model-fields.ts'
 import { canHavePath } from './path-pattern.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i
@@ -114,19 +116,6 @@ export type FaultRule = z.input<typeof RuleSchema>
 /** A fault: its kind and its fields. */
 export type Fault = FaultRule['fault']
 
-/** An invalid rule. The message names the field and a remedy. */
-export class FaultError extends RangeError {
-  /** The path of the invalid field, if it is one field, and the problem. */
-  readonly path: readonly PropertyKey[]
-  readonly reason: string
-
-  constructor(message: string, path: readonly PropertyKey[] = [], reason = message) {
-    super(message)
-    this.path = path
-    this.reason = reason
-  }
-}
-
 /** A rule with the values that are computed when it is added. */
 export interface ParsedRule {
   /** The rule with its defaults. */
@@ -145,9 +134,6 @@ export interface RuleContext {
   readonly kinds: readonly string[]
   readonly clock: Clock
 }
-
-/** The fields of a body in which a request names a model. */
-export const MODEL_FIELDS = ['model_name', 'model', 'base_model'] as const
 
 const TRIGGERS = ['times', 'nth', 'every', 'chance'] as const
 
@@ -226,12 +212,6 @@ function namesModel({ path, query, body, upload }: AnyEndpoint): boolean {
   const isInBody = body instanceof z.ZodObject && MODEL_FIELDS.some(field => Object.hasOwn(body.shape, field))
   const isInAddress = Object.hasOwn(query, 'model') || routeParamNames(path).includes('model_name')
   return isInBody || isInAddress || namesModelInForm({ upload })
-}
-
-/** Returns whether an upload has a text field that names a model. */
-export function namesModelInForm({ upload }: Pick<AnyEndpoint, 'upload'>): boolean {
-  const fields = upload?.fields ?? {}
-  return MODEL_FIELDS.some(field => Object.hasOwn(fields, field))
 }
 
 function selectOperations(selector: string, { operations, operationOf }: Omit<RuleContext, 'clock'>): string[] {

@@ -1,7 +1,7 @@
 import { LIMITS } from '../limits.ts'
 import type { Archive } from './archive.ts'
 import type { Micros } from './duration.ts'
-import { hash32 } from './random.ts'
+import { hash32, hash32Pair } from './random.ts'
 import type { Row } from './row.ts'
 
 /** The fields of an event, for people and traces. */
@@ -258,8 +258,9 @@ export class Journal {
   }
 
   #absorbText(text: string): void {
-    this.#absorb(hash32(text, 0x6a09e667))
-    this.#absorb(hash32(text, 0x3c6ef372))
+    const { hi, lo } = hash32Pair(text, 0x6a09e667, 0x3c6ef372)
+    this.#absorb(hi)
+    this.#absorb(lo)
   }
 
   #absorb(value: number): void {

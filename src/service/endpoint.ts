@@ -296,15 +296,6 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
 /** Declares an endpoint of the service's API; its export name is its operation id. */
 export const endpoint = createEndpointFactory<ApiScope>()
 
-/** By path, then method: loaders disagree about the order of a module's exports, and the documents must not. */
-export function sortByPath<Served extends Readonly<Record<string, { readonly path: string; readonly method: string }>>>(
-  served: Served,
-): Served {
-  const sortKey = (name: string) => `${served[name]!.path} ${served[name]!.method}`
-  const names = Object.keys(served).sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
-  return Object.fromEntries(names.map(name => [name, served[name]])) as Served
-}
-
 /** The paths of an endpoint: its own, and that of its mirror. */
 export function endpointPaths({ path, mirror }: Pick<AnyEndpoint, 'path' | 'mirror'>): readonly string[] {
   return mirror === undefined ? [path] : [path, mirror]

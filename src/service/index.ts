@@ -1,19 +1,14 @@
-/** Every operation by its id, which is the name its declaration is exported under. */
-
+/** Every operation of the service by its id, which is the name its declaration is exported under. */
 import type { ApiScope } from './api-scope.ts'
-import * as declarations from './declarations.ts'
-import { type Operations, sortByPath } from './endpoint.ts'
+import { OPERATIONS } from './declarations.ts'
+import type { Operations } from './endpoint.ts'
+import { declarationsOf, documentedOf, type Routes } from './operation-table.ts'
 
-export const operations = sortByPath({ ...declarations } satisfies Operations<ApiScope>)
+export const operations = declarationsOf(OPERATIONS)
+export const routes: Routes = OPERATIONS
+
+const documented = documentedOf<ApiScope>(OPERATIONS)
 
 /** The operations of the interface document alone, without their mirrors. */
-export const documentedOperations: Operations<ApiScope> = selectDocumented(operations)
-
-/** Returns the operations with the provenance `documented`, without their mirrors. */
-export function selectDocumented(from: Operations<ApiScope>): Operations<ApiScope> {
-  return Object.fromEntries(
-    Object.entries(from)
-      .filter(([, { provenance }]) => provenance === 'documented')
-      .map(([name, endpoint]) => [name, endpoint.mirror === undefined ? endpoint : { ...endpoint, mirror: undefined }]),
-  )
-}
+export const documentedOperations: Operations<ApiScope> = declarationsOf(documented)
+export const documentedRoutes: Routes = documented

@@ -1,5 +1,6 @@
 import type { Profile } from '../data/profiles/load.ts'
-import { Fixture } from '../data/records/fixture.ts'
+import type { Fixture } from '../data/records/fixture.ts'
+import * as fixtureRecords from '../data/records/fixture.ts'
 import type { EventLimits } from '../kernel/loop.ts'
 import { deepFreeze } from '../lib/deep-freeze.ts'
 import type { LineAnswerer } from './batches/line-answering.ts'
@@ -35,5 +36,5 @@ export interface ArchivedWorld {
 /** Returns the fixture of a restored world until its store is restored. */
 export function createPlaceholderFixture(): Fixture {
   const account = { uid: 'none', email: 'none', display_name: 'none', funds_cents: 0 }
-  return deepFreeze({ ...Fixture.parse({ account }), models: [] })
+  return deepFreeze({ ...fixtureRecords.Fixture.parse({ account }), models: [] })
 }

@@ -196,7 +196,17 @@ export class World implements EventParts {
       ...{ rentals, ledger, deploymentLogs },
     })
     const { operationEffects } = this
-    const commandParts = { access, operationEffects, nodes, deployments, rentals, ledger, gpuQuotas, apiTokens }
+    const commandParts = {
+      access,
+      operationEffects,
+      nodes,
+      deployments,
+      rentals,
+      ledger,
+      gpuQuotas,
+      apiTokens,
+      batches: this.batches,
+    }
     this.commands = this.#part(new Commands(context, commandParts, origin?.commands))
     this.weather = this.#part(
       new Weather(context, { ledger, nodes, placement, commands: this.commands }, origin?.weather),

@@ -7,13 +7,13 @@ import type { ClockSetting } from '../clock/settings.ts'
 import type { BulkCounts } from '../data/bulk-records.ts'
 import type { ProfileInput } from '../data/profiles/load.ts'
 import type { FixtureInput, FixturePatch } from '../data/records/fixture.ts'
-import { type FaultRule, RuleSchema } from '../faults/rules.ts'
+import * as faultRules from '../faults/rules.ts'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { OpenName } from '../lib/open-name.ts'
 import { quote } from '../lib/quote.ts'
 import type { NamesProfile } from '../service/naming/names-profile.ts'
-import { namesJsonSchema } from '../service/naming/word-sections.ts'
+import * as namesSections from '../service/naming/word-sections.ts'
 import { ScriptRule } from '../service/openai/scripted-answers.ts'
 import type { InferencePace } from './answer-waiter.ts'
 import { Fill, List, NamedOrObject, PlainObject, Webhooks } from './option-checks.ts'
@@ -42,7 +42,7 @@ export interface SimulatorOptions {
    */
   readonly weather?: OpenName<WeatherName>
   /** Fault rules at the start. */
-  readonly faults?: readonly FaultRule[]
+  readonly faults?: readonly faultRules.FaultRule[]
   /** Equal seeds and equal requests give equal worlds. Default: 1. */
   readonly seed?: string | number
   /** How time moves. Default: `manual`. */
@@ -156,9 +156,10 @@ export const OPTION_DECLARATIONS = {
     flag: { name: 'faults', value: 'text', describe: 'File with fault rules, a JSON array' },
     // The simulator checks the rules, with errors that name the rule.
     http: z.array(JsonObject),
-    scenario: z
-      .array(RuleSchema.describe('A fault rule: docs/faults.md lists the fault kinds'))
-      .describe('Fault rules at the start'),
+    get scenario() {
+      const rule = faultRules.RuleSchema.describe('A fault rule: docs/faults.md lists the fault kinds')
+      return z.array(rule).describe('Fault rules at the start')
+    },
     remoteDefault: [],
     inSnapshot: 'always',
   },
@@ -211,11 +212,12 @@ export const OPTION_DECLARATIONS = {
       describe: "File with the names of your provider for the interface's neutral names, a JSON object",
     },
     http: JsonObject,
-    scenario: z
-      .union([z.string(), JsonObject.meta({ ...namesJsonSchema() })])
-      .describe(
+    get scenario() {
+      const names = z.union([z.string(), JsonObject.meta({ ...namesSections.namesJsonSchema() })])
+      return names.describe(
         'The names of a provider that clients of the world use; a path that begins with a dot is relative to the file',
-      ),
+      )
+    },
     remoteDefault: {},
     inSnapshot: 'never',
   },
@@ -257,7 +259,9 @@ export const OPTION_DECLARATIONS = {
     check: List,
     // The simulator checks the rules, with errors that name the rule.
     http: z.array(JsonObject),
-    scenario: z.array(ScriptRule).describe('Scripted answers of models at the start'),
+    get scenario() {
+      return z.array(ScriptRule).describe('Scripted answers of models at the start')
+    },
     remoteDefault: [],
     inSnapshot: 'always',
   },

@@ -1,19 +1,20 @@
-import { fillFixture } from '../data/bulk-records.ts'
+import * as bulkRecords from '../data/bulk-records.ts'
 import { loadFixture } from '../data/fixtures/load.ts'
 import { FixtureError } from '../data/fixtures/problem-report.ts'
-import { locateStartError } from '../data/fixtures/start-error.ts'
+import * as startErrors from '../data/fixtures/start-error.ts'
 import { loadProfile, withWeather } from '../data/profiles/load.ts'
 import type { FixtureInput } from '../data/records/fixture.ts'
-import { type Names, readNames } from '../service/naming/names-profile.ts'
-import { BatchLineAnswerer } from '../service/openai/batch-answers.ts'
+import { BatchLineAnswerer } from '../service/batch-line-answerer.ts'
+import type { Names } from '../service/naming/names-profile.ts'
+import * as namesProfiles from '../service/naming/names-profile.ts'
 import { ScriptedAnswers } from '../service/openai/scripted-answers.ts'
-import { checkInvariants } from '../simulation/invariants/checker.ts'
+import * as invariants from '../simulation/invariants/checker.ts'
 import { World } from '../simulation/world.ts'
 import type { WorldOptions } from '../simulation/world-options.ts'
 import { readEpoch, readSeed } from './option-checks.ts'
 import { assertOptions, isSnapshotFixture, type SimulatorOptions } from './options.ts'
 import type { Simulator } from './simulator-interface.ts'
-import { assertCompatible } from './snapshot/conflicts.ts'
+import * as conflicts from './snapshot/conflicts.ts'
 import { loadSnapshot, Snapshot } from './snapshot/snapshot.ts'
 import { WorldSimulator } from './world-simulator.ts'
 
@@ -42,7 +43,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     epochMs,
     ...(options.with && { patch: options.with }),
   })
-  const fixture = fillFixture(loaded, options.fill ?? {}, { seed, epochMs })
+  const fixture = options.fill ? bulkRecords.fillFixture(loaded, options.fill, { seed, epochMs }) : loaded
   const initialWorld = startWorld(options, {
     fixture,
     epochMs,
@@ -52,7 +53,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     ...(options.journalLimit !== undefined && { journalLimit: options.journalLimit }),
     ...(options.maxStorageBytes !== undefined && { maxStorageBytes: options.maxStorageBytes }),
   })
-  if (options.check) checkInvariants(initialWorld)
+  if (options.check) invariants.checkInvariants(initialWorld)
   return new WorldSimulator(initialWorld, options, readNamesOption(options))
 }
 
@@ -64,14 +65,14 @@ function startWorld({ fixtures = 'default', with: patch, epoch }: SimulatorOptio
     if (!(error instanceof FixtureError)) throw error
     const source = fixtures as string | FixtureInput
     const base = patch === undefined ? undefined : loadFixture(source, { epochMs: readEpoch(epoch) })
-    throw locateStartError(error, source, base)
+    throw startErrors.locateStartError(error, source, base)
   }
 }
 
 /** Creates a simulator that continues from a snapshot. Options that no snapshot brings are those given here. */
 function createFromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simulator {
   const { fixtures, world, faults, answers, timelines, clock, pausedBy } = snapshot.state
-  assertCompatible(snapshot, {
+  conflicts.assertCompatible(snapshot, {
     seed: options.seed === undefined ? undefined : String(readSeed(options.seed)),
     epochMs: options.epoch === undefined ? undefined : readEpoch(options.epoch),
     profile:
@@ -85,7 +86,7 @@ function createFromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simu
   })
   const { journalLimit, maxStorageBytes } = options
   const initialWorld = world.fork({ journalLimit, maxStorageBytes })
-  if (options.check) checkInvariants(initialWorld)
+  if (options.check) invariants.checkInvariants(initialWorld)
   const setting = options.clock ?? clock
   const sim = new WorldSimulator(initialWorld, { ...options, clock: setting }, readNamesOption(options), {
     fixtures,
@@ -98,5 +99,5 @@ function createFromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simu
 }
 
 function readNamesOption({ names }: SimulatorOptions): Names | undefined {
-  return names === undefined ? undefined : readNames(names)
+  return names === undefined ? undefined : namesProfiles.readNames(names)
 }

@@ -1,5 +1,5 @@
 import { SimulatorClock } from '../clock/simulator-clock.ts'
-import { createData, type DataCollections } from '../data/msw-collections.ts'
+import * as mswCollections from '../data/msw-collections.ts'
 import { WireFaultResponse } from '../faults/broken-response.ts'
 import { deliverFaultInProcess } from '../faults/deliver-in-process.ts'
 import { type FaultControls, Faults } from '../faults/faults.ts'
@@ -7,6 +7,7 @@ import type { FaultsState } from '../faults/faults-state.ts'
 import { weatherFaultRules } from '../faults/weather-rules.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { monotonicMs } from '../lib/real-time.ts'
+import { BatchLineAnswerer } from '../service/batch-line-answerer.ts'
 import {
   type IncomingRequest,
   type Middleware,
@@ -17,14 +18,13 @@ import {
 } from '../service/http/request-context.ts'
 import { type Api, createApi } from '../service/http/service.ts'
 import type { Names } from '../service/naming/names-profile.ts'
-import { BatchLineAnswerer } from '../service/openai/batch-answers.ts'
 import { ScriptedAnswers, type ScriptedState } from '../service/openai/scripted-answers.ts'
 import { loadTokenizer } from '../service/openai/tokenizer.ts'
 import type { ResponseWaiter } from '../service/results.ts'
-import { checkInvariants } from '../simulation/invariants/checker.ts'
+import * as invariants from '../simulation/invariants/checker.ts'
 import { JOURNAL_KINDS } from '../simulation/journal-kinds.ts'
 import { type ClusterControls, createClusterControls } from '../simulation/operations/cluster-api.ts'
-import { createReport } from '../simulation/reporting/report.ts'
+import * as reports from '../simulation/reporting/report.ts'
 import type { Report } from '../simulation/reporting/report-types.ts'
 import { parseReportWindow, type ReportOptions } from '../simulation/reporting/report-window.ts'
 import type { World } from '../simulation/world.ts'
@@ -72,7 +72,7 @@ export class WorldSimulator implements Simulator {
   readonly #inherited: InheritedState | undefined
   #world: World
   #fixtures: string
-  #data: Promise<DataCollections> | undefined
+  #data: Promise<mswCollections.DataCollections> | undefined
   #activity = 0
   readonly #inFlight = new Map<Promise<Response>, Request>()
 
@@ -193,7 +193,7 @@ export class WorldSimulator implements Simulator {
   }
 
   report(options: ReportOptions = {}): Report {
-    return createReport(this.#world, parseReportWindow(this.#world, options), this.#fixtures)
+    return reports.createReport(this.#world, parseReportWindow(this.#world, options), this.#fixtures)
   }
 
   reset(): void {
@@ -221,7 +221,7 @@ export class WorldSimulator implements Simulator {
   restore(snapshot: Snapshot | Uint8Array): void {
     const { state: moment } = Snapshot.toSnapshot(snapshot)
     const world = moment.world.fork()
-    if (this.options.check) checkInvariants(world)
+    if (this.options.check) invariants.checkInvariants(world)
     this.#fixtures = moment.fixtures
     this.#replaceWorld(world)
     this.#faults.restore(moment.faults)
@@ -267,9 +267,9 @@ export class WorldSimulator implements Simulator {
     ;(await this.#data)?.dispose()
   }
 
-  data(): Promise<DataCollections> {
+  data(): Promise<mswCollections.DataCollections> {
     const world = this.#world
-    this.#data ??= createData(world.store, {
+    this.#data ??= mswCollections.createData(world.store, {
       onUserWrite: ({ kind, key, action }) =>
         world.recordCommand(world.ledger.account, `data.${action}d`, { kind, key }),
     })

@@ -57,6 +57,8 @@ export class ServedWorld {
   readonly alias: string | undefined
   /** The snapshots of the world, by name. A reset keeps them. */
   readonly snapshots = new Map<string, Snapshot>()
+  /** Answers the requests of clients: the simulator. A host that observes its clients puts its own function here. */
+  answer: Simulator['answer']
   /** The number of its requests. */
   requests = 0
   readonly #createdAtMs = monotonicMs()
@@ -69,6 +71,7 @@ export class ServedWorld {
     this.sim = sim
     this.alias = alias
     this.#firstToken = sim.token
+    this.answer = (request, options) => sim.answer(request, options)
   }
 
   /** Real milliseconds since its creation. */

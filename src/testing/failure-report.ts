@@ -3,6 +3,7 @@
 import type { FaultView } from '../faults/faults.ts'
 import { type Entry, formatSeconds, formatTraceLine } from '../kernel/journal.ts'
 import { escapeRegExp } from '../lib/escape-regexp.ts'
+import { shellQuote } from '../lib/quote.ts'
 import { formatJsonValue } from '../scenario/check.ts'
 import type { ReceivedRequest } from '../simulator/request-log.ts'
 import type { Simulator } from '../simulator/simulator.ts'
@@ -51,11 +52,6 @@ export function formatFailureReport(sim: Simulator, { test, file }: TestLocation
 
 function formatHits({ id, rule, hits }: FaultView): string {
   return `${id} (${rule.fault.kind}), ${hits === 1 ? 'once' : `${hits} times`}`
-}
-
-/** Returns the text as one argument of a shell. */
-function shellQuote(text: string): string {
-  return /^[\w./@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /** Returns the ids of deployments and batches that requests created or named. */

@@ -1,4 +1,5 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -114,6 +115,11 @@ test('no file is left when the disk is full', async () => {
 test.each([
   [['--openmetrics', 'no/such/x.txt'], "Failed to write --openmetrics 'no/such/x.txt': there is no folder"],
   [['--openmetrics', 'src'], "Failed to write --openmetrics 'src': it is a folder. Give a file in it."],
+  [['--openmetrics', ''], "Failed to write --openmetrics '': the path is empty. Give the path of a file."],
+  [['--openmetrics', 'package.json/x/y'], "'package.json/x/y': its parent is not a folder. Give a file elsewhere."],
+  [['--openmetrics', 'x'.repeat(300)], 'its name is too long. Give a file elsewhere.'],
+  [['--openmetrics', 'x'.repeat(250)], 'its name is too long. Free some space, or give a file elsewhere.'],
+  [['--openmetrics', 'x.txt', '--series', './x.txt'], "--series and --openmetrics name the same file './x.txt'."],
   [['--metrics', 'vllm:*'], 'Failed to simulate: --metrics needs --openmetrics.'],
   [
     ['--openmetrics', 'x.txt', '--metrics', 'vllm:num_request_running'],
@@ -125,4 +131,18 @@ test.each([
   expect([code, stdout]).toEqual([2, ''])
   expect(stderr).toContain(message)
   expect(readdirSync('.').filter(name => name.startsWith('x.txt'))).toEqual([])
+})
+
+test('a socket or a link without an end is refused, and stays as it is', async () => {
+  const path = folder()
+  const [socket, loop] = [join(path, 'socket'), join(path, 'loop')]
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(socket, resolve))
+  onTestFinished(() => void server.close())
+  symlinkSync(loop, loop)
+  const args = { fixtures: 'two-nodes', profile: 'realistic', seed: '1', for: HOUR }
+  const write = (openmetrics: string) => simulate({ ...args, openmetrics }, commandOutput().output)
+  await expect(write(socket)).rejects.toThrow('it is a device, a socket or a pipe. Give a file.')
+  await expect(write(loop)).rejects.toThrow('its links lead in a circle. Give a file elsewhere.')
+  expect([statSync(socket).isSocket(), readdirSync(path).sort()]).toEqual([true, ['loop', 'socket']])
 })

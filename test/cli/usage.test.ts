@@ -53,6 +53,14 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     ['--documented-only=maybe'],
     "Failed to read --documented-only 'maybe': it is a switch and has no value. Give --documented-only alone, or leave it out.",
   ],
+  [
+    ['merge'],
+    "Failed to run 'merge': the files are missing. Give them, as in: modelhost-sim merge results --expect 1..1000",
+  ],
+  [['merge', 'none.ndjson'], 'Failed to merge none.ndjson: there is no such file or folder. Give files of --out.'],
+  [['merge', 'docs'], 'Failed to merge docs: it contains no results-1.ndjson or the like. Give the folder of --out.'],
+  [['merge', 'x', '--expect', '9..1'], "Failed to read --expect '9..1': its first seed, 9, is above its last."],
+  [['merge', 'x', '--finding-code', '0'], "Failed to read --finding-code '0': too small."],
   [['run', '--update=1'], "Failed to read --update '1': it is a switch and has no value."],
   [['--profile', 'quik'], "Did you mean 'quick'?"],
   [

@@ -13,7 +13,7 @@ const voice = (voice_id: string, name = voice_id): Voice => ({
   updated_at: 0,
 })
 const voices = (records: Voice[] = []) =>
-  new Index<Voice>({ kind: 'voice', schema: Voice, keyOf: record => record.voice_id }, records)
+  new Index<Voice>({ kind: 'voice', schema: () => Voice, keyOf: record => record.voice_id }, records)
 
 test('a store finds the records of its fixture', () => {
   const store = new Store(loadFixture('default'))

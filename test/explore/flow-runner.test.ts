@@ -130,9 +130,9 @@ test('an invariant of the user is a finding with the place where the client went
   ]
   const result = await runOnce(flow, plan, { invariants: { leak } })
   const broken = result.broken.filter(({ invariant }) => invariant === 'leak')
-  expect(broken).toMatchObject([{ signature: 'leak@createLlmDeployment/transient', words: 'something runs' }])
+  expect(broken).toMatchObject([{ signature: 'leak@createLlmDeployment/error', words: 'something runs' }])
   expect(result.fired).toEqual(new Set([1]))
-  expect(result.lineage.get('leak@createLlmDeployment/transient')).toEqual(new Set([1]))
+  expect(result.lineage.get('leak@createLlmDeployment/error')).toEqual(new Set([1]))
 })
 
 test('an invariant that throws is a mistake of the user', async () => {
@@ -149,4 +149,33 @@ test('healing at a request ends the faults before it', async () => {
   const runner = runnerOf(deploy)
   expect(await runner.run(outage)).toMatchObject({ end: 'threw' })
   expect(await runner.run(outage, { healAt: { request: 4 } })).toMatchObject({ end: 'returned', fired: new Set([0]) })
+})
+
+test('an error that the flow does not handle ends it, as it would end its process', async () => {
+  const rejects: FlowFunction = async ({ sleep }) => {
+    void Promise.reject(new Error('without a handler'))
+    await sleep(60_000)
+  }
+  const throws: FlowFunction = async ({ sleep }) => {
+    setTimeout(() => {
+      throw new Error('in a timer')
+    }, 1000)
+    await sleep(60_000)
+  }
+  expect(await runOnce(rejects)).toMatchObject({ end: 'threw', duration: 0 })
+  expect(await runOnce(throws)).toMatchObject({ end: 'threw', duration: 1_000_000 })
+})
+
+test('what a flow prints is recorded and not printed', async () => {
+  const flow: FlowFunction = () => {
+    console.log('by the console', { token: 1 })
+    process.stdout.write('by the stream\n')
+  }
+  let output = ''
+  const mine = (observation: { output: string }) => {
+    output = observation.output
+    return undefined
+  }
+  await runOnce(flow, [], { invariants: { mine } })
+  expect(output).toBe('by the console {"token":1}\nby the stream\n')
 })

@@ -167,6 +167,9 @@ describe('the header x-sim-fault', () => {
     ['status=503;effect', "'effect' has no value. Write it as in effect=value."],
     ['status=503;message=%zz', 'message: invalid percent-encoding'],
     ['garbled=1', "'garbled' has no fields. Write garbled alone."],
+    ['rateLimit;retryAfter=5', "retryAfter: '5' has no unit. Give one, as in retryAfter=5s."],
+    ['rateLimit=5', "retryAfter: '5' has no unit. Give one, as in retryAfter=5s."],
+    ['latency=2s;jitter=1.5', "jitter: '1.5' has no unit. Give one, as in jitter=1.5s."],
     ['latency=-1s', 'delay: expected a duration'],
     ['duplicate=third', "answer: expected one of 'first', 'second', got 'third'."],
     ['drift=missingField;field=[].nothing', "field: unknown field '[].nothing' of the response."],
@@ -183,6 +186,13 @@ describe('the header x-sim-fault', () => {
     expect(error).toContain(message)
     expect(sim.digest).toBe(before)
     expect(sim.requests.at(-1)).toMatchObject({ status: 400, decidedBy: 'none' })
+  })
+
+  test('a duration has a unit, and 0 needs none', async () => {
+    const { send } = world()
+    expect((await send('rateLimit;retryAfter=5s')).headers.get('retry-after')).toBe('5')
+    expect((await send('rateLimit=1m')).headers.get('retry-after')).toBe('60')
+    expect((await send('rateLimit=0')).headers.get('retry-after')).toBe('0')
   })
 
   test('a fault that does not apply to the operation is refused', async () => {

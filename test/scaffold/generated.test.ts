@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { declarationLists, isCurrent } from '../../scaffold/declarations.ts'
 import { generatedPages } from '../../scaffold/pages.ts'
 
-const generated = [...declarationLists(), ...(await generatedPages())]
+const generated = await generatedPages()
+for await (const list of declarationLists()) generated.push(list)
 
 test.each(generated)('$path is as `npm run generate` writes it', ({ path, text }) => {
   const found = readFileSync(path, 'utf8')

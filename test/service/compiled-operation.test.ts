@@ -8,7 +8,7 @@ const withBody = Object.entries(operations).filter(([, { body }]) => body !== un
 
 describe('the parser of a body, compiled after many requests', () => {
   test.each(withBody)('of %s accepts the same bodies as its schema, with the same result', (operation, endpoint) => {
-    const one = new CompiledOperation(operation, endpoint, undefined, undefined)
+    const one = new CompiledOperation(operation, operations, undefined, undefined)
     const schema = one.bodyParser()
     expect(schema).toBe(endpoint.body)
     let parser = schema

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { createApi } from '../../src/service/http/service.ts'
-import { operations, selectDocumented } from '../../src/service/index.ts'
+import { operations } from '../../src/service/index.ts'
 import { createOpenapiDocument } from '../../src/service/openapi/openapi.ts'
 import { World } from '../../src/simulation/world.ts'
 
@@ -20,14 +20,6 @@ test('429 and 503 declare the header Retry-After', () => {
   expect(at('post', '/v1/batches').responses[429].headers).toEqual({
     'Retry-After': { description: expect.any(String), schema: { type: 'integer', minimum: 0 } },
   })
-})
-
-test('an assumed operation is not one of the documented operations', () => {
-  const { getDeployment, createBatch } = operations
-  const assumed = { ...getDeployment, provenance: 'assumed' as const }
-  const documented = selectDocumented({ getDeployment: assumed, createBatch })
-  expect(Object.keys(documented)).toEqual(['createBatch'])
-  expect(documented.createBatch!.mirror).toBeUndefined()
 })
 
 test('every operation is in the document under its export name', () => {

@@ -35,22 +35,9 @@ function fill(sim: Sim, requests: number): void {
   for (let i = 0; i < requests; i++) {
     const { inferenceRequests } = sim.world
     const token = sim.world.store.tokens.all()[0]!.token_id
-    const spec = {
-      model: MODEL,
-      prefix: 'chatcmpl-',
-      token,
-      hash: String(i),
-      promptTokens: 1,
-      answerTokens: 9,
-      longestAnswer: 9,
-    }
-    inferenceRequests.submit(spec, {
-      kind: 'catalog',
-      name: MODEL,
-      model: MODEL,
-      task: 'text-generation',
-      priceShare: 1,
-    } as never)
+    const spec = { prefix: 'chatcmpl-', hash: String(i), promptTokens: 1, answerTokens: 9, longestAnswer: 9 }
+    const target = { kind: 'catalog', name: MODEL, model: MODEL, task: 'text-generation', priceShare: 1 }
+    inferenceRequests.submit(spec, { model: MODEL, token }, target as never)
   }
 }
 

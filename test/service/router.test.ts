@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import * as declarations from '../../src/service/declarations.ts'
+import { OPERATIONS } from '../../src/service/declarations.ts'
 import { endpointPaths } from '../../src/service/endpoint.ts'
 import { Router } from '../../src/service/http/router.ts'
 
@@ -131,9 +131,7 @@ describe('the endpoint of a spelling', () => {
 
 /** Every declared route, each with a path of its own for the values of its parameters. */
 describe('routes with parameters', () => {
-  const paths = Object.values(declarations).flatMap(declared =>
-    endpointPaths(declared).map(path => [declared.method, path]),
-  )
+  const paths = Object.values(OPERATIONS).flatMap(entry => endpointPaths(entry).map(path => [entry.method, path]))
   const all = new Router(
     paths.map(([method, path]) => [{ method: method!, path: path! }, `${method} ${path}`] as const),
   )

@@ -6,7 +6,7 @@ import type { FixturePatch } from '../../src/data/records/fixture.ts'
 import { type Client, createClient } from '../../src/service/client/client.ts'
 import { Refusal } from '../../src/service/client/refusal.ts'
 import { createApi } from '../../src/service/http/service.ts'
-import { BatchLineAnswerer } from '../../src/service/openai/batch-answers.ts'
+import { BatchLineAnswerer } from '../../src/service/batch-line-answerer.ts'
 import { ScriptedAnswers } from '../../src/service/openai/scripted-answers.ts'
 import { World } from '../../src/simulation/world.ts'
 

@@ -76,8 +76,9 @@ describe('stats of a deployment', () => {
       output += usage.completion_tokens
       await sim.clock.advance('1m')
     }
-    const cut = { model: 'acme/chat', prefix: 'x-', token: 't', hash: 'h', promptTokens: 7, answerTokens: 90 }
-    sim.world.inferenceRequests.submit({ ...cut, longestAnswer: 90 }, findModelTarget(sim.world, 'acme/chat')!)
+    const cut = { prefix: 'x-', hash: 'h', promptTokens: 7, answerTokens: 90, longestAnswer: 90 }
+    const caller = { model: 'acme/chat', token: 't' }
+    sim.world.inferenceRequests.submit(cut, caller, findModelTarget(sim.world, 'acme/chat')!)
     sim.cluster.deployment(deploy_id).crash()
     const offered = 20 * 181
     expect(await stats({ from: EPOCH + 3600 - 1 })).toMatchObject({

@@ -3,8 +3,14 @@ import { Chance } from '../../src/kernel/random.ts'
 import { countTokens } from '../../src/service/openai/tokenizer.ts'
 import { decodeLines } from '../../src/simulation/batches/files.ts'
 import { answerKey, drawAnswerLength, generateText } from '../../src/simulation/inference/text-generator.ts'
+import type { Simulator } from '../../src/simulator/simulator.ts'
 import { batchOf, CATALOG, chat, linesIn, many, upload } from './batch-world.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
+
+/** The sum of all postings, in micro-cents. */
+function charged(sim: Simulator): number {
+  return sim.ledger.entries().reduce((sum, entry) => sum + entry.microcents, 0)
+}
 
 describe('a batch', () => {
   test('of 1,000 short lines validates, runs and ends within 30 minutes, an answer a line', () => {
@@ -252,12 +258,28 @@ describe('work that meets the rest of the world', () => {
     const sim = stage()
     const batch = batchOf(sim, many(1000))
     passUntil(sim, () => batch.toRecord().request_counts?.completed === 500)
-    const half = sim.ledger.entries().reduce((sum, entry) => sum + entry.microcents, 0)
+    const half = charged(sim)
     sim.cluster.model.setInputPrice(CATALOG, 0)
     sim.cluster.model.setOutputPrice(CATALOG, 0)
     passUntil(sim, () => batch.status === 'completed')
     expect(half).toBeLessThan(0)
-    expect(sim.ledger.entries().reduce((sum, entry) => sum + entry.microcents, 0)).toBe(half)
+    expect(charged(sim)).toBe(half)
+  })
+
+  test('keeps the old price of the lines that were over when the price changed, counted or not', () => {
+    const sim = stage()
+    const batch = batchOf(sim, many(1000))
+    passUntil(sim, () => batch.toRecord().request_counts?.completed === 300)
+    // In the middle of a step, some lines are over that no journal entry has counted.
+    const counted = charged(sim)
+    pass(sim, '300ms')
+    const cancelled = sim.fork()
+    cancelled.world.batches.get(batch.id)!.cancel()
+    sim.cluster.model.setInputPrice(CATALOG, 0)
+    sim.cluster.model.setOutputPrice(CATALOG, 0)
+    expect(charged(sim)).toBeLessThan(counted)
+    passUntil(sim, () => batch.status === 'completed')
+    expect(charged(sim)).toBe(charged(cancelled))
   })
 
   test('reads its input even when the file expires before its validation is over', () => {

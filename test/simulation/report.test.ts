@@ -53,6 +53,31 @@ describe('a report', () => {
     expect(sim.fork().report()).toEqual(sim.report())
   })
 
+  test('counts a request to an adapter for the adapter, for its base, and once in the totals', async () => {
+    const sim = createSimulator({ fixtures: 'default', seed: 1, check: true })
+    await loadTokenizer()
+    const send = async (model: string) => {
+      const response = await sim.fetch('http://sim/v1/chat/completions', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${sim.token}` },
+        body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] }),
+      })
+      return (await response.json()).usage as { prompt_tokens: number; completion_tokens: number }
+    }
+    const before = sim.report().totals
+    await sim.clock.advance('5m')
+    const usages = [await send('acme/assistant-support-tone'), await send('acme/assistant')]
+    const { deployments, totals } = sim.report()
+    const served = (name: string) => deployments.find(one => one.model_name === name)!.requests.served
+    expect([served('acme/assistant-support-tone'), served('acme/assistant')]).toEqual([1, 2])
+    const total = (field: 'prompt_tokens' | 'completion_tokens') => usages.reduce((sum, one) => sum + one[field], 0)
+    expect(totals.requests.served - before.requests.served).toBe(2)
+    expect(totals.tokens).toEqual({
+      input: before.tokens.input + total('prompt_tokens'),
+      output: before.tokens.output + total('completion_tokens'),
+    })
+  })
+
   test('leaves the commands of weather out', async () => {
     const sim = createSimulator({ fixtures: 'fleet', profile: { weather: { pack: 'rough', acceleration: 50 } } })
     await sim.clock.advance('1d')

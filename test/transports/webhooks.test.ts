@@ -18,6 +18,7 @@ interface Received {
 /** Starts a receiver that answers with the statuses in turn, the last one for all others. */
 async function receiver(
   statuses: readonly number[],
+  location = '/elsewhere',
 ): Promise<{ url: string; received: Received[]; server: HttpServer }> {
   const received: Received[] = []
   const server = createServer((request, response) => {
@@ -27,7 +28,7 @@ async function receiver(
       const status = statuses[Math.min(received.length, statuses.length - 1)]!
       const { method, url, headers } = request
       received.push({ method, url, type: headers['content-type'], body: JSON.parse(Buffer.concat(chunks).toString()) })
-      response.writeHead(status, { location: '/elsewhere' }).end('thanks')
+      response.writeHead(status, { location }).end('thanks')
     })
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -65,6 +66,23 @@ test('a server posts a result to a local receiver when a move of its clock bring
     ...['webhook.sent', 'webhook.failed', 'webhook.sent', 'webhook.failed'],
     ...['webhook.sent', 'webhook.delivered'],
   ])
+})
+
+test.each([301, 302, 303, 307, 308])('a redirect with %d is a failure, and is not followed', async status => {
+  const target = await receiver([200])
+  // Both addresses are allowed, so only the rule about redirects keeps the result from the second one.
+  const redirecting = await receiver([status], target.url)
+  const sim = createSimulator({ seed: 1, profile: { timings: { webhook_attempts: 1 } } })
+  const answer = await sim.fetch(`http://sim/v1/inference/${TEXT}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${sim.token}` },
+    body: JSON.stringify({ input: 'Rivers', webhook: redirecting.url }),
+  })
+  expect(answer.status).toBe(200)
+  await sim.clock.advance('1h')
+  expect([redirecting.received.length, target.received.length]).toEqual([1, 0])
+  const failed = sim.journal.entries().find(({ kind }) => kind === 'webhook.failed')
+  expect(failed!.fields).toMatchObject({ status, attempt: 1 })
 })
 
 describe('in process', () => {

@@ -15,6 +15,10 @@ import { createApi } from '../../service/http/service.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES } from '../command.ts'
 import { exitProcess, exitWhenWritten } from '../exit.ts'
+import { type ShardArguments, shardFlags } from '../shards/flags.ts'
+import { runAgain } from '../shards/play.ts'
+import { isSharded, runSharded } from '../shards/run-scenarios.ts'
+import { onSignals } from '../signals.ts'
 import { duration, integer, seed, seedList, text, texts, word } from '../values.ts'
 import { watch } from './watch.ts'
 
@@ -27,7 +31,7 @@ const DEFAULT_LOOP_LIMIT = '1m'
 
 export const describe = 'Play scenarios and compare them with their traces'
 
-export interface RunArguments {
+export interface RunArguments extends ShardArguments {
   scenarios?: readonly string[] | undefined
   update?: boolean | undefined
   seed?: string | undefined
@@ -115,11 +119,13 @@ export function builder(argv: Argv): Argv<RunArguments> {
         describe: 'Print the steps of each scenario, without comparing traces',
       },
       check: { type: 'boolean', default: false, describe: 'Check the invariants of every world after every event' },
+      ...shardFlags(),
     })
     .example('$0 run scenarios/money', 'every scenario of a folder')
     .example('$0 run scenarios/deploy/cold-start.ts --update', 'write its trace again')
     .example('$0 run --seeds 1..200', 'every scenario with 200 seeds')
-    .epilogue(EXIT_CODES) as unknown as Argv<RunArguments>
+    .example('$0 run --seeds 1..200 --shard 2/8 --out out', 'an eighth of them; merge out joins the results')
+    .epilogue(`${EXIT_CODES} With --out: 3 incomplete.`) as unknown as Argv<RunArguments>
 }
 
 export async function handler(args: RunArguments): Promise<void> {
@@ -133,7 +139,11 @@ export async function handler(args: RunArguments): Promise<void> {
     return
   }
   const watchdog = await startLoopWatchdog((args.loopLimit ?? micros(DEFAULT_LOOP_LIMIT)) / 1000)
+  const stop = new AbortController()
+  const ignoreSignals = isSharded(args) ? onSignals(() => stop.abort()) : undefined
   process.exitCode = await run(args, {
+    signal: stop.signal,
+    again: runAgain,
     playing: watchdog.playing,
     out: text => process.stdout.write(text),
     error: text => process.stderr.write(text),
@@ -142,6 +152,7 @@ export async function handler(args: RunArguments): Promise<void> {
     ...(process.stderr.isTTY === true && { progress: text => process.stderr.write(`\r\u001b[2K${text}`) }),
   })
   watchdog.stop()
+  ignoreSignals?.()
   // Scripts may have left timers or sockets, which would keep the process alive.
   await exitWhenWritten()
 }
@@ -181,6 +192,10 @@ export interface RunIo {
   readonly folder?: string
   /** The script of the command line, for workers. */
   readonly entry?: string
+  /** Aborted: a shard stops after the current play. */
+  readonly signal?: AbortSignal
+  /** Runs the same command in a new process, and resolves with its exit code. */
+  again?(): Promise<number>
 }
 
 /** Limits updates of the progress: thousands of plays a minute would flicker. */
@@ -212,8 +227,8 @@ class PlayCounter {
   }
 }
 
-/** Runs the command and returns its exit code: 0 passed, 1 failed, 2 could not run. */
-export async function run(args: RunArguments, io: RunIo): Promise<0 | 1 | 2> {
+/** Runs the command and returns its exit code: 0 passed, 1 failed, 2 could not run; of a shard also 3, incomplete. */
+export async function run(args: RunArguments, io: RunIo): Promise<number> {
   const startedMs = monotonicMs()
   const { scenarios = [DEFAULT_PATTERN], seed, seeds } = args
   const resultReporter = reporter(args.reporter ?? 'pretty', {
@@ -242,6 +257,11 @@ export async function run(args: RunArguments, io: RunIo): Promise<0 | 1 | 2> {
     return 2
   }
   Error.stackTraceLimit = STACK_LINES
+  if (isSharded(args)) {
+    const { folder = process.cwd() } = io
+    const played = { ...selection(args), names, against: args.against, check: args.check, folder }
+    return runSharded(args, scenarios, played, { ...io, folder })
+  }
   const counter = new PlayCounter(io.progress)
   const loadErrors: string[] = []
   const options: RunFilesOptions = {

@@ -4,13 +4,14 @@ import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { DEFAULT_IDLE_MS, DEFAULT_SPEED, followsFakeTimers } from '../../clock/settings.ts'
 import { isLoopback } from '../../control/guards.ts'
-import { FaultError, type FaultRule } from '../../faults/rules.ts'
+import { FaultError } from '../../faults/fault-error.ts'
+import type { FaultRule } from '../../faults/rules.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { LIMITS } from '../../limits.ts'
 import { ScenarioLibrary } from '../../scenario/runner/library.ts'
 import { bundledScenariosFolder } from '../../scenario/runner/shipped.ts'
-import { readNames } from '../../service/naming/names-profile.ts'
+import * as namesProfiles from '../../service/naming/names-profile.ts'
 import type { SERVED_CLOCK_MODES, SimulatorOptions } from '../../simulator/options.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
@@ -266,7 +267,7 @@ function createServedSimulator(argv: Arguments): Simulator {
         ...(argv.idleAfter !== undefined && { after: argv.idleAfter }),
       },
     }),
-    ...(argv.names !== undefined && { names: readNames(argv.names).profile }),
+    ...(argv.names !== undefined && { names: namesProfiles.readNames(argv.names).profile }),
     ...(argv.faults !== undefined && { faults: readRules(argv.faults) }),
     ...(epoch !== undefined && { epoch }),
     onBug: (error, operation) => {

@@ -1,5 +1,6 @@
 /** `modelhost-sim simulate`: a fleet without clients, for as long as is asked, and the report at its end. */
 
+import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { loadProfile, type ProfileInput, withWeather } from '../../data/profiles/load.ts'
 import { HOUR, MINUTE, type Micros } from '../../kernel/duration.ts'
@@ -159,6 +160,11 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   }
   if (series !== undefined) requireWritable(series)
   if (openmetrics !== undefined) requireWritable(openmetrics, 'openmetrics')
+  if (series !== undefined && openmetrics !== undefined && resolve(series) === resolve(openmetrics)) {
+    throw new UsageError(
+      `Failed to simulate: --series and --openmetrics name the same file '${series}'. Give each its own.`,
+    )
+  }
   const selectedMetrics = selectMetrics(args.metrics ?? '*')
   const sim = createSimulator({
     fixtures: args.fixtures,

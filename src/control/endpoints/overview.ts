@@ -82,7 +82,7 @@ export const getRoot = control({
   produces: 'text/plain; charset=utf-8',
   returns: z.string(),
   handle: ({ sim }) => {
-    const endpoints = Object.keys(sim.api.operations).length
+    const endpoints = Object.keys(sim.api.routes).length
     const text =
       `modelhost-sim ${VERSION}: a simulated model-hosting service. Nothing here is real.\n\n` +
       `the service    ${endpoints} endpoints, described in /openapi.json\n` +

@@ -2,9 +2,9 @@ import { openProfile } from '#fixture-files'
 import { parseJsonText } from '../../lib/json-text.ts'
 import { formatValue } from '../../lib/zod-problems.ts'
 import type { ProfileFile } from '../fixtures/files.ts'
+import { isRecord } from './is-record.ts'
 import { ProfileError } from './problems.ts'
 import type { ProfileInput } from './schema.ts'
-import { isRecord } from './setting-kinds.ts'
 
 /** The profile that a profile extends if it names no other one. */
 export const DEFAULT_PROFILE = 'realistic'

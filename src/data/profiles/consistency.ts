@@ -1,9 +1,9 @@
 import { nearestWord } from '../../lib/did-you-mean.ts'
 import { formatValue } from '../../lib/zod-problems.ts'
 import type { ProfileLayer } from './chain.ts'
+import { isRecord } from './is-record.ts'
 import type { ProblemReport } from './problems.ts'
 import type { Profile } from './schema.ts'
-import { isRecord } from './setting-kinds.ts'
 
 /** Checks rules between several settings. */
 export function checkConsistency(profile: Profile, layers: readonly ProfileLayer[], report: ProblemReport): void {

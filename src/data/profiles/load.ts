@@ -5,10 +5,8 @@
 import { deepFreeze } from '../../lib/deep-freeze.ts'
 import { nearestWord } from '../../lib/did-you-mean.ts'
 import { DEFAULT_PROFILE, ProfileChain } from './chain.ts'
-import { checkConsistency } from './consistency.ts'
-import { ProblemReport } from './problems.ts'
-import { ProfileReader } from './reader.ts'
-import { PROFILE_SECTIONS, type Profile, type ProfileInput } from './schema.ts'
+import * as check from './check.ts'
+import type { Profile, ProfileInput } from './schema.ts'
 
 export type {
   Profile,
@@ -39,28 +37,8 @@ export function loadProfile(source: string | ProfileInput = DEFAULT_PROFILE): Pr
   if (cached !== undefined && cached.stamp === stamp) return cached.profile
 
   const checked = chain.readChecked()
-  const profile = checked === undefined ? checkChain(chain) : deepFreeze(JSON.parse(checked) as Profile)
+  const profile = checked === undefined ? check.checkChain(chain) : deepFreeze(JSON.parse(checked) as Profile)
   if (stamp !== undefined) loadedProfiles.set(chain.cacheKey, { stamp, profile })
-  return profile
-}
-
-/** Reads the settings of all files of a chain. */
-function checkChain(chain: ProfileChain): Profile {
-  const layers = chain.layers
-  const report = new ProblemReport(chain.subject)
-  const reader = new ProfileReader(report)
-  const sections = reader.readSection(PROFILE_SECTIONS, layers, [], layers.at(-1)!.label)
-  const name = reader.readText('name', layers) ?? chain.name
-  const description = reader.readText('description', layers) ?? ''
-  report.throwIfAny()
-  const profile = deepFreeze({
-    ...(sections as Omit<Profile, 'name' | 'description' | 'sources'>),
-    name,
-    description,
-    sources: reader.sources,
-  })
-  checkConsistency(profile, layers, report)
-  report.throwIfAny()
   return profile
 }
 

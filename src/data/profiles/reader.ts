@@ -1,9 +1,10 @@
 import { describeUnknownField } from '../../lib/known-keys.ts'
 import { formatValue, type Problem } from '../../lib/zod-problems.ts'
 import type { ProfileLayer } from './chain.ts'
+import { isRecord } from './is-record.ts'
 import type { ProblemReport } from './problems.ts'
 import { NamedSections, type ProfileSection, ProfileSetting, toCamelCase } from './setting.ts'
-import { isRecord, readSetting } from './setting-kinds.ts'
+import { readSetting } from './setting-kinds.ts'
 
 const TOP_LEVEL_FIELDS = ['$schema', 'name', 'extends', 'description']
 

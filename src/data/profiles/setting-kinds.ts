@@ -6,6 +6,7 @@ import * as z from 'zod'
 import { formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import { type Problem, problemsOf, WITHOUT_JIT } from '../../lib/zod-problems.ts'
 import { type Distribution, NO_CAP } from './distribution.ts'
+import { isRecord } from './is-record.ts'
 
 /** How a setting is written (`In`), and the value for the simulation (`Out`). */
 export interface SettingKind<In, Out> {
@@ -277,8 +278,4 @@ function tryOrUndefined<T>(act: () => T): T | undefined {
   } catch {
     return undefined
   }
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

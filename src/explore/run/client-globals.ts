@@ -15,6 +15,8 @@ export interface ClientGlobalsOptions {
   readonly now: number
   /** Called with each text that the flow prints. */
   print(text: string): void
+  /** Called with an error that nothing handles: it would end the process of the client. */
+  onUncaught(error: unknown): void
 }
 
 /** Replaced globals of one start of a client. */
@@ -22,7 +24,7 @@ export class ClientGlobals {
   readonly #clock: Clock
   readonly #undo: (() => void)[] = []
 
-  constructor({ fetch, now, print }: ClientGlobalsOptions) {
+  constructor({ fetch, now, print, onUncaught }: ClientGlobalsOptions) {
     this.#clock = install({ now, toFake: [...FAKED], ignoreMissingTimers: true })
     // For `import { setTimeout } from 'node:timers/promises'`.
     syncBuiltinESMExports?.()
@@ -30,6 +32,11 @@ export class ClientGlobals {
     this.#replace(AbortSignal, 'timeout', timeoutSignal)
     const write = (...words: unknown[]) => print(`${words.map(toText).join(' ')}\n`)
     for (const name of PRINTERS) this.#replace(console, name, write)
+    for (const stream of [process.stdout, process.stderr]) this.#replace(stream, 'write', writerTo(print))
+    for (const name of ['setTimeout', 'setInterval'] as const) {
+      this.#replace(globalThis, name, guarded(globalThis[name] as never, onUncaught))
+    }
+    this.#takeRejections(onUncaught)
   }
 
   /** Number of timers of the flow that wait. */
@@ -39,11 +46,22 @@ export class ClientGlobals {
 
   /** Restores the globals. Timers of the flow never fire. */
   restore(): void {
+    for (const undo of this.#undo.splice(0).reverse()) undo()
     // Without timers, the clock of the world does not warn that they are lost.
     this.#clock.reset()
     this.#clock.uninstall()
     syncBuiltinESMExports?.()
-    for (const undo of this.#undo.splice(0).reverse()) undo()
+  }
+
+  /** Hears of unhandled rejections in place of the test runner or the process, for which they would be fatal. */
+  #takeRejections(onUncaught: (error: unknown) => void): void {
+    const listeners = process.rawListeners('unhandledRejection') as ((error: unknown) => void)[]
+    process.removeAllListeners('unhandledRejection')
+    process.on('unhandledRejection', onUncaught)
+    this.#undo.push(() => {
+      process.off('unhandledRejection', onUncaught)
+      for (const listener of listeners) process.on('unhandledRejection', listener)
+    })
   }
 
   #replace<Target extends object, Name extends keyof Target>(target: Target, name: Name, value: Target[Name]): void {
@@ -53,6 +71,35 @@ export class ClientGlobals {
       if (original === undefined) delete target[name]
       else Object.defineProperty(target, name, original)
     })
+  }
+}
+
+type SetTimer = (callback: (...args: unknown[]) => unknown, ...args: unknown[]) => unknown
+
+/** Returns the timer function with callbacks whose errors do not end the move of time. */
+function guarded(setTimer: SetTimer, onUncaught: (error: unknown) => void): never {
+  const guardedTimer: SetTimer = (callback, ...args) =>
+    setTimer(
+      (...values) => {
+        try {
+          callback(...values)
+        } catch (error) {
+          onUncaught(error)
+        }
+      },
+      ...args,
+    )
+  // The clock of the fake timers is found by a property of the function.
+  return Object.assign(guardedTimer, setTimer) as never
+}
+
+/** Returns a `write` of a stream that prints. */
+function writerTo(print: (text: string) => void): typeof process.stdout.write {
+  return (chunk: Uint8Array | string, ...rest: unknown[]) => {
+    print(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString())
+    const onWritten = rest.find(one => typeof one === 'function') as (() => void) | undefined
+    onWritten?.()
+    return true
   }
 }
 

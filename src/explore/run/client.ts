@@ -60,6 +60,11 @@ export class Client {
     if (!this.#isStopped) this.end ??= end
   }
 
+  /** Ends the client with an error that it did not handle, as Node ends such a process. */
+  fail(error: unknown): void {
+    this.#finish({ kind: 'threw', error })
+  }
+
   /** Ends the process of the client: none of its waits and requests ever ends. */
   stop(): void {
     this.#isStopped = true

@@ -2,29 +2,22 @@
 
 import { UntilError } from '../../clock/moves/until-error.ts'
 import type { ClientEnd, Observation } from '../../evidence/observation.ts'
-import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
+import type { Micros } from '../../kernel/duration.ts'
 import { monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
-import type { FlowOptions, NamedFlow } from '../flow.ts'
+import type { NamedFlow } from '../flow.ts'
 import type { Plan } from '../plan/plan.ts'
 import { AppliedPlan } from './applied-plan.ts'
 import { Client } from './client.ts'
 import { ClientGlobals } from './client-globals.ts'
-import { findCreatedThings, findLines, findOwnedIds } from './created-things.ts'
-import { describeViolation, formatRequest, judge } from './judge.ts'
+import { concludeRun, type EndedClient, heal, JOURNAL_LIMIT, settlesWithin } from './conclude.ts'
+import { formatRequest } from './judge.ts'
 import { RequestRecorder } from './request-recorder.ts'
-import { findBoundaries, findFeatures, findLineage, toBase } from './run-record.ts'
 import type { RunResult } from './run-result.ts'
 import type { FlowRunner, RunOptions } from './runner.ts'
 
-const DEFAULT_SETTLES: Duration = '48h'
-const DEFAULT_POLLS_AT_MOST = 1
-/** Time of the world after the end of the flow, in which what goes on without a client shows itself. */
-const RECOVERY: Duration = '15m'
 /** Real time that a flow may wait for something outside of the world, such as a file. */
 const OUTSIDE_WAIT_MS = 5_000
-/** Entries of one run. A run that has more keeps the newest. */
-const JOURNAL_LIMIT = 50_000
 
 /** Creates the runner of a flow. Throws for invalid options of its world. */
 export function createFlowRunner(flow: NamedFlow): FlowRunner {
@@ -54,8 +47,7 @@ class InProcessRunner implements FlowRunner {
     const world = this.#worldFor(options)
     world.sim.reset()
     const run = new Run(this.#flow, world.sim, plan, options)
-    const observation = await run.observe(plan.length === 0 ? undefined : (world.base ?? this.#worldFor({}).base))
-    const result = run.toResult(observation)
+    const result = await run.finish(plan.length === 0 ? undefined : (world.base ?? this.#worldFor({}).base))
     if (plan.length === 0) world.base = result.base
     return result
   }
@@ -104,30 +96,15 @@ class Run {
     this.#healAt = healAt?.request
   }
 
-  /** Runs the client to its end, recovers the world, and returns what there is to see. */
-  async observe(base: Observation['base']): Promise<Observation> {
+  /** Runs the client to its end, and returns what remains of the run. */
+  async finish(base: Observation['base']): Promise<RunResult> {
     const sim = this.#sim
-    const { invariants = {}, own, lines } = this.#flow.options
-    const settles = micros((invariants.settles || undefined) ?? DEFAULT_SETTLES)
     const startedAt = sim.clock.elapsed
-    const end = await this.#runClient(settles)
-    const endedAt = sim.clock.elapsed
-    await this.#recover()
-    const created = findCreatedThings(sim, this.#recorder.bySeq)
-    const ids = created.map(({ id }) => id)
-    const pollsAtMost = invariants.pollsAtMost || DEFAULT_POLLS_AT_MOST
-    return {
-      ...{ requests: this.#recorder.requests, end, sim, startedAt, endedAt, created, base },
-      owned: own !== undefined && end.kind === 'returned' ? new Set(own(end.result)) : findOwnedIds(end, ids),
-      lines: end.kind === 'returned' ? this.#readLines(end.result, lines) : undefined,
-      output: this.#output,
-      crashes: this.#starts - 1,
-      settings: { settles, pollsAtMost, spendsAtMost: invariants.spendsAtMost || undefined },
-    }
-  }
-
-  #readLines(result: unknown, lines: FlowOptions['lines']): Observation['lines'] {
-    return lines === undefined ? findLines(result) : (lines(result) as Observation['lines'])
+    const end = await this.#runClient(settlesWithin(this.#flow.options.invariants ?? {}))
+    const { starts, output } = { starts: this.#starts, output: this.#output }
+    const advance: EndedClient['advance'] = duration => sim.clock.advance(duration)
+    const client = { sim, plan: this.#plan, recorder: this.#recorder, end, startedAt, starts, output, advance }
+    return concludeRun(client, this.#flow.options, base)
   }
 
   async #runClient(settles: Micros): Promise<ClientEnd> {
@@ -161,13 +138,14 @@ class Run {
       print: text => {
         this.#output += text
       },
+      onUncaught: error => client.fail(error),
     })
     client.start(this.#flow.run)
   }
 
   /** Called before each request. Returns whether the process of the client ends with it. */
   #onRequest(index: number): boolean {
-    if (index === this.#healAt) this.#heal()
+    if (index === this.#healAt) heal(this.#sim, this.#plan)
     return this.#plan.endsWith(index)
   }
 
@@ -193,38 +171,5 @@ class Run {
     const open = this.#client!.openRequest
     if (open !== undefined) return formatRequest(open)
     return this.#waitsForWorld ? 'time' : 'something outside of the world'
-  }
-
-  #heal(): void {
-    this.#plan.stop()
-    this.#sim.cluster.recoverAll()
-  }
-
-  async #recover(): Promise<void> {
-    this.#heal()
-    await this.#sim.clock.advance(RECOVERY)
-  }
-
-  /** Returns what remains of the run. */
-  toResult(observation: Observation): RunResult {
-    const entries = this.#sim.journal.entries()
-    const violations = judge(observation, this.#flow.options.invariants ?? {})
-    const lineage = new Map<string, ReadonlySet<number>>()
-    for (const violation of violations) {
-      if (lineage.has(violation.signature)) continue
-      lineage.set(violation.signature, findLineage(violation, observation, entries, this.#plan))
-    }
-    return {
-      digest: this.#sim.digest,
-      requests: observation.requests,
-      end: observation.end.kind,
-      broken: violations.map(describeViolation),
-      fired: this.#plan.fired,
-      lineage,
-      boundaries: findBoundaries(entries, observation),
-      features: findFeatures(entries, observation.requests),
-      duration: observation.endedAt - observation.startedAt,
-      base: toBase(observation),
-    }
   }
 }

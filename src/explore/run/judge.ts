@@ -21,14 +21,15 @@ export class InvariantThrew extends Error {
 /** Returns every violation, in the order of the invariants. */
 export function judge(observation: Observation, settings: InvariantSettings): NamedViolation[] {
   const found: NamedViolation[] = []
-  const add = (invariant: string, violations: readonly Violation[]) => {
+  const add = (invariant: string, violations: readonly Violation[], rulePlace: Rule['place'] = 'ended') => {
     for (const violation of violations) {
-      found.push({ ...violation, invariant, signature: signatureOf(invariant, violation, observation) })
+      const place = placeOf(violation, observation, rulePlace)
+      found.push({ ...violation, invariant, signature: `${invariant}@${place}` })
     }
   }
   for (const [name, rule] of Object.entries(RULES) as [RuleName, Rule][]) {
     const setting = settings[name]
-    if (setting !== false) add(name, rule.check(observation))
+    if (setting !== false) add(name, rule.check(observation), rule.place)
   }
   for (const [name, invariant] of Object.entries(settings)) {
     if (typeof invariant === 'function') add(name, checkOwn(name, invariant, observation))
@@ -54,27 +55,24 @@ function checkOwn(name: string, invariant: OwnInvariant, observation: Observatio
   )
 }
 
-/** Returns where the client went wrong, as the client saw it: `noLeak@getDeployment/transient`. */
-function signatureOf(invariant: string, violation: Violation, { end, requests, crashes }: Observation): string {
-  if (crashes > 0) return `${invariant}@${violation.operation}/crash`
-  if (end.kind === 'returned') return `${invariant}@${violation.operation}/ok`
+/**
+ * Returns where the client went wrong, as the client saw it: `getDeployment/error`. Refusals, failed connections and
+ * silence are one class, because most clients treat them alike.
+ */
+function placeOf(violation: Violation, { end, requests, crashes }: Observation, place: Rule['place']): string {
+  if (place === 'operation') return violation.operation
+  if (crashes > 0) return `${violation.operation}/crash`
+  if (end.kind === 'returned') return `${violation.operation}/ok`
   const last = (end.kind === 'unsettled' && requests.find(isOpen)) || requests.at(-1)
-  return `${invariant}@${last?.operation ?? ''}/${last === undefined ? 'ok' : endClassOf(last)}`
+  return `${last?.operation ?? ''}/${last === undefined || hasSucceeded(last) ? 'ok' : 'error'}`
 }
 
 function isOpen({ outcome, endedAt }: ObservedRequest): boolean {
   return outcome === 'unanswered' && endedAt === undefined
 }
 
-/** Returns how a request ended for its client. */
-export function endClassOf({
-  outcome,
-  status,
-  readError,
-}: ObservedRequest): 'ok' | 'transient' | 'refusal' | 'silence' {
-  if (outcome === 'unanswered') return 'silence'
-  if (outcome === 'failed' || readError !== undefined || status >= 500 || status === 429) return 'transient'
-  return status >= 400 ? 'refusal' : 'ok'
+function hasSucceeded({ outcome, status, readError }: ObservedRequest): boolean {
+  return outcome === 'answered' && status < 400 && readError === undefined
 }
 
 /** Returns a violation as text, without the world. */

@@ -60,11 +60,16 @@ export class RequestRecorder {
 
   /** Records that the response has arrived. Its body is recorded when the client reads it. */
   noteResponse(request: RecordedRequest, response: Response, time: Micros, epochMs: number): Response {
+    this.noteHead(request, response, time, epochMs)
+    return recordReading(response, request)
+  }
+
+  /** Records that status and headers have arrived. */
+  noteHead(request: RecordedRequest, { status, headers }: Response, time: Micros, epochMs: number): void {
     request.endedAt = time
     request.outcome = 'answered'
-    request.status = response.status
-    request.retryAfter = readRetryAfter(response.headers.get('retry-after'), time, epochMs)
-    return recordReading(response, request)
+    request.status = status
+    request.retryAfter = readRetryAfter(headers.get('retry-after'), time, epochMs)
   }
 }
 

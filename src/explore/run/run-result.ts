@@ -7,8 +7,8 @@ import type { Micros } from '../../kernel/duration.ts'
 export interface BrokenInvariant {
   readonly invariant: string
   /**
-   * Names the root cause: `invariant@operation/class`. The message is no part of it. Operation and class tell where the
-   * client went wrong, as the client saw it.
+   * Names the root cause: `invariant@operation/class`. The message is no part of it. The class is that of the request
+   * with which the client ended (`error` or `ok`), or `crash`. Rules about single requests have no class.
    */
   readonly signature: string
   /** What happened, in one or two sentences. */

@@ -1,7 +1,8 @@
 /** Checks of a scenario in YAML or JSON against the rest of the package: fixtures, profiles, names, fault rules. */
 import { openFixture, openProfile } from '#fixture-files'
 import { type ProfileInput, withWeather } from '../../data/profiles/load.ts'
-import { FaultError, parseRuleWithoutWindow } from '../../faults/rules.ts'
+import { FaultError } from '../../faults/fault-error.ts'
+import { parseRuleWithoutWindow } from '../../faults/rules.ts'
 import { createApi } from '../../service/http/service.ts'
 import { documentedOperations, operations } from '../../service/index.ts'
 import { type NamesProfile, readNames } from '../../service/naming/names-profile.ts'

@@ -43,11 +43,15 @@ export interface FileResult extends Result {
   readonly names?: string | undefined
 }
 
-/** One scenario to play with some seeds, the job of a worker. */
-export interface PlayJob extends Pick<RunFilesOptions, 'names' | 'patienceMs' | 'against' | 'check' | 'update'> {
+/** How one scenario is played. */
+export interface PlayerOptions extends Pick<RunFilesOptions, 'names' | 'patienceMs' | 'against' | 'check' | 'update'> {
   readonly file: string
-  readonly title: string
   readonly folder: string
+}
+
+/** One scenario to play with some seeds, the job of a worker. */
+export interface PlayJob extends PlayerOptions {
+  readonly title: string
   /** Undefined for the scenario's own seed. */
   readonly seeds: readonly (string | undefined)[]
   /** Stop at the first failure. */

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { formatDuration, SECOND } from '../../kernel/duration.ts'
+import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
 import { type Failure, formatVirtualTime } from '../play/failures.ts'
 import type { FileResult } from './jobs.ts'
 
@@ -227,22 +228,9 @@ function formatJunit(
 }
 
 /** Returns the first line of a message, and the second if the first ends in a colon. */
-function summaryLine(message: string): string {
+export function summaryLine(message: string): string {
   const [first, second] = message.split('\n') as [string, string?]
   return first.endsWith(':') && second !== undefined ? `${first} ${second.trim()}` : first
-}
-
-function xmlAttribute(text: string): string {
-  return `"${escapeXml(text).replace(/"/g, '&quot;').replace(/\n/g, '&#10;')}"`
-}
-
-/** Escapes text for XML, and removes characters that XML does not allow. */
-function escapeXml(text: string): string {
-  return text
-    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')
-    .replace(/&/g, '&amp;')
-    .replace(/</g, '&lt;')
-    .replace(/>/g, '&gt;')
 }
 
 function formatVirtualDuration({ elapsed }: FileResult): string {
@@ -264,8 +252,4 @@ function createPainter(color: boolean): (code: number, text: string) => string {
 
 function indent(text: string): string {
   return text.replace(/^/gm, '    ').replace(/$/, '\n')
-}
-
-function shellQuote(text: string): string {
-  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

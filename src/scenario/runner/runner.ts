@@ -9,7 +9,7 @@ import { hasFixedSeed, type Scenario } from '../scenario.ts'
 import { resolveRelative } from './beside.ts'
 import { describeNoScenarios, findScenarioFiles, loadScenarios } from './files.ts'
 import { LoadError } from './import-script.ts'
-import type { FileResult, PlayJob, RunFilesOptions } from './jobs.ts'
+import type { FileResult, PlayerOptions, PlayJob, RunFilesOptions } from './jobs.ts'
 import { guardProcess, withStrayFailure } from './process-guard.ts'
 import { TraceFile } from './trace.ts'
 import { defaultWorkerCount, Workers } from './workers.ts'
@@ -119,26 +119,51 @@ function createJobs(file: string, { title, options: own }: Scenario, options: Ru
 
 /** Plays one scenario with each of its seeds. */
 export async function playJob(job: PlayJob, onPlayed?: () => void): Promise<FileResult[]> {
-  const { file, title, folder, seeds, names, patienceMs, against, check } = job
-  const scenarios = await loadScenarios(file, folder)
-  const scenario = scenarios.find(one => one.title === title)!
-  const traces = new TraceComparison(file, job)
+  const scenarios = await loadScenarios(job.file, job.folder)
+  const scenario = scenarios.find(one => one.title === job.title)!
+  const player = new ScenarioPlayer(scenario, scenarios.length > 1, job)
   const results: FileResult[] = []
-  for (const seed of seeds) {
-    const runOptions = { seed, names, patienceMs, against, check, file }
-    const played = await runScenario(withResolvedPaths(scenario, dirname(file)), runOptions)
-    const result = withStrayFailure(played, file)
-    const location = {
-      file: relative(folder, file),
-      isOneOfMany: scenarios.length > 1,
-      ...(against !== undefined && { against: typeof against === 'string' ? against : against.url }),
-      ...(typeof names === 'string' && { names }),
-    }
-    results.push(traces.compare(scenario, seed, { ...result, ...location, traceOutcome: 'not compared' }))
+  for (const seed of job.seeds) {
+    results.push(await player.play(seed))
     onPlayed?.()
     if (job.bail && !results.at(-1)!.passed) break
   }
-  return traces.save(results)
+  return player.save(results)
+}
+
+/** Plays one loaded scenario, and compares each play with its trace. */
+export class ScenarioPlayer {
+  readonly #scenario: Scenario
+  readonly #isOneOfMany: boolean
+  readonly #options: PlayerOptions
+  readonly #traces: TraceComparison
+
+  /** @param isOneOfMany whether its file contains other scenarios */
+  constructor(scenario: Scenario, isOneOfMany: boolean, options: PlayerOptions) {
+    this.#scenario = withResolvedPaths(scenario, dirname(options.file))
+    this.#isOneOfMany = isOneOfMany
+    this.#options = options
+    this.#traces = new TraceComparison(options.file, options)
+  }
+
+  /** @param seed undefined for the scenario's own seed */
+  async play(seed: string | undefined): Promise<FileResult> {
+    const { file, folder, names, patienceMs, against, check } = this.#options
+    const played = await runScenario(this.#scenario, { seed, names, patienceMs, against, check, file })
+    const location = {
+      file: relative(folder, file),
+      isOneOfMany: this.#isOneOfMany,
+      ...(against !== undefined && { against: typeof against === 'string' ? against : against.url }),
+      ...(typeof names === 'string' && { names }),
+    }
+    const result = { ...withStrayFailure(played, file), ...location, traceOutcome: 'not compared' as const }
+    return this.#traces.compare(this.#scenario, seed, result)
+  }
+
+  /** Writes the traces if they are to be updated. Returns the results, failed if that was not possible. */
+  save(results: FileResult[]): FileResult[] {
+    return this.#traces.save(results)
+  }
 }
 
 /** Returns the scenario with its relative paths resolved relative to its script. */

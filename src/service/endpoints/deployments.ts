@@ -113,7 +113,8 @@ export const createLlmDeployment = endpoint({
       ...(body.extra_args != null && { extra_args: body.extra_args }),
       ...settings,
     })
-    return new JsonText(created.toJson())
+    // The text is not kept: the first event of its instances changes it.
+    return created.toRecord()
   },
 })
 

@@ -3,7 +3,8 @@
 import { LIMITS } from '../../limits.ts'
 import type { FieldSchemas } from '../endpoint.ts'
 import { RefusalError } from '../refusals.ts'
-import { createUnsupportedMediaType, readForm, readUpload, type UploadResult } from './multipart.ts'
+import type { UploadResult } from './multipart.ts'
+import * as multipart from './multipart.ts'
 import type { RequestContext } from './request-context.ts'
 
 export type RawBody =
@@ -26,14 +27,20 @@ export async function readBody(context: RequestContext, scope: unknown): Promise
   if (endpoint.upload !== undefined) {
     const { part, optionalParts, fields, limit, limitFor } = endpoint.upload
     const required = requiredFields((fields ?? {}) as FieldSchemas)
-    return readUpload(request, contentType, { part, optionalParts, required, limit: limit(scope as never), limitFor })
+    return multipart.readUpload(request, contentType, {
+      part,
+      optionalParts,
+      required,
+      limit: limit(scope as never),
+      limitFor,
+    })
   }
-  if (endpoint.consumes === 'form') return readForm(request, contentType)
+  if (endpoint.consumes === 'form') return multipart.readForm(request, contentType)
   if (endpoint.byTask !== undefined && /^\s*multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) {
-    return readUpload(request, contentType, endpoint.byTask.file)
+    return multipart.readUpload(request, contentType, endpoint.byTask.file)
   }
   if (/^\s*(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType ?? '')) {
-    return { refused: createUnsupportedMediaType(['application/json']) }
+    return { refused: multipart.createUnsupportedMediaType(['application/json']) }
   }
   const { maxBodyBytes = LIMITS.bodyBytes } = endpoint
   if (Number(context.header('content-length') ?? 0) > maxBodyBytes)

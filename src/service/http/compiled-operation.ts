@@ -1,8 +1,9 @@
 /** An operation with its routes and the schemas of its path and query, compiled once. */
 import * as z from 'zod'
-import { type AnyEndpoint, endpointPaths, type Prerequisite } from '../endpoint.ts'
+import { type AnyEndpoint, endpointPaths, type Operations, type Prerequisite } from '../endpoint.ts'
 import type { Alias } from '../naming/free-sections.ts'
 import type { EndpointMapping, VendorMapping } from '../naming/translation.ts'
+import type { Routes } from '../operation-table.ts'
 import { RefusalError } from '../refusals.ts'
 import { isAnyMissing, loadPrerequisites } from './prerequisites.ts'
 import { Router } from './router.ts'
@@ -22,31 +23,41 @@ const COMPILE_AFTER_BODIES = 1_000
 /** An operation with everything that does not depend on the request. */
 export class CompiledOperation {
   readonly operationId: string
-  readonly endpoint: AnyEndpoint
-  readonly readsBody: boolean
   /** The vendor names of requests. */
   readonly requestMapping: EndpointMapping | undefined
   /** The vendor names of responses. */
   readonly responseMapping: EndpointMapping | undefined
   /** The further route that leads to the operation; undefined for its own. */
   readonly alias: Alias | undefined
+  readonly #operations: Operations
+  #endpoint: AnyEndpoint | undefined
   #inputSchemas: InputSchemas | undefined
   #bodyCount = 0
   #compiledBody: z.ZodType | undefined
 
+  /** @param operations where its declaration is, by operation id */
   constructor(
     operation: string,
-    endpoint: AnyEndpoint,
+    operations: Operations,
     requestMapping: EndpointMapping | undefined,
     responseMapping: EndpointMapping | undefined,
     alias?: Alias,
   ) {
     this.operationId = operation
-    this.endpoint = endpoint
-    this.readsBody = endpoint.body !== undefined || endpoint.upload !== undefined
+    this.#operations = operations
     this.requestMapping = requestMapping
     this.responseMapping = responseMapping
     this.alias = alias
+  }
+
+  /** Its declaration, which is read with the first request. */
+  get endpoint(): AnyEndpoint {
+    this.#endpoint ??= this.#operations[this.operationId]!
+    return this.#endpoint
+  }
+
+  get readsBody(): boolean {
+    return this.endpoint.body !== undefined || this.endpoint.upload !== undefined
   }
 
   /** The shape of its errors. A names profile can change it. */
@@ -86,7 +97,7 @@ export class CompiledOperation {
 
   /** The same operation with neutral names in responses. */
   get withNeutralResponse(): CompiledOperation {
-    return new CompiledOperation(this.operationId, this.endpoint, this.requestMapping, undefined, this.alias)
+    return new CompiledOperation(this.operationId, this.#operations, this.requestMapping, undefined, this.alias)
   }
 
   /** Whether a request may need code that is not loaded yet. */
@@ -133,23 +144,31 @@ function isPlainString(schema: z.ZodType): boolean {
 /** Routers by their operations or mapping. Neither changes, and a process creates many pipelines. */
 const routers = new WeakMap<object, Router<CompiledOperation>>()
 
-export function getRouter(operations: object, mapping: VendorMapping | undefined): Router<CompiledOperation> {
+/**
+ * Returns the router of some operations.
+ *
+ * @param routes the routes of exactly these operations
+ */
+export function getRouter(
+  operations: Operations,
+  routes: Routes,
+  mapping: VendorMapping | undefined,
+): Router<CompiledOperation> {
   const cachedRouter = routers.get(mapping ?? operations)
   if (cachedRouter !== undefined) return cachedRouter
-  const entries = Object.entries(operations) as [string, AnyEndpoint][]
+  const mappingOf = (operation: string) => mapping?.forEndpoint(operations[operation]!)
   const aliases = (mapping?.aliases ?? []).map(alias => {
-    const endpoint = entries.find(([operation]) => operation === alias.operation)![1]
-    const endpointMapping = mapping!.forEndpoint(endpoint)
-    const compiled = new CompiledOperation(alias.operation, endpoint, endpointMapping, endpointMapping, alias)
+    const endpointMapping = mappingOf(alias.operation)
+    const compiled = new CompiledOperation(alias.operation, operations, endpointMapping, endpointMapping, alias)
     return [{ method: alias.method, path: alias.path, standsAlone: true }, compiled] as const
   })
   const router = new Router<CompiledOperation>([
-    ...entries.flatMap(([operation, endpoint]) => {
-      const endpointMapping = mapping?.forEndpoint(endpoint)
-      const compiled = new CompiledOperation(operation, endpoint, endpointMapping, endpointMapping)
-      const paths = endpointPaths(endpoint)
+    ...Object.entries(routes).flatMap(([operation, route]) => {
+      const endpointMapping = mappingOf(operation)
+      const compiled = new CompiledOperation(operation, operations, endpointMapping, endpointMapping)
+      const paths = endpointPaths(route)
       const servedPaths = mapping === undefined ? paths : paths.flatMap(path => mapping.servedPaths(path))
-      return servedPaths.map(path => [{ method: endpoint.method, path }, compiled] as const)
+      return servedPaths.map(path => [{ method: route.method, path }, compiled] as const)
     }),
     ...aliases,
   ])

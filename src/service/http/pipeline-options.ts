@@ -1,12 +1,15 @@
 import type { DecidedBy, RequestEntry } from '../../kernel/journal.ts'
 import type { Operations } from '../endpoint.ts'
 import type { VendorMapping } from '../naming/translation.ts'
+import type { Routes } from '../operation-table.ts'
 import type { RequestContext } from './request-context.ts'
 import type { ResponsesOptions } from './responses.ts'
 
 /** What a pipeline knows about the operations that it answers and about its backend. */
 export interface PipelineOptions<Backend, Scope> extends ResponsesOptions<Backend> {
   readonly operations: Operations<Scope>
+  /** The routes of all operations. Default: their declarations, which are then read at once. */
+  readonly routes?: Routes
   /** Authenticates a request and returns what its handler gets besides the input. Throws RefusalError. */
   createScope(context: RequestContext<Backend>): Scope
   /** Returns the scope for a handler that reads another backend than the one that authenticated the request. */

@@ -37,7 +37,7 @@ export class Pipeline<Backend, Scope extends object> {
 
   constructor(options: PipelineOptions<Backend, Scope>) {
     this.#options = options
-    this.#router = getRouter(options.operations, options.mapping)
+    this.#router = getRouter(options.operations, options.routes ?? options.operations, options.mapping)
     this.#responses = new Responses(options)
     this.#contextHost = {
       recordUnhandled: (context, status, cause) => this.#recordUnhandled(context, status, cause),

@@ -5,12 +5,14 @@ import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import type { World } from '../../simulation/world.ts'
 import type { ApiScope } from '../api-scope.ts'
 import type { AnyEndpoint, Operations } from '../endpoint.ts'
-import { documentedOperations, operations } from '../index.ts'
+import { documentedOperations, documentedRoutes, operations, routes } from '../index.ts'
 import type { Names } from '../naming/names-profile.ts'
-import { translateDocument } from '../naming/openapi-naming.ts'
-import { VendorMapping } from '../naming/translation.ts'
-import { createWebhookBody } from '../native/webhooks.ts'
-import { createOpenapiDocument } from '../openapi/openapi.ts'
+import * as openapiNaming from '../naming/openapi-naming.ts'
+import type { VendorMapping } from '../naming/translation.ts'
+import * as translation from '../naming/translation.ts'
+import * as nativeWebhooks from '../native/webhooks.ts'
+import * as openapi from '../openapi/openapi.ts'
+import type { Routes } from '../operation-table.ts'
 import { authenticate, KEY_HEADERS } from './authentication.ts'
 import { getRouter } from './compiled-operation.ts'
 import { Pipeline } from './pipeline.ts'
@@ -38,6 +40,8 @@ export interface ApiOptions {
 export interface Api {
   /** The operations it serves, by operation id. */
   readonly operations: Operations<ApiScope>
+  /** The neutral routes of these operations. */
+  readonly routes: Routes
   /**
    * Answers a request to a world; at once, without a promise, where the request has no body to read.
    *
@@ -69,11 +73,14 @@ const OPENAPI_PATH = '/openapi.json'
 
 /** @throws RangeError for names that collide with other names of the interface */
 export function createApi(options: ApiOptions = {}): Api {
-  const servedOperations: Operations<ApiScope> = options.neighbours === false ? documentedOperations : operations
+  const isWhole = options.neighbours !== false
+  const servedOperations: Operations<ApiScope> = isWhole ? operations : documentedOperations
+  const servedRoutes = isWhole ? routes : documentedRoutes
   const { webhookHosts = [] } = options
   const mapping = options.names && getMapping(options.names, servedOperations)
   const pipeline = new Pipeline<World, ApiScope>({
     operations: servedOperations,
+    routes: servedRoutes,
     createScope: context => ({
       world: context.backend,
       token: authenticate(
@@ -105,9 +112,11 @@ export function createApi(options: ApiOptions = {}): Api {
   const respondOpenapi = (world: World, documentMapping: VendorMapping | undefined): Response => {
     let text = documentTexts.get(documentMapping)
     if (text === undefined) {
-      const document = createOpenapiDocument(servedOperations)
+      const document = openapi.createOpenapiDocument(servedOperations)
       text = JSON.stringify(
-        documentMapping === undefined ? document : translateDocument(document, documentMapping, servedOperations),
+        documentMapping === undefined
+          ? document
+          : openapiNaming.translateDocument(document, documentMapping, servedOperations),
       )
       documentTexts.set(documentMapping, text)
     }
@@ -122,13 +131,14 @@ export function createApi(options: ApiOptions = {}): Api {
 
   return {
     operations: servedOperations,
+    routes: servedRoutes,
     findOperationId: (method, path) => pipeline.findOperationId(method, path),
     keyHeaders: KEY_HEADERS.flatMap(name => mapping?.names.headers.get(name) ?? [name]),
     servedPaths: path => (mapping === undefined ? [path] : [...mapping.servedPaths(path), ...mapping.aliasPaths(path)]),
     findPolledResource: (method, target) => pipeline.findPolledResource(method, target),
     answer,
     createWebhookText: async (world, attempt) => {
-      const body = await createWebhookBody(world, attempt)
+      const body = await nativeWebhooks.createWebhookBody(world, attempt)
       return JSON.stringify(mapping?.forEndpoint(operations.createInference as never).returns.toVendor(body) ?? body)
     },
   }
@@ -136,7 +146,7 @@ export function createApi(options: ApiOptions = {}): Api {
 
 /** Returns the declaration of the endpoint that answers a method and a neutral path, or undefined. */
 function findEndpoint(method: string, path: string): AnyEndpoint | undefined {
-  const match = getRouter(operations, undefined).match(method, path)
+  const match = getRouter(operations, routes, undefined).match(method, path)
   return match !== undefined && 'target' in match ? match.target.endpoint : undefined
 }
 
@@ -157,7 +167,7 @@ const mappingCache = new WeakMap<Names, WeakMap<object, VendorMapping>>()
 function getMapping(names: Names, operations: Operations): VendorMapping {
   const mappingsByOperations = mappingCache.get(names) ?? new WeakMap<object, VendorMapping>()
   mappingCache.set(names, mappingsByOperations)
-  const mapping = mappingsByOperations.get(operations) ?? new VendorMapping(names, operations)
+  const mapping = mappingsByOperations.get(operations) ?? new translation.VendorMapping(names, operations)
   mappingsByOperations.set(operations, mapping)
   return mapping
 }

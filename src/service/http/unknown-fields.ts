@@ -1,10 +1,10 @@
 /** Input that no declaration names, for worlds with strict requests. */
-import type * as z from 'zod'
 import type { AnyEndpoint, FieldSchemas } from '../endpoint.ts'
 import { inputShape, type SchemaShape } from '../naming/schema-shape.ts'
 import type { EndpointMapping } from '../naming/translation.ts'
 import { createFieldsShape } from '../naming/vocabulary.ts'
 import { parseJsonBody } from './json-body.ts'
+import { isListField } from './list-field.ts'
 import { Details, explainExtraField } from './validation-errors.ts'
 
 /** Unknown fields by place. */
@@ -57,11 +57,6 @@ export function findUnknownFields(
 /** Adds the fields of a body with neutral names that no declaration names. */
 export function addUnknownBodyFields(into: Details, { body }: AnyEndpoint, value: unknown): void {
   if (body !== undefined) addFromBody(into, inputShape(body), value, ['body'], NO_VENDOR_NAMES)
-}
-
-/** Tells whether a field of a form is a list, which a client sends by repeating it. */
-export function isListField(schema: z.ZodType): boolean {
-  return inputShape(schema).items !== undefined
 }
 
 /** Returns the vendor name of a field; undefined if it keeps its name. */

@@ -5,9 +5,11 @@ import type { RawBody } from './body.ts'
 import type { CompiledOperation } from './compiled-operation.ts'
 import { parseJsonBody } from './json-body.ts'
 import { replaceLaxTexts } from './lax-values.ts'
+import * as listField from './list-field.ts'
 import type { UploadResult } from './multipart.ts'
 import type { RequestContext } from './request-context.ts'
-import { findUnknownFields, isListField, type UnknownFields } from './unknown-fields.ts'
+import type { UnknownFields } from './unknown-fields.ts'
+import * as unknown from './unknown-fields.ts'
 import { Details, explainAll, explainExtraField, type InputLocation } from './validation-errors.ts'
 
 /** How strictly the input of requests is validated. */
@@ -74,7 +76,7 @@ export function findUnreadInput(context: RequestContext, rawBody: RawBody, bodyS
   const rawFields = rawBody !== undefined && 'fields' in rawBody ? rawBody.fields : form ? undefined : rawForm
   const fields = rawFields && JSON.stringify(rawFields)
   const text = rawBody !== undefined && 'text' in rawBody ? rawBody.text : fields
-  const unreadFields = findUnknownFields(
+  const unreadFields = unknown.findUnknownFields(
     bodySchema === undefined ? operation.endpoint : { ...operation.endpoint, body: bodySchema },
     { search, text, form },
     operation.requestMapping,
@@ -179,7 +181,9 @@ function parseForm(
   const toInternal = (fields: object) =>
     (requestMapping === undefined ? fields : requestMapping.form!.toInternal(fields)) as Record<string, unknown>
   const lists = toInternal(form.lists)
-  const listNames = Object.keys(declared).filter(name => isListField(declared[name]!) && lists[name] !== undefined)
+  const listNames = Object.keys(declared).filter(
+    name => listField.isListField(declared[name]!) && lists[name] !== undefined,
+  )
   const fields = { ...toInternal(form.fields), ...Object.fromEntries(listNames.map(name => [name, lists[name]])) }
   const values = parseValue('body', z.object(declared), fields, issues, isLax)
   const { part = 'file', optionalParts = [] } = endpoint.upload!

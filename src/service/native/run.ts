@@ -56,7 +56,7 @@ export function runNative(
         prefix: ID_PREFIX,
         hash: hashRequest(target.name, input.prompt),
         // Engines of embeddings and of reranking have no prefix cache.
-        ...(task === 'text-generation' && findPromptBlocks(target, input.prompt, promptTokens)),
+        promptBlocks: task === 'text-generation' ? findPromptBlocks(target, input.prompt, promptTokens) : undefined,
         promptTokens,
         answerTokens,
         longestAnswer,

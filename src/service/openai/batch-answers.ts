@@ -7,20 +7,14 @@ import type { Chance } from '../../kernel/random.ts'
 import { isNestedDeeper } from '../../lib/json-nesting.ts'
 import { LIMITS } from '../../limits.ts'
 import type { BatchEndpoint, InvalidBody } from '../../simulation/batches/input-lines.ts'
-import type {
-  LineAnswer,
-  LineAnswerer,
-  LineError,
-  OutputLine,
-  ResolvedLine,
-} from '../../simulation/batches/line-answering.ts'
+import type { LineAnswer, LineError, OutputLine, ResolvedLine } from '../../simulation/batches/line-answering.ts'
 import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
 import { type CompiledOperation, getRouter } from '../http/compiled-operation.ts'
 import { addUnknownBodyFields } from '../http/unknown-fields.ts'
 import { parseBodyValue } from '../http/validate-input.ts'
 import { Details, type ValidationDetail } from '../http/validation-errors.ts'
-import { operations } from '../index.ts'
+import { operations, routes } from '../index.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { DrawnReply } from './answers.ts'
 import {
@@ -42,19 +36,18 @@ import {
 } from './generation.ts'
 import { drawLogprobs } from './logprobs.ts'
 import { requireContextLength } from './request-lifecycle.ts'
-import { ScriptedAnswers } from './scripted-answers.ts'
-import { getTokenCounter } from './tokenizer.ts'
+import type { ScriptedAnswers } from './scripted-answers.ts'
 
 type LineBody = Readonly<Record<string, unknown>>
 
 /** A validated body with its prompt, which for embeddings are its inputs. */
-interface ParsedBody {
+export interface ParsedBody {
   readonly value: never
   readonly prompt: PromptInput | EmbeddingInputs
 }
 
 /** How the bodies of lines are validated. */
-interface BodyRules {
+export interface BodyRules {
   /** Whether texts with numbers and booleans count as such. */
   readonly isLax: boolean
   /** Whether unknown fields are refused. */
@@ -64,100 +57,82 @@ interface BodyRules {
 /** The rules of most worlds. `parse` serves every world and uses them. */
 const DEFAULT_RULES: BodyRules = { isLax: true, isStrict: false }
 
-/** Answers the batch lines of a simulator with scripted answers, else with generated ones. */
-export class BatchLineAnswerer implements LineAnswerer {
-  readonly #scripted: ScriptedAnswers
-  readonly isStrict: boolean
+/** Returns the problem of a body that the world cannot change. */
+export function validateLine(endpoint: BatchEndpoint, body: LineBody, rules: BodyRules) {
+  return catchProblem((): InvalidBody | LineError | undefined => {
+    const value = parseBody(endpoint, body, rules)
+    return isStreamed(value) ? STREAM_ERROR : undefined
+  })
+}
 
-  /** @param isStrict whether unknown fields are refused */
-  constructor(scripted: ScriptedAnswers, isStrict: boolean) {
-    this.#scripted = scripted
-    this.isStrict = isStrict
-  }
+/** Parses a body by the rules of most worlds, or returns its problem. */
+export function parseSharedLine(endpoint: BatchEndpoint, body: LineBody): ParsedBody | InvalidBody | LineError {
+  return parseLine(endpoint, body, DEFAULT_RULES)
+}
 
-  get isReady(): boolean {
-    return getTokenCounter() !== undefined
-  }
+/** Returns the answer to a line, or its problem. */
+export function answerLine(
+  world: World,
+  { endpoint, model, target, body, parsed }: ResolvedLine,
+  rules: BodyRules,
+  findScriptedAnswer: ScriptedAnswers['takeAnswer'],
+): LineAnswer | LineError | InvalidBody {
+  const isParsed = rules.isLax === DEFAULT_RULES.isLax && rules.isStrict === DEFAULT_RULES.isStrict
+  const reusableBody = isParsed ? (parsed as ReturnType<typeof parseSharedLine> | undefined) : undefined
+  const parsedBody = reusableBody ?? parseLine(endpoint, body, rules)
+  if (!('prompt' in parsedBody)) return parsedBody
+  if (isStreamed(parsedBody.value)) return STREAM_ERROR
+  return catchProblem(() => answerBody(world, endpoint, model, target, parsedBody, findScriptedAnswer))
+}
 
-  fork(): BatchLineAnswerer {
-    const scripted = new ScriptedAnswers()
-    scripted.restore(this.#scripted.state)
-    return new BatchLineAnswerer(scripted, this.isStrict)
+function answerBody(
+  world: World,
+  endpoint: BatchEndpoint,
+  model: string,
+  target: ModelTarget,
+  { value, prompt }: ParsedBody,
+  findScriptedAnswer: ScriptedAnswers['takeAnswer'],
+): LineAnswer {
+  if ('inputs' in prompt) return answerEmbeddings(world, target, value, prompt, findScriptedAnswer)
+  const { createRequest, format } = getTextProtocol(endpoint)
+  const textRequest = createRequest(value, prompt, { world, findScriptedAnswer, name: target.name })
+  const replies = createReplies(
+    textRequest,
+    requireContextLength(world, target, model, textRequest.longestPromptTokens, minAnswerTokens(textRequest)),
+  )
+  const [first] = replies
+  const { leads, topLogprobs } = textRequest
+  const isDrawn = replies.length === 1 && first!.isDrawn && leads === undefined && topLogprobs === undefined
+  const logprobs = drawLogprobs(world.chance, textRequest, replies)
+  return {
+    promptTokens: textRequest.promptTokens,
+    answerTokens: sumTokens(replies),
+    key: isDrawn ? textRequest.keys[0] : undefined,
+    isCut: isDrawn && first!.finish_reason === 'length',
+    serviceTier: textRequest.serviceTier ?? undefined,
+    choices: isDrawn ? undefined : JSON.stringify(toChoices(format, replies, leads, logprobs)),
   }
+}
 
-  adopt(fork: BatchLineAnswerer): void {
-    this.#scripted.restore(fork.#scripted.state)
+/** Returns the body of an answer. */
+export function bodyOfLine(chance: Chance, line: OutputLine): unknown {
+  const { endpoint, model, suffix, created, promptTokens, answerTokens, key, isCut, choices, estimatedCost } = line
+  if (endpoint === '/v1/embeddings') {
+    return createEmbeddingList(chance, JSON.parse(choices!) as VectorSpec, model, promptTokens, line.serviceTier)
   }
-
-  validate(endpoint: BatchEndpoint, body: LineBody, isLax: boolean): InvalidBody | LineError | undefined {
-    return catchProblem((): InvalidBody | LineError | undefined => {
-      const value = parseBody(endpoint, body, { isLax, isStrict: this.isStrict })
-      return isStreamed(value) ? STREAM_ERROR : undefined
-    })
-  }
-
-  parse(endpoint: BatchEndpoint, body: LineBody): ParsedBody | InvalidBody | LineError {
-    return parseLine(endpoint, body, DEFAULT_RULES)
-  }
-
-  answer(world: World, { endpoint, model, target, body, parsed }: ResolvedLine): LineAnswer | LineError | InvalidBody {
-    const rules = { isLax: world.profile.policies.validation === 'lax', isStrict: this.isStrict }
-    const isParsed = rules.isLax === DEFAULT_RULES.isLax && rules.isStrict === DEFAULT_RULES.isStrict
-    const reusableBody = isParsed ? (parsed as ReturnType<BatchLineAnswerer['parse']> | undefined) : undefined
-    const parsedBody = reusableBody ?? parseLine(endpoint, body, rules)
-    if (!('prompt' in parsedBody)) return parsedBody
-    if (isStreamed(parsedBody.value)) return STREAM_ERROR
-    return catchProblem(() => this.#answerBody(world, endpoint, model, target, parsedBody))
-  }
-
-  #answerBody(
-    world: World,
-    endpoint: BatchEndpoint,
-    model: string,
-    target: ModelTarget,
-    { value, prompt }: ParsedBody,
-  ): LineAnswer {
-    const findScriptedAnswer = (modelName: string, words: string) => this.#scripted.takeAnswer(modelName, words)
-    if ('inputs' in prompt) return answerEmbeddings(world, target, value, prompt, findScriptedAnswer)
-    const { createRequest, format } = getTextProtocol(endpoint)
-    const textRequest = createRequest(value, prompt, { world, findScriptedAnswer, name: target.name })
-    const replies = createReplies(
-      textRequest,
-      requireContextLength(world, target, model, textRequest.longestPromptTokens, minAnswerTokens(textRequest)),
-    )
-    const [first] = replies
-    const { leads, topLogprobs } = textRequest
-    const isDrawn = replies.length === 1 && first!.isDrawn && leads === undefined && topLogprobs === undefined
-    const logprobs = drawLogprobs(world.chance, textRequest, replies)
-    return {
-      promptTokens: textRequest.promptTokens,
-      answerTokens: sumTokens(replies),
-      key: isDrawn ? textRequest.keys[0] : undefined,
-      isCut: isDrawn && first!.finish_reason === 'length',
-      serviceTier: textRequest.serviceTier ?? undefined,
-      choices: isDrawn ? undefined : JSON.stringify(toChoices(format, replies, leads, logprobs)),
-    }
-  }
-
-  body(chance: Chance, line: OutputLine): unknown {
-    const { endpoint, model, suffix, created, promptTokens, answerTokens, key, isCut, choices, estimatedCost } = line
-    if (endpoint === '/v1/embeddings') {
-      return createEmbeddingList(chance, JSON.parse(choices!) as VectorSpec, model, promptTokens, line.serviceTier)
-    }
-    const tier = line.serviceTier === undefined ? {} : { service_tier: line.serviceTier }
-    const { format } = getTextProtocol(endpoint)
-    const choiceList =
-      key === undefined
-        ? (JSON.parse(choices!) as unknown[])
-        : toChoices(format, [new DrawnReply(chance, key, answerTokens, isCut)], undefined)
-    const usage = toUsage(promptTokens, answerTokens)
-    return toTextAnswer(
-      format,
-      { id: `${format.idPrefix}${suffix}`, created, model, ...tier },
-      choiceList,
-      endpoint === '/v1/chat/completions' ? Object.assign(usage, { estimated_cost: estimatedCost }) : usage,
-    )
-  }
+  const tier = line.serviceTier === undefined ? {} : { service_tier: line.serviceTier }
+  const { format } = getTextProtocol(endpoint)
+  const choiceList =
+    key === undefined
+      ? (JSON.parse(choices!) as unknown[])
+      : toChoices(format, [new DrawnReply(chance, key, answerTokens, isCut)], undefined)
+  const usage = toUsage(promptTokens, answerTokens)
+  return toTextAnswer(
+    format,
+    { id: `${format.idPrefix}${suffix}`, created, model, ...tier },
+    choiceList,
+    endpoint === '/v1/chat/completions' ? Object.assign(usage, { estimated_cost: estimatedCost }) : usage,
+  )
 }
 
 /** Returns the answer to a line of `/v1/embeddings`. Its vectors are generated when the output file is written. */
@@ -220,7 +195,7 @@ class InvalidLineBodyError extends Error {
 
 function getCompiledOperation(endpoint: BatchEndpoint): CompiledOperation {
   // Requests use the same router, so each operation is compiled once.
-  const match = getRouter(operations, undefined).match('POST', endpoint)
+  const match = getRouter(operations, routes, undefined).match('POST', endpoint)
   return (match as { readonly target: CompiledOperation }).target
 }
 

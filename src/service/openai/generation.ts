@@ -98,7 +98,7 @@ interface AnswerHead {
   id: string
   created: number
   model: string
-  service_tier?: string
+  service_tier?: string | undefined
 }
 
 /** How the answers of an endpoint are sent, whole or as a stream. */
@@ -191,8 +191,12 @@ export function deliverText<Whole>(
       }
     },
   )
-  const tier = textRequest.serviceTier ? { service_tier: textRequest.serviceTier } : {}
-  const head = { id: handle.id, created: world.clock.unix(), model, ...tier }
+  const head = {
+    id: handle.id,
+    created: world.clock.unix(),
+    model,
+    service_tier: textRequest.serviceTier || undefined,
+  }
   if (!isStreamed) {
     return new DeferredResult<Whole>(waiter =>
       waitForWholeAnswer<Whole>(world, handle, longestAnswer, waiter, request, () => toWhole(head, replies, usage)),
@@ -218,7 +222,7 @@ export function createReplies(
   { keys, limit, stop, longestPromptTokens, replies }: TextRequest,
   contextLength: number,
 ): readonly Reply[] {
-  const made = replies({ ...toBounds(limit, contextLength - longestPromptTokens, stop), answerCount: keys.length })
+  const made = replies(toBounds(limit, contextLength - longestPromptTokens, stop, keys.length))
   // A tool call has at least its name, so an answer without tokens is a text.
   return limit === 0 ? made.map(() => EMPTY_REPLY) : made
 }
@@ -246,7 +250,7 @@ export function toTextAnswer<Whole extends string, Choice>(
 /** Yields the events of a stream: the openings, the tokens, and the finish reasons, the last with the usage. */
 function* createFrames(
   { chunkField, toOpening, toPieces, toLogprobs, closing }: AnswerFormat<string, unknown>,
-  head: Readonly<Record<string, string | number>>,
+  head: Readonly<Record<string, string | number | undefined>>,
   replies: readonly Reply[],
   leads: TextRequest['leads'],
   logprobs: ReturnType<typeof drawLogprobs>,
@@ -299,11 +303,17 @@ function createLogprobTaker(
 }
 
 /** Returns the bounds of an answer: the requested limit and the room that the prompt leaves in the context. */
-function toBounds(requestedLimit: number | null | undefined, room: number, stop: DeliveryOptions['stop']): ReplyBounds {
+function toBounds(
+  requestedLimit: number | null | undefined,
+  room: number,
+  stop: DeliveryOptions['stop'],
+  answerCount: number,
+): ReplyBounds {
   const limit = Math.min(requestedLimit ?? room, room)
   return {
     limit: limit === Number.POSITIVE_INFINITY ? undefined : limit,
     stop: typeof stop === 'string' ? [stop] : (stop ?? []),
+    answerCount,
   }
 }
 

@@ -40,7 +40,7 @@ export function startInference(
   task: ModelTask,
   longestPromptTokens: number,
   minAnswerTokens: number,
-  createSpec: (context: number, target: ModelTarget) => Omit<InferenceSpec, 'token' | 'model'>,
+  createSpec: (context: number, target: ModelTarget) => InferenceSpec,
 ): InferenceHandle {
   const target = requireTarget(world, token, model, task)
   const context = requireContextLength(world, target, model, longestPromptTokens, minAnswerTokens)
@@ -99,14 +99,10 @@ function submit(
   token: CallerToken | undefined,
   model: string,
   target: ModelTarget,
-  spec: Omit<InferenceSpec, 'token' | 'model'>,
+  spec: InferenceSpec,
 ): InferenceHandle {
-  const request = { ...spec, model, token: token?.token_id ?? '' }
-  const limitedScope = token?.scope?.spendingLimit === undefined ? undefined : token.scope.id
-  return world.inferenceRequests.submit(
-    limitedScope === undefined ? request : { ...request, scope: limitedScope },
-    target,
-  )
+  const scope = token?.scope?.spendingLimit === undefined ? undefined : token.scope.id
+  return world.inferenceRequests.submit(spec, { model, token: token?.token_id ?? '', scope }, target)
 }
 
 /** Refuses with 403 a model that a scoped token does not allow, and with 402 a token that has spent its limit. */

@@ -8,16 +8,20 @@ import type { RequestOutcome, RequestWorkDone } from '../load/request-totals.ts'
 import type { MediaWork } from './media-work.ts'
 import type { WebhookPlan, WebhookResult } from './webhook-row.ts'
 
-/** A valid request to a model, with known lengths. */
-export interface InferenceSpec {
+/** Who sends a request, and to which model. */
+export interface InferenceCaller {
   /** The model name in the request. */
   readonly model: string
-  /** The prefix of its id, for example `chatcmpl-`. */
-  readonly prefix: string
   /** The token of the caller. The limit of requests in flight counts by token. */
   readonly token: string
-  /** The id of the scoped token with a spending limit that sent it. */
-  readonly scope?: string
+  /** The id of the scoped token with a spending limit that sent it. Default: another token. */
+  readonly scope?: string | undefined
+}
+
+/** A valid request to a model, with known lengths. */
+export interface InferenceSpec {
+  /** The prefix of its id, for example `chatcmpl-`. */
+  readonly prefix: string
   /** The hash of the request. It seeds the answer and the id. */
   readonly hash: string
   readonly promptTokens: number
@@ -30,15 +34,15 @@ export interface InferenceSpec {
    * The work of a media or custom model. It determines duration and price instead of the tokens, and `longestAnswer` is
    * the number of equal pieces in which the answer can be streamed. Undefined: a request that is charged by token.
    */
-  readonly work?: MediaWork
+  readonly work?: MediaWork | undefined
   /** Whether an answer ends at its longest length. Default: false. */
-  readonly isCut?: boolean
+  readonly isCut?: boolean | undefined
   /** Where the result goes. Undefined: the client waits for it. */
   readonly webhook?: WebhookPlan | undefined
 }
 
 /** The fields of a request that never change. */
-export interface InferencePlan extends InferenceSpec {
+export interface InferencePlan extends InferenceSpec, InferenceCaller {
   readonly key: EntityKey
   /** The full name of the model. The limit of requests in flight counts by this name. */
   readonly name: string

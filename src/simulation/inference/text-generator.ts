@@ -9,6 +9,11 @@ export const ANSWER_WORDS: readonly string[] =
     ' ',
   )
 
+/** The forms of the words: behind a space, with a capital, and both. */
+const SPACED_WORDS = ANSWER_WORDS.map(word => ` ${word}`)
+const CAPITALS = ANSWER_WORDS.map(word => word.charAt(0).toUpperCase() + word.slice(1))
+const SPACED_CAPITALS = CAPITALS.map(word => ` ${word}`)
+
 /** The key of an answer: the same model and prompt give the same text. */
 export function answerKey(chance: Chance, model: string, prompt: string): EntityKey {
   return chance.key('answer', `${model}\u0000${prompt}`)
@@ -33,7 +38,7 @@ export function drawAnswerLength(
  */
 export function generateText(chance: Chance, key: EntityKey, tokens: number, isCut = false): string {
   let state = hash32(chance.hex(8, key, WORD_SEED)) | 1
-  let text = ''
+  const pieces: string[] = []
   let remaining = tokens
   let wordsInSentence = 0
   while (remaining > 0) {
@@ -42,15 +47,14 @@ export function generateText(chance: Chance, key: EntityKey, tokens: number, isC
     state ^= state << 5
     const endsSentence = wordsInSentence >= 6 && (state & 7) === 0
     if (endsSentence || (remaining === 1 && wordsInSentence > 0 && !isCut)) {
-      text += '.'
+      pieces.push('.')
       wordsInSentence = 0
     } else {
-      const word = ANSWER_WORDS[(state >>> 8) % ANSWER_WORDS.length]!
-      const casedWord = wordsInSentence === 0 ? word.charAt(0).toUpperCase() + word.slice(1) : word
-      text += text === '' ? casedWord : ` ${casedWord}`
+      const words = wordsInSentence > 0 ? SPACED_WORDS : pieces.length > 0 ? SPACED_CAPITALS : CAPITALS
+      pieces.push(words[(state >>> 8) % words.length]!)
       wordsInSentence++
     }
     remaining--
   }
-  return text
+  return pieces.join('')
 }

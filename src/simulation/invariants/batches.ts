@@ -1,7 +1,7 @@
 import type { BatchStatus } from '../../data/records/enums.ts'
 import { BATCH_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { tokenPriceOf } from '../account/token-price.ts'
+import { type TokenPrice, tokenPriceOf } from '../account/token-price.ts'
 import type { BatchRow } from '../batches/batch-row.ts'
 import { decodeLines } from '../batches/files.ts'
 import { findModelTarget } from '../deployments/model-lookup.ts'
@@ -20,6 +20,7 @@ interface CheckedBatch {
   readonly charged: number
   /** Micro-cents that the lines that are over can have cost at most, at the prices of their time. */
   readonly maxCost: number
+  readonly price: TokenPrice | undefined
 }
 
 /** I7 and I13: the lines of batches, each run once, reported once and charged once. */
@@ -40,7 +41,8 @@ export class BatchInvariants {
       this.#checkFiles(row, report)
     const { status, statusTimes, doneLines, chargedMicrocents } = row
     const failed = failedLines(row)
-    this.#checked[ordinal] = { status, at: statusTimes, done: doneLines, failed, charged: chargedMicrocents, maxCost }
+    const counts = { done: doneLines, failed, charged: chargedMicrocents, maxCost }
+    this.#checked[ordinal] = { status, at: statusTimes, ...counts, price: this.#priceOf(row) }
   }
 
   #checkTimes(row: Readonly<BatchRow>, before: CheckedBatch | undefined, report: ReportViolation): void {
@@ -103,15 +105,22 @@ export class BatchInvariants {
     // What was charged before anybody looked is taken as it is.
     if (before === undefined || row.work === undefined) return row.chargedMicrocents
     if (row.doneLines <= before.done) return before.maxCost
-    const { store, profile } = this.#world
-    const { model, promptBefore, answerBefore } = row.work
-    const target = findModelTarget(this.#world, model, true)
-    if (target?.kind !== 'catalog') return before.maxCost
-    const price = tokenPriceOf(store, target.model, target.priceShare * profile.prices.batchShare)
+    const price = this.#priceOf(row)
     if (price === undefined) return before.maxCost
+    const { promptBefore, answerBefore } = row.work
     const prompt = promptBefore[row.doneLines]! - promptBefore[before.done]!
     const answer = answerBefore[row.doneLines]! - answerBefore[before.done]!
-    return before.maxCost + prompt * price.input + answer * price.output
+    // A change of the price counts the lines first, at the old price.
+    const { input, output } = before.price ?? price
+    return before.maxCost + prompt * Math.max(input, price.input) + answer * Math.max(output, price.output)
+  }
+
+  /** Returns the price in force of the tokens of a batch; undefined if it has none. */
+  #priceOf({ work }: Readonly<BatchRow>): TokenPrice | undefined {
+    const { store, profile } = this.#world
+    const target = work && findModelTarget(this.#world, work.model, true)
+    if (target?.kind !== 'catalog') return undefined
+    return tokenPriceOf(store, target.model, target.priceShare * profile.prices.batchShare)
   }
 
   /** Every request is in exactly one of the two files, once. */

@@ -1,5 +1,5 @@
 /** The single requests that one engine has worked on since it started. */
-import { HISTOGRAM_WIDTH, type HistogramCounts, observe } from './engine-histograms.ts'
+import { createHistograms, type HistogramCounts, observe } from './engine-histograms.ts'
 
 /** Why an answer ended: at its end, at its longest length, or because its client left or its engine was lost. */
 export const FINISH_REASONS = ['stop', 'length', 'abort'] as const
@@ -13,7 +13,7 @@ export interface EngineRequests {
   readonly generationTokens: number
   /** Requests by the reason of their end, in the order of `FINISH_REASONS`. */
   readonly finished: readonly number[]
-  readonly histograms: HistogramCounts
+  readonly histograms: Readonly<HistogramCounts>
 }
 
 /** The totals of an engine that has just started. */
@@ -22,7 +22,7 @@ export const NO_ENGINE_REQUESTS: EngineRequests = Object.freeze({
   cachedTokens: 0,
   generationTokens: 0,
   finished: Object.freeze(FINISH_REASONS.map(() => 0)),
-  histograms: new Float64Array(HISTOGRAM_WIDTH),
+  histograms: Object.freeze(createHistograms()),
 })
 
 /** A request as its engine has worked on it up to a time. Durations are in seconds. */
@@ -75,11 +75,13 @@ export function withEndedRequest(
   observe(histograms, 'promptTokens', promptTokens)
   observe(histograms, 'generationTokens', generationTokens)
   if (longestAnswer > 1) observe(histograms, 'timePerOutputToken', tokenTime)
+  const finished = totals.finished.slice()
+  finished[FINISH_REASONS.indexOf(reason)]!++
   return {
     promptTokens: totals.promptTokens + promptTokens,
     cachedTokens: totals.cachedTokens + progress.cachedTokens,
     generationTokens: totals.generationTokens + generationTokens,
-    finished: totals.finished.map((count, i) => count + Number(FINISH_REASONS[i] === reason)),
+    finished,
     histograms,
   }
 }

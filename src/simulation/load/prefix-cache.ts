@@ -132,7 +132,9 @@ export function withEndedPrompt(cache: PrefixCache, sequence: number, isRead: bo
   const prompt = prompts[index]
   if (prompt === undefined) return cache
   if (!isRead) return { prompts: prompts.toSpliced(index, 1), tokens: tokens - prompt.tokens }
-  return prompt.readAt <= now ? cache : { prompts: prompts.with(index, { ...prompt, readAt: now }), tokens }
+  if (prompt.readAt <= now) return cache
+  const { hashes, tokens: promptTokens } = prompt
+  return { prompts: prompts.with(index, { sequence, hashes, tokens: promptTokens, readAt: now }), tokens }
 }
 
 function sumTokens(prompts: readonly CachedPrompt[]): number {

@@ -52,6 +52,25 @@ export const NO_REQUESTS: RequestTotals = {
 /** How a request can end; `abandoned` is left before an instance took it on. */
 export type RequestOutcome = 'served' | 'left' | 'abandoned' | 'broken' | 'turnedAway'
 
+// Field by field: a spread takes fifty times as long, and each request needs both.
+
+/** The same with one more that has arrived now. */
+export function addArrival(totals: RequestTotals, at: Micros): RequestTotals {
+  return {
+    at,
+    arrived: totals.arrived + 1,
+    served: totals.served,
+    refused: totals.refused,
+    failed: totals.failed,
+    left: totals.left,
+    promptTokens: totals.promptTokens,
+    answerTokens: totals.answerTokens,
+    workTime: totals.workTime,
+    recentTimes: totals.recentTimes,
+    timesLine: totals.timesLine,
+  }
+}
+
 /** The same with one more that is over now. */
 export function addRequest(
   totals: RequestTotals,
@@ -60,8 +79,8 @@ export function addRequest(
   work: RequestWorkDone,
 ): RequestTotals {
   return {
-    ...totals,
     at,
+    arrived: totals.arrived,
     served: totals.served + Number(outcome === 'served' || outcome === 'left'),
     refused: totals.refused + Number(outcome === 'turnedAway'),
     failed: totals.failed + Number(outcome === 'broken'),
@@ -70,6 +89,7 @@ export function addRequest(
     answerTokens: totals.answerTokens + work.answer,
     workTime: totals.workTime + work.time,
     recentTimes: addTimes(totals.recentTimes, work),
+    timesLine: totals.timesLine,
   }
 }
 
@@ -79,13 +99,22 @@ export type TimedPhase = (typeof TIMED_PHASES)[number]
 
 function addTimes(times: RequestTotals['recentTimes'], work: RequestWorkDone): RequestTotals['recentTimes'] {
   const { time, firstTokenTime = 0, tokenTime = 0 } = work
-  let counted = times
-  for (const key of [timeKey('request', time), timeKey('firstToken', firstTokenTime), timeKey('token', tokenTime)]) {
-    if (key === undefined) continue
-    const index = counted.findIndex(([other]) => other === key)
-    counted = index < 0 ? [...counted, [key, 1]] : counted.with(index, [key, counted[index]![1] + 1])
-  }
+  const counted = times.slice()
+  countTime(counted, timeKey('request', time))
+  countTime(counted, timeKey('firstToken', firstTokenTime))
+  countTime(counted, timeKey('token', tokenTime))
   return counted
+}
+
+function countTime(counted: (readonly [key: number, count: number])[], key: number | undefined): void {
+  if (key === undefined) return
+  for (let i = 0; i < counted.length; i++) {
+    const [other, count] = counted[i]!
+    if (other !== key) continue
+    counted[i] = [key, count + 1]
+    return
+  }
+  counted.push([key, 1])
 }
 
 /** More than any bucket. */

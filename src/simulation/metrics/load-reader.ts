@@ -1,8 +1,8 @@
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import {
   bucketOf,
+  createHistograms,
   HISTOGRAM_PLACES,
-  HISTOGRAM_WIDTH,
   type HistogramCounts,
   observe,
 } from '../load/engine-histograms.ts'
@@ -46,7 +46,7 @@ export class LoadReader {
   #requests = 0
   #promptTokens = 0
   #generationTokens = 0
-  readonly #histograms = new Float64Array(HISTOGRAM_WIDTH)
+  readonly #histograms = createHistograms()
   #open: OpenSegment | undefined
   /** Segments that begin after the last reading, newest first. */
   #next: ServingSegment[] = []

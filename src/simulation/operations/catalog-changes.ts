@@ -2,6 +2,7 @@ import type { AggregatorModel, CatalogModel, ModelHardware } from '../../data/re
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { Ledger } from '../account/ledger.ts'
+import type { Batches } from '../batches/batches.ts'
 import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
 import type { JournalKindName } from '../journal-kinds.ts'
@@ -16,10 +17,12 @@ type PriceSide = 'input' | 'output'
 export class CatalogChanges {
   readonly #context: SimulationContext
   readonly #ledger: Ledger
+  readonly #batches: Pick<Batches, 'rescheduleAll'>
 
-  constructor(context: SimulationContext, ledger: Ledger) {
+  constructor(context: SimulationContext, ledger: Ledger, batches: Pick<Batches, 'rescheduleAll'>) {
     this.#context = context
     this.#ledger = ledger
+    this.#batches = batches
   }
 
   /** Sets the date of deprecation of a model, `delay` microseconds from now. Until then the model is current. */
@@ -52,7 +55,7 @@ export class CatalogChanges {
 
   /**
    * Sets the cents per million input or output tokens of a model. Requests that began keep their price.
-   * Lines of a batch have the price in force when they are counted.
+   * Lines of a batch have the price in force when they end.
    *
    * @throws CommandError for a model without such a price
    */
@@ -66,6 +69,8 @@ export class CatalogChanges {
         `Failed to set the ${side} price of '${name}': a model of the type ${model.type} has no such price. Name another model.`,
       )
     }
+    // Lines that are done by now are counted and charged at the old price.
+    this.#batches.rescheduleAll()
     const field = side === 'input' ? 'cents_per_million_input_tokens' : 'cents_per_million_output_tokens'
     const options = hardware.hardware.map(one =>
       one.type === 'serverless' ? { ...one, pricing: { ...one.pricing, [field]: cents } } : one,

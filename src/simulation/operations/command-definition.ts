@@ -6,6 +6,7 @@ import type { AccountAccess } from '../account/access/account-access.ts'
 import type { ApiTokens } from '../account/api-tokens.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
+import type { Batches } from '../batches/batches.ts'
 import type { Deployments } from '../deployments/deployments.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { Rentals } from '../rentals/rentals.ts'
@@ -22,6 +23,7 @@ export interface CommandsParts {
   readonly ledger: Ledger
   readonly gpuQuotas: GpuQuotas
   readonly apiTokens: ApiTokens
+  readonly batches: Batches
 }
 
 /**

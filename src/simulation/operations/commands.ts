@@ -112,7 +112,7 @@ export class Commands {
     this.#context = context
     this.log = new CommandLog(origin?.log)
     const { profile, store } = context
-    this.#targets = { ...parts, profile, store, catalog: new CatalogChanges(context, parts.ledger) }
+    this.#targets = { ...parts, profile, store, catalog: new CatalogChanges(context, parts.ledger, parts.batches) }
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
       : new Table(ScheduledCommandRow, context.generation)

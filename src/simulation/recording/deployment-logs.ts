@@ -30,8 +30,8 @@ export class DeploymentLogs {
   /** Columns: time, deployment, instance index, kind, and the position of its fields. -1: no fields. */
   readonly #lines: NumberLog
   readonly #fields: AppendLog<EntryFields>
-  /** The kinds that occurred so far. */
-  #kinds: readonly string[] = []
+  /** The kinds that occurred so far, in the order of their first line, with their positions. */
+  #kinds: ReadonlyMap<string, number> = new Map()
 
   constructor(context: SimulationContext, origin?: DeploymentLogs) {
     this.#context = context
@@ -44,15 +44,16 @@ export class DeploymentLogs {
   archive(archive: Archive): void {
     this.#lines.archive(archive)
     this.#fields.archive(archive)
-    this.#kinds = archive.value(this.#kinds)
+    this.#kinds = toPositions(archive.value([...this.#kinds.keys()]))
   }
 
   /** Appends a line of an instance or of the controller of a deployment. */
   append(deployment: number, instanceIndex: number, kind: string, fields?: EntryFields): void {
-    let kindIndex = this.#kinds.indexOf(kind)
-    if (kindIndex < 0) {
-      kindIndex = this.#kinds.length
-      this.#kinds = [...this.#kinds, kind]
+    let kindIndex = this.#kinds.get(kind)
+    if (kindIndex === undefined) {
+      kindIndex = this.#kinds.size
+      // Forks share the map.
+      this.#kinds = new Map([...this.#kinds, [kind, kindIndex]])
     }
     const fieldsIndex = fields === undefined || KINDS_WITHOUT_FIELDS.has(kind) ? -1 : this.#fields.push(fields)
     this.#lines.push([this.#context.clock.now, deployment, instanceIndex, kindIndex, fieldsIndex])
@@ -61,11 +62,16 @@ export class DeploymentLogs {
   /** Yields the lines of a deployment, oldest first. */
   *linesOf(deployment: number): Generator<LogLine> {
     const lines = this.#lines
+    const kinds = [...this.#kinds.keys()]
     for (let line = lines.oldest; line < lines.length; line++) {
       if (lines.at(line, 1) !== deployment) continue
-      const kind = this.#kinds[lines.at(line, 3)]!
+      const kind = kinds[lines.at(line, 3)]!
       const fields = this.#fields.at(lines.at(line, 4))
       yield { at: lines.at(line, 0), instanceIndex: lines.at(line, 2), kind, fields }
     }
   }
+}
+
+function toPositions(kinds: readonly string[]): ReadonlyMap<string, number> {
+  return new Map(kinds.map((kind, position) => [kind, position]))
 }

@@ -2,6 +2,7 @@ import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
 import {
+  addArrival,
   addRequest,
   NO_REQUESTS,
   type RequestOutcome,
@@ -35,7 +36,7 @@ export class RequestLog {
   /** Counts the arrival of a request. */
   onArrived(row: RecordedRequests, now: Micros): void {
     this.#save(row, now)
-    row.requests = { ...row.requests, at: now, arrived: row.requests.arrived + 1 }
+    row.requests = addArrival(row.requests, now)
   }
 
   /** Counts the end of a request. */

@@ -22,6 +22,8 @@ export interface DeploymentFigures {
   readonly coldStarts: readonly ColdStart[]
   readonly losses: readonly LossCause[]
   readonly failures: number
+  /** Whether its requests are counted for its base, too: it is an adapter on a deployment of the account. */
+  readonly isCountedForBase: boolean
 }
 
 /** Returns the figures of every deployment that existed in the window. */
@@ -92,7 +94,9 @@ function deploymentFigures(
     instances_lost: instances.losses.length,
   }
   const { coldStarts, losses } = instances
-  return { report, heldTime, billedTime, usedTime, capacityTime, coldStarts, losses, failures: statuses.failures }
+  const { failures } = statuses
+  const isCountedForBase = row.plan.base >= 0
+  return { report, heldTime, billedTime, usedTime, capacityTime, coldStarts, losses, failures, isCountedForBase }
 }
 
 function servingAt({ history }: World, row: Readonly<DeploymentRow>, at: Micros): ServingFigures | null {

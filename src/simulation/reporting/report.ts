@@ -28,6 +28,8 @@ export function createReport(world: World, { from, to, step }: ReportWindow, fix
   const window = { from, to, after: exclusiveStart(from) }
   const metered = new Map(world.ledger.meters.meteredUsage(from, to).map(usage => [usage.id, usage]))
   const deployments = allDeploymentFigures(world, window, metered)
+  // Each request counts once, although it is in the figures of its adapter and in those of the base.
+  const counted = deployments.filter(({ isCountedForBase }) => !isCountedForBase)
   const coldStarts = deployments.flatMap(({ coldStarts }) => coldStarts)
   const losses = deployments.flatMap(({ losses }) => losses)
   const eventCounts = eventCountsBetween(world, window)
@@ -53,10 +55,10 @@ export function createReport(world: World, { from, to, step }: ReportWindow, fix
         sumBy(deployments, figures => figures.usedTime),
       ),
       container_gpu_hours: sumBy(gpus, figures => figures.containers) / HOUR,
-      requests: sumRequests(deployments.map(({ report }) => report.requests)),
+      requests: sumRequests(counted.map(({ report }) => report.requests)),
       tokens: {
-        input: sumBy(deployments, figures => figures.report.tokens.input),
-        output: sumBy(deployments, figures => figures.report.tokens.output),
+        input: sumBy(counted, figures => figures.report.tokens.input),
+        output: sumBy(counted, figures => figures.report.tokens.output),
       },
       mean_utilisation: ratio(
         sumBy(deployments, figures => figures.usedTime),

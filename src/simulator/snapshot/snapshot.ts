@@ -3,21 +3,13 @@ import { readSnapshotFile, writeSnapshotFile } from '#snapshot-files'
 import { type ClockSetting, followsFakeTimers } from '../../clock/settings.ts'
 import type { FaultsState } from '../../faults/faults-state.ts'
 import type { FaultWorld } from '../../faults/kinds/kind.ts'
-import { describeRow, type Row, type RowClass } from '../../kernel/row.ts'
 import type { ScriptedState } from '../../service/openai/scripted-answers.ts'
-import {
-  CLASSES_ARCHIVED_BY_FIELDS,
-  CLASSES_ARCHIVED_BY_PARTS,
-  ROW_CLASSES,
-} from '../../simulation/archived-classes.ts'
 import { World } from '../../simulation/world.ts'
 import type { ArchivedWorld } from '../../simulation/world-options.ts'
 import { VERSION } from '../../version.ts'
 import type { StartedTimelines } from '../timelines.ts'
-import type { SerializableClasses } from './codec/graph-forms.ts'
-import { decodeGraph } from './codec/graph-reader.ts'
-import { encodeGraph } from './codec/graph-writer.ts'
 import { readEnvelope, SnapshotError, type SnapshotInfo, writeEnvelope } from './envelope.ts'
+import * as stateBytes from './state-bytes.ts'
 
 /** The state of a simulator: its world and the parts around it. */
 export interface SimulatorState<W = World> {
@@ -32,18 +24,6 @@ export interface SimulatorState<W = World> {
   readonly timelines: StartedTimelines
   readonly clock: ClockSetting
   readonly pausedBy: readonly string[]
-}
-
-/** Rows are written by their declarations. */
-const ROWS = Object.entries(ROW_CLASSES).map(([name, of]) => [
-  name,
-  { of, declared: describeRow(of as unknown as RowClass<Row>) },
-])
-
-const SERIALIZABLE_CLASSES: SerializableClasses = {
-  ...Object.fromEntries(ROWS),
-  ...Object.fromEntries(Object.entries(CLASSES_ARCHIVED_BY_FIELDS).map(([name, of]) => [name, { of }])),
-  ...(CLASSES_ARCHIVED_BY_PARTS as unknown as SerializableClasses),
 }
 
 /**
@@ -88,7 +68,7 @@ export class Snapshot implements SnapshotInfo {
   static from(bytes: Uint8Array, what = 'the snapshot'): Snapshot {
     const { about, content } = readEnvelope(bytes, what)
     try {
-      const decoded = decodeGraph(content, SERIALIZABLE_CLASSES) as SimulatorState<ArchivedWorld>
+      const decoded = stateBytes.decodeState(content) as SimulatorState<ArchivedWorld>
       if (decoded.answers === undefined) throw new Error('it has no answers')
       const past = decoded.faults.past.map(({ at, world }) => ({ at, world: World.fromArchive(world) }))
       return new Snapshot({ ...decoded, world: World.fromArchive(decoded.world), faults: { ...decoded.faults, past } })
@@ -136,10 +116,7 @@ export class Snapshot implements SnapshotInfo {
       // Another process cannot follow a clock of this one; it follows its own fake timers.
       clock: typeof clock === 'object' && clock.mode === 'follow' ? 'follow' : clock,
     }
-    return writeEnvelope(
-      { version, fixtures, seed, profile, epoch, now, digest },
-      encodeGraph(serializable, SERIALIZABLE_CLASSES),
-    )
+    return writeEnvelope({ version, fixtures, seed, profile, epoch, now, digest }, stateBytes.encodeState(serializable))
   }
 }
 

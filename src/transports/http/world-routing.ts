@@ -109,7 +109,7 @@ function forward(
   incoming.world = world
   incoming.controlPath = name === DEFAULT_WORLD ? '/_sim' : `/_sim/worlds/${name}/_sim`
   return world.trackUse(() => {
-    const response = world.sim.answer(request, incoming)
+    const response = world.answer(request, incoming)
     if (response instanceof Promise) return forwardAsync(world, request, incoming, response, transform)
     const transformed = transform?.(response) ?? response
     if (transformed instanceof Promise) return forwardAsync(world, request, incoming, transformed)

@@ -68,7 +68,7 @@ export function handlers(sim: Simulator, options: HandlerOptions): Handler[] {
   const catchAll = http.all(new RegExp(`^${basePattern}(?:/|$)`), answer)
   if (!options.perEndpoint) return [catchAll]
 
-  const endpoints = Object.values(sim.api.operations).sort((a, b) => parameterCount(a.path) - parameterCount(b.path))
+  const endpoints = Object.values(sim.api.routes).sort((a, b) => parameterCount(a.path) - parameterCount(b.path))
   return [
     ...endpoints.flatMap(({ method, path, mirror }) =>
       [path, ...(mirror === undefined ? [] : [mirror])]

@@ -157,8 +157,9 @@ test('examples/github-actions: the steps of its workflow, as a runner runs them'
 
 test('each example is run here, says how it is run, and asks for versions that this package is tested with', () => {
   const names = readdirSync('examples').sort()
-  expect(names).toEqual(['curl', 'github-actions', 'jest', 'node-test', 'playwright', 'python', 'vitest'])
+  expect(names).toEqual(['curl', 'github-actions', 'jest', 'node-test', 'playwright', 'python', 'shards', 'vitest'])
   const ours: Readonly<Record<string, string>> = {
+    ...manifest.dependencies,
     ...manifest.devDependencies,
     'modelhost-sim': `^${manifest.version}`,
   }

@@ -157,8 +157,8 @@ describe('a prompt that an engine reads', () => {
     const lengths = { promptTokens: 600, answerTokens: 50, longestAnswer: 50 }
     const promptBlocks = hashPromptBlocks('acme/chat', prompt, 600)!
     const target = findModelTarget(world, 'acme/chat')!
-    const request = { model: 'acme/chat', prefix: 'chatcmpl-', token: 'token', hash: question, promptBlocks }
-    return world.inferenceRequests.submit({ ...request, ...lengths }, target)
+    const spec = { prefix: 'chatcmpl-', hash: question, promptBlocks, ...lengths }
+    return world.inferenceRequests.submit(spec, { model: 'acme/chat', token: 'token' }, target)
   }
   const cachedTokens = ({ world }: Simulator) =>
     [...world.inferenceRequests.entries()].map(([, row]) => row.cachedTokens)

@@ -33,10 +33,8 @@ function served(): Simulator {
 function ask({ world }: Simulator, answerTokens: number, isCut = false): InferenceHandle {
   const target = findModelTarget(world, 'acme/chat')!
   const lengths = { promptTokens: 120, answerTokens, longestAnswer: answerTokens, isCut }
-  return world.inferenceRequests.submit(
-    { model: 'acme/chat', prefix: 'chatcmpl-', token: 'token', hash: `${answerTokens}`, ...lengths },
-    target,
-  )
+  const spec = { prefix: 'chatcmpl-', hash: `${answerTokens}`, ...lengths }
+  return world.inferenceRequests.submit(spec, { model: 'acme/chat', token: 'token' }, target)
 }
 
 /** Returns the sum of the samples of a name with these labels. */

@@ -1,0 +1,130 @@
+// Evaluates modules of a bundle with their first use. `import * as voices from './voices.ts'` means that in the package:
+// its code is parsed, but its schemas are not made before `voices.something` is read. esbuild evaluates all modules at
+// once, or loads them asynchronously; but a simulator answers synchronously.
+import { readFile } from 'node:fs/promises'
+
+/** A call that marks the place of a deferred module between the build and `inlineDeferred`. */
+const MARK = '__deferred'
+const MARKS = new RegExp(String.raw`${MARK}\(\(\)=>import\("\./([^"]*)"\)\)`, 'g')
+
+/** The plugin of esbuild that makes a chunk of each module that is imported as a namespace. */
+export const deferredImports = {
+  name: 'deferred imports',
+  setup: build => {
+    build.onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8')
+      const contents = source.replaceAll(
+        /^import \* as (\w+) from '(\.[^']*)'$/gm,
+        (_, name, module) => `const ${name} = /* @__PURE__ */ ${MARK}(() => import('${module}'))`,
+      )
+      return { contents, loader: 'ts' }
+    })
+  },
+}
+
+/** Returns the chunks whose modules a code defers. */
+export function deferredChunksOf(code) {
+  return Array.from(code.matchAll(MARKS), ([, chunk]) => chunk)
+}
+
+/** Replaces each mark of a code by what `replace` returns for its chunk. */
+export function replaceMarks(code, replace) {
+  return code.replaceAll(MARKS, (_, chunk) => replace(chunk))
+}
+
+/** The folder of the parts below that of the bundle. */
+export const PARTS = 'parts'
+const PART_START = 'export default '
+
+/**
+ * The code that a bundle starts with. `$defer` evaluates a part once, with the values that it imports. `$namespace` is
+ * what `import * as` gives.
+ *
+ * A part is evaluated in the realm of the bundle, because Jest and others run each test file in a realm of its own. Where
+ * a process may not evaluate text, `node:vm` does it.
+ */
+export const DEFER_RUNTIME = `
+const $import = specifier => import(specifier)
+const $evaluate = part => {
+  const { href } = new URL('./${PARTS}/' + part, import.meta.url)
+  const text = process.getBuiltinModule('node:fs').readFileSync(new URL(href), 'latin1').slice(${PART_START.length})
+  const code = '"use strict";(' + text + ')\\n//# sourceURL=' + href
+  try {
+    return (0, eval)(code)
+  } catch (error) {
+    if (!(error instanceof EvalError)) throw error
+    return process.getBuiltinModule('node:vm').runInThisContext(code, { filename: href })
+  }
+}
+const $defer = (part, imports) => {
+  let exports
+  return () => (exports ??= $evaluate(part)(...imports()))
+}
+const $namespace = (load, names) => {
+  const namespace = {}
+  for (const name of names) Object.defineProperty(namespace, name, { enumerable: true, get: () => load()[name] })
+  return namespace
+}
+`
+
+/**
+ * Returns the file of a part: a function of what a chunk imports, which returns its exports. Also returns the code of
+ * these imports, for `$defer`.
+ *
+ * @param code the chunk as esbuild wrote it, without whitespace
+ * @param output its entry in the metafile of esbuild
+ * @param valueOf returns the code for an export of another chunk, or for the chunk alone if only its effects count
+ * @param namespaceOf returns the name of the namespace of a deferred chunk
+ */
+export function toPart(code, output, valueOf, namespaceOf) {
+  const imports = new Map()
+  const builtins = []
+  let count = 0
+  const body = replaceMarks(code, chunk => {
+    const name = namespaceOf(chunk)
+    imports.set(name, name)
+    return name
+  })
+    .replaceAll(/(?<!\w)import\("/g, () => {
+      // Text that is evaluated has no place of its own from which a module could be imported.
+      imports.set('$import', '$import')
+      count++
+      return '$import("'
+    })
+    .replaceAll(/(?<!\w)import\.meta\b/g, () => {
+      imports.set('$meta', 'import.meta')
+      return '$meta'
+    })
+    .replaceAll(/import(?:\{([^}]*)\}from)?"\.\/([^"]*)";/g, (_, list, chunk) => {
+      if (list === undefined) imports.set(`$effect${imports.size}`, valueOf(chunk))
+      else for (const { exported, local } of parseNames(list)) imports.set(local, valueOf(chunk, exported))
+      return ''
+    })
+    .replaceAll(/import(?:\*as ([\w$]+)|([\w$]+)|\{([^}]*)\})from"((?:node:)?[\w/]+)";/g, (_, all, one, list, module) => {
+      const fields = list && parseNames(list).map(({ exported, local }) => `${exported}:${local}`)
+      builtins.push(`${all ?? one ?? `{${fields}}`}=process.getBuiltinModule("${module}")`)
+      return ''
+    })
+    .replace(/export\{([^}]*)\};\s*$/, (_, list) => {
+      const fields = parseNames(list).map(({ exported, local }) => `${local}:${exported}`)
+      return `return{${fields.join(',')}}`
+    })
+  const what = output.entryPoint ?? 'a chunk'
+  const leftover = /(?:^|[;}])(?:import[{*"\w ]|export[{ *])[^;]{0,80}/.exec(body)
+  if (leftover) throw new Error(`Failed to defer ${what}: it has '${leftover[0]}'.`)
+  const expected = output.imports.filter(({ kind }) => kind === 'dynamic-import').length - deferredChunksOf(code).length
+  if (count !== expected) throw new Error(`Failed to defer ${what}: ${count} of ${expected} dynamic imports are found.`)
+  const head = builtins.length === 0 ? '' : `const ${builtins.join(',')};`
+  return {
+    text: `${PART_START}function(${[...imports.keys()].join(',')}){${head}${body}}\n`,
+    imports: `()=>[${[...imports.values()].join(',')}]`,
+  }
+}
+
+/** Returns the names of a clause: of `a as b`, `exported` is a and `local` b. */
+export function parseNames(list) {
+  return list.split(',').map(name => {
+    const [exported, local = exported] = name.split(' as ')
+    return { exported, local }
+  })
+}

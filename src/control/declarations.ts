@@ -1,0 +1,91 @@
+/**
+ * Every operation of the control plane, by path and method: its route, and where it is declared.
+ * `npm run generate` writes this file from the folders.
+ *
+ * A module of declarations exports nothing else. In the package, it is evaluated with the first use of an operation.
+ */
+import { type OperationTable, operation } from '../service/operation-table.ts'
+import * as clock from './endpoints/clock.ts'
+import * as cluster from './endpoints/cluster.ts'
+import * as faults from './endpoints/faults.ts'
+import * as fields from './endpoints/fields.ts'
+import * as inference from './endpoints/inference.ts'
+import * as journal from './endpoints/journal.ts'
+import * as ledger from './endpoints/ledger.ts'
+import * as metrics from './endpoints/metrics.ts'
+import * as overview from './endpoints/overview.ts'
+import * as report from './endpoints/report.ts'
+import * as scenarios from './endpoints/scenarios.ts'
+import * as snapshots from './endpoints/snapshots.ts'
+import * as worlds from './endpoints/worlds.ts'
+
+/** The exports of all modules. */
+export type Declarations = typeof clock &
+  typeof cluster &
+  typeof faults &
+  typeof fields &
+  typeof inference &
+  typeof journal &
+  typeof ledger &
+  typeof metrics &
+  typeof overview &
+  typeof report &
+  typeof scenarios &
+  typeof snapshots &
+  typeof worlds
+
+export const OPERATIONS: OperationTable<Declarations> = {
+  getRoot: operation('GET /', 'assumed', () => overview.getRoot),
+  getOverview: operation('GET /_sim', 'assumed', () => overview.getOverview),
+  getClock: operation('GET /_sim/clock', 'assumed', () => clock.getClock),
+  setClock: operation('PUT /_sim/clock', 'assumed', () => clock.setClock),
+  advanceClock: operation('POST /_sim/clock/advance', 'assumed', () => clock.advanceClock),
+  nextClock: operation('POST /_sim/clock/next', 'assumed', () => clock.nextClock),
+  pauseClock: operation('POST /_sim/clock/pause', 'assumed', () => clock.pauseClock),
+  resumeClock: operation('POST /_sim/clock/resume', 'assumed', () => clock.resumeClock),
+  untilClock: operation('POST /_sim/clock/until', 'assumed', () => clock.untilClock),
+  getNodeOfDeployment: operation(
+    'GET /_sim/cluster/deployments/{deploy_id}/node',
+    'assumed',
+    () => cluster.getNodeOfDeployment,
+  ),
+  listGpuLimits: operation('GET /_sim/cluster/limits', 'assumed', () => cluster.listGpuLimits),
+  listNodes: operation('GET /_sim/cluster/nodes', 'assumed', () => cluster.listNodes),
+  listVerbs: operation('GET /_sim/commands', 'assumed', () => cluster.listVerbs),
+  giveCommand: operation('POST /_sim/commands', 'assumed', () => cluster.giveCommand),
+  getDigest: operation('GET /_sim/digest', 'assumed', () => journal.getDigest),
+  getEngineMetrics: operation('GET /_sim/engines/{instance}/metrics', 'assumed', () => metrics.getEngineMetrics),
+  clearFaults: operation('DELETE /_sim/faults', 'assumed', () => faults.clearFaults),
+  listFaults: operation('GET /_sim/faults', 'assumed', () => faults.listFaults),
+  addFault: operation('POST /_sim/faults', 'assumed', () => faults.addFault),
+  removeFault: operation('DELETE /_sim/faults/{id}', 'assumed', () => faults.removeFault),
+  getFault: operation('GET /_sim/faults/{id}', 'assumed', () => faults.getFault),
+  getFields: operation('GET /_sim/fields', 'assumed', () => fields.getFields),
+  healWorld: operation('POST /_sim/heal', 'assumed', () => cluster.healWorld),
+  getHealth: operation('GET /_sim/health', 'assumed', () => overview.getHealth),
+  clearScriptedAnswers: operation('DELETE /_sim/inference', 'assumed', () => inference.clearScriptedAnswers),
+  listScriptedAnswers: operation('GET /_sim/inference', 'assumed', () => inference.listScriptedAnswers),
+  scriptAnswer: operation('POST /_sim/inference', 'assumed', () => inference.scriptAnswer),
+  removeScriptedAnswer: operation('DELETE /_sim/inference/{name}', 'assumed', () => inference.removeScriptedAnswer),
+  getJournal: operation('GET /_sim/journal', 'assumed', () => journal.getJournal),
+  getLedger: operation('GET /_sim/ledger', 'assumed', () => ledger.getLedger),
+  getMetrics: operation('GET /_sim/metrics', 'assumed', () => metrics.getMetrics),
+  getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
+  reset: operation('POST /_sim/reset', 'assumed', () => clock.reset),
+  listScenarios: operation('GET /_sim/scenarios', 'assumed', () => scenarios.listScenarios),
+  stopScenario: operation('DELETE /_sim/scenarios/{name}', 'assumed', () => scenarios.stopScenario),
+  getScenario: operation('GET /_sim/scenarios/{name}', 'assumed', () => scenarios.getScenario),
+  startScenario: operation('POST /_sim/scenarios/{name}/start', 'assumed', () => scenarios.startScenario),
+  listSnapshots: operation('GET /_sim/snapshots', 'assumed', () => snapshots.listSnapshots),
+  takeSnapshot: operation('POST /_sim/snapshots', 'assumed', () => snapshots.takeSnapshot),
+  deleteSnapshot: operation('DELETE /_sim/snapshots/{snapshot}', 'assumed', () => snapshots.deleteSnapshot),
+  exportSnapshot: operation('GET /_sim/snapshots/{snapshot}/export', 'assumed', () => snapshots.exportSnapshot),
+  importSnapshot: operation('POST /_sim/snapshots/{snapshot}/import', 'assumed', () => snapshots.importSnapshot),
+  restoreSnapshot: operation('POST /_sim/snapshots/{snapshot}/restore', 'assumed', () => snapshots.restoreSnapshot),
+  listTroubles: operation('GET /_sim/troubles', 'assumed', () => cluster.listTroubles),
+  getUnread: operation('GET /_sim/unread', 'assumed', () => overview.getUnread),
+  listWorlds: operation('GET /_sim/worlds', 'assumed', () => worlds.listWorlds),
+  createWorld: operation('POST /_sim/worlds', 'assumed', () => worlds.createWorld),
+  deleteWorld: operation('DELETE /_sim/worlds/{world}', 'assumed', () => worlds.deleteWorld),
+  getWorld: operation('GET /_sim/worlds/{world}', 'assumed', () => worlds.getWorld),
+}

@@ -1,0 +1,82 @@
+import { requestEvidence, thingEvidence } from '../facts.ts'
+import { countsAsEffect, effectsInBase, thingsLeftBehind } from '../left-behind.ts'
+import type { CreatedThing, Observation } from '../observation.ts'
+import { defineRule, type Violation } from '../rule.ts'
+import { formatSince, formatUsd, kindWord, nameRequest, nameThing, operationOf, quoteText } from '../words.ts'
+
+/** Journal entries of failures that a plan causes, and after which a client may end otherwise than in the base run. */
+const FAILURES: ReadonlySet<string> = new Set([
+  ...['node.crashed', 'node.preempted', 'node.lost', 'gpu.failed', 'disk.filled', 'zone.down', 'pool.stockedOut'],
+  ...['hub.down', 'registry.down', 'autoscaler.frozen', 'account.suspended', 'token.revoked'],
+])
+
+/**
+ * A client that crashed and started again does its work once:
+ * - It takes over what an earlier start created. It leaves nothing of that behind that costs money without an owner, and
+ *   there are no more things alive or charged of a kind than in the base run.
+ * - It returns if the base run returns. This is judged only if no fault met the restarted client, and no failure the world.
+ *
+ * Things that the restarted client created itself are cases of `noLeak` and `cleansUpOnThrow`.
+ */
+export const idempotentRestart = defineRule({
+  summary: 'A client that crashed and starts again continues its work, and does not do it twice.',
+  advice:
+    'At its start, look for what an earlier start created: by a name, a file name or metadata that follow from the job.',
+  check(observation) {
+    if (observation.crashes === 0) return []
+    const extra = extraThings(observation)
+    const forgotten = thingsLeftBehind(observation)
+      .filter(({ reason }) => reason === 'forgotten')
+      .map(({ thing }) => thing)
+    const left = [...new Set([...forgotten, ...extra])].map(thing => toViolation(observation, thing))
+    const otherEnd = findOtherEnd(observation)
+    return otherEnd === undefined ? left : [...left, otherEnd]
+  },
+})
+
+function toViolation(observation: Observation, thing: CreatedThing): Violation {
+  const { request, kind, id, microcents } = thing
+  const next = observation.created.find(other => other.kind === kind && other.request.start > request.start)
+  const again = next
+    ? ` The restarted client created ${next.id} by ${nameRequest(next.request)}.`
+    : ' The restarted client did not take it over.'
+  return {
+    words:
+      `${nameThing(thing)} was created by ${nameRequest(request)} before the crash, ` +
+      `${formatSince(observation, request.sentAt)} after the first start.${again} The ${kindWord(kind)} has cost ` +
+      `${formatUsd(microcents)} so far.`,
+    operation: operationOf(next?.request ?? request),
+    subject: id,
+    evidence: [...(next ? requestEvidence(next.request) : []), ...thingEvidence(observation, thing)],
+  }
+}
+
+/** Returns the oldest things of earlier starts by which there are more than in the base run. */
+function extraThings({ base, created, crashes }: Observation): CreatedThing[] {
+  if (base === undefined) return []
+  const effects = created.filter(countsAsEffect)
+  const kinds = [...new Set(effects.map(({ kind }) => kind))]
+  return kinds.flatMap(kind => {
+    const present = effects.filter(thing => thing.kind === kind)
+    const ofEarlierStarts = present.filter(({ request }) => request.start <= crashes)
+    return ofEarlierStarts.slice(0, Math.max(0, present.length - effectsInBase(base, kind)))
+  })
+}
+
+function findOtherEnd(observation: Observation): Violation | undefined {
+  const { end, base, requests, crashes, sim, endedAt } = observation
+  if (base?.end.kind !== 'returned' || end.kind !== 'threw') return undefined
+  const ofLastStart = requests.filter(({ start }) => start > crashes)
+  if (ofLastStart.some(({ fault }) => fault !== undefined)) return undefined
+  if (sim.journal.entries().some(({ kind, time }) => FAILURES.has(kind) && time <= endedAt)) return undefined
+  const refused = ofLastStart.findLast(({ status }) => status >= 400)
+  const message = end.error instanceof Error ? end.error.message : end.error
+  const last = refused ?? ofLastStart.at(-1)
+  return {
+    words:
+      `The client returns without a crash. After the crash and a new start it threw ${quoteText(message)}` +
+      `${last ? `; ${refused ? 'it had been refused' : 'its last request was'} ${nameRequest(last)}` : ''}.`,
+    operation: last ? operationOf(last) : '',
+    evidence: last ? requestEvidence(last) : [],
+  }
+}

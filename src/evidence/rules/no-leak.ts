@@ -1,0 +1,39 @@
+import { thingEvidence } from '../facts.ts'
+import { thingsLeftBehind } from '../left-behind.ts'
+import { defineRule } from '../rule.ts'
+import { describeEnd, formatSince, formatUsd, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
+
+/**
+ * Nothing that the client created goes on to cost money without anyone who knows its id. A thing counts while it is
+ * alive. A batch counts too if it was charged and its end was not read. A thing is owned if the result or the error of
+ * the client names it.
+ *
+ * Two cases belong to other rules, so that one fact is reported once. `cleansUpOnThrow`: the client threw, and had read
+ * the id. `idempotentRestart`: an earlier start created the thing. While a client waits, the things that it knows are
+ * no leak: `settles` reports the wait.
+ */
+export const noLeak = defineRule({
+  summary: 'Nothing that the client created costs money without an owner.',
+  advice:
+    'After a create without an answer, look for the thing by its name before another create. Return the id of what ' +
+    'you keep, and delete the rest.',
+  check(observation) {
+    return thingsLeftBehind(observation)
+      .filter(({ reason }) => reason === 'leaked')
+      .map(({ thing }) => {
+        const { id, request, microcents, isAlive } = thing
+        const state = isAlive ? 'goes on' : 'was charged, and its end was not read'
+        const how =
+          observation.end.kind === 'returned' ? 'without naming it in its result' : 'without having read its id'
+        return {
+          words:
+            `${nameThing(thing)} ${state}: ${formatUsd(microcents)} so far. ` +
+            `${startSentence(nameRequest(request))} created it ${formatSince(observation, request.sentAt)} after the start. ` +
+            `${describeEnd(observation)} ${how}.`,
+          operation: operationOf(request),
+          subject: id,
+          evidence: thingEvidence(observation, thing),
+        }
+      })
+  },
+})

@@ -1,0 +1,56 @@
+import { SECOND } from '../../kernel/duration.ts'
+import { groupBy } from '../group-by.ts'
+import { requestEvidence } from '../facts.ts'
+import type { ObservedRequest } from '../observation.ts'
+import { defineRule } from '../rule.ts'
+import { formatSince, operationOf } from '../words.ts'
+
+/** Reads beyond the rate that are no polling: a read after a write, and one repetition after a broken connection. */
+const BURST = 2
+
+/**
+ * The client reads one thing at most N times a second of the world. A thing is a path with its query. Any run of reads
+ * may have two more than the rate allows, because a read that follows a write or a broken connection does no harm: at
+ * one a second, four reads within a second break the rule, and so do six within three.
+ */
+export const pollsAtMost = defineRule({
+  summary: 'The client does not read one thing more often than its limit.',
+  advice: 'Sleep between two polls, 5 to 60 seconds for what takes minutes, and between two retries.',
+  place: 'operation',
+  check({ requests, settings, startedAt }) {
+    const limit = settings.pollsAtMost
+    const reads = groupBy(
+      requests.filter(({ method }) => method === 'GET'),
+      ({ path, start }) => `${start} ${path}`,
+    )
+    for (const group of reads.values()) {
+      const excess = findExcess(group, limit)
+      if (excess === undefined) continue
+      const [first, last] = [excess[0]!, excess.at(-1)!]
+      return [
+        {
+          words:
+            `The client read ${first.path} ${excess.length} times within ${formatSince({ startedAt: first.sentAt }, last.sentAt)}, ` +
+            `from ${formatSince({ startedAt }, first.sentAt)} after the start: its limit is ${limit} a second.`,
+          operation: operationOf(first),
+          evidence: requestEvidence(first, last),
+        },
+      ]
+    }
+    return []
+  },
+})
+
+/** Returns the first run of reads that exceeds the rate: a bucket of `limit + BURST` tokens that fills at the rate. */
+function findExcess(reads: readonly ObservedRequest[], limit: number): readonly ObservedRequest[] | undefined {
+  const capacity = Math.max(limit, 1) + BURST
+  let tokens = capacity
+  let runStart = 0
+  for (const [i, { sentAt }] of reads.entries()) {
+    if (i > 0) tokens = Math.min(capacity, tokens + ((sentAt - reads[i - 1]!.sentAt) / SECOND) * limit)
+    if (tokens >= capacity) runStart = i
+    tokens -= 1
+    if (tokens < -1e-9) return reads.slice(runStart, i + 1)
+  }
+  return undefined
+}

@@ -1,0 +1,126 @@
+import { DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import {
+  endsThing,
+  entryEvidence,
+  isAbout,
+  isTerminalStatus,
+  isUsable,
+  lastSegment,
+  lastStartOf,
+  requestEvidence,
+  showsEnd,
+  statusInAnswer,
+  statusSince,
+} from '../facts.ts'
+import type { CreatedThing, Observation, ObservedRequest } from '../observation.ts'
+import { defineRule, type Violation } from '../rule.ts'
+import { formatSince, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
+
+/** The reads of things that come to an end. */
+const POLLS: Readonly<Record<string, 'deployment' | 'batch'>> = { getDeployment: 'deployment', getBatch: 'batch' }
+
+/** Reads that may follow the one that showed the end, to see its details again. */
+const FURTHER_READS = 2
+
+type PolledThing = Pick<CreatedThing, 'kind' | 'id' | 'status'>
+
+/**
+ * A client that polls a deployment or a batch reads its end, and takes it for the end:
+ * - A client that returned has read the terminal status of each batch and deployment that it began to poll, if the thing
+ *   had it by then. A deployment that it read as running, or ended itself, needs no more.
+ * - After an answer with the terminal status, at most two further reads show it again. More reads show a client that
+ *   does not know the status, such as `expired`.
+ */
+export const readsEnd = defineRule({
+  summary: 'The client reads the terminal status of what it polls, and stops polling then.',
+  advice:
+    'Poll until any terminal status: completed, failed, expired and cancelled for batches; failed, stopped and deleted ' +
+    'besides running for deployments.',
+  check(observation) {
+    return [...polledThings(observation)].flatMap(([id, kind]) => {
+      const status = statusOf(observation, kind, id)
+      if (status === undefined || !isTerminalStatus(kind, status)) return []
+      const thing = { kind, id, status }
+      const endedAt = statusSince(observation, thing)
+      const reads = observation.requests.filter(
+        request => request.start === lastStartOf(observation) && isAbout(request, id),
+      )
+      const violation =
+        findUnread(observation, thing, endedAt, reads) ?? findIgnored(observation, thing, endedAt, reads)
+      return violation === undefined ? [] : [violation]
+    })
+  },
+})
+
+/** The client returned, and never read the end. */
+function findUnread(
+  observation: Observation,
+  thing: PolledThing,
+  endedAt: Micros | undefined,
+  reads: readonly ObservedRequest[],
+): Violation | undefined {
+  const { end, requests } = observation
+  if (end.kind !== 'returned' || endedAt === undefined || endedAt > observation.endedAt) return undefined
+  const isRead = requests.some(request => showsEnd(request, thing, endedAt) || endsThing(request, thing.id))
+  if (isRead || reads.some(request => showsGoal(request, thing))) return undefined
+  const last = reads.findLast(isPoll)
+  if (last === undefined) return undefined
+  return {
+    words:
+      `${nameThing(thing)} ended ${formatSince(observation, endedAt)} after the start, and the client returned ` +
+      `without having read this status. Its last poll was ${nameRequest(last)}, sent ` +
+      `${formatSince(observation, last.sentAt)} after the start.`,
+    operation: operationOf(last),
+    subject: thing.id,
+    evidence: [...requestEvidence(last), ...entryEvidence(observation, thing.id)],
+  }
+}
+
+/** An answer showed the end, and the client polled on. */
+function findIgnored(
+  observation: Observation,
+  thing: PolledThing,
+  endedAt: Micros | undefined,
+  reads: readonly ObservedRequest[],
+): Violation | undefined {
+  const telling = reads.filter(request => isPoll(request) && showsEnd(request, thing, endedAt))
+  if (telling.length <= 1 + FURTHER_READS) return undefined
+  const first = telling[0]!
+  const last = telling.at(-1)!
+  return {
+    words:
+      `${startSentence(nameRequest(first))} showed ${formatSince(observation, first.sentAt)} after the start that the ${thing.kind} ` +
+      `${thing.id} is ${thing.status}. The client polled on: ${telling.length - 1} further reads showed the same, the ` +
+      `last ${formatSince(observation, last.sentAt)} after the start.`,
+    operation: operationOf(first),
+    subject: thing.id,
+    evidence: [...requestEvidence(first, last), ...entryEvidence(observation, thing.id)],
+  }
+}
+
+/** Returns the ids that the last start of the client polled, with their kinds. */
+function polledThings(observation: Observation): ReadonlyMap<string, 'deployment' | 'batch'> {
+  const start = lastStartOf(observation)
+  const things = new Map<string, 'deployment' | 'batch'>()
+  for (const request of observation.requests) {
+    const kind = POLLS[request.operation]
+    if (kind !== undefined && request.start === start) things.set(lastSegment(request), kind)
+  }
+  return things
+}
+
+function isPoll({ operation }: ObservedRequest): boolean {
+  return POLLS[operation] !== undefined
+}
+
+/** Tells whether a read shows that a deployment runs, which is what its client waits for. */
+function showsGoal(request: ObservedRequest, { kind, id }: PolledThing): boolean {
+  if (kind !== 'deployment' || request.method !== 'GET' || !isUsable(request)) return false
+  const status = statusInAnswer(request.answer, id)
+  return status !== undefined && DEPLOYMENT_LIFECYCLE.has(status) && DEPLOYMENT_LIFECYCLE.phase(status) === 'settled'
+}
+
+function statusOf({ sim }: Observation, kind: 'deployment' | 'batch', id: string): string | undefined {
+  return kind === 'batch' ? sim.world.batches.get(id)?.status : sim.world.deployments.get(id)?.status
+}

@@ -1,0 +1,169 @@
+/** Explores a command: each run is a process with a world of its own on one server. */
+
+import { availableParallelism } from 'node:os'
+import type { Observation } from '../../evidence/observation.ts'
+import { type Duration, micros } from '../../kernel/duration.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts'
+import { DEFAULT_WORLD, type ServedWorld } from '../../simulator/worlds.ts'
+import { type Server, serve } from '../../transports/http/server.ts'
+import type { FlowOptions } from '../flow.ts'
+import type { Plan } from '../plan/plan.ts'
+import { JOURNAL_LIMIT } from '../run/conclude.ts'
+import type { RunResult } from '../run/run-result.ts'
+import type { FlowRunner, RunOptions } from '../run/runner.ts'
+import { clientEnvironment } from './client-environment.ts'
+import { StartError } from './client-process.ts'
+import { CommandRun } from './command-run.ts'
+import { Slots } from './slots.ts'
+import { explainSilence, explainStart, UnusableCommand } from './unusable-command.ts'
+
+const DEFAULT_TIMEOUT: Duration = '60s'
+const MAX_PROCESSES = 256
+const PRINTED_LINES = 10
+
+export interface CommandRunnerOptions
+  extends Pick<FlowOptions, 'fixtures' | 'with' | 'seed' | 'profile' | 'invariants'> {
+  /** Real time after which a run is ended, with its process. Default: '60s'. */
+  readonly timeout?: Duration
+  /** Processes at once, from 1 to 256. Default: the processors of the machine. */
+  readonly processes?: number
+  /** Default: the environment of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Default: the working directory of this process. */
+  readonly cwd?: string
+}
+
+/** The runner of a command. Several runs can be in progress. */
+export interface CommandRunner extends FlowRunner {
+  /** Runs that are useful at one time. Further ones wait for their turn. */
+  readonly atOnce: number
+}
+
+/**
+ * Creates the runner of a command. Its server starts with the first run.
+ *
+ * @param argv the command and its arguments
+ * @throws UnusableCommand for an empty command, RangeError for an invalid option, and the errors of `createSimulator`
+ */
+export function createCommandRunner(argv: readonly string[], options: CommandRunnerOptions = {}): CommandRunner {
+  const [command, ...args] = argv
+  if (command === undefined || command === '') {
+    throw new UnusableCommand(
+      "Failed to explore: the command is missing. Give one, as in 'explore -- python3 client.py'.",
+    )
+  }
+  return new ProcessRunner([command, ...args], options)
+}
+
+class ProcessRunner implements CommandRunner {
+  readonly #argv: readonly [string, ...string[]]
+  readonly #options: CommandRunnerOptions
+  readonly #timeoutMs: number
+  readonly #slots: Slots
+  readonly #template: Simulator
+  readonly #active = new Set<CommandRun>()
+  #server: Promise<Server> | undefined
+  #strayRequests = 0
+  #base: Observation['base']
+  runs = 0
+
+  constructor(argv: readonly [string, ...string[]], options: CommandRunnerOptions) {
+    const {
+      timeout = DEFAULT_TIMEOUT,
+      processes = availableParallelism(),
+      fixtures,
+      with: patch,
+      profile,
+      seed,
+    } = options
+    if (!Number.isInteger(processes) || processes < 1 || processes > MAX_PROCESSES) {
+      throw new RangeError(`Failed to explore: invalid number of processes ${processes}. Give 1 to ${MAX_PROCESSES}.`)
+    }
+    this.#argv = argv
+    this.#options = options
+    this.#timeoutMs = micros(timeout) / 1000
+    if (this.#timeoutMs === 0)
+      throw new RangeError("Failed to explore: a timeout of 0 ends every run. Give one as in '60s'.")
+    this.#slots = new Slots(processes)
+    this.#template = createSimulator({
+      ...(fixtures !== undefined && { fixtures }),
+      ...(patch !== undefined && { with: patch }),
+      ...(profile !== undefined && { profile }),
+      ...(seed !== undefined && { seed }),
+      clock: 'on-poll',
+      journalLimit: JOURNAL_LIMIT,
+    })
+  }
+
+  get atOnce(): number {
+    return this.#slots.size
+  }
+
+  run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
+    return this.#slots.use(() => this.#run(plan, options))
+  }
+
+  async #run(plan: Plan, { seed, fixtures, healAt }: RunOptions): Promise<RunResult> {
+    this.runs++
+    this.#server ??= this.#serve()
+    const server = await this.#server
+    const isOther = seed !== undefined || fixtures !== undefined
+    const changed: Partial<SimulatorOptions> = {
+      ...(seed !== undefined && { seed }),
+      ...(fixtures !== undefined && { fixtures }),
+    }
+    const world = server.worlds.make(isOther ? { options: changed } : {})
+    try {
+      return await this.#play(plan, world, server.url, healAt)
+    } finally {
+      server.worlds.delete(world)
+    }
+  }
+
+  async #play(plan: Plan, world: ServedWorld, url: string, healAt: RunOptions['healAt']): Promise<RunResult> {
+    const { env: environment = process.env, cwd = process.cwd(), invariants } = this.#options
+    const argv = this.#argv
+    const env = clientEnvironment(environment, url, world)
+    const timeoutMs = this.#timeoutMs
+    const run = new CommandRun(plan, { argv, world, env, cwd, timeoutMs, invariants, healAt })
+    this.#active.add(run)
+    try {
+      const end = await run.play()
+      const isBase = plan.length === 0
+      if (isBase && run.requests.length === 0) {
+        const lastLines = run.output.lastLines(PRINTED_LINES)
+        throw explainSilence({ argv, end, lastLines, timeoutMs, strayRequests: this.#strayRequests })
+      }
+      const result = await run.conclude(end, isBase ? undefined : this.#base)
+      if (isBase) this.#base = result.base
+      return result
+    } catch (error) {
+      throw error instanceof StartError ? explainStart(error, argv[0], environment.PATH) : error
+    } finally {
+      this.#active.delete(run)
+    }
+  }
+
+  async #serve(): Promise<Server> {
+    process.once('exit', this.#stopAll)
+    return serve(this.#template, {
+      port: 0,
+      // Each run has a world of its own. What reaches the default world has no token of a run.
+      onRequest: ({ world }) => {
+        if (world === DEFAULT_WORLD) this.#strayRequests++
+      },
+    })
+  }
+
+  readonly #stopAll = () => {
+    for (const run of this.#active) run.stop()
+  }
+
+  async dispose(): Promise<void> {
+    process.off('exit', this.#stopAll)
+    this.#stopAll()
+    const server = await this.#server
+    await server?.close()
+    await this.#template[Symbol.asyncDispose]()
+  }
+}

@@ -1,0 +1,4 @@
+/** A flow that cannot be explored. The message names the flow and a remedy. */
+export class ExploreError extends Error {
+  override readonly name = 'ExploreError'
+}

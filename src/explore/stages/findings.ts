@@ -1,0 +1,71 @@
+/** What was found, once for each signature. */
+
+import type { Plan } from '../plan/plan.ts'
+import type { BrokenInvariant, RunResult } from '../run/run-result.ts'
+
+export type StageName = 'base' | 'singles' | 'pairs' | 'swarm'
+
+/** A broken invariant and the plan that breaks it. */
+export interface Finding extends BrokenInvariant {
+  /** The shrunk plan, or the one that was run if there was no time to shrink it. Empty: it takes no fault. */
+  readonly plan: Plan
+  /** The plan in whose run it was found. */
+  readonly foundWith: Plan
+  readonly stage: StageName
+  /** The seed of the swarm run; undefined for other stages. */
+  readonly seed: number | undefined
+  readonly isShrunk: boolean
+  readonly shrinkRuns: number
+}
+
+/** A violation after a fault that no client can survive without help of the service. It is no finding. */
+export interface Surfaced extends BrokenInvariant {
+  readonly plan: Plan
+  /** Why no client can survive it. */
+  readonly reason: string
+}
+
+/** Where a run comes from. */
+export interface RunOrigin {
+  readonly stage: StageName
+  readonly plan: Plan
+  readonly seed?: number
+  readonly maySurface?: string | undefined
+}
+
+/** Keeps the first finding of each signature. */
+export class Findings {
+  readonly #findings = new Map<string, Finding>()
+  readonly #surfaced = new Map<string, Surfaced>()
+
+  get all(): readonly Finding[] {
+    return [...this.#findings.values()]
+  }
+
+  /** The violations that appear only after faults that may surface. */
+  get surfaced(): readonly Surfaced[] {
+    return [...this.#surfaced.values()].filter(({ signature }) => !this.#findings.has(signature))
+  }
+
+  /** Adds what a run broke. Returns the findings that are new. */
+  add({ broken }: RunResult, { stage, plan, seed, maySurface }: RunOrigin): Finding[] {
+    const added: Finding[] = []
+    for (const violation of broken) {
+      const { signature } = violation
+      if (this.#findings.has(signature)) continue
+      if (maySurface !== undefined) {
+        if (!this.#surfaced.has(signature)) this.#surfaced.set(signature, { ...violation, plan, reason: maySurface })
+        continue
+      }
+      const finding = { ...violation, plan, foundWith: plan, stage, seed, isShrunk: plan.length === 0, shrinkRuns: 0 }
+      this.#findings.set(signature, finding)
+      added.push(finding)
+    }
+    return added
+  }
+
+  /** Gives a finding its shrunk plan, and the words of the run of that plan. */
+  setShrunk(finding: Finding, plan: Plan, shrinkRuns: number, violation: BrokenInvariant): void {
+    this.#findings.set(finding.signature, { ...finding, ...violation, plan, isShrunk: true, shrinkRuns })
+  }
+}

@@ -1,0 +1,53 @@
+/** The answerer of batch lines. What it does with a line is loaded with the first one. */
+import type { Chance } from '../kernel/random.ts'
+import type { BatchEndpoint } from '../simulation/batches/input-lines.ts'
+import type { LineAnswerer, OutputLine, ResolvedLine } from '../simulation/batches/line-answering.ts'
+import type { World } from '../simulation/world.ts'
+import * as lines from './openai/batch-answers.ts'
+import { ScriptedAnswers } from './openai/scripted-answers.ts'
+import { getTokenCounter } from './openai/tokenizer.ts'
+
+type LineBody = Readonly<Record<string, unknown>>
+
+/** Answers the batch lines of a simulator with scripted answers, else with generated ones. */
+export class BatchLineAnswerer implements LineAnswerer {
+  readonly #scripted: ScriptedAnswers
+  readonly isStrict: boolean
+
+  /** @param isStrict whether unknown fields are refused */
+  constructor(scripted: ScriptedAnswers, isStrict: boolean) {
+    this.#scripted = scripted
+    this.isStrict = isStrict
+  }
+
+  get isReady(): boolean {
+    return getTokenCounter() !== undefined
+  }
+
+  fork(): BatchLineAnswerer {
+    const scripted = new ScriptedAnswers()
+    scripted.restore(this.#scripted.state)
+    return new BatchLineAnswerer(scripted, this.isStrict)
+  }
+
+  adopt(fork: BatchLineAnswerer): void {
+    this.#scripted.restore(fork.#scripted.state)
+  }
+
+  validate(endpoint: BatchEndpoint, body: LineBody, isLax: boolean) {
+    return lines.validateLine(endpoint, body, { isLax, isStrict: this.isStrict })
+  }
+
+  parse(endpoint: BatchEndpoint, body: LineBody) {
+    return lines.parseSharedLine(endpoint, body)
+  }
+
+  answer(world: World, line: ResolvedLine) {
+    const rules = { isLax: world.profile.policies.validation === 'lax', isStrict: this.isStrict }
+    return lines.answerLine(world, line, rules, (model, words) => this.#scripted.takeAnswer(model, words))
+  }
+
+  body(chance: Chance, line: OutputLine): unknown {
+    return lines.bodyOfLine(chance, line)
+  }
+}

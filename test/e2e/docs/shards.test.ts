@@ -1,0 +1,65 @@
+/** docs/shards.md: its commands are run, and its table has the variables that are read. */
+import { cpSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readShard } from '../../../src/explore/shards/engines.ts'
+import { blocksOf, ReaderFolder } from './page-blocks.ts'
+
+const PAGE = 'docs/shards.md'
+let folder: ReaderFolder
+beforeAll(() => {
+  folder = new ReaderFolder()
+  mkdirSync(join(folder.path, 'scenarios'))
+  for (const name of ['cold-start.ts', 'cold-start.trace']) {
+    cpSync(join('scenarios/deploy', name), join(folder.path, 'scenarios', name))
+  }
+}, 120_000)
+afterAll(() => folder.remove())
+
+test('the commands divide and join', async () => {
+  const lines = blocksOf(PAGE).flatMap(({ code }) => code.trim().split('\n'))
+  expect(lines).toHaveLength(4)
+  const [part, join1, whole, joinBoth] = lines.map(line => line.replace('1..200', '1..16')) as [
+    string,
+    string,
+    string,
+    string,
+  ]
+  expect(await folder.command(part)).toMatchObject({ code: 0, stdout: '2 runs: 2 passed, 0 failed\n' })
+  expect(await folder.command(join1)).toMatchObject({
+    code: 3,
+    stdout: expect.stringContaining('\nIncomplete: 14 of 16 missing\n  no file of shard 1/8\n'),
+  })
+  for (const shard of [1, 3, 4, 5, 6, 7, 8]) await folder.command(part.replace('2/8', `${shard}/8`))
+  const joined = await folder.command(join1)
+  expect(joined).toMatchObject({ code: 0, stdout: expect.stringContaining('\nComplete: 16 of 16\n') })
+  await folder.command(whole)
+  const digest = (text: string) => /digest (\w+)/.exec(text)![1]
+  expect(digest((await folder.command(join1.replace(/results.*/, 'whole'))).stdout)).toBe(digest(joined.stdout))
+  expect((await folder.command(joinBoth)).stdout).toContain('16 runs more than once, with equal digests\n')
+}, 60_000)
+
+test('the table has the variables and the number of the first process of each engine', () => {
+  const rows = readFileSync(PAGE, 'utf8').matchAll(/^\| (.*?) \| `(\w+)`, from (\S+).*\| `(\w+)`.* \|$/gm)
+  const engines = [...rows].map(([, name, index, first, count]) => {
+    const isOne = first === '1'
+    const min = first!.startsWith('`') ? { [first!.replaceAll('`', '')]: '1' } : {}
+    const gitlab = name === 'GitLab' ? { GITLAB_CI: 'true' } : {}
+    const value = isOne || 'SLURM_ARRAY_TASK_MIN' in min ? '3' : '2'
+    return readShard('auto', { [index!]: value, [count!]: '8', ...min, ...gitlab })
+  })
+  expect(engines.map(({ index, count, engine }) => [index, count, engine])).toEqual(
+    [
+      'Kubernetes',
+      'GitLab',
+      'CI',
+      'Buildkite',
+      'CircleCI',
+      'AWS Batch',
+      'Cloud Run',
+      'Semaphore',
+      'Bitbucket',
+      'Slurm',
+    ].map(engine => [3, 8, engine]),
+  )
+})

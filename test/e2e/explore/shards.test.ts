@@ -1,0 +1,134 @@
+/** Shards as engines start them: a process each, some of which are killed. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { PROJECT, run } from '../cli/process.ts'
+
+let folder: string
+beforeEach(() => {
+  // In a project that has the package, so that its name leads to it.
+  folder = mkdtempSync(join(PROJECT, 'shards-'))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+})
+
+/** Fails with some seeds. At its fifth play in a process, that process is killed unless the file `spared` exists. */
+const STORY = `
+import { existsSync } from 'node:fs'
+import { scenario } from 'modelhost-sim/scenario'
+let plays = 0
+export default scenario('a short id', { fixtures: 'two-nodes' }, async ({ api, clock, check }) => {
+  if (++plays === 5 && !existsSync(new URL('spared', import.meta.url))) process.kill(process.pid, 'SIGKILL')
+  const { deploy_id } = await api.createLlmDeployment({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+  await clock.advance('1m')
+  check(await api.getDeployment({ deploy_id }), { deploy_id: /^[A-Z]/ })
+})
+`
+
+function write(isSpared: boolean): string {
+  const file = join(folder, 'story.ts')
+  writeFileSync(file, STORY)
+  if (isSpared) writeFileSync(join(folder, 'spared'), '')
+  return file
+}
+
+const out = (name: string) => join(folder, name)
+const merged = async (...args: readonly string[]) => {
+  const { code, stdout, stderr } = await run(['merge', ...args, '--json'])
+  return { code, stderr, report: JSON.parse(stdout) as { digest: string; runs: number; missing: number } }
+}
+
+/** Process `i` of ten, each by another engine: the contract is the same. */
+const ENGINES: readonly ((i: number) => Record<string, string>)[] = [
+  i => ({ JOB_COMPLETION_INDEX: `${i}`, SHARD_COUNT: '10' }),
+  i => ({ GITLAB_CI: 'true', CI_NODE_INDEX: `${i + 1}`, CI_NODE_TOTAL: '10' }),
+  i => ({ CI_NODE_INDEX: `${i}`, CI_NODE_TOTAL: '10' }),
+  i => ({ BUILDKITE_PARALLEL_JOB: `${i}`, BUILDKITE_PARALLEL_JOB_COUNT: '10' }),
+  i => ({ CIRCLE_NODE_INDEX: `${i}`, CIRCLE_NODE_TOTAL: '10' }),
+  i => ({ AWS_BATCH_JOB_ARRAY_INDEX: `${i}`, AWS_BATCH_JOB_ARRAY_SIZE: '10' }),
+  i => ({ CLOUD_RUN_TASK_INDEX: `${i}`, CLOUD_RUN_TASK_COUNT: '10' }),
+  i => ({ SEMAPHORE_JOB_INDEX: `${i + 1}`, SEMAPHORE_JOB_COUNT: '10' }),
+  i => ({ BITBUCKET_PARALLEL_STEP: `${i}`, BITBUCKET_PARALLEL_STEP_COUNT: '10' }),
+  i => ({ SLURM_ARRAY_TASK_ID: `${i + 1}`, SLURM_ARRAY_TASK_COUNT: '10', SLURM_ARRAY_TASK_MIN: '1' }),
+]
+
+test('ten processes with the variables of ten engines give what one process gives', async () => {
+  const file = write(true)
+  const shared = ['run', file, '--seeds', '1..40']
+  const [whole, ...parts] = await Promise.all([
+    run([...shared, '--out', out('whole')]),
+    ...ENGINES.map((variables, i) => run([...shared, '--shard', 'auto', '--out', out('parts')], variables(i))),
+  ])
+  expect(whole.code).toBe(1)
+  expect(whole.stdout).toMatch(/^40 runs: \d+ passed, \d+ failed\n {2}\S*story\.ts:9: \d+ seeds, first seed \d+ of/)
+  for (const [i, { stderr }] of parts.entries()) {
+    expect(stderr).toContain(`Shard ${i + 1} of 10, from `)
+    for (const [name, value] of Object.entries(ENGINES[i]!(i))) {
+      if (name !== 'GITLAB_CI') expect(stderr).toContain(`${name}=${value}`)
+    }
+  }
+  expect(readdirSync(out('parts'))).toHaveLength(10)
+
+  const one = await merged(out('whole'), '--expect', '1..40')
+  const ten = await merged(out('parts'), '--expect', '1..40')
+  expect(ten.code).toBe(1)
+  expect({ ...ten.report, files: 1 }).toEqual(one.report)
+
+  // All files together: each seed twice, with equal digests.
+  const both = await run(['merge', out('parts'), out('whole')])
+  expect(both.stdout).toContain('Complete: 40 of 40\n40 runs more than once, with equal digests\n')
+
+  rmSync(join(out('parts'), 'results-4.ndjson'))
+  const incomplete = await run(['merge', out('parts'), '--expect', '1..40', '--finding-code', '42'])
+  expect(incomplete.code).toBe(3)
+  expect(incomplete.stdout).toMatch(
+    /\nIncomplete: 4 of 40 missing\n {2}no file of shard 4\/10\n {2}seed 4 of \S*story\.ts: a short id\n/,
+  )
+})
+
+test('a process that is killed leaves the seed that it ran, and the same command completes its shard', async () => {
+  const file = write(false)
+  const command = ['run', file, '--seeds', '1..24', '--shard', '2/2', '--out', out('parts')]
+  const killed = await run(command)
+  expect(killed.code).toBe(null)
+  const results = join(out('parts'), 'results-2.ndjson')
+  expect(readFileSync(results, 'utf8').trimEnd().split('\n').at(-1)).toMatch(/^\{"test":"\w+","started":10\}$/)
+  // And its machine lost a part of what it wrote.
+  writeFileSync(results, readFileSync(results, 'utf8').slice(0, -12))
+
+  writeFileSync(join(folder, 'spared'), '')
+  const resumed = await run(command)
+  expect(resumed.stderr).toContain('Continues after 4 runs\n')
+  expect(resumed.stdout).toContain('12 runs: ')
+  await run(command.with(5, '1/2'))
+  await run([...command.slice(0, 4), '--out', out('whole')])
+  const parts = await merged(out('parts'))
+  const whole = await merged(out('whole'))
+  expect({ ...parts.report, files: 1 }).toEqual(whole.report)
+})
+
+test('a recheck runs in a process of its own', async () => {
+  const file = write(true)
+  const command = ['run', file, '--seeds', '1..4', '--out', out('parts'), '--recheck', '--finding-code', '42']
+  const { code, stdout } = await run(command)
+  expect(code).toBe(42)
+  expect(stdout).toMatch(/[1-4] runs? checked in another process: all came out the same\n$/)
+  expect(existsSync(join(out('parts'), 'results-1.ndjson'))).toBe(true)
+})
+
+test('a scenario that differs from process to process is reported as such', async () => {
+  const file = write(true)
+  writeFileSync(file, STORY.replace("'acme/chat'", "'acme/chat-' + process.pid"))
+  const { code, stdout } = await run(['run', file, '--seeds', '1..4', '--out', out('parts'), '--recheck'])
+  expect(code).toBe(1)
+  expect(stdout).toMatch(
+    /checked in another process: \d came out differently\n {2}'\S*story\.ts: a short id' with seed/,
+  )
+  const joined = await run(['merge', out('parts'), '--junit', join(folder, 'report.xml')])
+  expect(joined.code).toBe(1)
+  expect(joined.stdout).toContain('Not deterministic: seed ')
+  expect(readFileSync(join(folder, 'report.xml'), 'utf8')).toContain(
+    '<testcase classname="modelhost-sim merge" name="every seed comes out the same in every process">\n      <failure',
+  )
+})
