@@ -2,8 +2,8 @@
 
 import { tryParseJson } from '../lib/json-text.ts'
 import { decodeLines } from '../simulation/batches/files.ts'
-import { walk } from './facts.ts'
-import type { CreatedThing, LineResult, Observation } from './observation.ts'
+import { isAbout, isUsable, walk } from './facts.ts'
+import type { CreatedThing, LineResult, Observation, ObservedRequest } from './observation.ts'
 
 /** A row of an output file or an error file. */
 export interface BatchRowRecord {
@@ -32,15 +32,18 @@ interface LineSums {
   readonly errorRows: BatchRowRecord[]
 }
 
-/** Returns the input lines of the batches that the client created, each with its rows. A deleted file has none. */
-export function askedLines({ sim, created }: Pick<Observation, 'sim' | 'created'>): ReadonlyMap<string, AskedLine> {
+/**
+ * Returns the input lines of the batches that the client created, each with its rows. Of an output file that is deleted,
+ * the rows are those that the client read.
+ */
+export function askedLines({ sim, created, requests }: Observation): ReadonlyMap<string, AskedLine> {
   const lines = new Map<string, AskedLine & LineSums>()
   for (const batch of created) {
     if (batch.kind !== 'batch') continue
     const record = sim.world.batches.get(batch.id)?.toRecord()
     if (record === undefined) continue
     const counts = new Map<string, number>()
-    for (const { custom_id } of readRows(sim, record.input_file_id)) {
+    for (const { custom_id } of toRows(inputText(sim, batch.id))) {
       counts.set(custom_id, (counts.get(custom_id) ?? 0) + 1)
     }
     for (const [customId, count] of counts) {
@@ -49,17 +52,20 @@ export function askedLines({ sim, created }: Pick<Observation, 'sim' | 'created'
       line.batches.push(batch)
       lines.set(customId, line)
     }
-    for (const row of readRows(sim, record.output_file_id)) lines.get(row.custom_id)?.outputRows.push(row)
-    for (const row of readRows(sim, record.error_file_id)) lines.get(row.custom_id)?.errorRows.push(row)
+    for (const row of toRows(fileText(sim, record.output_file_id, requests)))
+      lines.get(row.custom_id)?.outputRows.push(row)
+    for (const row of toRows(fileText(sim, record.error_file_id, requests)))
+      lines.get(row.custom_id)?.errorRows.push(row)
   }
   return lines
 }
 
-/** Returns the text of the input file of a batch; undefined if it is deleted. */
-export function inputText({ sim }: Pick<Observation, 'sim'>, batchId: string): string | undefined {
-  const record = sim.world.batches.get(batchId)?.toRecord()
-  const file = record && sim.world.files.get(record.input_file_id)
-  return file && Array.from(decodeLines(file.chunks())).join('\n')
+/** Returns the text of the input of a batch, also if its file is deleted; '' for an unknown batch. */
+export function inputText({ world }: Observation['sim'], batchId: string): string {
+  for (const [, row] of world.batches.entries()) {
+    if (row.id === batchId) return textOf(row.inputChunks)
+  }
+  return ''
 }
 
 /** Tells whether a line of a result says anything: an answer or an error. */
@@ -81,7 +87,7 @@ export function isPartOfRow(answer: unknown, row: BatchRowRecord): boolean {
   let isFound = false
   walk(row.response, value => {
     if (isFound) return false
-    isFound = isTelling(value) && canonical(value) === wanted
+    isFound = typeof value === typeof answer && isTelling(value) && canonical(value) === wanted
     return !isFound
   })
   return isFound
@@ -105,11 +111,23 @@ function isTelling(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
-function readRows(sim: Observation['sim'], fileId: string | null): BatchRowRecord[] {
-  const file = fileId === null ? undefined : sim.world.files.get(fileId)
-  if (file === undefined) return []
-  return Array.from(decodeLines(file.chunks())).flatMap(text => {
-    const row = tryParseJson(text) as BatchRowRecord | undefined
+function fileText({ world }: Observation['sim'], fileId: string | null, requests: readonly ObservedRequest[]): string {
+  if (fileId === null) return ''
+  const file = world.files.get(fileId)
+  if (file !== undefined) return textOf(file.chunks())
+  const read = requests.findLast(
+    request => request.operation === 'getFileContent' && isUsable(request) && isAbout(request, fileId),
+  )
+  return typeof read?.answer === 'string' ? read.answer : (JSON.stringify(read?.answer) ?? '')
+}
+
+function textOf(chunks: readonly Uint8Array[]): string {
+  return Array.from(decodeLines(chunks)).join('\n')
+}
+
+function toRows(text: string): BatchRowRecord[] {
+  return text.split('\n').flatMap(line => {
+    const row = tryParseJson(line) as BatchRowRecord | undefined
     return typeof row?.custom_id === 'string' ? [row] : []
   })
 }

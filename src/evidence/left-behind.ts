@@ -1,7 +1,8 @@
 /** What a client left in the world without an owner: the common ground of three rules. */
 
-import { endsThing, isTerminalStatus, knewId, lastStartOf, showsEnd, statusSince } from './facts.ts'
-import type { BaseObservation, CreatedKind, CreatedThing, Observation } from './observation.ts'
+import { repeatedEffects } from './equal-creates.ts'
+import { endsThing, knewId, lastStartOf, showsEnd, statusSince } from './facts.ts'
+import type { CreatedThing, Observation } from './observation.ts'
 
 /**
  * Whose fault it is that a thing was left behind. Each thing has one reason, so that one rule reports it:
@@ -15,22 +16,16 @@ export type LeftReason = 'given up' | 'forgotten' | 'leaked'
 export function thingsLeftBehind(
   observation: Observation,
 ): readonly { readonly thing: CreatedThing; readonly reason: LeftReason }[] {
-  return observation.created.flatMap(thing => {
-    if (observation.owned.has(thing.id) || !costsMoney(observation, thing)) return []
-    const reason = reasonOf(observation, thing)
+  const unowned = observation.created.filter(
+    thing => !observation.owned.has(thing.id) && costsMoney(observation, thing),
+  )
+  if (unowned.length === 0) return []
+  // The rule `noDouble` reports a batch that was charged twice.
+  const repeated = new Set(repeatedEffects(observation).flat())
+  return unowned.flatMap(thing => {
+    const reason = !thing.isAlive && repeated.has(thing) ? undefined : reasonOf(observation, thing)
     return reason === undefined ? [] : [{ thing, reason }]
   })
-}
-
-/** Tells whether a thing is alive, or is a batch that was charged and not cancelled. */
-export function countsAsEffect({ kind, isAlive, microcents, status }: CreatedThing): boolean {
-  return isAlive || (kind === 'batch' && microcents > 0 && (status === 'completed' || !isTerminalStatus(kind, status)))
-}
-
-/** Returns how many things of a kind the base run has alive, or charged if they are batches. */
-export function effectsInBase({ created }: BaseObservation, kind: CreatedKind): number {
-  return created.filter(thing => thing.kind === kind && (thing.isAlive || (kind === 'batch' && thing.microcents > 0)))
-    .length
 }
 
 /** A thing costs money while it is alive. A batch did so too if it was charged and its end was not read. */

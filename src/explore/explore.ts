@@ -3,6 +3,7 @@
 import type { Duration } from '../kernel/duration.ts'
 import { nearestWord } from '../lib/did-you-mean.ts'
 import { monotonicMs } from '../lib/real-time.ts'
+import type { InvariantSettings } from './invariants.ts'
 import { FAULT_CLASSES, type FaultClass, type FaultClassName } from './plan/classes.ts'
 import { RandomPlans } from './plan/random-plan.ts'
 import { type Space, type SpaceOptions, spaceOf } from './plan/space.ts'
@@ -14,6 +15,7 @@ import { Coverage, type MatrixCell, type UnreachedPoint } from './stages/coverag
 import { Exploration, type ExploreProgress } from './stages/exploration.ts'
 import { ExploreError } from './stages/explore-error.ts'
 import type { Finding, StageName, Surfaced } from './stages/findings.ts'
+import type { OracleCheck, OracleReport } from './stages/oracle-check.ts'
 import { Pairs } from './stages/pairs.ts'
 import type { Shrinker } from './stages/shrinker.ts'
 import { pointsOf, runSingles } from './stages/singles.ts'
@@ -37,6 +39,10 @@ export interface ExploreOptions {
   /** The first seed of the swarm. Default: 1. */
   readonly firstSeed?: number | undefined
   readonly shrinker?: Shrinker | undefined
+  /** Shows first that the invariants see what they are for. Default: they are not checked. */
+  readonly oracle?: OracleCheck | undefined
+  /** The invariants of the flow, for the oracle check. */
+  readonly invariants?: InvariantSettings | undefined
   /** Ends the exploration after the present run. The report has what was found so far. */
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: ExploreProgress) => void) | undefined
@@ -52,12 +58,16 @@ export type StopReason = 'done' | 'saturated' | 'budget' | 'aborted' | 'unsettle
 
 export interface ExploreReport {
   readonly flow: string
+  /** What the exploration would have seen; undefined without an oracle check. Its runs are not counted. */
+  readonly oracle: OracleReport | undefined
   /** Runs of all stages, those of shrinking included. */
   readonly runs: number
   readonly runsOf: Readonly<Record<StageName | 'shrinking', number>>
   /** The number of single faults: places times classes. */
   readonly points: number
   readonly unreached: readonly UnreachedPoint[]
+  /** Pairs that were worth a run and had none, because the exploration ended. */
+  readonly unreachedPairs: number
   /** The points by operation and class, with their outcomes. */
   readonly matrix: readonly MatrixCell[]
   readonly findings: readonly Finding[]
@@ -99,17 +109,21 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
   const depth = EXPLORE_DEPTHS.indexOf(readDepth(options))
   const budget = new Budget(options.budget, name, realTime)
   const spaceOptions = toSpaceOptions(options)
+  const oracle = await options.oracle?.check(options.invariants ?? {})
   const exploration = new Exploration(runner, { flow: name, budget, shrinker, signal, onProgress })
   const { base, space, plans } = await prepare(runner, options)
   exploration.addBase(base)
   const points = pointsOf(space)
   const coverage = new Coverage(points)
+  let unreachedPairs = 0
   const report = (stoppedBecause: StopReason): ExploreReport => ({
     flow: name,
+    oracle,
     runs: exploration.stageRuns + exploration.runsOf.shrinking,
     runsOf: exploration.runsOf,
     points: coverage.size,
     unreached: coverage.unreached(),
+    unreachedPairs,
     matrix: coverage.matrix(),
     findings: exploration.findings.all,
     surfaced: exploration.findings.surfaced,
@@ -120,8 +134,8 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
   if (base.end === 'unsettled') return report('unsettled')
 
   const pairs = new Pairs(base, spaceOptions)
-  await runSingles(exploration, points, coverage, single => pairs.consider(single))
-  if (depth >= 1) await pairs.run(exploration)
+  await runSingles(exploration, points, coverage, single => pairs.add(single))
+  if (depth >= 1) unreachedPairs = await pairs.run(exploration)
   // Without a run of the swarm, the chance is that of the runs before.
   if (exploration.stoppedBecause !== undefined || depth < 2) return report(exploration.stoppedBecause ?? 'done')
   const isSaturated = await runSwarm(exploration, plans, firstSeed)

@@ -1,8 +1,10 @@
 /** The invariants of a flow: rules by name, their settings, and functions of the user. */
 
 import type { Observation } from '../evidence/observation.ts'
-import type { RuleName } from '../evidence/rules/index.ts'
-import type { Duration } from '../kernel/duration.ts'
+import { RULE_NAMES, type RuleName } from '../evidence/rules/index.ts'
+import { type Duration, micros } from '../kernel/duration.ts'
+import { formatSuggestion } from '../lib/did-you-mean.ts'
+import { quote } from '../lib/quote.ts'
 
 /** Returns what is wrong in one sentence; undefined if nothing is. */
 export type OwnInvariant = (observation: Observation) => string | undefined
@@ -18,3 +20,49 @@ export type InvariantSettings = {
   /** US dollars. Default: no limit. */
   readonly spendsAtMost?: number | false
 } & { readonly [own: string]: boolean | Duration | OwnInvariant | undefined }
+
+/** Returns whether a rule is applied. */
+export function isOn(settings: InvariantSettings, name: RuleName): boolean {
+  return settings[name] !== false && (name !== 'spendsAtMost' || settings.spendsAtMost !== undefined)
+}
+
+/** What the setting of a rule can be besides `false`. */
+const FORMS: Readonly<Partial<Record<RuleName, { readonly words: string; isValid(value: unknown): boolean }>>> = {
+  settles: { words: "a duration above 0 like '48h'", isValid: isPositiveDuration },
+  pollsAtMost: { words: 'a number above 0', isValid: value => isNumber(value) && value > 0 },
+  spendsAtMost: { words: 'US dollars, 0 or more', isValid: value => isNumber(value) && value >= 0 },
+}
+const SWITCH = { words: 'true', isValid: (value: unknown) => value === true }
+
+/**
+ * Rejects invalid settings of invariants.
+ *
+ * @param context begin of the error, as in `Failed to explore checkout`
+ * @throws RangeError that names the invariant and a remedy
+ */
+export function assertInvariants(settings: InvariantSettings, context: string): void {
+  for (const [name, value] of Object.entries(settings)) {
+    const isRule = (RULE_NAMES as readonly string[]).includes(name)
+    if (typeof value === 'function' && !isRule) continue
+    if (!isRule) {
+      const advice = formatSuggestion(name, RULE_NAMES, 'An invariant of your own is a function.')
+      throw new RangeError(`${context}: unknown invariant '${name}'. ${advice}`)
+    }
+    const { words, isValid } = FORMS[name as RuleName] ?? SWITCH
+    if (value === undefined || value === false || isValid(value)) continue
+    const found = typeof value === 'function' ? 'a function' : quote(value)
+    throw new RangeError(`${context}: the invariant ${name} is ${found}. Give ${words}, or false to turn it off.`)
+  }
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}
+
+function isPositiveDuration(value: unknown): boolean {
+  try {
+    return micros(value as Duration) > 0
+  } catch {
+    return false
+  }
+}

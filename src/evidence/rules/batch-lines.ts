@@ -1,6 +1,6 @@
-import { groupBy } from '../group-by.ts'
 import { type AskedLine, askedLines, canonical, hasContent, isNothing, isPartOfRow } from '../batch-rows.ts'
 import { entryEvidence, isAbout, requestEvidence } from '../facts.ts'
+import { groupBy } from '../group-by.ts'
 import type { LineResult, Observation, ObservedRequest } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { operationOf, quoteText } from '../words.ts'
@@ -20,7 +20,9 @@ export const batchLines = defineRule({
   advice:
     'Join rows by custom_id, because the order of an output file is not that of the input. Read the error file too.',
   check(observation) {
-    const { end, lines } = observation
+    const { end, base } = observation
+    // A client that returns lines without faults returns none by a defect.
+    const lines = observation.lines ?? (base?.lines && [])
     if (end.kind !== 'returned' || lines === undefined) return []
     const asked = askedLines(observation)
     if (asked.size === 0) return []

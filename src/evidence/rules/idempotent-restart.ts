@@ -1,5 +1,6 @@
+import { countsAsEffect, effectsInBase } from '../equal-creates.ts'
 import { requestEvidence, thingEvidence } from '../facts.ts'
-import { countsAsEffect, effectsInBase, thingsLeftBehind } from '../left-behind.ts'
+import { thingsLeftBehind } from '../left-behind.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, formatUsd, kindWord, nameRequest, nameThing, operationOf, quoteText } from '../words.ts'

@@ -1,13 +1,8 @@
-import { groupBy } from '../group-by.ts'
-import { canonical, inputText } from '../batch-rows.ts'
+import { repeatedEffects } from '../equal-creates.ts'
 import { requestEvidence, thingEvidence } from '../facts.ts'
-import { countsAsEffect, effectsInBase } from '../left-behind.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, formatUsd, kindWord, nameRequest, operationOf, startSentence } from '../words.ts'
-
-/** Fields of a create that name the new thing. Two things with other names can still be the same work. */
-const NAME_FIELDS: ReadonlySet<string> = new Set(['model_name', 'name', 'metadata'])
 
 /**
  * Equal creates have one effect. Things count if they are alive, or are batches that were charged and not cancelled: the
@@ -23,16 +18,7 @@ export const noDouble = defineRule({
     'Before you repeat a create without an answer, look whether the first one took effect: by name, or for a batch by ' +
     'its input_file_id or metadata.',
   check(observation) {
-    const { base, created } = observation
-    if (base === undefined) return []
-    const effects = created.filter(countsAsEffect)
-    const groups = groupBy(effects, thing => keyOf(observation, thing))
-    return [...groups.values()].flatMap(group => {
-      const { kind } = group[0]!
-      const present = effects.filter(thing => thing.kind === kind).length
-      if (group.length < 2 || present <= effectsInBase(base, kind)) return []
-      return [toViolation(observation, group)]
-    })
+    return repeatedEffects(observation).map(group => toViolation(observation, group))
   },
 })
 
@@ -49,15 +35,4 @@ function toViolation(observation: Observation, group: readonly CreatedThing[]): 
     subject: last.id,
     evidence: [...requestEvidence(first.request), ...thingEvidence(observation, last)],
   }
-}
-
-function keyOf(observation: Observation, { kind, id, request }: CreatedThing): string {
-  const { operation, body, start } = request
-  const work = kind === 'batch' ? inputText(observation, id) : undefined
-  return JSON.stringify([kind, operation, start, work ?? canonical(withoutNames(body))])
-}
-
-function withoutNames(body: unknown): unknown {
-  if (typeof body !== 'object' || body === null) return body
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !NAME_FIELDS.has(name)))
 }

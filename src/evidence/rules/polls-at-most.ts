@@ -1,6 +1,6 @@
 import { SECOND } from '../../kernel/duration.ts'
-import { groupBy } from '../group-by.ts'
 import { requestEvidence } from '../facts.ts'
+import { groupBy } from '../group-by.ts'
 import type { ObservedRequest } from '../observation.ts'
 import { defineRule } from '../rule.ts'
 import { formatSince, operationOf } from '../words.ts'

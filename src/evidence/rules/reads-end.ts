@@ -1,5 +1,6 @@
 import { DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
+import { repeatedEffects } from '../equal-creates.ts'
 import {
   endsThing,
   entryEvidence,
@@ -53,7 +54,7 @@ export const readsEnd = defineRule({
   },
 })
 
-/** The client returned, and never read the end. */
+/** The client returned, and never read the end. The rule `noDouble` reports a batch that it created again instead. */
 function findUnread(
   observation: Observation,
   thing: PolledThing,
@@ -65,7 +66,13 @@ function findUnread(
   const isRead = requests.some(request => showsEnd(request, thing, endedAt) || endsThing(request, thing.id))
   if (isRead || reads.some(request => showsGoal(request, thing))) return undefined
   const last = reads.findLast(isPoll)
-  if (last === undefined) return undefined
+  if (
+    last === undefined ||
+    repeatedEffects(observation)
+      .flat()
+      .some(({ id }) => id === thing.id)
+  )
+    return undefined
   return {
     words:
       `${nameThing(thing)} ended ${formatSince(observation, endedAt)} after the start, and the client returned ` +

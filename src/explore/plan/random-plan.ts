@@ -60,6 +60,7 @@ function placesAnywhere({ requests, classes }: Space): Place[] {
       place: name,
       item: anyRequestItem(index + 1, faultClass),
       index: index + 1,
+      looksLike: faultClass.name,
       leavesWork: false,
       visibleStatus: '',
       maySurface: faultClass.maySurface,

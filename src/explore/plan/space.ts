@@ -26,6 +26,8 @@ export interface Point {
   readonly item: PlanItem
   /** The request of the run at which it begins to act, from 1; undefined for a command to the world. */
   readonly index: number | undefined
+  /** How the client sees it: what is not an error looks like itself alone. */
+  readonly looksLike: string
   /** Whether the service carries out a write that the client takes for failed or unknown. */
   readonly leavesWork: boolean
   /** What the client saw of the request without this fault; `''` for a command to the world. */
@@ -88,6 +90,7 @@ function requestPlace(coordinate: Coordinate, classes: readonly FaultClass[]): P
     place: name,
     item: requestItem(coordinate, faultClass),
     index,
+    looksLike: looksLike(faultClass),
     leavesWork: method !== 'GET' && faultClass.effect === 'after',
     visibleStatus,
     maySurface: faultClass.maySurface,
@@ -108,6 +111,7 @@ function outagePlace(
     place: name,
     item: outageItem(operation, nthOfOperation, faultClass),
     index,
+    looksLike: looksLike(faultClass),
     leavesWork: false,
     visibleStatus,
     maySurface: faultClass.maySurface,
@@ -115,9 +119,13 @@ function outagePlace(
   return { name, points }
 }
 
+function looksLike({ name, seenAs }: FaultClass): string {
+  return seenAs === 'ok' ? name : seenAs
+}
+
 function crashPlace({ operation, method, path, nth, index, visibleStatus }: Coordinate): Place {
   const name = `${method} ${path}, ${nth}`
-  const where = { operation, place: name, index, leavesWork: method !== 'GET', visibleStatus }
+  const where = { operation, place: name, index, looksLike: 'crash', leavesWork: method !== 'GET', visibleStatus }
   return { name, points: [{ ...where, kind: 'crash', class: 'crash', item: { crash: index }, maySurface: undefined }] }
 }
 
@@ -132,6 +140,7 @@ function worldPlaces({ boundaries }: Pick<RunResult, 'boundaries'>): Place[] {
         place,
         item,
         index: undefined,
+        looksLike: verb,
         leavesWork: false,
         visibleStatus: '',
         maySurface: undefined,

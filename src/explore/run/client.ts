@@ -14,6 +14,9 @@ export const FLOW_URL = 'http://sim'
 /** The time of the world after which a request without an answer fails, as in Node's fetch. */
 const ANSWER_TIMEOUT = micros('300s')
 
+/** The code of the error of a request without an answer. The rule `settles` knows it. */
+const NO_ANSWER = 'UND_ERR_HEADERS_TIMEOUT'
+
 export interface ClientOptions {
   readonly sim: Simulator
   readonly recorder: RequestRecorder
@@ -125,7 +128,7 @@ export class Client {
       const answer = sim.answer(request, {
         onAnswered: (served: AnsweredRequest) => recorder.noteAnswered(record, served),
       })
-      if (answer instanceof Promise || answer instanceof WireFaultResponse) this.#limit(leave, answered.signal)
+      if (answer instanceof Promise || answer instanceof WireFaultResponse) this.#limit(record, leave, answered.signal)
       const response = await answer
       if (isLast) {
         this.stop()
@@ -149,10 +152,11 @@ export class Client {
   }
 
   /** Ends a request that has no answer in time, as Node's fetch does. */
-  #limit(leave: AbortController, answered: AbortSignal): void {
+  #limit(record: RecordedRequest, leave: AbortController, answered: AbortSignal): void {
     const wait = this.#options.sim.clock.hold(ANSWER_TIMEOUT, { signal: answered, isClient: false })
     const fail = () => {
-      const cause = Object.assign(new Error('Headers Timeout Error'), { code: 'UND_ERR_HEADERS_TIMEOUT' })
+      record.readError = NO_ANSWER
+      const cause = Object.assign(new Error('Headers Timeout Error'), { code: NO_ANSWER })
       leave.abort(new TypeError('fetch failed', { cause }))
     }
     wait.then(fail, () => {})

@@ -94,7 +94,7 @@ function observe(
     settings: {
       settles: settlesWithin(invariants),
       pollsAtMost,
-      spendsAtMost: invariants.spendsAtMost || undefined,
+      spendsAtMost: invariants.spendsAtMost === false ? undefined : invariants.spendsAtMost,
     },
   }
 }

@@ -1,6 +1,7 @@
 /** What the stages of an exploration share: the runner, the budget, and what was found so far. */
 
 import type { Plan } from '../plan/plan.ts'
+import { InvariantThrew } from '../run/judge.ts'
 import type { RunResult } from '../run/run-result.ts'
 import type { FlowRunner } from '../run/runner.ts'
 import type { Budget } from './budget.ts'
@@ -78,6 +79,11 @@ export class Exploration {
     this.#report('base')
   }
 
+  /** Tells the runner which plans come next. */
+  announce(plans: readonly Plan[]): void {
+    this.#runner.announce?.(plans)
+  }
+
   /**
    * Runs a plan and shrinks what it finds. Returns undefined if no further run is possible.
    *
@@ -99,6 +105,7 @@ export class Exploration {
     try {
       return await this.#runner.run(plan)
     } catch (cause) {
+      if (cause instanceof InvariantThrew) throw cause
       const text = cause instanceof Error ? cause.message : String(cause)
       throw new ExploreError(
         `Failed to explore ${this.#options.flow}: the plan ${JSON.stringify(plan)} cannot be run: ${text}`,
@@ -110,14 +117,11 @@ export class Exploration {
   async #shrink(finding: Finding): Promise<void> {
     const { shrinker, signal } = this.#options
     if (shrinker === undefined || signal?.aborted) return
-    const { signature } = finding
-    const { plan, runs } = await shrinker.shrink(finding.plan, signature, this.#runner)
-    // The words and the evidence are those of the small plan.
-    const { broken } = await this.#run(plan)
-    const violation = broken.find(one => one.signature === signature)
-    this.runsOf.shrinking += runs + 1
+    const shrunk = await shrinker.shrink(finding.plan, finding.signature, this.#runner)
+    if (shrunk === undefined) return
+    this.runsOf.shrinking += shrunk.runs
+    this.findings.setShrunk(finding, shrunk)
     this.#report('shrinking')
-    if (violation !== undefined) this.findings.setShrunk(finding, plan, runs, violation)
   }
 
   #report(stage: ExploreProgress['stage']): void {

@@ -2,6 +2,7 @@
 
 import type { Plan } from '../plan/plan.ts'
 import type { BrokenInvariant, RunResult } from '../run/run-result.ts'
+import type { ShrunkFinding } from './shrinker.ts'
 
 export type StageName = 'base' | 'singles' | 'pairs' | 'swarm'
 
@@ -14,8 +15,8 @@ export interface Finding extends BrokenInvariant {
   readonly stage: StageName
   /** The seed of the swarm run; undefined for other stages. */
   readonly seed: number | undefined
-  readonly isShrunk: boolean
-  readonly shrinkRuns: number
+  /** What shrinking came to; undefined if there was no time for it, or no fault to remove. */
+  readonly shrunk: Omit<ShrunkFinding, 'plan' | 'result'> | undefined
 }
 
 /** A violation after a fault that no client can survive without help of the service. It is no finding. */
@@ -57,15 +58,16 @@ export class Findings {
         if (!this.#surfaced.has(signature)) this.#surfaced.set(signature, { ...violation, plan, reason: maySurface })
         continue
       }
-      const finding = { ...violation, plan, foundWith: plan, stage, seed, isShrunk: plan.length === 0, shrinkRuns: 0 }
+      const finding = { ...violation, plan, foundWith: plan, stage, seed, shrunk: undefined }
       this.#findings.set(signature, finding)
       added.push(finding)
     }
     return added
   }
 
-  /** Gives a finding its shrunk plan, and the words of the run of that plan. */
-  setShrunk(finding: Finding, plan: Plan, shrinkRuns: number, violation: BrokenInvariant): void {
-    this.#findings.set(finding.signature, { ...finding, ...violation, plan, isShrunk: true, shrinkRuns })
+  /** Gives a finding its shrunk plan, and the words and the evidence of the run of that plan. */
+  setShrunk(finding: Finding, { plan, result, ...shrunk }: ShrunkFinding): void {
+    const violation = result.broken.find(({ signature }) => signature === finding.signature)
+    if (violation !== undefined) this.#findings.set(finding.signature, { ...finding, ...violation, plan, shrunk })
   }
 }

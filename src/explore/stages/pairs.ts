@@ -1,11 +1,11 @@
 /** Pairs of faults, reduced to those that can differ from the singles. */
 
-import { coordinatesOf } from '../plan/coordinates.ts'
 import type { PlanItem } from '../plan/plan.ts'
 import { type Point, type SpaceOptions, spaceOf } from '../plan/space.ts'
 import type { RunResult } from '../run/run-result.ts'
+import { describeBehaviour, findChange } from './behaviour.ts'
 import type { Exploration } from './exploration.ts'
-import { pointsOf, type SurvivedSingle } from './singles.ts'
+import { pointsOf, type Single } from './singles.ts'
 
 /** A first fault, and the faults that can follow it. */
 interface First {
@@ -18,42 +18,56 @@ interface First {
  * second fault meets the client as it would alone. The second fault strikes where the run of the first one leads, because
  * coordinates move after a fault.
  *
- * Two reductions leave out what can hardly differ. First faults count as one if they leave the same things in the world, and
- * the client then sends the same requests at the same times and sees the same outcomes. Behind one first fault, a class strikes an operation once for each status
- * that the client saw there. The option `exhaustive` turns both off.
+ * Reductions leave out what can hardly differ; the option `exhaustive` turns them off:
+ * - First faults count as one if the client behaves equally behind them.
+ * - Behind one first fault, a class strikes an operation once for each status that the client saw there.
+ * - A second fault that breaks the client alone is left out.
+ * - Second faults of an operation count as one if the client behaved equally behind them where all were tried.
  */
 export class Pairs {
   readonly #base: RunResult
   readonly #options: SpaceOptions
   readonly #firsts: First[] = []
   readonly #behaviours = new Set<string>()
+  readonly #seconds = new Seconds()
 
   constructor(base: RunResult, options: SpaceOptions) {
     this.#base = base
     this.#options = options
   }
 
-  /** Adds a single fault that the client survived, if it is worth pairs. Its run is not kept. */
-  consider({ point, result }: SurvivedSingle): void {
-    const change = findChange(this.#base, result)
+  /** Adds a single fault. It becomes the first one of pairs if that is worth it. Its run is not kept. */
+  add({ point, result, isBroken }: Single): void {
+    if (point.index !== undefined) this.#seconds.learn('alone', point, result, point.index, isBroken)
+    const change = isBroken ? undefined : findChange(this.#base, result)
     if (change === undefined) return
     const after = point.index ?? change - 1
-    if (this.#options.exhaustive !== true) {
-      const behaviour = describeBehaviour(point, result, after)
-      if (this.#behaviours.has(behaviour)) return
-      this.#behaviours.add(behaviour)
-    }
+    const behaviour = describeBehaviour(point, result, after)
+    if (this.#options.exhaustive !== true && this.#behaviours.has(behaviour)) return
+    this.#behaviours.add(behaviour)
     this.#firsts.push({ item: point.item, seconds: this.#secondsOf(result, after) })
   }
 
-  /** Runs the pairs until the exploration stops. */
-  async run(exploration: Exploration): Promise<void> {
-    for (const { item, seconds } of this.#firsts) {
-      for (const second of seconds) {
+  /** Runs the pairs until the exploration stops. Returns the number of pairs that were left then. */
+  async run(exploration: Exploration): Promise<number> {
+    for (const [at, { item, seconds }] of this.#firsts.entries()) {
+      for (const [position, second] of seconds.entries()) {
+        if (this.#options.exhaustive !== true && this.#seconds.isKnown(second, item)) continue
         const explored = await exploration.run({ stage: 'pairs', plan: [item, second.item] })
-        if (explored === undefined) return
+        if (explored === undefined) return this.#count(at, position)
+        if (explored.result.fired.has(1)) this.#seconds.learn(item, second, explored.result, second.index ?? 0, false)
       }
     }
+    return 0
+  }
+
+  /** Returns the number of pairs from a position on, without those that are known to be like others. */
+  #count(fromFirst: number, fromSecond: number): number {
+    const left = this.#firsts
+      .slice(fromFirst)
+      .flatMap(({ item, seconds }, at) => seconds.slice(at === 0 ? fromSecond : 0).map(second => ({ item, second })))
+    if (this.#options.exhaustive === true) return left.length
+    return left.filter(({ item, second }) => !this.#seconds.isKnown(second, item)).length
   }
 
   #secondsOf(result: RunResult, after: number): Point[] {
@@ -61,7 +75,7 @@ export class Pairs {
     return pointsOf(spaceOf(result, { ...this.#options, after })).filter(point => {
       // Its violations say nothing about the client.
       if (point.maySurface !== undefined) return false
-      const key = `${point.operation} ${point.visibleStatus} ${point.class}`
+      const key = `${subjectOf(point)} ${point.class}`
       if (this.#options.exhaustive === true) return true
       const isNew = !seen.has(key)
       seen.add(key)
@@ -70,30 +84,37 @@ export class Pairs {
   }
 }
 
-/** Returns the position of the first request that differs or was sent at another time, from 1; undefined for none. */
-function findChange({ requests: before }: RunResult, { requests: now }: RunResult): number | undefined {
-  const count = Math.max(before.length, now.length)
-  for (let at = 0; at < count; at++) {
-    const [one, other] = [before[at], now[at]]
-    const isEqual = one?.method === other?.method && one?.path === other?.path && one?.sentAt === other?.sentAt
-    if (!isEqual) return at + 1
+/** What is known of second faults: which of them the client treats alike, and which it does not survive alone. */
+class Seconds {
+  /** Where the classes of an operation and status were compared: behind which first fault, at which request. */
+  readonly #comparisons = new Map<string, { readonly context: unknown; readonly place: string }>()
+  /** The first class with a behaviour, where classes are compared. */
+  readonly #representatives = new Map<string, string>()
+  /** Classes that another class represents, and classes that the client does not survive alone. */
+  readonly #known = new Set<string>()
+
+  /** Learns from a run in which a fault acted alone, or behind another one. */
+  learn(context: unknown, point: Point, result: RunResult, after: number, isBroken: boolean): void {
+    const { class: name, place } = point
+    const subject = subjectOf(point)
+    const comparison = this.#comparisons.get(subject) ?? { context, place }
+    this.#comparisons.set(subject, comparison)
+    if (isBroken) this.#known.add(`${subject} ${name}`)
+    if (comparison.context !== context || comparison.place !== place) return
+    const behaviour = `${subject} ${describeBehaviour(point, result, after)}`
+    const representative = this.#representatives.get(behaviour) ?? name
+    this.#representatives.set(behaviour, representative)
+    if (representative !== name) this.#known.add(`${subject} ${name}`)
   }
-  return undefined
+
+  /** Returns whether a fault need not be tried behind a first one. */
+  isKnown(point: Point, context: unknown): boolean {
+    const subject = subjectOf(point)
+    return this.#comparisons.get(subject)?.context !== context && this.#known.has(`${subject} ${point.class}`)
+  }
 }
 
-/**
- * Returns what the client did and saw behind a first fault, as text. What the fault left in the world belongs to it,
- * although the client may see that only after the second fault.
- */
-function describeBehaviour(
-  { kind, class: name, leavesWork }: Point,
-  { requests, end, base }: RunResult,
-  after: number,
-) {
-  const later = coordinatesOf(requests, { exhaustive: true }).filter(({ index }) => index > after)
-  const lines = later.map(({ method, path, index, seen }) =>
-    [method, path, requests[index - 1]!.sentAt, seen].join(' '),
-  )
-  const created = base.created.map(({ id, isAlive }) => `${id} ${isAlive}`)
-  return [kind, kind === 'world' ? name : leavesWork, after, end, ...created, ...lines].join('\n')
+/** Points of one subject differ in their class alone, as far as the client can know. */
+function subjectOf({ kind, operation, visibleStatus }: Point): string {
+  return `${kind} ${operation} ${visibleStatus}`
 }

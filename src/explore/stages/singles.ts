@@ -6,10 +6,12 @@ import type { RunResult } from '../run/run-result.ts'
 import type { Coverage } from './coverage.ts'
 import type { Exploration } from './exploration.ts'
 
-/** A single fault that acted, and that the client survived. */
-export interface SurvivedSingle {
+/** A single fault that acted, and what came of it. */
+export interface Single {
   readonly point: Point
   readonly result: RunResult
+  /** Whether it broke something that the base run did not break. */
+  readonly isBroken: boolean
 }
 
 /** Returns the points of a space in the order in which they are run: that of all choices. */
@@ -18,13 +20,14 @@ export function pointsOf(space: Pick<Space, 'kinds'>): Point[] {
   return [...enumerate(choices => pickPoint(choices, space))].map(({ result }) => result)
 }
 
-/** Runs each point alone, and calls `onSurvived` for those that the client survived. */
+/** Runs each point alone, and calls `onFired` for those that acted, except faults that may surface. */
 export async function runSingles(
   exploration: Exploration,
   points: readonly Point[],
   coverage: Coverage,
-  onSurvived: (single: SurvivedSingle) => void,
+  onFired: (single: Single) => void,
 ): Promise<void> {
+  exploration.announce(points.map(({ item }) => [item]))
   for (const point of points) {
     const { maySurface } = point
     const explored = await exploration.run({ stage: 'singles', plan: [point.item], maySurface })
@@ -33,6 +36,6 @@ export async function runSingles(
     const hasFired = result.fired.has(0)
     if (isBroken) coverage.note(point, maySurface === undefined ? 'found' : 'surfaced')
     else coverage.note(point, hasFired ? 'survived' : 'notReached')
-    if (!isBroken && hasFired && maySurface === undefined) onSurvived({ point, result })
+    if (hasFired && maySurface === undefined) onFired({ point, result, isBroken })
   }
 }

@@ -1,6 +1,7 @@
 /** settles, spendsAtMost, honoursRetryAfter and pollsAtMost: limits of time, money and rate. */
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { HOUR } from '../../../src/kernel/duration.ts'
+import { HOUR, SECOND } from '../../../src/kernel/duration.ts'
 import { call, MODEL, onlyWords, violationsOf } from '../clients.ts'
 import { type Client, observe } from '../observe.ts'
 
@@ -125,5 +126,21 @@ describe('pollsAtMost', () => {
 
   test('four reads at once break it', async () => {
     expect(onlyWords('pollsAtMost', await observe(poll(4, 0)))).toContain('4 times within 0s')
+  })
+
+  test('of any number of reads, those at the limit hold it, and those at twice the limit break it', async () => {
+    const observation = await observe(poll(1, 0))
+    const [read] = observation.requests
+    const countAt = (reads: number, perSecond: number, pollsAtMost: number) => {
+      const requests = Array.from({ length: reads }, (_, i) => ({ ...read!, sentAt: (i / perSecond) * SECOND }))
+      const settings = { ...observation.settings, pollsAtMost }
+      return violationsOf('pollsAtMost', { ...observation, requests, settings }).length
+    }
+    fc.assert(
+      fc.property(fc.integer({ min: 40, max: 200 }), fc.constantFrom(0.1, 0.5, 1, 2, 10), (reads, limit) => {
+        expect(countAt(reads, limit, limit)).toBe(0)
+        expect(countAt(reads, 2 * limit, limit)).toBe(1)
+      }),
+    )
   })
 })

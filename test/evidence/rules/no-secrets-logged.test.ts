@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { call, MODEL, onlyWords, violationsOf } from '../clients.ts'
 import { type Client, observe } from '../observe.ts'
@@ -47,4 +48,17 @@ test('a hub token that the client sends is a secret too', async () => {
     return call(context, 'POST', '/deploy/llm', { ...MODEL, hub })
   })
   expect(onlyWords('noSecretsLogged', observation)).toContain('The client printed the hub token of /deploy/llm.')
+})
+
+test('base64 of any text with the token in it breaks it, base64 of other texts does not', async () => {
+  const observation = await observe(async () => 'done')
+  const { token } = observation.sim
+  const countIn = (text: string) =>
+    violationsOf('noSecretsLogged', { ...observation, output: `x ${base64(text)} y` }).length
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (before, after) => {
+      expect(countIn(before + token + after)).toBe(1)
+      expect(countIn(before + token.slice(0, -2) + after)).toBe(0)
+    }),
+  )
 })

@@ -1,0 +1,32 @@
+/** Acceptance of explore: a careful client breaks nothing, and each of its mutants breaks the invariant of its defect. */
+import { expect, test } from 'vitest'
+import { RULE_NAMES } from '../../../src/evidence/rules/index.ts'
+import { exploreRuns, prepare } from '../../../src/explore/explore.ts'
+import { createFlowRunner } from '../../../src/explore/run/flow-runner.ts'
+import { pointsOf } from '../../../src/explore/stages/singles.ts'
+import { assistantFlow } from './flow.ts'
+import { MUTATIONS, type Mutation } from './mutations.ts'
+
+const CASES = (Object.keys(MUTATIONS) as Mutation[]).map(name => ({ name, ...MUTATIONS[name] }))
+
+test.each(CASES)('a client that $defect is found by $foundBy at $at', async ({ name, foundBy, at }) => {
+  const runner = createFlowRunner(assistantFlow(name))
+  const { base, space } = await prepare(runner, { name })
+  const points = pointsOf(space).filter(point => `${point.operation} ${point.class}` === at)
+  const results = at === 'base' ? [base] : []
+  for (const { item } of points) results.push(await runner.run([item]))
+  const broken = results.flatMap(result => result.broken)
+  expect(broken.map(({ invariant }) => invariant)).toContain(foundBy)
+})
+
+test('every invariant has a mutant', () => {
+  expect(CASES.length).toBeGreaterThanOrEqual(24)
+  expect(new Set(CASES.map(({ foundBy }) => foundBy))).toEqual(new Set(RULE_NAMES))
+})
+
+test('a careful client breaks nothing under any single fault', async () => {
+  const runner = createFlowRunner(assistantFlow())
+  const { findings, runsOf } = await exploreRuns(runner, { name: 'careful', faults: 'singles', budget: 10_000 })
+  expect(findings).toEqual([])
+  expect(runsOf.singles).toBeGreaterThan(250)
+}, 120_000)
