@@ -1,7 +1,8 @@
 /** Scenarios of `POST /_sim/scenarios/{name}/start`, found by name in folders. */
 import { basename } from 'node:path'
 import type { TimelineLibrary, TimelinePlan } from '../../simulator/timelines.ts'
-import { findScenarioFiles, LoadError } from './files.ts'
+import { findScenarioFiles } from './files.ts'
+import { LoadError } from './import-script.ts'
 
 const DATA_FILE = /(\.scenario)?\.(ya?ml|json)$/
 
