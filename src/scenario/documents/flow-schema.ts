@@ -5,7 +5,7 @@ import { duration } from '../../faults/kinds/fields.ts'
 import { RuleSchema } from '../../faults/rules.ts'
 import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
-import { OPTION_SCENARIO_KEYS } from '../../simulator/option-fields.ts'
+import { OPTION_SCENARIO_KEYS } from '../../simulator/option-schemas.ts'
 
 const Command = z.strictObject({
   verb: z.enum(Object.keys(COMMANDS) as [string, ...string[]]).describe('Name of the command, as in node.crash'),
