@@ -62,6 +62,7 @@ class ProcessRunner implements FlowRunner {
   readonly #begun = new Map<string, Promise<RunResult>>()
   #server: Promise<Server> | undefined
   #strayRequests = 0
+  #isDisposed = false
   #base: Observation['base']
   runs = 0
 
@@ -125,9 +126,11 @@ class ProcessRunner implements FlowRunner {
   }
 
   async #run(plan: Plan, { seed, fixtures, healAt }: RunOptions): Promise<RunResult> {
+    this.#assertUsable()
     this.runs++
     this.#server ??= this.#serve()
     const server = await this.#server
+    this.#assertUsable()
     const isOther = seed !== undefined || fixtures !== undefined
     const changed: Partial<SimulatorOptions> = {
       ...(seed !== undefined && { seed }),
@@ -180,7 +183,12 @@ class ProcessRunner implements FlowRunner {
     for (const run of this.#active) run.stop()
   }
 
+  #assertUsable(): void {
+    if (this.#isDisposed) throw new Error('Failed to run the command: its runner is disposed. Create another one.')
+  }
+
   async dispose(): Promise<void> {
+    this.#isDisposed = true
     process.off('exit', this.#stopAll)
     this.#announced = []
     this.#stopAll()

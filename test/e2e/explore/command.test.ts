@@ -1,6 +1,6 @@
 /** Commands as clients: each run is a process with a world of its own. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
@@ -192,6 +192,26 @@ test('announced runs begin early, and give the same results', async () => {
   expect(await first).toEqual(await alone.run(plans[0]!))
   for (const plan of plans.slice(1)) expect(await several.run(plan)).toEqual(await alone.run(plan))
   expect([alone.runs, several.runs]).toEqual([5, 5])
+})
+
+test('a runner that is disposed kills its processes, and starts no further ones', async () => {
+  const runner = runnerOf(
+    `
+    await call('GET', '/deploy/list')
+    appendFileSync('pids', process.pid + ' ')
+    setInterval(() => {}, 1000)`,
+    { cwd: folder },
+  )
+  const pids = () =>
+    existsSync(join(folder, 'pids')) ? readFileSync(join(folder, 'pids'), 'utf8').trim().split(' ') : []
+  const [first, second] = [runner.run([]), runner.run([down(9)])]
+  const refused = expect(second).rejects.toThrow('Failed to run the command: its runner is disposed')
+  await expect.poll(pids, { timeout: 10_000 }).toHaveLength(1)
+  await runner.dispose()
+  expect(await first).toMatchObject({ end: 'unsettled' })
+  await refused
+  await expect(runner.run([])).rejects.toThrow('its runner is disposed')
+  expect(pids().map(Number).filter(isAlive)).toEqual([])
 })
 
 describe('a command that cannot be explored is named with the reason', () => {
