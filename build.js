@@ -51,7 +51,7 @@ const { metafile: libraryFiles } = await build({
   metafile: true,
   entryPoints: entries,
   outdir,
-  chunkNames: 'library-[hash]',
+  chunkNames: 'library-[name]-[hash]',
   platform: 'node',
   conditions: ['modelhost-sim-source'],
   external,

@@ -57,9 +57,6 @@ class ProcessRunner implements FlowRunner {
   readonly #slots: Slots
   readonly #template: Simulator
   readonly #active = new Set<CommandRun>()
-  #announced: readonly { readonly plan: Plan; readonly key: string }[] = []
-  /** Results of announced runs that were not asked for yet, by the text of their plan. */
-  readonly #begun = new Map<string, Promise<RunResult>>()
   #server: Promise<Server> | undefined
   #strayRequests = 0
   #isDisposed = false
@@ -94,34 +91,11 @@ class ProcessRunner implements FlowRunner {
     })
   }
 
-  announce(plans: readonly Plan[]): void {
-    this.#announced = plans.map(plan => ({ plan, key: JSON.stringify(plan) }))
+  get atOnce(): number {
+    return this.#slots.size
   }
 
   run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
-    const key = Object.keys(options).length === 0 ? JSON.stringify(plan) : undefined
-    const begun = key === undefined ? undefined : this.#begun.get(key)
-    if (begun !== undefined) this.#begun.delete(key!)
-    const result = begun ?? this.#begin(plan, options)
-    this.#announced = this.#announced.filter(one => one.key !== key)
-    this.#beginAnnounced()
-    return result
-  }
-
-  /** Begins with as many of the announced runs as there are places beside the run that is waited for. */
-  #beginAnnounced(): void {
-    while (this.#begun.size < this.#slots.size - 1) {
-      const [next, ...later] = this.#announced
-      if (next === undefined) return
-      this.#announced = later
-      const result = this.#begin(next.plan, {})
-      // Its error is that of the run which takes it.
-      result.catch(() => {})
-      this.#begun.set(next.key, result)
-    }
-  }
-
-  #begin(plan: Plan, options: RunOptions): Promise<RunResult> {
     return this.#slots.use(() => this.#run(plan, options))
   }
 
@@ -190,7 +164,6 @@ class ProcessRunner implements FlowRunner {
   async dispose(): Promise<void> {
     this.#isDisposed = true
     process.off('exit', this.#stopAll)
-    this.#announced = []
     this.#stopAll()
     const server = await this.#server
     await server?.close()

@@ -37,11 +37,7 @@ export interface ShrunkPlan {
 /** Returns the shrinker of an exploration. The world stays that of the flow. */
 export function createShrinker({ maxRuns }: Pick<ShrinkOptions, 'maxRuns'> = {}): Shrinker {
   return {
-    async shrink(plan, signature, runner) {
-      const before = runner.runs
-      const shrunk = await shrink({ runner, plan, signature, maxRuns })
-      return { plan: shrunk?.plan ?? plan, runs: runner.runs - before }
-    },
+    shrink: (plan, signature, runner) => shrink({ runner, plan, signature, maxRuns }),
   }
 }
 

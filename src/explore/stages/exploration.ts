@@ -79,11 +79,6 @@ export class Exploration {
     this.#report('base')
   }
 
-  /** Tells the runner which plans come next. */
-  announce(plans: readonly Plan[]): void {
-    this.#runner.announce?.(plans)
-  }
-
   /**
    * Runs plans and shrinks what they find, until there are no more or no further run is possible. A runner that can do
    * several runs at once gets them ahead, but their results come in the order of the plans, as from one run at a time.

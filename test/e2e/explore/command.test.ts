@@ -179,19 +179,14 @@ describe('a run', () => {
   })
 })
 
-test('announced runs begin early, and give the same results', async () => {
+test('runs at once give the same results as one after another', async () => {
   const plans = [1, 2, 3, 4].map(nth => [down(nth)])
   const alone = runnerOf(CAREFUL)
   const several = runnerOf(CAREFUL, { processes: 3 })
-  for (const runner of [alone, several]) {
-    await runner.run([])
-    runner.announce!(plans)
-  }
-  const first = several.run(plans[0]!)
-  await expect.poll(() => several.runs).toBe(4)
-  expect(await first).toEqual(await alone.run(plans[0]!))
-  for (const plan of plans.slice(1)) expect(await several.run(plan)).toEqual(await alone.run(plan))
-  expect([alone.runs, several.runs]).toEqual([5, 5])
+  for (const runner of [alone, several]) await runner.run([])
+  expect([alone.atOnce, several.atOnce]).toEqual([1, 3])
+  const results = await Promise.all(plans.map(plan => several.run(plan)))
+  for (const [i, plan] of plans.entries()) expect(results[i]).toEqual(await alone.run(plan))
 })
 
 test('a runner that is disposed kills its processes, and starts no further ones', async () => {
