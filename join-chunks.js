@@ -3,7 +3,15 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { build } from 'esbuild'
-import { DEFER_RUNTIME, deferredChunksOf, PARTS, parseNames, replaceMarks, toPart } from './defer-modules.js'
+import {
+  DEFER_RUNTIME,
+  deferredChunksOf,
+  extractBuiltins,
+  PARTS,
+  parseNames,
+  replaceMarks,
+  toPart,
+} from './defer-modules.js'
 
 const IMPORTS_OF_CHUNKS = /import(?:\{([^}]*)\}from)?"\.\/([^"]*)";/g
 
@@ -85,9 +93,10 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
     const [, exportClause] = /export\{([^}]*)\};\s*$/.exec(code)
     const localNames = new Map(parseNames(exportClause).map(({ exported, local }) => [local, exported]))
     const apartImports = []
-    const valueOf = (chunk, exported) => {
+    const codeFor = (chunk, exported) => {
       if (joined.includes(chunk)) return localNames.get(alias(chunk, exported))
-      if (deferred.includes(chunk)) return exported === undefined ? `${loader(chunk)}()` : `${loader(chunk)}().${exported}`
+      if (deferred.includes(chunk))
+        return exported === undefined ? `${loader(chunk)}()` : `${loader(chunk)}().${exported}`
       if (exported === undefined) {
         apartImports.push(`import"./${chunk}";`)
         return 'undefined'
@@ -98,7 +107,7 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
     }
     const definitions = deferred.map(chunk => {
       const output = outputs.get(chunk)
-      const { text, imports } = toPart(codeOf(chunk), output, valueOf, namespace)
+      const { text, imports } = toPart(codeOf(chunk), output, codeFor, namespace)
       mkdirSync(join(outdir, PARTS), { recursive: true })
       writeFileSync(join(outdir, PARTS, chunk), text)
       return (
@@ -108,7 +117,8 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
     })
     const exported = deferred.flatMap(chunk => [loader(chunk), namespace(chunk)])
     const further = exported.length === 0 ? '' : `export{${exported.join(',')}};\n`
-    return `${apartImports.join('')}${DEFER_RUNTIME}${definitions.join('')}${replaceMarks(code, namespace)}${further}`
+    const { declaration, rest } = extractBuiltins(replaceMarks(code, namespace))
+    return `${apartImports.join('')}${DEFER_RUNTIME}${declaration}${definitions.join('')}${rest}${further}`
   }
 
   /** Returns another output, with its imports from the joined file. */
@@ -140,7 +150,8 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
     const needsJoined =
       names.length > 0 || chunksOf(outputs, output).some(chunk => joined.includes(chunk) || deferred.includes(chunk))
     const head = needsJoined ? `import{${[...new Set(names)].join(',')}}from"./${name}";` : ''
-    return `${head}${heads.join('')}${code}`
+    const { declaration, rest } = extractBuiltins(code)
+    return `${head}${heads.join('')}${declaration}${rest}`
   }
 }
 

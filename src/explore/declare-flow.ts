@@ -5,9 +5,6 @@ import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { FlowFunction, FlowOptions, NamedFlow } from './flow.ts'
 
-// A flow may be declared by another copy of this package than the one that explores it, so `instanceof` would fail.
-const FLOW_MARK = Symbol.for('modelhost-sim.flow')
-
 const OPTIONS: readonly (keyof FlowOptions)[] = [
   ...(['fixtures', 'with', 'seed', 'profile', 'budget', 'invariants', 'own', 'lines'] as const),
 ]
@@ -33,23 +30,20 @@ export function flow<Result>(name: string, options: FlowOptions<Result>, run: Fl
   const context = `Failed to declare the flow '${name}'`
   assertKnownKeys(options, OPTIONS, context)
   requireKnownInvariants(options.invariants ?? {}, context)
-  return mark({ name, options, run })
+  return Object.freeze({ name, options, run })
 }
 
 /**
- * Returns a flow with its name: a declared flow as it is, a function with its own name or the given one.
+ * Returns a flow with its name: a declared flow as it is, a function with the given name or its own.
  *
  * @returns undefined for any other value
  */
 export function toNamedFlow(value: unknown, name?: string): NamedFlow | undefined {
-  if (typeof value === 'object' && value !== null && FLOW_MARK in value) return value as unknown as NamedFlow
-  if (typeof value !== 'function') return undefined
-  const own = value.name === 'default' ? '' : value.name
-  return mark({ name: name ?? (own || 'flow'), options: {}, run: value as FlowFunction })
-}
-
-function mark<Result>(flow: NamedFlow<Result>): NamedFlow<Result> {
-  return Object.freeze({ ...flow, [FLOW_MARK]: true })
+  if (typeof value === 'function')
+    return { name: name ?? (value.name || 'flow'), options: {}, run: value as FlowFunction }
+  // Declared by this copy of the package or another.
+  const { run, options = {}, name: own = name ?? 'flow' } = (value ?? {}) as Partial<NamedFlow>
+  return typeof run === 'function' ? { ...(value as NamedFlow), name: own, options } : undefined
 }
 
 /**

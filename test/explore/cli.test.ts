@@ -127,8 +127,8 @@ describe('known findings', () => {
 
 describe('refuses', () => {
   test.each<[text: string, message: string]>([
-    ['export const a = async () => {}', "it has no default export. Write 'export default' for 'a'."],
-    ['export default 7', 'its default export is no flow. Write export default async ({ fetch, url, token, sleep })'],
+    ['export const a = async () => {}', "it has no default export. Write 'export default' for 'a', if it is the flow."],
+    ['export default 7', 'its default export is not a flow. Write export default async ({ fetch, url, token, sleep })'],
     ["throw new Error('no key')", 'flow.mjs:1:7: no key. Fix that line.'],
     ['export default async () => {', 'Failed to load flow.mjs: '],
     ["import 'missing-package'\nexport default () => {}", "Cannot find package 'missing-package'"],

@@ -4,7 +4,7 @@ import type { ExploreDepth } from '../../explore/explore.ts'
 import { explore, withOptions } from '../../explore/explore-flow.ts'
 import { parseSeedRange } from '../../explore/shards/seed-range.ts'
 import type { Duration } from '../../kernel/duration.ts'
-import { type LoadedFlow, loadFlow } from '../../scenario/runner/load-flow.ts'
+import { type LoadedFlow, loadFlowFile } from '../../scenario/runner/load-flow.ts'
 import { guardProcess } from '../../scenario/runner/process-guard.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable } from '../series-file.ts'
@@ -63,7 +63,7 @@ export async function exploreFlows(args: ExploreArguments, io: ExploreIo): Promi
 }
 
 async function load(path: string, { fixtures, seed }: ExploreArguments, folder: string): Promise<LoadedFlow> {
-  const { flow, file } = await loadFlow(path, folder)
+  const { flow, file } = await loadFlowFile(path, folder)
   return { file, flow: withOptions(flow, { fixtures, seed }) }
 }
 

@@ -28,9 +28,16 @@ export interface CommandRunOptions {
   readonly healAt: RunOptions['healAt'] | undefined
 }
 
-/** A command that failed: what it printed names what it keeps. */
+/** The end of a command that failed. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
+  /** What it printed: the ids in it are known to the user. */
+  readonly output: string
+
+  constructor(how: string, output: OutputLog) {
+    super(`${how}: ${output.lastLines(1)}`)
+    this.output = output.all
+  }
 }
 
 export class CommandRun {
@@ -90,6 +97,7 @@ export class CommandRun {
       const timeoutMs = Math.max(0, deadline - monotonicMs())
       this.#process = new ClientProcess(argv, { env, cwd, timeoutMs, output })
       const end = await this.#process.ended
+      await this.#client.settle()
       if (!this.#crashed || this.#waitsFor !== undefined) return end
       this.#client.startAgain()
     }
@@ -146,7 +154,7 @@ export class CommandRun {
       return { kind: 'unsettled', waitsFor }
     }
     const how = end.kind === 'exited' ? `exit code ${end.code}` : end.signal
-    return { kind: 'threw', error: new CommandFailed(`${how}: ${this.output.all}`) }
+    return { kind: 'threw', error: new CommandFailed(how, this.output) }
   }
 }
 

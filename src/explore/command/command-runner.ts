@@ -33,19 +33,13 @@ export interface CommandRunnerOptions
   readonly cwd?: string
 }
 
-/** The runner of a command. Several runs can be in progress. */
-export interface CommandRunner extends FlowRunner {
-  /** Runs that are useful at one time. Further ones wait for their turn. */
-  readonly atOnce: number
-}
-
 /**
  * Creates the runner of a command. Its server starts with the first run.
  *
  * @param argv the command and its arguments
  * @throws UnusableCommand for an empty command, RangeError for an invalid option, and the errors of `createSimulator`
  */
-export function createCommandRunner(argv: readonly string[], options: CommandRunnerOptions = {}): CommandRunner {
+export function createCommandRunner(argv: readonly string[], options: CommandRunnerOptions = {}): FlowRunner {
   const [command, ...args] = argv
   if (command === undefined || command === '') {
     throw new UnusableCommand(
@@ -55,13 +49,17 @@ export function createCommandRunner(argv: readonly string[], options: CommandRun
   return new ProcessRunner([command, ...args], options)
 }
 
-class ProcessRunner implements CommandRunner {
+class ProcessRunner implements FlowRunner {
+  readonly advice = 'Make the command send the same requests each time: without random names, and one after another.'
   readonly #argv: readonly [string, ...string[]]
   readonly #options: CommandRunnerOptions
   readonly #timeoutMs: number
   readonly #slots: Slots
   readonly #template: Simulator
   readonly #active = new Set<CommandRun>()
+  #announced: readonly { readonly plan: Plan; readonly key: string }[] = []
+  /** Results of announced runs that were not asked for yet, by the text of their plan. */
+  readonly #begun = new Map<string, Promise<RunResult>>()
   #server: Promise<Server> | undefined
   #strayRequests = 0
   #base: Observation['base']
@@ -95,11 +93,34 @@ class ProcessRunner implements CommandRunner {
     })
   }
 
-  get atOnce(): number {
-    return this.#slots.size
+  announce(plans: readonly Plan[]): void {
+    this.#announced = plans.map(plan => ({ plan, key: JSON.stringify(plan) }))
   }
 
   run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
+    const key = Object.keys(options).length === 0 ? JSON.stringify(plan) : undefined
+    const begun = key === undefined ? undefined : this.#begun.get(key)
+    if (begun !== undefined) this.#begun.delete(key!)
+    const result = begun ?? this.#begin(plan, options)
+    this.#announced = this.#announced.filter(one => one.key !== key)
+    this.#beginAnnounced()
+    return result
+  }
+
+  /** Begins with as many of the announced runs as there are places beside the run that is waited for. */
+  #beginAnnounced(): void {
+    while (this.#begun.size < this.#slots.size - 1) {
+      const [next, ...later] = this.#announced
+      if (next === undefined) return
+      this.#announced = later
+      const result = this.#begin(next.plan, {})
+      // Its error is that of the run which takes it.
+      result.catch(() => {})
+      this.#begun.set(next.key, result)
+    }
+  }
+
+  #begin(plan: Plan, options: RunOptions): Promise<RunResult> {
     return this.#slots.use(() => this.#run(plan, options))
   }
 
@@ -161,6 +182,7 @@ class ProcessRunner implements CommandRunner {
 
   async dispose(): Promise<void> {
     process.off('exit', this.#stopAll)
+    this.#announced = []
     this.#stopAll()
     const server = await this.#server
     await server?.close()

@@ -66,7 +66,7 @@ function titleOf({ title, plan, invariants }: FindingFile): string {
 /** Returns a text as lines of a comment, broken at spaces. */
 function commentOf({ comment }: FindingFile, mark: string): string {
   const lines: string[] = []
-  for (const word of comment?.split(/\s+/) ?? []) {
+  for (const word of comment?.trim().split(/\s+/) ?? []) {
     const last = lines.at(-1)
     if (last !== undefined && last.length + 1 + word.length <= COMMENT_WIDTH)
       lines[lines.length - 1] = `${last} ${word}`

@@ -79,6 +79,11 @@ export class Exploration {
     this.#report('base')
   }
 
+  /** Tells the runner which plans come next. */
+  announce(plans: readonly Plan[]): void {
+    this.#runner.announce?.(plans)
+  }
+
   /**
    * Runs a plan and shrinks what it finds. Returns undefined if no further run is possible.
    *

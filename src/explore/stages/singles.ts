@@ -27,6 +27,7 @@ export async function runSingles(
   coverage: Coverage,
   onFired: (single: Single) => void,
 ): Promise<void> {
+  exploration.announce(points.map(({ item }) => [item]))
   for (const point of points) {
     const { maySurface } = point
     const explored = await exploration.run({ stage: 'singles', plan: [point.item], maySurface })

@@ -1,20 +1,20 @@
 /** Finds and loads scenario files. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { toNamedFlow } from '../../explore/declare-flow.ts'
 import { nearestWord } from '../../lib/did-you-mean.ts'
 import { escapeRegExp } from '../../lib/escape-regexp.ts'
 import { isScenario, type Scenario } from '../scenario.ts'
-import { LoadError, loadModule, SCRIPT_FILE } from './modules.ts'
+import { importScript, LoadError } from './import-script.ts'
 import { bundledScenariosFolder } from './shipped.ts'
 
-export { LoadError } from './modules.ts'
-
+const SCRIPT_FILE = /\.(ts|mts|js|mjs)$/
 /** Scenarios as data. In a folder, JSON needs the ending .scenario.json, because other JSON is common. */
 const DATA_FILE = /\.(ya?ml|json)$/
 const DISCOVERABLE_FILE = /\.(ts|mts|js|mjs|ya?ml|scenario\.json)$/
 const GLOB_CHARACTERS = /[*?{[]/
 /** A module that creates a scenario is meant to export it. */
-const DECLARES_SCENARIO = /\bscenario\s*(\(|\.each\b)/
+const DECLARES_SCENARIO = /\b(scenario\s*(\(|\.each\b)|survives\s*\()/
 const EXCLUDED_FILE = /\.(d\.m?ts|test\.m?[jt]s|spec\.m?[jt]s)$/
 
 /**
@@ -51,18 +51,19 @@ export function findScenarioFiles(patterns: readonly string[], folder = process.
  */
 export async function loadScenarios(file: string, folder = process.cwd(), isDiscovered = false): Promise<Scenario[]> {
   const name = relative(folder, file)
-  if (DATA_FILE.test(file)) return [await loadDataScenario(file, name)]
+  if (DATA_FILE.test(file)) return [await loadDataScenario(file, folder)]
   if (!SCRIPT_FILE.test(file)) {
     throw new LoadError(`Failed to load ${name}: it is not a scenario. Give a .ts, .js or .yaml file.`)
   }
-  const module = await loadModule(file, name, folder)
+  const module = await importScript(file, folder)
   const scenarios = [module.default].flat()
   if (scenarios.length > 0 && scenarios.every(isScenario)) {
     requireUniqueTitles(scenarios, name)
     return scenarios
   }
   const otherExport = Object.entries(module).find(([key, value]) => key !== 'default' && isScenario(value))
-  const isHelperModule = isDiscovered && !('default' in module) && otherExport === undefined
+  const isFlow = toNamedFlow(module.default, name) !== undefined
+  const isHelperModule = isDiscovered && (isFlow || !('default' in module)) && otherExport === undefined
   if (isHelperModule && !DECLARES_SCENARIO.test(readFileSync(file, 'utf8'))) return []
   throw new LoadError(
     `Failed to load ${name}: its default export is not a scenario. ` +
@@ -72,7 +73,8 @@ export async function loadScenarios(file: string, folder = process.cwd(), isDisc
   )
 }
 
-async function loadDataScenario(file: string, name: string): Promise<Scenario> {
+async function loadDataScenario(file: string, folder: string): Promise<Scenario> {
+  const name = relative(folder, file)
   // Loaded on demand: most runs have no scenarios as data.
   const [{ readScenarioDocument: readDocument }, { DocumentError }, { scenarioOf }] = await Promise.all([
     import('../documents/parse.ts'),
@@ -80,7 +82,10 @@ async function loadDataScenario(file: string, name: string): Promise<Scenario> {
     import('../documents/play.ts'),
   ])
   try {
-    return scenarioOf(readDocument(file, name), file)
+    const data = readDocument(file, name)
+    if (data.survival === undefined) return scenarioOf(data, file)
+    const { loadFlowScenario } = await import('./flow-files.ts')
+    return await loadFlowScenario(data, data.survival, { file, folder })
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error
     throw new LoadError(`Failed to load ${error.message}`, { cause: error })

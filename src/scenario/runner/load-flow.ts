@@ -1,12 +1,15 @@
-/** Loads flows: modules whose default export is a function or a declared flow. */
+/** Loads the flows of a command line. */
 
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { toNamedFlow } from '../../explore/declare-flow.ts'
 import type { NamedFlow } from '../../explore/flow.ts'
 import { nearestWord } from '../../lib/did-you-mean.ts'
 import { resolveRelative } from './beside.ts'
-import { LoadError, loadModule, SCRIPT_FILE } from './modules.ts'
+import { loadFlow } from './flow-files.ts'
+import { LoadError } from './import-script.ts'
+
+/** The names of modules that can be loaded. */
+const SCRIPT_FILE = /\.(ts|mts|js|mjs)$/
 
 /** A flow and its module. */
 export interface LoadedFlow {
@@ -15,12 +18,11 @@ export interface LoadedFlow {
 }
 
 /**
- * Loads the flow of a module. A function without a declaration has the name of its file. Paths of its options that begin
- * with a dot are relative to the module.
+ * Loads the flow of a module. Paths of its options that begin with a dot are relative to the module.
  *
  * @throws LoadError for a missing file, one that is no module, and one that exports no flow
  */
-export async function loadFlow(path: string, folder = process.cwd()): Promise<LoadedFlow> {
+export async function loadFlowFile(path: string, folder = process.cwd()): Promise<LoadedFlow> {
   const file = resolve(folder, path)
   const name = relative(folder, file)
   const stat = statSync(file, { throwIfNoEntry: false })
@@ -29,16 +31,7 @@ export async function loadFlow(path: string, folder = process.cwd()): Promise<Lo
   if (!SCRIPT_FILE.test(file)) {
     throw new LoadError(`Failed to load ${name}: it is not a module. Give a .ts, .mts, .js or .mjs file.`)
   }
-  const module = await loadModule(file, name, folder)
-  const flow = toNamedFlow(module.default, basename(file).replace(SCRIPT_FILE, ''))
-  if (flow !== undefined) return { flow: withResolvedPaths(flow, dirname(file)), file }
-  const other = Object.entries(module).find(([key, value]) => key !== 'default' && toNamedFlow(value) !== undefined)
-  const advice =
-    other === undefined
-      ? 'Write export default async ({ fetch, url, token, sleep }) => { … }.'
-      : `Write 'export default' for '${other[0]}'.`
-  const what = 'default' in module ? 'its default export is no flow' : 'it has no default export'
-  throw new LoadError(`Failed to load ${name}: ${what}. ${advice}`)
+  return { flow: withResolvedPaths(await loadFlow(file, folder), dirname(file)), file }
 }
 
 function withResolvedPaths(flow: NamedFlow, home: string): NamedFlow {

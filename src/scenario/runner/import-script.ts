@@ -1,30 +1,27 @@
-/** Loads modules of the user, in JavaScript and TypeScript, and explains why one cannot be loaded. */
+/** Imports scripts in TypeScript and JavaScript. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { register } from 'node:module'
-import { dirname, join, sep } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { escapeRegExp } from '../../lib/escape-regexp.ts'
 
-/** A file that cannot be loaded: a missing file, a file without what it should export, a syntax error. */
+/** A scenario that cannot be loaded: a missing file, a file without scenarios, a syntax error. */
 export class LoadError extends Error {
   override readonly name = 'LoadError'
 }
 
-/** The names of modules that can be loaded. */
-export const SCRIPT_FILE = /\.(ts|mts|js|mjs)$/
-
 /**
- * Loads a module.
+ * Imports a script in TypeScript or JavaScript.
  *
- * @param name its path in errors
- * @throws LoadError with the line of a mistake, if it is known
+ * @throws LoadError that names the file and, as far as it is known, the line
  */
-export async function loadModule(file: string, name: string, folder: string): Promise<Record<string, unknown>> {
+export async function importScript(file: string, folder: string): Promise<Record<string, unknown>> {
   try {
     if (/\.m?ts$/.test(file)) await readTypeScript(file)
     return await import(/* @vite-ignore */ pathToFileURL(file).href)
   } catch (error) {
+    const name = relative(folder, file)
     throw new LoadError(`Failed to load ${name}: ${describeLoadError(error, file, name, folder)}`, { cause: error })
   }
 }
