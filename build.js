@@ -52,7 +52,7 @@ const { metafile: libraryFiles } = await build({
   metafile: true,
   entryPoints: entries,
   outdir,
-  chunkNames: 'library-[hash]',
+  chunkNames: 'library-[name]-[hash]',
   platform: 'node',
   conditions: ['modelhost-sim-source'],
   external,

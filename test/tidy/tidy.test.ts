@@ -112,8 +112,8 @@ describe('determinism', () => {
 const CACHES: readonly string[] = [
   'data/fixtures/examples.ts schemas',
   'data/fixtures/files.ts packageFolders',
-  'data/fixtures/load.ts bundledWorlds',
   'data/fixtures/load.ts loadedFixtures',
+  'data/fixtures/load.ts bundledWorlds',
   'data/fixtures/stored-results.ts fileHashes',
   'data/fixtures/stored-results.ts lineErrors',
   'data/profiles/chain.ts parsedFiles',
