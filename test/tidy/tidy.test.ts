@@ -84,7 +84,11 @@ describe('determinism', () => {
       }
     }
     // The tokenizer is a pure function. The loader of TypeScript and the guard of `process.exit` belong to the process.
-    const ofTheProcess = ['service/openai/tokenizer.ts', 'scenario/runner/import-script.ts', 'scenario/runner/process-guard.ts']
+    const ofTheProcess = [
+      'service/openai/tokenizer.ts',
+      'scenario/runner/import-script.ts',
+      'scenario/runner/process-guard.ts',
+    ]
     expect(breaches.filter(breach => !ofTheProcess.some(path => breach.startsWith(path)))).toEqual([])
   })
 
