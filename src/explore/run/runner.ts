@@ -27,5 +27,7 @@ export interface FlowRunner {
   readonly advice?: string
   /** Runs so far. */
   readonly runs: number
+  /** Runs that are useful at one time. Default: 1. */
+  readonly atOnce?: number
   dispose(): Promise<void>
 }

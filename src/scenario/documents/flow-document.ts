@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import * as z from 'zod'
 import type { Plan } from '../../explore/plan/plan.ts'
+import { PLAN_VERSION } from '../../explore/plan/plan-file.ts'
 import { nearestWord } from '../../lib/did-you-mean.ts'
 import { ITEM_SCHEMAS, type ItemKind } from './flow-schema.ts'
 import type { MistakeList, Path } from './problems.ts'
@@ -20,9 +21,6 @@ export interface FlowDocumentContext {
   checkSchema(schema: z.ZodObject, value: unknown, path: Path): boolean
 }
 
-/** The version of the form of plans that this version reads. */
-const PLAN_FORMAT = 1
-
 /** Returns whether a file plays a flow. A file with a plan does, even if the key of its flow is mistyped. */
 export function isFlowDocument(value: object): boolean {
   return !('steps' in value) && ['flow', 'explore', 'plan'].some(key => key in value)
@@ -32,7 +30,7 @@ export function isFlowDocument(value: object): boolean {
 export function readFlowDocument(value: object, context: FlowDocumentContext): ScenarioData {
   const { mistakes, world, checkSchema } = context
   const { explore } = value as { explore?: unknown }
-  if (explore !== undefined && explore !== PLAN_FORMAT) {
+  if (explore !== undefined && explore !== PLAN_VERSION) {
     const what = `plan format ${JSON.stringify(explore)} is unsupported`
     mistakes.add({
       path: ['explore'],

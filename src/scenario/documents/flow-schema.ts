@@ -1,6 +1,7 @@
 /** The schema of scenarios that play a flow under a plan of faults. */
 
 import * as z from 'zod'
+import { PLAN_VERSION } from '../../explore/plan/plan-file.ts'
 import { duration } from '../../faults/kinds/fields.ts'
 import { RuleSchema } from '../../faults/rules.ts'
 import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
@@ -46,7 +47,7 @@ const { fixtures, seed, profile, with: patch } = OPTION_SCENARIO_KEYS
 /** The keys of a scenario that plays a flow. */
 export const FLOW_KEYS = {
   flow: z.string().min(1).describe('The file of the flow, relative to this file. Its default export is the flow'),
-  explore: z.literal(1).describe('The version of the form of the plan'),
+  explore: z.literal(PLAN_VERSION).describe('The version of the form of the plan'),
   given: z
     .strictObject({ fixtures, seed, profile, with: patch })
     .optional()
