@@ -16,7 +16,13 @@ export async function runWithYargs(args: readonly string[], commands: readonly C
     .alias({ help: 'h', version: 'v' })
     .option('debug', { type: 'boolean', describe: 'Print the stack of an error' })
     .strict()
-    .parserConfiguration({ 'strip-dashed': false, 'duplicate-arguments-array': true, 'boolean-negation': false })
+    // The command of `explore --`. Other commands take no arguments after it.
+    .parserConfiguration({
+      'populate--': args[0] === 'explore',
+      'strip-dashed': false,
+      'duplicate-arguments-array': true,
+      'boolean-negation': false,
+    })
     .wrap(Math.min(100, process.stdout.columns ?? 100))
     .exitProcess(true)
     .fail((message, error) => {

@@ -3,7 +3,7 @@
 import { RULE_NAMES } from '../evidence/rules/index.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
-import type { FlowFunction, FlowOptions, NamedFlow } from './flow.ts'
+import type { CommandFlow, ExplorableFlow, FlowFunction, FlowOptions, NamedFlow } from './flow.ts'
 
 const OPTIONS: readonly (keyof FlowOptions)[] = [
   ...(['fixtures', 'with', 'seed', 'profile', 'budget', 'invariants', 'own', 'lines'] as const),
@@ -44,6 +44,20 @@ export function toNamedFlow(value: unknown, name?: string): NamedFlow | undefine
   // Declared by this copy of the package or another.
   const { run, options = {}, name: own = name ?? 'flow' } = (value ?? {}) as Partial<NamedFlow>
   return typeof run === 'function' ? { ...(value as NamedFlow), name: own, options } : undefined
+}
+
+/** Returns a command as a flow. Its name is the command line. */
+export function commandFlow(
+  command: readonly string[],
+  settings: Partial<Pick<CommandFlow, 'options' | 'timeout' | 'cwd'>> = {},
+): CommandFlow {
+  return { name: command.join(' '), options: {}, ...settings, command }
+}
+
+/** Returns a flow of any kind with its name; undefined for any other value. */
+export function toExplorableFlow(value: unknown, name?: string): ExplorableFlow | undefined {
+  const isCommand = Array.isArray((value as CommandFlow | null | undefined)?.command)
+  return isCommand ? (value as CommandFlow) : toNamedFlow(value, name)
 }
 
 /**

@@ -2,14 +2,14 @@
 
 import { RULES, type RuleName } from '../evidence/rules/index.ts'
 import type { SimulatorOptions } from '../simulator/simulator.ts'
-import { requireKnownInvariants, toNamedFlow } from './declare-flow.ts'
+import { requireKnownInvariants, toExplorableFlow } from './declare-flow.ts'
 import { type ExploreOptions, type ExploreReport, exploreRuns, prepare } from './explore.ts'
-import type { FlowFunction, NamedFlow } from './flow.ts'
+import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from './flow.ts'
 import type { InvariantSettings } from './invariants.ts'
 import type { Plan } from './plan/plan.ts'
 import { readPlanFile, writePlanFile } from './plan/plan-file.ts'
 import { describeFinding, toParagraph } from './report/finding-words.ts'
-import { createFlowRunner } from './run/flow-runner.ts'
+import { createRunner } from './run/create-runner.ts'
 import type { FlowRunner } from './run/runner.ts'
 import { findInevitability } from './shrink/inevitability.ts'
 import { shrink } from './shrink/shrink.ts'
@@ -49,13 +49,15 @@ export interface FlowReport extends Omit<ExploreReport, 'findings'> {
  * const { findings } = await explore(async ({ fetch, url, token }) => deploy({ fetch, url, token }), { faults: 'singles' })
  */
 export async function explore<Result>(
-  value: FlowFunction<Result> | NamedFlow<Result>,
+  value: FlowFunction<Result> | NamedFlow<Result> | CommandFlow,
   options: ExploreFlowOptions = {},
 ): Promise<FlowReport> {
   const flow = withOptions(value, options)
-  const runner = createFlowRunner(flow)
+  const runner = await createRunner(flow)
   try {
-    const { faults, classes, exhaustive, signal, onProgress } = options
+    const { classes, exhaustive, signal, onProgress } = options
+    // Each run of a command starts a process, which takes long.
+    const faults = options.faults ?? ('command' in flow ? 'singles' : undefined)
     const report = await exploreRuns(runner, {
       ...{ faults, classes, exhaustive, signal, onProgress },
       name: flow.name,
@@ -84,7 +86,7 @@ export interface PlanReport extends Pick<FlowReport, 'flow' | 'runs' | 'points'>
 export async function replayPlan(value: unknown, plan: Plan, options: ExploreFlowOptions = {}): Promise<PlanReport> {
   readPlanFile(writePlanFile({ flow: undefined, plan }), 'of toSurvive')
   const flow = withOptions(value, options)
-  const runner = createFlowRunner(flow)
+  const runner = await createRunner(flow)
   try {
     const { base } = await prepare(runner, { name: flow.name })
     const { broken, requests } = plan.length === 0 ? base : await runner.run(plan)
@@ -106,9 +108,9 @@ export async function replayPlan(value: unknown, plan: Plan, options: ExploreFlo
  *
  * @throws TypeError for a value that is no flow
  */
-export function withOptions(value: unknown, options: ExploreFlowOptions): NamedFlow {
+export function withOptions(value: unknown, options: ExploreFlowOptions): ExplorableFlow {
   const { fixtures, seed, name, invariants } = options
-  const flow = toNamedFlow(value, name)
+  const flow = toExplorableFlow(value, name)
   if (flow === undefined) {
     throw new TypeError(
       'Failed to explore: the flow is neither a function nor a result of flow(…). ' +

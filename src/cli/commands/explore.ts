@@ -10,7 +10,7 @@ import { runAgain } from '../shards/play.ts'
 import { onSignals } from '../signals.ts'
 import { duration, seed, text, word } from '../values.ts'
 
-export const command = 'explore <flows..>'
+export const command = 'explore [flows..]'
 export const describe = 'Look for what a client cannot survive, and shrink it to the fewest faults'
 export const example = 'explore client.ts'
 
@@ -68,6 +68,12 @@ export function builder(argv: Argv): Argv<ExploreArguments> {
         coerce: text('write'),
         describe: 'Write a scenario for each new finding to this folder',
       },
+      'command-timeout': {
+        type: 'string',
+        requiresArg: true,
+        coerce: text('command-timeout'),
+        describe: 'Real time after which a command after -- is ended. Default: 60s',
+      },
       seeds: {
         type: 'string',
         requiresArg: true,
@@ -85,6 +91,7 @@ export function builder(argv: Argv): Argv<ExploreArguments> {
     })
     .example('$0 explore client.ts', 'single faults, pairs, and random plans')
     .example('$0 explore client.ts --faults singles --json', 'single faults alone, as JSON')
+    .example('$0 explore -- python3 client.py', 'a client in any language')
     .example('$0 explore client.ts --seeds 1..1000 --shard 2/8 --out out', 'random plans, divided among processes')
     .epilogue(FINDING_EXIT_CODES) as unknown as Argv<ExploreArguments>
 }

@@ -1,10 +1,11 @@
 /** Explores the flows of a command line, one after the other, and returns the exit code. */
 
+import { commandFlow } from '../../explore/declare-flow.ts'
 import type { ExploreDepth } from '../../explore/explore.ts'
 import { explore, withOptions } from '../../explore/explore-flow.ts'
 import { parseSeedRange } from '../../explore/shards/seed-range.ts'
 import type { Duration } from '../../kernel/duration.ts'
-import { type LoadedFlow, loadFlowFile } from '../../scenario/runner/load-flow.ts'
+import { loadFlowFile } from '../../scenario/runner/load-flow.ts'
 import { guardProcess } from '../../scenario/runner/process-guard.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable } from '../series-file.ts'
@@ -16,10 +17,13 @@ import { type FlowTest, flowTest } from './flow-tests.ts'
 import { KnownFindings } from './known.ts'
 import { ProgressLine } from './progress-line.ts'
 import { type ExploredFlow, formatFlow, formatFlowJson, formatFlowsJunit } from './report.ts'
-import { scenarioText, writeScenarios } from './scenario-files.ts'
+import { type ExploredClient, scenarioText, writeScenarios } from './scenario-files.ts'
 
 export interface ExploreArguments extends ShardArguments {
   flows: readonly string[]
+  /** The command after `--`, which is the client. */
+  '--'?: readonly string[] | undefined
+  commandTimeout?: Duration | undefined
   json?: boolean | undefined
   junit?: string | undefined
   budget?: number | Duration | undefined
@@ -53,8 +57,7 @@ export async function exploreFlows(args: ExploreArguments, io: ExploreIo): Promi
     }
     if (args.junit !== undefined) requireWritable(args.junit, 'junit')
     const known = await KnownFindings.read(args.known, io.folder)
-    const flows: LoadedFlow[] = []
-    for (const path of args.flows) flows.push(await load(path, args, io.folder))
+    const flows = await loadAll(args, io.folder)
     requireUniqueNames(flows)
     return await (request === undefined ? exploreAll(flows, known, args, io) : runShard(flows, request, args, io))
   } finally {
@@ -62,13 +65,36 @@ export async function exploreFlows(args: ExploreArguments, io: ExploreIo): Promi
   }
 }
 
-async function load(path: string, { fixtures, seed }: ExploreArguments, folder: string): Promise<LoadedFlow> {
-  const { flow, file } = await loadFlowFile(path, folder)
-  return { file, flow: withOptions(flow, { fixtures, seed }) }
+/** Loads the modules, or takes the command after `--`. */
+async function loadAll(args: ExploreArguments, folder: string): Promise<ExploredClient[]> {
+  const { flows, '--': command = [], commandTimeout: timeout, fixtures, seed } = args
+  if (command.length > 0) {
+    const [path] = flows
+    if (path !== undefined) {
+      throw new UsageError(
+        `Failed to explore: both the module '${path}' and a command after -- are given. Give one of them.`,
+      )
+    }
+    return [{ flow: withOptions(commandFlow(command, { timeout }), { fixtures, seed }), file: undefined }]
+  }
+  if (flows.length === 0) {
+    throw new UsageError(
+      "Failed to explore: there is no client. Give a module, as in 'explore client.ts', or a command, as in 'explore -- python3 client.py'.",
+    )
+  }
+  if (timeout !== undefined) {
+    throw new UsageError('Failed to read --command-timeout: it is for a command after --. Leave it out.')
+  }
+  const loaded: ExploredClient[] = []
+  for (const path of flows) {
+    const { flow, file } = await loadFlowFile(path, folder)
+    loaded.push({ file, flow: withOptions(flow, { fixtures, seed }) })
+  }
+  return loaded
 }
 
 /** Names identify the flows in results and in known findings. */
-function requireUniqueNames(flows: readonly LoadedFlow[]): void {
+function requireUniqueNames(flows: readonly ExploredClient[]): void {
   const names = flows.map(({ flow }) => flow.name)
   const double = names.find((name, i) => names.indexOf(name) < i)
   if (double === undefined) return
@@ -76,7 +102,7 @@ function requireUniqueNames(flows: readonly LoadedFlow[]): void {
 }
 
 async function exploreAll(
-  flows: readonly LoadedFlow[],
+  flows: readonly ExploredClient[],
   known: KnownFindings,
   args: ExploreArguments,
   io: ExploreIo,
@@ -110,7 +136,7 @@ async function exploreAll(
 }
 
 async function runShard(
-  flows: readonly LoadedFlow[],
+  flows: readonly ExploredClient[],
   request: ShardRequest,
   { json, junit, budget, faults, write }: ExploreArguments,
   io: ExploreIo,
@@ -124,7 +150,12 @@ async function runShard(
   }
   const tests: FlowTest[] = []
   try {
-    for (const loaded of flows) tests.push(await flowTest(loaded))
+    for (const { flow, file } of flows) {
+      if (file === undefined || 'command' in flow) {
+        throw new UsageError('Failed to explore: --out needs the module of a flow, not a command. Leave --out out.')
+      }
+      tests.push(await flowTest({ flow, file }))
+    }
     return await playSharded({ command: 'explore', tests, config: hashOf(['swarm']) }, request, io)
   } finally {
     for (const test of tests) await test.dispose()
