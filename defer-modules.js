@@ -33,22 +33,22 @@ export function replaceMarks(code, replace) {
   return code.replaceAll(MARKS, (_, chunk) => replace(chunk))
 }
 
-/** The folder of the parts below that of the bundle. */
-export const PARTS = 'parts'
-const PART_START = 'export default '
+/** The folder of deferred modules below that of the bundle. */
+export const DEFERRED_FOLDER = 'deferred'
+const FILE_START = 'export default '
 
 /**
- * The code that a bundle starts with. `$defer` evaluates a part once, with the values that it imports. `$namespace` is
+ * The code that a bundle starts with. `$defer` evaluates a file once, with the values that it imports. `$namespace` is
  * what `import * as` gives.
  *
- * A part is evaluated in the realm of the bundle, because Jest and others run each test file in a realm of its own. Where
+ * A file is evaluated in the realm of the bundle, because Jest and others run each test file in a realm of its own. Where
  * a process may not evaluate text, `node:vm` does it.
  */
 export const DEFER_RUNTIME = `
 const $import = specifier => import(specifier)
-const $evaluate = part => {
-  const { href } = new URL('./${PARTS}/' + part, import.meta.url)
-  const text = process.getBuiltinModule('node:fs').readFileSync(new URL(href), 'latin1').slice(${PART_START.length})
+const $evaluate = file => {
+  const { href } = new URL('./${DEFERRED_FOLDER}/' + file, import.meta.url)
+  const text = process.getBuiltinModule('node:fs').readFileSync(new URL(href), 'latin1').slice(${FILE_START.length})
   const code = '"use strict";(' + text + ')\\n//# sourceURL=' + href
   try {
     return (0, eval)(code)
@@ -57,9 +57,9 @@ const $evaluate = part => {
     return process.getBuiltinModule('node:vm').runInThisContext(code, { filename: href })
   }
 }
-const $defer = (part, imports) => {
+const $defer = (file, imports) => {
   let exports
-  return () => (exports ??= $evaluate(part)(...imports()))
+  return () => (exports ??= $evaluate(file)(...imports()))
 }
 const $namespace = (load, names) => {
   const namespace = {}
@@ -69,15 +69,15 @@ const $namespace = (load, names) => {
 `
 
 /**
- * Returns the file of a part: a function of what a chunk imports, which returns its exports. Also returns the code of
- * these imports, for `$defer`.
+ * Returns the file of a deferred chunk: a function of what the chunk imports, which returns its exports. Also returns the
+ * code of these imports, for `$defer`.
  *
  * @param code the chunk as esbuild wrote it, without whitespace
  * @param output its entry in the metafile of esbuild
  * @param codeFor returns the code for an export of another chunk, or for the chunk alone if only its effects count
  * @param namespaceFor returns the name of the namespace of a deferred chunk
  */
-export function toPart(code, output, codeFor, namespaceFor) {
+export function toDeferredFile(code, output, codeFor, namespaceFor) {
   const imports = new Map()
   let count = 0
   const { declaration, rest } = extractBuiltins(code)
@@ -111,7 +111,7 @@ export function toPart(code, output, codeFor, namespaceFor) {
   const expected = output.imports.filter(({ kind }) => kind === 'dynamic-import').length - deferredChunksOf(code).length
   if (count !== expected) throw new Error(`Failed to defer ${what}: ${count} of ${expected} dynamic imports are found.`)
   return {
-    text: `${PART_START}function(${[...imports.keys()].join(',')}){${declaration}${body}}\n`,
+    text: `${FILE_START}function(${[...imports.keys()].join(',')}){${declaration}${body}}\n`,
     imports: `()=>[${[...imports.values()].join(',')}]`,
   }
 }

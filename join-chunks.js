@@ -5,19 +5,19 @@ import { basename, join } from 'node:path'
 import { build } from 'esbuild'
 import {
   DEFER_RUNTIME,
+  DEFERRED_FOLDER,
   deferredChunksOf,
   extractBuiltins,
-  PARTS,
   parseNames,
   replaceMarks,
-  toPart,
+  toDeferredFile,
 } from './defer-modules.js'
 
 const IMPORTS_OF_CHUNKS = /import(?:\{([^}]*)\}from)?"\.\/([^"]*)";/g
 
 /**
  * Joins the chunks that `entry` imports statically, except those that `apart` imports. The chunks of deferred modules
- * become parts, which the joined file evaluates. The exports of all other files stay the same.
+ * become files that the joined file evaluates. The exports of all other files stay the same.
  *
  * @param metafile the metafile of the build that wrote the chunks into `outdir`
  * @param name the name of the joined file
@@ -88,7 +88,7 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
     )
   }
 
-  /** Returns the joined file with the definitions of its parts, and writes the parts. */
+  /** Returns the joined file with the definitions of its deferred modules, and writes their files. */
   function withDeferred(code) {
     const [, exportClause] = /export\{([^}]*)\};\s*$/.exec(code)
     const localNames = new Map(parseNames(exportClause).map(({ exported, local }) => [local, exported]))
@@ -107,9 +107,9 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
     }
     const definitions = deferred.map(chunk => {
       const output = outputs.get(chunk)
-      const { text, imports } = toPart(codeOf(chunk), output, codeFor, namespace)
-      mkdirSync(join(outdir, PARTS), { recursive: true })
-      writeFileSync(join(outdir, PARTS, chunk), text)
+      const { text, imports } = toDeferredFile(codeOf(chunk), output, codeFor, namespace)
+      mkdirSync(join(outdir, DEFERRED_FOLDER), { recursive: true })
+      writeFileSync(join(outdir, DEFERRED_FOLDER, chunk), text)
       return (
         `const ${loader(chunk)}=$defer(${JSON.stringify(chunk)},${imports}),` +
         `${namespace(chunk)}=$namespace(${loader(chunk)},${JSON.stringify(output.exports)});\n`

@@ -1,5 +1,6 @@
 import { batch } from './batch.ts'
 import { domain } from './domain.ts'
+import { explore } from './explore.ts'
 import type { Group } from './figure.ts'
 import { fleet } from './fleet.ts'
 import { growth } from './growth.ts'
@@ -16,6 +17,7 @@ export const groups: readonly Group[] = [
   domain,
   worlds,
   batch,
+  explore,
   growth,
   inProcess,
   lockstep,

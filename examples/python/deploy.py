@@ -12,7 +12,7 @@ from client import DeployClient
 def sleep(seconds):
     """Waits. Below `modelhost-sim explore`, it moves the time of the simulator instead."""
     control = os.environ.get("MODELHOST_SIM_CONTROL")
-    if control is None:
+    if not control:
         time.sleep(seconds)
         return
     body = json.dumps({"by": f"{seconds}s"}).encode()

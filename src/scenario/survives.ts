@@ -1,6 +1,7 @@
 /** Scenarios that play a flow under a plan of faults. */
 
 import { RULE_NAMES, type RuleName } from '../evidence/rules/index.ts'
+import { toNamedFlow } from '../explore/declare-flow.ts'
 import type { FlowFunction, FlowOptions, NamedFlow } from '../explore/flow.ts'
 import type { InvariantSettings } from '../explore/invariants.ts'
 import type { Plan } from '../explore/plan/plan.ts'
@@ -57,13 +58,6 @@ export function survives<Result>(
   const runFlow = (otherWorld: FlowWorld) => runUnder(named, { plan, invariants }, otherWorld)
   const play = async () => assertSurvived(await runFlow(world))
   return createScenario(title, { ...worldOf(named.options), ...world, seeds: 'own' }, play, runFlow)
-}
-
-/** Returns a flow with its name and options; undefined if the value is no flow. */
-export function toNamedFlow(flow: unknown, name: string): NamedFlow | undefined {
-  if (typeof flow === 'function') return { name, options: {}, run: flow as FlowFunction }
-  const { run, options = {} } = (flow ?? {}) as Partial<NamedFlow>
-  return typeof run === 'function' ? { ...(flow as NamedFlow), options } : undefined
 }
 
 /** Returns what an outcome says about the invariants, in a line for each one that does not hold. */

@@ -7,7 +7,7 @@ import { monotonicMs } from '../../lib/real-time.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { RecordedRequest } from '../run/request-recorder.ts'
 
-/** How long a client waits before it repeats a request, or tries again after a failure, if its answer does not say it. */
+/** How long a client waits at least before it repeats a request, or tries again after a failure. */
 const ASSUMED_WAIT = 10 * SECOND
 /** How long a client waits for an answer that never comes. */
 const ASSUMED_PATIENCE = 30 * SECOND
@@ -66,7 +66,7 @@ export class ClientWaits {
     if (last === undefined) return 0
     const { outcome, status, readError, retryAfter } = last
     const isFailure = outcome !== 'answered' || readError !== undefined || status === 429 || status >= 500
-    if (isFailure) return retryAfter ?? ASSUMED_WAIT
+    if (isFailure) return Math.max(retryAfter ?? 0, ASSUMED_WAIT)
     return last.method === method && last.path === path ? ASSUMED_WAIT : 0
   }
 }

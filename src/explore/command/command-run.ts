@@ -1,7 +1,7 @@
 /** One run of a command: its starts in one world, the plan that acts on it, and what was recorded. */
 
 import type { ClientEnd, Observation } from '../../evidence/observation.ts'
-import type { Micros } from '../../kernel/duration.ts'
+import type { Duration, Micros } from '../../kernel/duration.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import type { ServedWorld } from '../../simulator/worlds.ts'
@@ -35,7 +35,8 @@ export class CommandFailed extends Error {
   readonly output: string
 
   constructor(how: string, output: OutputLog) {
-    super(`${how}: ${output.lastLines(1)}`)
+    const lastLine = output.lastLines(1)
+    super(lastLine === '' ? how : `${how}: ${lastLine}`)
     this.output = output.all
   }
 }
@@ -98,7 +99,7 @@ export class CommandRun {
       this.#process = new ClientProcess(argv, { env, cwd, timeoutMs, output })
       const end = await this.#process.ended
       await this.#client.settle()
-      if (!this.#crashed || this.#waitsFor !== undefined) return end
+      if (!this.#crashed || end.kind === 'timeout' || this.#waitsFor !== undefined) return end
       this.#client.startAgain()
     }
   }
@@ -114,22 +115,14 @@ export class CommandRun {
     const { invariants = {} } = this.#options
     // Waits that the simulator assumed say nothing about the client.
     const judged = this.#client.waits.movesTime ? {} : { honoursRetryAfter: false, pollsAtMost: false as const }
-    return concludeRun(
-      {
-        ...{
-          sim,
-          plan: this.#plan,
-          recorder: this.#recorder,
-          starts: this.#outputs.length,
-          startedAt: this.#startedAt,
-        },
-        end: this.#toClientEnd(end),
-        output: this.#outputs.map(({ all }) => all).join(''),
-        advance: duration => sim.clock.advanceInSlices(duration),
-      },
-      { invariants: { ...judged, ...invariants } },
-      base,
-    )
+    const starts = this.#outputs.length
+    const client = {
+      ...{ sim, plan: this.#plan, recorder: this.#recorder, starts, startedAt: this.#startedAt },
+      end: this.#toClientEnd(end),
+      output: this.#outputs.map(({ all }) => all).join(''),
+      advance: (duration: Duration) => sim.clock.advanceInSlices(duration),
+    }
+    return concludeRun(client, { invariants: { ...judged, ...invariants } }, base)
   }
 
   #endsWith(request: RecordedRequest): boolean {

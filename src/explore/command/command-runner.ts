@@ -57,11 +57,9 @@ class ProcessRunner implements FlowRunner {
   readonly #slots: Slots
   readonly #template: Simulator
   readonly #active = new Set<CommandRun>()
-  #announced: readonly { readonly plan: Plan; readonly key: string }[] = []
-  /** Results of announced runs that were not asked for yet, by the text of their plan. */
-  readonly #begun = new Map<string, Promise<RunResult>>()
   #server: Promise<Server> | undefined
   #strayRequests = 0
+  #isDisposed = false
   #base: Observation['base']
   runs = 0
 
@@ -93,41 +91,20 @@ class ProcessRunner implements FlowRunner {
     })
   }
 
-  announce(plans: readonly Plan[]): void {
-    this.#announced = plans.map(plan => ({ plan, key: JSON.stringify(plan) }))
+  get atOnce(): number {
+    return this.#slots.size
   }
 
   run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
-    const key = Object.keys(options).length === 0 ? JSON.stringify(plan) : undefined
-    const begun = key === undefined ? undefined : this.#begun.get(key)
-    if (begun !== undefined) this.#begun.delete(key!)
-    const result = begun ?? this.#begin(plan, options)
-    this.#announced = this.#announced.filter(one => one.key !== key)
-    this.#beginAnnounced()
-    return result
-  }
-
-  /** Begins with as many of the announced runs as there are places beside the run that is waited for. */
-  #beginAnnounced(): void {
-    while (this.#begun.size < this.#slots.size - 1) {
-      const [next, ...later] = this.#announced
-      if (next === undefined) return
-      this.#announced = later
-      const result = this.#begin(next.plan, {})
-      // Its error is that of the run which takes it.
-      result.catch(() => {})
-      this.#begun.set(next.key, result)
-    }
-  }
-
-  #begin(plan: Plan, options: RunOptions): Promise<RunResult> {
     return this.#slots.use(() => this.#run(plan, options))
   }
 
   async #run(plan: Plan, { seed, fixtures, healAt }: RunOptions): Promise<RunResult> {
+    this.#assertUsable()
     this.runs++
     this.#server ??= this.#serve()
     const server = await this.#server
+    this.#assertUsable()
     const isOther = seed !== undefined || fixtures !== undefined
     const changed: Partial<SimulatorOptions> = {
       ...(seed !== undefined && { seed }),
@@ -180,9 +157,13 @@ class ProcessRunner implements FlowRunner {
     for (const run of this.#active) run.stop()
   }
 
+  #assertUsable(): void {
+    if (this.#isDisposed) throw new Error('Failed to run the command: its runner is disposed. Create another one.')
+  }
+
   async dispose(): Promise<void> {
+    this.#isDisposed = true
     process.off('exit', this.#stopAll)
-    this.#announced = []
     this.#stopAll()
     const server = await this.#server
     await server?.close()

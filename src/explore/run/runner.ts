@@ -18,14 +18,11 @@ export interface RunOptions {
 export interface FlowRunner {
   /** Runs the flow once in a world of its own. Rejects only for a defect of the tool or an invalid plan. */
   run(plan: Plan, options?: RunOptions): Promise<RunResult>
-  /**
-   * Tells which runs will probably come next, in their order. A runner of several processes begins with them; their results
-   * are those of `run` all the same.
-   */
-  announce?(plans: readonly Plan[]): void
   /** What to change in a client whose runs differ. Default: advice for a flow that is a function. */
   readonly advice?: string
   /** Runs so far. */
   readonly runs: number
+  /** Runs that are useful at one time. Default: 1. */
+  readonly atOnce?: number
   dispose(): Promise<void>
 }

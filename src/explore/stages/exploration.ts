@@ -57,8 +57,8 @@ export class Exploration {
 
   /** Why no further run is possible; undefined if one is. */
   get stoppedBecause(): 'aborted' | 'budget' | undefined {
-    if (this.#options.signal?.aborted) return 'aborted'
-    return this.#options.budget.isSpentAfter(this.stageRuns) ? 'budget' : undefined
+    if (this.#mayRun(0)) return undefined
+    return this.#options.signal?.aborted ? 'aborted' : 'budget'
   }
 
   get novelty(): Novelty {
@@ -79,20 +79,49 @@ export class Exploration {
     this.#report('base')
   }
 
-  /** Tells the runner which plans come next. */
-  announce(plans: readonly Plan[]): void {
-    this.#runner.announce?.(plans)
+  /**
+   * Runs plans and shrinks what they find, until there are no more or no further run is possible. A runner that can do
+   * several runs at once gets them ahead, but their results come in the order of the plans, as from one run at a time.
+   *
+   * @param isWanted returns whether a run still matters when its turn comes. Otherwise it is as if it had not been
+   * @throws ExploreError with the plan if a run fails, which is a defect of the tool
+   */
+  async runEach<Origin extends RunOrigin>(
+    origins: Iterable<Origin>,
+    onExplored: (origin: Origin, explored: Explored) => void,
+    isWanted: (origin: Origin) => boolean = () => true,
+  ): Promise<void> {
+    const next = origins[Symbol.iterator]()
+    const ahead: { readonly origin: Origin; readonly result: Promise<RunResult> }[] = []
+    const start = () => {
+      const { done, value: origin } = next.next()
+      if (done) return false
+      const result = this.#run(origin.plan)
+      // It is awaited when its turn comes.
+      result.catch(() => {})
+      ahead.push({ origin, result })
+      return true
+    }
+    try {
+      for (;;) {
+        while (ahead.length < (this.#runner.atOnce ?? 1) && this.#mayRun(ahead.length) && start());
+        const first = ahead.shift()
+        if (first === undefined) return
+        const result = await first.result
+        if (isWanted(first.origin)) onExplored(first.origin, await this.#conclude(first.origin, result))
+      }
+    } finally {
+      await Promise.allSettled(ahead.map(({ result }) => result))
+    }
   }
 
-  /**
-   * Runs a plan and shrinks what it finds. Returns undefined if no further run is possible.
-   *
-   * @throws ExploreError with the plan if the run fails, which is a defect of the tool
-   */
-  async run(origin: RunOrigin): Promise<Explored | undefined> {
-    if (this.stoppedBecause !== undefined) return undefined
-    const { stage, plan } = origin
-    const result = await this.#run(plan)
+  /** Returns whether a further run is possible beside those in progress. */
+  #mayRun(inProgress: number): boolean {
+    return !this.#options.signal?.aborted && !this.#options.budget.isSpentAfter(this.stageRuns + inProgress)
+  }
+
+  async #conclude(origin: RunOrigin, result: RunResult): Promise<Explored> {
+    const { stage } = origin
     this.runsOf[stage]++
     this.#novelty.add(result.features)
     const found = this.findings.add(result, origin)

@@ -50,24 +50,31 @@ export class Pairs {
 
   /** Runs the pairs until the exploration stops. Returns the number of pairs that were left then. */
   async run(exploration: Exploration): Promise<number> {
-    for (const [at, { item, seconds }] of this.#firsts.entries()) {
-      for (const [position, second] of seconds.entries()) {
-        if (this.#options.exhaustive !== true && this.#seconds.isKnown(second, item)) continue
-        const explored = await exploration.run({ stage: 'pairs', plan: [item, second.item] })
-        if (explored === undefined) return this.#count(at, position)
-        if (explored.result.fired.has(1)) this.#seconds.learn(item, second, explored.result, second.index ?? 0, false)
-      }
-    }
-    return 0
+    let done = 0
+    await exploration.runEach(
+      this.#origins(),
+      ({ item, second, position }, { result }) => {
+        done = position
+        if (result.fired.has(1)) this.#seconds.learn(item, second, result, second.index ?? 0, false)
+      },
+      ({ item, second }) => this.#isWanted(item, second),
+    )
+    return [...this.#origins()].filter(({ position }) => position > done).length
   }
 
-  /** Returns the number of pairs from a position on, without those that are known to be like others. */
-  #count(fromFirst: number, fromSecond: number): number {
-    const left = this.#firsts
-      .slice(fromFirst)
-      .flatMap(({ item, seconds }, at) => seconds.slice(at === 0 ? fromSecond : 0).map(second => ({ item, second })))
-    if (this.#options.exhaustive === true) return left.length
-    return left.filter(({ item, second }) => !this.#seconds.isKnown(second, item)).length
+  *#origins() {
+    let position = 0
+    for (const { item, seconds } of this.#firsts) {
+      for (const second of seconds) {
+        position++
+        if (!this.#isWanted(item, second)) continue
+        yield { stage: 'pairs' as const, plan: [item, second.item], item, second, position }
+      }
+    }
+  }
+
+  #isWanted(item: PlanItem, second: Point): boolean {
+    return this.#options.exhaustive === true || !this.#seconds.isKnown(second, item)
   }
 
   #secondsOf(result: RunResult, after: number): Point[] {

@@ -27,15 +27,14 @@ export async function runSingles(
   coverage: Coverage,
   onFired: (single: Single) => void,
 ): Promise<void> {
-  exploration.announce(points.map(({ item }) => [item]))
-  for (const point of points) {
-    const { maySurface } = point
-    const explored = await exploration.run({ stage: 'singles', plan: [point.item], maySurface })
-    if (explored === undefined) return
-    const { result, isBroken } = explored
+  const origins = points.map(point => {
+    const { item, maySurface } = point
+    return { stage: 'singles', plan: [item], maySurface, point } as const
+  })
+  await exploration.runEach(origins, ({ point, maySurface }, { result, isBroken }) => {
     const hasFired = result.fired.has(0)
     if (isBroken) coverage.note(point, maySurface === undefined ? 'found' : 'surfaced')
     else coverage.note(point, hasFired ? 'survived' : 'notReached')
     if (hasFired && maySurface === undefined) onFired({ point, result, isBroken })
-  }
+  })
 }

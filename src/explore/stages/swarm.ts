@@ -32,10 +32,11 @@ export async function runSeed(
 /** Runs seeds from `firstSeed` on until no further run is possible, or little is new. Returns whether little is new. */
 export async function runSwarm(exploration: Exploration, plans: RandomPlans, firstSeed: number): Promise<boolean> {
   exploration.restartNovelty()
-  for (let seed = firstSeed; !exploration.novelty.isSaturated; seed++) {
-    const { plan } = planOfSeed(plans, seed)
-    const explored = await exploration.run({ stage: 'swarm', plan, seed })
-    if (explored === undefined) return false
+  const isOpen = () => !exploration.novelty.isSaturated
+  function* origins() {
+    for (let seed = firstSeed; isOpen(); seed++)
+      yield { stage: 'swarm' as const, plan: planOfSeed(plans, seed).plan, seed }
   }
-  return true
+  await exploration.runEach(origins(), () => {}, isOpen)
+  return !isOpen()
 }

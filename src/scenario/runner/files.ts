@@ -1,10 +1,10 @@
 /** Finds and loads scenario files. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { toNamedFlow } from '../../explore/declare-flow.ts'
 import { nearestWord } from '../../lib/did-you-mean.ts'
 import { escapeRegExp } from '../../lib/escape-regexp.ts'
 import { isScenario, type Scenario } from '../scenario.ts'
-import { toNamedFlow } from '../survives.ts'
 import { importScript, LoadError } from './import-script.ts'
 import { bundledScenariosFolder } from './shipped.ts'
 

@@ -1,22 +1,22 @@
 /** Loads the flows that scenarios play. */
 
-import { dirname, relative, resolve } from 'node:path'
+import { basename, dirname, relative, resolve } from 'node:path'
+import { toNamedFlow } from '../../explore/declare-flow.ts'
 import type { NamedFlow } from '../../explore/flow.ts'
 import { flowScenarioOf } from '../documents/play.ts'
 import type { FlowSurvival, ScenarioData } from '../documents/schema.ts'
 import type { Scenario } from '../scenario.ts'
-import { toNamedFlow } from '../survives.ts'
 import { importScript, LoadError } from './import-script.ts'
 
 /**
- * Loads the flow that a file exports as its default.
+ * Loads the flow that a file exports as its default. A function has the name of its file.
  *
  * @throws LoadError if the file cannot be loaded, or exports no flow
  */
 export async function loadFlow(file: string, folder: string): Promise<NamedFlow> {
   const name = relative(folder, file)
   const module = await importScript(file, folder)
-  const flow = toNamedFlow(module.default, name)
+  const flow = toNamedFlow(module.default, basename(file).replace(/\.\w+$/, ''))
   if (flow !== undefined) return flow
   const other = Object.entries(module).find(([key, value]) => key !== 'default' && typeof value === 'function')
   const reason = 'default' in module ? 'its default export is not a flow' : 'it has no default export'

@@ -1,6 +1,6 @@
 /** Commands as clients: each run is a process with a world of its own. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
@@ -179,19 +179,34 @@ describe('a run', () => {
   })
 })
 
-test('announced runs begin early, and give the same results', async () => {
+test('runs at once give the same results as one after another', async () => {
   const plans = [1, 2, 3, 4].map(nth => [down(nth)])
   const alone = runnerOf(CAREFUL)
   const several = runnerOf(CAREFUL, { processes: 3 })
-  for (const runner of [alone, several]) {
-    await runner.run([])
-    runner.announce!(plans)
-  }
-  const first = several.run(plans[0]!)
-  await expect.poll(() => several.runs).toBe(4)
-  expect(await first).toEqual(await alone.run(plans[0]!))
-  for (const plan of plans.slice(1)) expect(await several.run(plan)).toEqual(await alone.run(plan))
-  expect([alone.runs, several.runs]).toEqual([5, 5])
+  for (const runner of [alone, several]) await runner.run([])
+  expect([alone.atOnce, several.atOnce]).toEqual([1, 3])
+  const results = await Promise.all(plans.map(plan => several.run(plan)))
+  for (const [i, plan] of plans.entries()) expect(results[i]).toEqual(await alone.run(plan))
+})
+
+test('a runner that is disposed kills its processes, and starts no further ones', async () => {
+  const runner = runnerOf(
+    `
+    await call('GET', '/deploy/list')
+    appendFileSync('pids', process.pid + ' ')
+    setInterval(() => {}, 1000)`,
+    { cwd: folder },
+  )
+  const pids = () =>
+    existsSync(join(folder, 'pids')) ? readFileSync(join(folder, 'pids'), 'utf8').trim().split(' ') : []
+  const [first, second] = [runner.run([]), runner.run([down(9)])]
+  const refused = expect(second).rejects.toThrow('Failed to run the command: its runner is disposed')
+  await expect.poll(pids, { timeout: 10_000 }).toHaveLength(1)
+  await runner.dispose()
+  expect(await first).toMatchObject({ end: 'unsettled' })
+  await refused
+  await expect(runner.run([])).rejects.toThrow('its runner is disposed')
+  expect(pids().map(Number).filter(isAlive)).toEqual([])
 })
 
 describe('a command that cannot be explored is named with the reason', () => {

@@ -35,6 +35,7 @@ describe('a client that sleeps too briefly', () => {
   test.each<[string, Partial<RecordedRequest>, number]>([
     ['a 503', { status: 503 }, 10],
     ['a 429 with Retry-After', { status: 429, retryAfter: 20e6 }, 20],
+    ['a 503 with a short Retry-After', { status: 503, retryAfter: 1e6 }, 10],
     ['a broken connection', { outcome: 'failed', status: 0 }, 10],
     ['an answer that it cannot read', { readError: 'Unexpected end' }, 10],
     ['a refusal', { status: 404 }, 0],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type ExploreOptions, type ExploreReport, exploreRuns, prepare } from '../../../src/explore/explore.ts'
 import { canonicalText } from '../../../src/explore/plan/canonical.ts'
+import type { FlowRunner } from '../../../src/explore/run/runner.ts'
 import type { Shrinker } from '../../../src/explore/stages/shrinker.ts'
 import { runSeed } from '../../../src/explore/stages/swarm.ts'
 import { FakeRunner, type FakeWorld } from './fake-runner.ts'
@@ -204,6 +205,29 @@ describe('an exploration', () => {
     const reports = [await explore(new FakeRunner(pairClient)), await explore(new FakeRunner(pairClient))]
     expect(reports[0]).toEqual(reports[1])
     expect(reports[0]!.isReproducible).toBe(true)
+  })
+
+  test('gives the same report with several runs at once, and never has more', async () => {
+    const parallel = new FakeRunner(pairClient)
+    const run = parallel.run.bind(parallel)
+    let [active, most] = [0, 0]
+    // Runs that begin later often end earlier.
+    const atOnce: FlowRunner = {
+      atOnce: 4,
+      runs: 0,
+      dispose: () => parallel.dispose(),
+      run: async plan => {
+        most = Math.max(most, ++active)
+        const result = await run(plan)
+        for (let turn = parallel.runs % 5; turn < 5; turn++) await Promise.resolve()
+        active--
+        return result
+      },
+    }
+    expect(await exploreRuns(atOnce, { name: 'deploys' })).toEqual(await explore(new FakeRunner(pairClient)))
+    expect(most).toBe(4)
+    const budget = { name: 'deploys', budget: 30 }
+    expect(await exploreRuns(atOnce, budget)).toEqual(await exploreRuns(new FakeRunner(pairClient), budget))
   })
 
   test('reports what the base run breaks with an empty plan, and not again', async () => {
