@@ -53,13 +53,22 @@ export async function explore<Result>(
   options: ExploreFlowOptions = {},
 ): Promise<FlowReport> {
   const flow = withOptions(value, options)
-  const runner = createFlowRunner(flow)
+  return exploreWith(createFlowRunner(flow), flow.name, { ...options, budget: options.budget ?? flow.options.budget })
+}
+
+/**
+ * Explores the client of a runner, and disposes the runner.
+ *
+ * @throws ExploreError for an invalid option, and for a client that is not repeatable or fails without a fault
+ */
+export async function exploreWith(
+  runner: FlowRunner,
+  name: string,
+  { budget, faults, classes, exhaustive, signal, onProgress }: ExploreFlowOptions,
+): Promise<FlowReport> {
   try {
-    const { faults, classes, exhaustive, signal, onProgress } = options
     const report = await exploreRuns(runner, {
-      ...{ faults, classes, exhaustive, signal, onProgress },
-      name: flow.name,
-      budget: options.budget ?? flow.options.budget,
+      ...{ name, budget, faults, classes, exhaustive, signal, onProgress },
       shrinker: SHRINKER,
     })
     const findings: ExplainedFinding[] = []
@@ -137,7 +146,7 @@ async function explain(
 ): Promise<string> {
   const { requests } = await runner.run(plan, shrunk?.world)
   const inevitability =
-    signal?.aborted || plan.length === 0
+    signal?.aborted || plan.length === 0 || runner.isSlow === true
       ? undefined
       : await findInevitability({ runner, plan, world: shrunk?.world, signature, requests: requests.length })
   const isMinimal = plan.length === 0 || shrunk?.isMinimal === true

@@ -29,6 +29,11 @@ export interface ExploreArguments extends ShardArguments {
   seed?: string | undefined
   known?: string | undefined
   write?: string | undefined
+  /** The command after `--`. */
+  otherCommand?: readonly string[] | undefined
+  processes?: number | undefined
+  /** Microseconds. */
+  commandTimeout?: number | undefined
   /** Microseconds. */
   loopLimit?: number | undefined
 }
@@ -44,6 +49,15 @@ export interface ExploreIo extends ShardIo {
  * @throws an error with one line for a mistake in a flag, a flow or a file
  */
 export async function exploreFlows(args: ExploreArguments, io: ExploreIo): Promise<number> {
+  if (args.flows.length === 0) {
+    throw new UsageError(
+      "Failed to run 'explore': the flows are missing. Give them, as in: modelhost-sim explore client.ts, or a command: modelhost-sim explore -- python3 client.py",
+    )
+  }
+  const commandFlag = args.processes !== undefined ? 'processes' : args.commandTimeout && 'command-timeout'
+  if (commandFlag) {
+    throw new UsageError(`Failed to explore: --${commandFlag} is for a command, as in 'explore -- python3 client.py'.`)
+  }
   const release = guardProcess()
   try {
     const range = args.seeds === undefined ? undefined : parseSeedRange(args.seeds, '--seeds')

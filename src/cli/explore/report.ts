@@ -11,8 +11,8 @@ import type { SortedFindings } from './known.ts'
 export interface ExploredFlow {
   readonly report: FlowReport
   readonly findings: SortedFindings
-  /** The scenario of a finding, as YAML. */
-  scenarioOf(finding: ExplainedFinding): string
+  /** The scenario of a finding, as YAML; undefined for a command, which no scenario can play. */
+  scenarioOf(finding: ExplainedFinding): string | undefined
   /** The file of the scenario, if it was written. */
   fileOf(finding: ExplainedFinding): string | undefined
 }
