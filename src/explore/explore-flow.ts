@@ -2,18 +2,20 @@
 
 import { RULES, type RuleName } from '../evidence/rules/index.ts'
 import type { SimulatorOptions } from '../simulator/simulator.ts'
-import { requireKnownInvariants, toExplorableFlow } from './declare-flow.ts'
+import { toExplorableFlow } from './declare-flow.ts'
 import { type ExploreOptions, type ExploreReport, exploreRuns, prepare } from './explore.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from './flow.ts'
-import type { InvariantSettings } from './invariants.ts'
+import { assertInvariants, type InvariantSettings } from './invariants.ts'
 import type { Plan } from './plan/plan.ts'
 import { readPlanFile, writePlanFile } from './plan/plan-file.ts'
 import { describeFinding, toParagraph } from './report/finding-words.ts'
 import { createRunner } from './run/create-runner.ts'
+import { createFlowRunner } from './run/flow-runner.ts'
 import type { FlowRunner } from './run/runner.ts'
 import { findInevitability } from './shrink/inevitability.ts'
 import { shrink } from './shrink/shrink.ts'
 import type { Finding } from './stages/findings.ts'
+import { OracleCheck } from './stages/oracle-check.ts'
 import type { Shrinker } from './stages/shrinker.ts'
 
 /** Options of `explore`. */
@@ -56,12 +58,14 @@ export async function explore<Result>(
   const runner = await createRunner(flow)
   try {
     const { classes, exhaustive, signal, onProgress } = options
-    // Each run of a command starts a process, which takes long.
-    const faults = options.faults ?? ('command' in flow ? 'singles' : undefined)
+    const { invariants } = flow.options
     const report = await exploreRuns(runner, {
-      ...{ faults, classes, exhaustive, signal, onProgress },
+      ...{ classes, exhaustive, signal, onProgress, invariants },
       name: flow.name,
       budget: options.budget ?? flow.options.budget,
+      // Each run of a command is a process, which takes long.
+      faults: options.faults ?? ('command' in flow ? 'singles' : undefined),
+      oracle: new OracleCheck(createFlowRunner),
       shrinker: SHRINKER,
     })
     const findings: ExplainedFinding[] = []
@@ -117,7 +121,7 @@ export function withOptions(value: unknown, options: ExploreFlowOptions): Explor
         'Give one, as in explore(async ({ fetch, url, token }) => { … }).',
     )
   }
-  if (invariants !== undefined) requireKnownInvariants(invariants, `Failed to explore ${flow.name}`)
+  if (invariants !== undefined) assertInvariants(invariants, `Failed to explore ${flow.name}`)
   const own = flow.options
   const changed = {
     ...(fixtures !== undefined && { fixtures }),
@@ -139,7 +143,7 @@ async function explain(
 ): Promise<string> {
   const { requests } = await runner.run(plan, shrunk?.world)
   const inevitability =
-    signal?.aborted || plan.length === 0
+    signal?.aborted || plan.length === 0 || runner.isSlow === true
       ? undefined
       : await findInevitability({ runner, plan, world: shrunk?.world, signature, requests: requests.length })
   const isMinimal = plan.length === 0 || shrunk?.isMinimal === true

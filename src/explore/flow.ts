@@ -49,6 +49,8 @@ export interface CommandFlow {
   readonly command: readonly string[]
   /** Real time after which a process is ended. Default: '60s'. */
   readonly timeout?: Duration | undefined
+  /** Processes at once. Default: the processors of the machine. */
+  readonly processes?: number | undefined
   /** The folder in which it runs. Default: that of this process. */
   readonly cwd?: string | undefined
 }

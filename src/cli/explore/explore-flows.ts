@@ -21,9 +21,6 @@ import { type ExploredClient, scenarioText, writeScenarios } from './scenario-fi
 
 export interface ExploreArguments extends ShardArguments {
   flows: readonly string[]
-  /** The command after `--`, which is the client. */
-  '--'?: readonly string[] | undefined
-  commandTimeout?: Duration | undefined
   json?: boolean | undefined
   junit?: string | undefined
   budget?: number | Duration | undefined
@@ -33,6 +30,11 @@ export interface ExploreArguments extends ShardArguments {
   seed?: string | undefined
   known?: string | undefined
   write?: string | undefined
+  /** The command after `--`. */
+  otherCommand?: readonly string[] | undefined
+  processes?: number | undefined
+  /** Microseconds. */
+  commandTimeout?: number | undefined
   /** Microseconds. */
   loopLimit?: number | undefined
 }
@@ -67,23 +69,21 @@ export async function exploreFlows(args: ExploreArguments, io: ExploreIo): Promi
 
 /** Loads the modules, or takes the command after `--`. */
 async function loadAll(args: ExploreArguments, folder: string): Promise<ExploredClient[]> {
-  const { flows, '--': command = [], commandTimeout: timeout, fixtures, seed } = args
-  if (command.length > 0) {
-    const [path] = flows
-    if (path !== undefined) {
-      throw new UsageError(
-        `Failed to explore: both the module '${path}' and a command after -- are given. Give one of them.`,
-      )
-    }
-    return [{ flow: withOptions(commandFlow(command, { timeout }), { fixtures, seed }), file: undefined }]
+  const { flows, otherCommand, fixtures, seed, processes, commandTimeout } = args
+  if (otherCommand !== undefined) {
+    assertFlagsOfCommand(args)
+    const timeout = commandTimeout === undefined ? undefined : commandTimeout / 1000
+    const flow = commandFlow(otherCommand, { timeout, processes, cwd: folder })
+    return [{ flow: withOptions(flow, { fixtures, seed }), file: undefined }]
   }
   if (flows.length === 0) {
     throw new UsageError(
-      "Failed to explore: there is no client. Give a module, as in 'explore client.ts', or a command, as in 'explore -- python3 client.py'.",
+      "Failed to run 'explore': the flows are missing. Give them, as in: modelhost-sim explore client.ts, or a command: modelhost-sim explore -- python3 client.py",
     )
   }
-  if (timeout !== undefined) {
-    throw new UsageError('Failed to read --command-timeout: it is for a command after --. Leave it out.')
+  const commandFlag = processes !== undefined ? 'processes' : commandTimeout && 'command-timeout'
+  if (commandFlag) {
+    throw new UsageError(`Failed to explore: --${commandFlag} is for a command, as in 'explore -- python3 client.py'.`)
   }
   const loaded: ExploredClient[] = []
   for (const path of flows) {
@@ -91,6 +91,20 @@ async function loadAll(args: ExploreArguments, folder: string): Promise<Explored
     loaded.push({ file, flow: withOptions(flow, { fixtures, seed }) })
   }
   return loaded
+}
+
+/** Rejects modules and flags for them beside a command. */
+function assertFlagsOfCommand({ flows, seeds, out, shard }: ExploreArguments): void {
+  if (flows.length > 0) {
+    throw new UsageError(
+      `Failed to explore: '${flows[0]}' is a flow, and a command is explored alone. Leave one of them out.`,
+    )
+  }
+  const [flag] = Object.entries({ seeds, out, shard }).find(([, value]) => value !== undefined) ?? []
+  if (flag === undefined) return
+  throw new UsageError(
+    `Failed to explore: --${flag} is not for a command: random plans need too many processes. Leave it out.`,
+  )
 }
 
 /** Names identify the flows in results and in known findings. */
@@ -151,10 +165,7 @@ async function runShard(
   const tests: FlowTest[] = []
   try {
     for (const { flow, file } of flows) {
-      if (file === undefined || 'command' in flow) {
-        throw new UsageError('Failed to explore: --out needs the module of a flow, not a command. Leave --out out.')
-      }
-      tests.push(await flowTest({ flow, file }))
+      if (file !== undefined && !('command' in flow)) tests.push(await flowTest({ flow, file }))
     }
     return await playSharded({ command: 'explore', tests, config: hashOf(['swarm']) }, request, io)
   } finally {

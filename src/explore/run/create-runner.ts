@@ -14,7 +14,7 @@ export async function createRunner(flow: ExplorableFlow): Promise<FlowRunner> {
   // Loaded on demand: only a command needs the server.
   const { createCommandRunner } = await import('../command/command-runner.ts')
   const { fixtures, with: patch, seed, profile, invariants } = flow.options
-  const { command, timeout, cwd } = flow
+  const { command, timeout, processes, cwd } = flow
   return createCommandRunner(command, {
     ...(fixtures !== undefined && { fixtures }),
     ...(patch !== undefined && { with: patch }),
@@ -22,6 +22,7 @@ export async function createRunner(flow: ExplorableFlow): Promise<FlowRunner> {
     ...(profile !== undefined && { profile }),
     ...(invariants !== undefined && { invariants }),
     ...(timeout !== undefined && { timeout }),
+    ...(processes !== undefined && { processes }),
     ...(cwd !== undefined && { cwd }),
   })
 }
