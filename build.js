@@ -36,6 +36,7 @@ const common = {
 }
 const entries = {
   index: 'src/index.ts',
+  explore: 'src/explore/index.ts',
   matchers: 'src/testing/matchers.ts',
   msw: 'src/transports/msw/handlers.ts',
   scenario: 'src/scenario/index.ts',
@@ -51,7 +52,7 @@ const { metafile: libraryFiles } = await build({
   metafile: true,
   entryPoints: entries,
   outdir,
-  chunkNames: 'library-[hash]',
+  chunkNames: 'library-[name]-[hash]',
   platform: 'node',
   conditions: ['modelhost-sim-source'],
   external,
@@ -63,7 +64,7 @@ await joinChunks({ metafile: libraryFiles, outdir, entry: 'index.js', name: 'lib
 
 // A browser has no files: it has the profiles in its bundle and the worlds beside it, and loads dependencies by its own
 // bundler.
-const { scenario, vitest, ...inBrowsers } = entries
+const { explore, scenario, vitest, ...inBrowsers } = entries
 await build({
   ...common,
   entryPoints: inBrowsers,

@@ -2,6 +2,7 @@
 // its code is parsed, but its schemas are not made before `voices.something` is read. esbuild evaluates all modules at
 // once, or loads them asynchronously; but a simulator answers synchronously.
 import { readFile } from 'node:fs/promises'
+import { isBuiltin } from 'node:module'
 
 /** A call that marks the place of a deferred module between the build and `inlineDeferred`. */
 const MARK = '__deferred'
@@ -32,22 +33,22 @@ export function replaceMarks(code, replace) {
   return code.replaceAll(MARKS, (_, chunk) => replace(chunk))
 }
 
-/** The folder of the parts below that of the bundle. */
-export const PARTS = 'parts'
-const PART_START = 'export default '
+/** The folder of deferred modules below that of the bundle. */
+export const DEFERRED_FOLDER = 'deferred'
+const FILE_START = 'export default '
 
 /**
- * The code that a bundle starts with. `$defer` evaluates a part once, with the values that it imports. `$namespace` is
+ * The code that a bundle starts with. `$defer` evaluates a file once, with the values that it imports. `$namespace` is
  * what `import * as` gives.
  *
- * A part is evaluated in the realm of the bundle, because Jest and others run each test file in a realm of its own. Where
+ * A file is evaluated in the realm of the bundle, because Jest and others run each test file in a realm of its own. Where
  * a process may not evaluate text, `node:vm` does it.
  */
 export const DEFER_RUNTIME = `
 const $import = specifier => import(specifier)
-const $evaluate = part => {
-  const { href } = new URL('./${PARTS}/' + part, import.meta.url)
-  const text = process.getBuiltinModule('node:fs').readFileSync(new URL(href), 'latin1').slice(${PART_START.length})
+const $evaluate = file => {
+  const { href } = new URL('./${DEFERRED_FOLDER}/' + file, import.meta.url)
+  const text = process.getBuiltinModule('node:fs').readFileSync(new URL(href), 'latin1').slice(${FILE_START.length})
   const code = '"use strict";(' + text + ')\\n//# sourceURL=' + href
   try {
     return (0, eval)(code)
@@ -56,9 +57,9 @@ const $evaluate = part => {
     return process.getBuiltinModule('node:vm').runInThisContext(code, { filename: href })
   }
 }
-const $defer = (part, imports) => {
+const $defer = (file, imports) => {
   let exports
-  return () => (exports ??= $evaluate(part)(...imports()))
+  return () => (exports ??= $evaluate(file)(...imports()))
 }
 const $namespace = (load, names) => {
   const namespace = {}
@@ -68,20 +69,20 @@ const $namespace = (load, names) => {
 `
 
 /**
- * Returns the file of a part: a function of what a chunk imports, which returns its exports. Also returns the code of
- * these imports, for `$defer`.
+ * Returns the file of a deferred chunk: a function of what the chunk imports, which returns its exports. Also returns the
+ * code of these imports, for `$defer`.
  *
  * @param code the chunk as esbuild wrote it, without whitespace
  * @param output its entry in the metafile of esbuild
- * @param valueOf returns the code for an export of another chunk, or for the chunk alone if only its effects count
- * @param namespaceOf returns the name of the namespace of a deferred chunk
+ * @param codeFor returns the code for an export of another chunk, or for the chunk alone if only its effects count
+ * @param namespaceFor returns the name of the namespace of a deferred chunk
  */
-export function toPart(code, output, valueOf, namespaceOf) {
+export function toDeferredFile(code, output, codeFor, namespaceFor) {
   const imports = new Map()
-  const builtins = []
   let count = 0
-  const body = replaceMarks(code, chunk => {
-    const name = namespaceOf(chunk)
+  const { declaration, rest } = extractBuiltins(code)
+  const body = replaceMarks(rest, chunk => {
+    const name = namespaceFor(chunk)
     imports.set(name, name)
     return name
   })
@@ -96,13 +97,8 @@ export function toPart(code, output, valueOf, namespaceOf) {
       return '$meta'
     })
     .replaceAll(/import(?:\{([^}]*)\}from)?"\.\/([^"]*)";/g, (_, list, chunk) => {
-      if (list === undefined) imports.set(`$effect${imports.size}`, valueOf(chunk))
-      else for (const { exported, local } of parseNames(list)) imports.set(local, valueOf(chunk, exported))
-      return ''
-    })
-    .replaceAll(/import(?:\*as ([\w$]+)|([\w$]+)|\{([^}]*)\})from"((?:node:)?[\w/]+)";/g, (_, all, one, list, module) => {
-      const fields = list && parseNames(list).map(({ exported, local }) => `${exported}:${local}`)
-      builtins.push(`${all ?? one ?? `{${fields}}`}=process.getBuiltinModule("${module}")`)
+      if (list === undefined) imports.set(`$effect${imports.size}`, codeFor(chunk))
+      else for (const { exported, local } of parseNames(list)) imports.set(local, codeFor(chunk, exported))
       return ''
     })
     .replace(/export\{([^}]*)\};\s*$/, (_, list) => {
@@ -114,11 +110,27 @@ export function toPart(code, output, valueOf, namespaceOf) {
   if (leftover) throw new Error(`Failed to defer ${what}: it has '${leftover[0]}'.`)
   const expected = output.imports.filter(({ kind }) => kind === 'dynamic-import').length - deferredChunksOf(code).length
   if (count !== expected) throw new Error(`Failed to defer ${what}: ${count} of ${expected} dynamic imports are found.`)
-  const head = builtins.length === 0 ? '' : `const ${builtins.join(',')};`
   return {
-    text: `${PART_START}function(${[...imports.keys()].join(',')}){${head}${body}}\n`,
+    text: `${FILE_START}function(${[...imports.keys()].join(',')}){${declaration}${body}}\n`,
     imports: `()=>[${[...imports.values()].join(',')}]`,
   }
+}
+
+const IMPORT = /import(?:\*as ([\w$]+)|([\w$]+)|\{([^}]*)\})from"([^"]*)";/g
+
+/**
+ * Takes the imports of Node's modules out of a code. `declaration` declares the same names without an import: the first
+ * import of `node:fs` loads its streams, which takes some milliseconds.
+ */
+export function extractBuiltins(code) {
+  const builtins = []
+  const rest = code.replaceAll(IMPORT, (whole, all, one, list, module) => {
+    if (!isBuiltin(module)) return whole
+    const fields = list && parseNames(list).map(({ exported, local }) => `${exported}:${local}`)
+    builtins.push(`${all ?? one ?? `{${fields}}`}=process.getBuiltinModule("${module}")`)
+    return ''
+  })
+  return { declaration: builtins.length === 0 ? '' : `const ${builtins.join(',')};`, rest }
 }
 
 /** Returns the names of a clause: of `a as b`, `exported` is a and `local` b. */

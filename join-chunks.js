@@ -3,13 +3,21 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { build } from 'esbuild'
-import { DEFER_RUNTIME, deferredChunksOf, PARTS, parseNames, replaceMarks, toPart } from './defer-modules.js'
+import {
+  DEFER_RUNTIME,
+  DEFERRED_FOLDER,
+  deferredChunksOf,
+  extractBuiltins,
+  parseNames,
+  replaceMarks,
+  toDeferredFile,
+} from './defer-modules.js'
 
 const IMPORTS_OF_CHUNKS = /import(?:\{([^}]*)\}from)?"\.\/([^"]*)";/g
 
 /**
  * Joins the chunks that `entry` imports statically, except those that `apart` imports. The chunks of deferred modules
- * become parts, which the joined file evaluates. The exports of all other files stay the same.
+ * become files that the joined file evaluates. The exports of all other files stay the same.
  *
  * @param metafile the metafile of the build that wrote the chunks into `outdir`
  * @param name the name of the joined file
@@ -80,14 +88,15 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
     )
   }
 
-  /** Returns the joined file with the definitions of its parts, and writes the parts. */
+  /** Returns the joined file with the definitions of its deferred modules, and writes their files. */
   function withDeferred(code) {
     const [, exportClause] = /export\{([^}]*)\};\s*$/.exec(code)
     const localNames = new Map(parseNames(exportClause).map(({ exported, local }) => [local, exported]))
     const apartImports = []
-    const valueOf = (chunk, exported) => {
+    const codeFor = (chunk, exported) => {
       if (joined.includes(chunk)) return localNames.get(alias(chunk, exported))
-      if (deferred.includes(chunk)) return exported === undefined ? `${loader(chunk)}()` : `${loader(chunk)}().${exported}`
+      if (deferred.includes(chunk))
+        return exported === undefined ? `${loader(chunk)}()` : `${loader(chunk)}().${exported}`
       if (exported === undefined) {
         apartImports.push(`import"./${chunk}";`)
         return 'undefined'
@@ -98,9 +107,9 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
     }
     const definitions = deferred.map(chunk => {
       const output = outputs.get(chunk)
-      const { text, imports } = toPart(codeOf(chunk), output, valueOf, namespace)
-      mkdirSync(join(outdir, PARTS), { recursive: true })
-      writeFileSync(join(outdir, PARTS, chunk), text)
+      const { text, imports } = toDeferredFile(codeOf(chunk), output, codeFor, namespace)
+      mkdirSync(join(outdir, DEFERRED_FOLDER), { recursive: true })
+      writeFileSync(join(outdir, DEFERRED_FOLDER, chunk), text)
       return (
         `const ${loader(chunk)}=$defer(${JSON.stringify(chunk)},${imports}),` +
         `${namespace(chunk)}=$namespace(${loader(chunk)},${JSON.stringify(output.exports)});\n`
@@ -108,7 +117,8 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
     })
     const exported = deferred.flatMap(chunk => [loader(chunk), namespace(chunk)])
     const further = exported.length === 0 ? '' : `export{${exported.join(',')}};\n`
-    return `${apartImports.join('')}${DEFER_RUNTIME}${definitions.join('')}${replaceMarks(code, namespace)}${further}`
+    const { declaration, rest } = extractBuiltins(replaceMarks(code, namespace))
+    return `${apartImports.join('')}${DEFER_RUNTIME}${declaration}${definitions.join('')}${rest}${further}`
   }
 
   /** Returns another output, with its imports from the joined file. */
@@ -140,7 +150,8 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
     const needsJoined =
       names.length > 0 || chunksOf(outputs, output).some(chunk => joined.includes(chunk) || deferred.includes(chunk))
     const head = needsJoined ? `import{${[...new Set(names)].join(',')}}from"./${name}";` : ''
-    return `${head}${heads.join('')}${code}`
+    const { declaration, rest } = extractBuiltins(code)
+    return `${head}${heads.join('')}${declaration}${rest}`
   }
 }
 

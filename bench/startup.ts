@@ -1,16 +1,18 @@
 /** From the start of the process to the first answer of `serve`. */
-import { execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { atMost, type Bench, type Figure, type Group } from './figure.ts'
+import { atMost, type Bench, type Figure, type Group, type Measured } from './figure.ts'
 import { commandOf, type Kind } from './installed.ts'
 import { times } from './measure.ts'
 import { addressOf, scriptOf } from './worker.ts'
 
 const PATIENCE_MS = 30_000
+/** How long a server rests before its memory is read. */
+const IDLE_MS = 2_000
 
 export const startup: Group = {
   name: 'startup',
@@ -18,6 +20,18 @@ export const startup: Group = {
     figure('startup_ms', 'installed', {}, atMost(2, 'ratio')),
     // The first start of all: tsx keeps what it has compiled.
     figure('startup_source_ms', 'cloned', { TSX_DISABLE_CACHE: '1' }),
+    {
+      name: 'idle_server_mb',
+      unit: 'MB resident',
+      goal: atMost(90),
+      run: bench => idleMegabytes(bench, 'idle_server_mb', []),
+    },
+    {
+      name: 'idle_empty_server_mb',
+      unit: 'MB resident',
+      goal: atMost(90),
+      run: bench => idleMegabytes(bench, 'idle_empty_server_mb', ['--fixtures', 'empty']),
+    },
     {
       name: 'test_file_ms',
       unit: 'ms',
@@ -52,14 +66,40 @@ function figure(name: string, kind: Kind, env: Record<string, string>, goal?: Fi
   }
 }
 
+/** Returns the resident megabytes of a server two seconds after its first answer. The baseline does nothing. */
+function idleMegabytes(bench: Bench, name: string, flags: readonly string[]): Promise<Measured> {
+  const command = [commandOf(bench, 'installed'), 'serve', '--port', '0', ...flags]
+  const resident = async (child: ChildProcess) => {
+    await sleep(bench.quick ? 0 : IDLE_MS)
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(child.pid)])
+    return Number(stdout) / 1024
+  }
+  return times(
+    bench,
+    name,
+    bench.quick ? 1 : 3,
+    () => firstAnswer(bench, command, '/_sim/health', {}, resident),
+    () => firstAnswer(bench, [scriptOf(bench, 'empty-hono')], '/', {}, resident),
+  )
+}
+
 /** Returns the milliseconds that a script prints. */
 async function printedMs(bench: Bench, script: string): Promise<number> {
   const { stdout } = await promisify(execFile)(process.execPath, [scriptOf(bench, script)], { cwd: bench.outdir })
   return Number(stdout)
 }
 
-/** Milliseconds from the start of a process, which prints its address, to its first 200. */
-async function firstAnswer(bench: Bench, args: readonly string[], path: string, env: Record<string, string>) {
+/**
+ * Returns the milliseconds from the start of a process, which prints its address, to its first 200; or what `measure`
+ * returns then.
+ */
+async function firstAnswer(
+  bench: Bench,
+  args: readonly string[],
+  path: string,
+  env: Record<string, string>,
+  measure?: (child: ChildProcess) => Promise<number>,
+): Promise<number> {
   const began = performance.now()
   const child = spawn(process.execPath, args, {
     cwd: bench.outdir,
@@ -78,7 +118,7 @@ async function firstAnswer(bench: Bench, args: readonly string[], path: string, 
       if (performance.now() - began > PATIENCE_MS) throw new Error(`no answer from ${path}: ${complained}`)
       await sleep(1)
     }
-    return performance.now() - began
+    return measure === undefined ? performance.now() - began : await measure(child)
   } finally {
     // Gone before the next begins; it may be gone already.
     if (child.exitCode === null && child.signalCode === null) {

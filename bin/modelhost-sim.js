@@ -1,10 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript without a build, so that npx works in a fresh clone, and old enough in its syntax that an old Node
 // gets as far as the check of its version. See docs/decisions/0006-starting.md.
-import { existsSync, readdirSync, statSync } from 'node:fs'
-import module from 'node:module'
-import { fileURLToPath } from 'node:url'
-
 const NEEDED = [20, 19]
 const found = process.versions.node.split('.').map(Number)
 if (found[0] < NEEDED[0] || (found[0] === NEEDED[0] && found[1] < NEEDED[1])) {
@@ -14,8 +10,10 @@ if (found[0] < NEEDED[0] || (found[0] === NEEDED[0] && found[1] < NEEDED[1])) {
   process.exit(2)
 }
 
+// An import of these modules would load more of them.
+const { existsSync, readdirSync, statSync } = process.getBuiltinModule('node:fs')
 // Since Node 22: caches compiled code for the next start.
-module.enableCompileCache?.()
+if (found[0] >= 22) process.getBuiltinModule('node:module').enableCompileCache?.()
 
 const SOURCE = new URL('../src/', import.meta.url)
 const BUNDLE = new URL('../dist/cli.js', import.meta.url)
@@ -37,12 +35,16 @@ function isFresh() {
 async function fromSource() {
   const tsx = await import('tsx/esm/api')
   // tsx otherwise reads the tsconfig.json of the current folder, and class fields compile in another way without ours.
-  tsx.register({ tsconfig: fileURLToPath(new URL('../tsconfig.json', import.meta.url)) })
+  tsx.register({
+    tsconfig: process.getBuiltinModule('node:url').fileURLToPath(new URL('../tsconfig.json', import.meta.url)),
+  })
   // The effect of `node --conditions=modelhost-sim-source` without a second process.
-  module.register(
-    `data:text/javascript,${encodeURIComponent(
-      "export const resolve = (specifier, context, next) => next(specifier, { ...context, conditions: [...context.conditions, 'modelhost-sim-source'] })",
-    )}`,
-  )
+  process
+    .getBuiltinModule('node:module')
+    .register(
+      `data:text/javascript,${encodeURIComponent(
+        "export const resolve = (specifier, context, next) => next(specifier, { ...context, conditions: [...context.conditions, 'modelhost-sim-source'] })",
+      )}`,
+    )
   return import(new URL('cli/index.ts', SOURCE).href)
 }

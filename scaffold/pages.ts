@@ -17,6 +17,7 @@ import type { Lifecycle } from '../src/data/records/lifecycle.ts'
 import { FAULT_KINDS } from '../src/faults/kinds/index.ts'
 import type { FaultKind } from '../src/faults/kinds/kind.ts'
 import { LIMIT_SECTIONS } from '../src/limits.ts'
+import { knownFindingsJsonSchema } from '../src/scenario/documents/known-findings.ts'
 import { scenarioJsonSchema } from '../src/scenario/documents/schema.ts'
 import { operations } from '../src/service/index.ts'
 import { endpointTable } from '../src/service/openapi/endpoint-table.ts'
@@ -37,6 +38,7 @@ export async function generatedPages(): Promise<GeneratedFile[]> {
     page('docs/limits.md', '## ', limitTables()),
     page('docs/faults.md', '| Kind', faultKindTable(), '\n\n'),
     ...fixtureSchemas(),
+    { path: 'schemas/explore.known.schema.json', text: `${JSON.stringify(knownFindingsJsonSchema(), null, 2)}\n` },
     { path: 'schemas/scenario.schema.json', text: `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n` },
   ]
 }

@@ -24,10 +24,11 @@ BROKEN_ANSWER = (OSError, http.client.HTTPException, ValueError)
 
 
 class DeployClient:
-    def __init__(self, url, token, sleep=time.sleep):
+    def __init__(self, url, token, sleep=time.sleep, timeout=30):
         self.url = url
         self.token = token
         self.sleep = sleep
+        self.timeout = timeout
 
     def call(self, method, path, body=None):
         """Sends one request and reads the JSON of its answer."""
@@ -38,7 +39,7 @@ class DeployClient:
             headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
         )
         try:
-            with urllib.request.urlopen(request, timeout=30) as response:
+            with urllib.request.urlopen(request, timeout=self.timeout) as response:
                 return json.load(response)
         except urllib.error.HTTPError as error:
             raise ServiceError(error.code, error.read().decode(), error.headers.get("Retry-After")) from error

@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   snapshot: () => import('./commands/snapshot.ts'),
   restore: () => import('./commands/restore.ts'),
   run: () => import('./commands/run.ts'),
+  explore: () => import('./commands/explore.ts'),
   merge: () => import('./commands/merge.ts'),
   scenarios: () => import('./commands/scenarios.ts'),
   endpoints: () => import('./commands/endpoints.ts'),

@@ -2,7 +2,8 @@
 
 import type { ForkOptions } from '../simulator/options.ts'
 import type { Simulator } from '../simulator/simulator-interface.ts'
-import type { ExploreOptions, ExploreReport } from './explore.ts'
+import type { ExploreOptions } from './explore.ts'
+import type { FlowReport } from './explore-flow.ts'
 import type { FlowFunction, FlowOptions } from './flow.ts'
 
 /** Options of `sim.explore`. The world of the flow is that of the simulator. */
@@ -23,6 +24,6 @@ export interface ExplorableSimulator extends Simulator {
    * @example
    * const { findings } = await sim.explore(({ fetch, url, token }) => deploy({ fetch, url, token }), { faults: 'singles' })
    */
-  explore<Result>(flow: FlowFunction<Result>, options?: SimulatorExploreOptions<Result>): Promise<ExploreReport>
+  explore<Result>(flow: FlowFunction<Result>, options?: SimulatorExploreOptions<Result>): Promise<FlowReport>
   fork(options?: ForkOptions): ExplorableSimulator
 }

@@ -3,13 +3,11 @@
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import { quote } from '../lib/quote.ts'
 import type { Simulator } from '../simulator/simulator-interface.ts'
+import { flow } from './declare-flow.ts'
 import type { SimulatorExploreOptions } from './explorable-simulator.ts'
-import { type ExploreReport, exploreRuns } from './explore.ts'
-import type { FlowFunction, NamedFlow } from './flow.ts'
+import { explore, type FlowReport } from './explore-flow.ts'
+import type { FlowFunction } from './flow.ts'
 import { assertInvariants } from './invariants.ts'
-import { createFlowRunner } from './run/flow-runner.ts'
-import { shrink } from './shrink/shrink.ts'
-import { OracleCheck } from './stages/oracle-check.ts'
 
 const OPTIONS: readonly (keyof SimulatorExploreOptions)[] = [
   ...(['name', 'invariants', 'own', 'lines', 'budget', 'faults', 'classes', 'exhaustive'] as const),
@@ -21,7 +19,7 @@ export async function exploreSimulator<Result>(
   sim: Simulator,
   run: FlowFunction<Result>,
   options: SimulatorExploreOptions<Result>,
-): Promise<ExploreReport> {
+): Promise<FlowReport> {
   if (typeof run !== 'function') {
     const found = quote(run)
     throw new RangeError(
@@ -29,32 +27,14 @@ export async function exploreSimulator<Result>(
     )
   }
   assertKnownKeys(options, OPTIONS, 'Failed to explore')
-  const { name = run.name || 'the flow', invariants = {}, own, lines, ...explore } = options
+  const { name = run.name || 'flow', invariants = {}, own, lines, ...others } = options
   assertInvariants(invariants, `Failed to explore ${name}`)
   // The runner moves the clock of its worlds itself.
   const origin = sim.fork({ clock: 'manual' })
-  const flow: NamedFlow<Result> = {
-    name,
-    options: {
-      fixtures: origin.snapshot(),
-      invariants,
-      ...(own !== undefined && { own }),
-      ...(lines !== undefined && { lines }),
-    },
-    run,
-  }
+  const fixtures = origin.snapshot()
   await origin[Symbol.asyncDispose]()
-  const runner = createFlowRunner(flow as NamedFlow)
-  try {
-    const oracle = new OracleCheck(createFlowRunner)
-    return await exploreRuns(runner, {
-      ...explore,
-      name,
-      invariants,
-      oracle,
-      shrinker: { shrink: (plan, signature, runs) => shrink({ runner: runs, plan, signature }) },
-    })
-  } finally {
-    await runner.dispose()
-  }
+  return explore(
+    flow(name, { fixtures, invariants, ...(own !== undefined && { own }), ...(lines !== undefined && { lines }) }, run),
+    others,
+  )
 }

@@ -2,6 +2,7 @@
 
 export type { MoveResult } from '../clock/moves/result.ts'
 export { UntilError } from '../clock/moves/until-error.ts'
+export type { Plan, PlanItem } from '../explore/plan/plan.ts'
 export type { FaultView } from '../faults/faults.ts'
 export type { Fault, FaultRule } from '../faults/rules.ts'
 export type { Duration } from '../kernel/duration.ts'
@@ -25,10 +26,14 @@ export type { TraceDifference } from './runner/trace.ts'
 export {
   type CountOf,
   type Eventually,
+  type FlowOutcome,
+  type FlowWorld,
   type Play,
   type Props,
+  type RunFlow,
   type Scenario,
   type ScenarioLedger,
   type ScenarioOptions,
   scenario,
 } from './scenario.ts'
+export { type SurvivesOptions, survives } from './survives.ts'

@@ -1,4 +1,6 @@
-import type { Duration } from '../kernel/duration.ts'
+import type { ObservedRequest } from '../evidence/observation.ts'
+import type { BrokenInvariant } from '../explore/run/run-result.ts'
+import type { Duration, Micros } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { nearestWord } from '../lib/did-you-mean.ts'
 import type { Client } from '../service/client/client.ts'
@@ -125,6 +127,22 @@ export interface Scenario {
   readonly title: string
   readonly options: ScenarioOptions
   readonly play: Play
+  /** Of a scenario that plays a flow under a plan: runs it in a world of its own. It has no trace. */
+  readonly runFlow?: RunFlow | undefined
+}
+
+/** The options of the world of a flow. */
+export type FlowWorld = Pick<SimulatorOptions, 'fixtures' | 'with' | 'seed' | 'profile'>
+export type RunFlow = (world: FlowWorld) => Promise<FlowOutcome>
+
+/** What a flow did under its plan. */
+export interface FlowOutcome {
+  readonly digest: string
+  /** Virtual time of the flow in microseconds. */
+  readonly elapsed: Micros
+  readonly requests: readonly ObservedRequest[]
+  /** The invariants that do not hold. */
+  readonly broken: readonly BrokenInvariant[]
 }
 
 // A scenario file may load another copy of this package than the runner, so `instanceof` would fail.
@@ -198,7 +216,8 @@ function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-function createScenario(title: string, options: ScenarioOptions, play: Play): Scenario {
+/** @throws TypeError if the title, the options or the script are missing */
+export function createScenario(title: string, options: ScenarioOptions, play: Play, runFlow?: RunFlow): Scenario {
   if (typeof title !== 'string' || title.trim() === '' || title.includes('\n')) {
     throw new TypeError(
       "Failed to declare a scenario: it has no title. Give a sentence of one line, as in 'a node is lost during a cold start'.",
@@ -210,7 +229,7 @@ function createScenario(title: string, options: ScenarioOptions, play: Play): Sc
         "Write scenario(title, { fixtures: 'default', seed: 1 }, async ({ api, clock, check }) => { … }).",
     )
   }
-  return Object.freeze({ title, options, play, [SCENARIO_MARK]: true })
+  return Object.freeze({ title, options, play, ...(runFlow && { runFlow }), [SCENARIO_MARK]: true })
 }
 
 export function isScenario(value: unknown): value is Scenario {

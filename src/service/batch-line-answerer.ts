@@ -1,7 +1,13 @@
 /** The answerer of batch lines. What it does with a line is loaded with the first one. */
 import type { Chance } from '../kernel/random.ts'
-import type { BatchEndpoint } from '../simulation/batches/input-lines.ts'
-import type { LineAnswerer, OutputLine, ResolvedLine } from '../simulation/batches/line-answering.ts'
+import type { BatchEndpoint, InvalidBody } from '../simulation/batches/input-lines.ts'
+import type {
+  LineAnswer,
+  LineAnswerer,
+  LineError,
+  OutputLine,
+  ResolvedLine,
+} from '../simulation/batches/line-answering.ts'
 import type { World } from '../simulation/world.ts'
 import * as lines from './openai/batch-answers.ts'
 import { ScriptedAnswers } from './openai/scripted-answers.ts'
@@ -34,15 +40,15 @@ export class BatchLineAnswerer implements LineAnswerer {
     this.#scripted.restore(fork.#scripted.state)
   }
 
-  validate(endpoint: BatchEndpoint, body: LineBody, isLax: boolean) {
+  validate(endpoint: BatchEndpoint, body: LineBody, isLax: boolean): InvalidBody | LineError | undefined {
     return lines.validateLine(endpoint, body, { isLax, isStrict: this.isStrict })
   }
 
-  parse(endpoint: BatchEndpoint, body: LineBody) {
+  parse(endpoint: BatchEndpoint, body: LineBody): unknown {
     return lines.parseSharedLine(endpoint, body)
   }
 
-  answer(world: World, line: ResolvedLine) {
+  answer(world: World, line: ResolvedLine): LineAnswer | LineError | InvalidBody {
     const rules = { isLax: world.profile.policies.validation === 'lax', isStrict: this.isStrict }
     return lines.answerLine(world, line, rules, (model, words) => this.#scripted.takeAnswer(model, words))
   }

@@ -185,7 +185,7 @@ export class World implements EventParts {
     this.batches = this.#part(
       new Batches(
         context,
-        { files: this.files, deployments, autoscaler, loraAdapters, ledger, history, deploymentLogs },
+        { files: this.files, deployments, instances, nodes, autoscaler, loraAdapters, ledger, history, deploymentLogs },
         origin?.batches,
       ),
     )

@@ -1,41 +1,8 @@
-/** Options of a simulator as fields of `POST /_sim/worlds` and as keys of a scenario's `given`. */
-import type * as z from 'zod'
-import {
-  OPTION_DECLARATIONS,
-  OPTIONS,
-  type OptionDeclarations,
-  type OptionName,
-  type SimulatorOptions,
-} from './options.ts'
-
-type SnakeCase<Text extends string> = Text extends `${infer First}${infer Rest}`
-  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
-  : Text
-
-type HttpOptionName = {
-  [Name in OptionName]: OptionDeclarations[Name] extends { readonly http: z.ZodType } ? Name : never
-}[OptionName]
-type ScenarioOptionName = {
-  [Name in OptionName]: OptionDeclarations[Name] extends { readonly scenario: z.ZodType } ? Name : never
-}[OptionName]
-
-type HttpFields = {
-  [Name in HttpOptionName as SnakeCase<Name>]: z.ZodOptional<OptionDeclarations[Name]['http']>
-}
-type ScenarioKeys = { [Name in ScenarioOptionName]: z.ZodOptional<OptionDeclarations[Name]['scenario']> }
+/** Options of a simulator as fields of `POST /_sim/worlds`. */
+import { OPTION_DECLARATIONS, OPTIONS, type OptionName, type SimulatorOptions } from './options.ts'
 
 /** Options as JSON, by the names of their HTTP fields. */
 export type OptionFields = Readonly<Record<string, unknown>>
-
-/** The options that can be set over HTTP, as optional fields of a body. */
-export const OPTION_HTTP_FIELDS = Object.fromEntries(
-  OPTIONS.flatMap(([name, { http }]) => (http === undefined ? [] : [[toHttpName(name), http.optional()]])),
-) as HttpFields
-
-/** The options that a scenario document can set, as optional keys. */
-export const OPTION_SCENARIO_KEYS = Object.fromEntries(
-  OPTIONS.flatMap(([name, { scenario }]) => (scenario === undefined ? [] : [[name, scenario.optional()]])),
-) as ScenarioKeys
 
 /** Returns the fields of an option's value over HTTP. An option that is left out gets the default of createSimulator. */
 export function toHttpFields(options: Readonly<Partial<Record<OptionName, unknown>>>): OptionFields {
@@ -74,6 +41,6 @@ export function optionsOutsideSnapshot(options: SimulatorOptions): Partial<Simul
 }
 
 /** `maxStorageBytes` → `max_storage_bytes` */
-function toHttpName(name: OptionName): string {
+export function toHttpName(name: OptionName): string {
   return name.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }

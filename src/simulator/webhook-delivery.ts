@@ -7,7 +7,7 @@ import type { OperationName } from '../service/client/client.ts'
 import type { AnsweredRequest } from '../service/http/request-context.ts'
 import type { Api } from '../service/http/service.ts'
 import { webhookRefusal } from '../service/native/webhook-address.ts'
-import { loadResultCode } from '../service/native/webhooks.ts'
+import * as nativeWebhooks from '../service/native/webhooks.ts'
 import { listWebhookTasks, nextWebhookTime } from '../simulation/inference/webhook-times.ts'
 import type { WebhookAttempt, WebhookOutcome } from '../simulation/inference/webhooks.ts'
 import type { World } from '../simulation/world.ts'
@@ -59,7 +59,7 @@ export class WebhookDelivery {
   #loadCode(world: World): void {
     const tasks = listWebhookTasks(world)
     if (tasks.size === 0) return
-    const loaded = loadResultCode(tasks)
+    const loaded = nativeWebhooks.loadResultCode(tasks)
       .catch((error: unknown) => this.#host.clock.fail(error))
       .finally(() => this.#underWay.delete(loaded))
     this.#underWay.add(loaded)

@@ -1,4 +1,4 @@
-/** Matchers for simulators. They read and change nothing. */
+/** Matchers for simulators, which read and change nothing, and one for flows. */
 
 import { BATCH_LIFECYCLE } from '../data/records/enums.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
@@ -10,6 +10,9 @@ import type { LedgerEntry } from '../simulation/account/ledger-types.ts'
 import { countsAgainstQuota } from '../simulation/rentals/rental-row.ts'
 import type { ReceivedRequest } from '../simulator/request-log.ts'
 import type { Simulator } from '../simulator/simulator.ts'
+import { type SurviveOptions, toSurvive } from './to-survive.ts'
+
+export type { SurviveOptions } from './to-survive.ts'
 
 /** The expected requests: their number, status, and fields of the body. */
 export interface ReceivedPattern<Name extends OperationName = OperationName> {
@@ -56,6 +59,13 @@ export interface SimulatorMatchers<R = unknown> {
    * @example expect(sim).toHaveCost({ max: 5 })
    */
   toHaveCost(pattern: CostPattern): R
+  /**
+   * Passes if no fault breaks a flow: a function, or the result of `flow` of `modelhost-sim/explore`. The error has the
+   * smallest plan of faults that breaks it. Await it.
+   *
+   * @example await expect(deployFlow).toSurvive({ faults: 'singles' })
+   */
+  toSurvive(options?: SurviveOptions): Promise<R>
 }
 
 interface Verdict {
@@ -68,6 +78,8 @@ const BILLED_KINDS: ReadonlySet<LedgerEntry['kind']> = new Set(['rent', 'tokens'
 
 /** For `expect.extend` of vitest and Jest alike. */
 export const matchers = {
+  toSurvive,
+
   toHaveReceived(sim: Simulator, operation: string, pattern: ReceivedPattern = {}): Verdict {
     assertSimulator(sim, 'toHaveReceived(operation)')
     assertKnownKeys(pattern, ['times', 'status', 'body'], 'Failed to call toHaveReceived')

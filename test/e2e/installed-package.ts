@@ -30,6 +30,7 @@ export function installed(): string {
     'src',
     'build.js',
     'browser-worlds.js',
+    'defer-modules.js',
     'join-chunks.js',
     'scaffold',
     'package-lock.json',

@@ -36,6 +36,25 @@ test('POST /v1/request-costs answers the cost of each known request', async () =
   expect(Math.abs(sum * 10 - costs)).toBeLessThan(10 * requests.length)
 })
 
+test.each([
+  ['cedarline/cedar-embed-base', { inputs: ['A river in spring.'] }],
+  ['inkfold/canvas-fast', { prompt: 'A river.', width: 64, height: 64 }],
+  ['larkspur-audio/lark-tts-2', { text: 'The rain ends before midnight.' }],
+])('native inference with %s has an id whose cost is known', async (model, body) => {
+  const sim = createSimulator()
+  const post = async (path: string, content: object) => {
+    const headers = { authorization: `Bearer ${sim.token}` }
+    const answer = await sim.fetch(`http://sim${path}`, { method: 'POST', headers, body: JSON.stringify(content) })
+    return await answer.json()
+  }
+  const { request_id, inference_status } = await post(`/v1/inference/${model}`, body)
+  expect(inference_status.cost).toBeGreaterThan(0)
+  const costNanoUsd = Math.floor(Number((inference_status.cost * 1e9).toFixed(6)))
+  expect(await post('/v1/request-costs', { requestIds: [request_id] })).toEqual({
+    requests: [{ requestId: request_id, costNanoUsd }],
+  })
+})
+
 test('costs are part of forks and snapshots, and only the newest are kept', async () => {
   const sim = createSimulator()
   const { requestCosts } = sim.world.access

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import type { Argv } from 'yargs'
-import { LoadError } from '../../scenario/runner/files.ts'
+import { LoadError } from '../../scenario/runner/import-script.ts'
 import { isSelected, loadFiles, requireKnownTags, type ScenarioFile } from '../../scenario/runner/runner.ts'
 import { bundledScenariosFolder } from '../../scenario/runner/shipped.ts'
 import type { Scenario } from '../../scenario/scenario.ts'

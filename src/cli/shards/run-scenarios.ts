@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import type { SeedRange } from '../../explore/shards/seed-range.ts'
-import { LoadError } from '../../scenario/runner/files.ts'
+import { LoadError } from '../../scenario/runner/import-script.ts'
 import type { RunFilesOptions } from '../../scenario/runner/jobs.ts'
 import { guardProcess } from '../../scenario/runner/process-guard.ts'
 import { UsageError } from '../command.ts'

@@ -7,7 +7,16 @@ import { formatSince, formatUsd, kindWord, nameRequest, nameThing, operationOf, 
 
 /** Journal entries of failures that a plan causes, and after which a client may end otherwise than in the base run. */
 const FAILURES: ReadonlySet<string> = new Set([
-  ...['node.crashed', 'node.preempted', 'node.lost', 'gpu.failed', 'disk.filled', 'zone.down', 'pool.stockedOut'],
+  ...[
+    'node.crashed',
+    'node.preempted',
+    'node.lost',
+    'gpu.failed',
+    'disk.filled',
+    'deployment.crashed',
+    'zone.down',
+    'pool.stockedOut',
+  ],
   ...['hub.down', 'registry.down', 'autoscaler.frozen', 'account.suspended', 'token.revoked'],
 ])
 

@@ -7,7 +7,7 @@ import { monotonicMs } from '../../lib/real-time.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { RecordedRequest } from '../run/request-recorder.ts'
 
-/** How long a client waits before it repeats a request, or tries again after a failure, if its answer does not say it. */
+/** How long a client waits at least before it repeats a request, or tries again after a failure. */
 const ASSUMED_WAIT = 10 * SECOND
 /** How long a client waits for an answer that never comes. */
 const ASSUMED_PATIENCE = 30 * SECOND
@@ -41,8 +41,11 @@ export class ClientWaits {
     const moved = clock.elapsed - quiet.elapsed
     if (moved > 0) this.#movesTime = true
     const slept = Math.floor((monotonicMs() - quiet.ms) / 1000) * SECOND
-    const wait = Math.max(slept, this.#movesTime ? 0 : this.#assumedWait(method, path)) - moved
-    if (wait > 0) await clock.advanceInSlices(wait / 1000)
+    const wait = Math.max(slept, this.#movesTime ? 0 : this.#assumedWait(method, path))
+    // No client can move time while it waits for an answer.
+    const patience = this.#last?.outcome === 'unanswered' ? ASSUMED_PATIENCE : 0
+    const rest = patience + Math.max(0, wait - moved)
+    if (rest > 0) await clock.advanceInSlices(rest / 1000)
   }
 
   afterRequest(request: RecordedRequest): void {
@@ -62,9 +65,8 @@ export class ClientWaits {
     const last = this.#last
     if (last === undefined) return 0
     const { outcome, status, readError, retryAfter } = last
-    if (outcome === 'unanswered') return ASSUMED_PATIENCE
-    const isFailure = outcome === 'failed' || readError !== undefined || status === 429 || status >= 500
-    if (isFailure) return retryAfter ?? ASSUMED_WAIT
+    const isFailure = outcome !== 'answered' || readError !== undefined || status === 429 || status >= 500
+    if (isFailure) return Math.max(retryAfter ?? 0, ASSUMED_WAIT)
     return last.method === method && last.path === path ? ASSUMED_WAIT : 0
   }
 }

@@ -1,7 +1,7 @@
 /** One run of a command: its starts in one world, the plan that acts on it, and what was recorded. */
 
 import type { ClientEnd, Observation } from '../../evidence/observation.ts'
-import type { Micros } from '../../kernel/duration.ts'
+import type { Duration, Micros } from '../../kernel/duration.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import type { ServedWorld } from '../../simulator/worlds.ts'
@@ -28,9 +28,17 @@ export interface CommandRunOptions {
   readonly healAt: RunOptions['healAt'] | undefined
 }
 
-/** A command that failed: what it printed names what it keeps. */
+/** The end of a command that failed. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
+  /** What it printed: the ids in it are known to the user. */
+  readonly output: string
+
+  constructor(how: string, output: OutputLog) {
+    const lastLine = output.lastLines(1)
+    super(lastLine === '' ? how : `${how}: ${lastLine}`)
+    this.output = output.all
+  }
 }
 
 export class CommandRun {
@@ -90,7 +98,8 @@ export class CommandRun {
       const timeoutMs = Math.max(0, deadline - monotonicMs())
       this.#process = new ClientProcess(argv, { env, cwd, timeoutMs, output })
       const end = await this.#process.ended
-      if (!this.#crashed || this.#waitsFor !== undefined) return end
+      await this.#client.settle()
+      if (!this.#crashed || end.kind === 'timeout' || this.#waitsFor !== undefined) return end
       this.#client.startAgain()
     }
   }
@@ -106,22 +115,14 @@ export class CommandRun {
     const { invariants = {} } = this.#options
     // Waits that the simulator assumed say nothing about the client.
     const judged = this.#client.waits.movesTime ? {} : { honoursRetryAfter: false, pollsAtMost: false as const }
-    return concludeRun(
-      {
-        ...{
-          sim,
-          plan: this.#plan,
-          recorder: this.#recorder,
-          starts: this.#outputs.length,
-          startedAt: this.#startedAt,
-        },
-        end: this.#toClientEnd(end),
-        output: this.#outputs.map(({ all }) => all).join(''),
-        advance: duration => sim.clock.advanceInSlices(duration),
-      },
-      { invariants: { ...judged, ...invariants } },
-      base,
-    )
+    const starts = this.#outputs.length
+    const client = {
+      ...{ sim, plan: this.#plan, recorder: this.#recorder, starts, startedAt: this.#startedAt },
+      end: this.#toClientEnd(end),
+      output: this.#outputs.map(({ all }) => all).join(''),
+      advance: (duration: Duration) => sim.clock.advanceInSlices(duration),
+    }
+    return concludeRun(client, { invariants: { ...judged, ...invariants } }, base)
   }
 
   #endsWith(request: RecordedRequest): boolean {
@@ -146,7 +147,7 @@ export class CommandRun {
       return { kind: 'unsettled', waitsFor }
     }
     const how = end.kind === 'exited' ? `exit code ${end.code}` : end.signal
-    return { kind: 'threw', error: new CommandFailed(`${how}: ${this.output.all}`) }
+    return { kind: 'threw', error: new CommandFailed(how, this.output) }
   }
 }
 

@@ -33,19 +33,13 @@ export interface CommandRunnerOptions
   readonly cwd?: string
 }
 
-/** The runner of a command. Several runs can be in progress. */
-export interface CommandRunner extends FlowRunner {
-  /** Runs that are useful at one time. Further ones wait for their turn. */
-  readonly atOnce: number
-}
-
 /**
  * Creates the runner of a command. Its server starts with the first run.
  *
  * @param argv the command and its arguments
  * @throws UnusableCommand for an empty command, RangeError for an invalid option, and the errors of `createSimulator`
  */
-export function createCommandRunner(argv: readonly string[], options: CommandRunnerOptions = {}): CommandRunner {
+export function createCommandRunner(argv: readonly string[], options: CommandRunnerOptions = {}): FlowRunner {
   const [command, ...args] = argv
   if (command === undefined || command === '') {
     throw new UnusableCommand(
@@ -55,7 +49,8 @@ export function createCommandRunner(argv: readonly string[], options: CommandRun
   return new ProcessRunner([command, ...args], options)
 }
 
-class ProcessRunner implements CommandRunner {
+class ProcessRunner implements FlowRunner {
+  readonly advice = 'Make the command send the same requests each time: without random names, and one after another.'
   readonly #argv: readonly [string, ...string[]]
   readonly #options: CommandRunnerOptions
   readonly #timeoutMs: number
@@ -64,6 +59,7 @@ class ProcessRunner implements CommandRunner {
   readonly #active = new Set<CommandRun>()
   #server: Promise<Server> | undefined
   #strayRequests = 0
+  #isDisposed = false
   #base: Observation['base']
   runs = 0
 
@@ -104,9 +100,11 @@ class ProcessRunner implements CommandRunner {
   }
 
   async #run(plan: Plan, { seed, fixtures, healAt }: RunOptions): Promise<RunResult> {
+    this.#assertUsable()
     this.runs++
     this.#server ??= this.#serve()
     const server = await this.#server
+    this.#assertUsable()
     const isOther = seed !== undefined || fixtures !== undefined
     const changed: Partial<SimulatorOptions> = {
       ...(seed !== undefined && { seed }),
@@ -159,7 +157,12 @@ class ProcessRunner implements CommandRunner {
     for (const run of this.#active) run.stop()
   }
 
+  #assertUsable(): void {
+    if (this.#isDisposed) throw new Error('Failed to run the command: its runner is disposed. Create another one.')
+  }
+
   async dispose(): Promise<void> {
+    this.#isDisposed = true
     process.off('exit', this.#stopAll)
     this.#stopAll()
     const server = await this.#server

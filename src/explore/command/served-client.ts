@@ -1,11 +1,17 @@
 /** Answers the requests of a client in another process, and records them as the client sees them. */
 
 import { isStreamed, WireFaultResponse } from '../../faults/broken-response.ts'
+import { delayUnlessAborted, realDelay } from '../../lib/real-time.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
 import type { FetchOptions, Simulator } from '../../simulator/simulator.ts'
 import type { ServedWorld } from '../../simulator/worlds.ts'
 import type { RecordedRequest, RequestRecorder } from '../run/request-recorder.ts'
 import { ClientWaits } from './client-waits.ts'
+
+/** Real milliseconds in which the last bytes of a process arrive. */
+const LAST_BYTES_MS = 5
+/** Real milliseconds in which the requests of a process that has ended are carried out. */
+const LAST_ANSWERS_MS = 1_000
 
 export interface ServedClientOptions {
   readonly world: ServedWorld
@@ -20,6 +26,7 @@ export class ServedClient {
   readonly waits: ClientWaits
   readonly #options: ServedClientOptions
   readonly #sim: Simulator
+  readonly #open = new Set<Promise<Response>>()
   #start = 1
 
   constructor(options: ServedClientOptions) {
@@ -27,7 +34,22 @@ export class ServedClient {
     this.#sim = options.world.sim
     this.waits = new ClientWaits(this.#sim)
     const { answer } = options.world
-    options.world.answer = (request, incoming) => this.#answer(request, incoming, answer)
+    options.world.answer = (request, incoming) => {
+      const response = this.#answer(request, incoming, answer)
+      const close = () => this.#open.delete(response)
+      this.#open.add(response)
+      response.then(close, close)
+      return response
+    }
+  }
+
+  /** Resolves when the requests that the client sent before its end have an answer, or do not get one soon. */
+  async settle(): Promise<void> {
+    // What is still on its way in a socket.
+    await realDelay(LAST_BYTES_MS)
+    const answered = new AbortController()
+    void Promise.allSettled(this.#open).then(() => answered.abort())
+    await delayUnlessAborted(LAST_ANSWERS_MS, answered.signal)
   }
 
   /** The requests from now on are those of another start of the client. */
@@ -98,6 +120,8 @@ async function readAnswer(record: RecordedRequest, response: Response): Promise<
   if (!isText) return
   const text = await response.clone().text()
   record.answer = text
+  // The page of a proxy: the service sends none.
+  if (type.startsWith('text/html')) record.readError = 'an HTML page'
   if (!type.includes('json') || record.method === 'HEAD') return
   try {
     record.answer = JSON.parse(text)

@@ -44,6 +44,11 @@ const RULES: readonly VerbRule[] = [
     kinds: ['deployment.running', 'hosted.running', 'container.running', 'batch.in_progress'],
     command: () => ({ verb: 'funds.set', args: { usd: 0 } }),
   },
+  // The engine fails at each start, so the deployment fails in the end.
+  {
+    kinds: ['deployment.deploying'],
+    command: ({ subject }) => ({ verb: 'deployment.crash', target: subject, args: { times: 20 } }),
+  },
   // Downloads begin after the placement.
   { kinds: ['instance.placed'], command: () => ({ verb: 'hub.down' }), undo: 'hub.up' },
   { kinds: ['container.starting'], command: () => ({ verb: 'registry.down' }), undo: 'registry.up' },

@@ -2,11 +2,9 @@
 
 import { stringify } from 'yaml'
 import type { Plan } from '../plan/plan.ts'
+import { PLAN_VERSION } from '../plan/plan-file.ts'
 import type { PlanWorld } from '../shrink/measure.ts'
 import { describeItem } from './item-words.ts'
-
-/** The version of the form of plans in files. */
-export const PLAN_FORMAT = 1
 
 export interface FindingFile {
   /** Default: the first fault of the plan in words. */
@@ -31,7 +29,7 @@ export function toYamlScenario(file: FindingFile): string {
   const document = {
     title: titleOf(file),
     flow: file.flow,
-    explore: PLAN_FORMAT,
+    explore: PLAN_VERSION,
     ...(given !== undefined && { given }),
     plan: file.plan,
     invariants: file.invariants,
@@ -66,7 +64,7 @@ function titleOf({ title, plan, invariants }: FindingFile): string {
 /** Returns a text as lines of a comment, broken at spaces. */
 function commentOf({ comment }: FindingFile, mark: string): string {
   const lines: string[] = []
-  for (const word of comment?.split(/\s+/) ?? []) {
+  for (const word of comment?.trim().split(/\s+/) ?? []) {
     const last = lines.at(-1)
     if (last !== undefined && last.length + 1 + word.length <= COMMENT_WIDTH)
       lines[lines.length - 1] = `${last} ${word}`

@@ -2,9 +2,9 @@
 
 import { micros } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
-import { hash32 } from '../../kernel/random.ts'
 import { CommandError } from '../../simulation/command-error.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
+import { withContentName } from '../plan/canonical.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'
 
 type CommandItem = Extract<PlanItem, { command: unknown }>
@@ -82,8 +82,8 @@ export class AppliedPlan {
   }
 
   /** Returns a name that follows from the content: the removal of another item changes no draw of this one. */
-  #freeName(item: PlanItem): string {
-    const name = `plan-${hash32(JSON.stringify(item)).toString(36)}`
+  #freeName({ fault }: Extract<PlanItem, { fault: unknown }>): string {
+    const name = withContentName(fault).name!
     let free = name
     for (let copy = 2; this.#rules.has(free); copy++) free = `${name}-${copy}`
     return free

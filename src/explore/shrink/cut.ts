@@ -3,6 +3,7 @@
 import { globOf } from '../../lib/glob.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'
+import { nameOfRule } from './measure.ts'
 import type { Trials } from './trials.ts'
 
 /** Keeps only the items that changed something. */
@@ -38,7 +39,8 @@ function firstStrike(item: PlanItem, requests: Requests, position: number, fired
 /** Returns the requests whose answers an item changed. */
 export function hitsOf({ fault: rule }: Extract<PlanItem, { fault: unknown }>, requests: Requests): Requests {
   const faulty = requests.filter(({ fault }) => fault !== undefined)
-  const byName = faulty.filter(({ fault }) => fault!.rule === rule.name)
+  const name = nameOfRule(rule)
+  const byName = faulty.filter(({ fault }) => fault!.rule === name)
   if (byName.length > 0) return byName
   const patterns = [rule.on].flat().map(globOf)
   return faulty.filter(

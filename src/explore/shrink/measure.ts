@@ -2,6 +2,7 @@
 
 import type { Fault, FaultRule } from '../../faults/rules.ts'
 import { micros } from '../../kernel/duration.ts'
+import { canonicalText, withContentName } from '../plan/canonical.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'
 import type { RunResult } from '../run/run-result.ts'
 import type { RunOptions } from '../run/runner.ts'
@@ -96,17 +97,22 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-/** Returns a text that is equal for equal values, whatever the order of their keys. */
-export function canonicalText(value: unknown): string {
-  return JSON.stringify(value, (_, inner) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([one], [other]) => (one < other ? -1 : 1)))
-      : inner,
-  )
-}
-
 /** Returns the plan in an order that depends on its items only. */
 export function sortPlan(plan: Plan): Plan {
-  const texts = new Map(plan.map(item => [item, canonicalText(item)]))
+  const texts = new Map(plan.map(item => [item, canonicalText([item])]))
   return plan.toSorted((one, other) => (texts.get(one)! < texts.get(other)! ? -1 : 1))
+}
+
+/** Removes the names of rules that follow from their content. The runner gives them again. */
+export function withoutContentNames(plan: Plan): Plan {
+  return plan.map(item => {
+    if (!('fault' in item)) return item
+    const { name, ...rule } = item.fault
+    return name === nameOfRule(rule) ? { fault: rule } : item
+  })
+}
+
+/** Returns the name under which a rule is applied. */
+export function nameOfRule(rule: FaultRule): string {
+  return rule.name ?? withContentName(rule).name!
 }

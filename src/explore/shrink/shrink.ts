@@ -3,6 +3,7 @@
 import type { Plan } from '../plan/plan.ts'
 import type { RunResult } from '../run/run-result.ts'
 import type { FlowRunner } from '../run/runner.ts'
+import type { Shrinker } from '../stages/shrinker.ts'
 import { cutByLineage, cutSingles, cutSubsets, cutUnfired } from './cut.ts'
 import type { PlanWorld } from './measure.ts'
 import { concretize, simplifyKinds, simplifyTimes, simplifyWorld } from './simplify.ts'
@@ -31,6 +32,13 @@ export interface ShrunkPlan {
   readonly isMinimal: boolean
   /** Runs that it took, with the first one and the two last ones. */
   readonly runs: number
+}
+
+/** Returns the shrinker of an exploration. The world stays that of the flow. */
+export function createShrinker({ maxRuns }: Pick<ShrinkOptions, 'maxRuns'> = {}): Shrinker {
+  return {
+    shrink: (plan, signature, runner) => shrink({ runner, plan, signature, maxRuns }),
+  }
 }
 
 /** Runs at most, by default. */

@@ -1,9 +1,10 @@
 /** Trials of simpler plans: each is run at most once, and the simplest plan with the violation is kept. */
 
+import { canonicalText } from '../plan/canonical.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { RunResult } from '../run/run-result.ts'
 import type { FlowRunner } from '../run/runner.ts'
-import { canonicalText, isSimpler, measurePlan, type PlanWorld, sortPlan } from './measure.ts'
+import { isSimpler, measurePlan, type PlanWorld, sortPlan, withoutContentNames } from './measure.ts'
 
 /** A plan that was run. */
 export interface Trial {
@@ -36,7 +37,7 @@ export class Trials {
 
   /** Runs the plan to shrink. Returns undefined if it does not break the invariant. */
   static async start(plan: Plan, world: PlanWorld, options: TrialsOptions): Promise<Trials | undefined> {
-    const sorted = sortPlan(plan)
+    const sorted = sortPlan(withoutContentNames(plan))
     const result = await options.runner.run(sorted, world)
     if (!breaks(result, options.signature)) return undefined
     const first: Trial = { plan: sorted, world, result, measure: measurePlan(sorted, world, result) }
@@ -109,7 +110,7 @@ export class Trials {
 }
 
 function keyOf({ plan, world }: Pick<Trial, 'plan' | 'world'>): string {
-  return canonicalText([plan, world])
+  return `${canonicalText(plan)} ${String(world.seed)} ${JSON.stringify(world.fixtures)}`
 }
 
 /** Returns whether a run has a violation with this signature. */

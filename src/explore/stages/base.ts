@@ -21,7 +21,9 @@ export async function runBase(runner: FlowRunner, flow: string): Promise<RunResu
   const second = await runner.run([])
   const difference = findDifference(first, second)
   if (difference !== undefined) {
-    throw new ExploreError(`Failed to explore ${flow}: the flow is not repeatable: ${difference}. ${ADVICE}`)
+    throw new ExploreError(
+      `Failed to explore ${flow}: the flow is not repeatable: ${difference}. ${runner.advice ?? ADVICE}`,
+    )
   }
   const { end } = first.base
   if (end.kind === 'threw' && first.broken.length === 0) {

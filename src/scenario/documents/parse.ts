@@ -8,6 +8,7 @@ import { isDuration } from '../../faults/kinds/fields.ts'
 import { micros } from '../../kernel/duration.ts'
 import { formatSuggestion, nearestWord } from '../../lib/did-you-mean.ts'
 import { LIMITS } from '../../limits.ts'
+import { isFlowDocument, readFlowDocument } from './flow-document.ts'
 import { isDefiniteMistake, isReference, OPERATION_INPUTS, toRequestInput } from './operation-input.ts'
 import { DocumentError, findMistakes, MistakeList, type Path, valueAt } from './problems.ts'
 import {
@@ -42,16 +43,27 @@ class ScenarioReader {
   readonly #document: YamlDocument.Parsed
   readonly #mistakes: MistakeList
   readonly #world: WorldChecks
+  readonly #folder: string
 
   /** @param folder the folder of the file */
   constructor(text: string, name: string, folder: string) {
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
     this.#mistakes = new MistakeList(name, this.#document, this.#lines)
     this.#world = new WorldChecks(folder, this.#mistakes)
+    this.#folder = folder
   }
 
   read(): ScenarioData {
     const value = this.#readRoot()
+    if (isFlowDocument(value)) {
+      const checkSchema = (schema: z.ZodObject, part: unknown, path: Path) => this.#checkSchema(schema, part, path)
+      return readFlowDocument(value, {
+        folder: this.#folder,
+        mistakes: this.#mistakes,
+        world: this.#world,
+        checkSchema,
+      })
+    }
     // Each step is checked by the schema of its kind: a union of all kinds would report every mistake once for each kind.
     const { steps: _, ...top } = ScenarioDocument.shape
     this.#checkSchema(z.strictObject({ ...top, steps: z.array(z.unknown()).min(1) }), value, [])

@@ -1,13 +1,15 @@
 /** Plays a scenario in YAML or JSON with the same API that scripts have. */
 
 import { UntilError } from '../../clock/moves/until-error.ts'
+import type { NamedFlow } from '../../explore/flow.ts'
 import { formatDuration, micros } from '../../kernel/duration.ts'
 import { findCommandMethod } from '../../simulation/operations/command-methods.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import { CheckError, differences } from '../check.ts'
-import { type Props, type Scenario, scenario } from '../scenario.ts'
+import { type FlowWorld, type Props, type Scenario, scenario } from '../scenario.ts'
+import { survives } from '../survives.ts'
 import { decodeUpload } from './operation-input.ts'
-import type { DocumentStep, ScenarioData } from './schema.ts'
+import type { DocumentStep, FlowSurvival, ScenarioData } from './schema.ts'
 
 type SavedValues = Map<string, unknown>
 // biome-ignore lint/suspicious/noExplicitAny: the names in a file are known only when it is played
@@ -25,6 +27,21 @@ export function scenarioOf(
   const about = { tags, teaches, client, seeds }
   const options = { ...given, ...Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined)) }
   return scenario(title, options as Scenario['options'], props => playSteps(props, steps, new Map(), file))
+}
+
+/**
+ * Creates the scenario of a file that plays a flow.
+ *
+ * @throws TypeError for an invalid flow, or an unknown invariant
+ */
+export function flowScenarioOf(
+  { title, given, tags, teaches, client }: ScenarioData,
+  { plan, invariants }: FlowSurvival,
+  flow: NamedFlow,
+): Scenario {
+  const declared = survives(title, flow, { ...(given as FlowWorld), plan, invariants })
+  const about = Object.entries({ tags, teaches, client }).filter(([, value]) => value !== undefined)
+  return { ...declared, options: { ...declared.options, ...Object.fromEntries(about) } }
 }
 
 async function playSteps(

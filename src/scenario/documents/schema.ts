@@ -1,12 +1,14 @@
 /** The schema of scenarios in YAML and JSON, for the reader and for editors. */
 import * as z from 'zod'
+import type { Plan } from '../../explore/plan/plan.ts'
 import { RuleSchema, TIME_INPUT_PATTERN } from '../../faults/rules.ts'
 import { DURATION_PATTERN } from '../../kernel/duration.ts'
 import { operations } from '../../service/index.ts'
 import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
-import { OPTION_SCENARIO_KEYS } from '../../simulator/option-fields.ts'
+import { OPTION_SCENARIO_KEYS } from '../../simulator/option-schemas.ts'
 import { isCountRange } from '../events.ts'
+import { FLOW_KEYS } from './flow-schema.ts'
 import { DurationOrReference, inputSchemas, isReference } from './operation-input.ts'
 
 const OPERATIONS = Object.keys(operations)
@@ -156,19 +158,28 @@ const Step: z.ZodType = z.union(Object.values<z.ZodType>(STEP_SCHEMAS))
 
 export const GivenWorld = z.strictObject(OPTION_SCENARIO_KEYS).describe('The initial world: options of createSimulator')
 
-/** A whole file. */
+const ABOUT_KEYS = {
+  $schema: z.string().optional(),
+  title: z.string().min(1).describe('What happens, in one sentence'),
+  tags: z.array(z.string()).optional(),
+  teaches: z.string().optional().describe('What the reader learns'),
+  client: z.string().optional().describe('What a good client does'),
+}
+
+/** A whole file with steps. */
 export const ScenarioDocument = z
   .strictObject({
-    $schema: z.string().optional(),
-    title: z.string().min(1).describe('What happens, in one sentence'),
-    tags: z.array(z.string()).optional(),
-    teaches: z.string().optional().describe('What the reader learns'),
-    client: z.string().optional().describe('What a good client does'),
+    ...ABOUT_KEYS,
     seeds: z.enum(['any', 'own']).optional().describe('own if the scenario works only with its own seed'),
     given: GivenWorld.optional(),
     steps: Steps.describe('The steps, in order'),
   })
   .describe('A scenario of modelhost-sim')
+
+/** A whole file that plays a flow. */
+export const FlowDocument = z
+  .strictObject({ ...ABOUT_KEYS, ...FLOW_KEYS })
+  .describe('A scenario of modelhost-sim that plays a flow under a plan of faults')
 
 /** A step of the file and its position. */
 export interface DocumentStep {
@@ -181,7 +192,14 @@ export interface DocumentStep {
 }
 
 export interface ScenarioData extends Omit<z.output<typeof ScenarioDocument>, 'steps'> {
+  /** Empty for a scenario that plays a flow. */
   readonly steps: readonly DocumentStep[]
+  readonly survival?: FlowSurvival | undefined
+}
+
+/** A flow and the plan that it should survive. */
+export interface FlowSurvival extends Pick<z.output<typeof FlowDocument>, 'flow' | 'invariants'> {
+  readonly plan: Plan
 }
 
 /** Returns the JSON Schema for editors, with the input of each operation. */
@@ -200,7 +218,7 @@ export function scenarioJsonSchema(): unknown {
     look: { description: Query.description, ...named({ ...inputs, ...looks }) },
     ...inputSchemas(),
   }
-  const schema = z.toJSONSchema(ScenarioDocument, {
+  const schema = z.toJSONSchema(z.union([ScenarioDocument, FlowDocument]), {
     io: 'input',
     // Types that are checked by a function declare their type in `meta`.
     unrepresentable: 'any',

@@ -19,7 +19,12 @@ interface StepContext {
  * the steps after it. Steps of the client are left to the client. Steps after an `until` are skipped, because their
  * times are not known beforehand. Each skipped step is listed in `problems`.
  */
-export function timelineOf({ title, steps }: ScenarioData, name: string): TimelinePlan {
+export function timelineOf({ title, steps, survival }: ScenarioData, name: string): TimelinePlan {
+  if (survival !== undefined) {
+    throw new RangeError(
+      `Failed to start '${name}': it plays the flow ${survival.flow} and has no timeline. Play it with 'modelhost-sim run'.`,
+    )
+  }
   const acts: TimelineAct[] = []
   const problems: string[] = []
   const clients: string[] = []

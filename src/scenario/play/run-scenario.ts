@@ -4,9 +4,10 @@ import type { Micros } from '../../kernel/duration.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import type { NamesProfile } from '../../service/naming/names-profile.ts'
 import { isSnapshotFixture } from '../../simulator/options.ts'
-import { LoadError } from '../runner/files.ts'
+import { LoadError } from '../runner/import-script.ts'
 import { createTrace } from '../runner/trace.ts'
-import type { Scenario } from '../scenario.ts'
+import type { FlowOutcome, RunFlow, Scenario } from '../scenario.ts'
+import { describeBroken } from '../survives.ts'
 import type { ServerAddress } from './control-client.ts'
 import type { ScenarioEnvironment } from './environment.ts'
 import { bugError, createFailure, type Failure, failureMessage } from './failures.ts'
@@ -54,6 +55,7 @@ export interface Result {
 export async function runScenario(scenario: Scenario, options: RunOptions = {}): Promise<Result> {
   // Without a seed the world has its own: that of its snapshot, or the default.
   const { seed = scenario.options.seed } = options
+  if (scenario.runFlow !== undefined) return playFlow(scenario, scenario.runFlow, options)
   let environment: ScenarioEnvironment
   try {
     const overrides = {
@@ -104,4 +106,51 @@ async function playIn(environment: ScenarioEnvironment, scenario: Scenario, opti
   }
   await environment.close()
   return result
+}
+
+/** Plays the flow in this process. An unusable option is the failure of the result. */
+async function playFlow({ title, options }: Scenario, runFlow: RunFlow, play: RunOptions): Promise<Result> {
+  const startedMs = monotonicMs()
+  const { seed = options.seed } = play
+  let outcome: FlowOutcome = { digest: '', elapsed: 0, requests: [], broken: [] }
+  let message = unsupportedOption(play)
+  if (message === undefined) {
+    try {
+      outcome = await runFlow({ ...options, ...(seed !== undefined && { seed }) })
+      for (const { operation, method, path, sentAt, outcome: end, status } of outcome.requests) {
+        play.onStep?.(`${operation || `${method} ${path}`}: ${end === 'answered' ? status : end}`, sentAt)
+      }
+      if (outcome.broken.length > 0) message = describeBroken(outcome.broken)
+    } catch (error) {
+      message = failureMessage(error)
+    }
+  }
+  const { digest, elapsed, broken } = outcome
+  return {
+    title,
+    passed: message === undefined,
+    seed: String(seed ?? 1),
+    elapsed,
+    wallMs: monotonicMs() - startedMs,
+    checks: 1,
+    trace: [],
+    digest,
+    failure: message === undefined ? undefined : toFailure(message, outcome),
+  }
+
+  function toFailure(text: string, { elapsed: at }: FlowOutcome): Failure {
+    return { message: text, at, where: undefined, differences: [], events: broken.flatMap(({ evidence }) => evidence) }
+  }
+}
+
+/** Returns why a flow cannot be played with these options. */
+function unsupportedOption({ against, names }: RunOptions): string | undefined {
+  const reason = 'the scenario plays a flow, which runs in a world of this process'
+  if (against !== undefined) {
+    const url = typeof against === 'string' ? against : against.url
+    return `Failed to play against ${url}: ${reason}. Play it without a server.`
+  }
+  return names === undefined
+    ? undefined
+    : `Failed to play with a names profile: ${reason}, with neutral names. Leave out the profile.`
 }

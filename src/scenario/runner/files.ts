@@ -1,18 +1,12 @@
 /** Finds and loads scenario files. */
-import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { register } from 'node:module'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { toNamedFlow } from '../../explore/declare-flow.ts'
 import { nearestWord } from '../../lib/did-you-mean.ts'
 import { escapeRegExp } from '../../lib/escape-regexp.ts'
 import { isScenario, type Scenario } from '../scenario.ts'
+import { importScript, LoadError } from './import-script.ts'
 import { bundledScenariosFolder } from './shipped.ts'
-
-/** A scenario that cannot be loaded: a missing file, a file without scenarios, a syntax error. */
-export class LoadError extends Error {
-  override readonly name = 'LoadError'
-}
 
 const SCRIPT_FILE = /\.(ts|mts|js|mjs)$/
 /** Scenarios as data. In a folder, JSON needs the ending .scenario.json, because other JSON is common. */
@@ -20,7 +14,7 @@ const DATA_FILE = /\.(ya?ml|json)$/
 const DISCOVERABLE_FILE = /\.(ts|mts|js|mjs|ya?ml|scenario\.json)$/
 const GLOB_CHARACTERS = /[*?{[]/
 /** A module that creates a scenario is meant to export it. */
-const DECLARES_SCENARIO = /\bscenario\s*(\(|\.each\b)/
+const DECLARES_SCENARIO = /\b(scenario\s*(\(|\.each\b)|survives\s*\()/
 const EXCLUDED_FILE = /\.(d\.m?ts|test\.m?[jt]s|spec\.m?[jt]s)$/
 
 /**
@@ -57,24 +51,19 @@ export function findScenarioFiles(patterns: readonly string[], folder = process.
  */
 export async function loadScenarios(file: string, folder = process.cwd(), isDiscovered = false): Promise<Scenario[]> {
   const name = relative(folder, file)
-  if (DATA_FILE.test(file)) return [await loadDataScenario(file, name)]
+  if (DATA_FILE.test(file)) return [await loadDataScenario(file, folder)]
   if (!SCRIPT_FILE.test(file)) {
     throw new LoadError(`Failed to load ${name}: it is not a scenario. Give a .ts, .js or .yaml file.`)
   }
-  let module: Record<string, unknown>
-  try {
-    if (/\.m?ts$/.test(file)) await readTypeScript(file)
-    module = await import(/* @vite-ignore */ pathToFileURL(file).href)
-  } catch (error) {
-    throw new LoadError(`Failed to load ${name}: ${describeLoadError(error, file, name, folder)}`, { cause: error })
-  }
+  const module = await importScript(file, folder)
   const scenarios = [module.default].flat()
   if (scenarios.length > 0 && scenarios.every(isScenario)) {
     requireUniqueTitles(scenarios, name)
     return scenarios
   }
   const otherExport = Object.entries(module).find(([key, value]) => key !== 'default' && isScenario(value))
-  const isHelperModule = isDiscovered && !('default' in module) && otherExport === undefined
+  const isFlow = toNamedFlow(module.default, name) !== undefined
+  const isHelperModule = isDiscovered && (isFlow || !('default' in module)) && otherExport === undefined
   if (isHelperModule && !DECLARES_SCENARIO.test(readFileSync(file, 'utf8'))) return []
   throw new LoadError(
     `Failed to load ${name}: its default export is not a scenario. ` +
@@ -84,7 +73,8 @@ export async function loadScenarios(file: string, folder = process.cwd(), isDisc
   )
 }
 
-async function loadDataScenario(file: string, name: string): Promise<Scenario> {
+async function loadDataScenario(file: string, folder: string): Promise<Scenario> {
+  const name = relative(folder, file)
   // Loaded on demand: most runs have no scenarios as data.
   const [{ readScenarioDocument: readDocument }, { DocumentError }, { scenarioOf }] = await Promise.all([
     import('../documents/parse.ts'),
@@ -92,7 +82,10 @@ async function loadDataScenario(file: string, name: string): Promise<Scenario> {
     import('../documents/play.ts'),
   ])
   try {
-    return scenarioOf(readDocument(file, name), file)
+    const data = readDocument(file, name)
+    if (data.survival === undefined) return scenarioOf(data, file)
+    const { loadFlowScenario } = await import('./flow-files.ts')
+    return await loadFlowScenario(data, data.survival, { file, folder })
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error
     throw new LoadError(`Failed to load ${error.message}`, { cause: error })
@@ -108,76 +101,6 @@ function requireUniqueTitles(scenarios: readonly Scenario[], name: string): void
       `Failed to load ${name}: two of its scenarios are titled '${duplicate}'. Give each its own title.`,
     )
   }
-}
-
-/** Loader of TypeScript, registered with the first script in TypeScript. */
-let typeScriptLoader: Promise<unknown> | undefined
-let isModuleHookRegistered = false
-
-async function readTypeScript(file: string): Promise<void> {
-  // If this module was loaded as TypeScript, a loader is registered already.
-  if (!import.meta.url.endsWith('.ts')) {
-    typeScriptLoader ??= import('tsx/esm/api').then(({ register }) => register())
-    await typeScriptLoader
-  }
-  if (isModuleHookRegistered || isModule(file)) return
-  isModuleHookRegistered = true
-  register(`data:text/javascript,${encodeURIComponent(MODULE_HOOK_SOURCE)}`)
-}
-
-/** Without `"type": "module"` in the project, Node would load .ts files as CommonJS. Scenarios are always modules. */
-const MODULE_HOOK_SOURCE = `export const resolve = async (specifier, context, next) => {
-  const found = await next(specifier, context)
-  return /\\.ts(\\?|$)/.test(found.url) && !found.url.includes('/node_modules/') ? { ...found, format: 'module' } : found
-}`
-
-function isModule(file: string): boolean {
-  for (let folder = dirname(file); ; folder = dirname(folder)) {
-    const manifest = join(folder, 'package.json')
-    if (existsSync(manifest)) return /"type"\s*:\s*"module"/.test(readFileSync(manifest, 'utf8'))
-    if (folder === dirname(folder)) return false
-  }
-}
-
-function describeLoadError(error: unknown, file: string, name: string, folder: string): string {
-  if (!(error instanceof Error)) return `it threw ${String(error)}. Fix it.`
-  const { code } = error as { code?: string }
-  if (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') {
-    if (/'modelhost-sim(\/|')/.test(error.message)) {
-      return (
-        "it imports 'modelhost-sim', which is not installed in its project. " +
-        'Run npm install --save-dev modelhost-sim there.'
-      )
-    }
-    return `${relativePaths(error.message, folder)}. Fix that import.`
-  }
-  const reason = relativePaths(/ERROR: (.*)/.exec(error.message)?.[1] ?? error.message.split('\n')[0]!, folder).replace(
-    /\.$/,
-    '',
-  )
-  const isSyntax = error.name === 'SyntaxError' || /Transform failed/.test(error.message)
-  const text = `${error.message}\n${error.stack ?? ''}`
-  const place = positionIn(text, file) ?? (isSyntax ? syntaxErrorPosition(file) : undefined)
-  const what = isSyntax ? `syntax error: ${reason}` : reason
-  return place ? `${name}:${place}: ${what}. Fix that line.` : `${what}. Fix it.`
-}
-
-/** Returns the line and column of a file in the text of an error. */
-function positionIn(text: string, file: string): string | undefined {
-  const paths = [file, pathToFileURL(file).href].map(escapeRegExp)
-  return new RegExp(`(?:${paths.join('|')}):(\\d+(?::\\d+)?)`).exec(text)?.[1]
-}
-
-/** Returns the position of a syntax error in JavaScript. Node prints it only when it reports the error itself. */
-function syntaxErrorPosition(file: string): string | undefined {
-  const input = readFileSync(file)
-  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--check', '-'], { input, encoding: 'utf8' })
-  const [, line, indent] = /^\[stdin\]:(\d+)\n.*\n( *)\^/.exec(stderr) ?? []
-  return line && `${line}:${indent!.length + 1}`
-}
-
-function relativePaths(text: string, folder: string): string {
-  return text.replaceAll(`${pathToFileURL(folder).href}/`, '').replaceAll(`${folder}${sep}`, '')
 }
 
 /** Returns the error text for patterns without scenarios. */

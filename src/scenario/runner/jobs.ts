@@ -1,6 +1,6 @@
 /** Options, jobs and results of a run of scenario files. */
 import type { Result, RunOptions } from '../play/run-scenario.ts'
-import type { LoadError } from './files.ts'
+import type { LoadError } from './import-script.ts'
 
 export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'names' | 'patienceMs' | 'against' | 'check'> {
   /** Plays each scenario with each of these seeds. Traces are compared only with the scenario's own seed. */

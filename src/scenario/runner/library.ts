@@ -1,7 +1,8 @@
 /** Scenarios of `POST /_sim/scenarios/{name}/start`, found by name in folders. */
 import { basename } from 'node:path'
 import type { TimelineLibrary, TimelinePlan } from '../../simulator/timelines.ts'
-import { findScenarioFiles, LoadError } from './files.ts'
+import * as scenarioFiles from './files.ts'
+import { LoadError } from './import-script.ts'
 
 const DATA_FILE = /(\.scenario)?\.(ya?ml|json)$/
 
@@ -45,7 +46,7 @@ export class ScenarioLibrary implements TimelineLibrary {
 
 function filesIn(folder: string): string[] {
   try {
-    return findScenarioFiles([`${folder}/**/*`]).filter(file => DATA_FILE.test(file))
+    return scenarioFiles.findScenarioFiles([`${folder}/**/*`]).filter(file => DATA_FILE.test(file))
   } catch (error) {
     // A folder without scenarios.
     if (error instanceof LoadError) return []

@@ -7,7 +7,8 @@ import { isSnapshotFixture } from '../../simulator/options.ts'
 import { runScenario } from '../play/run-scenario.ts'
 import { hasFixedSeed, type Scenario } from '../scenario.ts'
 import { resolveRelative } from './beside.ts'
-import { describeNoScenarios, findScenarioFiles, LoadError, loadScenarios } from './files.ts'
+import { describeNoScenarios, findScenarioFiles, loadScenarios } from './files.ts'
+import { LoadError } from './import-script.ts'
 import type { FileResult, PlayerOptions, PlayJob, RunFilesOptions } from './jobs.ts'
 import { guardProcess, withStrayFailure } from './process-guard.ts'
 import { TraceFile } from './trace.ts'
@@ -198,10 +199,10 @@ class TraceComparison {
     this.#file = new TraceFile(this.#previousText)
   }
 
-  compare({ title, options }: Scenario, seed: string | undefined, result: FileResult): FileResult {
+  compare({ title, options, runFlow }: Scenario, seed: string | undefined, result: FileResult): FileResult {
     // A world restored from a snapshot has the seed of the snapshot.
     const ownSeed = seed === undefined || isSnapshotFixture(options.fixtures) || seed === String(options.seed ?? 1)
-    if (!result.passed || !ownSeed) return result
+    if (!result.passed || !ownSeed || runFlow !== undefined) return result
     if (this.#update) {
       this.#file.set(title, result.trace)
       return { ...result, traceOutcome: 'written' }

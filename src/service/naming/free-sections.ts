@@ -85,8 +85,7 @@ function findParameterProblems({ path, fixed }: Alias, endpoint: AnyEndpoint): s
   const both = given.filter(name => Object.hasOwn(fixed, name))
   return [
     ...unknown.map(
-      name =>
-        `there is no parameter '${name}'. ${formatSuggestion(name, known, `Parameters are ${known.join(', ')}.`)}`,
+      name => `unknown parameter '${name}'. ${formatSuggestion(name, known, `Parameters are ${known.join(', ')}.`)}`,
     ),
     ...missing.map(
       name => `the parameter '${name}' is missing. Put {${name}} into the path, or ?${name}=value after the operation.`,

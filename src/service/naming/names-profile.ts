@@ -213,7 +213,8 @@ export function readNames(source: string | NamesProfile): Names {
       `${location} is not ${describeExpected(issue!)}. Give sections of words, as in {"fields":{"hub":"repository"}}`,
     ])
   }
-  for (const [name, words] of Object.entries(parsed.data)) {
+  // The parsed copy has no section and no word with the name `__proto__`.
+  for (const [name, words] of Object.entries(profile as typeof parsed.data)) {
     const section = Object.hasOwn(SECTIONS, name) ? SECTIONS[name as WordSectionName] : undefined
     const vocabulary = vocabularyOf(operations)
     if (section !== undefined) problems.push(...findProblems(name, section, words, vocabulary))

@@ -202,7 +202,9 @@ export class VendorMapping {
       const taken =
         served.find(other => doPathsOverlap(path, other)) ??
         others.find(other => other.method === method && haveEqualSegments(path, other.path))?.path
-      return taken === undefined ? [] : [`aliases.${route}: the path is ${taken} already. Give another path.`]
+      return taken === undefined
+        ? []
+        : [`aliases.${route}: the path '${path}' leads to ${taken} already. Give another path.`]
     })
   }
 

@@ -6,7 +6,6 @@ import { tokenCost, tokenWeight } from '../account/money.ts'
 import { type TokenPrice, tokenPriceOf } from '../account/token-price.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
-import type { Deployments } from '../deployments/deployments.ts'
 import { instanceWorkload } from '../deployments/instance-speed.ts'
 import type { LoraAdapters } from '../deployments/lora-adapters.ts'
 import { findModelTarget, type ModelSources, type ModelTarget } from '../deployments/model-lookup.ts'
@@ -17,10 +16,10 @@ import { type BatchRow, doneLinesAt, progressOf } from './batch-row.ts'
 import type { BatchTable } from './batch-table.ts'
 import { nextHour, sharedTokensPerSecond } from './catalog-capacity.ts'
 import { type BatchEndpoint, taskOf } from './input-lines.ts'
+import { LineEngines, type LineEnginesParts } from './line-engines.ts'
 
 /** The lower parts that the pacing of batches uses. */
-export interface BatchPacingParts {
-  readonly deployments: Deployments
+export interface BatchPacingParts extends LineEnginesParts {
   readonly autoscaler: Autoscaler
   readonly loraAdapters: LoraAdapters
   readonly ledger: Ledger
@@ -34,10 +33,12 @@ export class BatchPacing {
   readonly #parts: BatchPacingParts
   readonly #models: ModelSources
   readonly #table: BatchTable
+  readonly engines: LineEngines
 
   constructor(context: SimulationContext, parts: BatchPacingParts, table: BatchTable) {
     this.#context = context
     this.#parts = parts
+    this.engines = new LineEngines(parts)
     this.#models = {
       deployments: parts.deployments,
       store: context.store,
@@ -59,6 +60,7 @@ export class BatchPacing {
     row.rate = {
       tokensPerSecond: rate,
       liveLoad: rate > 0 && target?.kind === 'own' ? this.#liveLoad(target.deployment) : undefined,
+      engines: rate > 0 && target ? this.engines.list(target) : [],
     }
     if (rate === 0 && target?.kind === 'own' && !this.#parts.ledger.isCutOff)
       this.#parts.deployments.wake(target.deployment)
@@ -112,6 +114,7 @@ export class BatchPacing {
     if (doneLines <= row.doneLines) return
     const { failedBefore } = row.work
     this.#charge(row, row.doneLines, doneLines)
+    this.engines.count(row, row.doneLines, doneLines)
     this.#parts.history.onLinesDone(doneLines - row.doneLines, failedBefore[doneLines]! - failedBefore[row.doneLines]!)
     row.doneLines = doneLines
     row.markProgress(now)

@@ -87,9 +87,21 @@ export interface BatchRate {
   readonly tokensPerSecond: number
   /** The live load of its deployment, which does. */
   readonly liveLoad: LiveLoad | undefined
+  /** The engines that work on its lines; none on shared capacity. */
+  readonly engines: readonly LineEngine[]
 }
 
-const STOPPED: BatchRate = { tokensPerSecond: 0, liveLoad: undefined }
+/** An engine that works on lines, and its part of them: from `begin` to `end`, within 0 to 1. */
+export interface LineEngine {
+  readonly instance: number
+  /** The id of the instance, because another one can get its ordinal. */
+  readonly id: string
+  readonly slowdown: number
+  readonly begin: number
+  readonly end: number
+}
+
+const STOPPED: BatchRate = { tokensPerSecond: 0, liveLoad: undefined, engines: [] }
 
 export class BatchRow extends Row {
   readonly spec: BatchSpec

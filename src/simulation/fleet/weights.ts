@@ -116,25 +116,21 @@ export function hubRefusal(
   return undefined
 }
 
-/**
- * Key-value cache of one token in bytes: 128 KiB for 8B, 320 KiB for 70B, 1 MiB for 405B at fp16 (llm-d inference
- * simulator), between and beyond by parameters.
- */
+/** Key-value cache of one token in bytes at fp16, by billions of parameters (llm-d inference simulator). */
+const CACHE_BYTES: readonly (readonly [parametersB: number, bytes: number])[] = [
+  [0, 0],
+  [8, 128 * 1024],
+  [70, 320 * 1024],
+  [405, 1024 * 1024],
+]
+
+/** Returns the key-value cache of one token in bytes: between and beyond the known sizes by parameters. */
 export function kvCacheBytesPerToken(parametersB: number): number {
-  const known: readonly (readonly [number, number])[] = [
-    [0, 0],
-    [8, 128 * 1024],
-    [70, 320 * 1024],
-    [405, 1024 * 1024],
-  ]
-  let lower = known[0]!
-  for (const upper of known.slice(1)) {
-    if (parametersB <= upper[0] || upper === known[known.length - 1]) {
-      return Math.round(lower[1] + ((parametersB - lower[0]) * (upper[1] - lower[1])) / (upper[0] - lower[0]))
-    }
-    lower = upper
-  }
-  return lower[1]
+  let index = 1
+  while (index < CACHE_BYTES.length - 1 && parametersB > CACHE_BYTES[index]![0]) index++
+  const lower = CACHE_BYTES[index - 1]!
+  const upper = CACHE_BYTES[index]!
+  return Math.round(lower[1] + ((parametersB - lower[0]) * (upper[1] - lower[1])) / (upper[0] - lower[0]))
 }
 
 /** Memory of a GPU that the engine takes, as a share. */

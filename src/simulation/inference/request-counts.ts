@@ -1,6 +1,9 @@
 import type { InferencePlan, InferenceRow } from './request-row.ts'
 
-/** Counts and queues of the requests in flight. They follow from the table of requests and are never archived. */
+/**
+ * Counts and queues of the requests in flight. They follow from the table of requests and are never archived. A count of
+ * 0 and an empty queue stay: a Map that loses its last entry shrinks, and most requests are alone.
+ */
 export class RequestCounts {
   /** By the token of the caller, then by the full name of the model. */
   readonly #inFlight = new Map<string, Map<string, number>>()
@@ -50,7 +53,8 @@ export class RequestCounts {
 
   /** Returns the ordinals of the requests that wait for a deployment, in order; undefined if none waits. */
   queueOf(deployment: number): readonly number[] | undefined {
-    return this.#queues.get(deployment)
+    const queue = this.#queues.get(deployment)
+    return queue?.length ? queue : undefined
   }
 
   /** Returns the number of requests that run on an instance. */
@@ -72,14 +76,15 @@ export class RequestCounts {
 
   /** Removes a request from the queue of its deployment. */
   leaveQueue(deployment: number, ordinal: number): void {
-    const remaining = (this.#queues.get(deployment) ?? []).filter(other => other !== ordinal)
-    if (remaining.length > 0) this.#queues.set(deployment, remaining)
-    else this.#queues.delete(deployment)
+    const queue = this.#queues.get(deployment)
+    if (queue)
+      this.#queues.set(
+        deployment,
+        queue.filter(other => other !== ordinal),
+      )
   }
 }
 
 function adjustCount<Key>(counts: Map<Key, number>, key: Key, change: number): void {
-  const count = (counts.get(key) ?? 0) + change
-  if (count === 0) counts.delete(key)
-  else counts.set(key, count)
+  counts.set(key, (counts.get(key) ?? 0) + change)
 }

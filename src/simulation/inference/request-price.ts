@@ -4,7 +4,8 @@ import { tokenPriceOf } from '../account/token-price.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
 import type { EndedState, InferencePlan, InferenceSpec } from './request-row.ts'
 
-type PlanPrice = Pick<InferencePlan, 'price' | 'unitPrice'>
+/** The price in force of a request. */
+export type PlanPrice = Pick<InferencePlan, 'price' | 'unitPrice'>
 
 const NO_PRICE: PlanPrice = Object.freeze({ price: undefined, unitPrice: undefined })
 

@@ -7,7 +7,7 @@ import { speedOfInstance } from '../deployments/instance-speed.ts'
 import type { Instances } from '../deployments/instances.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
 import { cacheTokens } from '../fleet/weights.ts'
-import { NO_ENGINE_REQUESTS, withEndedRequest } from '../load/engine-requests.ts'
+import { NO_ENGINE_REQUESTS, withEndedRequests } from '../load/engine-requests.ts'
 import { countCachedBlocks, withEndedPrompt, withPrompt } from '../load/prefix-cache.ts'
 import { estimateServing, type InstanceSpeed, instanceSpeed } from '../load/throughput.ts'
 import { finishReasonOf, progressOfEnded } from './engine-progress.ts'
@@ -145,7 +145,8 @@ export class RequestServing {
     const instance = this.#parts.instances.writable(row.instance)
     const { now } = this.#context.clock
     const progress = progressOfEnded(row, state, answeredTokens, now)
-    instance.requests = withEndedRequest(instance.requests ?? NO_ENGINE_REQUESTS, finishReasonOf(row, state), progress)
+    const ended = { ...progress, reason: finishReasonOf(row, state) }
+    instance.requests = withEndedRequests(instance.requests ?? NO_ENGINE_REQUESTS, [ended])
     if (row.plan.promptBlocks === undefined) return
     const isRead = state === 'served' || now >= row.firstTokenAt
     instance.prefixCache = withEndedPrompt(instance.prefixCache, row.plan.sequence, isRead, now)

@@ -15,6 +15,7 @@ import type { Nodes } from '../fleet/nodes.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import { type AdmissionState, type RequestRejection, rejectionFor } from './request-admission.ts'
 import { RequestCounts } from './request-counts.ts'
+import { createPlan } from './request-plan.ts'
 import { costOfRequest, priceOfRequest } from './request-price.ts'
 import {
   answeredTokensOf,
@@ -23,7 +24,6 @@ import {
   type EndedState,
   type InferenceCaller,
   InferenceHandle,
-  type InferencePlan,
   InferenceRow,
   type InferenceSpec,
   webhookResultOf,
@@ -32,9 +32,6 @@ import { RequestServing, type RequestServingParts, type ServingHardware } from '
 import type { Webhooks } from './webhooks.ts'
 
 const ID = purpose('inference.id')
-
-/** An object with every field, each of which may be undefined if it is optional. */
-type Complete<T> = { readonly [Name in keyof Required<T>]: T[Name] }
 
 /** The lower parts that requests use. */
 export interface InferenceRequestsParts extends RequestServingParts {
@@ -144,36 +141,12 @@ export class InferenceRequests implements RequestWork {
   }
 
   /** Accepts a request for which `rejectionFor` returned undefined. It starts now or waits. */
-  submit(spec: InferenceSpec, { model, token, scope }: InferenceCaller, target: ModelTarget): InferenceHandle {
+  submit(spec: InferenceSpec, caller: InferenceCaller, target: ModelTarget): InferenceHandle {
     const { now } = this.#context.clock
     const key = this.#context.chance.key('inference', `${spec.hash} ${now}`, this.#indexAmongEqual(spec.hash))
     const id = `${spec.prefix}${this.#context.chance.letters(24, key, ID)}`
-    const { price, unitPrice } = priceOfRequest(this.#context.store, spec, target)
-    // Field by field: an object that grows behind a spread takes several times as long.
-    const plan: Complete<InferencePlan> = {
-      model,
-      prefix: spec.prefix,
-      token,
-      scope,
-      hash: spec.hash,
-      promptTokens: spec.promptTokens,
-      promptBlocks: spec.promptBlocks,
-      answerTokens: spec.answerTokens,
-      longestAnswer: spec.longestAnswer,
-      work: spec.work,
-      isCut: spec.isCut,
-      webhook: spec.webhook,
-      key,
-      name: target.name,
-      deployment: target.kind === 'own' ? target.deployment : -1,
-      adapter: target.adapter ?? -1,
-      reference: target.kind === 'catalog' && target.adapter === undefined ? (target.row ?? -1) : -1,
-      chargedModel: target.kind === 'catalog' ? target.model : '',
-      price,
-      unitPrice,
-      arrivedAt: now,
-      sequence: this.#nextSequence++,
-    }
+    const price = priceOfRequest(this.#context.store, spec, target)
+    const plan = createPlan(spec, caller, target, price, { key, arrivedAt: now, sequence: this.#nextSequence++ })
     this.#parts.access.rateLimits.countTokens(plan.name, plan.token, plan.promptTokens + plan.answerTokens)
     const row = new InferenceRow(this.#table.generation, id, { plan })
     const ordinal = this.#table.add(row)

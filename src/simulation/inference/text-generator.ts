@@ -38,23 +38,21 @@ export function drawAnswerLength(
  */
 export function generateText(chance: Chance, key: EntityKey, tokens: number, isCut = false): string {
   let state = hash32(chance.hex(8, key, WORD_SEED)) | 1
-  const pieces: string[] = []
-  let remaining = tokens
+  const pieces = new Array<string>(tokens)
   let wordsInSentence = 0
-  while (remaining > 0) {
+  for (let i = 0; i < tokens; i++) {
     state ^= state << 13
     state ^= state >>> 17
     state ^= state << 5
     const endsSentence = wordsInSentence >= 6 && (state & 7) === 0
-    if (endsSentence || (remaining === 1 && wordsInSentence > 0 && !isCut)) {
-      pieces.push('.')
+    if (endsSentence || (i === tokens - 1 && wordsInSentence > 0 && !isCut)) {
+      pieces[i] = '.'
       wordsInSentence = 0
     } else {
-      const words = wordsInSentence > 0 ? SPACED_WORDS : pieces.length > 0 ? SPACED_CAPITALS : CAPITALS
-      pieces.push(words[(state >>> 8) % words.length]!)
+      const words = wordsInSentence > 0 ? SPACED_WORDS : i > 0 ? SPACED_CAPITALS : CAPITALS
+      pieces[i] = words[(state >>> 8) % words.length]!
       wordsInSentence++
     }
-    remaining--
   }
   return pieces.join('')
 }

@@ -57,14 +57,28 @@ export function withRunningRequest(totals: EngineRequests, progress: RequestProg
   }
 }
 
-/** Returns the totals with a request that has ended. */
-export function withEndedRequest(
-  totals: EngineRequests,
-  reason: FinishReason,
-  progress: RequestProgress,
-): EngineRequests {
-  const { promptTokens, generationTokens, queueTime, prefillTime, decodeTime, tokenTime, longestAnswer } = progress
+/** A request at its end. */
+export interface EndedRequest extends RequestProgress {
+  readonly reason: FinishReason
+}
+
+/** Returns the totals with requests that have ended. */
+export function withEndedRequests(totals: EngineRequests, requests: Iterable<EndedRequest>): EngineRequests {
+  let { promptTokens, cachedTokens, generationTokens } = totals
+  const finished = totals.finished.slice()
   const histograms = totals.histograms.slice()
+  for (const request of requests) {
+    observeEnd(histograms, request)
+    promptTokens += request.promptTokens
+    cachedTokens += request.cachedTokens
+    generationTokens += request.generationTokens
+    finished[FINISH_REASONS.indexOf(request.reason)]! += 1
+  }
+  return { promptTokens, cachedTokens, generationTokens, finished, histograms }
+}
+
+function observeEnd(histograms: HistogramCounts, progress: RequestProgress): void {
+  const { promptTokens, generationTokens, queueTime, prefillTime, decodeTime, tokenTime, longestAnswer } = progress
   observeTokens(histograms, progress)
   const inferenceTime = (prefillTime ?? 0) + decodeTime
   observe(histograms, 'endToEndTime', queueTime + inferenceTime)
@@ -75,15 +89,6 @@ export function withEndedRequest(
   observe(histograms, 'promptTokens', promptTokens)
   observe(histograms, 'generationTokens', generationTokens)
   if (longestAnswer > 1) observe(histograms, 'timePerOutputToken', tokenTime)
-  const finished = totals.finished.slice()
-  finished[FINISH_REASONS.indexOf(reason)]!++
-  return {
-    promptTokens: totals.promptTokens + promptTokens,
-    cachedTokens: totals.cachedTokens + progress.cachedTokens,
-    generationTokens: totals.generationTokens + generationTokens,
-    finished,
-    histograms,
-  }
 }
 
 function observeTokens(histograms: HistogramCounts, progress: RequestProgress): void {

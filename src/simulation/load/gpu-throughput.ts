@@ -34,13 +34,10 @@ export function tokensPerSecond(gpu: GpuType, gpus: number, parametersB: number)
 }
 
 function sizeFactor(parametersB: number): number {
-  let [size, factor] = SIZE_FACTORS[0]!
-  for (const [nextSize, nextFactor] of SIZE_FACTORS) {
-    if (parametersB < nextSize) {
-      return parametersB <= size ? factor : factor + ((parametersB - size) * (nextFactor - factor)) / (nextSize - size)
-    }
-    size = nextSize
-    factor = nextFactor
-  }
-  return factor
+  let index = 0
+  while (index < SIZE_FACTORS.length && parametersB >= SIZE_FACTORS[index]![0]) index++
+  const lower = SIZE_FACTORS[Math.max(0, index - 1)]!
+  const upper = SIZE_FACTORS[index]
+  if (index === 0 || upper === undefined) return lower[1]
+  return lower[1] + ((parametersB - lower[0]) * (upper[1] - lower[1])) / (upper[0] - lower[0])
 }

@@ -1,3 +1,5 @@
+import type { BatchRow } from '../batches/batch-row.ts'
+import { hasEngines, LineEngines } from '../batches/line-engines.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { speedOfInstance } from '../deployments/instance-speed.ts'
 import { cacheTokens, meanSequenceTokens, USABLE_MEMORY } from '../fleet/weights.ts'
@@ -16,12 +18,14 @@ import { type ServingState, servingState, wholeShare } from './serving-state.ts'
 /** Counts of the offered load are real numbers. A smaller error of rounding is ignored. */
 const ROUNDING = 1e-6
 
-/** The single requests in flight at one time, by what they wait for or run on. */
+/** The single requests in flight at one time, by what they wait for or run on, and the batches with lines on engines. */
 export class RequestsInFlight {
+  readonly batches: readonly Readonly<BatchRow>[]
   readonly #byInstance = new Map<number, Readonly<InferenceRow>[]>()
   readonly #waitingAdapters = new Map<number, Set<number>>()
 
-  constructor({ inferenceRequests }: World) {
+  constructor({ inferenceRequests, batches }: World) {
+    this.batches = Array.from(batches.entries(), ([, row]) => row).filter(hasEngines)
     for (const [, row] of inferenceRequests.entries()) {
       const { deployment, adapter } = row.plan
       if (row.instance >= 0) this.#byInstance.set(row.instance, [...this.on(row.instance), row])
@@ -51,10 +55,12 @@ export function hasEngine(world: World, instance: number): boolean {
 /** The metrics of engines. It keeps the load that it has read, so reading again at a later time is fast. */
 export class EngineReader {
   readonly #world: World
+  readonly #lines: LineEngines
   readonly #loads = new Map<number, EngineLoads>()
 
   constructor(world: World) {
     this.#world = world
+    this.#lines = new LineEngines(world)
   }
 
   /** Returns the values of all engines, by deployment and instance. */
@@ -90,9 +96,10 @@ export class EngineReader {
     const row = world.instances.read(instance)
     const deployment = world.deployments.read(row.deployment)
     const running = inFlight.on(instance)
+    const { now } = world.clock
     const requests = running.reduce(
-      (totals, request) => withRunningRequest(totals, progressOfRunning(request, world.clock.now)),
-      row.requests ?? NO_ENGINE_REQUESTS,
+      (totals, request) => withRunningRequest(totals, progressOfRunning(request, now)),
+      this.#lines.withUncountedLines(row.requests, instance, inFlight.batches, now) ?? NO_ENGINE_REQUESTS,
     )
     const values = new Float64Array(ENGINE_METRICS.width)
     const set = (name: string, ...numbers: number[]) => values.set(numbers, ENGINE_METRICS.offsetOf(name))

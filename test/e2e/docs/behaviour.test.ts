@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { FLOW_KEYS, ITEM_SCHEMAS } from '../../../src/scenario/documents/flow-schema.ts'
 import { STEP_SCHEMAS } from '../../../src/scenario/documents/schema.ts'
 import { INVARIANTS } from '../../../src/simulation/invariants/invariant.ts'
 import { COMMANDS } from '../../../src/simulation/operations/commands.ts'
@@ -64,13 +65,42 @@ test('the blocks of faults.md and model.md run', async () => {
 
 test('the scenarios of scenarios.md pass', async () => {
   const [scripts, documents] = [blocksOf('scenarios', 'ts'), blocksOf('scenarios', 'yaml')]
-  expect([scripts.length, documents.length]).toEqual([1, 1])
+  expect([scripts.length, documents.length]).toEqual([2, 2])
   writeFileSync(join(SCRATCH, 'hub-outage.ts'), scripts[0]!)
   writeFileSync(join(SCRATCH, 'lost-node.yaml'), documents[0]!)
   const { stdout } = await run(process.execPath, [BIN, 'run', 'hub-outage.ts', 'lost-node.yaml', '--update'], {
     cwd: SCRATCH,
   })
   expect(stdout).toContain('2 scenarios passed')
+})
+
+test('the scenarios of scenarios.md that play a client fail until the client is mended', async () => {
+  const [flow] = blocksOf('scenarios', 'js') as [string]
+  writeFileSync(join(SCRATCH, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(SCRATCH, 'lost-answer.yaml'), blocksOf('scenarios', 'yaml')[1]!)
+  writeFileSync(join(SCRATCH, 'lost-answer.ts'), blocksOf('scenarios', 'ts')[1]!)
+  const play = async (client: string) => {
+    writeFileSync(join(SCRATCH, 'client.js'), client)
+    const args = [BIN, 'run', 'lost-answer.yaml', 'lost-answer.ts']
+    return run(process.execPath, args, { cwd: SCRATCH }).catch((error: { stdout: string; code: number }) => error)
+  }
+  const broken = await play(flow)
+  expect(broken).toMatchObject({ code: 1, stdout: expect.stringContaining('noLeak does not hold: The deployment ') })
+  expect(broken.stdout).toContain('2 of 2 scenarios failed')
+  const lookUp = `.catch(() =>
+    fetch(\`\${url}/deploy/list\`, { headers: { authorization: \`Bearer \${token}\` } }))
+  const found = await response.json()
+  return Array.isArray(found) ? found[0].deploy_id : found.deploy_id
+}`
+  const mended = await play(flow.replace(/\n {2}return [\s\S]*$/, lookUp))
+  expect(mended.stdout).toContain('2 scenarios passed')
+})
+
+test('scenarios.md lists every item of a plan and every key of a scenario that plays a flow', () => {
+  expect(namesBelow('scenarios', '## Scenarios that play a client')).toEqual([
+    ...Object.keys(FLOW_KEYS),
+    ...Object.keys(ITEM_SCHEMAS),
+  ])
 })
 
 test('faults.md lists every weather pack', () => {

@@ -5,7 +5,7 @@ import type { ObservedRequest } from '../../../src/evidence/observation.ts'
 import type { Plan, PlanItem } from '../../../src/explore/plan/plan.ts'
 import type { RunResult } from '../../../src/explore/run/run-result.ts'
 import type { FlowRunner, RunOptions } from '../../../src/explore/run/runner.ts'
-import { canonicalText, happensAfterEffect } from '../../../src/explore/shrink/measure.ts'
+import { happensAfterEffect, nameOfRule } from '../../../src/explore/shrink/measure.ts'
 import type { Fault, FaultRule } from '../../../src/faults/rules.ts'
 import { micros, SECOND } from '../../../src/kernel/duration.ts'
 import { hash32 } from '../../../src/kernel/random.ts'
@@ -69,7 +69,7 @@ export class PlantedRunner implements FlowRunner {
       { signature: OTHER_SIGNATURE, isBroken: fired.size > 10 },
     ]
     return {
-      digest: String(hash32(canonicalText([requests.map(one => one.fault), [...fired].map(i => plan[i]), options]))),
+      digest: String(hash32(JSON.stringify([requests.map(one => one.fault), [...fired].map(i => plan[i]), options]))),
       requests,
       end: 'threw',
       broken: broken.flatMap(({ signature, isBroken }) =>
@@ -123,7 +123,7 @@ function sendRequests(plan: Plan): { readonly requests: ObservedRequest[]; reado
       answer: rule === undefined ? undefined : happensAfterEffect(rule.fault),
       readError: undefined,
       decidedBy: 'service' as ObservedRequest['decidedBy'],
-      fault: rule && { rule: rule.name ?? canonicalText(rule), kind: rule.fault.kind },
+      fault: rule && { rule: nameOfRule(rule), kind: rule.fault.kind },
       start: 1,
     }
   })
@@ -234,7 +234,11 @@ export function schedules(
 ): fc.Arbitrary<Schedule> {
   return fc
     .record({
-      causes: fc.uniqueArray(plantedCause, { minLength: 1, maxLength: 3, selector: ({ item }) => canonicalText(item) }),
+      causes: fc.uniqueArray(plantedCause, {
+        minLength: 1,
+        maxLength: 3,
+        selector: ({ item }) => JSON.stringify(item),
+      }),
       noise: fc.array(noise, { minLength: size, maxLength: size }),
       lineage: fc.constantFrom(...lineages),
       order: fc.array(fc.nat(), { minLength: size, maxLength: size }),

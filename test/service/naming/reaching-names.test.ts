@@ -200,6 +200,9 @@ describe('unknown and conflicting names', () => {
       { fields: { 'Deployment.status': 'x', 'Deployment.task': 'x' } },
       /is the name of fields\.Deployment/,
     ],
+    ['section', JSON.parse('{"__proto__": {}}'), /unknown section '__proto__'\. Sections are/],
+    ['word', JSON.parse('{"fields": {"__proto__": "x"}}'), /fields\.__proto__: unknown word\./],
+    ['tag', JSON.parse('{"tags": {"__proto__": 7}}'), /tags/],
     ['route', { aliases: { 'GET machines': 'listModels' } }, /aliases\.GET machines: invalid route/],
     [
       'operation',
@@ -207,9 +210,17 @@ describe('unknown and conflicting names', () => {
       /unknown operation 'listModel'\. Did you mean 'listModels'\?/,
     ],
     ['method', { aliases: { 'GET /x': 'addFunds' } }, /addFunds is a POST/],
-    ['parameter', { aliases: { 'GET /x/{deploy}': 'getDeployment' } }, /there is no parameter 'deploy'/],
+    [
+      'parameter',
+      { aliases: { 'GET /x/{deploy}': 'getDeployment' } },
+      /unknown parameter 'deploy'\. Did you mean 'deploy_id'\?/,
+    ],
     ['missing parameter', { aliases: { 'GET /x': 'getDeployment' } }, /the parameter 'deploy_id' is missing/],
-    ['taken path', { aliases: { 'GET /deploy/mine': 'listModels' } }, /the path is \/deploy\/\{deploy_id\} already/],
+    [
+      'taken path',
+      { aliases: { 'GET /deploy/mine': 'listModels' } },
+      /the path '\/deploy\/mine' leads to \/deploy\/\{deploy_id\} already/,
+    ],
     ['error shape', { errors: { getDeployment: 'smple' } }, /unknown error shape 'smple'\. Did you mean 'simple'\?/],
     ['error group', { errors: { getDeploymnt: 'simple' } }, /unknown operation\. Did you mean 'getDeployment'\?/],
   ])('an unknown or taken %s is refused', (_, names, message) => {

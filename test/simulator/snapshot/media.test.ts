@@ -115,7 +115,7 @@ test('results of a snapshot come at the same times in a process that has not loa
   restored.restore(bytes)
   const move = restored.clock.advance('1h')
   for (let turn = 0; turn < 100; turn++) await new Promise(done => setImmediate(done))
-  expect(restored.clock.elapsed, 'the time of the world before the code is loaded').toBe(sim.clock.elapsed)
+  expect(restored.clock.elapsed, 'time waits for the code').toBe(sim.clock.elapsed)
   release()
   await move
   const byRestored = posted.splice(0)

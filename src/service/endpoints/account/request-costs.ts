@@ -8,7 +8,8 @@ export const getRequestCosts = endpoint({
   summary: 'Get the costs of requests to models by their ids',
   provenance: 'neighbour',
   assumptions: [
-    'requestIds are the ids of answers, as chatcmpl-…; in the order of the request, each once; an answer of embeddings has no id',
+    'requestIds are the ids of answers, as chatcmpl-…, and request_id of native inference; in the order of the request, each once',
+    'answers of embeddings, images, speech and transcriptions have no id: native inference gives one, with the cost',
     'a request is known when it has ended; the newest 16,384 requests are kept, others are left out',
     'costNanoUsd is rounded down; 0 for a deployment of the account, which is billed by time',
     'invoices are rounded down for each model, not for each request, so sums can differ by less than a nano-dollar each',

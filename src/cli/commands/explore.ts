@@ -1,0 +1,118 @@
+/** `modelhost-sim explore`: looks for what breaks a client. */
+import type { Argv } from 'yargs'
+import { EXPLORE_DEPTHS } from '../../explore/explore.ts'
+import { type Duration, micros } from '../../kernel/duration.ts'
+import { startLoopWatchdog } from '../../scenario/runner/loop-watchdog.ts'
+import { exitWhenWritten } from '../exit.ts'
+import { type ExploreArguments, exploreFlows } from '../explore/explore-flows.ts'
+import { FINDING_EXIT_CODES, shardFlags } from '../shards/flags.ts'
+import { runAgain } from '../shards/play.ts'
+import { onSignals } from '../signals.ts'
+import { duration, seed, text, word } from '../values.ts'
+
+export const command = 'explore <flows..>'
+export const describe = 'Look for what a client cannot survive, and shrink it to the fewest faults'
+export const example = 'explore client.ts'
+
+/** Far longer than any step of a simulation blocks the process. */
+const DEFAULT_LOOP_LIMIT = '1m'
+
+export function builder(argv: Argv): Argv<ExploreArguments> {
+  return argv
+    .positional('flows', {
+      type: 'string',
+      array: true,
+      describe: 'Modules whose default export is a function, or flow(name, options, function)',
+    })
+    .options({
+      json: { type: 'boolean', default: false, describe: 'Print one JSON object a line, one for each flow' },
+      junit: {
+        type: 'string',
+        requiresArg: true,
+        coerce: text('junit'),
+        describe: 'Also write the findings to this file, in the format of JUnit',
+      },
+      budget: {
+        type: 'string',
+        requiresArg: true,
+        coerce: readBudget,
+        describe: 'Runs at most, or real time as in 60s. Default: that of the flow, or 2000',
+      },
+      faults: {
+        type: 'string',
+        requiresArg: true,
+        coerce: word('faults', EXPLORE_DEPTHS),
+        describe: `The last stage: ${EXPLORE_DEPTHS.join(', ')}. Default: swarm`,
+      },
+      fixtures: {
+        type: 'string',
+        requiresArg: true,
+        coerce: text('fixtures'),
+        describe: 'Fixture of the world, in place of that of the flow',
+      },
+      seed: {
+        type: 'string',
+        requiresArg: true,
+        coerce: seed('seed'),
+        describe: 'Seed of the world, in place of that of the flow',
+      },
+      known: {
+        type: 'string',
+        requiresArg: true,
+        coerce: text('known'),
+        describe: 'File of known findings, which do not fail. Default: explore.known.yaml, if there is one',
+      },
+      write: {
+        type: 'string',
+        requiresArg: true,
+        coerce: text('write'),
+        describe: 'Write a scenario for each new finding to this folder',
+      },
+      seeds: {
+        type: 'string',
+        requiresArg: true,
+        coerce: text('seeds'),
+        describe: 'With --out: run random plans alone, one for each seed, as in 1..1000',
+      },
+      ...shardFlags(),
+      'loop-limit': {
+        type: 'string',
+        requiresArg: true,
+        default: DEFAULT_LOOP_LIMIT,
+        coerce: duration('loop-limit', DEFAULT_LOOP_LIMIT),
+        describe: 'Real time after which a flow that never yields ends the command with exit code 137',
+      },
+    })
+    .example('$0 explore client.ts', 'single faults, pairs, and random plans')
+    .example('$0 explore client.ts --faults singles --json', 'single faults alone, as JSON')
+    .example('$0 explore client.ts --seeds 1..1000 --shard 2/8 --out out', 'random plans, divided among processes')
+    .epilogue(FINDING_EXIT_CODES) as unknown as Argv<ExploreArguments>
+}
+
+export async function handler(args: ExploreArguments): Promise<void> {
+  const watchdog = await startLoopWatchdog((args.loopLimit ?? micros(DEFAULT_LOOP_LIMIT)) / 1000)
+  const stop = new AbortController()
+  const ignoreSignals = onSignals(() => stop.abort())
+  try {
+    process.exitCode = await exploreFlows(args, {
+      out: text => process.stdout.write(text),
+      error: text => process.stderr.write(text),
+      isTerminal: process.stderr.isTTY === true,
+      playing: watchdog.playing,
+      signal: stop.signal,
+      folder: process.cwd(),
+      again: runAgain,
+    })
+  } finally {
+    watchdog.stop()
+    ignoreSignals()
+  }
+  // Flows may have left timers or sockets, which would keep the process alive.
+  await exitWhenWritten()
+}
+
+/** Reads a number of runs, or real time. What is neither is refused with the name of the flow. */
+function readBudget(given: unknown): number | Duration | undefined {
+  const budget = text('budget')(given)
+  return budget !== undefined && /^\d+$/.test(budget) ? Number(budget) : (budget as Duration | undefined)
+}

@@ -1,0 +1,132 @@
+/** Explores the flows of a command line, one after the other, and returns the exit code. */
+
+import type { ExploreDepth } from '../../explore/explore.ts'
+import { explore, withOptions } from '../../explore/explore-flow.ts'
+import { parseSeedRange } from '../../explore/shards/seed-range.ts'
+import type { Duration } from '../../kernel/duration.ts'
+import { type LoadedFlow, loadFlowFile } from '../../scenario/runner/load-flow.ts'
+import { guardProcess } from '../../scenario/runner/process-guard.ts'
+import { UsageError } from '../command.ts'
+import { requireWritable } from '../series-file.ts'
+import { readShardRequest, type ShardArguments, type ShardRequest } from '../shards/flags.ts'
+import { playSharded, type ShardIo } from '../shards/play.ts'
+import { hashOf } from '../shards/scenario-tests.ts'
+import { writeTextFile } from '../shards/text-file.ts'
+import { type FlowTest, flowTest } from './flow-tests.ts'
+import { KnownFindings } from './known.ts'
+import { ProgressLine } from './progress-line.ts'
+import { type ExploredFlow, formatFlow, formatFlowJson, formatFlowsJunit } from './report.ts'
+import { scenarioText, writeScenarios } from './scenario-files.ts'
+
+export interface ExploreArguments extends ShardArguments {
+  flows: readonly string[]
+  json?: boolean | undefined
+  junit?: string | undefined
+  budget?: number | Duration | undefined
+  faults?: ExploreDepth | undefined
+  seeds?: string | undefined
+  fixtures?: string | undefined
+  seed?: string | undefined
+  known?: string | undefined
+  write?: string | undefined
+  /** Microseconds. */
+  loopLimit?: number | undefined
+}
+
+export interface ExploreIo extends ShardIo {
+  /** Whether stderr is a terminal. */
+  readonly isTerminal?: boolean
+}
+
+/**
+ * Runs the command and returns its exit code: 0 nothing new found, 1 findings, 3 incomplete.
+ *
+ * @throws an error with one line for a mistake in a flag, a flow or a file
+ */
+export async function exploreFlows(args: ExploreArguments, io: ExploreIo): Promise<number> {
+  const release = guardProcess()
+  try {
+    const range = args.seeds === undefined ? undefined : parseSeedRange(args.seeds, '--seeds')
+    const request = readShardRequest(args, range, process.env)
+    if (range !== undefined && request === undefined) {
+      throw new UsageError('Failed to read --seeds: it needs a folder for the results. Give one, as in --out results.')
+    }
+    if (args.junit !== undefined) requireWritable(args.junit, 'junit')
+    const known = await KnownFindings.read(args.known, io.folder)
+    const flows: LoadedFlow[] = []
+    for (const path of args.flows) flows.push(await load(path, args, io.folder))
+    requireUniqueNames(flows)
+    return await (request === undefined ? exploreAll(flows, known, args, io) : runShard(flows, request, args, io))
+  } finally {
+    release()
+  }
+}
+
+async function load(path: string, { fixtures, seed }: ExploreArguments, folder: string): Promise<LoadedFlow> {
+  const { flow, file } = await loadFlowFile(path, folder)
+  return { file, flow: withOptions(flow, { fixtures, seed }) }
+}
+
+/** Names identify the flows in results and in known findings. */
+function requireUniqueNames(flows: readonly LoadedFlow[]): void {
+  const names = flows.map(({ flow }) => flow.name)
+  const double = names.find((name, i) => names.indexOf(name) < i)
+  if (double === undefined) return
+  throw new UsageError(`Failed to explore: two flows are named '${double}'. Declare them with flow(name, …).`)
+}
+
+async function exploreAll(
+  flows: readonly LoadedFlow[],
+  known: KnownFindings,
+  args: ExploreArguments,
+  io: ExploreIo,
+): Promise<number> {
+  const { json = false, junit, budget, faults, write, findingCode = 1 } = args
+  const explored: ExploredFlow[] = []
+  for (const loaded of flows) {
+    if (io.signal?.aborted) break
+    io.playing?.(`the flow '${loaded.flow.name}'`)
+    const progress = new ProgressLine(io.error, io.isTerminal === true)
+    const report = await explore(loaded.flow, {
+      ...{ budget, faults, signal: io.signal },
+      onProgress: done => progress.update(done),
+    }).finally(() => progress.end())
+    const findings = known.sort(report)
+    const files = write === undefined ? undefined : writeScenarios(loaded, findings.fresh, write, io.folder)
+    const one: ExploredFlow = {
+      ...{ report, findings },
+      scenarioOf: finding => scenarioText(loaded, finding, io.folder),
+      fileOf: ({ signature }) => files?.get(signature),
+    }
+    explored.push(one)
+    if (!json && explored.length > 1) io.out('\n')
+    io.out(json ? formatFlowJson(one) : formatFlow(one, known.file))
+  }
+  if (junit !== undefined) writeTextFile(junit, formatFlowsJunit(explored), 'junit')
+  const isComplete =
+    explored.length === flows.length && explored.every(({ report }) => report.stoppedBecause !== 'aborted')
+  if (!isComplete) return 3
+  return explored.some(({ findings }) => findings.fresh.length > 0) ? findingCode : 0
+}
+
+async function runShard(
+  flows: readonly LoadedFlow[],
+  request: ShardRequest,
+  { json, junit, budget, faults, write }: ExploreArguments,
+  io: ExploreIo,
+): Promise<number> {
+  const flags = { json, junit, budget, faults, write }
+  const [other] = Object.entries(flags).find(([, value]) => value !== undefined && value !== false) ?? []
+  if (other !== undefined) {
+    throw new UsageError(
+      `Failed to explore: --out writes results for 'modelhost-sim merge', and excludes --${other}. Leave it out.`,
+    )
+  }
+  const tests: FlowTest[] = []
+  try {
+    for (const loaded of flows) tests.push(await flowTest(loaded))
+    return await playSharded({ command: 'explore', tests, config: hashOf(['swarm']) }, request, io)
+  } finally {
+    for (const test of tests) await test.dispose()
+  }
+}

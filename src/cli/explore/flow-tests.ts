@@ -1,0 +1,62 @@
+/** Flows as seed tests: one seed is one random plan. */
+
+import { readFileSync } from 'node:fs'
+import { prepare } from '../../explore/explore.ts'
+import { SHRINKER } from '../../explore/explore-flow.ts'
+import { createFlowRunner } from '../../explore/run/flow-runner.ts'
+import type { RunResult } from '../../explore/run/run-result.ts'
+import type { FlowRunner } from '../../explore/run/runner.ts'
+import type { RunnableTest, SeedOutcome } from '../../explore/shards/play-shard.ts'
+import type { SeedFinding } from '../../explore/shards/records.ts'
+import { runSeed, type SeedPlan } from '../../explore/stages/swarm.ts'
+import { SECOND } from '../../kernel/duration.ts'
+import type { LoadedFlow } from '../../scenario/runner/load-flow.ts'
+import { hashOf } from '../shards/scenario-tests.ts'
+
+/** A seed test that holds a simulator. */
+export interface FlowTest extends RunnableTest {
+  dispose(): Promise<void>
+}
+
+/**
+ * Runs a flow without faults, and returns it as a seed test.
+ *
+ * @throws ExploreError for a flow that is not repeatable or throws without a fault
+ */
+export async function flowTest({ flow, file }: LoadedFlow): Promise<FlowTest> {
+  const runner = createFlowRunner(flow)
+  const { base, plans } = await prepare(runner, { name: flow.name })
+  const ofBase = new Set(base.broken.map(({ signature }) => signature))
+  return {
+    name: flow.name,
+    // Fixtures, seed and profile change the digest of the base run.
+    hash: hashOf([readFileSync(file), flow.name, base.digest]),
+    async run(seed, isKnown) {
+      const run = await runSeed(runner, plans, Number(seed))
+      return toOutcome(run, runner, signature => ofBase.has(signature), isKnown)
+    },
+    dispose: () => runner.dispose(),
+  }
+}
+
+async function toOutcome(
+  { plan, result }: SeedPlan & { readonly result: RunResult },
+  runner: FlowRunner,
+  isOfBase: (signature: string) => boolean,
+  isKnown: (signature: string) => boolean,
+): Promise<SeedOutcome> {
+  const findings = new Map<string, SeedFinding>()
+  for (const { signature, words } of result.broken) {
+    // What fails without a fault is found by the exploration without shards.
+    if (findings.has(signature) || isOfBase(signature)) continue
+    const small = isKnown(signature) ? undefined : await SHRINKER.shrink(plan, signature, runner)
+    findings.set(signature, { signature, words, ...(small !== undefined && { plan: [...small.plan] }) })
+  }
+  const { digest, features, duration } = result
+  return {
+    digest,
+    findings: [...findings.values()],
+    features: [...features],
+    virtualSeconds: duration / SECOND,
+  }
+}

@@ -1,0 +1,65 @@
+/** Which findings of a flow are known, and which known ones are gone. */
+
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { ExplainedFinding, FlowReport } from '../../explore/explore-flow.ts'
+import type { KnownFinding } from '../../scenario/documents/known-findings.ts'
+import { UsageError } from '../command.ts'
+
+/** The file that is read if no other is given. */
+const DEFAULT_FILE = 'explore.known.yaml'
+
+/** The findings of a flow beside those that its project accepts for now. */
+export interface SortedFindings {
+  readonly fresh: readonly ExplainedFinding[]
+  readonly known: readonly { readonly finding: ExplainedFinding; readonly entry: KnownFinding }[]
+  /** Known findings that the exploration did not find again. Empty if it did not come to its end. */
+  readonly gone: readonly KnownFinding[]
+}
+
+/** Known findings of a file. */
+export class KnownFindings {
+  readonly file: string
+  readonly #entries: readonly KnownFinding[]
+
+  private constructor(file: string, entries: readonly KnownFinding[]) {
+    this.file = file
+    this.#entries = entries
+  }
+
+  /**
+   * Reads the given file, or `explore.known.yaml` if it is there.
+   *
+   * @throws UsageError with a line for each mistake in the file
+   */
+  static async read(given: string | undefined, folder: string): Promise<KnownFindings> {
+    const file = given ?? DEFAULT_FILE
+    if (given === undefined && !existsSync(resolve(folder, file))) return new KnownFindings(file, [])
+    // Loaded on demand: most explorations have no such file.
+    const [{ readKnownFindings }, { DocumentError }] = await Promise.all([
+      import('../../scenario/documents/known-findings.ts'),
+      import('../../scenario/documents/problems.ts'),
+    ])
+    try {
+      return new KnownFindings(file, readKnownFindings(resolve(folder, file), file))
+    } catch (error) {
+      if (error instanceof DocumentError) throw new UsageError(error.message)
+      throw error
+    }
+  }
+
+  sort({ flow, findings, stoppedBecause }: FlowReport): SortedFindings {
+    const ofFlow = this.#entries.filter(entry => entry.flow === flow)
+    const entryOf = ({ signature }: ExplainedFinding) => ofFlow.find(entry => entry.signature === signature)
+    const found = new Set(findings.map(({ signature }) => signature))
+    const isComplete = stoppedBecause === 'done' || stoppedBecause === 'saturated'
+    return {
+      fresh: findings.filter(finding => entryOf(finding) === undefined),
+      known: findings.flatMap(finding => {
+        const entry = entryOf(finding)
+        return entry === undefined ? [] : [{ finding, entry }]
+      }),
+      gone: isComplete ? ofFlow.filter(({ signature }) => !found.has(signature)) : [],
+    }
+  }
+}

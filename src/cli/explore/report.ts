@@ -1,0 +1,137 @@
+/** Formats of explored flows: text for people, a line of JSON for each flow, and JUnit. */
+
+import type { ExplainedFinding, FlowReport } from '../../explore/explore-flow.ts'
+import type { Plan } from '../../explore/plan/plan.ts'
+import { formatCount } from '../../lib/format-count.ts'
+import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
+import { plural } from '../shards/plural.ts'
+import type { SortedFindings } from './known.ts'
+
+/** A flow that was explored. */
+export interface ExploredFlow {
+  readonly report: FlowReport
+  readonly findings: SortedFindings
+  /** The scenario of a finding, as YAML. */
+  scenarioOf(finding: ExplainedFinding): string
+  /** The file of the scenario, if it was written. */
+  fileOf(finding: ExplainedFinding): string | undefined
+}
+
+const MAX_LISTED = 10
+
+/** Returns the report for people. */
+export function formatFlow({ report, findings, fileOf }: ExploredFlow, knownFile: string): string {
+  const { flow, runs, points, surfaced } = report
+  const { fresh, known, gone } = findings
+  const lines = [`${flow}: ${plural(runs, 'run')}, ${plural(points, 'single fault')}, ${describeEnd(report)}`]
+  for (const [i, finding] of fresh.entries()) lines.push('', ...formatFinding(finding, i + 1, fileOf(finding)))
+  if (fresh.length > 0) lines.push('')
+  lines.push(`${plural(fresh.length, known.length === 0 ? 'finding' : 'new finding')}`)
+  for (const { finding, entry } of known) {
+    lines.push(`  known since ${entry.date}: ${finding.signature} (${entry.reason})`)
+  }
+  for (const { signature, date } of gone) {
+    lines.push(`  known since ${date}, and not found any more: ${signature}. Remove it from ${knownFile}`)
+  }
+  if (surfaced.length > 0) {
+    lines.push(`${plural(surfaced.length, 'violation')} that no client can prevent:`)
+    for (const { signature, reason } of surfaced.slice(0, MAX_LISTED)) lines.push(`  ${signature}: ${reason}`)
+  }
+  lines.push(...describeUnreached(report))
+  return `${lines.join('\n')}\n`
+}
+
+/** Returns the report as one line of JSON. */
+export function formatFlowJson({ report, findings, scenarioOf, fileOf }: ExploredFlow): string {
+  const { flow, runs, points, unreached, surfaced, chanceOfNew, stoppedBecause } = report
+  const toJson = (finding: ExplainedFinding, known?: object) => {
+    const { invariant, signature, plan, why, stage, seed } = finding
+    const file = fileOf(finding)
+    const scenario = scenarioOf(finding)
+    return { invariant, signature, plan, scenario, why, stage, ...(seed !== undefined && { seed }), file, known }
+  }
+  const all = [
+    ...findings.fresh.map(finding => toJson(finding)),
+    ...findings.known.map(({ finding, entry: { reason, date } }) => toJson(finding, { reason, date })),
+  ]
+  const more = { surfaced, chance_of_new: chanceOfNew, stopped_because: stoppedBecause, gone: findings.gone }
+  return `${JSON.stringify({ flow, runs, points, unreached, findings: all, ...more })}\n`
+}
+
+/** Returns a JUnit document: a suite for each flow, a test for each finding. Known findings are skipped tests. */
+export function formatFlowsJunit(flows: readonly ExploredFlow[]): string {
+  const suites = flows.map(({ report: { flow }, findings: { fresh, known } }) => {
+    const open = ({ signature }: ExplainedFinding) =>
+      `    <testcase classname=${xmlAttribute(flow)} name=${xmlAttribute(signature)}`
+    const cases = [
+      ...fresh.map(finding => {
+        const text = escapeXml(`${finding.why}\nplan: ${formatPlan(finding.plan)}`)
+        return `${open(finding)}>\n      <failure message=${xmlAttribute(finding.words)}>${text}</failure>\n    </testcase>\n`
+      }),
+      ...known.map(({ finding, entry: { reason } }) => {
+        return `${open(finding)}>\n      <skipped message=${xmlAttribute(reason)}/>\n    </testcase>\n`
+      }),
+    ]
+    // A suite without tests is no result for some readers.
+    if (cases.length === 0) cases.push(`    <testcase classname=${xmlAttribute(flow)} name="nothing found"/>\n`)
+    const counts = `tests="${cases.length}" failures="${fresh.length}" skipped="${known.length}"`
+    return `  <testsuite name=${xmlAttribute(flow)} ${counts}>\n${cases.join('')}  </testsuite>\n`
+  })
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="modelhost-sim explore">\n${suites.join('')}</testsuites>\n`
+}
+
+function formatFinding({ signature, why, plan }: ExplainedFinding, number: number, file: string | undefined): string[] {
+  return [
+    `${number}. ${signature}`,
+    ...wrap(why).map(line => `   ${line}`),
+    `   plan: ${formatPlan(plan)}`,
+    ...(file === undefined ? [] : [`   repeat: npx modelhost-sim run ${file}`]),
+  ]
+}
+
+/** Returns a plan in short: names of rules follow from their content. */
+export function formatPlan(plan: Plan): string {
+  if (plan.length === 0) return 'no fault'
+  return JSON.stringify(plan, (key, value: unknown) => (key === 'name' ? undefined : value))
+}
+
+const WORDS_OF_END = {
+  done: 'all of them were run',
+  saturated: 'the chance of something new is under 1 %',
+  budget: 'the budget is spent',
+  aborted: 'stopped',
+  unsettled: 'it does not end even without a fault',
+} as const satisfies Readonly<Record<FlowReport['stoppedBecause'], string>>
+
+function describeEnd({ stoppedBecause, chanceOfNew, isReproducible }: FlowReport): string {
+  const chance = stoppedBecause === 'budget' ? `; the chance of something new is ${percent(chanceOfNew)}` : ''
+  const isTimed = stoppedBecause === 'budget' && !isReproducible
+  return `${WORDS_OF_END[stoppedBecause]}${chance}${isTimed ? '; with a budget in real time, another run can differ' : ''}`
+}
+
+export function percent(share: number): string {
+  return `${share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`
+}
+
+function describeUnreached({ unreached, points }: FlowReport): string[] {
+  if (unreached.length === 0) return []
+  const lines = unreached.slice(0, MAX_LISTED).map(({ operation, class: name, place, reason }) => {
+    return `  ${operation} ${name} at ${place}: ${reason === 'notRun' ? 'not run' : 'it changed nothing'}`
+  })
+  const more = unreached.length - MAX_LISTED
+  const head = `${formatCount(unreached.length)} of ${plural(points, 'single fault')} not reached:`
+  return [head, ...lines, ...(more > 0 ? [`  and ${formatCount(more)} more`] : [])]
+}
+
+const LINE_CHARACTERS = 100
+
+function wrap(text: string): string[] {
+  const lines: string[] = []
+  for (const word of text.split(/\s+/)) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= LINE_CHARACTERS)
+      lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines
+}

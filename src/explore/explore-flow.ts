@@ -1,0 +1,156 @@
+/** Explores a flow from its function to a report in words. */
+
+import { RULES, type RuleName } from '../evidence/rules/index.ts'
+import type { SimulatorOptions } from '../simulator/simulator.ts'
+import { requireKnownInvariants, toNamedFlow } from './declare-flow.ts'
+import { type ExploreOptions, type ExploreReport, exploreRuns, prepare } from './explore.ts'
+import type { FlowFunction, NamedFlow } from './flow.ts'
+import { assertInvariants, type InvariantSettings } from './invariants.ts'
+import type { Plan } from './plan/plan.ts'
+import { readPlanFile, writePlanFile } from './plan/plan-file.ts'
+import { describeFinding, toParagraph } from './report/finding-words.ts'
+import { createFlowRunner } from './run/flow-runner.ts'
+import type { FlowRunner } from './run/runner.ts'
+import { findInevitability } from './shrink/inevitability.ts'
+import { shrink } from './shrink/shrink.ts'
+import type { Finding } from './stages/findings.ts'
+import { OracleCheck } from './stages/oracle-check.ts'
+import type { Shrinker } from './stages/shrinker.ts'
+
+/** Options of `explore`. */
+export interface ExploreFlowOptions
+  extends Pick<ExploreOptions, 'budget' | 'faults' | 'classes' | 'exhaustive' | 'signal' | 'onProgress'> {
+  /** In place of those of the flow. */
+  readonly fixtures?: SimulatorOptions['fixtures'] | undefined
+  readonly seed?: SimulatorOptions['seed'] | undefined
+  /** Beside those of the flow. */
+  readonly invariants?: InvariantSettings | undefined
+  /** The name of a flow that is a function. Default: the name of the function. */
+  readonly name?: string | undefined
+}
+
+/** A finding and what to do about it. */
+export interface ExplainedFinding extends Finding {
+  /** What happened, because of what, and what to do, in one paragraph. */
+  readonly why: string
+}
+
+/** What was found in a flow. */
+export interface FlowReport extends Omit<ExploreReport, 'findings'> {
+  readonly findings: readonly ExplainedFinding[]
+}
+
+/**
+ * Looks for what breaks a flow: runs it without faults, with each single fault, with pairs, and with random plans. Each
+ * finding is shrunk to the fewest and simplest faults.
+ *
+ * @throws TypeError for a value that is no flow
+ * @throws ExploreError for an invalid option, and for a flow that is not repeatable or throws without a fault
+ * @example
+ * const { findings } = await explore(async ({ fetch, url, token }) => deploy({ fetch, url, token }), { faults: 'singles' })
+ */
+export async function explore<Result>(
+  value: FlowFunction<Result> | NamedFlow<Result>,
+  options: ExploreFlowOptions = {},
+): Promise<FlowReport> {
+  const flow = withOptions(value, options)
+  const { invariants = {} } = flow.options
+  assertInvariants(invariants, `Failed to explore ${flow.name}`)
+  const runner = createFlowRunner(flow)
+  try {
+    const { faults, classes, exhaustive, signal, onProgress } = options
+    const report = await exploreRuns(runner, {
+      ...{ faults, classes, exhaustive, signal, onProgress },
+      name: flow.name,
+      budget: options.budget ?? flow.options.budget,
+      shrinker: SHRINKER,
+      invariants,
+      oracle: new OracleCheck(createFlowRunner),
+    })
+    const findings: ExplainedFinding[] = []
+    for (const finding of report.findings) findings.push({ ...finding, why: await explain(finding, runner, signal) })
+    return { ...report, findings }
+  } finally {
+    await runner.dispose()
+  }
+}
+
+/** What one plan breaks. */
+export interface PlanReport extends Pick<FlowReport, 'flow' | 'runs' | 'points'> {
+  readonly findings: readonly Pick<ExplainedFinding, 'invariant' | 'signature' | 'words' | 'plan' | 'why'>[]
+}
+
+/**
+ * Runs a flow without faults and under one plan, and reports what the plan breaks.
+ *
+ * @throws PlanFileError for an invalid plan
+ * @throws TypeError for a value that is no flow, ExploreError for one that is not repeatable or throws without a fault
+ */
+export async function replayPlan(value: unknown, plan: Plan, options: ExploreFlowOptions = {}): Promise<PlanReport> {
+  readPlanFile(writePlanFile({ flow: undefined, plan }), 'of toSurvive')
+  const flow = withOptions(value, options)
+  const runner = createFlowRunner(flow)
+  try {
+    const { base } = await prepare(runner, { name: flow.name })
+    const { broken, requests } = plan.length === 0 ? base : await runner.run(plan)
+    const seen = new Set<string>()
+    const findings = broken.flatMap(violation => {
+      if (seen.has(violation.signature)) return []
+      seen.add(violation.signature)
+      const words = describeFinding({ violation, plan, requests, isMinimal: false }, adviceOf)
+      return [{ ...violation, plan, why: toParagraph(words) }]
+    })
+    return { flow: flow.name, runs: runner.runs, points: plan.length, findings }
+  } finally {
+    await runner.dispose()
+  }
+}
+
+/**
+ * Returns a flow with the fixtures and the seed of options in place of its own, and with their invariants.
+ *
+ * @throws TypeError for a value that is no flow
+ */
+export function withOptions(value: unknown, options: ExploreFlowOptions): NamedFlow {
+  const { fixtures, seed, name, invariants } = options
+  const flow = toNamedFlow(value, name)
+  if (flow === undefined) {
+    throw new TypeError(
+      'Failed to explore: the flow is neither a function nor a result of flow(…). ' +
+        'Give one, as in explore(async ({ fetch, url, token }) => { … }).',
+    )
+  }
+  if (invariants !== undefined) requireKnownInvariants(invariants, `Failed to explore ${flow.name}`)
+  const own = flow.options
+  const changed = {
+    ...(fixtures !== undefined && { fixtures }),
+    ...(seed !== undefined && { seed }),
+    ...(invariants !== undefined && { invariants: { ...own.invariants, ...invariants } as InvariantSettings }),
+  }
+  return { ...flow, options: { ...own, ...changed } }
+}
+
+export const SHRINKER: Shrinker = {
+  shrink: (plan, signature, runner) => shrink({ runner, plan, signature }),
+}
+
+/** Returns the paragraph about a finding. It takes a run of its plan, and one for each request of that run. */
+async function explain(
+  { invariant, signature, words, plan, shrunk }: Finding,
+  runner: FlowRunner,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const { requests } = await runner.run(plan, shrunk?.world)
+  const inevitability =
+    signal?.aborted || plan.length === 0
+      ? undefined
+      : await findInevitability({ runner, plan, world: shrunk?.world, signature, requests: requests.length })
+  const isMinimal = plan.length === 0 || shrunk?.isMinimal === true
+  return toParagraph(
+    describeFinding({ violation: { invariant, words }, plan, requests, isMinimal, inevitability }, adviceOf),
+  )
+}
+
+function adviceOf(invariant: string): string | undefined {
+  return Object.hasOwn(RULES, invariant) ? RULES[invariant as RuleName].advice : undefined
+}

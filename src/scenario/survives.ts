@@ -1,0 +1,114 @@
+/** Scenarios that play a flow under a plan of faults. */
+
+import { RULE_NAMES, type RuleName } from '../evidence/rules/index.ts'
+import { toNamedFlow } from '../explore/declare-flow.ts'
+import type { FlowFunction, FlowOptions, NamedFlow } from '../explore/flow.ts'
+import type { InvariantSettings } from '../explore/invariants.ts'
+import type { Plan } from '../explore/plan/plan.ts'
+import type { BrokenInvariant } from '../explore/run/run-result.ts'
+import { formatSuggestion } from '../lib/did-you-mean.ts'
+import { assertKnownKeys } from '../lib/known-keys.ts'
+import type { OpenName } from '../lib/open-name.ts'
+import { createScenario, type FlowOutcome, type FlowWorld, type Scenario } from './scenario.ts'
+
+/** What a flow should survive. The options of the world are in place of those of the flow. */
+export interface SurvivesOptions extends FlowWorld {
+  /** The faults, as `explore` reports them. */
+  readonly plan: Plan
+  /** The invariants that should hold. Default: all of the flow. */
+  readonly invariants?: readonly OpenName<RuleName>[] | undefined
+}
+
+const OPTION_KEYS = [
+  'plan',
+  'invariants',
+  'fixtures',
+  'with',
+  'seed',
+  'profile',
+] as const satisfies readonly (keyof SurvivesOptions)[]
+
+/**
+ * Declares a scenario that plays a flow under a plan of faults, in a world of its own. It fails with the words of the
+ * first invariant that does not hold. It has no trace file.
+ *
+ * @throws TypeError for an invalid flow, an invalid plan, or an unknown invariant
+ * @example
+ * export default survives('a lost answer to the create', flow, {
+ *   plan: [{ fault: { on: 'createLlmDeployment', nth: 1, fault: { kind: 'reset', effect: 'done' } } }],
+ *   invariants: ['noLeak'],
+ * })
+ */
+export function survives<Result>(
+  title: string,
+  flow: FlowFunction<Result> | NamedFlow<Result>,
+  options: SurvivesOptions,
+): Scenario {
+  const context = `Failed to declare the scenario '${title}'`
+  const named = toNamedFlow(flow, title)
+  if (named === undefined) {
+    throw new TypeError(`${context}: the flow is no function. Give the default export of the file of the flow.`)
+  }
+  assertKnownKeys(options, OPTION_KEYS, context, { ErrorType: TypeError })
+  const { plan, invariants, ...world } = options
+  if (!Array.isArray(plan)) {
+    throw new TypeError(`${context}: it has no plan. Give the list of faults that explore reports, as plan: […].`)
+  }
+  assertKnownInvariants(invariants ?? [], named, context)
+  const runFlow = (otherWorld: FlowWorld) => runUnder(named, { plan, invariants }, otherWorld)
+  const play = async () => assertSurvived(await runFlow(world))
+  return createScenario(title, { ...worldOf(named.options), ...world, seeds: 'own' }, play, runFlow)
+}
+
+/** Returns what an outcome says about the invariants, in a line for each one that does not hold. */
+export function describeBroken(broken: readonly BrokenInvariant[]): string {
+  return broken.map(({ invariant, words }) => `${invariant} does not hold: ${words}`).join('\n')
+}
+
+function assertSurvived({ broken }: FlowOutcome): void {
+  if (broken.length > 0) throw new Error(describeBroken(broken))
+}
+
+function assertKnownInvariants(names: readonly string[], { options }: NamedFlow, context: string): void {
+  const known = [...RULE_NAMES, ...Object.keys(options.invariants ?? {})]
+  const unknown = names.find(name => !known.includes(name))
+  if (unknown === undefined) return
+  const advice = formatSuggestion(unknown, known, `Invariants are ${[...new Set(known)].join(', ')}.`)
+  throw new TypeError(`${context}: unknown invariant '${unknown}'. ${advice}`)
+}
+
+function worldOf({ fixtures, with: patch, seed, profile }: FlowOptions): FlowWorld {
+  return {
+    ...(fixtures !== undefined && { fixtures }),
+    ...(patch !== undefined && { with: patch }),
+    ...(seed !== undefined && { seed }),
+    ...(profile !== undefined && { profile }),
+  }
+}
+
+async function runUnder(
+  flow: NamedFlow,
+  { plan, invariants }: Pick<SurvivesOptions, 'plan' | 'invariants'>,
+  world: FlowWorld,
+): Promise<FlowOutcome> {
+  // Loaded on demand: a script that only declares a scenario loads faster.
+  const { createFlowRunner } = await import('../explore/run/flow-runner.ts')
+  const settings = withInvariants(flow.options.invariants ?? {}, invariants)
+  const runner = createFlowRunner({ ...flow, options: { ...flow.options, ...worldOf(world), invariants: settings } })
+  try {
+    // The rules compare with the run without faults.
+    const base = await runner.run([])
+    const { digest, duration, requests, broken } = plan.length === 0 ? base : await runner.run(plan)
+    const isListed = ({ invariant }: BrokenInvariant) => invariants?.includes(invariant) ?? true
+    return { digest, elapsed: duration, requests, broken: broken.filter(isListed) }
+  } finally {
+    await runner.dispose()
+  }
+}
+
+/** Returns the settings in which the listed invariants are on. */
+function withInvariants(settings: InvariantSettings, names: readonly string[] = []): InvariantSettings {
+  return Object.fromEntries(
+    Object.entries(settings).filter(([name, value]) => value !== false || !names.includes(name)),
+  )
+}

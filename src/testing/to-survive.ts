@@ -1,0 +1,66 @@
+/** The matcher `toSurvive`: a flow under faults. */
+
+import type { ExploreFlowOptions, PlanReport } from '../explore/explore-flow.ts'
+import type { InvariantSettings } from '../explore/invariants.ts'
+import type { FaultClassName } from '../explore/plan/classes.ts'
+import type { Plan } from '../explore/plan/plan.ts'
+import { nearestWord } from '../lib/did-you-mean.ts'
+import { assertKnownKeys } from '../lib/known-keys.ts'
+
+/** What a flow must survive. */
+export interface SurviveOptions extends Pick<ExploreFlowOptions, 'budget' | 'fixtures' | 'seed'> {
+  /** `all`: pairs and random plans, too. Default: singles. */
+  readonly faults?: 'singles' | 'pairs' | 'all'
+  /** Default: all classes. */
+  readonly classes?: readonly FaultClassName[]
+  /** Beside those of the flow. */
+  readonly invariants?: InvariantSettings
+  /** Signatures of findings that are accepted for now. */
+  readonly known?: readonly string[]
+  /** This plan alone, as a failed matcher prints it. */
+  readonly plan?: Plan
+}
+
+interface Verdict {
+  readonly pass: boolean
+  message(): string
+}
+
+const KEYS = ['budget', 'fixtures', 'seed', 'faults', 'classes', 'invariants', 'known', 'plan'] as const
+const DEPTHS = { singles: 'singles', pairs: 'pairs', all: 'swarm' } as const
+
+/**
+ * Explores a flow. Passes if nothing breaks it that is not known.
+ *
+ * @throws RangeError for an unknown option, ExploreError for a flow that cannot be explored
+ */
+export async function toSurvive(flow: unknown, options: SurviveOptions = {}): Promise<Verdict> {
+  assertKnownKeys(options, KEYS, 'Failed to call toSurvive')
+  const { faults = 'singles', known = [], plan, ...rest } = options
+  if (!Object.hasOwn(DEPTHS, faults)) {
+    const near = nearestWord(String(faults), Object.keys(DEPTHS))
+    const advice = near === undefined ? `Words are ${Object.keys(DEPTHS).join(', ')}.` : `Did you mean '${near}'?`
+    throw new RangeError(`Failed to call toSurvive: unknown faults '${faults}'. ${advice}`)
+  }
+  // Loaded on demand: most tests explore nothing.
+  const { explore, replayPlan } = await import('../explore/explore-flow.ts')
+  const report: PlanReport =
+    plan === undefined
+      ? await explore(flow as never, { ...rest, faults: DEPTHS[faults] })
+      : await replayPlan(flow as never, plan, rest)
+  const found = report.findings.filter(({ signature }) => !known.includes(signature))
+  return { pass: found.length === 0, message: () => describe(report, found) }
+}
+
+const MAX_LISTED = 5
+
+function describe({ flow, runs, points }: PlanReport, found: PlanReport['findings']): string {
+  const tried = `${runs} runs, ${points} ${points === 1 ? 'fault' : 'faults'}`
+  if (found.length === 0) return `expected '${flow}' not to survive: nothing broke it in ${tried}`
+  const listed = found.slice(0, MAX_LISTED).map(({ signature, why, plan }) => {
+    const text = JSON.stringify(plan, (key, value: unknown) => (key === 'name' ? undefined : value))
+    return `\n  ${signature}\n    ${why}\n    plan: ${text}\n    repeat: await expect(flow).toSurvive({ plan: ${text} })`
+  })
+  const more = found.length > MAX_LISTED ? `\n  and ${found.length - MAX_LISTED} more` : ''
+  return `expected '${flow}' to survive, and ${found.length === 1 ? '1 thing breaks it' : `${found.length} things break it`} (${tried}):${listed.join('')}${more}`
+}

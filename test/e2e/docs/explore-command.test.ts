@@ -1,0 +1,51 @@
+/** docs/explore-command.md: its blocks run, and its tables are those of the code. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { expect, onTestFinished, test } from 'vitest'
+import { createCommandRunner } from '../../../src/explore/command/command-runner.ts'
+import { blocksOf, blockWith } from './page-blocks.ts'
+
+const blocks = blocksOf('docs/explore-command.md')
+const page = readFileSync('docs/explore-command.md', 'utf8')
+const hasPython = spawnSync('python3', ['--version']).status === 0
+
+test('the page has the blocks that are run below, and no other', () => {
+  expect(blocks.map(({ language, opening }) => `${language} ${opening}`)).toEqual([
+    'python def sleep(seconds):',
+    'sh TIMEOUT_SECONDS=0.5 npx modelhost-sim explore --fixtures empty -- python3 deploy.py acme/chat',
+  ])
+  expect(readFileSync('examples/python/deploy.py', 'utf8')).toContain(blockWith(blocks, 'def sleep'))
+  expect(readFileSync('examples/python/README.md', 'utf8')).toContain(blockWith(blocks, 'explore --fixtures'))
+})
+
+test.skipIf(!hasPython)('its command deploys a model, and moves the time of its world itself', async () => {
+  const [, command = ''] = blockWith(blocks, 'explore --fixtures').trim().split(' -- ')
+  const runner = createCommandRunner(command.split(' '), {
+    fixtures: 'empty',
+    cwd: 'examples/python',
+    env: { ...process.env, TIMEOUT_SECONDS: '0.5' },
+  })
+  onTestFinished(() => runner.dispose())
+  const rateLimit = { on: 'getDeployment', nth: 1, fault: { kind: 'rateLimit', retryAfter: '20s' } } as const
+  const result = await runner.run([{ fault: rateLimit }])
+  expect(result).toMatchObject({ end: 'returned', broken: [] })
+  const [, , limited, next] = result.requests
+  expect([limited!.status, next!.sentAt - limited!.endedAt!]).toEqual([429, 20e6])
+})
+
+test('it names the variables that a command gets', async () => {
+  const script =
+    'fetch(process.env.MODELHOST_URL + "/deploy/list").then(() => console.error(JSON.stringify(process.env)))'
+  const runner = createCommandRunner([process.execPath, '-e', `${script}.then(() => process.exit(1))`], { env: {} })
+  onTestFinished(() => runner.dispose())
+  await expect(runner.run([])).rejects.toThrow(/has the token of its world/)
+  const names = [...page.matchAll(/`((?:MODELHOST|OPENAI)_\w+)`/g)].map(([, name]) => name!)
+  const { message } = (await runner.run([]).catch(error => error)) as Error
+  const variables = JSON.parse(message.split('\n').at(-1)!) as Record<string, string>
+  expect(
+    Object.keys(variables)
+      .filter(name => /^(?:MODELHOST|OPENAI)_/.test(name))
+      .sort(),
+  ).toEqual([...new Set(names)].sort())
+  expect(variables.NO_PROXY).toBe('127.0.0.1')
+})
