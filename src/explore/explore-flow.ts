@@ -55,10 +55,11 @@ export async function explore<Result>(
   options: ExploreFlowOptions = {},
 ): Promise<FlowReport> {
   const flow = withOptions(value, options)
+  const { invariants = {} } = flow.options
+  assertInvariants(invariants, `Failed to explore ${flow.name}`)
   const runner = await createRunner(flow)
   try {
     const { classes, exhaustive, signal, onProgress } = options
-    const { invariants } = flow.options
     const report = await exploreRuns(runner, {
       ...{ classes, exhaustive, signal, onProgress, invariants },
       name: flow.name,

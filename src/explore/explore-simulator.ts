@@ -3,9 +3,11 @@
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import { quote } from '../lib/quote.ts'
 import type { Simulator } from '../simulator/simulator-interface.ts'
+import { flow } from './declare-flow.ts'
 import type { SimulatorExploreOptions } from './explorable-simulator.ts'
 import { explore, type FlowReport } from './explore-flow.ts'
-import type { FlowFunction, NamedFlow } from './flow.ts'
+import type { FlowFunction } from './flow.ts'
+import { assertInvariants } from './invariants.ts'
 
 const OPTIONS: readonly (keyof SimulatorExploreOptions)[] = [
   ...(['name', 'invariants', 'own', 'lines', 'budget', 'faults', 'classes', 'exhaustive'] as const),
@@ -25,19 +27,14 @@ export async function exploreSimulator<Result>(
     )
   }
   assertKnownKeys(options, OPTIONS, 'Failed to explore')
-  const { name = run.name || 'the flow', invariants = {}, own, lines, ...settings } = options
+  const { name = run.name || 'flow', invariants = {}, own, lines, ...others } = options
+  assertInvariants(invariants, `Failed to explore ${name}`)
   // The runner moves the clock of its worlds itself.
   const origin = sim.fork({ clock: 'manual' })
-  const flow: NamedFlow<Result> = {
-    name,
-    options: {
-      fixtures: origin.snapshot(),
-      invariants,
-      ...(own !== undefined && { own }),
-      ...(lines !== undefined && { lines }),
-    },
-    run,
-  }
+  const fixtures = origin.snapshot()
   await origin[Symbol.asyncDispose]()
-  return explore(flow, settings)
+  return explore(
+    flow(name, { fixtures, invariants, ...(own !== undefined && { own }), ...(lines !== undefined && { lines }) }, run),
+    others,
+  )
 }
