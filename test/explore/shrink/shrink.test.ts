@@ -228,6 +228,17 @@ test('a command and the command that ends its failure are one group', () => {
   expect(groupItems([down, crash, up, repair])).toEqual([[down, up], [crash], [repair]])
 })
 
+test('a plan that has the violation only in its own order is shrunk in this order', async () => {
+  const create = 'createLlmDeployment'
+  const plan: Plan = [
+    { fault: { on: create, nth: 2, fault: { kind: 'truncated' } } },
+    { fault: { on: create, nth: 2, fault: unavailable } },
+  ]
+  const shrunk = await shrinkCause({ operation: create, nth: 2, afterEffect: true }, plan)
+  expect(shrunk).toMatchObject({ isMinimal: true, isRepeatable: true })
+  expect(shrunk.plan).toEqual([{ fault: { on: create, nth: 2, fault: { ...unavailable, effect: 'done' } } }])
+})
+
 test('a plan without the violation is refused', async () => {
   const runner = new PlantedRunner({ causes: [{ operation: on, nth: 3 }], lineage: 'exact' })
   expect(await shrink({ runner, plan: [{ crash: 3 }], signature })).toBeUndefined()
