@@ -7,6 +7,8 @@ export { FixtureError, type FixtureMistake } from './data/fixtures/problem-repor
 export type { BatchStatus, ContainerState, DeploymentStatus, HostedState } from './data/records/enums.ts'
 export type { FixtureInput } from './data/records/fixture.ts'
 export type { GpuType } from './data/records/gpu-config.ts'
+export { createSimulator } from './explore/explorable.ts'
+export type { ExplorableSimulator } from './explore/explorable-simulator.ts'
 export { FaultError } from './faults/fault-error.ts'
 export type { FaultControls, FaultHandle, FaultView } from './faults/faults.ts'
 export type { Fault, FaultRule } from './faults/rules.ts'
@@ -42,13 +44,7 @@ export type {
 export type { ReportOptions, TimeInput } from './simulation/reporting/report-window.ts'
 export type { ReportStep } from './simulation/reporting/time-series.ts'
 export type { ReceivedRequest, UnreadField } from './simulator/request-log.ts'
-export {
-  createSimulator,
-  type FetchOptions,
-  type PendingRequest,
-  type Simulator,
-  type SimulatorOptions,
-} from './simulator/simulator.ts'
+export type { FetchOptions, PendingRequest, Simulator, SimulatorOptions } from './simulator/simulator.ts'
 export type { JournalEntry as Entry } from './simulator/simulator-interface.ts'
 export { SnapshotError, type SnapshotInfo } from './simulator/snapshot/envelope.ts'
 export { loadSnapshot, Snapshot, saveSnapshot } from './simulator/snapshot/snapshot.ts'

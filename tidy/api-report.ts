@@ -4,6 +4,9 @@ import ts from 'typescript'
 /** Types whose name alone is reported: they serve the package's own transports, and are not documented for users. */
 const OPAQUE = ['World', 'Api', 'Timelines', 'DataCollections', 'WireFaultResponse']
 
+/** The name for all exports of a module. */
+const ALL = '*'
+
 interface Module {
   readonly source: ts.SourceFile
   readonly declared: Map<string, ts.Statement[]>
@@ -37,6 +40,7 @@ export function reportApi(entries: Readonly<Record<string, string>>, read: (path
   /** Follows a name to the module that declares it; undefined if that is another package or the language. */
   const find = ({ name, path }: Origin, isExport: boolean): Origin | undefined => {
     if (!path.endsWith('.d.ts')) return undefined
+    if (name === ALL) return { name, path }
     const module = load(path)
     const next = (isExport ? module.exported.get(name) : undefined) ?? module.imported.get(name)
     if (next !== undefined && next.path !== path) return find(next, true)
@@ -47,7 +51,11 @@ export function reportApi(entries: Readonly<Record<string, string>>, read: (path
   const report = (origin: Origin | undefined): void => {
     const key = origin && `${origin.name} ${origin.path}`
     if (key === undefined || declarations.has(key)) return
-    const { source, declared } = load(origin!.path)
+    const { source, declared, exported } = load(origin!.path)
+    if (origin!.name === ALL) {
+      for (const name of exported.keys()) report(find({ name, path: origin!.path }, true))
+      return
+    }
     if (OPAQUE.includes(origin!.name)) return void declarations.set(key, `type ${origin!.name} = /* not reported */`)
     const statements = declared.get(origin!.name)!
     declarations.set(key, statements.map(each => printer.printNode(ts.EmitHint.Unspecified, each, source)).join('\n'))
@@ -89,7 +97,11 @@ function parse(path: string, text: string): Module {
       for (const { name } of statement.declarationList.declarations) declare(statement, name.getText())
     } else if (ts.isImportDeclaration(statement)) {
       const bindings = statement.importClause?.namedBindings
-      if (bindings === undefined || !ts.isNamedImports(bindings)) continue
+      if (bindings === undefined) continue
+      if (ts.isNamespaceImport(bindings)) {
+        module.imported.set(bindings.name.text, { name: ALL, path: resolve(path, statement.moduleSpecifier) })
+        continue
+      }
       for (const { name, propertyName } of bindings.elements) {
         const origin = { name: (propertyName ?? name).text, path: resolve(path, statement.moduleSpecifier) }
         module.imported.set(name.text, origin)

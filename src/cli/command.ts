@@ -16,6 +16,8 @@ export interface Command {
   readonly describe: string
   /** A whole command line, for the error of a missing argument: `fixture check my-world`. */
   readonly example?: string
+  /** Whether the words after `--` are those of another command. The handler gets them as `otherCommand`. */
+  readonly takesOtherCommand?: boolean
   /** The values of an argument `<action>`. */
   readonly actions?: readonly string[]
   /** The flags, if the command has nothing else: plain flags are read without yargs. */

@@ -7,7 +7,8 @@ import { type Command, UsageError } from './command.ts'
 
 /** Runs the command that the arguments name, or prints the help. */
 export async function runWithYargs(args: readonly string[], commands: readonly Command[]): Promise<void> {
-  let parser = yargs([...args])
+  const { own, other } = splitCommand(args, commands)
+  let parser = yargs(own)
     .scriptName('modelhost-sim')
     .usage(
       '$0 [command] [flags]\n\nA simulated model-hosting service: GPUs, deployments, batches and money under a clock.',
@@ -16,21 +17,39 @@ export async function runWithYargs(args: readonly string[], commands: readonly C
     .alias({ help: 'h', version: 'v' })
     .option('debug', { type: 'boolean', describe: 'Print the stack of an error' })
     .strict()
-    .parserConfiguration({ 'strip-dashed': false, 'duplicate-arguments-array': true, 'boolean-negation': false })
+    .parserConfiguration({
+      'strip-dashed': false,
+      'duplicate-arguments-array': true,
+      'boolean-negation': false,
+    })
     .wrap(Math.min(100, process.stdout.columns ?? 100))
     .exitProcess(true)
     .fail((message, error) => {
       // Errors of yargs come as a message or as a YError. Other errors come from our coercions.
       if (error && error.name !== 'YError') throw error
       const { key } = internals.getOptions()
-      throw new UsageError(explainParseError(message ?? error.message, args, Object.keys(key), commands))
+      throw new UsageError(explainParseError(message ?? error.message, own, Object.keys(key), commands))
     })
   const internals = parser as unknown as YargsInternals
   // Errors are printed without the help. Skipping its layout saves a sixth of the start.
   internals.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {}
-  parser = parser.middleware(() => requireSwitchValues(args, internals.getOptions().boolean))
+  parser = parser.middleware(() => requireSwitchValues(own, internals.getOptions().boolean))
+  if (other !== undefined) {
+    parser = parser.middleware(argv => {
+      argv.otherCommand = other
+    })
+  }
   for (const command of commands) parser = parser.command(command as unknown as CommandModule)
   await parser.parseAsync()
+}
+
+/** Splits the arguments at `--`, if the command takes another one after it. */
+function splitCommand(
+  args: readonly string[],
+  commands: readonly Command[],
+): { readonly own: readonly string[]; readonly other?: readonly string[] } {
+  const at = commands.length === 1 && commands[0]!.takesOtherCommand ? args.indexOf('--') : -1
+  return at < 0 ? { own: args } : { own: args.slice(0, at), other: args.slice(at + 1) }
 }
 
 /** Refuses values of switches other than true and false: yargs would read them as false. */

@@ -1,9 +1,8 @@
 /** Declares flows, and checks what users give as one. */
 
-import { RULE_NAMES } from '../evidence/rules/index.ts'
-import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
-import type { FlowFunction, FlowOptions, NamedFlow } from './flow.ts'
+import type { CommandFlow, ExplorableFlow, FlowFunction, FlowOptions, NamedFlow } from './flow.ts'
+import { assertInvariants } from './invariants.ts'
 
 const OPTIONS: readonly (keyof FlowOptions)[] = [
   ...(['fixtures', 'with', 'seed', 'profile', 'budget', 'invariants', 'own', 'lines'] as const),
@@ -29,7 +28,7 @@ export function flow<Result>(name: string, options: FlowOptions<Result>, run: Fl
   }
   const context = `Failed to declare the flow '${name}'`
   assertKnownKeys(options, OPTIONS, context)
-  requireKnownInvariants(options.invariants ?? {}, context)
+  assertInvariants(options.invariants ?? {}, context)
   return Object.freeze({ name, options, run })
 }
 
@@ -46,19 +45,16 @@ export function toNamedFlow(value: unknown, name?: string): NamedFlow | undefine
   return typeof run === 'function' ? { ...(value as NamedFlow), name: own, options } : undefined
 }
 
-/**
- * Refuses a name that is neither a rule nor a function, which would never be checked.
- *
- * @param context begin of the error, as in `Failed to explore deploy`
- * @throws RangeError with the nearest rule
- */
-export function requireKnownInvariants(invariants: object, context: string): void {
-  if (typeof invariants !== 'object' || invariants === null) {
-    throw new RangeError(`${context}: invariants must be an object, as in { spendsAtMost: 5 }.`)
-  }
-  for (const [name, setting] of Object.entries(invariants)) {
-    if ((RULE_NAMES as readonly string[]).includes(name) || typeof setting === 'function') continue
-    const advice = formatSuggestion(name, RULE_NAMES, `Give a function, or one of ${RULE_NAMES.join(', ')}.`)
-    throw new RangeError(`${context}: unknown invariant '${name}'. ${advice}`)
-  }
+/** Returns a command as a flow. Its name is the command line. */
+export function commandFlow(
+  command: readonly string[],
+  settings: Partial<Pick<CommandFlow, 'options' | 'timeout' | 'processes' | 'cwd'>> = {},
+): CommandFlow {
+  return { name: command.join(' '), options: {}, ...settings, command }
+}
+
+/** Returns a flow of any kind with its name; undefined for any other value. */
+export function toExplorableFlow(value: unknown, name?: string): ExplorableFlow | undefined {
+  const isCommand = Array.isArray((value as CommandFlow | null | undefined)?.command)
+  return isCommand ? (value as CommandFlow) : toNamedFlow(value, name)
 }

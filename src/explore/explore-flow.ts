@@ -2,18 +2,20 @@
 
 import { RULES, type RuleName } from '../evidence/rules/index.ts'
 import type { SimulatorOptions } from '../simulator/simulator.ts'
-import { requireKnownInvariants, toNamedFlow } from './declare-flow.ts'
+import { toExplorableFlow } from './declare-flow.ts'
 import { type ExploreOptions, type ExploreReport, exploreRuns, prepare } from './explore.ts'
-import type { FlowFunction, NamedFlow } from './flow.ts'
-import type { InvariantSettings } from './invariants.ts'
+import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from './flow.ts'
+import { assertInvariants, type InvariantSettings } from './invariants.ts'
 import type { Plan } from './plan/plan.ts'
 import { readPlanFile, writePlanFile } from './plan/plan-file.ts'
 import { describeFinding, toParagraph } from './report/finding-words.ts'
+import { createRunner } from './run/create-runner.ts'
 import { createFlowRunner } from './run/flow-runner.ts'
 import type { FlowRunner } from './run/runner.ts'
 import { findInevitability } from './shrink/inevitability.ts'
 import { shrink } from './shrink/shrink.ts'
 import type { Finding } from './stages/findings.ts'
+import { OracleCheck } from './stages/oracle-check.ts'
 import type { Shrinker } from './stages/shrinker.ts'
 
 /** Options of `explore`. */
@@ -49,17 +51,21 @@ export interface FlowReport extends Omit<ExploreReport, 'findings'> {
  * const { findings } = await explore(async ({ fetch, url, token }) => deploy({ fetch, url, token }), { faults: 'singles' })
  */
 export async function explore<Result>(
-  value: FlowFunction<Result> | NamedFlow<Result>,
+  value: FlowFunction<Result> | NamedFlow<Result> | CommandFlow,
   options: ExploreFlowOptions = {},
 ): Promise<FlowReport> {
   const flow = withOptions(value, options)
-  const runner = createFlowRunner(flow)
+  const runner = await createRunner(flow)
   try {
-    const { faults, classes, exhaustive, signal, onProgress } = options
+    const { classes, exhaustive, signal, onProgress } = options
+    const { invariants } = flow.options
     const report = await exploreRuns(runner, {
-      ...{ faults, classes, exhaustive, signal, onProgress },
+      ...{ classes, exhaustive, signal, onProgress, invariants },
       name: flow.name,
       budget: options.budget ?? flow.options.budget,
+      // Each run of a command is a process, which takes long.
+      faults: options.faults ?? ('command' in flow ? 'singles' : undefined),
+      oracle: new OracleCheck(createFlowRunner),
       shrinker: SHRINKER,
     })
     const findings: ExplainedFinding[] = []
@@ -84,7 +90,7 @@ export interface PlanReport extends Pick<FlowReport, 'flow' | 'runs' | 'points'>
 export async function replayPlan(value: unknown, plan: Plan, options: ExploreFlowOptions = {}): Promise<PlanReport> {
   readPlanFile(writePlanFile({ flow: undefined, plan }), 'of toSurvive')
   const flow = withOptions(value, options)
-  const runner = createFlowRunner(flow)
+  const runner = await createRunner(flow)
   try {
     const { base } = await prepare(runner, { name: flow.name })
     const { broken, requests } = plan.length === 0 ? base : await runner.run(plan)
@@ -106,16 +112,16 @@ export async function replayPlan(value: unknown, plan: Plan, options: ExploreFlo
  *
  * @throws TypeError for a value that is no flow
  */
-export function withOptions(value: unknown, options: ExploreFlowOptions): NamedFlow {
+export function withOptions(value: unknown, options: ExploreFlowOptions): ExplorableFlow {
   const { fixtures, seed, name, invariants } = options
-  const flow = toNamedFlow(value, name)
+  const flow = toExplorableFlow(value, name)
   if (flow === undefined) {
     throw new TypeError(
       'Failed to explore: the flow is neither a function nor a result of flow(…). ' +
         'Give one, as in explore(async ({ fetch, url, token }) => { … }).',
     )
   }
-  if (invariants !== undefined) requireKnownInvariants(invariants, `Failed to explore ${flow.name}`)
+  if (invariants !== undefined) assertInvariants(invariants, `Failed to explore ${flow.name}`)
   const own = flow.options
   const changed = {
     ...(fixtures !== undefined && { fixtures }),
@@ -137,7 +143,7 @@ async function explain(
 ): Promise<string> {
   const { requests } = await runner.run(plan, shrunk?.world)
   const inevitability =
-    signal?.aborted || plan.length === 0
+    signal?.aborted || plan.length === 0 || runner.isSlow === true
       ? undefined
       : await findInevitability({ runner, plan, world: shrunk?.world, signature, requests: requests.length })
   const isMinimal = plan.length === 0 || shrunk?.isMinimal === true

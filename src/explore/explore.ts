@@ -66,7 +66,7 @@ export interface ExploreReport {
   /** The number of single faults: places times classes. */
   readonly points: number
   readonly unreached: readonly UnreachedPoint[]
-  /** Pairs that were worth a run and had none, because the exploration ended. */
+  /** Pairs that were worth a run and had none, because the swarm began or the exploration ended. */
   readonly unreachedPairs: number
   /** The points by operation and class, with their outcomes. */
   readonly matrix: readonly MatrixCell[]
@@ -135,7 +135,8 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
 
   const pairs = new Pairs(base, spaceOptions)
   await runSingles(exploration, points, coverage, single => pairs.add(single))
-  if (depth >= 1) unreachedPairs = await pairs.run(exploration)
+  if (depth >= 1)
+    unreachedPairs = await pairs.run(exploration, depth >= 2 ? budget.runsBeforeSwarm : Number.POSITIVE_INFINITY)
   // Without a run of the swarm, the chance is that of the runs before.
   if (exploration.stoppedBecause !== undefined || depth < 2) return report(exploration.stoppedBecause ?? 'done')
   const isSaturated = await runSwarm(exploration, plans, firstSeed)

@@ -40,3 +40,19 @@ export interface NamedFlow<Result = unknown> {
   readonly options: FlowOptions<Result>
   readonly run: FlowFunction<Result>
 }
+
+/** A client that is a command in any language. Each run starts its process. */
+export interface CommandFlow {
+  readonly name: string
+  readonly options: Omit<FlowOptions, 'own' | 'lines'>
+  /** The program and its arguments. */
+  readonly command: readonly string[]
+  /** Real time after which a process is ended. Default: '60s'. */
+  readonly timeout?: Duration | undefined
+  /** Processes at once. Default: the processors of the machine. */
+  readonly processes?: number | undefined
+  /** The folder in which it runs. Default: that of this process. */
+  readonly cwd?: string | undefined
+}
+
+export type ExplorableFlow = NamedFlow | CommandFlow

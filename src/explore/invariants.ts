@@ -41,6 +41,9 @@ const SWITCH = { words: 'true', isValid: (value: unknown) => value === true }
  * @throws RangeError that names the invariant and a remedy
  */
 export function assertInvariants(settings: InvariantSettings, context: string): void {
+  if (typeof settings !== 'object' || settings === null) {
+    throw new RangeError(`${context}: invariants must be an object, as in { spendsAtMost: 5 }.`)
+  }
   for (const [name, value] of Object.entries(settings)) {
     const isRule = (RULE_NAMES as readonly string[]).includes(name)
     if (typeof value === 'function' && !isRule) continue

@@ -1,8 +1,8 @@
 /** Scenarios that play a flow under a plan of faults. */
 
 import { RULE_NAMES, type RuleName } from '../evidence/rules/index.ts'
-import { toNamedFlow } from '../explore/declare-flow.ts'
-import type { FlowFunction, FlowOptions, NamedFlow } from '../explore/flow.ts'
+import { toExplorableFlow } from '../explore/declare-flow.ts'
+import type { CommandFlow, ExplorableFlow, FlowFunction, FlowOptions, NamedFlow } from '../explore/flow.ts'
 import type { InvariantSettings } from '../explore/invariants.ts'
 import type { Plan } from '../explore/plan/plan.ts'
 import type { BrokenInvariant } from '../explore/run/run-result.ts'
@@ -41,11 +41,11 @@ const OPTION_KEYS = [
  */
 export function survives<Result>(
   title: string,
-  flow: FlowFunction<Result> | NamedFlow<Result>,
+  flow: FlowFunction<Result> | NamedFlow<Result> | CommandFlow,
   options: SurvivesOptions,
 ): Scenario {
   const context = `Failed to declare the scenario '${title}'`
-  const named = toNamedFlow(flow, title)
+  const named = toExplorableFlow(flow, title)
   if (named === undefined) {
     throw new TypeError(`${context}: the flow is no function. Give the default export of the file of the flow.`)
   }
@@ -69,7 +69,7 @@ function assertSurvived({ broken }: FlowOutcome): void {
   if (broken.length > 0) throw new Error(describeBroken(broken))
 }
 
-function assertKnownInvariants(names: readonly string[], { options }: NamedFlow, context: string): void {
+function assertKnownInvariants(names: readonly string[], { options }: ExplorableFlow, context: string): void {
   const known = [...RULE_NAMES, ...Object.keys(options.invariants ?? {})]
   const unknown = names.find(name => !known.includes(name))
   if (unknown === undefined) return
@@ -87,14 +87,14 @@ function worldOf({ fixtures, with: patch, seed, profile }: FlowOptions): FlowWor
 }
 
 async function runUnder(
-  flow: NamedFlow,
+  flow: ExplorableFlow,
   { plan, invariants }: Pick<SurvivesOptions, 'plan' | 'invariants'>,
   world: FlowWorld,
 ): Promise<FlowOutcome> {
   // Loaded on demand: a script that only declares a scenario loads faster.
-  const { createFlowRunner } = await import('../explore/run/flow-runner.ts')
+  const { createRunner } = await import('../explore/run/create-runner.ts')
   const settings = withInvariants(flow.options.invariants ?? {}, invariants)
-  const runner = createFlowRunner({ ...flow, options: { ...flow.options, ...worldOf(world), invariants: settings } })
+  const runner = await createRunner({ ...flow, options: { ...flow.options, ...worldOf(world), invariants: settings } })
   try {
     // The rules compare with the run without faults.
     const base = await runner.run([])

@@ -1,12 +1,10 @@
-/**
- * The options of a simulator. `SimulatorOptions` is their type, `OPTION_DECLARATIONS` is the one table that the checks of
- * `createSimulator`, the flags of `serve`, the fields of `POST /_sim/worlds` and the keys of a scenario's `given` follow.
- */
+/** The options of a simulator: one table for `createSimulator`, the flags of `serve`, `POST /_sim/worlds` and scenarios. */
 import * as z from 'zod'
 import type { ClockSetting } from '../clock/settings.ts'
 import type { BulkCounts } from '../data/bulk-records.ts'
 import type { ProfileInput } from '../data/profiles/load.ts'
 import type { FixtureInput, FixturePatch } from '../data/records/fixture.ts'
+import type { FaultRule } from '../faults/rules.ts'
 import * as faultRules from '../faults/rules.ts'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
@@ -42,7 +40,7 @@ export interface SimulatorOptions {
    */
   readonly weather?: OpenName<WeatherName>
   /** Fault rules at the start. */
-  readonly faults?: readonly faultRules.FaultRule[]
+  readonly faults?: readonly FaultRule[]
   /** Equal seeds and equal requests give equal worlds. Default: 1. */
   readonly seed?: string | number
   /** How time moves. Default: `manual`. */

@@ -59,7 +59,8 @@ export class WebhookDelivery {
   #loadCode(world: World): void {
     const tasks = listWebhookTasks(world)
     if (tasks.size === 0) return
-    const loaded = nativeWebhooks.loadResultCode(tasks)
+    const loaded = nativeWebhooks
+      .loadResultCode(tasks)
       .catch((error: unknown) => this.#host.clock.fail(error))
       .finally(() => this.#underWay.delete(loaded))
     this.#underWay.add(loaded)

@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const LONG_FILES = [
   'e2e/sweep/fuzz',
   'e2e/examples/examples',
+  'e2e/explore/command',
   'e2e/scenario/remote',
   'e2e/docs/tutorial',
   'e2e/docs/pages',

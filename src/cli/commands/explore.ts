@@ -8,11 +8,12 @@ import { type ExploreArguments, exploreFlows } from '../explore/explore-flows.ts
 import { FINDING_EXIT_CODES, shardFlags } from '../shards/flags.ts'
 import { runAgain } from '../shards/play.ts'
 import { onSignals } from '../signals.ts'
-import { duration, seed, text, word } from '../values.ts'
+import { duration, integer, seed, text, word } from '../values.ts'
 
-export const command = 'explore <flows..>'
+export const command = 'explore [flows..]'
 export const describe = 'Look for what a client cannot survive, and shrink it to the fewest faults'
 export const example = 'explore client.ts'
+export const takesOtherCommand = true
 
 /** Far longer than any step of a simulation blocks the process. */
 const DEFAULT_LOOP_LIMIT = '1m'
@@ -22,6 +23,7 @@ export function builder(argv: Argv): Argv<ExploreArguments> {
     .positional('flows', {
       type: 'string',
       array: true,
+      default: [],
       describe: 'Modules whose default export is a function, or flow(name, options, function)',
     })
     .options({
@@ -74,6 +76,18 @@ export function builder(argv: Argv): Argv<ExploreArguments> {
         coerce: text('seeds'),
         describe: 'With --out: run random plans alone, one for each seed, as in 1..1000',
       },
+      processes: {
+        type: 'string',
+        requiresArg: true,
+        coerce: integer('processes', { min: 1, max: 256 }, 4),
+        describe: 'With a command: processes at once. Default: the processors of the machine',
+      },
+      'command-timeout': {
+        type: 'string',
+        requiresArg: true,
+        coerce: duration('command-timeout', '60s'),
+        describe: 'With a command: real time after which a run is ended with its process. Default: 60s',
+      },
       ...shardFlags(),
       'loop-limit': {
         type: 'string',
@@ -85,6 +99,7 @@ export function builder(argv: Argv): Argv<ExploreArguments> {
     })
     .example('$0 explore client.ts', 'single faults, pairs, and random plans')
     .example('$0 explore client.ts --faults singles --json', 'single faults alone, as JSON')
+    .example('$0 explore -- python3 client.py', 'a client that is a command')
     .example('$0 explore client.ts --seeds 1..1000 --shard 2/8 --out out', 'random plans, divided among processes')
     .epilogue(FINDING_EXIT_CODES) as unknown as Argv<ExploreArguments>
 }

@@ -1,10 +1,11 @@
 /** Explores the flows of a command line, one after the other, and returns the exit code. */
 
+import { commandFlow } from '../../explore/declare-flow.ts'
 import type { ExploreDepth } from '../../explore/explore.ts'
 import { explore, withOptions } from '../../explore/explore-flow.ts'
 import { parseSeedRange } from '../../explore/shards/seed-range.ts'
 import type { Duration } from '../../kernel/duration.ts'
-import { type LoadedFlow, loadFlowFile } from '../../scenario/runner/load-flow.ts'
+import { loadFlowFile } from '../../scenario/runner/load-flow.ts'
 import { guardProcess } from '../../scenario/runner/process-guard.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable } from '../series-file.ts'
@@ -16,7 +17,7 @@ import { type FlowTest, flowTest } from './flow-tests.ts'
 import { KnownFindings } from './known.ts'
 import { ProgressLine } from './progress-line.ts'
 import { type ExploredFlow, formatFlow, formatFlowJson, formatFlowsJunit } from './report.ts'
-import { scenarioText, writeScenarios } from './scenario-files.ts'
+import { type ExploredClient, scenarioText, writeScenarios } from './scenario-files.ts'
 
 export interface ExploreArguments extends ShardArguments {
   flows: readonly string[]
@@ -29,6 +30,11 @@ export interface ExploreArguments extends ShardArguments {
   seed?: string | undefined
   known?: string | undefined
   write?: string | undefined
+  /** The command after `--`. */
+  otherCommand?: readonly string[] | undefined
+  processes?: number | undefined
+  /** Microseconds. */
+  commandTimeout?: number | undefined
   /** Microseconds. */
   loopLimit?: number | undefined
 }
@@ -53,8 +59,7 @@ export async function exploreFlows(args: ExploreArguments, io: ExploreIo): Promi
     }
     if (args.junit !== undefined) requireWritable(args.junit, 'junit')
     const known = await KnownFindings.read(args.known, io.folder)
-    const flows: LoadedFlow[] = []
-    for (const path of args.flows) flows.push(await load(path, args, io.folder))
+    const flows = await loadAll(args, io.folder)
     requireUniqueNames(flows)
     return await (request === undefined ? exploreAll(flows, known, args, io) : runShard(flows, request, args, io))
   } finally {
@@ -62,13 +67,48 @@ export async function exploreFlows(args: ExploreArguments, io: ExploreIo): Promi
   }
 }
 
-async function load(path: string, { fixtures, seed }: ExploreArguments, folder: string): Promise<LoadedFlow> {
-  const { flow, file } = await loadFlowFile(path, folder)
-  return { file, flow: withOptions(flow, { fixtures, seed }) }
+/** Loads the modules, or takes the command after `--`. */
+async function loadAll(args: ExploreArguments, folder: string): Promise<ExploredClient[]> {
+  const { flows, otherCommand, fixtures, seed, processes, commandTimeout } = args
+  if (otherCommand !== undefined) {
+    assertFlagsOfCommand(args)
+    const timeout = commandTimeout === undefined ? undefined : commandTimeout / 1000
+    const flow = commandFlow(otherCommand, { timeout, processes, cwd: folder })
+    return [{ flow: withOptions(flow, { fixtures, seed }), file: undefined }]
+  }
+  if (flows.length === 0) {
+    throw new UsageError(
+      "Failed to run 'explore': the flows are missing. Give them, as in: modelhost-sim explore client.ts, or a command: modelhost-sim explore -- python3 client.py",
+    )
+  }
+  const commandFlag = processes !== undefined ? 'processes' : commandTimeout && 'command-timeout'
+  if (commandFlag) {
+    throw new UsageError(`Failed to explore: --${commandFlag} is for a command, as in 'explore -- python3 client.py'.`)
+  }
+  const loaded: ExploredClient[] = []
+  for (const path of flows) {
+    const { flow, file } = await loadFlowFile(path, folder)
+    loaded.push({ file, flow: withOptions(flow, { fixtures, seed }) })
+  }
+  return loaded
+}
+
+/** Rejects modules and flags for them beside a command. */
+function assertFlagsOfCommand({ flows, seeds, out, shard }: ExploreArguments): void {
+  if (flows.length > 0) {
+    throw new UsageError(
+      `Failed to explore: '${flows[0]}' is a flow, and a command is explored alone. Leave one of them out.`,
+    )
+  }
+  const [flag] = Object.entries({ seeds, out, shard }).find(([, value]) => value !== undefined) ?? []
+  if (flag === undefined) return
+  throw new UsageError(
+    `Failed to explore: --${flag} is not for a command: random plans need too many processes. Leave it out.`,
+  )
 }
 
 /** Names identify the flows in results and in known findings. */
-function requireUniqueNames(flows: readonly LoadedFlow[]): void {
+function requireUniqueNames(flows: readonly ExploredClient[]): void {
   const names = flows.map(({ flow }) => flow.name)
   const double = names.find((name, i) => names.indexOf(name) < i)
   if (double === undefined) return
@@ -76,7 +116,7 @@ function requireUniqueNames(flows: readonly LoadedFlow[]): void {
 }
 
 async function exploreAll(
-  flows: readonly LoadedFlow[],
+  flows: readonly ExploredClient[],
   known: KnownFindings,
   args: ExploreArguments,
   io: ExploreIo,
@@ -110,7 +150,7 @@ async function exploreAll(
 }
 
 async function runShard(
-  flows: readonly LoadedFlow[],
+  flows: readonly ExploredClient[],
   request: ShardRequest,
   { json, junit, budget, faults, write }: ExploreArguments,
   io: ExploreIo,
@@ -124,7 +164,9 @@ async function runShard(
   }
   const tests: FlowTest[] = []
   try {
-    for (const loaded of flows) tests.push(await flowTest(loaded))
+    for (const { flow, file } of flows) {
+      if (file !== undefined && !('command' in flow)) tests.push(await flowTest({ flow, file }))
+    }
     return await playSharded({ command: 'explore', tests, config: hashOf(['swarm']) }, request, io)
   } finally {
     for (const test of tests) await test.dispose()

@@ -3,17 +3,32 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import type { ExplainedFinding } from '../../explore/explore-flow.ts'
+import type { ExplorableFlow } from '../../explore/flow.ts'
 import { toYamlScenario } from '../../explore/report/finding-files.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
-import type { LoadedFlow } from '../../scenario/runner/load-flow.ts'
 import { UsageError } from '../command.ts'
 
+/** A client of the command line. */
+export interface ExploredClient {
+  readonly flow: ExplorableFlow
+  /** The module of a flow that is a function; undefined for a command. */
+  readonly file: string | undefined
+}
+
 /** Returns the scenario of a finding, for a file in a folder. */
-export function scenarioText({ file }: LoadedFlow, finding: ExplainedFinding, folder: string): string {
+export function scenarioText(
+  { flow: client, file }: ExploredClient,
+  finding: ExplainedFinding,
+  folder: string,
+): string {
   const { plan, invariant, why, shrunk } = finding
-  const path = relative(folder, file).split(sep).join('/')
-  const flow = path.startsWith('.') ? path : `./${path}`
+  const flow = 'command' in client ? client.command : pathFrom(folder, file!)
   return toYamlScenario({ flow, plan, world: shrunk?.world, invariants: [invariant], comment: why })
+}
+
+function pathFrom(folder: string, file: string): string {
+  const path = relative(folder, file).split(sep).join('/')
+  return path.startsWith('.') ? path : `./${path}`
 }
 
 /**
@@ -23,7 +38,7 @@ export function scenarioText({ file }: LoadedFlow, finding: ExplainedFinding, fo
  * @throws UsageError when a file cannot be written
  */
 export function writeScenarios(
-  loaded: LoadedFlow,
+  loaded: ExploredClient,
   findings: readonly ExplainedFinding[],
   folder: string,
   home: string,

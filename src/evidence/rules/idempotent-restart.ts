@@ -5,11 +5,9 @@ import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, formatUsd, kindWord, nameRequest, nameThing, operationOf, quoteText } from '../words.ts'
 
-/** Journal entries of failures that a plan causes, and after which a client may end otherwise than in the base run. */
-const FAILURES: ReadonlySet<string> = new Set([
-  ...['node.crashed', 'node.preempted', 'node.lost', 'gpu.failed', 'disk.filled', 'zone.down', 'pool.stockedOut'],
-  ...['hub.down', 'registry.down', 'autoscaler.frozen', 'account.suspended', 'token.revoked'],
-])
+/** The last words of journal kinds of failures, after which a client may end otherwise than in the base run. */
+const FAILURE =
+  /\.(?:crashed|lost|failed|down|preempted|preemptionNoticed|drained|degraded|stockedOut|soldOut|throttled|slowed|filled|frozen|limited|suspended|revoked)$/
 
 /**
  * A client that crashed and started again does its work once:
@@ -69,7 +67,7 @@ function findOtherEnd(observation: Observation): Violation | undefined {
   if (base?.end.kind !== 'returned' || end.kind !== 'threw') return undefined
   const ofLastStart = requests.filter(({ start }) => start > crashes)
   if (ofLastStart.some(({ fault }) => fault !== undefined)) return undefined
-  if (sim.journal.entries().some(({ kind, time }) => FAILURES.has(kind) && time <= endedAt)) return undefined
+  if (sim.journal.entries().some(({ kind, time }) => FAILURE.test(kind) && time <= endedAt)) return undefined
   const refused = ofLastStart.findLast(({ status }) => status >= 400)
   const message = end.error instanceof Error ? end.error.message : end.error
   const last = refused ?? ofLastStart.at(-1)

@@ -50,6 +50,7 @@ export function createCommandRunner(argv: readonly string[], options: CommandRun
 }
 
 class ProcessRunner implements FlowRunner {
+  readonly isSlow = true
   readonly advice = 'Make the command send the same requests each time: without random names, and one after another.'
   readonly #argv: readonly [string, ...string[]]
   readonly #options: CommandRunnerOptions

@@ -9,8 +9,8 @@ import { describeItem } from './item-words.ts'
 export interface FindingFile {
   /** Default: the first fault of the plan in words. */
   readonly title?: string | undefined
-  /** The path of the flow, relative to the file, as in `./client.ts`. */
-  readonly flow: string
+  /** The path of the flow, relative to the file, as in `./client.ts`; or the command that is the client. */
+  readonly flow: string | readonly string[]
   /** What differs from the world of the flow. A fixture is a name or a path. */
   readonly world?: PlanWorld | undefined
   readonly plan: Plan
@@ -28,7 +28,7 @@ export function toYamlScenario(file: FindingFile): string {
   const given = givenOf(file)
   const document = {
     title: titleOf(file),
-    flow: file.flow,
+    ...(typeof file.flow === 'string' ? { flow: file.flow } : { command: file.flow }),
     explore: PLAN_VERSION,
     ...(given !== undefined && { given }),
     plan: file.plan,
@@ -38,7 +38,7 @@ export function toYamlScenario(file: FindingFile): string {
 }
 
 /** Returns the scenario of a finding in TypeScript. */
-export function toTypeScriptScenario(file: FindingFile): string {
+export function toTypeScriptScenario(file: FindingFile & { readonly flow: string }): string {
   const options = { ...givenOf(file), plan: file.plan, invariants: file.invariants }
   return [
     "import { survives } from 'modelhost-sim/scenario'",

@@ -18,6 +18,8 @@ export interface RunOptions {
 export interface FlowRunner {
   /** Runs the flow once in a world of its own. Rejects only for a defect of the tool or an invalid plan. */
   run(plan: Plan, options?: RunOptions): Promise<RunResult>
+  /** A run takes real time, so what needs many of them is left out. Default: false. */
+  readonly isSlow?: boolean
   /** What to change in a client whose runs differ. Default: advice for a flow that is a function. */
   readonly advice?: string
   /** Runs so far. */

@@ -1,9 +1,8 @@
 /** Shrinking: finds the simplest plan that still breaks the same invariant in the same way. */
 
 import type { Plan } from '../plan/plan.ts'
-import type { RunResult } from '../run/run-result.ts'
 import type { FlowRunner } from '../run/runner.ts'
-import type { Shrinker } from '../stages/shrinker.ts'
+import type { Shrinker, ShrunkFinding } from '../stages/shrinker.ts'
 import { cutByLineage, cutSingles, cutSubsets, cutUnfired } from './cut.ts'
 import type { PlanWorld } from './measure.ts'
 import { concretize, simplifyKinds, simplifyTimes, simplifyWorld } from './simplify.ts'
@@ -20,25 +19,9 @@ export interface ShrinkOptions {
   readonly maxRuns?: number | undefined
 }
 
-/** A plan after shrinking. */
-export interface ShrunkPlan {
-  readonly plan: Plan
-  /** Options of a run that repeats it. */
-  readonly world: PlanWorld
-  readonly result: RunResult
-  /** The violation was found twice more at the end, in runs with equal digests. */
-  readonly isRepeatable: boolean
-  /** Without any one of its items, the violation is gone. False: the runs were used before this was known. */
-  readonly isMinimal: boolean
-  /** Runs that it took, with the first one and the two last ones. */
-  readonly runs: number
-}
-
-/** Returns the shrinker of an exploration. The world stays that of the flow. */
-export function createShrinker({ maxRuns }: Pick<ShrinkOptions, 'maxRuns'> = {}): Shrinker {
-  return {
-    shrink: (plan, signature, runner) => shrink({ runner, plan, signature, maxRuns }),
-  }
+/** Returns the shrinker of an exploration, with the same options for each of its findings. */
+export function createShrinker(options: Pick<ShrinkOptions, 'world' | 'maxRuns'> = {}): Shrinker {
+  return { shrink: (plan, signature, runner) => shrink({ ...options, runner, plan, signature }) }
 }
 
 /** Runs at most, by default. */
@@ -50,9 +33,9 @@ const CONFIRMING_RUNS = 2
  * Shrinks a plan that breaks an invariant. A step is accepted only if the signature stays the same.
  *
  * @returns undefined if the plan does not break the invariant with this signature
- * @example await shrink({ runner, plan, signature: 'noLeak@createLlmDeployment/transient' })
+ * @example await shrink({ runner, plan, signature: 'noLeak@createLlmDeployment/error' })
  */
-export async function shrink(options: ShrinkOptions): Promise<ShrunkPlan | undefined> {
+export async function shrink(options: ShrinkOptions): Promise<ShrunkFinding | undefined> {
   const { runner, plan, signature, world, maxRuns = DEFAULT_MAX_RUNS } = options
   const start = world === undefined ? {} : { seed: world.seed, fixtures: world.fixtures }
   const trials = await Trials.start(plan, start, { runner, signature, maxRuns: maxRuns - CONFIRMING_RUNS })

@@ -30,3 +30,23 @@ export function describeBehaviour(point: Point, { requests, end, base, broken }:
   const signatures = broken.map(({ signature }) => signature)
   return [kind, looksLike, leavesWork, after, end, ...created, ...signatures, ...lines].join('\n')
 }
+
+/** Requests behind a fault that are near it although the client does the same as without it: its retry, and one more. */
+const NEAR_REQUESTS = 2
+
+/**
+ * Returns the last request of a run that is near its fault, from 1. Behind it, the client does and sees the same as in
+ * the base run, only later.
+ */
+export function findLastNear(base: RunResult, run: RunResult): number {
+  const before = coordinatesOf(base.requests, { exhaustive: true })
+  const now = coordinatesOf(run.requests, { exhaustive: true })
+  let equal = 0
+  while (equal < Math.min(before.length, now.length)) {
+    const [one, other] = [before.at(-1 - equal)!, now.at(-1 - equal)!]
+    if (one.method !== other.method || one.path !== other.path || one.seen !== other.seen) break
+    equal++
+  }
+  const lastNear = now.length - equal + NEAR_REQUESTS
+  return now[Math.min(lastNear, now.length) - 1]?.index ?? 0
+}

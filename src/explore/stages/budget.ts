@@ -33,6 +33,11 @@ export class Budget {
     this.#endsAt = length === undefined ? Number.POSITIVE_INFINITY : realTime() + length / 1000
   }
 
+  /** The runs after which the swarm begins, even if pairs are left: four fifths of all. Infinite for real time. */
+  get runsBeforeSwarm(): number {
+    return Math.floor(this.#runs * 0.8)
+  }
+
   isSpentAfter(runs: number): boolean {
     return runs >= this.#runs || (!this.isReproducible && this.#realTime() >= this.#endsAt)
   }

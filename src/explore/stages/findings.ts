@@ -1,6 +1,7 @@
 /** What was found, once for each signature. */
 
 import type { Plan } from '../plan/plan.ts'
+import { surfaceReasonOf } from '../plan/surfacing.ts'
 import type { BrokenInvariant, RunResult } from '../run/run-result.ts'
 import type { ShrunkFinding } from './shrinker.ts'
 
@@ -40,12 +41,16 @@ export class Findings {
   readonly #surfaced = new Map<string, Surfaced>()
 
   get all(): readonly Finding[] {
-    return [...this.#findings.values()]
+    return [...this.#findings.values()].filter(({ plan }) => surfaceReasonOf(plan) === undefined)
   }
 
   /** The violations that appear only after faults that may surface. */
   get surfaced(): readonly Surfaced[] {
-    return [...this.#surfaced.values()].filter(({ signature }) => !this.#findings.has(signature))
+    const late = [...this.#findings.values()].flatMap(finding => {
+      const reason = surfaceReasonOf(finding.plan)
+      return reason === undefined ? [] : [{ ...finding, reason }]
+    })
+    return [...[...this.#surfaced.values()].filter(({ signature }) => !this.#findings.has(signature)), ...late]
   }
 
   /** Adds what a run broke. Returns the findings that are new. */
@@ -53,7 +58,9 @@ export class Findings {
     const added: Finding[] = []
     for (const violation of broken) {
       const { signature } = violation
-      if (this.#findings.has(signature)) continue
+      const known = this.#findings.get(signature)
+      const isReplaced = known !== undefined && surfaceReasonOf(known.plan) !== undefined
+      if (known !== undefined && !(isReplaced && surfaceReasonOf(plan) === undefined)) continue
       if (maySurface !== undefined) {
         if (!this.#surfaced.has(signature)) this.#surfaced.set(signature, { ...violation, plan, reason: maySurface })
         continue

@@ -3,20 +3,22 @@
 import type { PlanItem } from '../plan/plan.ts'
 import { type Point, type SpaceOptions, spaceOf } from '../plan/space.ts'
 import type { RunResult } from '../run/run-result.ts'
-import { describeBehaviour, findChange } from './behaviour.ts'
+import { describeBehaviour, findChange, findLastNear } from './behaviour.ts'
 import type { Exploration } from './exploration.ts'
 import { pointsOf, type Single } from './singles.ts'
 
-/** A first fault, and the faults that can follow it. */
-interface First {
+/** A first fault, and a fault that can follow it. */
+interface Pair {
   readonly item: PlanItem
-  readonly seconds: readonly Point[]
+  readonly second: Point
 }
 
 /**
  * The pairs of an exploration. A pair is worth a run if its first fault changed what the client does: without that, the
  * second fault meets the client as it would alone. The second fault strikes where the run of the first one leads, because
  * coordinates move after a fault.
+ *
+ * Pairs whose second fault is near the first one come first: far behind it, most clients do again what they do without.
  *
  * Reductions leave out what can hardly differ; the option `exhaustive` turns them off:
  * - First faults count as one if the client behaves equally behind them.
@@ -27,7 +29,8 @@ interface First {
 export class Pairs {
   readonly #base: RunResult
   readonly #options: SpaceOptions
-  readonly #firsts: First[] = []
+  readonly #near: Pair[] = []
+  readonly #far: Pair[] = []
   readonly #behaviours = new Set<string>()
   readonly #seconds = new Seconds()
 
@@ -45,32 +48,38 @@ export class Pairs {
     const behaviour = describeBehaviour(point, result, after)
     if (this.#options.exhaustive !== true && this.#behaviours.has(behaviour)) return
     this.#behaviours.add(behaviour)
-    this.#firsts.push({ item: point.item, seconds: this.#secondsOf(result, after) })
+    const lastNear = findLastNear(this.#base, result)
+    for (const second of this.#secondsOf(result, after)) {
+      const isNear = second.index !== undefined && second.index <= lastNear
+      const pairs = isNear ? this.#near : this.#far
+      pairs.push({ item: point.item, second })
+    }
   }
 
-  /** Runs the pairs until the exploration stops. Returns the number of pairs that were left then. */
-  async run(exploration: Exploration): Promise<number> {
+  /**
+   * Runs the pairs until the exploration stops. Returns the number of pairs that were left then.
+   *
+   * @param maxRuns runs of all stages at which it ends, so that some are left for the swarm
+   */
+  async run(exploration: Exploration, maxRuns: number): Promise<number> {
+    const pairs = [...this.#near, ...this.#far]
     let done = 0
+    const isWanted = ({ item, second }: Pair) => exploration.stageRuns < maxRuns && this.#isWanted(item, second)
+    function* origins() {
+      for (const [position, pair] of pairs.entries()) {
+        if (!isWanted(pair)) continue
+        yield { ...pair, stage: 'pairs' as const, plan: [pair.item, pair.second.item], position: position + 1 }
+      }
+    }
     await exploration.runEach(
-      this.#origins(),
+      origins(),
       ({ item, second, position }, { result }) => {
         done = position
         if (result.fired.has(1)) this.#seconds.learn(item, second, result, second.index ?? 0, false)
       },
-      ({ item, second }) => this.#isWanted(item, second),
+      isWanted,
     )
-    return [...this.#origins()].filter(({ position }) => position > done).length
-  }
-
-  *#origins() {
-    let position = 0
-    for (const { item, seconds } of this.#firsts) {
-      for (const second of seconds) {
-        position++
-        if (!this.#isWanted(item, second)) continue
-        yield { stage: 'pairs' as const, plan: [item, second.item], item, second, position }
-      }
-    }
+    return pairs.slice(done).filter(({ item, second }) => this.#isWanted(item, second)).length
   }
 
   #isWanted(item: PlanItem, second: Point): boolean {

@@ -23,7 +23,7 @@ export interface FlowDocumentContext {
 
 /** Returns whether a file plays a flow. A file with a plan does, even if the key of its flow is mistyped. */
 export function isFlowDocument(value: object): boolean {
-  return !('steps' in value) && ['flow', 'explore', 'plan'].some(key => key in value)
+  return !('steps' in value) && ['flow', 'command', 'explore', 'plan'].some(key => key in value)
 }
 
 /** @throws DocumentError with a line for each mistake */
@@ -43,7 +43,14 @@ export function readFlowDocument(value: object, context: FlowDocumentContext): S
   // Each item is checked by the schema of its kind: a union would report every mistake once for each kind.
   const { plan: _, ...top } = FlowDocument.shape
   checkSchema(z.strictObject({ ...top, plan: z.array(z.unknown()) }), value, [])
-  const { plan, flow, invariants, given, ...about } = value as z.output<typeof FlowDocument>
+  const { plan, flow, command, invariants, given, ...about } = value as z.output<typeof FlowDocument>
+  if ((flow === undefined) === (command === undefined)) {
+    mistakes.add({
+      path: flow === undefined ? [] : ['command'],
+      what: flow === undefined ? "the key 'flow' is missing" : "'flow' and 'command' exclude each other",
+      advice: 'Give the file of the flow, or the command that is the client',
+    })
+  }
   if (typeof flow === 'string' && flow !== '') checkFlowFile(flow, context)
   world.checkGiven(given)
   for (const [i, item] of (Array.isArray(plan) ? plan : []).entries()) checkItem(item, ['plan', i], context)
@@ -54,7 +61,7 @@ export function readFlowDocument(value: object, context: FlowDocumentContext): S
     ...(given !== undefined && { given }),
     seeds: 'own',
     steps: [],
-    survival: { flow, plan: plan as Plan, ...(invariants !== undefined && { invariants }) },
+    survival: { flow, command, plan: plan as Plan, ...(invariants !== undefined && { invariants }) },
   }
 }
 

@@ -46,7 +46,16 @@ const { fixtures, seed, profile, with: patch } = OPTION_SCENARIO_KEYS
 
 /** The keys of a scenario that plays a flow. */
 export const FLOW_KEYS = {
-  flow: z.string().min(1).describe('The file of the flow, relative to this file. Its default export is the flow'),
+  flow: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The file of the flow, relative to this file. Its default export is the flow'),
+  command: z
+    .array(z.string())
+    .min(1)
+    .optional()
+    .describe('In place of flow: the program and its arguments, which run in the working directory'),
   explore: z.literal(PLAN_VERSION).describe('The version of the form of the plan'),
   given: z
     .strictObject({ fixtures, seed, profile, with: patch })

@@ -1,7 +1,7 @@
 /** Plays a scenario in YAML or JSON with the same API that scripts have. */
 
 import { UntilError } from '../../clock/moves/until-error.ts'
-import type { NamedFlow } from '../../explore/flow.ts'
+import type { ExplorableFlow } from '../../explore/flow.ts'
 import { formatDuration, micros } from '../../kernel/duration.ts'
 import { findCommandMethod } from '../../simulation/operations/command-methods.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
@@ -37,7 +37,7 @@ export function scenarioOf(
 export function flowScenarioOf(
   { title, given, tags, teaches, client }: ScenarioData,
   { plan, invariants }: FlowSurvival,
-  flow: NamedFlow,
+  flow: ExplorableFlow,
 ): Scenario {
   const declared = survives(title, flow, { ...(given as FlowWorld), plan, invariants })
   const about = Object.entries({ tags, teaches, client }).filter(([, value]) => value !== undefined)

@@ -1,7 +1,7 @@
 /** Loads the flows that scenarios play. */
 
 import { basename, dirname, relative, resolve } from 'node:path'
-import { toNamedFlow } from '../../explore/declare-flow.ts'
+import { commandFlow, toNamedFlow } from '../../explore/declare-flow.ts'
 import type { NamedFlow } from '../../explore/flow.ts'
 import { flowScenarioOf } from '../documents/play.ts'
 import type { FlowSurvival, ScenarioData } from '../documents/schema.ts'
@@ -37,7 +37,10 @@ export async function loadFlowScenario(
   survival: FlowSurvival,
   { file, folder }: { readonly file: string; readonly folder: string },
 ): Promise<Scenario> {
-  const flow = await loadFlow(resolve(dirname(file), survival.flow), folder)
+  const flow =
+    survival.command === undefined
+      ? await loadFlow(resolve(dirname(file), survival.flow!), folder)
+      : commandFlow(survival.command, { cwd: folder })
   try {
     return flowScenarioOf(data, survival, flow)
   } catch (error) {

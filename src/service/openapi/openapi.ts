@@ -146,7 +146,9 @@ function describeResponses(endpoint: AnyEndpoint, components: Json): Json {
       status === '429' || status === '503' ? { ...refusalObject, headers: RETRY_AFTER_HEADER } : refusalObject
   }
   const { params, query, body, upload } = endpoint
-  const isValidated = [...Object.values(params), ...Object.values(query)].some(schema => !isAnyText(schema))
+  const isValidated =
+    Object.values(params).some(schema => !isAnyText(schema)) ||
+    Object.values(query).some(schema => !isAnyText(schema) || !isOptional(schema))
   if (isValidated || body !== undefined || upload !== undefined)
     responses[422] = describeRefusal('the request is invalid', 'ValidationError')
   const mediaReason = UNSUPPORTED_MEDIA_REASONS[endpoint.upload === undefined ? endpoint.consumes : 'upload']

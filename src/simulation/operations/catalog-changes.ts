@@ -2,7 +2,6 @@ import type { AggregatorModel, CatalogModel, ModelHardware } from '../../data/re
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { Ledger } from '../account/ledger.ts'
-import type { Batches } from '../batches/batches.ts'
 import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
 import type { JournalKindName } from '../journal-kinds.ts'
@@ -13,13 +12,19 @@ const USD_DECIMALS = 14
 
 type PriceSide = 'input' | 'output'
 
+/** Work that is charged at the price of its time. */
+export interface ChargedWork {
+  /** Counts and charges what is done by now. */
+  rescheduleAll(): void
+}
+
 /** Changes of the public catalog during a run. Each changes every record of the model, so that the endpoints agree. */
 export class CatalogChanges {
   readonly #context: SimulationContext
   readonly #ledger: Ledger
-  readonly #batches: Pick<Batches, 'rescheduleAll'>
+  readonly #batches: ChargedWork
 
-  constructor(context: SimulationContext, ledger: Ledger, batches: Pick<Batches, 'rescheduleAll'>) {
+  constructor(context: SimulationContext, ledger: Ledger, batches: ChargedWork) {
     this.#context = context
     this.#ledger = ledger
     this.#batches = batches

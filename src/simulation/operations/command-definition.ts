@@ -6,11 +6,10 @@ import type { AccountAccess } from '../account/access/account-access.ts'
 import type { ApiTokens } from '../account/api-tokens.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
-import type { Batches } from '../batches/batches.ts'
 import type { Deployments } from '../deployments/deployments.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { Rentals } from '../rentals/rentals.ts'
-import type { CatalogChanges } from './catalog-changes.ts'
+import type { CatalogChanges, ChargedWork } from './catalog-changes.ts'
 import type { OperationEffects } from './effects.ts'
 
 /** The parts below that it uses. */
@@ -23,7 +22,7 @@ export interface CommandsParts {
   readonly ledger: Ledger
   readonly gpuQuotas: GpuQuotas
   readonly apiTokens: ApiTokens
-  readonly batches: Batches
+  readonly batches: ChargedWork
 }
 
 /**

@@ -8,7 +8,7 @@ import { type CommandRunnerOptions, createCommandRunner } from '../../../src/exp
 import { exploreRuns } from '../../../src/explore/explore.ts'
 import type { PlanItem } from '../../../src/explore/plan/plan.ts'
 import type { FlowRunner } from '../../../src/explore/run/runner.ts'
-import { shrink } from '../../../src/explore/shrink/shrink.ts'
+import { createShrinker } from '../../../src/explore/shrink/shrink.ts'
 
 let folder: string
 beforeEach(() => {
@@ -267,7 +267,7 @@ describe.skipIf(!hasPython)(`clients in Python${skipped}`, () => {
       name: argv.join(' '),
       faults: 'singles',
       classes: CLASSES,
-      shrinker: { shrink: (plan, signature) => shrink({ runner, plan, signature }) },
+      shrinker: createShrinker(),
     })
   }
 

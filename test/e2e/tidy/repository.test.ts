@@ -21,6 +21,11 @@ describe('the report of public types', () => {
     expect(text).not.toMatch(/Unused|Comment/)
   })
 
+  test('has the exports of a module whose namespace is a type', () => {
+    const index = "import * as other from './other.js'\nexport type Every = typeof other\n"
+    expect(report({ 'index.d.ts': index })).toContain('type Other')
+  })
+
   test('changes when a type changes that no entry exports by itself', () => {
     expect(report({ 'other.d.ts': 'export type Other = 1 | 2 | 3\n' })).not.toBe(report())
   })

@@ -1,5 +1,6 @@
 /** noDouble and idempotentRestart: work is done once, also after a lost answer or a crash. */
 import { describe, expect, test } from 'vitest'
+import type { Simulator } from '../../../src/simulator/simulator-interface.ts'
 import { awaitBatch, call, createBatch, MODEL, onlyWords, upload, violationsOf } from '../clients.ts'
 import { type Client, observe } from '../observe.ts'
 
@@ -98,5 +99,13 @@ describe('idempotentRestart', () => {
       "The client returns without a crash. After the crash and a new start it threw 'POST /deploy/llm: 409'; it had " +
         'been refused request 2 (createLlmDeployment, 409).',
     )
+  })
+
+  test('after a failure of the world, a restarted client may end otherwise', async () => {
+    const client: Client = async context => call(context, 'POST', '/deploy/llm', MODEL)
+    const prepare = (sim: Simulator) => void sim.cluster.hub.down()
+    const observation = await observe(client, { base: await observe(client), crash: 1, prepare })
+    expect(observation.end.kind).toBe('threw')
+    expect(onlyWords('idempotentRestart', observation)).toContain('The restarted client did not take it over.')
   })
 })

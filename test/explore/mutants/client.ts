@@ -13,6 +13,7 @@ const BATCH_MODEL = 'aurora-labs/aurora-8b-instruct'
 export const QUESTIONS = ['How is tea made?', 'Why does it rain?', 'What is far away?']
 /** Names the job: a restarted client finds its batch by it. */
 const JOB = 'questions-of-monday'
+const BATCH_ENDED = ['completed', 'failed', 'cancelled', 'expired']
 const ENDED = ['stopped', 'failed', 'deleted']
 const MINUTE_MS = 60_000
 /** A list may lag behind a create by this time. */
@@ -31,15 +32,13 @@ interface Held {
   deployment: string | undefined
   file: string | undefined
   batch: string | undefined
-  /** A create was sent, so there may be a deployment whose id never came. */
-  mayHaveDeployment: boolean
 }
 
 export class Assistant {
   readonly #context: FlowContext
   readonly #has: Has
   readonly #transport: Transport
-  readonly #held: Held = { deployment: undefined, file: undefined, batch: undefined, mayHaveDeployment: false }
+  readonly #held: Held = { deployment: undefined, file: undefined, batch: undefined }
 
   constructor(context: FlowContext, has: Has) {
     this.#context = context
@@ -89,9 +88,10 @@ export class Assistant {
       const found = this.#has('noLookUp') || this.#has('takes409ForSuccess') ? undefined : await this.#findDeployment()
       if (found !== undefined) return found
       try {
-        this.#held.mayHaveDeployment = true
         const call = { method: 'POST', path: '/deploy/llm', name: 'createLlmDeployment', body: DEPLOYMENT }
-        return (await this.#transport.once(call)).deploy_id
+        const { deploy_id } = await this.#transport.once(call)
+        if (deploy_id === undefined && !this.#has('trustsEmptyAnswers')) throw new Error('the answer has no deploy_id')
+        return deploy_id
       } catch (error) {
         const isTaken = error instanceof ServiceError && error.status === 409
         if (isTaken && this.#has('takes409ForSuccess')) return undefined
@@ -201,7 +201,7 @@ export class Assistant {
   async #awaitBatch(first: string): Promise<Answer> {
     let id = first
     const limit = this.#has('leavesTheBatch') ? MINUTE_MS : BATCH_LIMIT_MS
-    const ended = ['completed', 'failed', 'cancelled', ...(this.#has('ignoresExpired') ? [] : ['expired'])]
+    const ended = BATCH_ENDED.filter(status => status !== 'expired' || !this.#has('ignoresExpired'))
     const deadline = this.#context.now() + limit
     for (let polls = 0; this.#context.now() < deadline || this.#has('ignoresExpired'); polls++) {
       if (this.#has('returnsWithoutTheEnd') && polls === 1) {
@@ -260,9 +260,12 @@ export class Assistant {
     }
   }
 
-  /** Cancels and deletes what the job holds. What it cannot delete is named in the error, for the caller. */
+  /**
+   * Cancels and deletes what the job holds. After a failure it also looks for what it does not know of: a create without an
+   * answer, or the work of an earlier start. What it cannot delete is named in the error, for the caller.
+   */
   async #cleanUp(cause: unknown): Promise<void> {
-    const { batch, file, deployment, mayHaveDeployment } = this.#held
+    const { file } = this.#held
     const left: string[] = []
     const attempt = async (id: string | undefined, end: (id: string) => Promise<unknown>) => {
       if (id === undefined) return
@@ -271,13 +274,24 @@ export class Assistant {
         left.push(id)
       })
     }
+    const batch = this.#held.batch ?? (cause === undefined ? undefined : await this.#findForgottenBatch())
+    const deployment =
+      this.#held.deployment ?? (cause === undefined ? undefined : await this.#findForgottenDeployment())
     await attempt(batch, id => this.#end('POST', `/v1/batches/${id}/cancel`, 'cancelBatch'))
     await attempt(file, id => this.#end('DELETE', `/v1/files/${id}`, 'deleteFile'))
-    const isUnknown = deployment === undefined && mayHaveDeployment && !this.#has('takes409ForSuccess')
-    const unnamed =
-      isUnknown && !this.#has('noLookUp') && !this.#has('noRetry') ? await this.#findDeployment() : undefined
-    await attempt(deployment ?? unnamed, id => this.#end('DELETE', `/deploy/${id}`, 'deleteDeployment'))
+    await attempt(deployment, id => this.#end('DELETE', `/deploy/${id}`, 'deleteDeployment'))
     if (left.length > 0) throw new Error(`delete these by hand: ${left.join(', ')}`, { cause })
+  }
+
+  async #findForgottenBatch(): Promise<string | undefined> {
+    if (this.#has('leavesTheBatch') || this.#has('noRestartLookUp')) return undefined
+    const batch = await this.#findBatch().catch(() => undefined)
+    return batch === undefined || BATCH_ENDED.includes(batch.status) ? undefined : batch.id
+  }
+
+  #findForgottenDeployment(): Promise<string | undefined> {
+    const isBlind = this.#has('noLookUp') || this.#has('noRetry') || this.#has('takes409ForSuccess')
+    return isBlind ? Promise.resolve(undefined) : this.#findDeployment().catch(() => undefined)
   }
 
   /** Ends a thing. If it has ended already, for example by a request whose answer was lost, this is no error. */

@@ -11,7 +11,7 @@ import { MUTATIONS, type Mutation } from './mutations.ts'
 const CASES = (Object.keys(MUTATIONS) as Mutation[]).map(name => ({ name, ...MUTATIONS[name] }))
 
 // On a busy machine it can take longer than the clock of a world waits for a request.
-beforeAll(() => loadTokenizer())
+beforeAll(async () => void (await loadTokenizer()))
 
 test.each(CASES)('a client that $defect is found by $foundBy at $at', async ({ name, foundBy, at }) => {
   const runner = createFlowRunner(assistantFlow(name))
@@ -33,4 +33,12 @@ test('a careful client breaks nothing under any single fault', async () => {
   const { findings, runsOf } = await exploreRuns(runner, { name: 'careful', faults: 'singles', budget: 10_000 })
   expect(findings).toEqual([])
   expect(runsOf.singles).toBeGreaterThan(250)
-}, 120_000)
+}, 300_000)
+
+test('a careful client breaks nothing under pairs of lost answers and old reads', async () => {
+  const runner = createFlowRunner(assistantFlow())
+  const classes = ['resetDone', 'stale'] as const
+  const { findings, runsOf } = await exploreRuns(runner, { name: 'careful', faults: 'pairs', classes, budget: 10_000 })
+  expect(findings).toEqual([])
+  expect(runsOf.pairs).toBeGreaterThan(100)
+}, 300_000)

@@ -3,8 +3,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Plan, PlanItem } from '../../../src/explore/plan/plan.ts'
 import { groupItems } from '../../../src/explore/shrink/cut.ts'
-import { type ShrunkPlan, shrink } from '../../../src/explore/shrink/shrink.ts'
+import { shrink } from '../../../src/explore/shrink/shrink.ts'
 import { breaks } from '../../../src/explore/shrink/trials.ts'
+import type { ShrunkFinding } from '../../../src/explore/stages/shrinker.ts'
 import type { Fault } from '../../../src/faults/rules.ts'
 import { SECOND } from '../../../src/kernel/duration.ts'
 import { hash32 } from '../../../src/kernel/random.ts'
@@ -110,7 +111,7 @@ async function shrinkCause(
   cause: Cause,
   plan: Plan,
   more: Partial<PlantedFlow> & { readonly world?: object } = {},
-): Promise<ShrunkPlan> {
+): Promise<ShrunkFinding> {
   const { world, ...flow } = more
   const runner = new PlantedRunner({ causes: [cause], lineage: 'none', ...flow })
   return (await shrink({ runner, plan, signature, world }))!

@@ -145,6 +145,17 @@ describe('pairs', () => {
     expect(report.runsOf.pairs).toBeLessThan(exhaustive.runsOf.pairs / 4)
   })
 
+  test('near the first fault come first, and the swarm keeps a fifth of the budget', async () => {
+    const { points } = await explore(new FakeRunner(pairClient), { faults: 'singles' })
+    const budget = 5 * Math.ceil((points + 10) / 4)
+    const runner = new FakeRunner(pairClient)
+    const { runsOf, unreachedPairs } = await explore(runner, { budget })
+    expect(unreachedPairs).toBeGreaterThan(0)
+    expect(runsOf).toMatchObject({ singles: points, swarm: budget / 5 })
+    const [first] = runner.plans.filter(plan => plan.length === 2)
+    expect(first).toMatchObject([{ fault: { on: 'createLlmDeployment' } }, { fault: { on: 'listDeployments' } }])
+  })
+
   test('leave out first faults that change nothing for the client', async () => {
     const report = await explore(new FakeRunner(carelessClient), { faults: 'pairs' })
     expect(report.runsOf.pairs).toBe(0)

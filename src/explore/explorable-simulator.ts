@@ -1,0 +1,29 @@
+/** The interface of simulators that explore. */
+
+import type { ForkOptions } from '../simulator/options.ts'
+import type { Simulator } from '../simulator/simulator-interface.ts'
+import type { ExploreOptions } from './explore.ts'
+import type { FlowReport } from './explore-flow.ts'
+import type { FlowFunction, FlowOptions } from './flow.ts'
+
+/** Options of `sim.explore`. The world of the flow is that of the simulator. */
+export interface SimulatorExploreOptions<Result = unknown>
+  extends Pick<FlowOptions<Result>, 'invariants' | 'own' | 'lines'>,
+    Pick<ExploreOptions, 'budget' | 'faults' | 'classes' | 'exhaustive' | 'signal' | 'onProgress'> {
+  /** The name of the flow, for messages. Default: the name of the function. */
+  readonly name?: string | undefined
+}
+
+/** A simulator whose world can be explored. */
+export interface ExplorableSimulator extends Simulator {
+  /**
+   * Looks for what breaks a client: runs it without faults, with each single fault, with pairs, and with random faults.
+   * Each run has a world of its own, which begins like this one is now. This one stays as it is.
+   *
+   * @throws RangeError for an invalid option, ExploreError for a flow that is not repeatable or throws without a fault
+   * @example
+   * const { findings } = await sim.explore(({ fetch, url, token }) => deploy({ fetch, url, token }), { faults: 'singles' })
+   */
+  explore<Result>(flow: FlowFunction<Result>, options?: SimulatorExploreOptions<Result>): Promise<FlowReport>
+  fork(options?: ForkOptions): ExplorableSimulator
+}
