@@ -17,8 +17,9 @@ beforeAll(() => {
 afterAll(() => folder.remove())
 
 test('the commands divide and join', async () => {
-  const lines = blocksOf(PAGE).flatMap(({ code }) => code.trim().split('\n'))
-  expect(lines).toHaveLength(4)
+  const blocks = blocksOf(PAGE).map(({ code }) => code.trim().split('\n'))
+  expect(blocks.map(({ length }) => length)).toEqual([1, 1, 2, 4])
+  const lines = blocks.slice(0, 3).flat()
   const [part, join1, whole, joinBoth] = lines.map(line => line.replace('1..200', '1..16')) as [
     string,
     string,
@@ -30,14 +31,33 @@ test('the commands divide and join', async () => {
     code: 3,
     stdout: expect.stringContaining('\nIncomplete: 14 of 16 missing\n  no file of shard 1/8\n'),
   })
-  for (const shard of [1, 3, 4, 5, 6, 7, 8]) await folder.command(part.replace('2/8', `${shard}/8`))
+  await Promise.all([1, 3, 4, 5, 6, 7, 8].map(shard => folder.command(part.replace('2/8', `${shard}/8`))))
   const joined = await folder.command(join1)
   expect(joined).toMatchObject({ code: 0, stdout: expect.stringContaining('\nComplete: 16 of 16\n') })
   await folder.command(whole)
   const digest = (text: string) => /digest (\w+)/.exec(text)![1]
   expect(digest((await folder.command(join1.replace(/results.*/, 'whole'))).stdout)).toBe(digest(joined.stdout))
   expect((await folder.command(joinBoth)).stdout).toContain('16 runs more than once, with equal digests\n')
-}, 60_000)
+}, 120_000)
+
+test('a flow is explored with seeds', async () => {
+  folder.write(
+    'client.ts',
+    `export default async ({ fetch, url, token }: { fetch: typeof globalThis.fetch; url: string; token: string }) => {
+       const headers = { authorization: 'Bearer ' + token }
+       await fetch(url + '/deploy/list', { headers, signal: AbortSignal.timeout(1000) }).catch(() => {})
+     }`,
+  )
+  const [, , , lines] = blocksOf(PAGE).map(({ code }) => code.trim().split('\n'))
+  const said: string[] = []
+  for (const line of lines!) {
+    const { code, stdout } = await folder.command(line)
+    said.push(stdout)
+    expect([line, code]).toEqual([line, 0])
+  }
+  expect(said[0]).toContain('0 findings\n')
+  expect(said.at(-1)).toMatch(/^40 runs of client in 2 files.*\nComplete: 40 of 40\nNothing found\n$/)
+}, 120_000)
 
 test('the table has the variables and the number of the first process of each engine', () => {
   const rows = readFileSync(PAGE, 'utf8').matchAll(/^\| (.*?) \| `(\w+)`, from (\S+).*\| `(\w+)`.* \|$/gm)
