@@ -63,11 +63,10 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [folder('evidence')],
   [folder('control')],
   [{ name: 'ui', paths: ['ui/'], onlyTypesOf: ['control'] }],
-  [folder('explore')],
-  [folder('scenario')],
   [folder('transports')],
   // Above the transports: the commands that it explores are clients of a server.
-  [folder('explore/command')],
+  [folder('explore')],
+  [folder('scenario')],
   [folder('testing'), folder('conform')],
   [folder('cli')],
   [{ name: 'index', paths: ['index.ts'] }],

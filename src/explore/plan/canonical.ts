@@ -19,11 +19,6 @@ export function withoutRepeats(plan: Plan): Plan {
   return [...new Map(plan.map(item => [itemText(item), item])).values()]
 }
 
-/** Returns whether two items are equal. Names of rules do not count. */
-export function isSameItem(one: PlanItem, other: PlanItem): boolean {
-  return itemText(one) === itemText(other)
-}
-
 /**
  * Returns the rule with a name made from its content, as in `getDeployment-3-reset-9f2c01ab`. Draws of a rule depend on
  * its name, so no other item of the plan changes them.
