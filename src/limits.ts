@@ -160,6 +160,12 @@ const SECTIONS = {
     scenarioBytes: { max: 256 * 1_024, unit: 'bytes', of: 'a scenario in YAML or JSON', beyond: 'it is refused' },
     scenarioAliases: { max: 50, unit: 'count', of: 'the aliases of a scenario in YAML', beyond: 'it is refused' },
     ruleRepeats: { max: 100, unit: 'count', of: 'the repeats of a rule in a timeline', beyond: 'it is refused' },
+    flowRequests: {
+      max: 5_000,
+      unit: 'count',
+      of: 'the requests of a flow in one run of explore',
+      beyond: 'the flow counts as one that does not end',
+    },
     commandOutput: {
       max: MIB,
       unit: 'characters',

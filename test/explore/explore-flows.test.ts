@@ -46,7 +46,8 @@ test('a careful client survives every single fault, and the matrix says which', 
   expect(operations).toEqual(
     new Set([
       ...['listDeployments', 'createLlmDeployment', 'getDeployment'],
-      ...['instance.placed', 'instance.warming', 'instance.ready', 'deployment.running', 'start'],
+      ...['instance.placed', 'deployment.deploying', 'instance.warming', 'instance.ready'],
+      ...['deployment.running', 'start'],
     ]),
   )
   const survived = report.matrix.reduce((sum, cell) => sum + cell.survived, 0)

@@ -179,3 +179,17 @@ test('what a flow prints is recorded and not printed', async () => {
   await runOnce(flow, [], { invariants: { mine } })
   expect(output).toBe('by the console {"token":1}\nby the stream\n')
 })
+
+test('a flow that sends requests without end is stopped at the limit of a run', async () => {
+  const flow: FlowFunction = async ({ fetch, url, sleep }) => {
+    for (;;) {
+      await fetch(`${url}/deploy/list`)
+      await sleep(1)
+    }
+  }
+  const result = await runOnce(flow)
+  expect(result.end).toBe('unsettled')
+  expect(result.requests).toHaveLength(5_001)
+  const { words } = result.broken.find(({ invariant }) => invariant === 'settles')!
+  expect(words).toContain('it waits for nothing: it sent 5,000 requests, the limit of a run')
+})

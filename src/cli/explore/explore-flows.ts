@@ -74,7 +74,7 @@ async function loadAll(args: ExploreArguments, folder: string): Promise<Explored
     assertFlagsOfCommand(args)
     const timeout = commandTimeout === undefined ? undefined : commandTimeout / 1000
     const flow = commandFlow(otherCommand, { timeout, processes, cwd: folder })
-    return [{ flow: withOptions(flow, { fixtures, seed }), file: undefined }]
+    return [{ flow: withOptions(flow, { fixtures, seed }), file: undefined, world: { fixtures, seed } }]
   }
   if (flows.length === 0) {
     throw new UsageError(
@@ -88,7 +88,7 @@ async function loadAll(args: ExploreArguments, folder: string): Promise<Explored
   const loaded: ExploredClient[] = []
   for (const path of flows) {
     const { flow, file } = await loadFlowFile(path, folder)
-    loaded.push({ file, flow: withOptions(flow, { fixtures, seed }) })
+    loaded.push({ file, flow: withOptions(flow, { fixtures, seed }), world: { fixtures, seed } })
   }
   return loaded
 }

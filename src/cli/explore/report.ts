@@ -37,6 +37,7 @@ export function formatFlow({ report, findings, fileOf }: ExploredFlow, knownFile
     lines.push(`${plural(surfaced.length, 'violation')} that no client can prevent:`)
     for (const { signature, reason } of surfaced.slice(0, MAX_LISTED)) lines.push(`  ${signature}: ${reason}`)
   }
+  if (report.findings.length === 0) lines.push(...describeWorth(report))
   lines.push(...describeUnreached(report))
   return `${lines.join('\n')}\n`
 }
@@ -111,6 +112,24 @@ function describeEnd({ stoppedBecause, chanceOfNew, isReproducible }: FlowReport
 
 export function percent(share: number): string {
   return `${share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`
+}
+
+/** Says what it is worth that nothing was found. */
+function describeWorth({ points, unreached, runsOf, oracle, stoppedBecause }: FlowReport): string[] {
+  if (stoppedBecause === 'unsettled') return []
+  const lines = [`  None of ${plural(points - unreached.length, 'single fault')} breaks the client.`]
+  if (runsOf.pairs > 0) lines.push(`  None of ${plural(runsOf.pairs, 'pair')} of faults does.`)
+  if (runsOf.swarm > 0) {
+    // Without a failure in n runs, the probability is at most 3 / n with 95 % confidence.
+    const share = percent(Math.min(1, 3 / runsOf.swarm))
+    lines.push(
+      `  None of ${plural(runsOf.swarm, 'random plan')} does: with 95 % confidence, at most ${share} of them would.`,
+    )
+  }
+  if (oracle !== undefined) {
+    lines.push(`  The ${oracle.seen.length} invariants were shown to see what they are for, with careless clients.`)
+  }
+  return lines
 }
 
 function describeUnreached({ unreached, points }: FlowReport): string[] {

@@ -5,6 +5,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path'
 import type { ExplainedFinding } from '../../explore/explore-flow.ts'
 import type { ExplorableFlow } from '../../explore/flow.ts'
 import { toYamlScenario } from '../../explore/report/finding-files.ts'
+import type { RunOptions } from '../../explore/run/runner.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { UsageError } from '../command.ts'
 
@@ -13,17 +14,19 @@ export interface ExploredClient {
   readonly flow: ExplorableFlow
   /** The module of a flow that is a function; undefined for a command. */
   readonly file: string | undefined
+  /** The world that flags gave, in place of that of the module. */
+  readonly world?: Pick<RunOptions, 'seed' | 'fixtures'> | undefined
 }
 
 /** Returns the scenario of a finding, for a file in a folder. */
 export function scenarioText(
-  { flow: client, file }: ExploredClient,
+  { flow: client, file, world }: ExploredClient,
   finding: ExplainedFinding,
   folder: string,
 ): string {
   const { plan, invariant, why, shrunk } = finding
   const flow = 'command' in client ? client.command : pathFrom(folder, file!)
-  return toYamlScenario({ flow, plan, world: shrunk?.world, invariants: [invariant], comment: why })
+  return toYamlScenario({ flow, plan, world: { ...world, ...shrunk?.world }, invariants: [invariant], comment: why })
 }
 
 function pathFrom(folder: string, file: string): string {

@@ -34,7 +34,7 @@ function findLateEnd(observation: Observation): Violation | undefined {
   const bound = formatDuration(settings.settles)
   const how =
     end.kind === 'unsettled'
-      ? `The client did not end within ${bound}: it waits for ${end.waitsFor}.`
+      ? `The client did not end within ${formatSince(observation, endedAt)}: it waits for ${end.waitsFor}.`
       : `The client ended after ${formatSince(observation, endedAt)}, later than the bound of ${bound}.`
   const last = request
     ? ` Its last request was ${nameRequest(request)}, sent ${formatSince(observation, request.sentAt)} after its start.`

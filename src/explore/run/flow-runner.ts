@@ -3,7 +3,9 @@
 import { UntilError } from '../../clock/moves/until-error.ts'
 import type { ClientEnd, Observation } from '../../evidence/observation.ts'
 import type { Micros } from '../../kernel/duration.ts'
+import { formatCount } from '../../lib/format-count.ts'
 import { monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
+import { LIMITS } from '../../limits.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import type { NamedFlow } from '../flow.ts'
 import type { Plan } from '../plan/plan.ts'
@@ -87,6 +89,7 @@ class Run {
   #globals: ClientGlobals | undefined
   #client: Client | undefined
   #starts = 0
+  #isEndless = false
   #output = ''
 
   constructor(flow: NamedFlow, sim: Simulator, plan: Plan, { healAt }: RunOptions) {
@@ -145,13 +148,17 @@ class Run {
 
   /** Called before each request. Returns whether the process of the client ends with it. */
   #onRequest(index: number): boolean {
+    if (index > LIMITS.flowRequests) {
+      this.#client!.stop()
+      this.#isEndless = true
+    }
     if (index === this.#healAt) heal(this.#sim, this.#plan)
     return this.#plan.endsWith(index)
   }
 
   /** Returns whether the client has ended. While it waits for something outside of the world, its time does not move. */
   #hasEnded(): boolean | Promise<boolean> {
-    if (this.#client!.end !== undefined) return true
+    if (this.#client!.end !== undefined || this.#isEndless) return true
     return this.#waitsForWorld ? false : this.#waitOutside()
   }
 
@@ -168,6 +175,7 @@ class Run {
   }
 
   #describeWait(): string {
+    if (this.#isEndless) return `nothing: it sent ${formatCount(LIMITS.flowRequests)} requests, the limit of a run`
     const open = this.#client!.openRequest
     if (open !== undefined) return formatRequest(open)
     return this.#waitsForWorld ? 'time' : 'something outside of the world'
