@@ -5,9 +5,11 @@ import { quote } from '../lib/quote.ts'
 import type { Simulator } from '../simulator/simulator-interface.ts'
 import { flow } from './declare-flow.ts'
 import type { SimulatorExploreOptions } from './explorable-simulator.ts'
-import { explore, type FlowReport } from './explore-flow.ts'
+import { explore, type FlowReport, replayPlan } from './explore-flow.ts'
 import type { FlowFunction } from './flow.ts'
 import { assertInvariants } from './invariants.ts'
+
+export { explore, replayPlan }
 
 const OPTIONS: readonly (keyof SimulatorExploreOptions)[] = [
   ...(['name', 'invariants', 'own', 'lines', 'budget', 'faults', 'classes', 'exhaustive'] as const),

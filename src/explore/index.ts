@@ -2,10 +2,10 @@
 
 export type { Observation } from '../evidence/observation.ts'
 export type { RuleName } from '../evidence/rules/index.ts'
-export { flow } from './declare-flow.ts'
+export { commandFlow, flow } from './declare-flow.ts'
 export type { ExploreDepth, StopReason } from './explore.ts'
 export { type ExplainedFinding, type ExploreFlowOptions, explore, type FlowReport } from './explore-flow.ts'
-export type { FlowContext, FlowFunction, FlowOptions, NamedFlow } from './flow.ts'
+export type { CommandFlow, FlowContext, FlowFunction, FlowOptions, NamedFlow } from './flow.ts'
 export type { InvariantSettings, OwnInvariant } from './invariants.ts'
 export type { FaultClassName } from './plan/classes.ts'
 export type { Anchor, Plan, PlanItem } from './plan/plan.ts'

@@ -43,7 +43,7 @@ export async function toSurvive(flow: unknown, options: SurviveOptions = {}): Pr
     throw new RangeError(`Failed to call toSurvive: unknown faults '${faults}'. ${advice}`)
   }
   // Loaded on demand: most tests explore nothing.
-  const { explore, replayPlan } = await import('../explore/explore-flow.ts')
+  const { explore, replayPlan } = await import('#explore')
   const report: PlanReport =
     plan === undefined
       ? await explore(flow as never, { ...rest, faults: DEPTHS[faults] })

@@ -37,6 +37,7 @@ test.each(entries)('docs/api.md names every export of %s', (entry, source) => {
 test.each([
   ['`SimulatorOptions`', 'src/simulator/options.ts', 'SimulatorOptions'],
   ['`Simulator`', 'src/simulator/simulator-interface.ts', 'Simulator'],
+  ['`ExplorableSimulator`', 'src/explore/explorable-simulator.ts', 'ExplorableSimulator'],
   ['`sim.cluster`', 'src/simulation/operations/cluster-api.ts', 'ClusterControls'],
   ['`NodeControls`', 'src/simulation/operations/cluster-api.ts', 'NodeControls'],
   ['`NodeView`', 'src/simulation/fleet/nodes.ts', 'NodeView'],
