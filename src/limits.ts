@@ -161,7 +161,7 @@ const SECTIONS = {
     scenarioAliases: { max: 50, unit: 'count', of: 'the aliases of a scenario in YAML', beyond: 'it is refused' },
     ruleRepeats: { max: 100, unit: 'count', of: 'the repeats of a rule in a timeline', beyond: 'it is refused' },
     flowRequests: {
-      max: 5_000,
+      max: 2_000,
       unit: 'count',
       of: 'the requests of a flow in one run of explore',
       beyond: 'the flow counts as one that does not end',
