@@ -5,6 +5,7 @@ import type { SimulatorOptions } from '../simulator/simulator.ts'
 import { toExplorableFlow } from './declare-flow.ts'
 import { type ExploreOptions, type ExploreReport, exploreRuns, prepare } from './explore.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from './flow.ts'
+import { worldOf } from './flow-world.ts'
 import { assertInvariants, type InvariantSettings } from './invariants.ts'
 import type { Plan } from './plan/plan.ts'
 import { readPlanFile, writePlanFile } from './plan/plan-file.ts'
@@ -13,10 +14,9 @@ import { createRunner } from './run/create-runner.ts'
 import { createFlowRunner } from './run/flow-runner.ts'
 import type { FlowRunner } from './run/runner.ts'
 import { findInevitability } from './shrink/inevitability.ts'
-import { shrink } from './shrink/shrink.ts'
+import { createShrinker } from './shrink/shrink.ts'
 import type { Finding } from './stages/findings.ts'
 import { OracleCheck } from './stages/oracle-check.ts'
-import type { Shrinker } from './stages/shrinker.ts'
 
 /** Options of `explore`. */
 export interface ExploreFlowOptions
@@ -55,19 +55,18 @@ export async function explore<Result>(
   options: ExploreFlowOptions = {},
 ): Promise<FlowReport> {
   const flow = withOptions(value, options)
-  const { invariants = {} } = flow.options
-  assertInvariants(invariants, `Failed to explore ${flow.name}`)
   const runner = await createRunner(flow)
   try {
     const { classes, exhaustive, signal, onProgress } = options
     const report = await exploreRuns(runner, {
-      ...{ classes, exhaustive, signal, onProgress, invariants },
+      ...{ classes, exhaustive, signal, onProgress },
       name: flow.name,
+      invariants: flow.options.invariants,
       budget: options.budget ?? flow.options.budget,
       // Each run of a command is a process, which takes long.
       faults: options.faults ?? ('command' in flow ? 'singles' : undefined),
       oracle: new OracleCheck(createFlowRunner),
-      shrinker: SHRINKER,
+      shrinker: createShrinker(),
     })
     const findings: ExplainedFinding[] = []
     for (const finding of report.findings) findings.push({ ...finding, why: await explain(finding, runner, signal) })
@@ -122,18 +121,12 @@ export function withOptions(value: unknown, options: ExploreFlowOptions): Explor
         'Give one, as in explore(async ({ fetch, url, token }) => { … }).',
     )
   }
-  if (invariants !== undefined) assertInvariants(invariants, `Failed to explore ${flow.name}`)
   const own = flow.options
-  const changed = {
-    ...(fixtures !== undefined && { fixtures }),
-    ...(seed !== undefined && { seed }),
-    ...(invariants !== undefined && { invariants: { ...own.invariants, ...invariants } as InvariantSettings }),
+  for (const settings of [own.invariants, invariants]) {
+    if (settings !== undefined) assertInvariants(settings, `Failed to explore ${flow.name}`)
   }
-  return { ...flow, options: { ...own, ...changed } }
-}
-
-export const SHRINKER: Shrinker = {
-  shrink: (plan, signature, runner) => shrink({ runner, plan, signature }),
+  const settings = { ...own.invariants, ...invariants } as InvariantSettings
+  return { ...flow, options: { ...own, ...worldOf({ fixtures, seed }), invariants: settings } }
 }
 
 /** Returns the paragraph about a finding. It takes a run of its plan, and one for each request of that run. */

@@ -3,11 +3,9 @@
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import { quote } from '../lib/quote.ts'
 import type { Simulator } from '../simulator/simulator-interface.ts'
-import { flow } from './declare-flow.ts'
 import type { SimulatorExploreOptions } from './explorable-simulator.ts'
 import { explore, type FlowReport, replayPlan } from './explore-flow.ts'
 import type { FlowFunction } from './flow.ts'
-import { assertInvariants } from './invariants.ts'
 
 export { explore, replayPlan }
 
@@ -30,13 +28,14 @@ export async function exploreSimulator<Result>(
   }
   assertKnownKeys(options, OPTIONS, 'Failed to explore')
   const { name = run.name || 'flow', invariants = {}, own, lines, ...others } = options
-  assertInvariants(invariants, `Failed to explore ${name}`)
   // The runner moves the clock of its worlds itself.
   const origin = sim.fork({ clock: 'manual' })
   const fixtures = origin.snapshot()
   await origin[Symbol.asyncDispose]()
-  return explore(
-    flow(name, { fixtures, invariants, ...(own !== undefined && { own }), ...(lines !== undefined && { lines }) }, run),
-    others,
-  )
+  const flowOptions = {
+    ...{ fixtures, invariants },
+    ...(own !== undefined && { own }),
+    ...(lines !== undefined && { lines }),
+  }
+  return explore({ name, options: flowOptions, run }, others)
 }

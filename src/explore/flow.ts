@@ -1,7 +1,8 @@
 /** Flows: the client code that is explored. */
 
 import type { Duration } from '../kernel/duration.ts'
-import type { Simulator, SimulatorOptions } from '../simulator/simulator.ts'
+import type { Simulator } from '../simulator/simulator.ts'
+import type { FlowWorld } from './flow-world.ts'
 import type { InvariantSettings } from './invariants.ts'
 
 /** What a flow gets for one run. */
@@ -23,8 +24,7 @@ export interface FlowContext {
 export type FlowFunction<Result = unknown> = (context: FlowContext) => Result | Promise<Result>
 
 /** Options of a flow: its world, the invariants, and the budget. */
-export interface FlowOptions<Result = unknown>
-  extends Pick<SimulatorOptions, 'fixtures' | 'with' | 'seed' | 'profile'> {
+export interface FlowOptions<Result = unknown> extends FlowWorld {
   /** Runs at most, or real time as in '60s'. Default: 2,000 runs. */
   readonly budget?: number | Duration
   readonly invariants?: InvariantSettings

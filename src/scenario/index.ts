@@ -2,6 +2,7 @@
 
 export type { MoveResult } from '../clock/moves/result.ts'
 export { UntilError } from '../clock/moves/until-error.ts'
+export type { FlowWorld } from '../explore/flow-world.ts'
 export type { Plan, PlanItem } from '../explore/plan/plan.ts'
 export type { FaultView } from '../faults/faults.ts'
 export type { Fault, FaultRule } from '../faults/rules.ts'
@@ -27,7 +28,6 @@ export {
   type CountOf,
   type Eventually,
   type FlowOutcome,
-  type FlowWorld,
   type Play,
   type Props,
   type RunFlow,

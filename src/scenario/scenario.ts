@@ -1,4 +1,5 @@
 import type { ObservedRequest } from '../evidence/observation.ts'
+import type { FlowWorld } from '../explore/flow-world.ts'
 import type { BrokenInvariant } from '../explore/run/run-result.ts'
 import type { Duration, Micros } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
@@ -131,8 +132,6 @@ export interface Scenario {
   readonly runFlow?: RunFlow | undefined
 }
 
-/** The options of the world of a flow. */
-export type FlowWorld = Pick<SimulatorOptions, 'fixtures' | 'with' | 'seed' | 'profile'>
 export type RunFlow = (world: FlowWorld) => Promise<FlowOutcome>
 
 /** What a flow did under its plan. */

@@ -2,14 +2,15 @@
 
 import { RULE_NAMES, type RuleName } from '../evidence/rules/index.ts'
 import { toExplorableFlow } from '../explore/declare-flow.ts'
-import type { CommandFlow, ExplorableFlow, FlowFunction, FlowOptions, NamedFlow } from '../explore/flow.ts'
+import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from '../explore/flow.ts'
+import { type FlowWorld, worldOf } from '../explore/flow-world.ts'
 import type { InvariantSettings } from '../explore/invariants.ts'
 import type { Plan } from '../explore/plan/plan.ts'
 import type { BrokenInvariant } from '../explore/run/run-result.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { OpenName } from '../lib/open-name.ts'
-import { createScenario, type FlowOutcome, type FlowWorld, type Scenario } from './scenario.ts'
+import { createScenario, type FlowOutcome, type Scenario } from './scenario.ts'
 
 /** What a flow should survive. The options of the world are in place of those of the flow. */
 export interface SurvivesOptions extends FlowWorld {
@@ -75,15 +76,6 @@ function assertKnownInvariants(names: readonly string[], { options }: Explorable
   if (unknown === undefined) return
   const advice = formatSuggestion(unknown, known, `Invariants are ${[...new Set(known)].join(', ')}.`)
   throw new TypeError(`${context}: unknown invariant '${unknown}'. ${advice}`)
-}
-
-function worldOf({ fixtures, with: patch, seed, profile }: FlowOptions): FlowWorld {
-  return {
-    ...(fixtures !== undefined && { fixtures }),
-    ...(patch !== undefined && { with: patch }),
-    ...(seed !== undefined && { seed }),
-    ...(profile !== undefined && { profile }),
-  }
 }
 
 async function runUnder(

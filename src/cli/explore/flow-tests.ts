@@ -2,12 +2,12 @@
 
 import { readFileSync } from 'node:fs'
 import { prepare } from '../../explore/explore.ts'
-import { SHRINKER } from '../../explore/explore-flow.ts'
 import { createFlowRunner } from '../../explore/run/flow-runner.ts'
 import type { RunResult } from '../../explore/run/run-result.ts'
 import type { FlowRunner } from '../../explore/run/runner.ts'
 import type { RunnableTest, SeedOutcome } from '../../explore/shards/play-shard.ts'
 import type { SeedFinding } from '../../explore/shards/records.ts'
+import { shrink } from '../../explore/shrink/shrink.ts'
 import { runSeed, type SeedPlan } from '../../explore/stages/swarm.ts'
 import { SECOND } from '../../kernel/duration.ts'
 import type { LoadedFlow } from '../../scenario/runner/load-flow.ts'
@@ -49,7 +49,7 @@ async function toOutcome(
   for (const { signature, words } of result.broken) {
     // What fails without a fault is found by the exploration without shards.
     if (findings.has(signature) || isOfBase(signature)) continue
-    const small = isKnown(signature) ? undefined : await SHRINKER.shrink(plan, signature, runner)
+    const small = isKnown(signature) ? undefined : await shrink({ runner, plan, signature })
     findings.set(signature, { signature, words, ...(small !== undefined && { plan: [...small.plan] }) })
   }
   const { digest, features, duration } = result

@@ -3,10 +3,11 @@
 import { availableParallelism } from 'node:os'
 import type { Observation } from '../../evidence/observation.ts'
 import { type Duration, micros } from '../../kernel/duration.ts'
-import { createSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts'
+import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { DEFAULT_WORLD, type ServedWorld } from '../../simulator/worlds.ts'
 import { type Server, serve } from '../../transports/http/server.ts'
 import type { FlowOptions } from '../flow.ts'
+import { worldOf } from '../flow-world.ts'
 import type { Plan } from '../plan/plan.ts'
 import { JOURNAL_LIMIT } from '../run/conclude.ts'
 import type { RunResult } from '../run/run-result.ts'
@@ -24,13 +25,13 @@ const PRINTED_LINES = 10
 export interface CommandRunnerOptions
   extends Pick<FlowOptions, 'fixtures' | 'with' | 'seed' | 'profile' | 'invariants'> {
   /** Real time after which a run is ended, with its process. Default: '60s'. */
-  readonly timeout?: Duration
+  readonly timeout?: Duration | undefined
   /** Processes at once, from 1 to 256. Default: the processors of the machine. */
-  readonly processes?: number
+  readonly processes?: number | undefined
   /** Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Default: the working directory of this process. */
-  readonly cwd?: string
+  readonly cwd?: string | undefined
 }
 
 /**
@@ -65,14 +66,7 @@ class ProcessRunner implements FlowRunner {
   runs = 0
 
   constructor(argv: readonly [string, ...string[]], options: CommandRunnerOptions) {
-    const {
-      timeout = DEFAULT_TIMEOUT,
-      processes = availableParallelism(),
-      fixtures,
-      with: patch,
-      profile,
-      seed,
-    } = options
+    const { timeout = DEFAULT_TIMEOUT, processes = availableParallelism() } = options
     if (!Number.isInteger(processes) || processes < 1 || processes > MAX_PROCESSES) {
       throw new RangeError(`Failed to explore: invalid number of processes ${processes}. Give 1 to ${MAX_PROCESSES}.`)
     }
@@ -82,14 +76,7 @@ class ProcessRunner implements FlowRunner {
     if (this.#timeoutMs === 0)
       throw new RangeError("Failed to explore: a timeout of 0 ends every run. Give one as in '60s'.")
     this.#slots = new Slots(processes)
-    this.#template = createSimulator({
-      ...(fixtures !== undefined && { fixtures }),
-      ...(patch !== undefined && { with: patch }),
-      ...(profile !== undefined && { profile }),
-      ...(seed !== undefined && { seed }),
-      clock: 'on-poll',
-      journalLimit: JOURNAL_LIMIT,
-    })
+    this.#template = createSimulator({ ...worldOf(options), clock: 'on-poll', journalLimit: JOURNAL_LIMIT })
   }
 
   get atOnce(): number {
@@ -106,12 +93,8 @@ class ProcessRunner implements FlowRunner {
     this.#server ??= this.#serve()
     const server = await this.#server
     this.#assertUsable()
-    const isOther = seed !== undefined || fixtures !== undefined
-    const changed: Partial<SimulatorOptions> = {
-      ...(seed !== undefined && { seed }),
-      ...(fixtures !== undefined && { fixtures }),
-    }
-    const world = server.worlds.make(isOther ? { options: changed } : {})
+    const changed = worldOf({ seed, fixtures })
+    const world = server.worlds.make(Object.keys(changed).length > 0 ? { options: changed } : {})
     try {
       return await this.#play(plan, world, server.url, healAt)
     } finally {

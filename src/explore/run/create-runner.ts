@@ -1,6 +1,7 @@
 /** Creates the runner of any kind of flow. */
 
 import type { ExplorableFlow } from '../flow.ts'
+import { worldOf } from '../flow-world.ts'
 import { createFlowRunner } from './flow-runner.ts'
 import type { FlowRunner } from './runner.ts'
 
@@ -13,16 +14,11 @@ export async function createRunner(flow: ExplorableFlow): Promise<FlowRunner> {
   if (!('command' in flow)) return createFlowRunner(flow)
   // Loaded on demand: only a command needs the server.
   const { createCommandRunner } = await import('../command/command-runner.ts')
-  const { fixtures, with: patch, seed, profile, invariants } = flow.options
-  const { command, timeout, processes, cwd } = flow
+  const { command, options, timeout, processes, cwd } = flow
+  const { invariants } = options
   return createCommandRunner(command, {
-    ...(fixtures !== undefined && { fixtures }),
-    ...(patch !== undefined && { with: patch }),
-    ...(seed !== undefined && { seed }),
-    ...(profile !== undefined && { profile }),
+    ...worldOf(options),
     ...(invariants !== undefined && { invariants }),
-    ...(timeout !== undefined && { timeout }),
-    ...(processes !== undefined && { processes }),
-    ...(cwd !== undefined && { cwd }),
+    ...{ timeout, processes, cwd },
   })
 }

@@ -8,6 +8,7 @@ import { monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
 import { LIMITS } from '../../limits.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import type { NamedFlow } from '../flow.ts'
+import { worldOf } from '../flow-world.ts'
 import type { Plan } from '../plan/plan.ts'
 import { AppliedPlan } from './applied-plan.ts'
 import { Client } from './client.ts'
@@ -63,16 +64,8 @@ class InProcessRunner implements FlowRunner {
   #worldFor({ seed, fixtures }: RunOptions): RunWorld {
     const known = this.#worlds.find(world => world.seed === seed && world.fixtures === fixtures)
     if (known !== undefined) return known
-    const { with: patch, profile, ...own } = this.#flow.options
-    const finalFixtures = fixtures ?? own.fixtures
-    const finalSeed = seed ?? own.seed
-    const sim = createSimulator({
-      ...(finalFixtures !== undefined && { fixtures: finalFixtures }),
-      ...(patch !== undefined && { with: patch }),
-      ...(profile !== undefined && { profile }),
-      ...(finalSeed !== undefined && { seed: finalSeed }),
-      journalLimit: JOURNAL_LIMIT,
-    })
+    const options = { ...worldOf(this.#flow.options), ...worldOf({ seed, fixtures }) }
+    const sim = createSimulator({ ...options, journalLimit: JOURNAL_LIMIT })
     const world: RunWorld = { seed, fixtures, sim, base: undefined }
     this.#worlds.push(world)
     return world

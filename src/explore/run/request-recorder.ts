@@ -6,6 +6,8 @@ import type { DecidedBy } from '../../kernel/journal.ts'
 import { parseJsonOrText } from '../../lib/json-text.ts'
 import type { AnsweredRequest } from '../../service/http/request-context.ts'
 
+type SentRequest = Pick<ObservedRequest, 'index' | 'start' | 'operation' | 'method' | 'path' | 'sentAt'>
+
 /** A request that is being recorded. */
 export class RecordedRequest implements ObservedRequest {
   readonly index: number
@@ -24,7 +26,7 @@ export class RecordedRequest implements ObservedRequest {
   decidedBy: DecidedBy = 'none'
   fault: ObservedRequest['fault'] = undefined
 
-  constructor(sent: Pick<ObservedRequest, 'index' | 'start' | 'operation' | 'method' | 'path' | 'sentAt'>) {
+  constructor(sent: SentRequest) {
     this.index = sent.index
     this.start = sent.start
     this.operation = sent.operation
@@ -41,9 +43,7 @@ export class RequestRecorder {
   readonly bySeq = new Map<number, RecordedRequest>()
 
   /** Begins the record of a request. */
-  begin(
-    sent: Omit<ObservedRequest, 'index'> | Pick<RecordedRequest, 'start' | 'operation' | 'method' | 'path' | 'sentAt'>,
-  ) {
+  begin(sent: Omit<SentRequest, 'index'>): RecordedRequest {
     const request = new RecordedRequest({ ...sent, index: this.requests.length + 1 })
     this.requests.push(request)
     return request
