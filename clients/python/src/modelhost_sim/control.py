@@ -1,0 +1,1184 @@
+"""Every operation of the control plane. `npm run generate` writes this file from the declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NotRequired, TypedDict
+
+from ._transport import ServerEvent, Transport
+
+GetOverviewAnswerWaitingItem = TypedDict(
+    "GetOverviewAnswerWaitingItem",
+    {
+        "operation": str | None,
+        "request": str,
+        "id": str | None,
+        "model": str | None,
+        "deploy_id": str | None,
+        "since": str,
+        "waited_seconds": float,
+        "for": str,
+        "until": str | None,
+    },
+)
+
+
+GetOverviewAnswerEndpointsItemTakesItem = TypedDict(
+    "GetOverviewAnswerEndpointsItemTakesItem",
+    {
+        "in": Literal["path", "query", "body"],
+        "name": str,
+        "type": str,
+        "required": bool,
+    },
+)
+
+
+class GetOverviewAnswerEndpointsItemExample(TypedDict):
+    target: str
+    body: NotRequired[Any]
+
+
+class GetOverviewAnswerEndpointsItem(TypedDict):
+    method: str
+    path: str
+    operation: str
+    summary: str
+    takes: list[GetOverviewAnswerEndpointsItemTakesItem]
+    example: GetOverviewAnswerEndpointsItemExample
+
+
+class GetOverviewAnswer(TypedDict):
+    name: str
+    version: str
+    waiting: list[GetOverviewAnswerWaitingItem]
+    endpoints: list[GetOverviewAnswerEndpointsItem]
+
+
+class GetClockAnswer(TypedDict):
+    now: str
+    elapsed_seconds: float
+    mode: Literal["manual", "scaled", "on-poll", "idle", "follow"]
+    speed: float | None
+    paused_by: list[str]
+    next_event_in_seconds: float | None
+
+
+class AdvanceClockAnswerTransitionsItem(TypedDict):
+    at: str
+    subject: str
+    became: str
+
+
+class AdvanceClockAnswerFailedEventsItem(TypedDict):
+    at: str
+    subject: str
+    event: str
+    error: str
+
+
+AdvanceClockAnswer = TypedDict(
+    "AdvanceClockAnswer",
+    {
+        "from": str,
+        "to": str,
+        "now": str,
+        "events": int,
+        "counts": dict[str, int],
+        "transitions": list[AdvanceClockAnswerTransitionsItem],
+        "failed_events": NotRequired[list[AdvanceClockAnswerFailedEventsItem]],
+    },
+)
+
+
+NextClockAnswer = TypedDict(
+    "NextClockAnswer",
+    {
+        "from": str,
+        "to": str,
+        "now": str,
+        "events": int,
+        "counts": dict[str, int],
+        "transitions": list[AdvanceClockAnswerTransitionsItem],
+        "failed_events": NotRequired[list[AdvanceClockAnswerFailedEventsItem]],
+        "reached": bool,
+    },
+)
+
+
+UntilClockAnswerHappened = TypedDict(
+    "UntilClockAnswerHappened",
+    {
+        "from": str,
+        "to": str,
+        "events": int,
+        "counts": dict[str, int],
+        "transitions": list[AdvanceClockAnswerTransitionsItem],
+        "failed_events": NotRequired[list[AdvanceClockAnswerFailedEventsItem]],
+    },
+)
+
+
+class UntilClockAnswerLast(TypedDict):
+    status: int
+    body: Any
+
+
+class UntilClockAnswer(TypedDict):
+    reached: bool
+    now: str
+    happened: UntilClockAnswerHappened
+    last: UntilClockAnswerLast
+
+
+class GetNodeOfDeploymentAnswer(TypedDict):
+    name: str
+    state: Literal["provisioning", "ready", "cordoned", "down", "gone"]
+    pool: str
+    zone: str
+    market: Literal["on-demand", "spot"]
+    gpu: Literal[
+        "L4-24GB",
+        "L40S-48GB",
+        "A100-80GB",
+        "H100-80GB",
+        "H200-141GB",
+        "B200-180GB",
+        "B300-270GB",
+        "RTXPRO6000-96GB",
+        "other",
+    ]
+    gpus: int
+    free: int
+    broken: int
+    slowdown: float
+
+
+class ListGpuLimitsAnswerItem(TypedDict):
+    gpu: str
+    limit: int | None
+    held: int
+
+
+class ListVerbsAnswerItem(TypedDict):
+    verb: str
+    target: str
+    undo: str | None
+    says: str
+    args: list[str]
+
+
+class GiveCommandAnswer(TypedDict):
+    verb: str
+    at: str
+
+
+class GetDigestAnswer(TypedDict):
+    digest: str
+    now: str
+
+
+class ClearFaultsAnswer(TypedDict):
+    removed: int
+
+
+class ListFaultsAnswerItem(TypedDict):
+    id: str
+    rule: dict[str, Any]
+    matches: int
+    hits: int
+
+
+class AddFaultBodyAfter(TypedDict):
+    kind: str
+
+
+AddFaultBody = TypedDict(
+    "AddFaultBody",
+    {
+        "name": NotRequired[str],
+        "on": str | list[str],
+        "path": NotRequired[str],
+        "token": NotRequired[str],
+        "model": NotRequired[str],
+        "deployment": NotRequired[str],
+        "times": NotRequired[float],
+        "nth": NotRequired[float],
+        "for": NotRequired[str | float],
+        "every": NotRequired[float],
+        "chance": NotRequired[float],
+        "after": NotRequired[AddFaultBodyAfter],
+        "from": NotRequired[str | float],
+        "until": NotRequired[str | float],
+        "fault": AddFaultBodyAfter,
+    },
+)
+
+
+class GetFieldsAnswerRecordsItemFieldsItem(TypedDict):
+    field: str
+    words: list[str]
+
+
+class GetFieldsAnswerRecordsItem(TypedDict):
+    record: str
+    fields: list[GetFieldsAnswerRecordsItemFieldsItem]
+
+
+class GetFieldsAnswerOperationsItem(TypedDict):
+    operation: str
+    route: str
+    fields: list[GetFieldsAnswerRecordsItemFieldsItem]
+
+
+class GetFieldsAnswer(TypedDict):
+    records: list[GetFieldsAnswerRecordsItem]
+    operations: list[GetFieldsAnswerOperationsItem]
+    paths: list[str]
+    headers: list[str]
+    variants: list[str]
+    tags: list[str]
+    error_shapes: list[Literal["simple", "detail", "wrapped", "compat", "message"]]
+
+
+class HealWorldAnswerItemUndo(TypedDict):
+    verb: str
+    target: NotRequired[str]
+
+
+class HealWorldAnswerItem(TypedDict):
+    what: str
+    undo: NotRequired[HealWorldAnswerItemUndo]
+
+
+class GetHealthAnswer(TypedDict):
+    status: Literal["ok"]
+    version: str
+    seed: str
+    now: str
+
+
+class ListScriptedAnswersAnswerRulesItem(TypedDict):
+    name: str
+    hits: int
+
+
+class ListScriptedAnswersAnswer(TypedDict):
+    rules: list[ListScriptedAnswersAnswerRulesItem]
+
+
+class ScriptAnswerBodyAnswer(TypedDict):
+    text: str
+
+
+class ScriptAnswerBodyAnswer2(TypedDict):
+    json: str | float | bool | list[Any] | dict[str, Any] | None
+
+
+class ScriptAnswerBodyAnswer3ToolCall(TypedDict):
+    name: str
+    arguments: NotRequired[dict[str, str | float | bool | list[Any] | dict[str, Any] | None]]
+
+
+class ScriptAnswerBodyAnswer3(TypedDict):
+    toolCall: ScriptAnswerBodyAnswer3ToolCall
+
+
+class ScriptAnswerBodyAnswer4Error(TypedDict):
+    status: int
+    message: NotRequired[str]
+    retryAfter: NotRequired[int]
+    body: NotRequired[str | float | bool | list[Any] | dict[str, Any] | None]
+    headers: NotRequired[dict[str, str]]
+
+
+class ScriptAnswerBodyAnswer4(TypedDict):
+    error: ScriptAnswerBodyAnswer4Error
+
+
+class GetJournalAnswerEntriesItem(TypedDict):
+    seq: int
+    time: int
+    at: str
+    kind: str
+    subject: str
+    cause: int
+    fields: NotRequired[dict[str, str | float | bool | None]]
+
+
+class GetJournalAnswer(TypedDict):
+    entries: list[GetJournalAnswerEntriesItem]
+    last: int
+    dropped: int
+
+
+class GetLedgerAnswerEntriesItem(TypedDict):
+    time: str
+    kind: Literal["funds", "topup", "rent", "tokens", "units", "adjustment"]
+    subject: str
+    microcents: int
+    tokens: NotRequired[int]
+    pricing_type: NotRequired[str]
+    units: NotRequired[float]
+    token_id: NotRequired[str]
+    open: NotRequired[Literal[True]]
+
+
+class GetLedgerAnswer(TypedDict):
+    balance_microcents: int
+    entries: list[GetLedgerAnswerEntriesItem]
+
+
+GetReportAnswer = TypedDict(
+    "GetReportAnswer",
+    {
+        "from": str,
+        "to": str,
+    },
+)
+
+
+class ResetAnswer(TypedDict):
+    now: str
+    digest: str
+
+
+class ListScenariosAnswerItem(TypedDict):
+    name: str
+    title: str | None
+    state: Literal["ready", "playing", "done", "stopped", "unplayable"]
+    done: int
+    of: int | None
+    started_at: str | None
+    next_at: str | None
+    problems: list[str]
+
+
+class ListSnapshotsAnswerItem(TypedDict):
+    snapshot: str
+    now: str
+    digest: str
+    seed: str
+    fixtures: str
+    profile: str
+    version: str
+
+
+class DeleteSnapshotAnswer(TypedDict):
+    snapshot: str
+
+
+class RestoreSnapshotAnswerClock(TypedDict):
+    mode: Literal["manual", "scaled", "on-poll", "idle", "follow"]
+    speed: float | None
+    paused_by: list[str]
+
+
+class RestoreSnapshotAnswer(TypedDict):
+    now: str
+    digest: str
+    clock: RestoreSnapshotAnswerClock
+
+
+class GetUnreadAnswerItem(TypedDict):
+    operation: str
+    what: str
+    times: int
+
+
+class ListWorldsAnswerItem(TypedDict):
+    world: str
+    token: str | None
+    base_url: str
+    fixtures: str
+    seed: str
+    now: str
+    requests: int
+    idle_seconds: float
+
+
+class CreateWorldBodyFill(TypedDict):
+    models: NotRequired[int]
+    deployments: NotRequired[int]
+
+
+class CreateWorldBodyClock2(TypedDict):
+    mode: str
+    speed: NotRequired[float]
+
+
+class CreateWorldAnswer(TypedDict):
+    world: str
+    token: str | None
+    base_url: str
+
+
+class DeleteWorldAnswer(TypedDict):
+    world: str
+
+
+class GetWorldAnswerCounts(TypedDict):
+    deployments: int
+    batches: int
+    stored_bytes: int
+    events: int
+
+
+class GetWorldAnswer(TypedDict):
+    world: str
+    token: str | None
+    base_url: str
+    fixtures: str
+    seed: str
+    now: str
+    requests: int
+    idle_seconds: float
+    profile: str
+    clock: RestoreSnapshotAnswerClock
+    waiting: list[GetOverviewAnswerWaitingItem]
+    digest: str
+    age_seconds: float
+    counts: GetWorldAnswerCounts
+
+
+
+class Control:
+    """The control plane of one world. Each method is one request.
+
+    Each method raises SimulatorError if the server refuses the request.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def get_root(self) -> str:
+        """Describe this server in a few words.
+
+        Sends `GET /`.
+        """
+        return self._transport.send_for_text(
+            "GET",
+            "/",
+        )
+
+    def get_overview(self) -> GetOverviewAnswer:
+        """List the endpoints of the control plane with their parameters and an example. waiting
+        lists the pending requests of this world: since when, for what, and until when.
+
+        Sends `GET /_sim`.
+        """
+        result: GetOverviewAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim",
+        )
+        return result
+
+    def get_clock(self) -> GetClockAnswer:
+        """Return the time of the world, how it moves, and when the next event fires.
+
+        Sends `GET /_sim/clock`.
+        """
+        result: GetClockAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/clock",
+        )
+        return result
+
+    def set_clock(
+        self,
+        *,
+        mode: str | None = None,
+        speed: float | None = None,
+        step: str | None = None,
+        after: float | None = None,
+    ) -> GetClockAnswer:
+        """Set how time moves, without a jump. Modes: manual, scaled (with speed, in simulated
+        seconds per second), on-poll (with step; default: to the next visible change), idle
+        (with after, in real milliseconds).
+
+        Sends `PUT /_sim/clock`.
+        Refused with 400: an unknown mode, an invalid figure, or a figure of another mode.
+        """
+        result: GetClockAnswer = self._transport.send_for_json(
+            "PUT",
+            "/_sim/clock",
+            body={"mode": mode, "speed": speed, "step": step, "after": after},
+        )
+        return result
+
+    def advance_clock(self, *, by: str | None = None, to: str | None = None) -> AdvanceClockAnswer:
+        """Advance time by a duration ("2h") or to a time (ISO 8601). All events on the way fire.
+
+        Sends `POST /_sim/clock/advance`.
+        Refused with 400: an invalid duration or time, a time in the past, or too many events at
+        once.
+        """
+        result: AdvanceClockAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/clock/advance",
+            body={"by": by, "to": to},
+        )
+        return result
+
+    def next_clock(
+        self,
+        *,
+        visible: bool | None = None,
+        within: str | None = None,
+    ) -> NextClockAnswer:
+        """Move time to the next event, or with visible to the next change that a client could see,
+        at most by within.
+
+        Sends `POST /_sim/clock/next`.
+        Refused with 400: an invalid duration.
+        """
+        result: NextClockAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/clock/next",
+            body={"visible": visible, "within": within},
+        )
+        return result
+
+    def pause_clock(self, *, owner: str) -> GetClockAnswer:
+        """Hold the clock under a name. Time then moves only by advance, next and until.
+
+        Sends `POST /_sim/clock/pause`.
+        """
+        result: GetClockAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/clock/pause",
+            body={"owner": owner},
+        )
+        return result
+
+    def resume_clock(self, *, owner: str) -> GetClockAnswer:
+        """Release a hold of the clock. Time moves again when the last hold is released.
+
+        Sends `POST /_sim/clock/resume`.
+        Refused with 400: a name without a hold.
+        """
+        result: GetClockAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/clock/resume",
+            body={"owner": owner},
+        )
+        return result
+
+    def until_clock(
+        self,
+        *,
+        get: str,
+        where: dict[str, Any] | list[Any],
+        within: str | None = None,
+    ) -> UntilClockAnswer:
+        """Move time until a GET of the service returns what where describes, for at most within.
+        Default: 24h. For an object, where has fields that the response must have. For a list,
+        where is an array, and each element must match a row. last is the last response of the
+        GET.
+
+        Sends `POST /_sim/clock/until`.
+        Refused with 400: an unknown path, a path whose first response is an error or has
+        another type than where, or an invalid duration.
+        """
+        result: UntilClockAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/clock/until",
+            body={"get": get, "where": where, "within": within},
+        )
+        return result
+
+    def get_node_of_deployment(self, deploy_id: str) -> GetNodeOfDeploymentAnswer:
+        """Return the node of the oldest placed instance of a deployment, or of a container.
+
+        Sends `GET /_sim/cluster/deployments/{deploy_id}/node`.
+        Refused with 404: an unknown id.
+        Refused with 409: it has no node yet, or has ended.
+        """
+        result: GetNodeOfDeploymentAnswer = self._transport.send_for_json(
+            "GET",
+            f"/_sim/cluster/deployments/{self._transport.quote(deploy_id)}/node",
+        )
+        return result
+
+    def list_gpu_limits(self) -> list[ListGpuLimitsAnswerItem]:
+        """List the account's limit for each GPU type (null: unlimited), and how many GPUs are held
+        or requested.
+
+        Sends `GET /_sim/cluster/limits`.
+        """
+        result: list[ListGpuLimitsAnswerItem] = self._transport.send_for_json(
+            "GET",
+            "/_sim/cluster/limits",
+        )
+        return result
+
+    def list_nodes(self) -> list[GetNodeOfDeploymentAnswer]:
+        """List the nodes of the fleet with their free GPUs.
+
+        Sends `GET /_sim/cluster/nodes`.
+        """
+        result: list[GetNodeOfDeploymentAnswer] = self._transport.send_for_json(
+            "GET",
+            "/_sim/cluster/nodes",
+        )
+        return result
+
+    def list_verbs(self) -> list[ListVerbsAnswerItem]:
+        """List the commands that break or repair something, with their targets and arguments.
+
+        Sends `GET /_sim/commands`.
+        """
+        result: list[ListVerbsAnswerItem] = self._transport.send_for_json(
+            "GET",
+            "/_sim/commands",
+        )
+        return result
+
+    def give_command(
+        self,
+        *,
+        verb: str,
+        target: str | None = None,
+        args: dict[str, str | float | bool | list[str] | None] | None = None,
+        at: str | None = None,
+    ) -> GiveCommandAnswer:
+        """Execute a command now, or later: at is a duration from now, or ISO 8601. GET
+        /_sim/commands lists the commands.
+
+        Sends `POST /_sim/commands`.
+        Refused with 400: an unknown verb or target, a target of a command without one, or an
+        invalid argument or time.
+        """
+        result: GiveCommandAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/commands",
+            body={"verb": verb, "target": target, "args": args, "at": at},
+        )
+        return result
+
+    def get_digest(self) -> GetDigestAnswer:
+        """Return the digest of all events. It is equal for equal seeds, fixtures and requests.
+
+        Sends `GET /_sim/digest`.
+        """
+        result: GetDigestAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/digest",
+        )
+        return result
+
+    def get_engine_metrics(self, instance: str) -> str:
+        """Return the metrics of the engine of one instance, as the engine itself serves them. The
+        format follows Accept.
+
+        Sends `GET /_sim/engines/{instance}/metrics`.
+        Refused with 404: an unknown instance.
+        Refused with 503: an instance whose engine does not answer yet.
+        """
+        return self._transport.send_for_text(
+            "GET",
+            f"/_sim/engines/{self._transport.quote(instance)}/metrics",
+        )
+
+    def clear_faults(self) -> ClearFaultsAnswer:
+        """Remove all fault rules.
+
+        Sends `DELETE /_sim/faults`.
+        """
+        result: ClearFaultsAnswer = self._transport.send_for_json(
+            "DELETE",
+            "/_sim/faults",
+        )
+        return result
+
+    def list_faults(self) -> list[ListFaultsAnswerItem]:
+        """List the fault rules in the order in which they are tried, with their matches and hits.
+
+        Sends `GET /_sim/faults`.
+        """
+        result: list[ListFaultsAnswerItem] = self._transport.send_for_json(
+            "GET",
+            "/_sim/faults",
+        )
+        return result
+
+    def add_fault(self, body: AddFaultBody) -> ListFaultsAnswerItem:
+        """Add a fault rule: on which operations, when, and which fault. docs/faults.md lists the
+        fault kinds.
+
+        Sends `POST /_sim/faults`.
+        Refused with 400: an unknown operation, kind or field, contradictory triggers, a window
+        in the past, or a duplicate name.
+        """
+        result: ListFaultsAnswerItem = self._transport.send_for_json(
+            "POST",
+            "/_sim/faults",
+            body=body,
+        )
+        return result
+
+    def remove_fault(self, id: str) -> ListFaultsAnswerItem:
+        """Remove a fault rule. The other rules keep their counts and random draws.
+
+        Sends `DELETE /_sim/faults/{id}`.
+        Refused with 404: an unknown id.
+        """
+        result: ListFaultsAnswerItem = self._transport.send_for_json(
+            "DELETE",
+            f"/_sim/faults/{self._transport.quote(id)}",
+        )
+        return result
+
+    def get_fault(self, id: str) -> ListFaultsAnswerItem:
+        """Return a fault rule with its matches and hits.
+
+        Sends `GET /_sim/faults/{id}`.
+        Refused with 404: an unknown id.
+        """
+        result: ListFaultsAnswerItem = self._transport.send_for_json(
+            "GET",
+            f"/_sim/faults/{self._transport.quote(id)}",
+        )
+        return result
+
+    def get_fields(self) -> GetFieldsAnswer:
+        """List what a names profile can name: records with their fields and words, operations with
+        the fields outside of records, words of paths, headers, tags and error shapes. The names
+        are neutral.
+
+        Sends `GET /_sim/fields`.
+        """
+        result: GetFieldsAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/fields",
+        )
+        return result
+
+    def heal_world(self) -> list[HealWorldAnswerItem]:
+        """Undo all active failures that a command can undo, and return them.
+
+        Sends `POST /_sim/heal`.
+        """
+        result: list[HealWorldAnswerItem] = self._transport.send_for_json(
+            "POST",
+            "/_sim/heal",
+        )
+        return result
+
+    def get_health(self) -> GetHealthAnswer:
+        """Return whether the simulator is up. It answers during a long move of the clock too.
+
+        Sends `GET /_sim/health`.
+        """
+        result: GetHealthAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/health",
+        )
+        return result
+
+    def clear_scripted_answers(self) -> dict[str, Any]:
+        """Remove all rules for scripted answers.
+
+        Sends `DELETE /_sim/inference`.
+        """
+        result: dict[str, Any] = self._transport.send_for_json(
+            "DELETE",
+            "/_sim/inference",
+        )
+        return result
+
+    def list_scripted_answers(self) -> ListScriptedAnswersAnswer:
+        """List the rules for scripted answers of models in the order in which they are tried.
+
+        Sends `GET /_sim/inference`.
+        """
+        result: ListScriptedAnswersAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/inference",
+        )
+        return result
+
+    def script_answer(
+        self,
+        *,
+        answer: ScriptAnswerBodyAnswer | ScriptAnswerBodyAnswer2 | ScriptAnswerBodyAnswer3 | ScriptAnswerBodyAnswer4,
+        name: str | None = None,
+        model: str | None = None,
+        contains: str | None = None,
+        times: int | None = None,
+    ) -> ListScriptedAnswersAnswerRulesItem:
+        """Add a rule for scripted answers: which requests it answers (model, contains, times), and
+        a text, json, toolCall or error.
+
+        Sends `POST /_sim/inference`.
+        Refused with 400: a duplicate name.
+        """
+        result: ListScriptedAnswersAnswerRulesItem = self._transport.send_for_json(
+            "POST",
+            "/_sim/inference",
+            body={
+                "name": name,
+                "model": model,
+                "contains": contains,
+                "times": times,
+                "answer": answer,
+            },
+        )
+        return result
+
+    def remove_scripted_answer(self, name: str) -> dict[str, Any]:
+        """Remove a rule for scripted answers.
+
+        Sends `DELETE /_sim/inference/{name}`.
+        Refused with 404: an unknown name.
+        """
+        result: dict[str, Any] = self._transport.send_for_json(
+            "DELETE",
+            f"/_sim/inference/{self._transport.quote(name)}",
+        )
+        return result
+
+    def get_journal(
+        self,
+        *,
+        after: int | None = None,
+        limit: int | None = None,
+        kind: str | None = None,
+    ) -> GetJournalAnswer:
+        """List journal entries, oldest first: those after a position, of a kind, at most limit.
+
+        Sends `GET /_sim/journal`.
+        Refused with 400: a kind that looks like a typo of a known kind.
+        """
+        result: GetJournalAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/journal",
+            query={"after": after, "limit": limit, "kind": kind},
+        )
+        return result
+
+    def get_ledger(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        subject: str | None = None,
+    ) -> GetLedgerAnswer:
+        """Return the balance of the account in micro-cents, and its postings: of one subject, or
+        between two times (Unix seconds or ISO 8601).
+
+        Sends `GET /_sim/ledger`.
+        Refused with 400: an invalid time.
+        """
+        result: GetLedgerAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/ledger",
+            query={"from": from_, "to": to, "subject": subject},
+        )
+        return result
+
+    def get_metrics(self) -> str:
+        """Return the metrics of the simulator, the deployments, all engines and all GPUs for
+        Prometheus, at the virtual time. The format follows Accept: text 0.0.4 or OpenMetrics.
+        docs/metrics.md lists the metrics.
+
+        Sends `GET /_sim/metrics`.
+        """
+        return self._transport.send_for_text(
+            "GET",
+            "/_sim/metrics",
+        )
+
+    def get_report(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        step: str | None = None,
+    ) -> GetReportAnswer:
+        """Report what the world did and cost between two times (Unix seconds or ISO 8601): money,
+        GPU-hours, requests, cold starts, failures, batches. With step (5m), it has a row for
+        each deployment and step. docs/reports.md describes every field.
+
+        Sends `GET /_sim/report`.
+        Refused with 400: an invalid time, a time before the epoch or in the future, or an
+        invalid step.
+        """
+        result: GetReportAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/report",
+            query={"from": from_, "to": to, "step": step},
+        )
+        return result
+
+    def reset(self) -> ResetAnswer:
+        """Return to the world as it was loaded, with its time, ids and digest.
+
+        Sends `POST /_sim/reset`.
+        """
+        result: ResetAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/reset",
+        )
+        return result
+
+    def list_scenarios(self) -> list[ListScenariosAnswerItem]:
+        """List the scenarios in YAML and JSON of the server (serve --scenarios), with their
+        progress in this world.
+
+        Sends `GET /_sim/scenarios`.
+        """
+        result: list[ListScenariosAnswerItem] = self._transport.send_for_json(
+            "GET",
+            "/_sim/scenarios",
+        )
+        return result
+
+    def stop_scenario(self, name: str) -> ListScenariosAnswerItem:
+        """Stop a scenario: cancel its scheduled commands and remove its fault rules. The effects
+        of executed commands stay. A scenario that is not playing does not change.
+
+        Sends `DELETE /_sim/scenarios/{name}`.
+        Refused with 404: an unknown name, or a scenario that is neither YAML nor JSON.
+        """
+        result: ListScenariosAnswerItem = self._transport.send_for_json(
+            "DELETE",
+            f"/_sim/scenarios/{self._transport.quote(name)}",
+        )
+        return result
+
+    def get_scenario(self, name: str) -> ListScenariosAnswerItem:
+        """Return a scenario: whether its timeline can be played in this world, and its progress.
+
+        Sends `GET /_sim/scenarios/{name}`.
+        Refused with 404: an unknown name, or a scenario that is neither YAML nor JSON.
+        """
+        result: ListScenariosAnswerItem = self._transport.send_for_json(
+            "GET",
+            f"/_sim/scenarios/{self._transport.quote(name)}",
+        )
+        return result
+
+    def start_scenario(self, name: str) -> ListScenariosAnswerItem:
+        """Start the timeline of a scenario in this world: its commands and fault rules, each at
+        its time from now. The requests of the scenario are not played; the client of the world
+        makes its own.
+
+        Sends `POST /_sim/scenarios/{name}/start`.
+        Refused with 400: an invalid file, a scenario without a timeline, or a target or rule
+        that is invalid in this world.
+        Refused with 404: an unknown name, or a scenario that is neither YAML nor JSON.
+        Refused with 409: it is already playing.
+        """
+        result: ListScenariosAnswerItem = self._transport.send_for_json(
+            "POST",
+            f"/_sim/scenarios/{self._transport.quote(name)}/start",
+        )
+        return result
+
+    def list_snapshots(self) -> list[ListSnapshotsAnswerItem]:
+        """List the snapshots of the world, oldest first.
+
+        Sends `GET /_sim/snapshots`.
+        """
+        result: list[ListSnapshotsAnswerItem] = self._transport.send_for_json(
+            "GET",
+            "/_sim/snapshots",
+        )
+        return result
+
+    def take_snapshot(self, *, name: str | None = None) -> ListSnapshotsAnswerItem:
+        """Take a snapshot of the world under a name. Default: snapshot-1, snapshot-2, …. It has
+        the state of the world, its fault rules, its playing scenarios and its clock.
+
+        Sends `POST /_sim/snapshots`.
+        Refused with 409: a duplicate name.
+        Refused with 429: too many snapshots in this world.
+        """
+        result: ListSnapshotsAnswerItem = self._transport.send_for_json(
+            "POST",
+            "/_sim/snapshots",
+            body={"name": name},
+        )
+        return result
+
+    def delete_snapshot(self, snapshot: str) -> DeleteSnapshotAnswer:
+        """Delete a snapshot.
+
+        Sends `DELETE /_sim/snapshots/{snapshot}`.
+        Refused with 404: an unknown snapshot.
+        """
+        result: DeleteSnapshotAnswer = self._transport.send_for_json(
+            "DELETE",
+            f"/_sim/snapshots/{self._transport.quote(snapshot)}",
+        )
+        return result
+
+    def export_snapshot(self, snapshot: str) -> bytes:
+        """Return a snapshot as bytes with a checksum, for another server, --fixtures or
+        loadSnapshot. They include the tokens of the world.
+
+        Sends `GET /_sim/snapshots/{snapshot}/export`.
+        Refused with 404: an unknown snapshot.
+        """
+        return self._transport.send_for_bytes(
+            "GET",
+            f"/_sim/snapshots/{self._transport.quote(snapshot)}/export",
+        )
+
+    def import_snapshot(self, snapshot: str, file: bytes) -> ListSnapshotsAnswerItem:
+        """Add an exported or saved snapshot under a name. It does not restore the snapshot.
+
+        Sends `POST /_sim/snapshots/{snapshot}/import`.
+        Refused with 400: bytes that are no snapshot, are damaged or truncated, or are of
+        another version.
+        Refused with 409: a duplicate name.
+        Refused with 413: more than 256 MiB.
+        Refused with 429: too many snapshots in this world.
+        """
+        result: ListSnapshotsAnswerItem = self._transport.send_for_json(
+            "POST",
+            f"/_sim/snapshots/{self._transport.quote(snapshot)}/import",
+            file=file,
+        )
+        return result
+
+    def restore_snapshot(self, snapshot: str) -> RestoreSnapshotAnswer:
+        """Continue from a snapshot, exactly as the world did then. The journal becomes empty, and
+        reset still returns to the start of the world. If the snapshot follows fake timers,
+        which a server does not have, the present clock stays.
+
+        Sends `POST /_sim/snapshots/{snapshot}/restore`.
+        Refused with 404: an unknown snapshot.
+        """
+        result: RestoreSnapshotAnswer = self._transport.send_for_json(
+            "POST",
+            f"/_sim/snapshots/{self._transport.quote(snapshot)}/restore",
+        )
+        return result
+
+    def list_troubles(self) -> list[HealWorldAnswerItem]:
+        """List the active failures of the world, each with the command that undoes it, if there is
+        one.
+
+        Sends `GET /_sim/troubles`.
+        """
+        result: list[HealWorldAnswerItem] = self._transport.send_for_json(
+            "GET",
+            "/_sim/troubles",
+        )
+        return result
+
+    def get_unread(self) -> list[GetUnreadAnswerItem]:
+        """List the parameters, fields and bodies of the newest 1,000 requests that nothing reads.
+        It needs serve --strict-requests.
+
+        Sends `GET /_sim/unread`.
+        Refused with 400: a world without strict requests.
+        """
+        result: list[GetUnreadAnswerItem] = self._transport.send_for_json(
+            "GET",
+            "/_sim/unread",
+        )
+        return result
+
+    def list_worlds(self) -> list[ListWorldsAnswerItem]:
+        """List the worlds of the server, the default one first.
+
+        Sends `GET /_sim/worlds`.
+        """
+        result: list[ListWorldsAnswerItem] = self._transport.send_for_json(
+            "GET",
+            "/_sim/worlds",
+        )
+        return result
+
+    def create_world(
+        self,
+        *,
+        fixtures: str | dict[str, Any] | None = None,
+        with_: dict[str, Any] | None = None,
+        fill: CreateWorldBodyFill | None = None,
+        profile: str | dict[str, Any] | None = None,
+        weather: str | None = None,
+        faults: list[dict[str, Any]] | None = None,
+        seed: str | float | None = None,
+        clock: str | CreateWorldBodyClock2 | None = None,
+        epoch: str | None = None,
+        documented_only: bool | None = None,
+        names: dict[str, Any] | None = None,
+        strict_requests: bool | None = None,
+        request_faults: bool | None = None,
+        inference_pace: Literal["clock", "instant"] | None = None,
+        answers: list[dict[str, Any]] | None = None,
+        journal_limit: float | None = None,
+        max_storage_bytes: float | None = None,
+        from_: str | None = None,
+        snapshot: str | None = None,
+        token: str | None = None,
+    ) -> CreateWorldAnswer:
+        """Create a world: an account with its own clock, seed, journal and limits. Default of each
+        option: as the server was started. The field from names the world to fork. The field
+        snapshot names the snapshot to continue from, of that world or of the default world.
+        Options that a snapshot does not bring may go with it. The field token is an alias of
+        its first token.
+
+        Sends `POST /_sim/worlds`.
+        Refused with 400: an invalid option; a token that belongs to another world; an option
+        that the origin or the snapshot sets.
+        Refused with 404: an unknown world in from, or an unknown snapshot.
+        Refused with 429: too many worlds.
+        """
+        result: CreateWorldAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/worlds",
+            body={
+                "fixtures": fixtures,
+                "with": with_,
+                "fill": fill,
+                "profile": profile,
+                "weather": weather,
+                "faults": faults,
+                "seed": seed,
+                "clock": clock,
+                "epoch": epoch,
+                "documented_only": documented_only,
+                "names": names,
+                "strict_requests": strict_requests,
+                "request_faults": request_faults,
+                "inference_pace": inference_pace,
+                "answers": answers,
+                "journal_limit": journal_limit,
+                "max_storage_bytes": max_storage_bytes,
+                "from": from_,
+                "snapshot": snapshot,
+                "token": token,
+            },
+        )
+        return result
+
+    def delete_world(self, world: str) -> DeleteWorldAnswer:
+        """Delete a world.
+
+        Sends `DELETE /_sim/worlds/{world}`.
+        Refused with 404: an unknown world.
+        Refused with 409: the default world.
+        """
+        result: DeleteWorldAnswer = self._transport.send_for_json(
+            "DELETE",
+            f"/_sim/worlds/{self._transport.quote(world)}",
+        )
+        return result
+
+    def get_world(self, world: str) -> GetWorldAnswer:
+        """Return a world: its fixture, time, digest, counts and idle time, and its pending
+        requests: since when, for what, and until when.
+
+        Sends `GET /_sim/worlds/{world}`.
+        Refused with 404: an unknown world.
+        """
+        result: GetWorldAnswer = self._transport.send_for_json(
+            "GET",
+            f"/_sim/worlds/{self._transport.quote(world)}",
+        )
+        return result

@@ -1,0 +1,1 @@
+pytest_plugins = ["pytester", "modelhost_sim.pytest_plugin"]
