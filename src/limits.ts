@@ -154,6 +154,12 @@ const SECTIONS = {
     worldAge: { max: 200, unit: 'years', of: 'the age of a world', beyond: 'the move is refused' },
     scheduledEvents: { max: 10_000_000, unit: 'count', of: 'the events that are due', beyond: 'the step fails' },
     moveEvents: { max: 10_000_000, unit: 'count', of: 'the events of one move of time', beyond: 'the move rejects' },
+    silentEvents: {
+      max: 200_000,
+      unit: 'count',
+      of: 'the events of a move to the next change, without a change',
+      beyond: 'the move rejects',
+    },
     instantEvents: { max: 100_000, unit: 'count', of: 'the events at one instant', beyond: 'the move rejects' },
   },
   'Files of the user': {

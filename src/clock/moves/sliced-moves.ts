@@ -5,6 +5,7 @@ import { eventLoopTurn, monotonicMs } from '../../lib/real-time.ts'
 import type { WorldTime } from '../world-time.ts'
 import { type MovingClients, NO_LIMIT } from './moves.ts'
 import type { MoveDriver } from './runner.ts'
+import { SilentEvents } from './silent-events.ts'
 
 /** Longest real time of a slice in milliseconds. */
 const SLICE_MS = 20
@@ -96,7 +97,9 @@ export class SlicedMoves implements MoveDriver {
     const { world } = this.#time
     const position = () => (visible ? world.visibleChanges : world.journal.last)
     const start = position()
+    const silent = new SilentEvents()
     while (position() === start) {
+      silent.add(visible)
       if (!world.next(limit)) {
         if (limit < NO_LIMIT) this.#time.fire(limit)
         return false
