@@ -71,7 +71,9 @@ function methodOf(id: string, endpoint: AnyEndpoint, types: PythonTypes): string
     ...(named.length > 0 ? ['*'] : []),
     ...[...named]
       .sort((a, b) => Number(b.isRequired) - Number(a.isRequired))
-      .map(({ name, type, isRequired }) => (isRequired ? `${name}: ${type}` : `${name}: ${type.endsWith(' | None') ? type : `${type} | None`} = None`)),
+      .map(({ name, type, isRequired }) =>
+        isRequired ? `${name}: ${type}` : `${name}: ${type.endsWith(' | None') ? type : `${type} | None`} = None`,
+      ),
   ]
   const path = pathParameters.reduce(
     (text, { name }) => text.replace(`{${name}}`, `{_quote(${name})}`),

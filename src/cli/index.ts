@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   fixture: () => import('./commands/fixture.ts'),
   profile: () => import('./commands/profile.ts'),
   conform: () => import('./commands/conform.ts'),
+  mcp: () => import('./commands/mcp.ts'),
   env: () => import('./commands/env.ts'),
 }
 const DEFAULT_COMMAND = 'serve'

@@ -1,0 +1,69 @@
+/** `modelhost-sim mcp`: the control plane as tools of an AI assistant, over stdin and stdout. */
+import type { Argv } from 'yargs'
+import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
+import { serve } from '../../transports/http/server.ts'
+import { EXIT_CODES } from '../command.ts'
+import { createToolServer, missingPackageError } from '../mcp/tool-server.ts'
+import { optionFlags, optionsFromFlags } from '../option-flags.ts'
+import { onSignals } from '../signals.ts'
+import { flag, integer, text } from '../values.ts'
+
+export const command = 'mcp'
+export const describe = 'Offer the simulator to an AI assistant, by the Model Context Protocol over stdin and stdout'
+
+interface Arguments {
+  url?: string | undefined
+  controlToken?: string | undefined
+  port: number
+}
+
+/** The options of the own world. The tool create_world has the others. */
+const WORLD_FLAGS = ['fixtures', 'seed', 'profile', 'weather'] as const
+
+export function builder(argv: Argv): Argv<Arguments> {
+  const flags = optionFlags()
+  return argv
+    .options({
+      url: {
+        ...flag('url', 'URL of a running server. Default: a server of its own, with a manual clock'),
+        coerce: text('url'),
+      },
+      'control-token': {
+        ...flag('control-token', 'Token of the control plane of the server at --url'),
+        coerce: text('control-token'),
+      },
+      port: {
+        ...flag('port', 'Port of the own server, for the clients under test; 0 selects a free port', '0'),
+        coerce: integer('port', { min: 0, max: 65_535 }, 0),
+      },
+      ...Object.fromEntries(WORLD_FLAGS.map(name => [name, flags[name]!])),
+    })
+    .example('$0 mcp', 'a world of its own')
+    .example('$0 mcp --url http://127.0.0.1:4010', 'the worlds of a running server')
+    .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
+}
+
+export async function handler(argv: Arguments): Promise<void> {
+  // Before a server is open: an error ends the process.
+  const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js').catch(error => {
+    throw missingPackageError(error)
+  })
+  const sim = argv.url === undefined ? createOwnWorld(argv) : undefined
+  const own = sim && (await serve(sim, { port: argv.port, ownProcess: true }))
+  const url = (argv.url ?? own!.url).replace(/\/+$/, '')
+  const server = await createToolServer({ url, controlToken: argv.controlToken, token: sim?.token })
+  // stdout belongs to the protocol.
+  process.stderr.write(`modelhost-sim mcp: tools for ${url}. The service has the same address.\n`)
+  const end = async () => {
+    await server.close()
+    await own?.close()
+  }
+  // The assistant ends the tools by closing stdin.
+  process.stdin.once('end', end)
+  onSignals(() => void end())
+  await server.connect(new StdioServerTransport())
+}
+
+function createOwnWorld(argv: Arguments): Simulator {
+  return createSimulator({ ...optionsFromFlags(argv), clock: 'manual' })
+}

@@ -1,0 +1,178 @@
+/** A server of the Model Context Protocol whose tools control a simulator. */
+import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
+import { CONTROL_TOKEN_HEADER } from '../../control/guards.ts'
+import { controlOperations } from '../../control/index.ts'
+import { type ControlTool, controlTools } from '../../control/tools.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { createClientFor } from '../../service/client/client.ts'
+import { Refusal } from '../../service/client/refusal.ts'
+import { VERSION } from '../../version.ts'
+import { UsageError } from '../command.ts'
+
+/** The simulator that the tools control. */
+export interface ToolTarget {
+  /** The address of the server, without a slash at its end. */
+  readonly url: string
+  readonly controlToken?: string | undefined
+  /** The API token of its default world. Default: each request has to name one. */
+  readonly token?: string | undefined
+}
+
+const WORLD_FIELD = {
+  type: 'string',
+  description: 'The name of the world, as list_worlds shows it. Default: the world of the server',
+}
+
+/** Sends a request to the service, as the client under test would. */
+const SEND_REQUEST: Tool = {
+  name: 'send_request',
+  description:
+    'Send a request to the simulated service, as a client would, and return status, headers and body. ' +
+    'list_worlds shows the address of a world; create_world returns its token.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      method: { type: 'string', enum: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] },
+      path: { type: 'string', description: 'Path and query, as in /deploy/list?status=running' },
+      body: { description: 'The body, sent as JSON' },
+      token: {
+        type: 'string',
+        description: 'The API token of the client, as create_world returns it. Default: that of the own world',
+      },
+      world: WORLD_FIELD,
+    },
+    required: ['method', 'path'],
+    additionalProperties: false,
+  },
+  annotations: { openWorldHint: false },
+}
+
+/** Longer answers are cut: the context of a model is small. */
+const MAX_ANSWER_CHARACTERS = 100_000
+
+/**
+ * Creates the server. Its caller connects it to a transport.
+ *
+ * @throws UsageError if the package of the protocol is missing
+ */
+export async function createToolServer(target: ToolTarget): Promise<Server> {
+  const { Server, types } = await loadProtocol()
+  const tools = new Map(controlTools(controlOperations).map(tool => [tool.name, tool]))
+  const server = new Server({ name: 'modelhost-sim', version: VERSION }, { capabilities: { tools: {} }, instructions })
+  server.setRequestHandler(types.ListToolsRequestSchema, () => ({
+    tools: [SEND_REQUEST, ...Array.from(tools.values(), toTool)],
+  }))
+  server.setRequestHandler(types.CallToolRequestSchema, async ({ params: { name, arguments: input = {} } }) => {
+    try {
+      if (name === SEND_REQUEST.name) return toResult(await sendRequest(target, input))
+      const tool = tools.get(name)
+      if (tool !== undefined) return toResult(await callTool(target, tool, input))
+      const known = [...tools.keys(), SEND_REQUEST.name]
+      return toError(
+        `Failed to call '${name}': unknown tool. ${formatSuggestion(name, known, 'tools/list lists them.')}`,
+      )
+    } catch (error) {
+      // A refusal is a result that the model reads and corrects.
+      return toError(wordsOf(error))
+    }
+  })
+  return server
+}
+
+const instructions =
+  'A simulated model-hosting cloud under a virtual clock. Only tools move its time: advance_clock, next_clock ' +
+  'or until_clock. Clients under test use the address that list_worlds shows. add_fault and give_command break things, ' +
+  'heal_world repairs them. For equal seeds and requests, everything happens the same again.'
+
+async function loadProtocol() {
+  try {
+    const [{ Server }, types] = await Promise.all([
+      import('@modelcontextprotocol/sdk/server/index.js'),
+      import('@modelcontextprotocol/sdk/types.js'),
+    ])
+    return { Server, types }
+  } catch (error) {
+    throw missingPackageError(error)
+  }
+}
+
+/** Returns the error for a missing package of the protocol. It is an optional peer dependency. */
+export function missingPackageError(error: unknown): unknown {
+  if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') return error
+  return new UsageError(
+    "Failed to start the tools: the package '@modelcontextprotocol/sdk' is missing. " +
+      'Run npm install -D @modelcontextprotocol/sdk.',
+  )
+}
+
+function toTool({ name, description, inputSchema, isOfWorld, isReadOnly, isDestructive }: ControlTool): Tool {
+  const properties = { ...(inputSchema.properties as object), ...(isOfWorld && { world: WORLD_FIELD }) }
+  return {
+    name,
+    description,
+    inputSchema: { ...inputSchema, properties },
+    annotations: { readOnlyHint: isReadOnly, destructiveHint: isDestructive, openWorldHint: false },
+  }
+}
+
+async function callTool(target: ToolTarget, tool: ControlTool, input: Record<string, unknown>) {
+  const { name, operationId, isOfWorld, inputSchema } = tool
+  const missing = (inputSchema.required as readonly string[]).find(field => input[field] === undefined)
+  if (missing !== undefined) throw new UsageError(`Failed to call '${name}': '${missing}' is missing. Give it.`)
+  const { world, ...fields } = input
+  const inWorld = isOfWorld && world !== undefined
+  const client = createClientFor(controlOperations, request => fetch(withControlToken(target, request)), {
+    baseUrl: inWorld ? addressOf(target, world) : target.url,
+  })
+  const methods = client as unknown as Readonly<Record<string, (input: unknown) => Promise<unknown>>>
+  return methods[operationId]!(inWorld ? fields : input)
+}
+
+async function sendRequest(target: ToolTarget, input: Record<string, unknown>) {
+  const { method, path, body, token = target.token, world } = input
+  if (token === undefined) {
+    throw new UsageError("Failed to send a request: 'token' is missing. Give one, as create_world returns it.")
+  }
+  if (typeof path !== 'string' || !path.startsWith('/')) {
+    throw new UsageError("Failed to send a request: invalid 'path'. Give one that begins with a slash: '/deploy/list'.")
+  }
+  const response = await fetch(`${world === undefined ? target.url : addressOf(target, world)}${path}`, {
+    method: String(method),
+    headers: {
+      authorization: `Bearer ${String(token)}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+}
+
+function addressOf({ url }: ToolTarget, world: unknown): string {
+  return `${url}/_sim/worlds/${encodeURIComponent(String(world))}`
+}
+
+function withControlToken({ controlToken }: ToolTarget, request: Request): Request {
+  if (controlToken !== undefined) request.headers.set(CONTROL_TOKEN_HEADER, controlToken)
+  return request
+}
+
+function toResult(answer: unknown): CallToolResult {
+  const text = typeof answer === 'string' ? answer : JSON.stringify(answer, null, 1)
+  const isLong = text.length > MAX_ANSWER_CHARACTERS
+  const shown = isLong
+    ? `${text.slice(0, MAX_ANSWER_CHARACTERS)}\n… ${text.length - MAX_ANSWER_CHARACTERS} characters more. Ask for less.`
+    : text
+  return { content: [{ type: 'text', text: shown }] }
+}
+
+/** Returns the words of a refusal without its JSON, or the message of another error. */
+function wordsOf(error: unknown): string {
+  const { body, message } = error as Refusal
+  const words = error instanceof Refusal ? (body as { error?: unknown } | undefined)?.error : undefined
+  return typeof words === 'string' ? words : message
+}
+
+function toError(message: string): CallToolResult {
+  return { content: [{ type: 'text', text: message }], isError: true }
+}

@@ -1,0 +1,116 @@
+/** The tools of an AI assistant, called by the client of the protocol's own SDK. */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
+import { expect, onTestFinished, test } from 'vitest'
+import { createToolServer } from '../../src/cli/mcp/tool-server.ts'
+import { controlOperations } from '../../src/control/index.ts'
+import { controlTools } from '../../src/control/tools.ts'
+import { tryParseJson } from '../../src/lib/json-text.ts'
+import type { SimulatorOptions } from '../../src/simulator/options.ts'
+import { running } from '../transports/http/running-server.ts'
+
+/** Returns a client of the tools of a served world. */
+async function connected(options: SimulatorOptions = { fixtures: 'empty' }) {
+  const { server, sim } = await running(options)
+  const tools = await createToolServer({ url: server.url, token: sim.token })
+  const client = new Client({ name: 'a test', version: '1' })
+  const [clientSide, toolSide] = InMemoryTransport.createLinkedPair()
+  await Promise.all([client.connect(clientSide), tools.connect(toolSide)])
+  onTestFinished(async () => {
+    await client.close()
+    await tools.close()
+  })
+  /** Returns the text of a result, parsed if it is JSON. */
+  const call = async (name: string, input: Record<string, unknown> = {}) => {
+    const { content, isError } = await client.callTool({ name, arguments: input })
+    const [{ text }] = content as [{ text: string }]
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the tool returns
+    return { isError: isError ?? false, text, value: tryParseJson(text) as any }
+  }
+  return { client, call, sim, url: server.url }
+}
+
+test('every operation of the control plane is a tool, but uploads, files and streams', async () => {
+  const { client } = await connected()
+  const { tools } = await client.listTools()
+  const names = tools.map(tool => tool.name)
+  expect(names).toEqual(['send_request', ...controlTools(controlOperations).map(({ name }) => name)])
+  expect(names).toEqual(expect.arrayContaining(['advance_clock', 'add_fault', 'create_world', 'get_report']))
+  const others = Object.keys(controlOperations).filter(
+    id => !names.includes(id.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)),
+  )
+  expect(others).toEqual(['exportSnapshot', 'importSnapshot'])
+  for (const { inputSchema, description } of tools) {
+    expect(inputSchema.type).toBe('object')
+    expect(description).toMatch(/^[A-Z]/)
+  }
+})
+
+test('a tool takes the fields of path, query and body, and says which are required', async () => {
+  const { client } = await connected()
+  const { tools } = await client.listTools()
+  const schemaOf = (name: string) => tools.find(tool => tool.name === name)!.inputSchema
+  expect(schemaOf('get_fault')).toMatchObject({ required: ['id'], additionalProperties: false })
+  expect(Object.keys(schemaOf('get_journal').properties!)).toEqual(['after', 'limit', 'kind', 'world'])
+  expect(schemaOf('pause_clock')).toMatchObject({ required: ['owner'] })
+  // A rule has the fields of its fault kind, too.
+  expect(schemaOf('add_fault')).toMatchObject({ required: ['on', 'fault'], additionalProperties: true })
+  // The operations about worlds name the world themselves.
+  expect(schemaOf('get_world')).toMatchObject({ required: ['world'] })
+  expect(Object.keys(schemaOf('list_worlds').properties!)).toEqual([])
+})
+
+test('an assistant deploys a model, breaks its node, and sees what the client sees', async () => {
+  const { call, sim } = await connected()
+  const body = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+  const created = await call('send_request', { method: 'POST', path: '/deploy/llm', body })
+  expect(created.value.status).toBe(200)
+  const { deploy_id } = JSON.parse(created.value.body) as { deploy_id: string }
+  const until = { get: `/deploy/${deploy_id}`, where: { status: 'running' }, within: '1h' }
+  expect((await call('until_clock', until)).value).toMatchObject({ reached: true })
+  const node = await call('get_node_of_deployment', { deploy_id })
+  expect((await call('give_command', { verb: 'node.crash', target: node.value.name })).isError).toBe(false)
+  expect(sim.cluster.nodes().find(({ name }) => name === node.value.name)?.state).toBe('down')
+  expect((await call('list_troubles')).text).toContain(node.value.name)
+  expect((await call('get_metrics')).text).toContain('modelhost_sim_info')
+})
+
+test('a tool acts on the world that it names, and on that of the server otherwise', async () => {
+  const { call, sim } = await connected()
+  const { world, token } = (await call('create_world', { fixtures: 'two-nodes', clock: 'manual' })).value
+  await call('advance_clock', { by: '10m', world })
+  expect((await call('get_clock', { world })).value.elapsed_seconds).toBe(600)
+  expect(sim.clock.elapsed).toBe(0)
+  const listed = await call('send_request', { method: 'GET', path: '/deploy/list', token })
+  expect(listed.value).toMatchObject({ status: 200, body: '[]' })
+})
+
+test.each([
+  [
+    'a typo of a tool',
+    'advance_clok',
+    {},
+    "Failed to call 'advance_clok': unknown tool. Did you mean 'advance_clock'?",
+  ],
+  ['an unknown field', 'advance_clock', { byy: '1h' }, "Did you mean 'by'?"],
+  ['an invalid duration', 'advance_clock', { by: 'soon' }, 'Failed to read the duration "soon"'],
+  ['an unknown world', 'get_clock', { world: 'w9' }, "unknown world 'w9'"],
+  ['a missing parameter', 'get_fault', {}, "Failed to call 'get_fault': 'id' is missing."],
+  ['an invalid path', 'send_request', { method: 'GET', path: 'deploy' }, "invalid 'path'"],
+  ['an unsupported method', 'send_request', { method: 'FETCH IT', path: '/' }, 'FETCH IT'],
+])('%s is an error that the assistant reads, and changes nothing', async (_, name, input, words) => {
+  const { call, sim } = await connected()
+  const before = sim.digest
+  const { isError, text } = await call(name, input)
+  expect(text).toContain(words)
+  expect(isError).toBe(true)
+  expect(sim.digest).toBe(before)
+})
+
+test('a long answer is cut, and says so', async () => {
+  const { call, sim } = await connected({ fixtures: 'fleet' })
+  await sim.clock.advance('12h')
+  const { text } = await call('get_journal', { limit: 5000 })
+  expect(text.length).toBeLessThan(101_000)
+  expect(text).toMatch(/… \d+ characters more\. Ask for less\.$/)
+})

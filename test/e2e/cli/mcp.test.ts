@@ -1,0 +1,50 @@
+/** `modelhost-sim mcp` as an assistant starts it: a process whose stdin and stdout speak the protocol. */
+import { join } from 'node:path'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { expect, onTestFinished, test } from 'vitest'
+import { running } from '../../transports/http/running-server.ts'
+import { installed } from '../installed-package.ts'
+
+async function started(args: readonly string[]) {
+  const command = join(installed(), 'node_modules/modelhost-sim/bin/modelhost-sim.js')
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [command, 'mcp', ...args],
+    stderr: 'pipe',
+  })
+  let printed = ''
+  transport.stderr!.on('data', data => {
+    printed += data
+  })
+  const client = new Client({ name: 'a test', version: '1' })
+  await client.connect(transport)
+  onTestFinished(() => client.close())
+  const call = async (name: string, input: Record<string, unknown> = {}) => {
+    const { content } = await client.callTool({ name, arguments: input })
+    return (content as [{ text: string }])[0].text
+  }
+  return { call, client, transport, printed: () => printed }
+}
+
+test('a world of its own, which other clients reach too, until the assistant closes stdin', async () => {
+  const { call, client, transport, printed } = await started(['--fixtures', 'two-nodes', '--seed', '7'])
+  expect(await call('advance_clock', { by: '1h' })).toContain('2026-01-01T01:00:00')
+  const [world] = JSON.parse(await call('list_worlds')) as [{ fixtures: string; seed: string }]
+  expect(world).toMatchObject({ fixtures: 'two-nodes', seed: '7' })
+  expect(await call('send_request', { method: 'GET', path: '/deploy/list' })).toContain('"status": 200')
+  const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(printed())!
+  expect((await fetch(`${url}/_sim/health`)).status).toBe(200)
+  const { pid } = transport
+  await client.close()
+  expect(() => process.kill(pid!, 0)).toThrow('ESRCH')
+})
+
+test('the worlds of a server that runs', async () => {
+  const { server, sim } = await running({ fixtures: 'empty' })
+  const { call } = await started(['--url', server.url])
+  await call('advance_clock', { by: '10m' })
+  expect(sim.clock.elapsed).toBe(600_000_000)
+  // The tools of a foreign server know no token of it.
+  expect(await call('send_request', { method: 'GET', path: '/deploy/list' })).toContain("'token' is missing")
+})
