@@ -8,17 +8,24 @@ export interface ClockOptions {
   readonly timers?: 'drive' | 'ignore' | undefined
 }
 
+/** The requests that are not answered yet. */
+export interface RequestsInFlight {
+  /** Each as method and path. */
+  readonly names: readonly string[]
+  /** Grows with each activity of a client: a request that arrives or is answered. */
+  readonly activity: number
+  /** Whether one of them waits for code that is loaded on first use. */
+  readonly isLoading: boolean
+}
+
 /** The simulator that a clock belongs to. */
 export interface ClockHost {
   readonly world: World
   /** Loads what the world needs before it can move. */
   prepare(): Promise<void>
-  /** Grows with each activity of a client: a request that arrives, a body that is read. */
-  readonly activity: number
   /** Resolves when no webhook is being delivered: its receiver is a client too. */
   whenWebhooksSettled(): Promise<void>
-  /** Requests that are not answered yet, each as method and path. */
-  readonly inFlight: readonly string[]
+  readonly inFlight: RequestsInFlight
 }
 
 /** The wait for a held answer. */

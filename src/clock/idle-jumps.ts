@@ -22,12 +22,12 @@ export class IdleJumps {
   schedule(): void {
     const { drive, holds, host, quiescence, sleepers } = this.#time
     if (drive.mode !== 'idle' || this.#timer !== undefined || holds.isHeld) return
-    const { activity } = host
+    const { activity } = host.inFlight
     this.#timer = setRealTimeout(
       () => {
         this.#timer = undefined
         if (this.#time.drive.mode !== 'idle') return
-        const isQuiet = host.activity === activity && quiescence.isEveryRequestServed
+        const isQuiet = host.inFlight.activity === activity && quiescence.isEveryRequestServed
         if (!isQuiet) this.schedule()
         else if (Number.isFinite(this.#nextWorkTime())) {
           this.#run(() => this.#jumpToWork()).then(

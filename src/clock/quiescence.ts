@@ -47,13 +47,13 @@ export class Quiescence {
 
   /** Whether every request is answered, or waits for time. */
   get isEveryRequestServed(): boolean {
-    return this.#host.inFlight.length <= this.#parkedInFlight
+    return this.#host.inFlight.names.length <= this.#parkedInFlight
   }
 
   /**
    * Resolves when no client was active for some turns of the event loop.
    *
-   * Rejects when a request is in flight without activity for two seconds.
+   * Rejects when a request is in flight without activity for two seconds. While code is loaded, no client is to blame.
    */
   async whenIdle(): Promise<void> {
     const requiredTurns = this.#requiredTurns
@@ -66,7 +66,7 @@ export class Quiescence {
       const activity = this.#activitySignature()
       const inFlight = this.#inFlight()
       idleTurns = activity === lastActivity && inFlight.length === 0 ? idleTurns + 1 : 0
-      if (activity !== lastActivity) activeAt = monotonicMs()
+      if (activity !== lastActivity || this.#host.inFlight.isLoading) activeAt = monotonicMs()
       // Not at once: the process may have had no processor time for a while.
       else if (inFlight.length > 0 && monotonicMs() - activeAt > STUCK_MS) {
         throw new Error(
@@ -80,12 +80,12 @@ export class Quiescence {
 
   #inFlight(): readonly string[] {
     const calls = this.#monitor.inFlight
-    const entered = this.isEveryRequestServed ? [] : this.#host.inFlight
+    const entered = this.isEveryRequestServed ? [] : this.#host.inFlight.names
     return calls.length > this.#parked ? [...entered, ...calls] : entered
   }
 
   /** Returns a text that changes whenever a client sends a request, reads a body or sets a timer. */
   #activitySignature(): string {
-    return `${this.#host.activity} ${this.#monitor.activity} ${this.#timers.pendingCount}`
+    return `${this.#host.inFlight.activity} ${this.#monitor.activity} ${this.#timers.pendingCount}`
   }
 }

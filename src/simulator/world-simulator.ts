@@ -28,8 +28,9 @@ import * as reports from '../simulation/reporting/report.ts'
 import type { Report } from '../simulation/reporting/report-types.ts'
 import { parseReportWindow, type ReportOptions } from '../simulation/reporting/report-window.ts'
 import type { World } from '../simulation/world.ts'
-import { ClockResponseWaiter, describeRequest, type PendingRequestInfo, toPendingRequest } from './answer-waiter.ts'
+import { ClockResponseWaiter, type PendingRequestInfo, toPendingRequest } from './answer-waiter.ts'
 import { reportEventErrors } from './event-errors.ts'
+import { InFlightRequests } from './in-flight-requests.ts'
 import { JournalListeners } from './journal-listeners.ts'
 import { assertForkOptions, type ForkOptions, fixtureName, type SimulatorOptions } from './options.ts'
 import { type ReceivedRequest, type RequestCount, RequestLog, type UnreadField } from './request-log.ts'
@@ -73,8 +74,7 @@ export class WorldSimulator implements Simulator {
   #world: World
   #fixtures: string
   #data: Promise<mswCollections.DataCollections> | undefined
-  #activity = 0
-  readonly #inFlight = new Map<Promise<Response>, Request>()
+  readonly #inFlight = new InFlightRequests()
 
   /** @param origin the state of the simulator from which this one continues */
   constructor(initialWorld: World, options: SimulatorOptions, names: Names | undefined, origin?: InheritedState) {
@@ -99,6 +99,7 @@ export class WorldSimulator implements Simulator {
       enter: () => this.clock.catchUp(),
       findScriptedAnswer: (model, words) => this.inference.takeAnswer(model, words),
       createWaiter: context => this.#createWaiter(context),
+      onLoading: code => this.#inFlight.onLoading(code),
       onAnswered: (request, status) => {
         this.#requests.add(request, status, this.clock.elapsed)
         this.#webhooks.onAnswered(request)
@@ -112,12 +113,7 @@ export class WorldSimulator implements Simulator {
       get world() {
         return simulator.#world
       },
-      get activity() {
-        return simulator.#activity
-      },
-      get inFlight() {
-        return Array.from(simulator.#inFlight.values(), describeRequest)
-      },
+      inFlight: this.#inFlight,
       prepare: async () => {
         if (simulator.#world.needsTokenizer) await loadTokenizer()
       },
@@ -291,7 +287,7 @@ export class WorldSimulator implements Simulator {
   }
 
   answer(request: Request, incoming: IncomingRequest = NO_INCOMING): Response | Promise<Response> {
-    this.#activity++
+    this.#inFlight.activity++
     const response = this.api.answer(this.#world, request, incoming, this.#hooks)
     const { mode } = this.clock
     if (mode === 'on-poll') return this.#trackInFlight(request, this.#moveAfterPoll(request, response, incoming.path))
@@ -319,12 +315,9 @@ export class WorldSimulator implements Simulator {
   }
 
   async #trackInFlight(request: Request, response: Promise<Response>): Promise<Response> {
-    this.#inFlight.set(response, request)
     try {
-      return await response
+      return await this.#inFlight.track(request, response)
     } finally {
-      this.#inFlight.delete(response)
-      this.#activity++
       this.clock.onAnswered()
     }
   }

@@ -168,7 +168,11 @@ export class Pipeline<Backend, Scope extends object> {
       const refusalOrScope = this.#tryCreateScope(context)
       const rawBody =
         refusalOrScope instanceof RefusalError ? { refused: refusalOrScope } : await readBody(context, refusalOrScope)
-      if (context.operation.lacksPrerequisite) await context.operation.loadPrerequisites(refusalOrScope, context.params)
+      if (context.operation.lacksPrerequisite) {
+        const code = context.operation.loadPrerequisites(refusalOrScope, context.params)
+        context.hooks.onLoading?.(code)
+        await code
+      }
       const entering = context.enter()
       if (entering instanceof Promise) await entering
       const response = this.#handle(context, rawBody)

@@ -112,6 +112,8 @@ export interface RequestHooks<Backend> {
   enter?(backend: Backend, operationId: string | undefined): void | Promise<void>
   /** Creates the waiter of a client. Default: only the end of the request ends the wait. */
   createWaiter?(context: RequestContext<Backend>): ResponseWaiter
+  /** Called when a request waits for code that is loaded on first use. */
+  onLoading?(code: Promise<void>): void
   /** Called with each request after it was answered; `status` is 0 if a fault left its client without a response. */
   onAnswered?(request: AnsweredRequest, status: number): void
   /** Returns the scripted answer to a prompt, if a rule matches. */

@@ -1,17 +1,13 @@
 /** Acceptance of explore: a careful client breaks nothing, and each of its mutants breaks the invariant of its defect. */
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { RULE_NAMES } from '../../../src/evidence/rules/index.ts'
 import { exploreRuns, prepare } from '../../../src/explore/explore.ts'
 import { createFlowRunner } from '../../../src/explore/run/flow-runner.ts'
 import { pointsOf } from '../../../src/explore/stages/singles.ts'
-import { loadTokenizer } from '../../../src/service/openai/tokenizer.ts'
 import { assistantFlow } from './flow.ts'
 import { MUTATIONS, type Mutation } from './mutations.ts'
 
 const CASES = (Object.keys(MUTATIONS) as Mutation[]).map(name => ({ name, ...MUTATIONS[name] }))
-
-// On a busy machine it can take longer than the clock of a world waits for a request.
-beforeAll(async () => void (await loadTokenizer()))
 
 test.each(CASES)('a client that $defect is found by $foundBy at $at', async ({ name, foundBy, at }) => {
   const runner = createFlowRunner(assistantFlow(name))

@@ -1,0 +1,34 @@
+/** `npm run soak -- shards` with few seeds: processes with shards, one of which is killed, give what one process gives. */
+import { spawn } from 'node:child_process'
+import { expect, test } from 'vitest'
+import { BIN } from '../cli/process.ts'
+
+const SOAK = ['--conditions=modelhost-sim-source', '--import', 'tsx', 'soak/main.ts']
+
+function soak(...args: readonly string[]): Promise<{ code: number | null; said: string }> {
+  const child = spawn(process.execPath, [...SOAK, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', text => {
+      said += text
+    })
+  }
+  return new Promise(resolve => child.on('close', code => resolve({ code, said })))
+}
+
+test('a killed shard is completed, and the merge equals that of one process', async () => {
+  const { code, said } = await soak('shards', '--seeds', '300', '--processes', '3', '--program', BIN)
+  expect(said).toMatch(/^soak: shard 2 was killed after \d+ of its 100 seeds$/m)
+  expect(said).toMatch(/^soak: the merge ended with 3, and missed \d+ seeds$/m)
+  const digests = Array.from(said.matchAll(/300 seeds, .* digest (\w{16})$/gm), ([, digest]) => digest)
+  expect(digests).toEqual([expect.any(String), digests[0]])
+  expect(said).toMatch(/^soak: passed$/m)
+  expect(code).toBe(0)
+}, 120_000)
+
+test('an unknown soak and a number that is too small are refused', async () => {
+  const [unknown, few] = await Promise.all([soak('shard'), soak('shards', '--processes', '1')])
+  expect(unknown).toEqual({ code: 2, said: expect.stringContaining("Failed to soak: 'shard' is unknown. Usage: ") })
+  expect(few.code).toBe(1)
+  expect(few.said).toContain("Failed to soak: --processes is '1'. Give a whole number of at least 2.")
+})
