@@ -1,10 +1,10 @@
 /** Patterns of journal events, for assertions about them. */
 
+import { differences } from '../evidence/differences.ts'
 import type { Entry, EntryFields } from '../kernel/journal.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import type { OpenName } from '../lib/open-name.ts'
 import { JOURNAL_KINDS, type JournalKindName } from '../simulation/journal-kinds.ts'
-import { differences } from './check.ts'
 
 /**
  * An event of the journal: its kind, as in `'instance.lost'`, or also its subject and fields. Fields that are missing

@@ -101,7 +101,7 @@ export class WorldSimulator implements Simulator {
       createWaiter: context => this.#createWaiter(context),
       onLoading: code => this.#inFlight.onLoading(code),
       onAnswered: (request, status) => {
-        this.#requests.add(request, status, this.clock.elapsed)
+        this.#requests.add(request, status, this.clock.elapsed, this.#world.journal.last)
         this.#webhooks.onAnswered(request)
       },
       get middleware() {
@@ -160,7 +160,7 @@ export class WorldSimulator implements Simulator {
   }
 
   get requests(): readonly ReceivedRequest[] {
-    return this.#requests.list(time => this.#world.clock.iso(time))
+    return this.#requests.list(this.#world)
   }
 
   get pendingRequests(): readonly PendingRequest[] {

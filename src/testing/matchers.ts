@@ -1,9 +1,9 @@
 /** Matchers for simulators, which read and change nothing, and one for flows. */
 
 import { BATCH_LIFECYCLE } from '../data/records/enums.ts'
+import { differences, formatJsonValue } from '../evidence/differences.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
-import { differences, formatJsonValue } from '../scenario/check.ts'
 import type { OperationName, RequestOf } from '../service/client/client.ts'
 import { operations } from '../service/index.ts'
 import type { LedgerEntry } from '../simulation/account/ledger-types.ts'

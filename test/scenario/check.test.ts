@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Check, type Difference, differences, flattenExpected, jsonLines } from '../../src/scenario/check.ts'
+import { type Difference, differences } from '../../src/evidence/differences.ts'
+import { type Check, flattenExpected, jsonLines } from '../../src/scenario/check.ts'
 
 function lines(actual: unknown, expected: unknown): string[] {
   return differences(actual, expected).map(

@@ -1,12 +1,13 @@
 /** Plays a scenario in YAML or JSON with the same API that scripts have. */
 
 import { UntilError } from '../../clock/moves/until-error.ts'
+import { differences } from '../../evidence/differences.ts'
 import type { ExplorableFlow } from '../../explore/flow.ts'
 import type { FlowWorld } from '../../explore/flow-world.ts'
 import { formatDuration, micros } from '../../kernel/duration.ts'
 import { findCommandMethod } from '../../simulation/operations/command-methods.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
-import { CheckError, differences } from '../check.ts'
+import { CheckError } from '../check.ts'
 import { type Props, type Scenario, scenario } from '../scenario.ts'
 import { survives } from '../survives.ts'
 import { decodeUpload } from './operation-input.ts'

@@ -1,8 +1,9 @@
 /** The report of a failed scenario: the message, the position in the script, and the last events. */
 import { pathToFileURL } from 'node:url'
+import { type Difference, formatJsonValue } from '../../evidence/differences.ts'
 import { formatDuration, type Micros, SECOND } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
-import { CheckError, type Difference, formatJsonValue } from '../check.ts'
+import { CheckError } from '../check.ts'
 import { type TraceDifference, toTraceLine } from '../runner/trace.ts'
 import type { ScenarioEnvironment } from './environment.ts'
 

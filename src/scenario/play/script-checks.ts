@@ -1,8 +1,9 @@
 /** The checks of a script: each compares something of the world with an expectation, and records the check. */
 
+import { differences, formatJsonValue } from '../../evidence/differences.ts'
 import { type Duration, formatDuration, micros } from '../../kernel/duration.ts'
 import type { EntryFields } from '../../kernel/journal.ts'
-import { CheckError, differences, findRefusalDifferences, flattenExpected, formatJsonValue } from '../check.ts'
+import { CheckError, findRefusalDifferences, flattenExpected } from '../check.ts'
 import { type CountRange, countBounds, type EventPattern, eventMatcher, formatCountRange } from '../events.ts'
 import { toTraceLine } from '../runner/trace.ts'
 import type { Props } from '../scenario.ts'

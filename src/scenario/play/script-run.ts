@@ -1,10 +1,11 @@
 /** One run of a script. */
 
+import { formatJsonValue } from '../../evidence/differences.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { createClient } from '../../service/client/client.ts'
 import type { Operations } from '../../service/endpoint.ts'
 import { operations } from '../../service/index.ts'
-import { type CheckError, formatJsonValue } from '../check.ts'
+import type { CheckError } from '../check.ts'
 import type { Props, Scenario } from '../scenario.ts'
 import { CallQueue, createCluster, createObservedClient, isAwaited } from './command-proxy.ts'
 import type { CommandPath, PassTime, ScenarioEnvironment } from './environment.ts'

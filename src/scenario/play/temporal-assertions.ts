@@ -1,7 +1,9 @@
 /** Temporal assertions: evaluated after every visible change, and failing at the time of the violation. */
+
+import { type Difference, formatJsonValue } from '../../evidence/differences.ts'
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import { type Entry, formatTraceLine } from '../../kernel/journal.ts'
-import { CheckError, type Difference, formatJsonValue } from '../check.ts'
+import { CheckError } from '../check.ts'
 import { type EventMatcher, type EventPattern, eventMatcher } from '../events.ts'
 import type { ScenarioEnvironment } from './environment.ts'
 import { type CallContext, callContext } from './timeline.ts'

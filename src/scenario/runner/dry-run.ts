@@ -1,6 +1,6 @@
 /** Prints the steps of scenarios without comparing their traces. */
 import { dirname, relative } from 'node:path'
-import { formatJsonValue } from '../check.ts'
+import { formatJsonValue } from '../../evidence/differences.ts'
 import { formatVirtualTime } from '../play/failures.ts'
 import { runScenario } from '../play/run-scenario.ts'
 import type { RunFilesOptions } from './jobs.ts'
