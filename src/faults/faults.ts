@@ -328,16 +328,19 @@ export class Faults implements FaultControls {
     const cause = this.#record('fault.hit', id, { fault: rule.fault.kind, operation: passage.operationId })
     passage.decide('fault', `${id} (${rule.fault.kind})`)
     const { act } = faultKinds.FAULT_KINDS[rule.fault.kind] as unknown as FaultKind
-    let recorded = undefined as void | Promise<void>
+    let unansweredStatus = undefined as number | undefined
     const answer = act(rule.fault, {
       passage,
       proceed: way => proceed({ ...way, cause }),
       record: status => {
-        recorded = passage.recordUnhandled(status, cause)
+        unansweredStatus = status
       },
       draw: (nth = 0) => world.chance.unit(key, SHAPE, matches * DRAWS_PER_HIT + nth),
       worldBefore: (lag: Micros) => this.#history!.at(world.clock.now - lag),
     })
+    if (unansweredStatus === undefined) return answer
+    if (answer instanceof Response) passage.retryAfter = answer.headers.get('retry-after') ?? undefined
+    const recorded = passage.recordUnhandled(unansweredStatus, cause)
     return recorded instanceof Promise ? recorded.then(() => answer) : answer
   }
 }

@@ -136,10 +136,11 @@ export class Journal {
     return Math.max(0, this.last - this.limit)
   }
 
-  /** The kept entries after a position, oldest first. */
-  entries(after = 0): Entry[] {
+  /** The kept entries after a position, up to another (default: the newest), oldest first. */
+  entries(after = 0, last = this.last): Entry[] {
     const first = Math.max(after, this.dropped) + 1
-    return Array.from({ length: Math.max(0, this.#next - first) }, (_, i) => this.#read(first + i))
+    const length = Math.max(0, Math.min(last, this.last) + 1 - first)
+    return Array.from({ length }, (_, i) => this.#read(first + i))
   }
 
   /**

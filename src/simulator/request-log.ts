@@ -7,6 +7,8 @@ import type { OpenName } from '../lib/open-name.ts'
 import { LIMITS } from '../limits.ts'
 import type { AnsweredRequest } from '../service/http/request-context.ts'
 import type { operations } from '../service/index.ts'
+import type { World } from '../simulation/world.ts'
+import { subjectsOf } from './request-subjects.ts'
 
 /** A request that a simulator answered, or that a wire fault prevented from being answered. */
 export interface ReceivedRequest {
@@ -25,6 +27,21 @@ export interface ReceivedRequest {
   readonly body: unknown
   /** Unknown fields, as in `query stauts` or `body hub.repo_name`. Only with `strictRequests`. */
   readonly unread?: readonly string[]
+  /** Position of its journal entry. */
+  readonly seq: number
+  /** The world's time when it took its step in the world, ISO 8601. Its client may have waited for the answer since. */
+  readonly sentAt: string
+  /** The id of the API token that it was authenticated with; `''` for none. */
+  readonly client: string
+  /**
+   * Ids of things that its path, query or body names, then of those that it created or changed. The name of a model that
+   * a deployment of the account serves gives the id of that deployment.
+   */
+  readonly subjects: readonly string[]
+  /** Seconds that the answer asked its client to wait, in `Retry-After`. */
+  readonly retryAfter?: number
+  /** The fault rule, or the words of the refusal. Undefined for a success of the request alone. */
+  readonly reason?: string
 }
 
 /** A field that clients send and nothing reads. */
@@ -45,10 +62,17 @@ export interface RequestCount {
   readonly count: number
 }
 
-interface LogEntry extends Pick<ReceivedRequest, 'operation' | 'method' | 'path' | 'status' | 'decidedBy'> {
+type PlainField = 'operation' | 'method' | 'path' | 'status' | 'decidedBy' | 'seq' | 'client'
+
+interface LogEntry extends Pick<ReceivedRequest, PlainField> {
   readonly unread: readonly string[] | undefined
   readonly text: string | undefined
   readonly time: Micros
+  readonly sentAt: Micros
+  readonly retryAfter: string | undefined
+  readonly reason: string | undefined
+  /** Position of the newest journal entry when it was answered. */
+  readonly end: number
 }
 
 /** The requests of one simulator. Bodies are parsed on demand, so that adding a request costs next to nothing. */
@@ -58,11 +82,24 @@ export class RequestLog {
   /** All requests by operation and status, also those that are no longer kept. */
   readonly #counts = new Map<string, Map<number, number>>()
 
-  /** @param status 0 if a fault left the client without a response */
-  add(request: AnsweredRequest, status: number, time: Micros): void {
-    const { operationId: operation, method, target: path, text, unread, decidedBy } = request
+  /**
+   * @param status 0 if a fault left the client without a response
+   * @param end position of the newest journal entry
+   */
+  add(request: AnsweredRequest, status: number, time: Micros, end: number): void {
+    const {
+      operationId: operation,
+      method,
+      target: path,
+      text,
+      unread,
+      decidedBy,
+      client,
+      retryAfter,
+      reason,
+    } = request
     this.#count(operation, status)
-    this.#entries.push({
+    const entry: LogEntry = {
       operation,
       method,
       path: shorten(path, LIMITS.requestPath),
@@ -71,8 +108,15 @@ export class RequestLog {
       text: text && shorten(text, LIMITS.requestBody),
       unread,
       time,
-    })
-    this.#chars += sizeOf(this.#entries.at(-1)!)
+      seq: request.seq ?? 0,
+      sentAt: request.sentAt ?? time,
+      client,
+      retryAfter,
+      reason,
+      end,
+    }
+    this.#entries.push(entry)
+    this.#chars += sizeOf(entry)
     if (this.#entries.length >= 2 * LIMITS.requests) this.#drop(LIMITS.requests)
     let excess = 0
     for (let chars = this.#chars; chars > LIMITS.requestCharacters && excess < this.#entries.length - 1; excess++) {
@@ -85,14 +129,9 @@ export class RequestLog {
     for (const dropped of this.#entries.splice(0, count)) this.#chars -= sizeOf(dropped)
   }
 
-  /** Oldest first. */
-  list(iso: (time: Micros) => string): readonly ReceivedRequest[] {
-    return this.#entries.slice(-LIMITS.requests).map(({ text, unread, time, ...request }) => ({
-      ...request,
-      ...(unread !== undefined && { unread }),
-      at: iso(time),
-      body: text === undefined ? undefined : parseJsonOrText(text),
-    }))
+  /** Oldest first. Bodies and subjects are read from what is kept on first use. */
+  list(world: World): readonly ReceivedRequest[] {
+    return this.#entries.slice(-LIMITS.requests).map(entry => toReceived(world, entry))
   }
 
   /**
@@ -140,9 +179,54 @@ export class RequestLog {
   }
 }
 
+function toReceived(world: World, entry: LogEntry): ReceivedRequest {
+  const { operation, method, path, status, decidedBy, unread, text, time, seq, sentAt, client, reason, end } = entry
+  const retryAfter = toSeconds(entry.retryAfter, world.clock.unix(time))
+  const parsed = once(() => (text === undefined ? undefined : parseJsonOrText(text)))
+  const subjects = once(() => subjectsOf(world, { path, body: parsed(), seq, end }))
+  return {
+    seq,
+    operation,
+    method,
+    path,
+    sentAt: world.clock.iso(sentAt),
+    at: world.clock.iso(time),
+    status,
+    decidedBy,
+    ...(reason !== undefined && { reason }),
+    ...(retryAfter !== undefined && { retryAfter }),
+    client,
+    get subjects() {
+      return subjects()
+    },
+    get body() {
+      return parsed()
+    },
+    ...(unread !== undefined && { unread }),
+  }
+}
+
+/** Returns the seconds of a `Retry-After` header: a number, or an HTTP date. */
+function toSeconds(value: string | undefined, now: number): number | undefined {
+  if (value === undefined || value.trim() === '') return undefined
+  const seconds = Number(value)
+  if (Number.isFinite(seconds)) return seconds
+  const date = Date.parse(value)
+  return Number.isFinite(date) ? Math.max(0, date / 1000 - now) : undefined
+}
+
+/** Returns a function that calls another one at most once. */
+function once<Value>(read: () => Value): () => Value {
+  let known: { readonly value: Value } | undefined
+  return () => {
+    known ??= { value: read() }
+    return known.value
+  }
+}
+
 /** Characters that an entry keeps alive. */
-function sizeOf({ path, text = '', unread = [] }: LogEntry): number {
-  return unread.reduce((sum, field) => sum + field.length, path.length + text.length)
+function sizeOf({ path, text = '', unread = [], reason = '' }: LogEntry): number {
+  return unread.reduce((sum, field) => sum + field.length, path.length + text.length + reason.length)
 }
 
 function shorten(text: string, maxLength: number): string {

@@ -100,7 +100,7 @@ export class WorldSimulator implements Simulator {
       findScriptedAnswer: (model, words) => this.inference.takeAnswer(model, words),
       createWaiter: context => this.#createWaiter(context),
       onAnswered: (request, status) => {
-        this.#requests.add(request, status, this.clock.elapsed)
+        this.#requests.add(request, status, this.clock.elapsed, this.#world.journal.last)
         this.#webhooks.onAnswered(request)
       },
       get middleware() {
@@ -164,7 +164,7 @@ export class WorldSimulator implements Simulator {
   }
 
   get requests(): readonly ReceivedRequest[] {
-    return this.#requests.list(time => this.#world.clock.iso(time))
+    return this.#requests.list(this.#world)
   }
 
   get pendingRequests(): readonly PendingRequest[] {

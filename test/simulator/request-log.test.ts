@@ -1,18 +1,21 @@
 /** The memory of requests is bounded by characters, not by their count alone. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import type { AnsweredRequest } from '../../src/service/http/request-context.ts'
 import { RequestLog } from '../../src/simulator/request-log.ts'
-import { createSimulator } from '../../src/simulator/simulator.ts'
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 
-const REQUEST = {
+const { world } = createSimulator({ fixtures: 'empty' })
+const REQUEST: AnsweredRequest = {
   ...{ operationId: 'createLlmDeployment', method: 'POST', target: '/deploy/llm', decidedBy: 'none' as const },
   ...{ text: undefined, seq: undefined, unread: undefined, reason: undefined },
+  ...{ sentAt: undefined, client: '', retryAfter: undefined },
 }
 
 test('a log keeps at most 16 Mi characters, of the newest requests', () => {
   const log = new RequestLog()
   const unread = Array.from({ length: 100 }, (_, i) => `body ${String(i).padStart(10_000, 'x')}`)
-  for (let i = 0; i < 200; i++) log.add({ ...REQUEST, target: `/${i}`, unread }, 422, 0)
-  const kept = log.list(() => '')
+  for (let i = 0; i < 200; i++) log.add({ ...REQUEST, target: `/${i}`, unread }, 422, 0, 0)
+  const kept = log.list(world)
   expect(kept.length).toBeGreaterThan(10)
   expect(kept.length).toBeLessThan(20)
   expect(kept.at(-1)!.path).toBe('/199')
@@ -21,8 +24,8 @@ test('a log keeps at most 16 Mi characters, of the newest requests', () => {
 
 test('a log keeps 1,000 requests of usual size', () => {
   const log = new RequestLog()
-  for (let i = 0; i < 5000; i++) log.add({ ...REQUEST, target: `/${i}`, text: '{}' }, 200, 0)
-  expect(log.list(() => '').map(({ path }) => path)).toEqual(Array.from({ length: 1000 }, (_, i) => `/${4000 + i}`))
+  for (let i = 0; i < 5000; i++) log.add({ ...REQUEST, target: `/${i}`, text: '{}' }, 200, 0, 0)
+  expect(log.list(world).map(({ path }) => path)).toEqual(Array.from({ length: 1000 }, (_, i) => `/${4000 + i}`))
 })
 
 test('journal and log keep the beginning of a long path', async () => {
@@ -30,4 +33,71 @@ test('journal and log keep the beginning of a long path', async () => {
   await sim.fetch(`http://sim/deploy/${'x'.repeat(15_000)}`)
   expect(sim.requests[0]!.path.length).toBeLessThan(5_000)
   expect(sim.journal.entries().at(-1)!.subject.length).toBeLessThan(2_000)
+})
+
+describe('a received request', () => {
+  const CHAT = { messages: [{ role: 'user', content: 'Hello.' }] }
+  async function send(sim: Simulator, method: string, path: string, body?: unknown, token = sim.token) {
+    const headers = { authorization: `Bearer ${token}` }
+    const response = await sim.fetch(`http://sim${path}`, {
+      ...{ method, headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const request = sim.requests.at(-1)!
+    return { status: response.status, answer: await response.json(), request }
+  }
+
+  test('has its journal entry, the id of its token and the things that it created', async () => {
+    const sim = createSimulator({ seed: 1 })
+    const body = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+    const { answer, request } = await send(sim, 'POST', '/deploy/llm', body)
+    expect(sim.journal.why(request.seq)).toMatchObject([{ kind: 'request', fields: { operation: request.operation } }])
+    expect(request.client).toBe(sim.world.store.tokens.all()[0]!.token_id)
+    expect(JSON.stringify(request)).not.toContain(sim.token)
+    expect(request.subjects).toContain(answer.deploy_id)
+    expect(request).not.toHaveProperty('reason')
+    const read = await send(sim, 'GET', `/deploy/${answer.deploy_id}`)
+    expect(read.request).toMatchObject({ subjects: [answer.deploy_id], seq: expect.any(Number) })
+    expect(read.request.seq).toBeGreaterThan(request.seq)
+  })
+
+  test('names the deployment that serves the model of its body, and the words of its refusal', async () => {
+    const sim = createSimulator({ seed: 1 })
+    const { deploy_id, model_name } = sim.world.deployments.list().find(({ status }) => status === 'stopped')!
+    const { status, request } = await send(sim, 'POST', '/v1/chat/completions', { model: model_name, ...CHAT })
+    expect(status).toBeGreaterThan(399)
+    expect(request.subjects).toContain(deploy_id)
+    expect(request.reason).toContain(model_name)
+    const name = sim.world.store.models.all().find(({ type }) => type === 'text-generation')!.model_name
+    expect((await send(sim, 'POST', '/v1/chat/completions', { model: name, ...CHAT })).request.subjects[0]).toBe(name)
+  })
+
+  test('has the token of a request that a fault answers, and its Retry-After in seconds', async () => {
+    const sim = createSimulator({ seed: 1 })
+    sim.faults.add({ name: 'busy', on: 'listDeployments', times: 1, fault: { kind: 'rateLimit', retryAfter: '30s' } })
+    sim.faults.add({ on: 'getMe', fault: { kind: 'rateLimit', retryAfter: '90s', as: 'date' } })
+    const { token_id: client } = sim.world.store.tokens.all()[0]!
+    const { request } = await send(sim, 'GET', '/deploy/list')
+    expect(request).toMatchObject({ status: 429, client, retryAfter: 30, reason: 'busy (rateLimit)' })
+    expect((await send(sim, 'GET', '/deploy/list')).request).not.toHaveProperty('retryAfter')
+    expect((await send(sim, 'GET', '/v1/me')).request).toMatchObject({ status: 429, retryAfter: 90 })
+  })
+
+  test('has no client and no subject if its token and its path are unknown', async () => {
+    const sim = createSimulator({ seed: 1 })
+    const { request } = await send(sim, 'GET', '/deploy/list', undefined, 'wrong')
+    expect(request).toMatchObject({ status: 401, client: '', subjects: [] })
+    await sim.fetch('http://sim/%zz/no?x=%zz')
+    expect(sim.requests.at(-1)).toMatchObject({ status: 404, operation: '', client: '', subjects: [] })
+  })
+
+  test('was sent before it was answered, if its client had to wait', async () => {
+    const sim = createSimulator({ seed: 1, inferencePace: 'clock' })
+    const { model_name: model } = sim.world.store.models.all().find(({ type }) => type === 'text-generation')!
+    const sent = send(sim, 'POST', '/v1/chat/completions', { model, ...CHAT })
+    await sim.clock.until(() => sim.requests.length > 0)
+    const { request } = await sent
+    expect(request.sentAt).toBe('2026-01-01T00:00:00.000000+00:00')
+    expect(request.at > request.sentAt).toBe(true)
+  })
 })

@@ -24,7 +24,7 @@ export interface FaultHit {
   readonly passage: RequestContext<FaultWorld>
   /** Passes the request to its endpoint. The journal entry of the fault is the cause of its effects. */
   readonly proceed: Next<FaultWorld>
-  /** Records a request that does not reach its endpoint. */
+  /** Records a request that does not reach its endpoint, as soon as its answer is made. */
   record(status: number): void
   /** Returns a random number in [0, 1) for this rule and request; `nth` distinguishes several draws. */
   draw(nth?: number): number

@@ -133,7 +133,8 @@ export class Pipeline<Backend, Scope extends object> {
     const respond = () => {
       const entry = this.#options.openEntry?.(backend, '', method, target.split('?', 1)[0]!)
       this.#options.closeEntry?.(backend, entry, status, 'none')
-      this.#report({ ...UNROUTED, method, target, reason: detail, seq: entry?.seq }, status, backend, hooks, incoming)
+      const about = { method, target, reason: detail, seq: entry?.seq, sentAt: entry?.time }
+      this.#report({ ...UNROUTED, ...about }, status, backend, hooks, incoming)
       return omitBodyForHead(method, this.#responses.json(backend, status, JSON.stringify({ detail }), headers))
     }
     const entering = hooks.enter?.(backend, undefined)
@@ -199,7 +200,7 @@ export class Pipeline<Backend, Scope extends object> {
     const { openEntry, replaceBackend, strictQuery, isLax, strictRequests } = this.#options
     if (rawBody !== undefined && 'text' in rawBody) context.text = rawBody.text
     const entry = openEntry?.(backend, operation.operationId, request.method, context.path, context.cause)
-    context.seq = entry?.seq
+    noteEntry(context, entry)
     try {
       // Authenticates a request with a body a second time: while the body was read, time may have moved, the token may
       // have been deleted, or the world may have been reset.
@@ -284,8 +285,10 @@ export class Pipeline<Backend, Scope extends object> {
   #recordUnhandled(context: RequestContext<Backend>, status: number, cause?: number): void | Promise<void> {
     const { openEntry, closeEntry } = this.#options
     const { backend, hooks, incoming, operationId, method, path, endpoint, request } = context
+    // Its endpoint does not look at its token. Invalid ones are no matter here.
+    this.#tryCreateScope(context)
     const entry = openEntry?.(backend, operationId, method, path, cause)
-    context.seq = entry?.seq
+    noteEntry(context, entry)
     closeEntry?.(backend, entry, status, context.decidedBy)
     if (hooks.onAnswered === undefined && incoming.onAnswered === undefined) return
     if (endpoint.body === undefined || request.body === null) return this.#reportAnswer(context, status)
@@ -319,10 +322,19 @@ export const UNROUTED = {
   operationId: '',
   text: undefined,
   seq: undefined,
+  sentAt: undefined,
+  client: '',
+  retryAfter: undefined,
   unread: undefined,
   decidedBy: 'none',
   reason: undefined,
 } as const satisfies Partial<AnsweredRequest>
+
+function noteEntry<Backend>(context: RequestContext<Backend>, entry: RequestEntry | undefined): void {
+  if (entry === undefined) return
+  context.seq = entry.seq
+  context.sentAt = entry.time
+}
 
 function toUnreadFields({ query, body }: UnknownFields, operation: CompiledOperation): readonly string[] {
   return [...query.places, ...body.places].map(loc => toVendorLocation(loc, operation))

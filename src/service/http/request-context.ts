@@ -39,6 +39,12 @@ export interface AnsweredRequest {
   readonly text: string | undefined
   /** Position of its entry in the journal; undefined if no journal has it. */
   readonly seq: number | undefined
+  /** The world's time when it took its step; undefined if no journal has it. */
+  readonly sentAt: Micros | undefined
+  /** The id of the API token that it was authenticated with; `''` for none. */
+  readonly client: string
+  /** The header `Retry-After` of its answer. */
+  readonly retryAfter: string | undefined
   /** Fields that nothing reads; undefined unless the world looks for them. */
   readonly unread: readonly string[] | undefined
   readonly decidedBy: DecidedBy
@@ -160,6 +166,9 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
   /** The body as text; undefined for no body and for an upload. */
   text: string | undefined
   seq: number | undefined
+  sentAt: Micros | undefined
+  client: string
+  retryAfter: string | undefined
   /** Fields that nothing reads, as in `body hub.repo`; undefined unless the world looks for them. */
   unread: readonly string[] | undefined
   decidedBy: DecidedBy
@@ -191,6 +200,9 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
     this.handlerBackend = handlerBackend
     this.text = undefined
     this.seq = undefined
+    this.sentAt = undefined
+    this.client = ''
+    this.retryAfter = undefined
     this.unread = undefined
     this.decidedBy = 'none'
     this.reason = undefined
@@ -214,6 +226,7 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
       options,
     )
     context.decide(this.decidedBy, this.reason)
+    context.client = this.client
     return context
   }
 

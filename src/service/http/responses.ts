@@ -84,6 +84,7 @@ export class Responses<Backend> {
     const { backend, operation } = context
     if (error instanceof RefusalError) {
       context.decide(error.decidedBy, error.message)
+      context.retryAfter = error.headers?.['retry-after']
       const body = createErrorBody(operation.errorShape, operation.withoutOwnBody(error))
       const vendorBody =
         operation.responseMapping === undefined || error.isQuoted

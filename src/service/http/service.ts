@@ -81,19 +81,18 @@ export function createApi(options: ApiOptions = {}): Api {
   const pipeline = new Pipeline<World, ApiScope>({
     operations: servedOperations,
     routes: servedRoutes,
-    createScope: context => ({
-      world: context.backend,
-      token: authenticate(
-        context.backend.store,
+    createScope(context) {
+      const world = context.backend
+      const token = authenticate(
+        world.store,
         context,
         context.endpoint.auth,
         context.incoming.clientAddress ?? LOCALHOST,
-        context.endpoint.acceptsScopedTokens ? context.backend.access.scopedTokens : undefined,
-      ),
-      findScriptedAnswer: scriptedAnswersFor(context),
-      findEndpoint,
-      webhookHosts,
-    }),
+        context.endpoint.acceptsScopedTokens ? world.access.scopedTokens : undefined,
+      )
+      if (token !== undefined) context.client = token.token_id
+      return { world, token, findScriptedAnswer: scriptedAnswersFor(context), findEndpoint, webhookHosts }
+    },
     time: worldEpochMs,
     isLax: world => world.profile.policies.validation === 'lax',
     replaceBackend: (scope, world) => ({ ...scope, world }),

@@ -1,0 +1,87 @@
+/** Which things of a world a request is about. */
+
+import { findModelTarget } from '../simulation/deployments/model-lookup.ts'
+import type { World } from '../simulation/world.ts'
+
+/** The longest text of a request that can be an id or a name, in characters. */
+const MAX_WORD = 300
+/** The most values of a body that are read. */
+const MAX_VALUES = 2_000
+const MAX_DEPTH = 8
+
+/** A request, and the part of the journal in which its effects are. */
+export interface RequestTrail {
+  /** Path and query. */
+  readonly path: string
+  readonly body: unknown
+  /** Position of its journal entry; 0 for none. */
+  readonly seq: number
+  /** Position of the newest journal entry when it was answered. */
+  readonly end: number
+}
+
+/**
+ * Returns the ids of things that a request names in its path, its query or its body, and then those that it created or
+ * changed. The name of a model that a deployment of the account serves gives the id of that deployment.
+ */
+export function subjectsOf(world: World, { path, body, seq, end }: RequestTrail): readonly string[] {
+  const subjects = new Set<string>()
+  for (const word of wordsOfPath(path)) addThings(world, word, subjects)
+  let values = 0
+  const visit = (value: unknown, depth: number): void => {
+    if (++values > MAX_VALUES) return
+    if (typeof value === 'string') addThings(world, value, subjects)
+    else if (typeof value === 'object' && value !== null && depth < MAX_DEPTH) {
+      for (const child of Object.values(value)) visit(child, depth + 1)
+    }
+  }
+  if (typeof body === 'object') visit(body, 0)
+  if (seq > 0) {
+    for (const { kind, cause, subject } of world.journal.entries(seq, end)) {
+      if (cause === seq && kind !== 'request') subjects.add(subject)
+    }
+  }
+  return [...subjects]
+}
+
+function addThings(world: World, word: string, subjects: Set<string>): void {
+  if (word === '' || word.length > MAX_WORD) return
+  const { deployments, rentals, nodes, batches, files, store } = world
+  const isThing =
+    deployments.ordinalOf(word) !== undefined ||
+    rentals.ordinalOf(word) !== undefined ||
+    nodes.ordinalOf(word) !== undefined ||
+    batches.get(word) !== undefined ||
+    files.get(word) !== undefined ||
+    store.tokens.has(word) ||
+    store.voices.has(word) ||
+    store.sshKeys.has(word)
+  if (isThing) {
+    subjects.add(word)
+    return
+  }
+  const target = findModelTarget(world, word, true)
+  if (target === undefined) return
+  const rows = target.kind === 'own' ? [target.adapter, target.deployment] : [target.adapter ?? target.row]
+  for (const ordinal of rows) if (ordinal !== undefined) subjects.add(deployments.read(ordinal).id)
+  if (target.kind === 'catalog') subjects.add(target.name)
+}
+
+/** Returns the segments of a path, each two of them as the name of a model can have, and the values of its query. */
+function wordsOfPath(target: string): string[] {
+  const [path = '', query = ''] = target.split(/\?(.*)/s)
+  const segments = path
+    .split('/')
+    .filter(segment => segment !== '')
+    .map(decode)
+  const pairs = segments.slice(1).map((segment, i) => `${segments[i]}/${segment}`)
+  return [...segments, ...pairs, ...new URLSearchParams(query).values()]
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
