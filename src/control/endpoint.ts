@@ -13,6 +13,8 @@ export interface ControlScope {
   library: TimelineLibrary
   /** Every operation of the control plane. */
   operations: Operations
+  /** Calls `act`. The journal names this request as the cause of its commands and fault rules. */
+  actAsRequest<Result>(act: () => Result): Result
 }
 
 /** Declares an endpoint of the control plane; its export name is its operation id. */

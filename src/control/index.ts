@@ -1,5 +1,6 @@
 /** The control plane: the simulator's own endpoints, which take a `Request` and return a `Response` as the service does. */
 
+import { actFor } from '../kernel/journal-origin.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { Pipeline } from '../service/http/pipeline.ts'
 import type { IncomingRequest, RequestHooks } from '../service/http/request-context.ts'
@@ -61,7 +62,13 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
     routes: OPERATIONS,
     // With an ignored typo, a request would do something else than its sender meant.
     strictQuery: true,
-    createScope: ({ backend: sim }) => ({ sim, worlds, library, operations: controlOperations }),
+    createScope: ({ backend: sim, seq }) => ({
+      sim,
+      worlds,
+      library,
+      operations: controlOperations,
+      actAsRequest: act => (seq === undefined ? act() : actFor(sim.world.journal, seq, act)),
+    }),
     // The time of a scaled clock: reading it fires no events.
     time: sim => sim.world.clock.epochMs + sim.clock.due / 1000,
     openEntry({ world }, operation, method, path) {

@@ -1,6 +1,7 @@
 import { LIMITS } from '../limits.ts'
 import type { Archive } from './archive.ts'
 import type { Micros } from './duration.ts'
+import { type Giver, ORIGIN } from './journal-origin.ts'
 import { hash32, hash32Pair } from './random.ts'
 import type { Row } from './row.ts'
 
@@ -53,6 +54,8 @@ interface Tally {
 export class Journal {
   /** Position of the entry that causes the present events. */
   cause = 0
+  /** What causes the next command: the position of an entry, or one of `ORIGIN`. */
+  origin: number = ORIGIN.program
 
   readonly limit: number
   #next = 1
@@ -103,7 +106,7 @@ export class Journal {
 
   /** Records an entry that is no event of a subject. It is neither digested nor counted. */
   recordUndigested(time: Micros, kind: string, subject: string, fields?: EntryFields): number {
-    return this.#push(time, kind, subject, 0, fields)
+    return this.#push(time, kind, subject, this.origin, fields)
   }
 
   /** Records a request. Its outcome is added at its end. Requests are not digested. */
@@ -156,6 +159,12 @@ export class Journal {
     return chain
   }
 
+  /** Returns who gave the command that an entry records; undefined if it records no command, or if an entry caused it. */
+  giverOf(seq: number): Giver | undefined {
+    const cause = this.#at(seq) === undefined ? 0 : this.#causes[(seq - 1) % this.limit]!
+    return cause === ORIGIN.program ? 'program' : cause === ORIGIN.weather ? 'weather' : undefined
+  }
+
   /** Calls `listener` with every entry from now on. Returns a function that removes it. */
   listen(listener: (entry: Entry) => void): () => void {
     this.#listeners = [...this.#listeners, listener]
@@ -205,7 +214,7 @@ export class Journal {
       time: this.#times[place]!,
       kind: this.#kindOf[place]!,
       subject: this.#subjects[place]!,
-      cause: this.#causes[place]!,
+      cause: Math.max(0, this.#causes[place]!),
       fields: this.#fieldsOf[place],
     }
   }

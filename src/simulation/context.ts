@@ -148,9 +148,19 @@ export class SimulationContext implements Part {
   /** Records something that the user of the simulator did to the world: a failure, a repair. */
   recordCommand(row: Row, kind: JournalKindName, fields?: EntryFields): void {
     this.#mayHaveChanged = true
-    this.journal.cause = 0
+    this.journal.cause = this.journal.origin
     this.#nextEntryIsCause = true
     this.record(row, kind, fields)
+  }
+
+  /** Schedules a command. Its cause is what causes commands now. */
+  scheduleCommand(delay: Micros, event: EventName, subject: number): EntryHandle {
+    const { journal } = this
+    const { cause } = journal
+    journal.cause = journal.origin
+    const handle = this.schedule(delay, event, subject)
+    journal.cause = cause
+    return handle
   }
 
   commandExecuted(commandName: string, target: string): void {

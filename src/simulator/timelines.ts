@@ -4,6 +4,7 @@ import type { Faults } from '../faults/faults.ts'
 import type { FaultRule } from '../faults/rules.ts'
 import { type Micros, micros } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
+import { actFor } from '../kernel/journal-origin.ts'
 import type { Command, ScheduledCommand } from '../simulation/operations/commands.ts'
 import type { World } from '../simulation/world.ts'
 
@@ -137,19 +138,19 @@ export class Timelines {
     const { now } = world.clock
     const waiting: ScheduledCommand[] = []
     const missed: string[] = []
-    world.journal.recordUndigested(now, 'scenario.started', plan.name)
+    const started = world.journal.recordUndigested(now, 'scenario.started', plan.name)
     for (const act of plan.acts) {
       if (!('command' in act)) continue
       const repeat = act.interval === undefined ? undefined : { interval: act.interval, times: act.times }
       try {
-        const planned = world.commands.schedule(act.command, act.at, repeat)
+        const planned = actFor(world.journal, started, () => world.commands.schedule(act.command, act.at, repeat))
         if (planned) waiting.push(planned)
       } catch (error) {
         if (!(error instanceof RangeError)) throw error
         missed.push(error.message)
       }
     }
-    const ids = rules.map(rule => faults.add(rule).id)
+    const ids = actFor(world.journal, started, () => rules.map(rule => faults.add(rule).id))
     this.#set(plan.name, { plan, at: now, stoppedAt: undefined, waiting, rules: ids, missed })
   }
 

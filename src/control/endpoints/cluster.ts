@@ -65,7 +65,7 @@ export const healWorld = control({
   route: 'POST /_sim/heal',
   summary: 'Undo all active failures that a command can undo, and return them',
   returns: z.array(ActiveFailureSchema),
-  handle: ({ sim }) => sim.cluster.recoverAll().map(toActiveFailure),
+  handle: ({ sim, actAsRequest }) => actAsRequest(() => sim.cluster.recoverAll()).map(toActiveFailure),
 })
 
 function toActiveFailure({ description, undo }: ReturnType<Simulator['cluster']['activeFailures']>[number]) {
@@ -114,11 +114,11 @@ export const giveCommand = control({
     at: DurationField.optional(),
   }),
   returns: z.object({ verb: z.string(), at: z.string() }),
-  handle: async ({ body: { verb, target, args, at }, sim }) => {
+  handle: async ({ body: { verb, target, args, at }, sim, actAsRequest }) => {
     const { world } = sim
     const delay = at === undefined ? 0 : parseDelay(sim, verb, at)
     const command = { verb, ...(target !== undefined && { target }), ...(args !== undefined && { args }) }
-    await refuseInvalid(() => world.commands.schedule(command, delay), 400)
+    await refuseInvalid(() => actAsRequest(() => world.commands.schedule(command, delay)), 400)
     return { verb, at: world.clock.iso(world.clock.now + delay) }
   },
 })

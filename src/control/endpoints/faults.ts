@@ -49,8 +49,8 @@ export const addFault = control({
   },
   body: RuleFields,
   returns: FaultViewSchema,
-  handle: async ({ body, sim }) => {
-    const { id } = await refuseInvalid(() => sim.faults.add(body as FaultRule))
+  handle: async ({ body, sim, actAsRequest }) => {
+    const { id } = await refuseInvalid(() => actAsRequest(() => sim.faults.add(body as FaultRule)))
     return toFaultView(sim.faults.get(id))
   },
 })
@@ -72,9 +72,9 @@ export const removeFault = control({
   example: { target: '/_sim/faults/fault-1' },
   refusals: { 404: 'an unknown id' },
   returns: FaultViewSchema,
-  handle: async ({ params: { id }, sim }) => {
+  handle: async ({ params: { id }, sim, actAsRequest }) => {
     const last = await refuseInvalid(() => sim.faults.get(id), 404)
-    sim.faults.remove(id)
+    actAsRequest(() => sim.faults.remove(id))
     return toFaultView(last)
   },
 })
@@ -84,9 +84,9 @@ export const clearFaults = control({
   route: 'DELETE /_sim/faults',
   summary: 'Remove all fault rules',
   returns: z.object({ removed: z.int() }),
-  handle: ({ sim }) => {
+  handle: ({ sim, actAsRequest }) => {
     const removed = sim.faults.list().length
-    sim.faults.clear()
+    actAsRequest(() => sim.faults.clear())
     return { removed }
   },
 })

@@ -52,7 +52,7 @@ export const startScenario = control({
     409: 'it is already playing',
   },
   returns: ScenarioView,
-  handle: async ({ params, sim, library }) => {
+  handle: async ({ params, sim, library, actAsRequest }) => {
     const name = requireName(library, params.name)
     const plan = await refuseInvalid(() => library.read(name))
     // No other request may run between this check and the start.
@@ -62,7 +62,7 @@ export const startScenario = control({
     await refuseInvalid(() => {
       const reason = unplayableReason(plan)
       if (reason !== undefined) refuse(400, `Failed to start '${name}': ${reason}`)
-      sim.timelines.start(plan)
+      actAsRequest(() => sim.timelines.start(plan))
     })
     return toScenarioView(sim, library, name)
   },
@@ -77,9 +77,9 @@ export const stopScenario = control({
   example: { target: `/_sim/scenarios/${EXAMPLE}` },
   refusals: UNKNOWN_SCENARIO,
   returns: ScenarioView,
-  handle: ({ params, sim, library }) => {
+  handle: ({ params, sim, library, actAsRequest }) => {
     const name = requireName(library, params.name)
-    sim.timelines.stop(name)
+    actAsRequest(() => sim.timelines.stop(name))
     return toScenarioView(sim, library, name)
   },
 })

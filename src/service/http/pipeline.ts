@@ -204,7 +204,7 @@ export class Pipeline<Backend, Scope extends object> {
     const { openEntry, replaceBackend, strictQuery, isLax, strictRequests } = this.#options
     if (rawBody !== undefined && 'text' in rawBody) context.text = rawBody.text
     const entry = openEntry?.(backend, operation.operationId, request.method, context.path, context.cause)
-    noteEntry(context, entry)
+    context.noteEntry(entry)
     try {
       // Authenticates a request with a body a second time: while the body was read, time may have moved, the token may
       // have been deleted, or the world may have been reset.
@@ -292,7 +292,7 @@ export class Pipeline<Backend, Scope extends object> {
     // Its endpoint does not look at its token. Invalid ones are no matter here.
     this.#tryCreateScope(context)
     const entry = openEntry?.(backend, operationId, method, path, cause)
-    noteEntry(context, entry)
+    context.noteEntry(entry)
     closeEntry?.(backend, entry, status, context.decidedBy)
     if (hooks.onAnswered === undefined && incoming.onAnswered === undefined) return
     if (endpoint.body === undefined || request.body === null) return this.#reportAnswer(context, status)
@@ -333,12 +333,6 @@ export const UNROUTED = {
   decidedBy: 'none',
   reason: undefined,
 } as const satisfies Partial<AnsweredRequest>
-
-function noteEntry<Backend>(context: RequestContext<Backend>, entry: RequestEntry | undefined): void {
-  if (entry === undefined) return
-  context.seq = entry.seq
-  context.sentAt = entry.time
-}
 
 function toUnreadFields({ query, body }: UnknownFields, operation: CompiledOperation): readonly string[] {
   return [...query.places, ...body.places].map(loc => toVendorLocation(loc, operation))

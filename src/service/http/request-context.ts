@@ -1,6 +1,6 @@
 /** The two types of a request: what a transport knows of it, and its context after routing. */
 import type { Micros } from '../../kernel/duration.ts'
-import type { DecidedBy } from '../../kernel/journal.ts'
+import type { DecidedBy, RequestEntry } from '../../kernel/journal.ts'
 import type { ScriptedAnswer } from '../openai/scripted-answers.ts'
 import type { AnswerPart, ResponseWaiter } from '../results.ts'
 import type { HeaderReader } from './authentication.ts'
@@ -237,6 +237,13 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
     if (this.decidedBy !== 'none') return
     this.decidedBy = decidedBy
     this.reason = reason
+  }
+
+  /** Notes the entry of the request in the journal; undefined if no journal has it. */
+  noteEntry(entry: RequestEntry | undefined): void {
+    if (entry === undefined) return
+    this.seq = entry.seq
+    this.sentAt = entry.time
   }
 
   get method(): string {

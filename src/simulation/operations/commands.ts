@@ -1,6 +1,7 @@
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
+import { actFor } from '../../kernel/journal-origin.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { Table } from '../../kernel/table.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
@@ -137,7 +138,11 @@ export class Commands {
   schedule(command: Command, delay = 0, repetition?: Repetition): ScheduledCommand | undefined {
     const definition = assertValid(this.#targets, command)
     if (delay === 0) {
+      const { journal } = this.#context
+      const { cause } = journal
       this.execute(command, definition)
+      // What follows outside of the command has another cause.
+      journal.cause = cause
       this.#addToLog(command)
       return undefined
     }
@@ -145,7 +150,7 @@ export class Commands {
     const table = this.#table
     const initial = { command, interval, remaining: times }
     const ordinal = table.add(new ScheduledCommandRow(table.generation, command.verb, initial))
-    table.writable(ordinal).event = this.#context.schedule(delay, 'command.due', ordinal)
+    table.writable(ordinal).event = this.#context.scheduleCommand(delay, 'command.due', ordinal)
     return { ordinal, use: table.useCount(ordinal) }
   }
 
@@ -186,6 +191,11 @@ export class Commands {
       row.remaining--
       row.event = this.#context.schedule(interval, 'command.due', ordinal)
     } else this.#table.remove(ordinal)
+    // Its cause is what scheduled it.
+    actFor(this.#context.journal, this.#context.journal.cause, () => this.#executeDue(command))
+  }
+
+  #executeDue(command: Command): void {
     try {
       assertValid(this.#targets, command).apply(this.#targets, command.target ?? '', command.args ?? {})
       this.#addToLog(command)

@@ -2,6 +2,7 @@ import { GPUS } from '../../data/gpu-specs.ts'
 import { type Distribution, draw } from '../../data/profiles/distribution.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
+import { actFor, ORIGIN } from '../../kernel/journal-origin.ts'
 import { type EntityKey, purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { Table } from '../../kernel/table.ts'
@@ -200,7 +201,7 @@ export class Weather {
   /** False when what it was meant for is not there, or is in that state already. */
   #tryExecute(command: Command): boolean {
     try {
-      this.#parts.commands.execute(command)
+      actFor(this.#context.journal, ORIGIN.weather, () => this.#parts.commands.execute(command))
       return true
     } catch {
       return false

@@ -1,0 +1,56 @@
+/** The words of sentences about journal entries. */
+
+import type { Entry, EntryFields } from '../../kernel/journal.ts'
+
+/** A text with the subject as `{id}` and fields as `{name}`, or a function of the entry. */
+export type Sentence = string | ((entry: Entry) => string)
+
+/** The longest text that a sentence repeats, in characters. */
+const MAX_QUOTED = 160
+/** Values that need no quotes: ids, names and numbers. */
+const PLAIN = /^[\p{L}\p{N}_][\p{L}\p{N}_./:@+-]{0,79}$/u
+
+/** Formats a value of an entry: an id or a number as it is, another text in quotes and cut to 160 characters. */
+export function formatValue(value: unknown): string {
+  const text = String(value)
+  // A dot at its end would end the sentence.
+  return PLAIN.test(text) && !/[.:]$/.test(text) ? text : quoteText(text)
+}
+
+/** Quotes a text of a client or of the service, cut to 160 characters. */
+export function quoteText(text: string): string {
+  const flat = text.replaceAll(/\s+/g, ' ').replaceAll("'", '’')
+  return `'${flat.length > MAX_QUOTED ? `${flat.slice(0, MAX_QUOTED)}…` : flat}'`
+}
+
+/** Returns the sentence of an entry. */
+export function fillSentence(sentence: Sentence, entry: Entry): string {
+  if (typeof sentence === 'function') return sentence(entry)
+  return sentence.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    formatValue(name === 'id' ? entry.subject : entry.fields?.[name]),
+  )
+}
+
+/** Returns a sentence that names the field `reason`, if the entry has one. */
+export function withReason(sentence: string): Sentence {
+  return entry => {
+    const { reason } = (entry.fields ?? {}) as EntryFields
+    const filled = fillSentence(sentence, entry)
+    return reason === undefined || reason === '' ? filled : `${filled} The reason is ${quoteText(String(reason))}.`
+  }
+}
+
+/** Returns one of two sentences, by whether a field has a value. */
+export function byField(name: string, value: unknown, yes: string, no: string): Sentence {
+  return entry => fillSentence(entry.fields?.[name] === value ? yes : no, entry)
+}
+
+/** Formats cents as US dollars, as in `$12.50`. */
+export function formatCents(cents: unknown): string {
+  return `$${(Number(cents) / 100).toFixed(2)}`
+}
+
+/** Returns a sentence whose field is an amount in cents. `{amount}` is its place. */
+export function withAmount(sentence: string, field = 'cents'): Sentence {
+  return entry => fillSentence(sentence.replace('{amount}', formatCents(entry.fields?.[field])), entry)
+}
