@@ -61,7 +61,7 @@ export class WorldSimulator implements Simulator {
   readonly #faults: Faults
   readonly #webhooks: WebhookDelivery
   readonly options: SimulatorOptions
-  readonly #requests = new RequestLog()
+  readonly requestLog = new RequestLog()
   readonly #hooks: RequestHooks<World>
   readonly #listeners = new JournalListeners(
     () => this.#world.journal,
@@ -100,7 +100,7 @@ export class WorldSimulator implements Simulator {
       findScriptedAnswer: (model, words) => this.inference.takeAnswer(model, words),
       createWaiter: context => this.#createWaiter(context),
       onAnswered: (request, status) => {
-        this.#requests.add(request, status, this.clock.elapsed, this.#world.journal.last)
+        this.requestLog.add(request, status, this.clock.elapsed, this.#world.journal.last)
         this.#webhooks.onAnswered(request)
       },
       get middleware() {
@@ -164,7 +164,7 @@ export class WorldSimulator implements Simulator {
   }
 
   get requests(): readonly ReceivedRequest[] {
-    return this.#requests.list(this.#world)
+    return this.requestLog.list(this.#world)
   }
 
   get pendingRequests(): readonly PendingRequest[] {
@@ -172,11 +172,11 @@ export class WorldSimulator implements Simulator {
   }
 
   get unreadFields(): readonly UnreadField[] {
-    return this.#requests.unreadFields(this.options.strictRequests ?? false)
+    return this.requestLog.unreadFields(this.options.strictRequests ?? false)
   }
 
   get requestCounts(): readonly RequestCount[] {
-    return this.#requests.counts()
+    return this.requestLog.counts()
   }
 
   readonly journal = {
@@ -244,7 +244,7 @@ export class WorldSimulator implements Simulator {
     this.#data?.then(data => data.dispose())
     this.#data = undefined
     this.#listeners.subscribe()
-    this.#requests.clear()
+    this.requestLog.clear()
   }
 
   fork(forkOptions: ForkOptions = {}): Simulator {
@@ -263,6 +263,7 @@ export class WorldSimulator implements Simulator {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#webhooks.detach()
+    this.requestLog.close()
     this.clock.dispose()
     ;(await this.#data)?.dispose()
   }
