@@ -7,6 +7,15 @@ export { FixtureError, type FixtureMistake } from './data/fixtures/problem-repor
 export type { BatchStatus, ContainerState, DeploymentStatus, HostedState } from './data/records/enums.ts'
 export type { FixtureInput } from './data/records/fixture.ts'
 export type { GpuType } from './data/records/gpu-config.ts'
+export type { Moment, RequestFilter, RequestWindow } from './evidence/requests/find.ts'
+export type { RequestPattern, StatusPattern } from './evidence/requests/pattern.ts'
+export type {
+  NearMiss,
+  RequestExpectation,
+  Verification,
+  VerifiedExpectation,
+  VerifyOptions,
+} from './evidence/requests/verify.ts'
 export { createSimulator } from './explore/explorable.ts'
 export type { ExplorableSimulator } from './explore/explorable-simulator.ts'
 export { FaultError } from './faults/fault-error.ts'

@@ -134,6 +134,14 @@ const SECTIONS = {
       beyond: '400',
     },
     ownerCharacters: { max: 200, unit: 'characters', of: 'the name of a hold of the clock', beyond: '422' },
+    expectations: { max: 100, unit: 'count', of: 'the expectations of a verification', beyond: '400' },
+    listedBody: {
+      max: 4_000,
+      unit: 'characters',
+      of: 'a body in a list of requests and in an event',
+      beyond: 'it is cut',
+    },
+    eventReaders: { max: 100, unit: 'count', of: 'the readers of the events of a world', beyond: '429' },
     seriesRows: { max: 1_000_000, unit: 'count', of: 'the rows of a series of a report', beyond: '400' },
   },
   'Fault rules': {

@@ -7,6 +7,7 @@
 import { type OperationTable, operation } from '../service/operation-table.ts'
 import * as clock from './endpoints/clock.ts'
 import * as cluster from './endpoints/cluster.ts'
+import * as events from './endpoints/events.ts'
 import * as faults from './endpoints/faults.ts'
 import * as fields from './endpoints/fields.ts'
 import * as inference from './endpoints/inference.ts'
@@ -15,6 +16,7 @@ import * as ledger from './endpoints/ledger.ts'
 import * as metrics from './endpoints/metrics.ts'
 import * as overview from './endpoints/overview.ts'
 import * as report from './endpoints/report.ts'
+import * as requests from './endpoints/requests.ts'
 import * as scenarios from './endpoints/scenarios.ts'
 import * as snapshots from './endpoints/snapshots.ts'
 import * as worlds from './endpoints/worlds.ts'
@@ -22,6 +24,7 @@ import * as worlds from './endpoints/worlds.ts'
 /** The exports of all modules. */
 export type Declarations = typeof clock &
   typeof cluster &
+  typeof events &
   typeof faults &
   typeof fields &
   typeof inference &
@@ -30,6 +33,7 @@ export type Declarations = typeof clock &
   typeof metrics &
   typeof overview &
   typeof report &
+  typeof requests &
   typeof scenarios &
   typeof snapshots &
   typeof worlds
@@ -55,6 +59,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   giveCommand: operation('POST /_sim/commands', 'assumed', () => cluster.giveCommand),
   getDigest: operation('GET /_sim/digest', 'assumed', () => journal.getDigest),
   getEngineMetrics: operation('GET /_sim/engines/{instance}/metrics', 'assumed', () => metrics.getEngineMetrics),
+  watchEvents: operation('GET /_sim/events', 'assumed', () => events.watchEvents),
   clearFaults: operation('DELETE /_sim/faults', 'assumed', () => faults.clearFaults),
   listFaults: operation('GET /_sim/faults', 'assumed', () => faults.listFaults),
   addFault: operation('POST /_sim/faults', 'assumed', () => faults.addFault),
@@ -71,6 +76,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   getLedger: operation('GET /_sim/ledger', 'assumed', () => ledger.getLedger),
   getMetrics: operation('GET /_sim/metrics', 'assumed', () => metrics.getMetrics),
   getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
+  listRequests: operation('GET /_sim/requests', 'assumed', () => requests.listRequests),
   reset: operation('POST /_sim/reset', 'assumed', () => clock.reset),
   listScenarios: operation('GET /_sim/scenarios', 'assumed', () => scenarios.listScenarios),
   stopScenario: operation('DELETE /_sim/scenarios/{name}', 'assumed', () => scenarios.stopScenario),
@@ -84,6 +90,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   restoreSnapshot: operation('POST /_sim/snapshots/{snapshot}/restore', 'assumed', () => snapshots.restoreSnapshot),
   listTroubles: operation('GET /_sim/troubles', 'assumed', () => cluster.listTroubles),
   getUnread: operation('GET /_sim/unread', 'assumed', () => overview.getUnread),
+  verifyReceived: operation('POST /_sim/verify', 'assumed', () => requests.verifyReceived),
   listWorlds: operation('GET /_sim/worlds', 'assumed', () => worlds.listWorlds),
   createWorld: operation('POST /_sim/worlds', 'assumed', () => worlds.createWorld),
   deleteWorld: operation('DELETE /_sim/worlds/{world}', 'assumed', () => worlds.deleteWorld),

@@ -26,6 +26,8 @@ export interface Control {
 const IMMEDIATE_OPERATIONS: readonly string[] = [
   ...['getHealth', 'getOverview', 'getRoot'],
   ...['createWorld', 'listWorlds', 'getWorld', 'deleteWorld'],
+  // Its events come during a long move too.
+  'watchEvents',
 ]
 const HOOKS: RequestHooks<Simulator> = {
   enter: (sim, operationId) =>
@@ -36,6 +38,8 @@ const HOOKS: RequestHooks<Simulator> = {
 const UNJOURNALED_OPERATIONS: readonly string[] = [
   ...IMMEDIATE_OPERATIONS,
   'getJournal',
+  'listRequests',
+  'verifyReceived',
   'getDigest',
   'getReport',
   'getMetrics',

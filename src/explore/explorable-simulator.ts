@@ -1,5 +1,6 @@
 /** The interface of simulators that explore. */
 
+import type { RequestEvidence } from '../evidence/requests/evidence.ts'
 import type { ForkOptions } from '../simulator/options.ts'
 import type { Simulator } from '../simulator/simulator-interface.ts'
 import type { ExploreOptions } from './explore.ts'
@@ -15,7 +16,7 @@ export interface SimulatorExploreOptions<Result = unknown>
 }
 
 /** A simulator whose world can be explored. */
-export interface ExplorableSimulator extends Simulator {
+export interface ExplorableSimulator extends Simulator, RequestEvidence {
   /**
    * Looks for what breaks a client: runs it without faults, with each single fault, with pairs, and with random faults.
    * Each run has a world of its own, which begins like this one is now. This one stays as it is.

@@ -1,8 +1,10 @@
 /**
- * Simulators that explore: `createSimulator` of the main entry. Simulators of lower levels know nothing of explore, so the
- * method is added here. Its code is loaded by the first call.
+ * Simulators that explore and verify: `createSimulator` of the main entry. Simulators of lower levels know nothing of
+ * either, so the methods are added here. Their code is evaluated by the first call.
  */
 
+import * as find from '../evidence/requests/find.ts'
+import * as verify from '../evidence/requests/verify.ts'
 import type { SimulatorOptions } from '../simulator/options.ts'
 import { createSimulator as createBareSimulator, type Simulator } from '../simulator/simulator.ts'
 import type { ExplorableSimulator } from './explorable-simulator.ts'
@@ -19,11 +21,13 @@ export function createSimulator(options: SimulatorOptions = {}): ExplorableSimul
 
 function toExplorable(sim: Simulator): ExplorableSimulator {
   const fork = sim.fork.bind(sim)
-  const methods: Pick<ExplorableSimulator, 'explore' | 'fork'> = {
+  const methods: Omit<ExplorableSimulator, keyof Simulator> & Pick<ExplorableSimulator, 'fork'> = {
     explore: async (flow, options = {}) => {
       const { exploreSimulator } = await import('#explore')
       return exploreSimulator(sim, flow, options)
     },
+    findRequests: filter => find.findRequests(sim, filter).requests,
+    verify: (expected, options) => verify.verifyRequests(sim, expected, options),
     fork: options => toExplorable(fork(options)),
   }
   return Object.assign(sim, methods)

@@ -75,10 +75,16 @@ interface LogEntry extends Pick<ReceivedRequest, PlainField> {
   readonly end: number
 }
 
+/** What happened to a log. `cleared`: the world was replaced. `closed`: nothing will be added. */
+export type LogChange = 'added' | 'cleared' | 'closed'
+
 /** The requests of one simulator. Bodies are parsed on demand, so that adding a request costs next to nothing. */
 export class RequestLog {
   #entries: LogEntry[] = []
   #chars = 0
+  #total = 0
+  #worlds = 1
+  #listeners: readonly ((change: LogChange) => void)[] = []
   /** All requests by operation and status, also those that are no longer kept. */
   readonly #counts = new Map<string, Map<number, number>>()
 
@@ -123,6 +129,60 @@ export class RequestLog {
       chars -= sizeOf(this.#entries[excess]!)
     }
     if (excess > 0) this.#drop(excess)
+    this.#total++
+    if (this.#listeners.length > 0) this.#notify('added')
+  }
+
+  /** The number of requests since the log was cleared. Each has a number, from 1. */
+  get total(): number {
+    return this.#total
+  }
+
+  /** How many of them are no longer listed. */
+  get dropped(): number {
+    return this.#total - Math.min(LIMITS.requests, this.#entries.length)
+  }
+
+  /** How many worlds it has had: 1, and one more after each reset or restore. */
+  get worlds(): number {
+    return this.#worlds
+  }
+
+  /** Returns the request with a number; undefined if it is no longer listed, or unknown. */
+  read(world: World, number: number): ReceivedRequest | undefined {
+    const entry = this.#find(number)
+    return entry && toReceived(world, entry)
+  }
+
+  /** Returns the position of the newest journal entry when the request with a number was answered. */
+  endOf(number: number): number | undefined {
+    return this.#find(number)?.end
+  }
+
+  #find(number: number): LogEntry | undefined {
+    return number > this.dropped && number <= this.#total ? this.#entries.at(number - this.#total - 1) : undefined
+  }
+
+  /** Calls `listener` after each change from now on. Returns a function that removes it. */
+  listen(listener: (change: LogChange) => void): () => void {
+    this.#listeners = [...this.#listeners, listener]
+    return () => {
+      this.#listeners = this.#listeners.filter(other => other !== listener)
+    }
+  }
+
+  /** The number of listeners. */
+  get listeners(): number {
+    return this.#listeners.length
+  }
+
+  /** Tells the listeners that nothing will be added. */
+  close(): void {
+    this.#notify('closed')
+  }
+
+  #notify(change: LogChange): void {
+    for (const listener of this.#listeners) listener(change)
   }
 
   #drop(count: number): void {
@@ -176,6 +236,9 @@ export class RequestLog {
     this.#counts.clear()
     this.#entries = []
     this.#chars = 0
+    this.#total = 0
+    this.#worlds++
+    this.#notify('cleared')
   }
 }
 

@@ -16,7 +16,7 @@ import type { Report } from '../simulation/reporting/report-types.ts'
 import type { ReportOptions } from '../simulation/reporting/report-window.ts'
 import type { World } from '../simulation/world.ts'
 import type { ForkOptions, SimulatorOptions } from './options.ts'
-import type { ReceivedRequest, RequestCount, UnreadField } from './request-log.ts'
+import type { ReceivedRequest, RequestCount, RequestLog, UnreadField } from './request-log.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 import type { Timelines } from './timelines.ts'
 
@@ -135,6 +135,8 @@ export interface Simulator {
   data(): Promise<DataCollections>
   /** @internal */
   readonly world: World
+  /** @internal */
+  readonly requestLog: RequestLog
   /** @internal */
   readonly api: Api
   /**

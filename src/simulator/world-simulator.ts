@@ -62,7 +62,7 @@ export class WorldSimulator implements Simulator {
   readonly #faults: Faults
   readonly #webhooks: WebhookDelivery
   readonly options: SimulatorOptions
-  readonly #requests = new RequestLog()
+  readonly requestLog = new RequestLog()
   readonly #hooks: RequestHooks<World>
   readonly #listeners = new JournalListeners(
     () => this.#world.journal,
@@ -101,7 +101,7 @@ export class WorldSimulator implements Simulator {
       createWaiter: context => this.#createWaiter(context),
       onLoading: code => this.#inFlight.onLoading(code),
       onAnswered: (request, status) => {
-        this.#requests.add(request, status, this.clock.elapsed, this.#world.journal.last)
+        this.requestLog.add(request, status, this.clock.elapsed, this.#world.journal.last)
         this.#webhooks.onAnswered(request)
       },
       get middleware() {
@@ -160,7 +160,7 @@ export class WorldSimulator implements Simulator {
   }
 
   get requests(): readonly ReceivedRequest[] {
-    return this.#requests.list(this.#world)
+    return this.requestLog.list(this.#world)
   }
 
   get pendingRequests(): readonly PendingRequest[] {
@@ -168,11 +168,11 @@ export class WorldSimulator implements Simulator {
   }
 
   get unreadFields(): readonly UnreadField[] {
-    return this.#requests.unreadFields(this.options.strictRequests ?? false)
+    return this.requestLog.unreadFields(this.options.strictRequests ?? false)
   }
 
   get requestCounts(): readonly RequestCount[] {
-    return this.#requests.counts()
+    return this.requestLog.counts()
   }
 
   readonly journal = {
@@ -240,7 +240,7 @@ export class WorldSimulator implements Simulator {
     this.#data?.then(data => data.dispose())
     this.#data = undefined
     this.#listeners.subscribe()
-    this.#requests.clear()
+    this.requestLog.clear()
   }
 
   fork(forkOptions: ForkOptions = {}): Simulator {
@@ -259,6 +259,7 @@ export class WorldSimulator implements Simulator {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#webhooks.detach()
+    this.requestLog.close()
     this.clock.dispose()
     ;(await this.#data)?.dispose()
   }

@@ -263,9 +263,12 @@ export class Worlds {
     )
   }
 
-  /** Stops the long moves of all worlds, so that their clients get an answer. */
+  /** Stops the long moves of all worlds and ends their live events, so that their clients get an answer. */
   interrupt(): void {
-    for (const { sim } of [this.default, ...this.#worlds.values()]) sim.clock.interrupt()
+    for (const { sim } of [this.default, ...this.#worlds.values()]) {
+      sim.clock.interrupt()
+      sim.requestLog.close()
+    }
   }
 
   #findByAlias(token: string): ServedWorld | undefined {

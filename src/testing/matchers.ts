@@ -1,11 +1,12 @@
 /** Matchers for simulators, which read and change nothing, and one for flows. */
 
 import { BATCH_LIFECYCLE } from '../data/records/enums.ts'
-import { differences, formatJsonValue } from '../evidence/differences.ts'
+import { formatJsonValue } from '../evidence/differences.ts'
+import { type CompiledPattern, compilePattern, formatDifference } from '../evidence/requests/pattern.ts'
+import { verifyRequests } from '../evidence/requests/verify.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { OperationName, RequestOf } from '../service/client/client.ts'
-import { operations } from '../service/index.ts'
 import type { LedgerEntry } from '../simulation/account/ledger-types.ts'
 import { countsAgainstQuota } from '../simulation/rentals/rental-row.ts'
 import type { ReceivedRequest } from '../simulator/request-log.ts'
@@ -83,14 +84,11 @@ export const matchers = {
   toHaveReceived(sim: Simulator, operation: string, pattern: ReceivedPattern = {}): Verdict {
     assertSimulator(sim, 'toHaveReceived(operation)')
     assertKnownKeys(pattern, ['times', 'status', 'body'], 'Failed to call toHaveReceived')
-    if (!Object.hasOwn(operations, operation)) {
-      const advice = formatSuggestion(operation, Object.keys(operations), 'docs/endpoints.md lists them.')
-      throw new RangeError(`Failed to look for '${operation}': there is no such operation. ${advice}`)
-    }
+    const { times, ...expected } = pattern
+    const compiled = compilePattern(sim, { operation, ...expected }, 'Failed to call toHaveReceived')
     const calls = sim.requests.filter(request => request.operation === operation)
-    const matching = calls.filter(request => mismatches(request, pattern).length === 0)
-    const { times } = pattern
-    const pass = times === undefined ? matching.length > 0 : matching.length === times
+    const matching = calls.filter(request => compiled.matches(request))
+    const { ok: pass } = verifyRequests(sim, { operation, ...expected, ...(times !== undefined && { exactly: times }) })
     return {
       pass,
       message: () => {
@@ -102,7 +100,7 @@ export const matchers = {
           matching.length > (times ?? 0) ? matching : calls.filter(one => !matching.includes(one))
         ).slice(-3)
         const nearMissLines = nearMisses.map(
-          request => `\n  ${formatRequest(request)}${mismatches(request, pattern).join('')}`,
+          request => `\n  ${formatRequest(request)}${formatMismatches(compiled, request)}`,
         )
         const lastRequests = calls.length > 0 ? '' : formatLastRequests(sim)
         return `expected ${operation} ${pass ? 'not to be called' : 'to be called'} ${expectedTimes}: ${foundTimes}${nearMissLines.join('')}${lastRequests}`
@@ -172,17 +170,10 @@ function assertBilled({ world, ledger }: Simulator, id: string | undefined): voi
   throw new RangeError(`Failed to look at the cost of '${id}': nothing of that id was billed. ${advice}`)
 }
 
-function mismatches(request: ReceivedRequest, { status, body }: ReceivedPattern): string[] {
-  const problems: string[] = []
-  if (status !== undefined && request.status !== status)
-    problems.push(`\n    status: expected ${status}, found ${request.status}`)
-  if (body === undefined) return problems
-  return [
-    ...problems,
-    ...differences(request.body, body, 'body').map(
-      one => `\n    ${one.path}: expected ${one.expected}, found ${one.found}`,
-    ),
-  ]
+function formatMismatches({ mismatches }: CompiledPattern, request: ReceivedRequest): string {
+  return mismatches(request)
+    .map(one => `\n    ${formatDifference(one)}`)
+    .join('')
 }
 
 function formatTimes(count: number): string {

@@ -7,7 +7,7 @@ import type { Simulator } from '../../src/simulator/simulator.ts'
 import { type ServedWorld, Worlds, type WorldsOptions } from '../../src/simulator/worlds.ts'
 import { type ServedRequest, serve } from '../../src/transports/http/server.ts'
 import type { PlacedRequest } from './generator.ts'
-import { toRequest } from './sent-request.ts'
+import { type SentRequest, toRequest } from './sent-request.ts'
 
 /** The two ways to send a request. */
 export const TRANSPORTS = ['process', 'http'] as const
@@ -54,7 +54,7 @@ function createProcessGround(sim: Simulator): Ground {
       const response = await (plane === 'service'
         ? world.sim.answer(request, incoming)
         : control.answer(world.sim, request, incoming))
-      if (!(response instanceof WireFaultResponse)) return toReply(response, decidedBy)
+      if (!(response instanceof WireFaultResponse)) return toReply(sent, response, decidedBy)
       await response.body?.cancel()
       return NO_REPLY
     },
@@ -76,7 +76,8 @@ async function createHttpGround(sim: Simulator): Promise<Ground> {
   const end = new AbortController()
   return {
     worlds: server.worlds,
-    async send({ sent: { method, target, headers, body } }, world) {
+    async send({ sent }, world) {
+      const { method, target, headers, body } = sent
       const base = world === server.worlds.default ? server.url : `${server.url}/_sim/worlds/${world.name}`
       const { signal } = end
       const lost = new Promise<Reply>(resolve => {
@@ -84,7 +85,7 @@ async function createHttpGround(sim: Simulator): Promise<Ground> {
       })
       const receive = async () => {
         const init = { method, headers: [...headers], signal, ...(body !== undefined && { body }) }
-        return toReply(await fetch(base + target, init), lastDecidedBy)
+        return toReply(sent, await fetch(base + target, init), lastDecidedBy)
       }
       // An error says that a fault broke the connection, or that the episode is over.
       return Promise.race([lost, receive().catch(() => NO_REPLY)])
@@ -97,8 +98,19 @@ async function createHttpGround(sim: Simulator): Promise<Ground> {
   }
 }
 
-async function toReply(response: Response, decidedBy: DecidedBy | undefined): Promise<Reply> {
+async function toReply(
+  sent: Pick<SentRequest, 'target'>,
+  response: Response,
+  decidedBy: DecidedBy | undefined,
+): Promise<Reply> {
   const { status, headers } = response
-  const bytes = new Uint8Array(await response.arrayBuffer())
-  return { status, bug: headers.get('x-sim-error') ?? undefined, decidedBy, bytes }
+  const bug = headers.get('x-sim-error') ?? undefined
+  if (sent.target.startsWith('/_sim/events') && headers.get('content-type')?.startsWith('text/event-stream')) {
+    // Live events do not end.
+    const reader = response.body!.getReader()
+    const { value: bytes = new Uint8Array() } = await reader.read()
+    await reader.cancel()
+    return { status, bug, decidedBy, bytes: new Uint8Array(bytes) }
+  }
+  return { status, bug, decidedBy, bytes: new Uint8Array(await response.arrayBuffer()) }
 }

@@ -86,7 +86,7 @@ describe('toHaveReceived', () => {
     expect(() => expect(sim).toHaveReceived('createLlmDeployment', { body: { gpu: 'L4-24GB' } })).toThrow(
       'expected createLlmDeployment to be called at least once: it was called 1 time, 0 of them as expected\n' +
         '  POST /deploy/llm → 200 {"model_name":"acme/chat","gpu":"H100-80GB","hub":{"repo":"acme/chat-8b"}}\n' +
-        '    body.gpu: expected "L4-24GB", found "H100-80GB"',
+        '    body.gpu: expected "L4-24GB", received "H100-80GB"',
     )
     expect(() => expect(sim).toHaveReceived('createLlmDeployment', { times: 0 })).toThrow(
       'to be called 0 times: it was called 1 time\n  POST /deploy/llm → 200',
@@ -96,7 +96,7 @@ describe('toHaveReceived', () => {
     })
     expect(() =>
       expect(sim).toHaveReceived('createLlmDeployment', { body: { gpu: expect.stringContaining('L4') } }),
-    ).toThrow('body.gpu: expected StringContaining "L4", found "H100-80GB"')
+    ).toThrow('body.gpu: expected StringContaining "L4", received "H100-80GB"')
     expect(() => expect(sim).toHaveReceived('stopDeployment')).toThrow(/it asked last:\n\s+POST \/deploy\/llm → 200/)
     await sim.fetch(`${BASE}/deploys?page=2`)
     expect(() => expect(sim).toHaveReceived('stopDeployment')).toThrow('GET /deploys?page=2 → 404')

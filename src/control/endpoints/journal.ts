@@ -1,22 +1,11 @@
 import * as z from 'zod'
-import type { Entry } from '../../kernel/journal.ts'
 import { nearestWord } from '../../lib/did-you-mean.ts'
 import { queryInteger } from '../../service/fields.ts'
 import { refuse } from '../../service/refusals.ts'
 import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
-import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { JournalEntrySchema, toJournalView } from '../journal-view.ts'
 import { tokenRedactor } from '../token-redactor.ts'
-
-const JournalEntry = z.object({
-  seq: z.int().describe('Position in the journal'),
-  time: z.int().describe('Microseconds since the epoch of the world'),
-  at: z.string().describe('The time as ISO 8601'),
-  kind: z.string(),
-  subject: z.string(),
-  cause: z.int().describe('Position of the entry that caused it; 0 if the world began with it'),
-  fields: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
-})
 
 export const getJournal = control({
   ...CONTROL_PROVENANCE,
@@ -30,7 +19,7 @@ export const getJournal = control({
     kind: z.string().optional(),
   },
   returns: z.object({
-    entries: z.array(JournalEntry),
+    entries: z.array(JournalEntrySchema),
     last: z.int().describe('Position of the newest entry'),
     dropped: z.int().describe('Number of entries that the journal has dropped'),
   }),
@@ -40,7 +29,7 @@ export const getJournal = control({
     if (kind !== undefined && !counts.has(kind)) assertKnownKind(kind, [...counts.keys(), ...JOURNAL_KINDS])
     const entries = world.journalEntries(after).filter(entry => kind === undefined || entry.kind === kind)
     const redact = tokenRedactor(sim)
-    return { entries: entries.slice(0, limit).map(entry => toJournalEntry(entry, sim, redact)), last, dropped }
+    return { entries: entries.slice(0, limit).map(entry => toJournalView(entry, sim, redact)), last, dropped }
   },
 })
 
@@ -57,21 +46,4 @@ function assertKnownKind(kind: string, known: readonly string[]): void {
   const suggestion = known.includes(kind) ? undefined : nearestWord(kind, known)
   if (suggestion === undefined) return
   refuse(400, `Failed to read the journal: unknown kind '${kind}'. Did you mean '${suggestion}'?`)
-}
-
-function toJournalEntry(entry: Entry, sim: Simulator, redact: (text: string) => string): z.input<typeof JournalEntry> {
-  const { seq, time, kind, cause } = entry
-  const fields = Object.entries(entry.fields ?? {}).map(([name, value]) => [
-    name,
-    typeof value === 'string' ? redact(value) : value,
-  ])
-  return {
-    seq,
-    time,
-    at: sim.world.clock.iso(time),
-    kind,
-    subject: redact(entry.subject),
-    cause,
-    ...(entry.fields && { fields: Object.fromEntries(fields) }),
-  }
 }

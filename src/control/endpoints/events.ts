@@ -1,0 +1,45 @@
+import * as z from 'zod'
+import { EventReader, TooManyReaders } from '../../evidence/requests/event-reader.ts'
+import { refuse } from '../../service/refusals.ts'
+import { ServerSentEvents } from '../../service/results.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { createEventStream } from '../event-stream.ts'
+
+export const watchEvents = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/events',
+  summary:
+    'Stream journal entries and answered requests as server-sent events. kind and subject can be lists with commas, and ' +
+    'have * for any text; kind=request is requests alone. after is now, start, or the id of an event; a Last-Event-ID ' +
+    'header takes precedence. With follow=false, the stream ends after what is kept',
+  example: { target: '/_sim/events?after=start&follow=false&kind=deployment.*,request' },
+  refusals: { 400: 'an unknown kind, or an invalid position', 429: 'the world has 100 readers' },
+  produces: 'text/event-stream; charset=utf-8',
+  query: {
+    kind: z.string().optional(),
+    subject: z.string().optional(),
+    after: z.string().optional(),
+    follow: z.enum(['true', 'false']).default('true'),
+  },
+  returns: z.string(),
+  handle: async ({ query: { kind, subject, after, follow }, request, sim }) => {
+    const start = request.headers.get('last-event-id') ?? after
+    const options = {
+      follow: follow === 'true',
+      ...(kind !== undefined && { kind: toList(kind) }),
+      ...(subject !== undefined && { subject: toList(subject) }),
+      ...(start !== undefined && { after: start }),
+    }
+    try {
+      const reader = await refuseInvalid(() => new EventReader(sim, options))
+      return new ServerSentEvents(createEventStream(sim, reader))
+    } catch (error) {
+      if (error instanceof TooManyReaders) refuse(429, error.message)
+      throw error
+    }
+  },
+})
+
+function toList(text: string): string[] {
+  return text.split(',').map(word => word.trim())
+}

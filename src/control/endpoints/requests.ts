@@ -1,0 +1,159 @@
+import * as z from 'zod'
+import { type FoundRequests, findRequests, type RequestFilter } from '../../evidence/requests/find.ts'
+import type { StatusPattern } from '../../evidence/requests/pattern.ts'
+import {
+  type NearMiss,
+  type RequestExpectation,
+  type Verification,
+  type VerifyOptions,
+  verifyRequests,
+} from '../../evidence/requests/verify.ts'
+import type { DecidedBy } from '../../kernel/journal.ts'
+import { LIMITS } from '../../limits.ts'
+import { queryInteger } from '../../service/fields.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { RequestSchema, toRequestView } from '../request-view.ts'
+import { tokenRedactor } from '../token-redactor.ts'
+
+export const listRequests = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/requests',
+  summary:
+    'List the newest 1,000 requests that the service received, oldest first. operation, status and decidedBy can be ' +
+    'lists with commas; operation and path can have * for any text. token is an id or a name. from and to are ISO 8601, Unix ' +
+    'seconds, or a time since the start of the world such as 90s. docs/requests.md describes every field',
+  example: { target: '/_sim/requests?operation=create*&status=4xx,503&from=10m&limit=5' },
+  refusals: { 400: 'an unknown operation, status or token, or an invalid time' },
+  query: {
+    operation: z.string().optional(),
+    method: z.string().optional(),
+    path: z.string().optional(),
+    status: z.string().optional(),
+    token: z.string().optional(),
+    decidedBy: z.string().optional(),
+    subject: z.string().optional(),
+    from: z.string().optional(),
+    to: z.string().optional(),
+    after: queryInteger({ min: 0 }).default(0),
+    limit: queryInteger({ min: 0 }).default(100),
+    bodies: z.enum(['short', 'whole', 'none']).default('short'),
+  },
+  returns: z.object({
+    requests: z.array(RequestSchema),
+    matched: z.int().describe('How many match, also those beyond limit'),
+    dropped: z.int().describe('How many requests since the start or the last reset are no longer kept'),
+    last: z.int().describe('seq of the last one here, for after; 0 for none'),
+  }),
+  handle: async ({ query: { operation, status, decidedBy, bodies, ...others }, sim }) => {
+    const filter: RequestFilter = {
+      ...others,
+      ...(operation !== undefined && { operation: toList(operation) }),
+      ...(status !== undefined && { status: toList(status).map(toStatus) }),
+      ...(decidedBy !== undefined && { decidedBy: toList(decidedBy) as DecidedBy[] }),
+    }
+    const { requests, matched, dropped }: FoundRequests = await refuseInvalid(() => findRequests(sim, filter))
+    const redact = tokenRedactor(sim)
+    const maxBody = bodies === 'whole' ? Number.POSITIVE_INFINITY : LIMITS.listedBody
+    const views = requests.map(request => {
+      const { body, ...view } = toRequestView(request, redact, maxBody)
+      return bodies === 'none' || body === undefined ? view : { ...view, body }
+    })
+    return { requests: views, matched, dropped, last: requests.at(-1)?.seq ?? 0 }
+  },
+})
+
+const NearMissSchema = z.object({
+  seq: z.int(),
+  operation: z.string(),
+  method: z.string(),
+  path: z.string(),
+  status: z.int(),
+  sentAt: z.string(),
+  differs: z.array(z.string()).describe('As in body.model: expected "a", received "b"'),
+})
+
+const CountField = z.number().optional()
+
+/** The fields of an expectation, for the documentation. `verifyRequests` checks them, with errors that name the field. */
+const ExpectationFields = z.looseObject({
+  operation: z.union([z.string(), z.array(z.string())]).optional(),
+  method: z.string().optional(),
+  path: z.string().optional(),
+  status: z.unknown().optional(),
+  body: z.unknown().optional(),
+  token: z.string().optional(),
+  decidedBy: z.union([z.string(), z.array(z.string())]).optional(),
+  subject: z.string().optional(),
+  exactly: CountField,
+  atLeast: CountField,
+  atMost: CountField,
+  none: z.boolean().optional(),
+})
+
+export const verifyReceived = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/verify',
+  summary:
+    'Verify which requests the service received: how many (exactly, atLeast, atMost, none; default: at least 1), and their ' +
+    'order (inOrder). The answer is 200 with ok true or false, and near misses with what differs',
+  example: {
+    body: {
+      expect: [
+        { operation: 'createLlmDeployment', none: true },
+        { operation: 'list*', status: 200, atMost: 3 },
+      ],
+    },
+  },
+  refusals: { 400: 'an unknown field, operation, status or token, contradictory counts, or an invalid time' },
+  body: z.looseObject({
+    expect: z.union([ExpectationFields, z.array(ExpectationFields)]),
+    inOrder: z.boolean().optional(),
+    from: z.string().optional(),
+    to: z.string().optional(),
+  }),
+  returns: z.object({
+    ok: z.boolean(),
+    results: z.array(
+      z.object({
+        ok: z.boolean(),
+        requests: z.string().describe('The requests that are meant'),
+        expected: z.string().describe('As in exactly 2'),
+        found: z.int(),
+        matching: z.array(z.int()).describe('seq of the newest matching requests'),
+        near: z.array(NearMissSchema).describe('The closest requests that do not match'),
+        problem: z.string(),
+      }),
+    ),
+    message: z.string().describe('What is wrong, for people'),
+    compared: z.int(),
+    dropped: z.int(),
+  }),
+  handle: async ({ body: { expect, ...options }, sim }) => {
+    const verify = () => verifyRequests(sim, expect as RequestExpectation[], options as VerifyOptions)
+    return redactVerification(await refuseInvalid(verify), tokenRedactor(sim))
+  },
+})
+
+function redactVerification({ results, ...verification }: Verification, redact: (text: string) => string) {
+  const redactMiss = ({ path, differs, ...miss }: NearMiss) => ({
+    ...miss,
+    path: redact(path),
+    differs: differs.map(redact),
+  })
+  return {
+    ...verification,
+    message: redact(verification.message),
+    results: results.map(({ near, requests, matching, ...result }) => ({
+      ...{ ...result, requests: redact(requests), matching: [...matching] },
+      near: near.map(redactMiss),
+    })),
+  }
+}
+
+function toList(text: string): string[] {
+  return text.split(',').map(word => word.trim())
+}
+
+function toStatus(word: string): StatusPattern {
+  return (/^\d+$/.test(word) ? Number(word) : word) as StatusPattern
+}

@@ -1,0 +1,82 @@
+/** The live events of a world as server-sent events. */
+import type { EventReader, LiveEvent } from '../evidence/requests/event-reader.ts'
+import { clearRealTimeout, setRealTimeout } from '../lib/real-time.ts'
+import type { Simulator } from '../simulator/simulator.ts'
+import { toJournalView } from './journal-view.ts'
+import { toRequestView } from './request-view.ts'
+import { tokenRedactor } from './token-redactor.ts'
+
+/** Real milliseconds between two comments on a connection without events. Proxies close silent connections. */
+const HEARTBEAT_MS = 15_000
+
+/**
+ * Returns a stream that reads events when its consumer does. Between events, it has comments, so that both sides notice a
+ * broken connection.
+ */
+export function createEventStream(
+  sim: Simulator,
+  reader: EventReader,
+  heartbeatMs = HEARTBEAT_MS,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const encoder = new TextEncoder()
+  let heartbeat: unknown
+  let isPulling = false
+  let isOver = false
+  const stop = () => {
+    isOver = true
+    clearRealTimeout(heartbeat)
+    reader.close()
+  }
+  const format = (events: readonly LiveEvent[]) => {
+    const redact = tokenRedactor(sim)
+    return encoder.encode(events.map(event => formatEvent(event, sim, redact)).join(''))
+  }
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(encoder.encode(': events of modelhost-sim\n\n'))
+      const beat = () => {
+        // A consumer that does not read gets no comments: they would pile up.
+        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(': still here\n\n'))
+        heartbeat = setRealTimeout(beat, heartbeatMs)
+      }
+      heartbeat = setRealTimeout(beat, heartbeatMs)
+      // Its consumer does not read: the note waits behind what it has not read.
+      reader.onSlow = async () => {
+        const events = await reader.next()
+        if (isPulling || isOver || events === undefined) return
+        controller.enqueue(format(events))
+        stop()
+        controller.close()
+      }
+    },
+    async pull(controller) {
+      isPulling = true
+      const events = await reader.next()
+      isPulling = false
+      if (isOver) return
+      if (events !== undefined) return controller.enqueue(format(events))
+      stop()
+      controller.close()
+    },
+    cancel: stop,
+  })
+}
+
+/** Formats an event: its id, its type, and its data as one line of JSON. */
+function formatEvent(event: LiveEvent, sim: Simulator, redact: (text: string) => string): string {
+  const { type, id } = event
+  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(dataOf(event, sim, redact))}\n\n`
+}
+
+function dataOf(event: LiveEvent, sim: Simulator, redact: (text: string) => string): unknown {
+  switch (event.type) {
+    case 'entry':
+      return toJournalView(event.entry, sim, redact)
+    case 'request':
+      return toRequestView(event.request, redact)
+    default: {
+      const { type, id, ...data } = event
+      return data
+    }
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * Readers of live events: journal entries and answered requests in the order in which they happened.
+ *
+ * A reader has no buffer. It holds a position in the journal and in the request log, which are bounded, and reads on when
+ * its consumer asks. So a reader costs a world one call for each entry, however slow it is.
+ */
+
+import type { Entry } from '../../kernel/journal.ts'
+import { formatCount } from '../../lib/format-count.ts'
+import { clearRealTimeout, eventLoopTurn, setRealTimeout } from '../../lib/real-time.ts'
+import { LIMITS } from '../../limits.ts'
+import type { ReceivedRequest } from '../../simulator/request-log.ts'
+import type { Simulator } from '../../simulator/simulator-interface.ts'
+import { type CompiledEventFilter, compileEventFilter, type EventFilter } from './event-filter.ts'
+import { type EventPosition, formatPosition, parsePosition } from './event-position.ts'
+
+/** An event as readers get it. `id` continues after it. */
+export type LiveEvent =
+  | { readonly type: 'entry'; readonly id: string; readonly entry: Entry }
+  | { readonly type: 'request'; readonly id: string; readonly request: ReceivedRequest }
+  /** Events that were dropped before the reader came to them. */
+  | {
+      readonly type: 'gap'
+      readonly id: string
+      readonly entries: number
+      readonly requests: number
+      readonly message: string
+    }
+  /** A reset or a restore: the journal and the requests begin again. */
+  | { readonly type: 'world'; readonly id: string; readonly message: string }
+  /** The last event. `slow`: the reader did not read. `closed`: the simulator or the server ends. */
+  | { readonly type: 'end'; readonly id: string; readonly reason: 'slow' | 'closed'; readonly message: string }
+
+export interface EventReaderOptions extends EventFilter {
+  /** Where to begin: `now`, `start` for the oldest event that is kept, or the id of an event. Default: `now`. */
+  readonly after?: string | undefined
+  /** Whether to wait for further events. Default: true. */
+  readonly follow?: boolean | undefined
+  /** Real milliseconds that a reader has to read again, once events were dropped before it came to them. */
+  readonly patienceMs?: number | undefined
+}
+
+/** The most events of one batch. */
+const BATCH = 250
+/** How many changes may pass until a reader checks its position. */
+const CHECK_EVERY = 512
+
+/** The simulator has the maximum number of readers. */
+export class TooManyReaders extends Error {
+  override readonly name = 'TooManyReaders'
+}
+
+export class EventReader {
+  readonly #sim: Simulator
+  readonly #filter: CompiledEventFilter
+  readonly #follows: boolean
+  readonly #patienceMs: number
+  readonly #stops: (() => void)[] = []
+  #position: EventPosition
+  /** Resolves the wait of the consumer. */
+  #wake: (() => void) | undefined
+  #isWakeDue = false
+  #changes = 0
+  #end: 'slow' | 'closed' | 'done' | undefined
+  #patience: unknown
+  /** Called when the reader is dropped because its consumer does not read. */
+  onSlow: (() => void) | undefined
+
+  /** @throws RangeError for an invalid filter or position, TooManyReaders beyond the maximum */
+  constructor(
+    sim: Simulator,
+    { after = 'now', follow = true, patienceMs = 1_000, ...filter }: EventReaderOptions = {},
+  ) {
+    this.#sim = sim
+    this.#filter = compileEventFilter(sim, filter)
+    this.#position = parsePosition(sim, after)
+    this.#follows = follow
+    this.#patienceMs = patienceMs
+    if (sim.requestLog.listeners >= LIMITS.eventReaders) {
+      throw new TooManyReaders(
+        `Failed to read events: the world has ${LIMITS.eventReaders} readers, which is its limit. Close one.`,
+      )
+    }
+    this.#stops.push(
+      sim.journal.listen(() => this.#onChange()),
+      sim.requestLog.listen(change => (change === 'closed' ? this.#stop('closed') : this.#onChange())),
+    )
+  }
+
+  /** Resolves to the next events, at least one; to undefined after the last. */
+  async next(): Promise<readonly LiveEvent[] | undefined> {
+    for (;;) {
+      if (this.#end === 'done') return undefined
+      if (this.#end === 'slow') return this.#last('slow')
+      const events = this.#read()
+      if (events.length > 0) return events
+      if (this.#end === 'closed') return this.#last('closed')
+      if (!this.#follows) {
+        this.close()
+        return undefined
+      }
+      await new Promise<void>(resolve => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  /** Ends the reader. A pending `next` resolves to undefined. */
+  close(): void {
+    this.#stop('done')
+  }
+
+  #onChange(): void {
+    if (this.#wake !== undefined && !this.#isWakeDue) {
+      this.#isWakeDue = true
+      // The events of a turn make one batch.
+      eventLoopTurn().then(() => this.#notify())
+    }
+    if (++this.#changes % CHECK_EVERY !== 0) return
+    // A client that never gives the event loop a turn is read all the same.
+    if (this.#wake !== undefined) this.#notify()
+    else if (this.#patience === undefined && this.#isOverrun()) this.#expectReading()
+  }
+
+  /** Ends the reader if its consumer does not read within the patience. */
+  #expectReading(): void {
+    const { entry, request } = this.#position
+    this.#patience = setRealTimeout(() => {
+      this.#patience = undefined
+      const isStill = this.#position.entry === entry && this.#position.request === request
+      if (isStill && this.#wake === undefined) this.#stop('slow')
+    }, this.#patienceMs)
+  }
+
+  #isOverrun(): boolean {
+    const { world, requestLog } = this.#sim
+    const { entry, request } = this.#position
+    return this.#position.world === requestLog.worlds && (entry < world.journal.dropped || request < requestLog.dropped)
+  }
+
+  #notify(): void {
+    this.#isWakeDue = false
+    const wake = this.#wake
+    this.#wake = undefined
+    wake?.()
+  }
+
+  #stop(end: 'slow' | 'closed' | 'done'): void {
+    if (this.#end !== undefined && end !== 'done') return
+    this.#end = end
+    for (const stop of this.#stops.splice(0)) stop()
+    if (this.#patience !== undefined) clearRealTimeout(this.#patience)
+    this.#patience = undefined
+    this.#notify()
+    if (end === 'slow') this.onSlow?.()
+  }
+
+  #last(reason: 'slow' | 'closed'): readonly LiveEvent[] {
+    this.#end = 'done'
+    const message =
+      reason === 'slow'
+        ? 'This reader did not read, so it is dropped. Continue with the id of the last event.'
+        : 'The simulator ends.'
+    return [{ type: 'end', id: formatPosition(this.#position), reason, message }]
+  }
+
+  /** Reads the events after the position, at most a batch. */
+  #read(): LiveEvent[] {
+    const { world, requestLog } = this.#sim
+    const { journal } = world
+    const position = this.#position
+    const events: LiveEvent[] = []
+    if (position.world !== requestLog.worlds) {
+      Object.assign(position, { world: requestLog.worlds, entry: 0, request: 0 })
+      const message = 'The world was replaced by a reset or a restore. Its journal and its requests begin again.'
+      events.push({ type: 'world', id: formatPosition(position), message })
+    }
+    const gap = this.#skipDropped()
+    if (gap !== undefined) events.push(gap)
+    let entries: readonly Entry[] = []
+    let first = 0
+    while (events.length < BATCH) {
+      const next = requestLog.endOf(position.request + 1)
+      if (next !== undefined && next <= position.entry) {
+        position.request++
+        const request = requestLog.read(world, position.request)!
+        if (this.#filter.matchesRequest(request))
+          events.push({ type: 'request', id: formatPosition(position), request })
+        continue
+      }
+      if (position.entry >= journal.last) break
+      if (entries[position.entry - first] === undefined) {
+        first = position.entry
+        entries = journal.entries(first, first + BATCH)
+      }
+      const entry = entries[position.entry - first]!
+      position.entry++
+      if (this.#filter.matchesEntry(entry)) events.push({ type: 'entry', id: formatPosition(position), entry })
+    }
+    return events
+  }
+
+  /** Moves the position behind what is no longer kept, and returns the event that says so. */
+  #skipDropped(): LiveEvent | undefined {
+    const { world, requestLog } = this.#sim
+    const position = this.#position
+    const entries = Math.max(0, world.journal.dropped - position.entry)
+    const requests = Math.max(0, requestLog.dropped - position.request)
+    if (entries === 0 && requests === 0) return undefined
+    position.entry += entries
+    position.request += requests
+    const message =
+      `${formatCount(entries)} journal entries and ${formatCount(requests)} requests are no longer kept. ` +
+      'Read sooner, or set a higher journalLimit.'
+    return { type: 'gap', id: formatPosition(position), entries, requests, message }
+  }
+}
