@@ -1,8 +1,9 @@
 /**
- * Simulators that explore: `createSimulator` of the main entry. Simulators of lower levels know nothing of explore, so the
- * method is added here. Its code is loaded by the first call.
+ * Simulators that explore and explain: `createSimulator` of the main entry. Simulators of lower levels know nothing of
+ * these, so the methods are added here. Their code is loaded or evaluated by the first call.
  */
 
+import * as explanations from '../evidence/explain/explain.ts'
 import type { SimulatorOptions } from '../simulator/options.ts'
 import { createSimulator as createBareSimulator, type Simulator } from '../simulator/simulator.ts'
 import type { ExplorableSimulator } from './explorable-simulator.ts'
@@ -19,7 +20,8 @@ export function createSimulator(options: SimulatorOptions = {}): ExplorableSimul
 
 function toExplorable(sim: Simulator): ExplorableSimulator {
   const fork = sim.fork.bind(sim)
-  const methods: Pick<ExplorableSimulator, 'explore' | 'fork'> = {
+  const methods: Pick<ExplorableSimulator, 'explain' | 'explore' | 'fork'> = {
+    explain: subject => explanations.explain(sim, subject),
     explore: async (flow, options = {}) => {
       const { exploreSimulator } = await import('#explore')
       return exploreSimulator(sim, flow, options)
