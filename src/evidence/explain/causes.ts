@@ -7,8 +7,8 @@ import { findDecidingEntry, type KeptEntries } from './deciding-entry.ts'
 
 /** The most entries that are read for a nearer cause of the same moment. */
 const MAX_SIBLINGS = 200
-/** Kinds that end the wait of a request to a model with an error. */
-const END_OF_WAIT = /^inference\.(?:broken|turnedAway|cutOff)$/
+/** Kinds that end the answer to a request to a model with an error. */
+const END_OF_ANSWER = /^inference\.(?:broken|turnedAway|cutOff)$/
 /** The longest chain of causes. */
 const MAX_CHAIN = 100
 
@@ -53,7 +53,7 @@ export class Causes implements KeptEntries {
     return this.#requests.get(seq)
   }
 
-  /** Returns the cause of an entry: an earlier one, or for a request that waited, the end of its wait. */
+  /** Returns the cause of an entry: an earlier one, or for a request to a model, the end of its answer. */
   causeOf(entry: Entry): Entry | undefined {
     if (!this.#known.has(entry.seq)) this.#known.set(entry.seq, this.#findCause(entry))
     return this.#known.get(entry.seq)
@@ -95,7 +95,7 @@ export class Causes implements KeptEntries {
     if (entry.kind === 'request') {
       const request = entry as RequestEntry
       const received = this.received(entry.seq)
-      const cause = this.at(entry.cause) ?? this.#endOfWait(request, received)
+      const cause = this.at(entry.cause) ?? this.#endOfAnswer(request, received)
       return cause ?? findDecidingEntry(this, this.#sim, request, received)
     }
     if (entry.kind === 'fault.hit' || entry.kind === 'fault.removed') {
@@ -106,18 +106,21 @@ export class Causes implements KeptEntries {
     return cause === undefined ? undefined : (this.#nearerCause(entry, cause) ?? cause)
   }
 
-  /** Returns the entry that ended the wait of a request to a model with an error. */
-  #endOfWait({ seq, fields }: RequestEntry, received: ReceivedRequest | undefined): Entry | undefined {
-    if (fields.status < 400 || received === undefined) return undefined
-    const { body, at, path } = received
-    const named = typeof body === 'object' && body !== null ? (body as { readonly model?: unknown }).model : undefined
+  /** Returns the entry that ended the answer to a request to a model with an error. */
+  #endOfAnswer({ seq, fields }: RequestEntry, received: ReceivedRequest | undefined): Entry | undefined {
+    const { reason } = received ?? {}
+    if (fields.status < 400 || received === undefined || reason === undefined) return undefined
     const { clock } = this.#sim.world
-    const isAbout = (model: unknown) => model === named || path.endsWith(`/${model}`)
     const ends = this.entries.filter(
-      end => end.seq > seq && END_OF_WAIT.test(end.kind) && isAbout(end.fields?.model) && clock.iso(end.time) === at,
+      end =>
+        end.seq > seq &&
+        END_OF_ANSWER.test(end.kind) &&
+        reason.endsWith(String(end.fields?.reason)) &&
+        clock.iso(end.time) <= received.at,
     )
-    const own = ends.find(({ subject }) => this.of(subject)[0]!.cause === seq)
-    return own ?? ends.find(({ subject }) => this.of(subject).length === 1)
+    const waited = ends.find(({ subject }) => this.of(subject)[0]!.cause === seq)
+    // The journal has no entry for the start of an answer without a wait. Equal reasons have equal causes.
+    return waited ?? ends.find(({ subject }) => this.of(subject).length === 1)
   }
 
   /** Returns the newest entry with the same cause at the same time that led to this one, before it. */
@@ -143,21 +146,33 @@ export class Causes implements KeptEntries {
     switch (later.kind.split('.', 1)[0]) {
       case 'deployment':
         // The status of a deployment follows from its instances.
-        return earlier.kind.startsWith('instance.') && earlier.subject.startsWith(`${later.subject}-`)
+        return /^instance\.(?!pending)/.test(earlier.kind) && earlier.subject.startsWith(`${later.subject}-`)
       case 'inference': {
         const deployment = this.of(later.subject)[0]?.fields?.deployment
         if (earlier.kind.startsWith('deployment.')) return earlier.subject === deployment
         return isLoss && reason !== '' && earlier.fields?.reason === reason
       }
-      case 'batch':
-        return isLoss && earlier.time === later.time
       case 'instance':
+        // A lost instance is replaced.
+        if (later.kind === 'instance.pending') {
+          return isLoss && earlier.subject.startsWith(`${later.fields?.deployment}-`)
+        }
+        return isOfMachine(earlier) && (isNamed(earlier, reason) || this.#nodeOf(later) === earlier.subject)
       case 'hosted':
       case 'container':
-        if (!/^(?:node|gpu|disk)\./.test(earlier.kind)) return false
-        return reason.split(/[\s:,]/).includes(earlier.subject) || this.#nodeOf(later) === earlier.subject
+        return isOfMachine(earlier) && (isNamed(earlier, reason) || this.#nodeOf(later) === earlier.subject)
       default:
         return false
     }
   }
+}
+
+/** Tells whether an entry is about a node or a part of it. */
+function isOfMachine({ kind }: Entry): boolean {
+  return /^(?:node|gpu|disk)\./.test(kind)
+}
+
+/** Tells whether a reason names the subject of an entry. */
+function isNamed({ subject }: Entry, reason: string): boolean {
+  return reason.split(/[\s:,]/).includes(subject)
 }

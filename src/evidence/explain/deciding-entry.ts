@@ -91,7 +91,13 @@ function wordsOf({ subject }: RequestEntry, received: ReceivedRequest | undefine
 /** Returns the words that are subjects of the journal, and the deployments of models that the words name. */
 function subjectsFor(kept: KeptEntries, { world }: Simulator, words: ReadonlySet<string>): Set<string> {
   const subjects = new Set<string>()
-  const ids = new Set([...words].map(word => word.replace(/^deploy_id:/, '')))
+  const owner = world.store.account.display_name
+  const ids = new Set<string>()
+  for (const word of words) {
+    // A model can be named by the id of its deployment, without its owner, or with a version.
+    const name = word.replace(/^deploy_id:/, '')
+    for (const id of [name, name.replace(/:[^:]*$/, '')]) ids.add(id).add(`${owner}/${id}`)
+  }
   for (const id of ids) if (kept.of(id).length > 0) subjects.add(id)
   for (const [, { id, plan }] of world.deployments.entries()) if (ids.has(plan.modelName)) subjects.add(id)
   for (const { kind, subject, fields } of kept.entries) {
