@@ -7,6 +7,7 @@ import { readPlainFlags } from './plain-flags.ts'
 const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   serve: () => import('./commands/serve.ts'),
   simulate: () => import('./commands/simulate.ts'),
+  explain: () => import('./commands/explain.ts'),
   report: () => import('./commands/report.ts'),
   snapshot: () => import('./commands/snapshot.ts'),
   restore: () => import('./commands/restore.ts'),

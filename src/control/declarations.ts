@@ -8,6 +8,7 @@ import { type OperationTable, operation } from '../service/operation-table.ts'
 import * as clock from './endpoints/clock.ts'
 import * as cluster from './endpoints/cluster.ts'
 import * as events from './endpoints/events.ts'
+import * as explain from './endpoints/explain.ts'
 import * as faults from './endpoints/faults.ts'
 import * as fields from './endpoints/fields.ts'
 import * as inference from './endpoints/inference.ts'
@@ -25,6 +26,7 @@ import * as worlds from './endpoints/worlds.ts'
 export type Declarations = typeof clock &
   typeof cluster &
   typeof events &
+  typeof explain &
   typeof faults &
   typeof fields &
   typeof inference &
@@ -60,6 +62,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   getDigest: operation('GET /_sim/digest', 'assumed', () => journal.getDigest),
   getEngineMetrics: operation('GET /_sim/engines/{instance}/metrics', 'assumed', () => metrics.getEngineMetrics),
   watchEvents: operation('GET /_sim/events', 'assumed', () => events.watchEvents),
+  explainSubject: operation('GET /_sim/explain/{subject}', 'assumed', () => explain.explainSubject),
   clearFaults: operation('DELETE /_sim/faults', 'assumed', () => faults.clearFaults),
   listFaults: operation('GET /_sim/faults', 'assumed', () => faults.listFaults),
   addFault: operation('POST /_sim/faults', 'assumed', () => faults.addFault),

@@ -46,6 +46,7 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
   'getEngineMetrics',
   'getUnread',
   'getFields',
+  'explainSubject',
   'listScenarios',
   'getScenario',
   'listSnapshots',

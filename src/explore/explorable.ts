@@ -1,8 +1,9 @@
 /**
- * Simulators that explore and verify: `createSimulator` of the main entry. Simulators of lower levels know nothing of
- * either, so the methods are added here. Their code is evaluated by the first call.
+ * `createSimulator` of the main entry: simulators that verify, explain and explore. Simulators of lower levels know
+ * nothing of these, so the methods are added here. Their code is loaded or evaluated by the first call.
  */
 
+import * as explanations from '../evidence/explain/explain.ts'
 import * as find from '../evidence/requests/find.ts'
 import * as verify from '../evidence/requests/verify.ts'
 import type { SimulatorOptions } from '../simulator/options.ts'
@@ -22,6 +23,7 @@ export function createSimulator(options: SimulatorOptions = {}): ExplorableSimul
 function toExplorable(sim: Simulator): ExplorableSimulator {
   const fork = sim.fork.bind(sim)
   const methods: Omit<ExplorableSimulator, keyof Simulator> & Pick<ExplorableSimulator, 'fork'> = {
+    explain: subject => explanations.explain(sim, subject),
     explore: async (flow, options = {}) => {
       const { exploreSimulator } = await import('#explore')
       return exploreSimulator(sim, flow, options)

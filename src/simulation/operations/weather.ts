@@ -130,6 +130,11 @@ export class Weather {
     if (node.group.market === 'spot') this.#addSource('preemption', node.id, pack.spotPreemptionsPerHour)
   }
 
+  /** The sources of weather with their rates, for explanations. */
+  sources(): Generator<[number, Readonly<WeatherSourceRow>]> {
+    return this.#table.entries()
+  }
+
   onEvent(event: EventOf<'weather'>, source: number): void {
     switch (event) {
       case 'weather.strikes':

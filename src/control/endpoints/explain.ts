@@ -1,0 +1,60 @@
+import * as z from 'zod'
+import * as explanations from '../../evidence/explain/explain.ts'
+import type { Explanation } from '../../evidence/explain/explanation.ts'
+import { loadTokenizer } from '../../service/openai/tokenizer.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { tokenRedactor } from '../token-redactor.ts'
+
+const ExplainedEntrySchema = z.object({
+  seq: z.int().describe('Position in the journal'),
+  at: z.string().describe('The time as ISO 8601'),
+  kind: z.string(),
+  subject: z.string(),
+  sentence: z.string().describe('What happened, in one to three sentences'),
+})
+
+export const explainSubject = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/explain/{subject}',
+  summary:
+    'Explain a thing by its id or name, or a journal entry by its position: its state, what decided it, its causes and ' +
+    'effects, and what happens to it next',
+  example: { target: '/_sim/explain/h100-0' },
+  refusals: { 404: 'an unknown id, or a position that the journal does not have' },
+  returns: z.object({
+    subject: z.string().describe('The id; `request 12` or `entry 12` for a position'),
+    sentences: z.array(z.string()),
+    chain: z.array(ExplainedEntrySchema).describe('What decided its state, then the causes back to the first'),
+    effects: z.array(ExplainedEntrySchema).describe('What came of it, oldest first: at most 20'),
+    next: z
+      .object({
+        at: z.string().describe('The time as ISO 8601'),
+        in: z.string().describe('The time from now, as in `2m 5s`'),
+        sentence: z.string(),
+      })
+      .optional()
+      .describe('What happens next without a further request or command; missing if nothing is planned'),
+  }),
+  handle: async ({ params: { subject }, sim }) => {
+    if (sim.world.needsTokenizer) await loadTokenizer()
+    return redactExplanation(sim, await refuseInvalid(() => explanations.explain(sim, subject), 404))
+  },
+})
+
+/** Returns an explanation in which the API tokens of the world are shortened. */
+function redactExplanation(sim: Simulator, { subject, sentences, chain, effects, next }: Explanation) {
+  const redact = tokenRedactor(sim)
+  const redactEntry = (entry: Explanation['chain'][number]) => ({
+    ...entry,
+    subject: redact(entry.subject),
+    sentence: redact(entry.sentence),
+  })
+  return {
+    subject: redact(subject),
+    sentences: sentences.map(redact),
+    chain: chain.map(redactEntry),
+    effects: effects.map(redactEntry),
+    ...(next !== undefined && { next: { ...next, sentence: redact(next.sentence) } }),
+  }
+}

@@ -1,0 +1,287 @@
+/** What an id names, and its present state in sentences. */
+
+import { formatDuration } from '../../kernel/duration.ts'
+import type { Entry } from '../../kernel/journal.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
+import type { Causes } from './causes.ts'
+import { describeDeployment, describeInstance } from './deployment-words.ts'
+import { describeRule } from './rule-words.ts'
+import { formatCents, formatValue, quoteText } from './sentence.ts'
+
+/** A thing with an id or a name. */
+export interface Thing {
+  /** The id. A name gives the id of its thing. */
+  readonly id: string
+  /** What it is, and its state. */
+  readonly sentences: readonly string[]
+  /** Tells whether a journal entry is about it. */
+  isOwn(entry: Entry): boolean
+  /** Tells whether one of these entries decided its present state. Default: each of them. */
+  decides?(entry: Entry): boolean
+}
+
+/** Finds a thing by its id or name. */
+type Finder = (sim: Simulator, id: string, causes: Causes) => Thing | undefined
+
+const isAbout =
+  (id: string) =>
+  ({ subject }: Entry): boolean =>
+    subject === id
+
+const findDeployment: Finder = ({ world }, id) => {
+  const ordinal = world.deployments.ordinalOf(id)
+  if (ordinal === undefined) return undefined
+  const row = world.deployments.read(ordinal)
+  const waits = row.plan.hasInstances && row.ready === 0 && row.instances.length > 0
+  return {
+    id,
+    sentences: describeDeployment(world, row),
+    isOwn: ({ kind, subject }) => subject === id || (kind.startsWith('instance.') && subject.startsWith(`${id}-`)),
+    // A deployment whose instances were lost keeps its status.
+    decides: ({ kind, subject }) =>
+      waits ? /^instance\.(?:lost|crashed)$|^deployment\.\w+$/.test(kind) : subject === id && isStatus(kind),
+  }
+}
+
+/** Tells whether an entry of a deployment is more than a wish of its autoscaler. */
+function isStatus(kind: string): boolean {
+  return !/^(?:deployment\.(?:scaled\w+|limited|resized|woken)|adapter\.(?:resident|evicted|described))$/.test(kind)
+}
+
+const findInstance: Finder = ({ world }, id, causes) => {
+  for (const [, row] of world.instances.entries()) {
+    if (row.id === id) return { id, sentences: describeInstance(world, row), isOwn: isAbout(id) }
+  }
+  const last = causes.of(id).at(-1)
+  if (last === undefined || !last.kind.startsWith('instance.')) return undefined
+  return { id, sentences: [`${formatValue(id)} is an instance that has ended.`], isOwn: isAbout(id) }
+}
+
+const findRental: Finder = ({ world }, id) => {
+  const ordinal = world.rentals.ordinalOf(id)
+  if (ordinal === undefined) return undefined
+  const row = world.rentals.read(ordinal)
+  const noun = row.kind === 'hosted' ? 'hosted instance' : 'container'
+  const sentences = [`${formatValue(id)} is a ${noun} named ${formatValue(row.name)}.`, `Its state is ${row.state}.`]
+  if (row.kind === 'container') {
+    const place = row.node < 0 ? 'It has no GPUs now' : `It has GPUs of the node ${world.nodes.read(row.node).id}`
+    sentences.push(`${place}; it asks for ${row.numGpus} of the type ${row.gpu}.`)
+  }
+  if (row.failReason !== '') sentences.push(`Its reason is ${quoteText(row.failReason)}.`)
+  sentences.push(row.isBilled ? 'It is billed now.' : 'It is not billed now.')
+  return { id, sentences, isOwn: isAbout(id), decides: ({ kind }) => !kind.endsWith('.renamed') }
+}
+
+const findBatch: Finder = ({ world }, id) => {
+  const batch = world.batches.get(id)
+  if (batch === undefined) return undefined
+  const { status, request_counts: counts, expires_at, input_file_id } = batch.toRecord()
+  const sentences = [
+    `${formatValue(id)} is a batch with the input file ${formatValue(input_file_id)}.`,
+    `Its status is ${status}.`,
+  ]
+  if (counts !== null) {
+    sentences.push(`It has completed ${counts.completed} of its ${counts.total} lines, and ${counts.failed} failed.`)
+  }
+  if (status === 'in_progress' || status === 'validating') {
+    sentences.push(`Its completion window ends at ${world.clock.iso(expires_at * 1e6 - world.clock.epochMs * 1000)}.`)
+  }
+  return { id, sentences, isOwn: isAbout(id), decides: ({ kind }) => kind !== 'batch.progressed' }
+}
+
+/** Finds a line of a batch by its `custom_id`. */
+const findBatchLine: Finder = ({ world }, id) => {
+  for (const [, { id: batch, work }] of world.batches.entries()) {
+    const index = work?.lines.findIndex(({ customId }) => customId === id) ?? -1
+    if (work === undefined || index < 0) continue
+    const { completed, failed } = world.batches.get(batch)!.toRecord().request_counts!
+    const line = work.lines[index]!
+    const isDone = index < completed + failed
+    const state = !isDone ? 'has not run yet' : line.error === undefined ? 'is complete' : 'failed'
+    return {
+      id,
+      sentences: [
+        `${formatValue(id)} is a line of the batch ${batch}, which runs it as number ${index + 1} of ${work.lines.length}.`,
+        `It ${state}. The batch has done ${completed + failed} lines.`,
+        ...(line.error === undefined ? [] : [`The error of the line is ${quoteText(line.error.message)}.`]),
+      ],
+      isOwn: isAbout(batch),
+    }
+  }
+  return undefined
+}
+
+const findFile: Finder = ({ world }, id, causes) => {
+  const file = world.files.get(id)
+  if (file === undefined) {
+    const isFile = causes.of(id).at(-1)?.kind.startsWith('file.')
+    return isFile ? { id, sentences: [`${formatValue(id)} is a file that is gone.`], isOwn: isAbout(id) } : undefined
+  }
+  const { filename, bytes, purpose, expiresAt } = file
+  return {
+    id,
+    sentences: [
+      `${formatValue(id)} is the file ${formatValue(filename)} with ${bytes} bytes, for the purpose ${formatValue(purpose)}.`,
+      `It is deleted at ${world.clock.iso(expiresAt)}.`,
+    ],
+    isOwn: isAbout(id),
+  }
+}
+
+const findNode: Finder = ({ world }, id) => {
+  const [name, gpu] = id.split('/', 2) as [string, string | undefined]
+  const ordinal = world.nodes.ordinalOf(name)
+  if (ordinal === undefined) return undefined
+  const { state, gpus, free, gpu: type, zone, pool, broken, slowdown } = world.nodes.view(ordinal)
+  if (gpu !== undefined && !(Number(gpu) >= 0 && Number(gpu) < gpus)) return undefined
+  const isBroken = gpu !== undefined && (world.nodes.read(ordinal).broken & (1 << Number(gpu))) !== 0
+  const sentences = [
+    `${name} is a node with ${gpus} GPUs of the type ${type}, in the zone ${zone} and the pool ${pool}.`,
+    `Its state is ${state}, and ${free} of its GPUs are free.`,
+  ]
+  if (broken > 0) sentences.push(`${broken} of its GPUs are broken.`)
+  if (slowdown !== 1) sentences.push(`It is slower by the factor ${Math.round(slowdown * 100) / 100}.`)
+  if (gpu !== undefined) sentences.push(`The GPU ${gpu} of it is ${isBroken ? 'broken' : 'sound'}.`)
+  return { id: name, sentences, isOwn: isAbout(name), decides: ({ kind }) => !/Evicted$/.test(kind) }
+}
+
+const findToken: Finder = ({ world }, id) => {
+  const { store, apiTokens } = world
+  const token = store.tokens.all().find(({ token_id, name }) => token_id === id || name === id)
+  const isRevoked = apiTokens.revokedIds.includes(id)
+  if (token === undefined && !isRevoked) return undefined
+  const tokenId = token?.token_id ?? id
+  const name = token === undefined ? '' : ` named ${formatValue(token.name)}`
+  const sentences = [
+    `${formatValue(tokenId)} is an API token${name}.`,
+    isRevoked ? 'It is revoked, so requests with it get 401.' : 'It is valid.',
+  ]
+  if (token !== undefined && token.allowed_ips.length > 0) {
+    sentences.push(`It may be used from ${token.allowed_ips.length} addresses only.`)
+  }
+  return { id: tokenId, sentences, isOwn: ({ fields }) => fields?.token_id === tokenId }
+}
+
+const findAccount: Finder = ({ world, ledger }, id) => {
+  const { uid, suspensionReason } = world.ledger
+  if (id !== uid && id !== 'account' && id !== world.store.account.display_name) return undefined
+  const sentences = [
+    `${uid} is the account ${formatValue(world.store.account.display_name)}.`,
+    suspensionReason === undefined ? 'It is not suspended.' : `It is suspended (${formatValue(suspensionReason)}).`,
+    `Its remaining funds are ${formatCents(ledger.balance / 1e6)}.`,
+  ]
+  if (!world.ledger.isCardAccepted) sentences.push('Its card declines charges.')
+  const kinds = /^(?:account|funds|topup|card|spendingLimit|limit|rateLimit)\./
+  return {
+    id: uid,
+    sentences,
+    isOwn: ({ kind, subject }) => subject === uid && kinds.test(kind),
+    decides: ({ kind }) => suspensionReason === undefined || kind === 'account.suspended',
+  }
+}
+
+const findRule: Finder = (sim, id, causes) => {
+  const view = sim.faults.list().find(rule => rule.id === id)
+  const isRule = ({ kind, subject }: Entry) => subject === id && kind.startsWith('fault.')
+  if (view !== undefined) return { id, sentences: describeRule(view), isOwn: isRule }
+  if (!causes.of(id).some(isRule)) return undefined
+  return { id, sentences: [`${formatValue(id)} is a fault rule that was removed.`], isOwn: isRule }
+}
+
+const findTimeline: Finder = (sim, id) => {
+  const view = sim.timelines.get(id)
+  if (view === undefined) return undefined
+  const { state, done, total, title, nextAt } = view
+  const sentences = [
+    `${formatValue(id)} is the timeline of the scenario ${quoteText(title)}.`,
+    `Its state is ${state}, and ${done} of ${total ?? 'an unlimited number of'} steps are due or past.`,
+  ]
+  if (nextAt !== undefined) {
+    sentences.push(`Its next step comes in ${formatDuration(nextAt - sim.clock.elapsed)}.`)
+  }
+  return { id, sentences, isOwn: ({ kind, subject }) => subject === id && kind.startsWith('scenario.') }
+}
+
+/** Finds a model by its name: the newest deployment of the account that has it, or a model of the catalog. */
+const findModel: Finder = (sim, id, causes) => {
+  const { deployments, store } = sim.world
+  const rows = [...deployments.entries()].filter(([, { plan }]) => plan.modelName === id)
+  const newest = rows.sort(([, a], [, b]) => b.plan.createdAt - a.plan.createdAt)[0]?.[1]
+  if (newest !== undefined) {
+    const thing = findDeployment(sim, newest.id, causes)!
+    return {
+      ...thing,
+      sentences: [`${formatValue(id)} is the model of the deployment ${newest.id}.`, ...thing.sentences],
+    }
+  }
+  const model = store.models.get(id)
+  if (model === undefined) return undefined
+  return {
+    id,
+    sentences: [`${formatValue(id)} is a model of the catalog. The provider serves it on shared capacity.`],
+    isOwn: ({ kind, subject, fields }) => subject === id || (kind.startsWith('catalog.') && fields?.model === id),
+  }
+}
+
+const NAMED_FIELDS: readonly (readonly [field: string, noun: string])[] = [
+  ['voice_id', 'a voice'],
+  ['ssh_key_id', 'an SSH key'],
+  ['token_id', 'an API token that is gone'],
+  ['zone', 'a zone'],
+  ['gpu', 'a GPU type'],
+  ['pool', 'a pool'],
+  ['repo', 'a repository of the model hub'],
+]
+
+/** Finds what the journal alone knows: an answer of a model, and things that entries of the account name. */
+const findInJournal: Finder = (_, id, causes) => {
+  const last = causes.of(id).at(-1)
+  if (last !== undefined && last.kind !== 'request') {
+    const noun = /^(?:inference|webhook)\./.test(last.kind)
+      ? 'the answer to a request to a model'
+      : 'a thing of the journal'
+    return { id, sentences: [`${formatValue(id)} is ${noun}.`], isOwn: isAbout(id) }
+  }
+  for (const [field, noun] of NAMED_FIELDS) {
+    if (!causes.entries.some(({ fields }) => fields?.[field] === id)) continue
+    return { id, sentences: [`${formatValue(id)} is ${noun}.`], isOwn: ({ fields }) => fields?.[field] === id }
+  }
+  return undefined
+}
+
+const FINDERS: readonly Finder[] = [
+  findDeployment,
+  findInstance,
+  findRental,
+  findBatch,
+  findFile,
+  findNode,
+  findToken,
+  findAccount,
+  findRule,
+  findTimeline,
+  findModel,
+  findBatchLine,
+  findInJournal,
+]
+
+/** Returns the thing with an id or a name; undefined if the world and its journal know none. */
+export function findThing(sim: Simulator, id: string, causes: Causes): Thing | undefined {
+  for (const find of FINDERS) {
+    const thing = find(sim, id, causes)
+    if (thing !== undefined) return thing
+  }
+  return undefined
+}
+
+/** Returns the ids and names that can be explained, for the advice about an unknown one. */
+export function knownIds(sim: Simulator, causes: Causes): Set<string> {
+  const { deployments, instances, rentals, batches, files, nodes, store, ledger } = sim.world
+  const ids = new Set(causes.subjects)
+  for (const [, { id, plan }] of deployments.entries()) ids.add(id).add(plan.modelName)
+  for (const table of [instances, rentals, batches, nodes]) for (const [, { id }] of table.entries()) ids.add(id)
+  for (const { id } of files.list()) ids.add(id)
+  for (const { token_id } of store.tokens.all()) ids.add(token_id)
+  for (const { id } of sim.faults.list()) ids.add(id)
+  return ids.add(ledger.uid)
+}

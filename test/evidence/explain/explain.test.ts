@@ -1,0 +1,290 @@
+/** Explanations of things and requests, as a person reads them. */
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createSimulator, type ExplorableSimulator, type SimulatorOptions } from '../../../src/index.ts'
+import { HOUR } from '../../../src/kernel/duration.ts'
+
+const ID = 'Chat000000000001'
+const DEPLOYMENT = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+const kindsOf = (entries: readonly { readonly kind: string }[]) => entries.map(({ kind }) => kind)
+
+function simulate(options: SimulatorOptions = {}) {
+  const deployments = [{ deploy_id: ID, model_name: 'acme/chat' }]
+  const sim = createSimulator({ fixtures: 'two-nodes', with: { deployments }, seed: 1, ...options })
+  onTestFinished(() => sim[Symbol.asyncDispose]())
+  return { sim, send: sender(sim) }
+}
+
+/** Returns a client that sends JSON and returns the status of the answer. */
+function sender(sim: ExplorableSimulator) {
+  return async (method: string, path: string, body?: unknown, token = sim.token) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
+    const response = await sim.fetch(`http://sim${path}`, init)
+    await response.text()
+    return response.status
+  }
+}
+
+const chat = (model: string) =>
+  ['POST', '/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hi' }] }] as const
+/** Lets requests in the process take their step. */
+const settle = async () => {
+  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
+}
+const lastRequest = (sim: ExplorableSimulator) => sim.explain(sim.requests.at(-1)!.seq)
+
+describe('a refused request', () => {
+  test('leads back over five links to the outage of a zone', async () => {
+    const { sim, send } = simulate({ inferencePace: 'clock' })
+    sim.timelines.start({
+      name: 'outage',
+      title: 'an outage',
+      acts: [{ at: 1_000, command: { verb: 'zone.down', target: 'east-a' } }],
+      problems: [],
+    })
+    const answer = send(...chat('acme/chat'))
+    await settle()
+    await sim.clock.advance('1s')
+    expect(await answer).toBe(503)
+    const { subject, sentences, chain } = lastRequest(sim)
+    expect(subject).toMatch(/^request \d+$/)
+    expect(kindsOf(chain)).toEqual(['request', 'inference.broken', 'instance.lost', 'zone.down', 'scenario.started'])
+    expect(chain[1]!.sentence).toMatch(/^The answer chatcmpl-\w+ broke\. The reason is 'zone east-a is down'\.$/)
+    expect(chain[2]!.sentence).toBe(
+      `The instance ${ID}-0 was lost. The reason is 'zone east-a is down'. It was ready before.`,
+    )
+    expect(chain[3]!.sentence).toBe('The zone east-a went down, and all of its nodes are lost.')
+    expect(chain[4]!.sentence).toBe('The timeline of the scenario outage started.')
+    expect(sentences).toContain(
+      "The state of the account or the fleet decided the answer: 'the instance that answered was lost: zone east-a is down'.",
+    )
+    expect(sentences).toContain('The chain begins with the program that controls the simulator.')
+  })
+
+  test('names the start of a deployment that is not running yet, and says when it will be', async () => {
+    const { sim, send } = simulate()
+    expect(await send('POST', '/deploy/llm', DEPLOYMENT)).toBe(200)
+    const [created] = sim.journal.entries().filter(({ kind }) => kind === 'deployment.created')
+    expect(await send(...chat(`deploy_id:${created!.subject}`))).toBe(503)
+    const { chain, next, sentences } = lastRequest(sim)
+    expect(kindsOf(chain)).toEqual(['request', 'deployment.created', 'request'])
+    expect(sentences).toContain('The chain begins with the request of a client.')
+    expect(sentences).toContain('The answer asked the client to wait for 10 seconds.')
+    expect(next?.sentence).toMatch(/^The instance \S+ got 1 GPUs of the node h100-\d\.$/)
+  })
+
+  test('names the crash that moved a deployment back to initializing, by its instance', async () => {
+    const { sim, send } = simulate()
+    await send('POST', '/deploy/llm', DEPLOYMENT)
+    const id = sim.journal.entries().find(({ kind }) => kind === 'deployment.created')!.subject
+    await sim.clock.until(() =>
+      sim.journal.entries().some(({ kind, subject }) => kind === 'instance.pulling' && subject.startsWith(id)),
+    )
+    sim.cluster.nodeOf(id).crash()
+    expect(await send(...chat(`deploy_id:${id}`))).toBe(503)
+    expect(kindsOf(lastRequest(sim).chain).slice(0, 4)).toEqual([
+      'request',
+      'deployment.initializing',
+      'instance.lost',
+      'node.crashed',
+    ])
+    expect(lastRequest(sim).sentences).toContain(
+      'The chain begins with a command of the program that controls the simulator.',
+    )
+  })
+
+  test('that waited names the end of its wait', async () => {
+    const { sim, send } = simulate()
+    sim.cluster.zone('east-a').down()
+    const answer = send(...chat('acme/chat'))
+    await settle()
+    const waiting = sim.journal.entries().findLast(({ kind }) => kind === 'request')!.seq
+    expect(sim.explain(waiting).sentences).toContain('It waits for its answer.')
+    sim.funds.set(0)
+    await sim.clock.advance('1h')
+    expect(await answer).toBe(503)
+    expect(kindsOf(sim.explain(waiting).chain)).toEqual([
+      'request',
+      'inference.turnedAway',
+      'deployment.stopped',
+      'account.graceEnded',
+      'account.suspended',
+      'funds.set',
+    ])
+  })
+
+  test('names a suspension, a declined card, a quota, a deleted voice and a revoked token', async () => {
+    const { sim, send } = simulate()
+    const reason = async (...request: Parameters<typeof send>) => {
+      const status = await send(...request)
+      return [status, ...kindsOf(lastRequest(sim).chain).slice(1)]
+    }
+    sim.cluster.limit.set('H100-80GB', 0)
+    expect(await reason('POST', '/deploy/llm', { ...DEPLOYMENT, num_gpus: 8 })).toEqual([403, 'limit.set'])
+    sim.cluster.card.decline()
+    expect(await reason('POST', '/payment/funds', { amount: 1000 })).toEqual([402, 'card.declined'])
+    sim.cluster.account.suspend('admin')
+    expect(await reason('POST', '/deploy/llm', DEPLOYMENT)).toEqual([402, 'account.suspended'])
+    sim.cluster.account.resume()
+    expect(await reason('DELETE', `/deploy/${ID}`)).toEqual([200])
+    expect(await reason('DELETE', `/deploy/${ID}`)).toEqual([404, 'deployment.deleted', 'request'])
+    expect(await reason(...chat('acme/chat'))).toEqual([404, 'deployment.deleted', 'request'])
+    const { token_id, token } = sim.world.apiTokens.create('second')
+    sim.cluster.token.revoke(token_id)
+    expect(await reason('GET', '/deploy/list', undefined, token)).toEqual([401, 'token.revoked'])
+  })
+
+  test('under a fault rule names the rule, its draw, and who added it', async () => {
+    const { sim, send } = simulate()
+    sim.faults.add({ name: 'flaky', on: 'listDeployments', chance: 1, fault: { kind: 'status', status: 503 } })
+    expect(await send('GET', '/deploy/list')).toBe(503)
+    const { chain, sentences } = lastRequest(sim)
+    expect(kindsOf(chain)).toEqual(['request', 'fault.hit', 'fault.added'])
+    expect(sentences).toContain("A fault rule decided the answer: 'flaky (status)'.")
+    expect(sentences).toContain('It acts if the draw fault.trigger for a matching request is below its chance of 1.')
+    expect(sentences).toContain('The chain begins with the program that controls the simulator.')
+  })
+
+  test('by its input alone, or about a thing that never was, has no further cause', async () => {
+    const { sim, send } = simulate()
+    expect(await send('POST', '/deploy/llm', {})).toBe(422)
+    expect(lastRequest(sim).sentences.join(' ')).toContain('The request alone decided the answer: ')
+    expect(await send('GET', '/deploy/missing')).toBe(404)
+    const { chain, sentences } = lastRequest(sim)
+    expect(chain).toHaveLength(1)
+    expect(sentences).toContain('No entry of the journal made this state: the world or its journal began with it.')
+    expect(await send('GET', '/deploy/list')).toBe(200)
+    expect(lastRequest(sim).sentences).toContain('It was answered with the status 200.')
+  })
+})
+
+describe('a thing', () => {
+  test('has its state, what decided that, its effects and its next event', async () => {
+    const { sim, send } = simulate()
+    sim.cluster.node('h100-1').cordon()
+    sim.cluster.node('h100-0').crash()
+    const { sentences, chain, next } = sim.explain(ID)
+    expect(sentences).toEqual([
+      `${ID} is a deployment of the model acme/chat.`,
+      'Its status is running.',
+      'It has 1 instances, of which 0 serve requests, and it wants 1.',
+      'It keeps the status running while it has no instance, and requests wait.',
+      `Its instance ${ID}-1 waits for GPUs.`,
+      'It needs 1 GPUs of the type H100-80GB on one node, and 0 are free.',
+      'Nodes of this type are down: h100-0.',
+      'The chain begins with a command of the program that controls the simulator.',
+      'Nothing is planned that changes it.',
+    ])
+    expect(kindsOf(chain)).toEqual(['instance.lost', 'node.crashed'])
+    expect(next).toBeUndefined()
+    sim.cluster.node('h100-1').uncordon()
+    await send('POST', '/deploy/llm', {})
+    const node = sim.explain('h100-0')
+    expect(node.effects.map(({ kind, subject }) => `${kind} ${subject}`)).toEqual([
+      `instance.lost ${ID}-0`,
+      `instance.pending ${ID}-1`,
+    ])
+    expect(sim.explain(ID).next?.sentence).toBe(`The instance ${ID}-1 got 1 GPUs of the node h100-1.`)
+  })
+
+  test('of each kind is found by its id or name', async () => {
+    const { sim, send } = simulate({ fixtures: 'default' })
+    const container_image = 'registry.example/cuda-dev:12.8'
+    const container = { name: 'trial', gpu_config: '1xL4-24GB', container_image, cloud_init_user_data: '#cloud-config' }
+    expect(await send('POST', '/v1/containers', container)).toBe(200)
+    const { world } = sim
+    const first = <Row>(rows: Iterable<readonly [number, Row]>) => [...rows][0]![1]
+    const { row, line } = [...world.batches.entries()].flatMap(([, row]) =>
+      row.work ? [{ row, line: row.work.lines[0]!.customId }] : [],
+    )[0]!
+    const rule = sim.faults.add({ on: '*', times: 2, fault: { kind: 'latency', delay: '1s' } })
+    const instance = first(world.instances.entries()).id
+    const expected: readonly (readonly [id: string, words: RegExp])[] = [
+      [ID, /is a deployment of the model acme\/chat/],
+      [instance, /is an instance of the deployment/],
+      [world.rentals.read(world.rentals.list('hosted', () => true)[0]!).id, /is a hosted instance named/],
+      [world.rentals.read(world.rentals.list('container', () => true)[0]!).id, /is a container named/],
+      [row.id, /is a batch with the input file/],
+      [line, /is a line of the batch/],
+      [world.files.list()[0]!.id, /is the file \S+ with \d+ bytes/],
+      [first(world.nodes.entries()).id, /is a node with \d+ GPUs/],
+      [`${first(world.nodes.entries()).id}/0`, /The GPU 0 of it is sound/],
+      [world.store.tokens.all()[0]!.token_id, /is an API token named/],
+      ['account', /is the account acme/],
+      [rule.id, /It acts on 2 more/],
+      ['acme/chat', /is the model of the deployment/],
+      [world.store.models.all()[0]!.model_name, /is a model of the catalog/],
+    ]
+    for (const [id, words] of expected) expect(sim.explain(id).sentences.join(' '), id).toMatch(words)
+  })
+
+  test('struck by the weather names the source, its rate and its draw', async () => {
+    const profile = { extends: 'realistic', weather: { pack: 'rough', acceleration: 50 } }
+    const { sim } = simulate({ profile })
+    await sim.clock.advance('1d')
+    const strike = sim.journal.entries().find(({ kind }) => kind === 'zone.down')!
+    const { sentences } = sim.explain(strike.seq)
+    expect(sentences).toContain('The chain begins with the weather of the profile.')
+    expect(sentences.join(' ')).toMatch(
+      /The draw weather\.when gave the time: the source weather\/zoneOutage\/east-a strikes [\d.]+ times an hour/,
+    )
+  })
+
+  test('has the next event that happens, to the microsecond', async () => {
+    const { sim, send } = simulate()
+    await send('POST', '/deploy/llm', DEPLOYMENT)
+    const id = sim.journal.entries().find(({ kind }) => kind === 'deployment.created')!.subject
+    for (let step = 0; step < 6; step++) {
+      const { next } = sim.explain(id)
+      const { last } = sim.world.journal
+      await sim.clock.advance(next!.in === '0us' ? 0 : Date.parse(next!.at) - Date.parse(sim.clock.iso) + 1)
+      const entry = sim.journal.entries({ after: last }).find(({ subject }) => subject.startsWith(id))!
+      expect(sim.world.clock.iso(entry.time)).toBe(next!.at)
+      expect(sim.explain(entry.seq).sentences).toContain(next!.sentence)
+    }
+  })
+})
+
+test('an explanation changes nothing', async () => {
+  const { sim, send } = simulate()
+  await send('POST', '/deploy/llm', DEPLOYMENT)
+  const state = () => [
+    sim.digest,
+    sim.world.journal.last,
+    sim.clock.iso,
+    sim.world.agenda.entries(),
+    sim.snapshot().toBytes(),
+  ]
+  const before = state()
+  sim.explain(ID)
+  sim.explain(1)
+  expect(() => sim.explain('missing')).toThrow(RangeError)
+  expect(state()).toEqual(before)
+})
+
+test('an unknown id is refused with the nearest one, and a position with those that exist', () => {
+  const { sim } = simulate({ journalLimit: 2 })
+  expect(() => sim.explain('h10-0')).toThrow("Failed to explain 'h10-0': unknown id. Did you mean 'h100-0'?")
+  expect(() => sim.explain(1)).toThrow('Failed to explain entry 1 of the journal: the journal is empty.')
+  for (let i = 0; i < 4; i++) sim.cluster.node('h100-1')[i % 2 === 0 ? 'cordon' : 'uncordon']()
+  expect(() => sim.explain(9)).toThrow('entries have the numbers 3 to 4')
+  expect(() => sim.explain('1')).toThrow('the oldest 2 entries are dropped')
+  expect(() => sim.explain(null as never)).toThrow('Failed to explain null')
+  expect(sim.explain('h100-1').sentences).toContain(
+    'The journal has dropped its oldest 2 entries, so causes may be missing.',
+  )
+})
+
+test('a cause that the journal has dropped is named', async () => {
+  const { sim } = simulate({ journalLimit: 3 })
+  sim.cluster.node('h100-0').crash()
+  await sim.clock.advance(HOUR / 1000)
+  const oldest = sim.journal.entries()[0]!
+  expect(oldest.cause).toBeGreaterThan(0)
+  expect(sim.explain(oldest.seq).sentences.join(' ')).toMatch(/Its cause was entry \d+, which the journal has dropped/)
+})
+
+test('a fork explains as well', () => {
+  const { sim } = simulate()
+  expect(sim.fork().explain(ID).subject).toBe(ID)
+})
