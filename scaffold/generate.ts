@@ -12,7 +12,7 @@ write(await generatedPages())
 function write(files: readonly GeneratedFile[]): void {
   const changed = files.filter(({ path, text }) => !isCurrent(path, readFileSync(join(ROOT, path), 'utf8'), text))
   for (const { path, text } of changed) writeFileSync(join(ROOT, path), text)
-  const formatted = changed.map(({ path }) => path).filter(path => !path.endsWith('.md'))
+  const formatted = changed.map(({ path }) => path).filter(path => !/\.(md|py)$/.test(path))
   if (formatted.length > 0) {
     const args = [join(ROOT, 'node_modules/@biomejs/biome/bin/biome'), 'format', '--write', ...formatted]
     spawnSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] })

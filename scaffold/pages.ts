@@ -24,6 +24,7 @@ import { endpointTable } from '../src/service/openapi/endpoint-table.ts'
 import { JOURNAL_SECTIONS } from '../src/simulation/journal-kinds.ts'
 import { type GeneratedFile, ROOT } from './declarations.ts'
 import { fixtureSchemas } from './fixture-schemas.ts'
+import { pythonClient } from './python-client.ts'
 
 /** Returns the pages and schemas as the declarations are now. Text before the first generated line stays. */
 export async function generatedPages(): Promise<GeneratedFile[]> {
@@ -38,6 +39,7 @@ export async function generatedPages(): Promise<GeneratedFile[]> {
     page('docs/limits.md', '## ', limitTables()),
     page('docs/faults.md', '| Kind', faultKindTable(), '\n\n'),
     ...fixtureSchemas(),
+    pythonClient(),
     { path: 'schemas/explore.known.schema.json', text: `${JSON.stringify(knownFindingsJsonSchema(), null, 2)}\n` },
     { path: 'schemas/scenario.schema.json', text: `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n` },
   ]

@@ -14,15 +14,15 @@ test('the page has the blocks that are run below, and no other', () => {
     'python def sleep(seconds):',
     'sh TIMEOUT_SECONDS=0.5 npx modelhost-sim explore --fixtures empty -- python3 deploy.py acme/chat',
   ])
-  expect(readFileSync('examples/python/deploy.py', 'utf8')).toContain(blockWith(blocks, 'def sleep'))
-  expect(readFileSync('examples/python/README.md', 'utf8')).toContain(blockWith(blocks, 'explore --fixtures'))
+  expect(readFileSync('clients/python/example/deploy.py', 'utf8')).toContain(blockWith(blocks, 'def sleep'))
+  expect(readFileSync('clients/python/example/README.md', 'utf8')).toContain(blockWith(blocks, 'explore --fixtures'))
 })
 
 test.skipIf(!hasPython)('its command deploys a model, and moves the time of its world itself', async () => {
   const [, command = ''] = blockWith(blocks, 'explore --fixtures').trim().split(' -- ')
   const runner = createCommandRunner(command.split(' '), {
     fixtures: 'empty',
-    cwd: 'examples/python',
+    cwd: 'clients/python/example',
     env: { ...process.env, TIMEOUT_SECONDS: '0.5' },
   })
   onTestFinished(() => runner.dispose())

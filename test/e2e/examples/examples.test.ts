@@ -70,7 +70,7 @@ test('examples/playwright: a web application beside the server', async () => {
 
 const hasPython = spawnSync('python3', ['--version']).status === 0
 
-describe(`examples/python${hasPython ? '' : ' (skipped: there is no python3 on this machine)'}`, () => {
+describe(`clients/python/example${hasPython ? '' : ' (skipped: there is no python3 on this machine)'}`, () => {
   test.skipIf(!hasPython)('a client of the standard library, with a world a test', async () => {
     const folder = installed.copy('python')
     const serve = /^npx (modelhost-sim serve .*)$/m.exec(readFileSync(join(folder, 'README.md'), 'utf8'))![1]!

@@ -21,7 +21,7 @@ describe.skipIf(!hasPython)('a client in Python', () => {
   test('that survives its single faults ends with 0, and flags after -- are its own', {
     timeout: 120_000,
   }, async () => {
-    const script = resolve('examples/python/deploy.py')
+    const script = resolve('clients/python/example/deploy.py')
     const flags = ['--fixtures', 'empty', '--budget', '6', '--processes', '2', '--json']
     const { code, stdout } = await run(['explore', ...flags, '--', 'python3', script, 'acme/chat', '--json'], ENV)
     expect(code).toBe(0)

@@ -284,7 +284,7 @@ describe.skipIf(!hasPython)(`clients in Python${skipped}`, () => {
   })
 
   test('the client of the examples survives', { timeout: 120_000 }, async () => {
-    const report = await explore('examples/python/deploy.py', 'acme/chat')
+    const report = await explore('clients/python/example/deploy.py', 'acme/chat')
     expect(report.findings).toEqual([])
     expect(report.runsOf.singles).toBeGreaterThan(10)
   })
