@@ -178,6 +178,32 @@ class GetDigestAnswer(TypedDict):
     now: str
 
 
+class ExplainSubjectAnswerChainItem(TypedDict):
+    seq: int
+    at: str
+    kind: str
+    subject: str
+    sentence: str
+
+
+ExplainSubjectAnswerNext = TypedDict(
+    "ExplainSubjectAnswerNext",
+    {
+        "at": str,
+        "in": str,
+        "sentence": str,
+    },
+)
+
+
+class ExplainSubjectAnswer(TypedDict):
+    subject: str
+    sentences: list[str]
+    chain: list[ExplainSubjectAnswerChainItem]
+    effects: list[ExplainSubjectAnswerChainItem]
+    next: NotRequired[ExplainSubjectAnswerNext]
+
+
 class ClearFaultsAnswer(TypedDict):
     removed: int
 
@@ -338,6 +364,30 @@ GetReportAnswer = TypedDict(
 )
 
 
+class ListRequestsAnswerRequestsItem(TypedDict):
+    seq: int
+    operation: str
+    method: str
+    path: str
+    sentAt: str
+    at: str
+    status: int
+    decidedBy: Literal["fault", "limit", "state", "rule", "none"]
+    reason: NotRequired[str]
+    retryAfter: NotRequired[float]
+    client: str
+    subjects: list[str]
+    body: NotRequired[Any]
+    unread: NotRequired[list[str]]
+
+
+class ListRequestsAnswer(TypedDict):
+    requests: list[ListRequestsAnswerRequestsItem]
+    matched: int
+    dropped: int
+    last: int
+
+
 class ResetAnswer(TypedDict):
     now: str
     digest: str
@@ -384,6 +434,60 @@ class GetUnreadAnswerItem(TypedDict):
     operation: str
     what: str
     times: int
+
+
+class VerifyReceivedBodyExpect(TypedDict):
+    operation: NotRequired[str | list[str]]
+    method: NotRequired[str]
+    path: NotRequired[str]
+    status: NotRequired[Any]
+    body: NotRequired[Any]
+    token: NotRequired[str]
+    decidedBy: NotRequired[str | list[str]]
+    subject: NotRequired[str]
+    exactly: NotRequired[float]
+    atLeast: NotRequired[float]
+    atMost: NotRequired[float]
+    none: NotRequired[bool]
+
+
+VerifyReceivedBody = TypedDict(
+    "VerifyReceivedBody",
+    {
+        "expect": VerifyReceivedBodyExpect | list[VerifyReceivedBodyExpect],
+        "inOrder": NotRequired[bool],
+        "from": NotRequired[str],
+        "to": NotRequired[str],
+    },
+)
+
+
+class VerifyReceivedAnswerResultsItemNearItem(TypedDict):
+    seq: int
+    operation: str
+    method: str
+    path: str
+    status: int
+    sentAt: str
+    differs: list[str]
+
+
+class VerifyReceivedAnswerResultsItem(TypedDict):
+    ok: bool
+    requests: str
+    expected: str
+    found: int
+    matching: list[int]
+    near: list[VerifyReceivedAnswerResultsItemNearItem]
+    problem: str
+
+
+class VerifyReceivedAnswer(TypedDict):
+    ok: bool
+    results: list[VerifyReceivedAnswerResultsItem]
+    message: str
+    compared: int
+    dropped: int
 
 
 class ListWorldsAnswerItem(TypedDict):
@@ -680,6 +784,42 @@ class Control:
             f"/_sim/engines/{self._transport.quote(instance)}/metrics",
         )
 
+    def watch_events(
+        self,
+        *,
+        kind: str | None = None,
+        subject: str | None = None,
+        after: str | None = None,
+        follow: Literal["true", "false"] | None = None,
+    ) -> Iterator[ServerEvent]:
+        """Stream journal entries and answered requests as server-sent events. kind and subject can
+        be lists with commas, and have * for any text; kind=request is requests alone. after is
+        now, start, or the id of an event; a Last-Event-ID header takes precedence. With
+        follow=false, the stream ends after what is kept.
+
+        Sends `GET /_sim/events`.
+        Refused with 400: an unknown kind, or an invalid position.
+        Refused with 429: the world has 100 readers.
+        """
+        return self._transport.send_for_events(
+            "GET",
+            "/_sim/events",
+            query={"kind": kind, "subject": subject, "after": after, "follow": follow},
+        )
+
+    def explain_subject(self, subject: str) -> ExplainSubjectAnswer:
+        """Explain a thing by its id or name, or a journal entry by its position: its state, what
+        decided it, its causes and effects, and what happens to it next.
+
+        Sends `GET /_sim/explain/{subject}`.
+        Refused with 404: an unknown id, or a position that the journal does not have.
+        """
+        result: ExplainSubjectAnswer = self._transport.send_for_json(
+            "GET",
+            f"/_sim/explain/{self._transport.quote(subject)}",
+        )
+        return result
+
     def clear_faults(self) -> ClearFaultsAnswer:
         """Remove all fault rules.
 
@@ -911,6 +1051,50 @@ class Control:
         )
         return result
 
+    def list_requests(
+        self,
+        *,
+        operation: str | None = None,
+        method: str | None = None,
+        path: str | None = None,
+        status: str | None = None,
+        token: str | None = None,
+        decidedBy: str | None = None,
+        subject: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        after: int | None = None,
+        limit: int | None = None,
+        bodies: Literal["short", "whole", "none"] | None = None,
+    ) -> ListRequestsAnswer:
+        """List the newest 1,000 requests that the service received, oldest first. operation,
+        status and decidedBy can be lists with commas; operation and path can have * for any
+        text. token is an id or a name. from and to are ISO 8601, Unix seconds, or a time since
+        the start of the world such as 90s. docs/requests.md describes every field.
+
+        Sends `GET /_sim/requests`.
+        Refused with 400: an unknown operation, status or token, or an invalid time.
+        """
+        result: ListRequestsAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/requests",
+            query={
+                "operation": operation,
+                "method": method,
+                "path": path,
+                "status": status,
+                "token": token,
+                "decidedBy": decidedBy,
+                "subject": subject,
+                "from": from_,
+                "to": to,
+                "after": after,
+                "limit": limit,
+                "bodies": bodies,
+            },
+        )
+        return result
+
     def reset(self) -> ResetAnswer:
         """Return to the world as it was loaded, with its time, ids and digest.
 
@@ -1079,6 +1263,22 @@ class Control:
         result: list[GetUnreadAnswerItem] = self._transport.send_for_json(
             "GET",
             "/_sim/unread",
+        )
+        return result
+
+    def verify_received(self, body: VerifyReceivedBody) -> VerifyReceivedAnswer:
+        """Verify which requests the service received: how many (exactly, atLeast, atMost, none;
+        default: at least 1), and their order (inOrder). The answer is 200 with ok true or
+        false, and near misses with what differs.
+
+        Sends `POST /_sim/verify`.
+        Refused with 400: an unknown field, operation, status or token, contradictory counts, or
+        an invalid time.
+        """
+        result: VerifyReceivedAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/verify",
+            body=body,
         )
         return result
 
