@@ -36,7 +36,7 @@ def test_a_failed_test_shows_its_world_and_what_its_client_did(
             "*- modelhost-sim -*",
             "The world of this test at 2026-01-01T00:10:00.000000+00:00, fixture two-nodes, seed 7.",
             "Its client sent 1 request:",
-            "  2026-01-01T00:10:00.000000+00:00 GET /deploy/of-nobody → 404",
+            "  2026-01-01T00:10:00.000000+00:00 GET /deploy/of-nobody → 404 (state: no deployment of-nobody)",
         ]
     )
     result.stdout.no_fnmatch_line("*status=running*")

@@ -129,3 +129,40 @@ def test_a_closed_simulator_can_be_closed_again(sim: Simulator) -> None:
     other.close()
     other.close()
     assert "closed" in repr(other)
+
+
+def test_the_requests_of_the_client_are_listed_and_verified(sim: Simulator) -> None:
+    sim.faults.add("status", on="listDeployments", rule={"times": 1}, status=503)
+    with pytest.raises(SimulatorError):
+        sim.call("GET", "/deploy/list")
+    created = sim.call("POST", "/deploy/llm", CREATE)
+    assert [request["status"] for request in sim.requests()] == [503, 200]
+    assert [request["decidedBy"] for request in sim.requests(status=503)] == ["fault"]
+    assert len(sim.requests(subject=created["deploy_id"])) == 1
+    sim.verify({"operation": "createLlmDeployment", "body": {"gpu": "H100-80GB"}, "exactly": 1})
+    sim.verify({"operation": "listDeployments"}, {"operation": "createLlmDeployment"}, in_order=True)
+    with pytest.raises(AssertionError, match="H200-141GB"):
+        sim.verify({"operation": "createLlmDeployment", "body": {"gpu": "H200-141GB"}})
+    with pytest.raises(SimulatorError, match="createLlmDeployment"):
+        sim.verify({"operation": "createLlmDeploymnt"})
+
+
+def test_a_refusal_is_explained_back_to_its_cause(sim: Simulator) -> None:
+    created = sim.call("POST", "/deploy/llm", CREATE)
+    sim.clock.until(f"/deploy/{created['deploy_id']}", {"status": "running"}, within="1h")
+    node = sim.control.get_node_of_deployment(created["deploy_id"])["name"]
+    sim.command("node.crash", node)
+    explanation = sim.explain(created["deploy_id"])
+    assert "acme/chat" in explanation.sentences[0]
+    assert any(entry["kind"] == "node.crashed" for entry in explanation.chain)
+    assert "Causes:" in str(explanation)
+    with pytest.raises(SimulatorError, match=created["deploy_id"]):
+        sim.explain(created["deploy_id"][:-1] + "_")
+
+
+def test_events_are_read_as_they_come(sim: Simulator) -> None:
+    sim.call("POST", "/deploy/llm", CREATE)
+    sim.clock.advance("1h")
+    events = list(sim.control.watch_events(kind="deployment.*", after="start", follow="false"))
+    assert "deployment.running" in [event.data.get("kind") for event in events]
+    assert all(event.id for event in events if event.event != "end")

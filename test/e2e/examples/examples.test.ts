@@ -1,5 +1,4 @@
 /** The examples are run as they are copied: each in a folder of its own, with the built package, by its own command. */
-import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -67,19 +66,6 @@ test('examples/playwright: a web application beside the server', async () => {
   expect(said).toMatch(/Running 4 tests using \d workers?[\s\S]*4 passed/)
   expect(code).toBe(0)
 }, 60_000)
-
-const hasPython = spawnSync('python3', ['--version']).status === 0
-
-describe(`clients/python/example${hasPython ? '' : ' (skipped: there is no python3 on this machine)'}`, () => {
-  test.skipIf(!hasPython)('a client of the standard library, with a world a test', async () => {
-    const folder = installed.copy('python')
-    const serve = /^npx (modelhost-sim serve .*)$/m.exec(readFileSync(join(folder, 'README.md'), 'utf8'))![1]!
-    const url = await serving(folder, serve.split(' '))
-    const { code, said } = await runIn(folder, ['python3', '-m', 'unittest'], { MODELHOST_SIM_URL: url })
-    expect(said).toMatch(/Ran 6 tests in [\d.]+s\n\nOK/)
-    expect(code).toBe(0)
-  })
-})
 
 describe('examples/curl', () => {
   test('uploads, batches, advances and downloads', async () => {
@@ -157,7 +143,7 @@ test('examples/github-actions: the steps of its workflow, as a runner runs them'
 
 test('each example is run here, says how it is run, and asks for versions that this package is tested with', () => {
   const names = readdirSync('examples').sort()
-  expect(names).toEqual(['curl', 'github-actions', 'jest', 'node-test', 'playwright', 'python', 'shards', 'vitest'])
+  expect(names).toEqual(['curl', 'github-actions', 'jest', 'node-test', 'playwright', 'shards', 'vitest'])
   const ours: Readonly<Record<string, string>> = {
     ...manifest.dependencies,
     ...manifest.devDependencies,

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from .control import ListRequestsAnswerRequestsItem
 from .errors import SimulatorError
 from .simulator import URL_VARIABLE, Simulator
 
@@ -80,10 +81,16 @@ def _describe(world: Simulator) -> str:
     lines = [
         f"The world of this test at {view['now']}, fixture {view['fixtures']}, seed {view['seed']}.",
         f"Its client sent {_count(len(requests), 'request')}" + (", the last:" if len(shown) < len(requests) else ":"),
-        *(f"  {entry['at']} {entry['method']} {entry['path']} → {entry['status'] or 'no answer'}" for entry in shown),
+        *(f"  {entry['sentAt']} {entry['method']} {entry['path']} → {_outcome(entry)}" for entry in shown),
         *(f"It waits: {waiting['request']} since {waiting['since']}" for waiting in view["waiting"]),
     ]
     return "\n".join(lines)
+
+
+def _outcome(request: ListRequestsAnswerRequestsItem) -> str:
+    status = str(request["status"]) if request["status"] else "no answer"
+    decided_by = request["decidedBy"]
+    return status if decided_by == "none" else f"{status} ({decided_by}: {request.get('reason', '')})"
 
 
 def _count(number: int, noun: str) -> str:

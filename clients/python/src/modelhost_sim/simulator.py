@@ -12,8 +12,15 @@ from typing import Any
 from ._server import ServerProcess
 from ._transport import Transport
 from .clock import Clock
-from .control import Control, CreateWorldAnswer, GetReportAnswer
+from .control import (
+    Control,
+    CreateWorldAnswer,
+    GetReportAnswer,
+    ListRequestsAnswerRequestsItem,
+    VerifyReceivedBodyExpect,
+)
 from .errors import SimulatorError
+from .explanation import Explanation
 from .faults import Faults
 
 DEFAULT_URL = "http://127.0.0.1:4010"
@@ -160,9 +167,34 @@ class Simulator:
         """Returns what the world did and cost. Default: from its start to now."""
         return self.control.get_report(**window)
 
-    def requests(self) -> list[Any]:
-        entries = self.control.get_journal(kind="request")["entries"]
-        return [{"at": e["at"], "method": e["subject"].split(" ")[0], "path": e["subject"].split(" ")[1], "status": e.get("fields", {}).get("status")} for e in entries]
+    def requests(self, **filters: Any) -> list[ListRequestsAnswerRequestsItem]:
+        """Lists the newest 1,000 requests that the world received, oldest first.
+
+        filters: those of `GET /_sim/requests`, as in operation="getDeployment", status=503, subject=deploy_id.
+        """
+        if "status" in filters:
+            filters["status"] = str(filters["status"])
+        return self.control.list_requests(**filters)["requests"]
+
+    def verify(self, *expected: VerifyReceivedBodyExpect, in_order: bool = False) -> None:
+        """Asserts which requests the world received, as in `sim.verify({"operation": "getDeployment", "atLeast": 2})`.
+
+        expected: which requests (operation, method, path, status, body, token, subject), and how many of them
+        (exactly, atLeast, atMost, none). Default: at least 1.
+        in_order: whether they were received in the order of `expected`.
+
+        Raises AssertionError that lists the nearest requests with what differs.
+        """
+        answer = self.control.verify_received({"expect": list(expected), "inOrder": in_order})
+        if not answer["ok"]:
+            raise AssertionError(answer["message"])
+
+    def explain(self, subject: str | int) -> Explanation:
+        """Explains a thing by its id or name, or a request by its `seq`: why it is so, and what happens next.
+
+        Raises SimulatorError for an unknown id, with the nearest known one.
+        """
+        return Explanation(self.control.explain_subject(str(subject)))
 
     def reset(self) -> None:
         """Returns to the start of the world."""
