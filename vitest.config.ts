@@ -4,6 +4,7 @@ import { LongFilesFirst } from './test/setup/long-files-first.ts'
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const e2e = 'test/e2e/**/*.test.ts'
+const long = 'test/**/*.long.test.ts'
 const conditions = ['modelhost-sim-source', 'module', 'node', 'development|production']
 
 export default defineConfig({
@@ -35,8 +36,9 @@ export default defineConfig({
       // `src` does not work: a test that needs another real time uses test/setup/wall-clock.ts.
       {
         extends: true,
-        test: { name: 'in-process', include: ['test/**/*.test.ts'], exclude: [e2e], isolate: false },
+        test: { name: 'in-process', include: ['test/**/*.test.ts'], exclude: [e2e, long], isolate: false },
       },
+      { extends: true, test: { name: 'long', include: [long], isolate: false } },
       {
         extends: true,
         test: { name: 'e2e', include: [e2e], globalSetup: 'test/e2e/build-package.setup.ts', isolate: false },

@@ -55,6 +55,15 @@ async function week(weather: Pack) {
   }
 }
 
+/** The first week of each pack. Every test may read it. */
+const firstWeeks = new Map<Pack, ReturnType<typeof week>>()
+
+function firstWeek(pack: Pack): ReturnType<typeof week> {
+  const first = firstWeeks.get(pack) ?? week(pack)
+  firstWeeks.set(pack, first)
+  return first
+}
+
 type Week = Awaited<ReturnType<typeof week>>
 const hardware = ({ happened }: Week) => happened('node.crashed', 'gpu.failed', 'node.drained', 'node.degraded')
 const wire = ({ refused }: Week) => refused('503') + refused('429') + refused('broken')
@@ -95,13 +104,13 @@ const SAYS: Record<Pack, (week: Week) => Record<string, boolean>> = {
 }
 
 test.each(PACKS)('a week of %s is what its name says', async pack => {
-  const one = await week(pack)
+  const one = await firstWeek(pack)
   const said = SAYS[pack](one)
   expect(said).toEqual(Object.fromEntries(Object.keys(said).map(what => [what, true])))
 })
 
 test('a week of bad weather has the same digest each time', async () => {
-  const one = await week('bad-week')
+  const one = await firstWeek('bad-week')
   expect((await week('bad-week')).digest).toBe(one.digest)
 })
 

@@ -54,6 +54,7 @@ const body = fc.oneof(
 
 test('random requests to every endpoint', async () => {
   await loadTokenizer()
+  const { ask } = service()
   await fc.assert(
     fc.asyncProperty(
       known,
@@ -65,7 +66,6 @@ test('random requests to every endpoint', async () => {
         let path = endpoint.path
         for (const [i, parameter] of routeParamNames(path).entries())
           path = path.replace(`{${parameter}}`, segments[i] ?? '')
-        const { ask } = service()
         const sent = endpoint.method === 'GET' ? undefined : content
         const { status } = await ask(`${endpoint.method} ${path}?${name}=${text}`, sent)
         expect(status).toBeLessThan(500)
@@ -92,7 +92,8 @@ test('random paths and methods', async () => {
   )
 })
 
-test.each([150_000, 199_000])('a body with %i errors is answered with 422 and the first hundred', async count => {
+test('a body with 199,000 errors is answered with 422 and the first hundred', async () => {
+  const count = 199_000
   await loadTokenizer()
   const { ask } = service()
   const messages = Array.from({ length: count }, () => 1)
