@@ -24,12 +24,14 @@ export default defineConfig({
   test: {
     // Processes that a test starts compete with the workers for the processor.
     testTimeout: 30_000,
-    setupFiles: ['test/setup/restore-fetch.ts', 'test/setup/wall-clock.ts'],
+    setupFiles: ['test/setup/restore-fetch.ts', 'test/setup/wall-clock.ts', 'test/setup/fixed-seed.ts'],
     // Transformed files are kept on disk for the next run.
     experimental: { fsModuleCache: true },
     reporters: ['default', './test/setup/slowest-files.ts'],
     sequence: { sequencer: LongFilesFirst },
     pool: 'forks',
+    // Tests create very many objects that live shortly.
+    execArgv: ['--max-semi-space-size=64'],
     maxWorkers: '100%',
     projects: [
       // Modules of `src` keep no state, so the files of a worker share them without isolation. So `vi.mock` of a module of

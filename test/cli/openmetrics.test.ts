@@ -1,4 +1,4 @@
-import { readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, statSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -6,38 +6,7 @@ import { simulate } from '../../src/cli/commands/simulate.ts'
 import { HOUR, MINUTE } from '../../src/kernel/duration.ts'
 import { commandOutput } from './command-output.ts'
 import { commanded } from './commanded.ts'
-import { EPOCH, folder, recorded } from './recorded-metrics.ts'
-
-test('an OpenMetrics file shows a node loss: its engines and GPUs end, and the XID of a failed GPU stays', async () => {
-  const commands = join(folder(), 'commands.json')
-  writeFileSync(
-    commands,
-    JSON.stringify([
-      { at: '10m', verb: 'node.crash', target: 'h100-a-1' },
-      { at: '5m', verb: 'gpu.fail', target: 'h100-a-2/0', args: { xid: 79 } },
-    ]),
-  )
-  const families = await recorded({
-    commands,
-    for: 30 * MINUTE,
-    metrics: 'vllm:num_requests_running,DCGM_FI_DEV_XID_ERRORS,modelhost_sim_events',
-  })
-  expect([...families.keys()]).toEqual(['modelhost_sim_events', 'vllm:num_requests_running', 'DCGM_FI_DEV_XID_ERRORS'])
-  const times = (name: string, label: string, value: string) =>
-    families
-      .get(name)!
-      .samples.filter(({ labels }) => labels[label] === value)
-      .map(({ time }) => time! - EPOCH)
-  // The crash is at 10 min, so the point of that time shows it.
-  expect(Math.max(...times('DCGM_FI_DEV_XID_ERRORS', 'Hostname', 'h100-a-1'))).toBe(9 * 60)
-  expect(Math.max(...times('vllm:num_requests_running', 'node', 'h100-a-1'))).toBe(9 * 60)
-  const failed = families
-    .get('DCGM_FI_DEV_XID_ERRORS')!
-    .samples.filter(({ labels }) => labels.Hostname === 'h100-a-2' && labels.gpu === '0')
-  expect(failed.map(({ value }) => value)).toEqual([...Array(5).fill(0), ...Array(26).fill(79)])
-  const crashes = families.get('modelhost_sim_events')!.samples.filter(({ labels }) => labels.kind === 'node.crashed')
-  expect(crashes[0]).toMatchObject({ value: 1, time: EPOCH + 600 })
-})
+import { folder } from './recorded-metrics.ts'
 
 test('the simulation does the same with and without an OpenMetrics file', async () => {
   const { written, output } = commandOutput()

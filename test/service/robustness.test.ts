@@ -91,33 +91,3 @@ test('random paths and methods', async () => {
     { numRuns: 500, seed: 7 },
   )
 })
-
-test('a body with 199,000 errors is answered with 422 and the first hundred', async () => {
-  const count = 199_000
-  await loadTokenizer()
-  const { ask } = service()
-  const messages = Array.from({ length: count }, () => 1)
-  const { status, body } = await ask('POST /v1/chat/completions', { model: 'acme/assistant', messages })
-  expect(status).toBe(422)
-  expect(body.detail).toHaveLength(101)
-  expect(body.detail[99].loc).toEqual(['body', 'messages', '99'])
-  expect(body.detail[100]).toEqual({
-    loc: ['body'],
-    msg: `Only the first 100 errors are listed; there are ${count - 100} more`,
-    type: 'too_many_errors',
-  })
-})
-
-test('a body with 190,000 errors within one message is answered with 422', async () => {
-  await loadTokenizer()
-  const { ask } = service()
-  const tool_calls = Array.from({ length: 190_000 }, () => 1)
-  const { status, body } = await ask('POST /v1/chat/completions', {
-    model: 'acme/assistant',
-    messages: [{ role: 'assistant', tool_calls }],
-  })
-  expect(status).toBe(422)
-  expect(body.detail).toEqual([
-    { loc: ['body'], msg: 'There are more errors than can be listed', type: 'too_many_errors' },
-  ])
-})

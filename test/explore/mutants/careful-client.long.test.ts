@@ -1,4 +1,4 @@
-/** Acceptance of explore: a careful client breaks nothing. Its mutants are in `mutants.test.ts`. */
+/** Acceptance of explore: a careful client breaks nothing. Its mutants are in `mutants.long.test.ts`. */
 import { beforeAll, expect, test } from 'vitest'
 import { exploreRuns } from '../../../src/explore/explore.ts'
 import { createFlowRunner } from '../../../src/explore/run/flow-runner.ts'
