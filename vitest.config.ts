@@ -24,7 +24,10 @@ export default defineConfig({
   test: {
     // Processes that a test starts compete with the workers for the processor.
     testTimeout: 30_000,
-    setupFiles: ['test/setup/restore-fetch.ts', 'test/setup/wall-clock.ts', 'test/setup/fixed-seed.ts'],
+    setupFiles: [
+      ...['test/setup/restore-fetch.ts', 'test/setup/wall-clock.ts', 'test/setup/fixed-seed.ts'],
+      ...(process.env.WORLD_DIGESTS === undefined ? [] : ['test/setup/world-digests.ts']),
+    ],
     // Transformed files are kept on disk for the next run.
     experimental: { fsModuleCache: true },
     reporters: ['default', './test/setup/slowest-files.ts'],
