@@ -128,13 +128,6 @@ describe('a batch', () => {
     expect(record.failed_at).not.toBeNull()
   })
 
-  test('of more than 50,000 lines fails with too_many_lines', () => {
-    const sim = stage()
-    const batch = batchOf(sim, many(50_001))
-    pass(sim, '10s')
-    expect(batch.toRecord().errors!.data).toMatchObject([{ code: 'too_many_lines', line: null }])
-  })
-
   test('of more than 50,000 broken lines fails with that alone', () => {
     const sim = stage()
     const batch = batchOf(

@@ -107,18 +107,8 @@ export function createApi(options: ApiOptions = {}): Api {
     ...(options.strictRequests && { strictRequests: true }),
     ...(options.onBug && { onBug: options.onBug }),
   })
-  const documentTexts = new Map<VendorMapping | undefined, string>()
   const respondOpenapi = (world: World, documentMapping: VendorMapping | undefined): Response => {
-    let text = documentTexts.get(documentMapping)
-    if (text === undefined) {
-      const document = openapi.createOpenapiDocument(servedOperations)
-      text = JSON.stringify(
-        documentMapping === undefined
-          ? document
-          : openapiNaming.translateDocument(document, documentMapping, servedOperations),
-      )
-      documentTexts.set(documentMapping, text)
-    }
+    const text = getDocumentText(servedOperations, documentMapping)
     const headers = { 'content-type': 'application/json', date: new Date(worldEpochMs(world)).toUTCString() }
     return new Response(text, { headers })
   }
@@ -169,6 +159,20 @@ function getMapping(names: Names, operations: Operations): VendorMapping {
   const mapping = mappingsByOperations.get(operations) ?? new translation.VendorMapping(names, operations)
   mappingsByOperations.set(operations, mapping)
   return mapping
+}
+
+/** OpenAPI documents as JSON, by mapping, or by operations for neutral names. */
+const documentTexts = new WeakMap<object, string>()
+
+function getDocumentText(operations: Operations, mapping: VendorMapping | undefined): string {
+  const cachedText = documentTexts.get(mapping ?? operations)
+  if (cachedText !== undefined) return cachedText
+  const document = openapi.createOpenapiDocument(operations)
+  const text = JSON.stringify(
+    mapping === undefined ? document : openapiNaming.translateDocument(document, mapping, operations),
+  )
+  documentTexts.set(mapping ?? operations, text)
+  return text
 }
 
 /** Milliseconds since 1970 of a world's time. */

@@ -1,0 +1,27 @@
+/** Whole explorations of clients that deploy a model. */
+import { expect, test } from 'vitest'
+import { careful, explore, naive } from './deploying-clients.ts'
+
+test('a careful client survives every single fault, and the matrix says which', async () => {
+  const report = await explore(careful, { faults: 'singles' })
+  expect(report.findings).toEqual([])
+  expect(report.stoppedBecause).toBe('done')
+  expect(report.unreached).toEqual([])
+  const operations = new Set(report.matrix.map(({ operation }) => operation))
+  expect(operations).toEqual(
+    new Set([
+      ...['listDeployments', 'createLlmDeployment', 'getDeployment'],
+      ...['instance.placed', 'deployment.deploying', 'instance.warming', 'instance.ready'],
+      ...['deployment.running', 'start'],
+    ]),
+  )
+  const survived = report.matrix.reduce((sum, cell) => sum + cell.survived, 0)
+  expect(survived).toBe(report.points)
+})
+
+test('an exploration with a swarm gives the same report twice', async () => {
+  const options = { budget: 120, classes: ['reset', 'hang'] } as const
+  const [one, other] = [await explore(naive, options), await explore(naive, options)]
+  expect(one).toEqual(other)
+  expect(one.runsOf.swarm).toBeGreaterThan(0)
+})
