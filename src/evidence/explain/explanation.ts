@@ -27,7 +27,7 @@ export interface Explanation {
   readonly subject: string
   /** What it is and its state, what decided that, and who or what began the chain of causes. */
   readonly sentences: readonly string[]
-  /** The entry that decided its state, then its causes back to the first. */
+  /** The entry that decided its state, then its causes back to the first. Repeated steps of a long chain are left out. */
   readonly chain: readonly ExplainedEntry[]
   /** What came of it, oldest first: at most 20 entries. */
   readonly effects: readonly ExplainedEntry[]
