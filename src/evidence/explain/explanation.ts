@@ -34,15 +34,3 @@ export interface Explanation {
   /** Missing if nothing is planned that changes it. */
   readonly next?: NextEvent
 }
-
-/** A simulator that explains what happened in it. */
-export interface ExplainingSimulator {
-  /**
-   * Explains a thing by its id or name, or a journal entry by its position: its state, its causes back to the first, its
-   * effects, and what happens to it next. A request is an entry. It reads the world and changes nothing.
-   *
-   * @throws RangeError for an unknown id or position, with the nearest known one
-   * @example sim.explain('h100-0').sentences
-   */
-  explain(subject: string | number): Explanation
-}

@@ -168,7 +168,7 @@ describe('a thing', () => {
       `${ID} is a deployment of the model acme/chat.`,
       'Its status is running.',
       'It has 1 instances, of which 0 serve requests, and it wants 1.',
-      'It keeps the status running while it has no instance, and requests wait.',
+      'It keeps the status running while no instance is ready, and requests wait.',
       `Its instance ${ID}-1 waits for GPUs.`,
       'It needs 1 GPUs of the type H100-80GB on one node, and 0 are free.',
       'Nodes of this type are down: h100-0.',
