@@ -1,6 +1,7 @@
 /** Matchers for simulators, which read and change nothing, and one for flows. */
 
 import { BATCH_LIFECYCLE } from '../data/records/enums.ts'
+import * as refusals from '../evidence/explain/refusal.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import { differences, formatJsonValue } from '../scenario/check.ts'
@@ -105,7 +106,7 @@ export const matchers = {
           request => `\n  ${formatRequest(request)}${mismatches(request, pattern).join('')}`,
         )
         const lastRequests = calls.length > 0 ? '' : formatLastRequests(sim)
-        return `expected ${operation} ${pass ? 'not to be called' : 'to be called'} ${expectedTimes}: ${foundTimes}${nearMissLines.join('')}${lastRequests}`
+        return `expected ${operation} ${pass ? 'not to be called' : 'to be called'} ${expectedTimes}: ${foundTimes}${nearMissLines.join('')}${formatCauses(sim, nearMisses.at(-1))}${lastRequests}`
       },
     }
   },
@@ -204,6 +205,14 @@ function formatSubject({ world }: Simulator, id: string): string {
 
 function formatRequest({ method, path, status, body }: ReceivedRequest): string {
   return `${method} ${path} → ${status === 0 ? 'no answer' : status}${body === undefined ? '' : ` ${formatJsonValue(body)}`}`
+}
+
+/** Returns why the last of some requests was refused. */
+function formatCauses(sim: Simulator, request: ReceivedRequest | undefined): string {
+  const causes = request === undefined ? [] : refusals.explainRefusal(sim, request)
+  return causes.length === 0
+    ? ''
+    : `\n  the last of them was refused because:${causes.map(one => `\n    ${one}`).join('')}`
 }
 
 function formatLastRequests(sim: Simulator): string {

@@ -39,7 +39,7 @@ const findDeployment: Finder = ({ world }, id) => {
     isOwn: ({ kind, subject }) => subject === id || (kind.startsWith('instance.') && subject.startsWith(`${id}-`)),
     // A deployment whose instances were lost keeps its status.
     decides: ({ kind, subject }) =>
-      waits ? /^instance\.(?:lost|crashed)$|^deployment\.\w+$/.test(kind) : subject === id && isStatus(kind),
+      (subject === id && isStatus(kind)) || (waits && /^instance\.(?:lost|crashed)$/.test(kind)),
   }
 }
 
