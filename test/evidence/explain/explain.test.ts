@@ -70,7 +70,7 @@ describe('a refused request', () => {
     expect(kindsOf(chain)).toEqual(['request', 'deployment.created', 'request'])
     expect(sentences).toContain('The chain begins with the request of a client.')
     expect(sentences).toContain('The answer asked the client to wait for 10 seconds.')
-    expect(next?.sentence).toMatch(/^The instance \S+ got 1 GPUs of the node h100-\d\.$/)
+    expect(next?.sentence).toMatch(/^The instance \S+ got 1 GPU of the node h100-\d\.$/)
   })
 
   test('names the crash that moved a deployment back to initializing, by its instance', async () => {
@@ -167,10 +167,10 @@ describe('a thing', () => {
     expect(sentences).toEqual([
       `${ID} is a deployment of the model acme/chat.`,
       'Its status is running.',
-      'It has 1 instances, of which 0 serve requests, and it wants 1.',
-      'It keeps the status running while it has no instance, and requests wait.',
+      'It has 1 instance and wants 1. Ready to serve: 0.',
+      'It keeps the status running while no instance is ready, and requests wait.',
       `Its instance ${ID}-1 waits for GPUs.`,
-      'It needs 1 GPUs of the type H100-80GB on one node, and 0 are free.',
+      'It needs 1 GPU of the type H100-80GB on one node. Free in the fleet: 0.',
       'Nodes of this type are down: h100-0.',
       'The chain begins with a command of the program that controls the simulator.',
       'Nothing is planned that changes it.',
@@ -184,7 +184,7 @@ describe('a thing', () => {
       `instance.lost ${ID}-0`,
       `instance.pending ${ID}-1`,
     ])
-    expect(sim.explain(ID).next?.sentence).toBe(`The instance ${ID}-1 got 1 GPUs of the node h100-1.`)
+    expect(sim.explain(ID).next?.sentence).toBe(`The instance ${ID}-1 got 1 GPU of the node h100-1.`)
   })
 
   test('of each kind is found by its id or name', async () => {

@@ -4,7 +4,6 @@ import { exploreRuns } from '../../../src/explore/explore.ts'
 import { createFlowRunner } from '../../../src/explore/run/flow-runner.ts'
 import { assistantFlow } from './flow.ts'
 
-
 test('a careful client breaks nothing under any single fault', async () => {
   const runner = createFlowRunner(assistantFlow())
   const { findings, runsOf } = await exploreRuns(runner, { name: 'careful', faults: 'singles', budget: 10_000 })
