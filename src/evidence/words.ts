@@ -1,6 +1,7 @@
 /** The words of violations: things, requests, times and amounts for people. */
 
 import { formatDuration, type Micros } from '../kernel/duration.ts'
+import { attempt } from '../lib/attempt.ts'
 import { MICROCENTS_PER_USD, type Microcents } from '../simulation/account/money.ts'
 import type { CreatedKind, CreatedThing, Observation, ObservedRequest } from './observation.ts'
 
@@ -64,7 +65,8 @@ export function pathOf({ path }: Pick<ObservedRequest, 'path'>): string {
 
 /** Quotes a text of a client, cut to 60 characters. */
 export function quoteText(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+  const text =
+    typeof value === 'string' ? value : (attempt(() => JSON.stringify(value) ?? String(value)) ?? 'an object')
   return `'${text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text}'`
 }
 

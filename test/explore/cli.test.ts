@@ -54,7 +54,7 @@ describe('a flow with a leak', () => {
     const files = readdirSync(join(folder, 'found'))
     expect(files.length).toBeGreaterThan(1)
     for (const file of files) {
-      expect(out).toContain(`repeat: npx modelhost-sim run found/${file}\n`)
+      expect(out).toContain(`Repeat         npx modelhost-sim run found/${file}\n`)
       expect(resolve(folder, 'found', parse(readFileSync(join(folder, 'found', file), 'utf8')).flow)).toBe(LEAKY)
     }
     const junit = readFileSync(join(folder, 'junit.xml'), 'utf8')

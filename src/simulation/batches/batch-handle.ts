@@ -12,14 +12,16 @@ export interface Batch {
   toJson(): string
   /** Requests an early end. Returns false if the status is terminal. */
   cancel(): boolean
+  /** Ends its completion window. Returns false if its lines are done, or were stopped. */
+  expire(): boolean
 }
 
-/** Returns a handle of the batch with an ordinal. `cancel` requests its early end. */
+/** Returns a handle of the batch with an ordinal. `cancel` and `expire` end it early. */
 export function createBatchHandle(
   context: SimulationContext,
   table: BatchTable,
   ordinal: number,
-  cancel: () => boolean,
+  { cancel, expire }: Pick<Batch, 'cancel' | 'expire'>,
 ): Batch {
   const { rows } = table
   const toRecord = () => toBatchRecord(context, rows.read(ordinal))
@@ -37,5 +39,6 @@ export function createBatchHandle(
       return table.jsonOf(ordinal, () => JSON.stringify(toRecord()))
     },
     cancel,
+    expire,
   }
 }

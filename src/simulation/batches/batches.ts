@@ -194,7 +194,10 @@ export class Batches implements BatchWork {
   }
 
   #handle(ordinal: number): Batch {
-    return createBatchHandle(this.#context, this.#table, ordinal, () => this.#cancel(ordinal))
+    return createBatchHandle(this.#context, this.#table, ordinal, {
+      cancel: () => this.#cancel(ordinal),
+      expire: () => this.#expire(ordinal, this.#table.rows.writable(ordinal)),
+    })
   }
 
   #cancel(ordinal: number): boolean {
@@ -280,9 +283,10 @@ export class Batches implements BatchWork {
     this.#startNextStep(ordinal, row)
   }
 
-  #expire(ordinal: number, row: BatchRow): void {
+  /** Ends a batch whose window has closed. Returns false if it no longer matters. */
+  #expire(ordinal: number, row: BatchRow): boolean {
     // A batch that is being written is in time: its lines were done before the window closed.
-    if (row.status === 'finalizing' || row.status === 'cancelling') return
+    if (row.status !== 'validating' && row.status !== 'in_progress') return false
     this.#pacing.stopLines(row)
     if (row.status === 'in_progress') {
       this.#composeOutput(row, toUnfinishedError('expired'))
@@ -290,6 +294,7 @@ export class Batches implements BatchWork {
     }
     this.#setStatus(row, 'expired')
     this.#finish(ordinal, row)
+    return true
   }
 
   #setStatus(

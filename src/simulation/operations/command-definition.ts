@@ -6,11 +6,18 @@ import type { AccountAccess } from '../account/access/account-access.ts'
 import type { ApiTokens } from '../account/api-tokens.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
+import type { Batch } from '../batches/batch-handle.ts'
 import type { Deployments } from '../deployments/deployments.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { Rentals } from '../rentals/rentals.ts'
 import type { CatalogChanges, ChargedWork } from './catalog-changes.ts'
 import type { OperationEffects } from './effects.ts'
+
+/** The batches as commands use them. */
+export interface CommandedBatches extends ChargedWork {
+  /** Returns undefined for an unknown id. */
+  get(id: string): Batch | undefined
+}
 
 /** The parts below that it uses. */
 export interface CommandsParts {
@@ -22,7 +29,7 @@ export interface CommandsParts {
   readonly ledger: Ledger
   readonly gpuQuotas: GpuQuotas
   readonly apiTokens: ApiTokens
-  readonly batches: ChargedWork
+  readonly batches: CommandedBatches
 }
 
 /**
@@ -41,6 +48,7 @@ export type CommandTarget =
   | 'token'
   | 'deployment'
   | 'hosted'
+  | 'batch'
   | 'none'
 
 export type ArgumentKind =

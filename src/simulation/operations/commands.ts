@@ -13,6 +13,7 @@ import { assertHandled, type EventOf } from '../events.ts'
 import { CommandLog } from '../recording/command-log.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { AUTOSCALER_COMMANDS } from './autoscaler-commands.ts'
+import { BATCH_COMMANDS } from './batch-commands.ts'
 import { CatalogChanges } from './catalog-changes.ts'
 import { CATALOG_COMMANDS } from './catalog-commands.ts'
 import { ARGUMENT_ADVICE, argumentProblem } from './command-arguments.ts'
@@ -26,6 +27,7 @@ import type {
 import {
   assertTargetPresence,
   nodeNames,
+  requireBatch,
   requireDeployment,
   requireGpu,
   requireGpuType,
@@ -51,6 +53,7 @@ export const COMMANDS = {
   ...ACCOUNT_COMMANDS,
   ...TOKEN_COMMANDS,
   ...RENTAL_COMMANDS,
+  ...BATCH_COMMANDS,
   ...CATALOG_COMMANDS,
 } as const satisfies CommandTable
 
@@ -255,6 +258,7 @@ function assertValid(world: CommandTargets, command: Command): CommandDefinition
   else if (definition.target === 'offeredGpuType') requireOfferedGpuType(world, target)
   else if (definition.target === 'deployment') requireDeployment(world, target)
   else if (definition.target === 'hosted') requireHosted(world, target)
+  else if (definition.target === 'batch') requireBatch(world, target)
   else if (definition.target === 'model') requireModel(world, target)
   else if (definition.target === 'token') world.apiTokens.require(target)
   return definition
