@@ -111,7 +111,7 @@ test('toHaveReceived says why the last near miss was refused', async ({ sim }) =
   await deploy(SPEC)
   await deploy(SPEC)
   expect(() => expect(sim).toHaveReceived('createLlmDeployment', { times: 2, status: 200 })).toThrow(
-    /→ 409 .*\n    status: expected 200, .*\n  the last of them was refused because:\n    A deployment of the model acme\/chat was created: \w+\.\n    A client sent the request/,
+    /→ 409 .*\n {4}status: expected 200, .*\n {2}the last of them was refused because:\n {4}A deployment of the model acme\/chat was created: \w+\.\n {4}A client sent the request/,
   )
 })
 
