@@ -285,5 +285,5 @@ export function knownIds(sim: Simulator, causes: Causes): Set<string> {
   for (const { id } of files.list()) ids.add(id)
   for (const { token_id } of store.tokens.all()) ids.add(token_id)
   for (const { id } of sim.faults.list()) ids.add(id)
-  return ids.add(ledger.uid)
+  return ids.add(ledger.uid).add('account')
 }

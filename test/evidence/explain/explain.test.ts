@@ -113,7 +113,7 @@ describe('a refused request', () => {
     ])
   })
 
-  test('names a suspension, a declined card, a quota, a deleted voice and a revoked token', async () => {
+  test('names a suspension, a declined card, a quota, a deleted deployment and a revoked token', async () => {
     const { sim, send } = simulate()
     const reason = async (...request: Parameters<typeof send>) => {
       const status = await send(...request)
@@ -131,7 +131,10 @@ describe('a refused request', () => {
     expect(await reason(...chat('acme/chat'))).toEqual([404, 'deployment.deleted', 'request'])
     const { token_id, token } = sim.world.apiTokens.create('second')
     sim.cluster.token.revoke(token_id)
-    expect(await reason('GET', '/deploy/list', undefined, token)).toEqual([401, 'token.revoked'])
+    expect(await reason('GET', '/deploy/list', undefined, token)).toEqual([401])
+    expect(lastRequest(sim).sentences.join(' ')).toMatch(
+      new RegExp(`Entry \\d+ took the token ${token_id} away, which the request may have had`),
+    )
   })
 
   test('under a fault rule names the rule, its draw, and who added it', async () => {
@@ -143,6 +146,15 @@ describe('a refused request', () => {
     expect(sentences).toContain("A fault rule decided the answer: 'flaky (status)'.")
     expect(sentences).toContain('It acts if the draw fault.trigger for a matching request is below its chance of 1.')
     expect(sentences).toContain('The chain begins with the program that controls the simulator.')
+  })
+
+  test('names no deployment that only shares a word with the route', async () => {
+    const { sim, send } = simulate()
+    await send('POST', `/deploy/${ID}/stop`)
+    expect(await send(...chat('acme/other'))).toBe(404)
+    expect(lastRequest(sim).chain).toHaveLength(1)
+    expect(await send(...chat('chat'))).toBe(404)
+    expect(kindsOf(lastRequest(sim).chain)).toEqual(['request', 'deployment.stopped', 'request'])
   })
 
   test('by its input alone, or about a thing that never was, has no further cause', async () => {
