@@ -2,8 +2,8 @@
 
 import { BATCH_LIFECYCLE, DEPLOYMENT_LIFECYCLE } from '../data/records/enums.ts'
 import type { Micros } from '../kernel/duration.ts'
-import { attempt } from '../lib/attempt.ts'
 import { RENTAL_LIFECYCLES } from '../simulation/rentals/rental-row.ts'
+import { attempt } from './attempt.ts'
 import type { CreatedKind, CreatedThing, Observation, ObservedRequest } from './observation.ts'
 import type { Evidence } from './rule.ts'
 import { pathOf } from './words.ts'

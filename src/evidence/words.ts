@@ -1,8 +1,8 @@
 /** The words of violations: things, requests, times and amounts for people. */
 
 import { formatDuration, type Micros } from '../kernel/duration.ts'
-import { attempt } from '../lib/attempt.ts'
 import { MICROCENTS_PER_USD, type Microcents } from '../simulation/account/money.ts'
+import { attempt } from './attempt.ts'
 import type { CreatedKind, CreatedThing, Observation, ObservedRequest } from './observation.ts'
 
 const KIND_WORDS: Readonly<Record<CreatedKind, string>> = {

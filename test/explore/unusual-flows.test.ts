@@ -86,7 +86,7 @@ test.each<[string, (context: FlowContext) => unknown, string]>([
   ['disposes the simulator', ({ sim }) => sim[Symbol.asyncDispose](), 'Leave it out, or work with sim.fork().'],
   ['removes the faults', ({ sim }) => sim.faults.clear(), 'the faults of the plan are among them'],
   ['sleeps without end', ({ sleep }) => sleep(Number.POSITIVE_INFINITY), 'Failed to sleep: Infinity is invalid.'],
-])('a flow that %s is told so', async (_, run, message) => {
+])('a flow that %s gets an error that says so', async (_, run, message) => {
   await expect(exploring(run)).rejects.toThrow(message)
 })
 

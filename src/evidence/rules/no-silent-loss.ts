@@ -1,4 +1,4 @@
-import { attempt } from '../../lib/attempt.ts'
+import { attempt } from '../attempt.ts'
 import { askedLines, hasContent, isNothing } from '../batch-rows.ts'
 import {
   endsThing,

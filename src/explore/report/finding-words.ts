@@ -7,35 +7,20 @@ import type { Plan } from '../plan/plan.ts'
 import type { BrokenInvariant } from '../run/run-result.ts'
 import type { Inevitability } from '../shrink/inevitability.ts'
 import { describeItem, nameOperation } from './item-words.ts'
-import { WITHOUT_FAULT } from './labelled-texts.ts'
+import { type FindingWords, WITHOUT_FAULT } from './labelled-texts.ts'
 
 export interface FindingStory {
   readonly violation: Pick<BrokenInvariant, 'invariant' | 'words'>
   readonly plan: Plan
   /** The requests of a run with this plan. */
   readonly requests: readonly ObservedRequest[]
-  /** Whether every item of the plan is known to be necessary; undefined if nobody looked. */
+  /** Whether every item of the plan is known to be necessary; undefined if that was not tried. */
   readonly isMinimal: boolean | undefined
   readonly inevitability?: Inevitability | undefined
 }
 
 /** Returns the advice of an invariant; undefined for one of the user's own. */
 export type AdviceOf = (invariant: string) => string | undefined
-
-/** What is said of a finding. Each part consists of whole sentences. */
-export interface FindingWords {
-  readonly invariant: string
-  readonly what: string
-  /** What led to it, in the order of the plan. Empty if it takes no fault. */
-  readonly causes: readonly string[]
-  /** The requests of the client, in short. */
-  readonly requests: string
-  /** From when on nothing could save the client. Empty if it is unknown. */
-  readonly tooLateFrom: string
-  readonly necessary: string
-  /** Empty for an invariant without advice. */
-  readonly advice: string
-}
 
 /** Returns the words of a finding. */
 export function describeFinding(story: FindingStory, adviceOf: AdviceOf = () => undefined): FindingWords {

@@ -1,6 +1,19 @@
 /** The words of a finding, each part with a label. */
 
-import type { FindingWords } from './finding-words.ts'
+/** What is said of a finding. Each part consists of whole sentences. */
+export interface FindingWords {
+  readonly invariant: string
+  readonly what: string
+  /** What led to it, in the order of the plan. Empty if it takes no fault. */
+  readonly causes: readonly string[]
+  /** The requests of the client, in short. */
+  readonly requests: string
+  /** From when on nothing could save the client. Empty if it is unknown. */
+  readonly tooLateFrom: string
+  readonly necessary: string
+  /** Empty for an invariant without advice. */
+  readonly advice: string
+}
 
 /** Said of a finding without a cause. */
 export const WITHOUT_FAULT = 'It happens without any fault.'

@@ -6,8 +6,8 @@ import {
   DEPLOYMENT_LIFECYCLE,
   HOSTED_LIFECYCLE,
 } from '../../data/records/enums.ts'
+import { attempt } from '../../evidence/attempt.ts'
 import type { ClientEnd, CreatedKind, CreatedThing, LineResult, ObservedRequest } from '../../evidence/observation.ts'
-import { attempt } from '../../lib/attempt.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 
 const CREATED = /^(deployment|adapter|hosted|container|batch)\.created$/

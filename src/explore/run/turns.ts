@@ -1,5 +1,5 @@
 /**
- * Turns of runs: a run replaces globals of the process, and fake timers belong to whoever moves time. So runs of one
+ * Turns of runs: a run replaces globals of the process, and one world at a time moves its timers. So runs of one
  * process come one after the other, also those of several copies of this package.
  */
 

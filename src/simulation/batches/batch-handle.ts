@@ -16,12 +16,18 @@ export interface Batch {
   expire(): boolean
 }
 
+/** Ends the batch with an ordinal, as `cancel` and `expire` of its handle do. */
+export interface BatchEnds {
+  cancel(ordinal: number): boolean
+  expire(ordinal: number): boolean
+}
+
 /** Returns a handle of the batch with an ordinal. `cancel` and `expire` end it early. */
 export function createBatchHandle(
   context: SimulationContext,
   table: BatchTable,
   ordinal: number,
-  { cancel, expire }: Pick<Batch, 'cancel' | 'expire'>,
+  ends: BatchEnds,
 ): Batch {
   const { rows } = table
   const toRecord = () => toBatchRecord(context, rows.read(ordinal))
@@ -38,7 +44,7 @@ export function createBatchHandle(
       if (rows.read(ordinal).rate.tokensPerSecond > 0) return JSON.stringify(toRecord())
       return table.jsonOf(ordinal, () => JSON.stringify(toRecord()))
     },
-    cancel,
-    expire,
+    cancel: () => ends.cancel(ordinal),
+    expire: () => ends.expire(ordinal),
   }
 }

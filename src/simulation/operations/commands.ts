@@ -13,7 +13,6 @@ import { assertHandled, type EventOf } from '../events.ts'
 import { CommandLog } from '../recording/command-log.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { AUTOSCALER_COMMANDS } from './autoscaler-commands.ts'
-import { BATCH_COMMANDS } from './batch-commands.ts'
 import { CatalogChanges } from './catalog-changes.ts'
 import { CATALOG_COMMANDS } from './catalog-commands.ts'
 import { ARGUMENT_ADVICE, argumentProblem } from './command-arguments.ts'
@@ -41,7 +40,7 @@ import {
 import { HUB_COMMANDS } from './hub-commands.ts'
 import { NODE_COMMANDS } from './node-commands.ts'
 import { POOL_COMMANDS } from './pool-commands.ts'
-import { RENTAL_COMMANDS } from './rental-commands.ts'
+import { THING_COMMANDS } from './thing-commands.ts'
 import { TOKEN_COMMANDS } from './token-commands.ts'
 
 /** Every command: the one table for code, scenarios, the control API and the command line. */
@@ -52,8 +51,7 @@ export const COMMANDS = {
   ...AUTOSCALER_COMMANDS,
   ...ACCOUNT_COMMANDS,
   ...TOKEN_COMMANDS,
-  ...RENTAL_COMMANDS,
-  ...BATCH_COMMANDS,
+  ...THING_COMMANDS,
   ...CATALOG_COMMANDS,
 } as const satisfies CommandTable
 

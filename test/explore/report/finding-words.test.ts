@@ -91,7 +91,7 @@ test('a paragraph says what, because of what, until when, what is necessary and 
   expect(toParagraph(words)).toBe(
     'The invariant noLeak does not hold. The deployment dep-1 (running) goes on. ' +
       `Cause: The connection was reset after ${CREATE} had been carried out (request 1). ` +
-      `The client sent 6 requests: listDeployments at 0s: 200; ${CREATE} at 10s: no connection; ` +
+      `Requests: 6: listDeployments at 0s: 200; ${CREATE} at 10s: no connection; ` +
       'getDeployment 3 times from 20s to 40s: 200; getDeployment at 50s: 200 with an unreadable body. ' +
       `Too late from: Request 1 (${CREATE}, at 10s), even if the service recovers after it. ` +
       'Without this fault, the client passes. ' +
