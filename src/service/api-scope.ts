@@ -1,5 +1,6 @@
 import type { CallerToken } from '../simulation/account/access/scoped-tokens.ts'
 import type { World } from '../simulation/world.ts'
+import type { VendorMapping } from './naming/translation.ts'
 import type { ScriptedAnswer } from './openai/scripted-answers.ts'
 import type { DeclaredEndpoint } from './openapi/json-schema.ts'
 
@@ -14,4 +15,6 @@ export interface ApiScope {
   webhookHosts: readonly string[]
   /** Returns the declaration of the endpoint that answers a method and a neutral path, or undefined. */
   findEndpoint: (method: string, path: string) => DeclaredEndpoint | undefined
+  /** The names that the answer has; undefined for neutral names. */
+  mapping: VendorMapping | undefined
 }

@@ -92,6 +92,7 @@ export function createApi(options: ApiOptions = {}): Api {
       ),
       findScriptedAnswer: scriptedAnswersFor(context),
       findEndpoint,
+      mapping: context.operation.responseMapping && mapping,
       webhookHosts,
     }),
     time: worldEpochMs,
