@@ -1,10 +1,8 @@
 /** What an endpoint takes and answers, as the schemas of a model show it. All of it follows from the declaration. */
 
 import type { ModelTask, VariantKey } from '../../data/records/enums.ts'
-import type { ApiScope } from '../api-scope.ts'
-import { type AnyEndpoint, routeParamNames } from '../endpoint.ts'
-import * as openapiNaming from '../naming/openapi-naming.ts'
-import type { VendorMapping } from '../naming/translation.ts'
+import type { ApiScope, SchemaNames } from '../api-scope.ts'
+import { routeParamNames } from '../endpoint.ts'
 import {
   addFilePart,
   type DeclaredEndpoint,
@@ -21,7 +19,7 @@ export interface EndpointSchemas {
   readonly schema_stream?: Json
 }
 
-export type VariantScope = Pick<ApiScope, 'world' | 'findEndpoint' | 'mapping'>
+export type VariantScope = Pick<ApiScope, 'world' | 'findEndpoint' | 'schemaNames'>
 
 export interface ServedVariant {
   readonly key: VariantKey
@@ -62,12 +60,12 @@ interface NeutralSchemas {
 /**
  * Returns the schemas of the body, the answer and the events of an endpoint for models of a type.
  *
- * @param mapping the names that they have. Default: neutral names
+ * @param schemaNames the names that they have. Default: neutral names
  */
 export function describeEndpoint(
   endpoint: DeclaredEndpoint,
   type: ModelTask,
-  mapping: VendorMapping | undefined,
+  schemaNames: SchemaNames | undefined,
 ): EndpointSchemas {
   const taskSchemas = endpoint.byTask?.schemas[type]
   let schemas = cachedSchemas.get(taskSchemas ?? endpoint)
@@ -75,14 +73,12 @@ export function describeEndpoint(
     schemas = createSchemas({ ...endpoint, ...(taskSchemas && { streamEvent: undefined, ...taskSchemas }) })
     cachedSchemas.set(taskSchemas ?? endpoint, schemas)
   }
-  const { names, operation } = mapping?.forEndpoint(endpoint as AnyEndpoint) ?? {}
-  const translate = (schema: Json): Json =>
-    names === undefined ? schema : openapiNaming.translateStandaloneSchema(schema, names, operation!)
+  const translate = (schema: Json): Json => schemaNames?.toVendorSchema(schema, endpoint) ?? schema
   const { output, event } = schemas
   const input = schemas.input && translate(schemas.input)
   const pathFields = routeParamNames(endpoint.path)
     .filter(name => name !== 'model_name')
-    .map(name => ({ name: names?.fields.get(name) ?? name, ftype: 'string' }))
+    .map(name => ({ name: schemaNames?.toVendorParam(name) ?? name, ftype: 'string' }))
   return {
     fields_in: [...pathFields, ...(input === undefined ? [] : listFields(input))],
     ...(input && { schema_in: input }),

@@ -208,14 +208,14 @@ type SchemaContext = Pick<TranslationContext, 'names' | 'schemaId' | 'place'>
  *
  * @param operation the operation whose input or output it describes
  */
-export function translateStandaloneSchema(jsonSchema: Json, names: Names, operation: string): Json {
+export function translateStandaloneSchema(jsonSchema: Json, names: Names, operation: string): Record<string, unknown> {
   const schemaId = (id: string) => names.toVendorIdentifier(id)
   const { id } = jsonSchema
   return translateSchema(jsonSchema, { names, schemaId, place: typeof id === 'string' ? id : operation })
 }
 
 /** Translates a schema. Keys below `properties` are field names; all other keys are keywords. */
-function translateSchema(jsonSchema: Json, context: SchemaContext): Json {
+function translateSchema(jsonSchema: Json, context: SchemaContext): Record<string, unknown> {
   const { names, schemaId, place } = context
   const fieldName = (name: string) => names.fieldName(name, [`${place}.${name}`]) ?? name
   return Object.fromEntries(
