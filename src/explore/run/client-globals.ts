@@ -25,7 +25,9 @@ export class ClientGlobals {
   readonly #undo: (() => void)[] = []
 
   constructor({ fetch, now, print, onUncaught }: ClientGlobalsOptions) {
-    this.#clock = install({ now, toFake: [...FAKED], ignoreMissingTimers: true })
+    // Connections of the process clear real timers also during a run. Such a timer that fires later is fatal in undici.
+    const real = { ignoreMissingTimers: true, shouldClearNativeTimers: true }
+    this.#clock = install({ now, toFake: [...FAKED], ...real })
     // For `import { setTimeout } from 'node:timers/promises'`.
     syncBuiltinESMExports?.()
     this.#replace(globalThis, 'fetch', fetch)
