@@ -27,14 +27,14 @@ function runSuite(filters: readonly string[]): { passed: boolean; digests: Map<s
     const { status } = spawnSync(process.execPath, [VITEST, 'run', ...PROJECTS, '--reporter=dot', ...filters], {
       cwd: ROOT,
       env: { ...process.env, WORLD_DIGESTS: folder },
-      stdio: ['ignore', 'ignore', 'inherit'],
+      stdio: 'ignore',
     })
     const digests = new Map<string, string>()
     for (const name of existsSync(folder) ? readdirSync(folder) : []) {
       for (const text of readFileSync(join(folder, name), 'utf8').trimEnd().split('\n')) {
         const { file, test, digests: own } = JSON.parse(text) as DigestLine
         const key = `${file} > ${test}`
-        // Equal titles are told apart by their order.
+        // Equal titles get a number, by their order.
         let unique = key
         for (let nth = 2; digests.has(unique); nth++) unique = `${key} (${nth})`
         digests.set(unique, own.join(' '))

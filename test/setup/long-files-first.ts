@@ -9,14 +9,18 @@ const LONG_FILES = [
   'e2e/docs/tutorial',
   'e2e/docs/pages',
   'e2e/sweep/sweep',
+  'explore/mutants/careful-client.long',
+  'service/bounded-work.long',
+  'explore/example-clients.long',
+  'conform/own-document.long',
+  'explore/mutants/mutants.long',
+  'explore/cli',
   'scenario/shipped',
   'service/fuzz',
-  'faults/weather',
-  'control/worlds',
-  'service/robustness',
-  'service/bounded-work',
+  'service/naming/names',
   'transports/three-transports',
-  'simulation/invariants/random-clients',
+  'service/model-schemas',
+  'conform/conform',
 ]
 
 /** Runs the long files of each project first, and the others in the order of vitest. */

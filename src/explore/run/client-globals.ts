@@ -25,8 +25,10 @@ export class ClientGlobals {
   readonly #undo: (() => void)[] = []
 
   constructor({ fetch, now, print, onUncaught }: ClientGlobalsOptions) {
-    // The module itself may have been loaded under fake timers of a test, and would restore those.
-    this.#clock = withGlobal(globalThis).install({ now, toFake: [...FAKED], ignoreMissingTimers: true })
+    // The module itself may have been loaded under fake timers of a test, and would restore those. Connections of the
+    // process clear real timers also during a run: such a timer that fires later is fatal in undici.
+    const real = { ignoreMissingTimers: true, shouldClearNativeTimers: true }
+    this.#clock = withGlobal(globalThis).install({ now, toFake: [...FAKED], ...real })
     // For `import { setTimeout } from 'node:timers/promises'`.
     syncBuiltinESMExports?.()
     this.#replace(globalThis, 'fetch', fetch)
