@@ -12,7 +12,7 @@ import type { ControlScope } from './endpoint.ts'
 /**
  * Every operation of the control plane by its id. Typed clients are made from it.
  *
- * @example createClientOf(controlOperations, fetch, { baseUrl: 'http://127.0.0.1:4010' }).advanceClock({ by: '2h' })
+ * @example createClientFor(controlOperations, fetch, { baseUrl: 'http://127.0.0.1:4010' }).advanceClock({ by: '2h' })
  */
 export const controlOperations = declarationsOf(OPERATIONS)
 
