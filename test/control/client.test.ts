@@ -144,7 +144,7 @@ test('the types of inputs, answers and events follow from the declarations', () 
   expectTypeOf<Extract<ControlEvent, { type: 'request' }>['request']['subjects']>().toEqualTypeOf<string[]>()
 })
 
-test('a server that is not there, a wrong address and a missing token are told apart', async () => {
+test('a server that is not there, a wrong address and a missing token have different errors', async () => {
   await expect(createControlClient({ url: 'http://127.0.0.1:9' }).getClock()).rejects.toThrow(
     /Failed to reach a simulator at http:\/\/127\.0\.0\.1:9: .*Start one with 'npx modelhost-sim serve'/,
   )

@@ -143,14 +143,14 @@ describe('a reader in its place', () => {
     ])
   })
 
-  test('of an earlier server or world is told so', async () => {
+  test('of an earlier server or world begins with the event world', async () => {
     const { sim, ask } = asking()
     await ask('GET', '/v1/me')
     expect((await readAll(sim, { after: '1-999-999' })).map(nameOf)).toEqual(['world', 'getMe'])
     expect((await readAll(sim, { after: '7-1-1' })).map(nameOf)).toEqual(['world', 'getMe'])
   })
 
-  test('is told how much was dropped before it came', async () => {
+  test('gets an event that says how much was dropped before it came', async () => {
     const { sim, ask } = asking({ journalLimit: 50 })
     const first = (await readAll(sim, { after: 'start' })).at(-1)?.id ?? '1-0-0'
     for (let i = 0; i < LIMITS.requests + 10; i++) await ask('GET', '/v1/me')
