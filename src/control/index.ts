@@ -9,6 +9,8 @@ import type { TimelineLibrary } from '../simulator/timelines.ts'
 import type { Worlds } from '../simulator/worlds.ts'
 import { OPERATIONS } from './declarations.ts'
 import type { ControlScope } from './endpoint.ts'
+import * as eventStream from './event-stream.ts'
+
 /**
  * Every operation of the control plane by its id. Typed clients are made from it.
  *
@@ -60,12 +62,21 @@ const NO_SCENARIOS: TimelineLibrary = {
 
 /** Creates the control plane of a server, one for all its worlds. */
 export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCENARIOS): Control {
+  const texts = new WeakMap<Simulator, eventStream.EventTexts>()
+  const textsOf = (sim: Simulator) => {
+    const known = texts.get(sim) ?? new eventStream.EventTexts()
+    texts.set(sim, known)
+    return known
+  }
   const pipeline = new Pipeline<Simulator, ControlScope>({
     operations: controlOperations,
     routes: OPERATIONS,
     // With an ignored typo, a request would do something else than its sender meant.
     strictQuery: true,
-    createScope: ({ backend: sim }) => ({ sim, worlds, library, operations: controlOperations }),
+    createScope: ({ backend: sim }) => ({
+      ...{ sim, worlds, library, operations: controlOperations },
+      eventTexts: () => textsOf(sim),
+    }),
     // The time of a scaled clock: reading it fires no events.
     time: sim => sim.world.clock.epochMs + sim.clock.due / 1000,
     openEntry({ world }, operation, method, path) {

@@ -1,7 +1,7 @@
 /** Live events on the wire: server-sent events for any client. */
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { createEventStream } from '../../src/control/event-stream.ts'
+import { createEventStream, EventTexts } from '../../src/control/event-stream.ts'
 import { EventReader } from '../../src/evidence/requests/event-reader.ts'
 import { eventLoopTurn } from '../../src/lib/real-time.ts'
 import { LIMITS } from '../../src/limits.ts'
@@ -30,7 +30,7 @@ test('Last-Event-ID continues, and takes precedence over the address', async () 
 
 test('a silent stream has comments', async () => {
   const sim = createSimulator({ fixtures: 'empty' })
-  const reader = createEventStream(sim, new EventReader(sim), 0).getReader()
+  const reader = createEventStream(sim, new EventReader(sim), new EventTexts(), 0).getReader()
   let text = ''
   while (!text.includes(': still here\n\n: still here')) text += new TextDecoder().decode((await reader.read()).value)
   expect(text.startsWith(': events of modelhost-sim\n\n')).toBe(true)
@@ -40,7 +40,7 @@ test('a silent stream has comments', async () => {
 
 test('a consumer that stops reading gets the note behind what it has not read, and its stream ends', async () => {
   const sim = createSimulator({ fixtures: 'empty' })
-  const stream = createEventStream(sim, new EventReader(sim, { kind: 'request', patienceMs: 0 }))
+  const stream = createEventStream(sim, new EventReader(sim, { kind: 'request', patienceMs: 0 }), new EventTexts())
   const ask = () => sim.fetch('http://sim/v1/me', { headers: { authorization: `Bearer ${sim.token}` } })
   for (let i = 0; i < LIMITS.requests + 2_000; i++) await ask()
   while (sim.requestLog.listeners > 0) await eventLoopTurn()
