@@ -121,6 +121,36 @@ test('a reader that continues from any event gets the rest, each event once', as
   )
 })
 
+test('whatever happens, a reader that reads has all of the last world, each event once and in order', async () => {
+  const anyAction = fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom('list', 'create', 'unknown', 'turn') },
+    { weight: 3, arbitrary: fc.constantFrom('1m', '1h') },
+    { weight: 1, arbitrary: fc.constantFrom('reset', 'restore') },
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyAction, { maxLength: 25 }), async actions => {
+      const { sim, ask } = asking({ fixtures: 'two-nodes' })
+      const snapshot = sim.snapshot()
+      const live = follow(sim, { after: 'start' })
+      for (const [i, action] of actions.entries()) {
+        if (action === 'list') await ask('GET', '/deploy/list')
+        else if (action === 'create') await ask('POST', '/deploy/llm', { ...NEW, model_name: `acme/${i}` })
+        else if (action === 'unknown') await ask('GET', '/no')
+        else if (action === 'turn') await turns(3)
+        else if (action === 'reset') sim.reset()
+        else if (action === 'restore') sim.restore(snapshot)
+        else await sim.clock.advance(action)
+      }
+      const events = await live.stop()
+      const lastWorld = events.slice(events.findLastIndex(({ type }) => type === 'world') + 1)
+      expect(lastWorld.map(({ id }) => id)).toEqual((await readAll(sim)).map(({ id }) => id))
+      expect(new Set(events.map(({ id }) => id)).size).toBe(events.length)
+      expect(lastWorld.filter(({ type }) => type === 'request')).toHaveLength(sim.requests.length)
+    }),
+    { numRuns: Number(process.env.INVARIANT_RUNS ?? 12) },
+  )
+})
+
 describe('a reader in its place', () => {
   test('hears that the world was replaced, and then the new world from its begin', async () => {
     const { sim, ask } = asking()
