@@ -1,8 +1,8 @@
 /**
- * `npm run soak`: 200 streaming chats at once for ten minutes, from another process than the server's. Every stream has to
+ * `npm run soak -- streams`: 200 streaming chats at once for ten minutes, from another process than the server's. Every stream has to
  * be whole and right, and the server's memory flat. Then 10,000 streams are left in the middle, and none holds its place.
  *
- * `npm run soak -- --minutes 1` is a shorter one.
+ * `npm run soak -- streams --minutes 1` is a shorter one.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ const FLAT_MB = 30
 /** Minutes from which on memory is judged. */
 const SHORTEST = 3
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' } } })
+const { values } = parseArgs({ allowPositionals: true, options: { minutes: { type: 'string', default: '10' } } })
 const minutes = Number(values.minutes)
 if (!(minutes > 0)) throw new RangeError(`Failed to soak for '${values.minutes}' minutes. Give a number above 0.`)
 
