@@ -22,10 +22,7 @@ export function decodeBase64(encoded: string): Uint8Array<ArrayBuffer> {
 
 /** Returns the base64url text of bytes, without padding. */
 export function toBase64url(bytes: Uint8Array): string {
-  return encodeBase64(bytes)
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
+  return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
 /** Returns the bytes of a base64 or base64url text; undefined for another text. */

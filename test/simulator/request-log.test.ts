@@ -54,7 +54,8 @@ describe('a received request', () => {
     expect(sim.journal.why(request.seq)).toMatchObject([{ kind: 'request', fields: { operation: request.operation } }])
     expect(request.client).toBe(sim.world.store.tokens.all()[0]!.token_id)
     expect(JSON.stringify(request)).not.toContain(sim.token)
-    expect(request.subjects).toContain(answer.deploy_id)
+    // The instance is named nowhere in the request.
+    expect(request.subjects).toEqual(expect.arrayContaining([answer.deploy_id, `${answer.deploy_id}-0`]))
     expect(request).not.toHaveProperty('reason')
     const read = await send(sim, 'GET', `/deploy/${answer.deploy_id}`)
     expect(read.request).toMatchObject({ subjects: [answer.deploy_id], seq: expect.any(Number) })
