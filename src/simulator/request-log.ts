@@ -246,27 +246,42 @@ function toReceived(world: World, entry: LogEntry): ReceivedRequest {
   const { operation, method, path, status, decidedBy, unread, text, time, seq, sentAt, client, reason, end } = entry
   const retryAfter = toSeconds(entry.retryAfter, world.clock.unix(time))
   const parsed = once(() => (text === undefined ? undefined : parseJsonOrText(text)))
-  const subjects = once(() => subjectsOf(world, { path, body: parsed(), seq, end }))
-  return {
-    seq,
-    operation,
-    method,
-    path,
-    sentAt: world.clock.iso(sentAt),
-    at: world.clock.iso(time),
-    status,
-    decidedBy,
-    ...(reason !== undefined && { reason }),
-    ...(retryAfter !== undefined && { retryAfter }),
-    client,
-    get subjects() {
-      return subjects()
+  const subjects = once(() => subjectsOf(world, { operation, path, body: parsed(), seq, end }))
+  return Object.setPrototypeOf(
+    {
+      seq,
+      operation,
+      method,
+      path,
+      sentAt: world.clock.iso(sentAt),
+      at: world.clock.iso(time),
+      status,
+      decidedBy,
+      ...(reason !== undefined && { reason }),
+      ...(retryAfter !== undefined && { retryAfter }),
+      client,
+      get subjects() {
+        return subjects()
+      },
+      get body() {
+        return parsed()
+      },
+      ...(unread !== undefined && { unread }),
     },
-    get body() {
-      return parsed()
-    },
-    ...(unread !== undefined && { unread }),
-  }
+    INSPECTED,
+  )
+}
+
+/** Shows the values of getters where a request is printed. */
+const INSPECTED = {
+  [Symbol.for('nodejs.util.inspect.custom')](
+    this: object,
+    _depth: number,
+    options: object,
+    inspect: (value: unknown, options: object) => string,
+  ): string {
+    return inspect({ ...this }, options)
+  },
 }
 
 /** Returns the seconds of a `Retry-After` header: a number, or an HTTP date. */

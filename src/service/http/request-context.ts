@@ -106,6 +106,8 @@ export interface NextOptions<Backend> {
   readonly cause?: number
   /** The backend that the handler reads. Authentication uses the backend of the context. */
   readonly handlerBackend?: Backend
+  /** The status that the client gets in place of the endpoint's; 0 for no response. */
+  readonly deliveredStatus?: number
 }
 
 /** What a simulator does with the requests of its clients. One object serves all of them. */
@@ -165,6 +167,8 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
   readonly cause: number | undefined
   /** The backend that the handler reads in place of `backend`. */
   readonly handlerBackend: Backend | undefined
+  /** The status that the client gets in place of the endpoint's. */
+  readonly deliveredStatus: number | undefined
   /** The body as text; undefined for no body and for an upload. */
   text: string | undefined
   seq: number | undefined
@@ -187,7 +191,7 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
     path: string,
     params: Readonly<Record<string, string>>,
     search: string,
-    { cause, handlerBackend }: NextOptions<Backend> = NO_OPTIONS,
+    { cause, handlerBackend, deliveredStatus }: NextOptions<Backend> = NO_OPTIONS,
   ) {
     this.#host = host
     this.hooks = hooks
@@ -200,6 +204,7 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
     this.search = search
     this.cause = cause
     this.handlerBackend = handlerBackend
+    this.deliveredStatus = deliveredStatus
     this.text = undefined
     this.seq = undefined
     this.sentAt = undefined
