@@ -6,17 +6,23 @@ import type { AccountAccess } from '../account/access/account-access.ts'
 import type { ApiTokens } from '../account/api-tokens.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
-import type { Batch } from '../batches/batch-handle.ts'
 import type { Deployments } from '../deployments/deployments.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { Rentals } from '../rentals/rentals.ts'
 import type { CatalogChanges, ChargedWork } from './catalog-changes.ts'
 import type { OperationEffects } from './effects.ts'
 
+/** A batch as commands use it. */
+export interface CommandedBatch {
+  readonly status: string
+  /** Ends its completion window. Returns false if its lines are done, or were stopped. */
+  expire(): boolean
+}
+
 /** The batches as commands use them. */
 export interface CommandedBatches extends ChargedWork {
   /** Returns undefined for an unknown id. */
-  get(id: string): Batch | undefined
+  get(id: string): CommandedBatch | undefined
 }
 
 /** The parts below that it uses. */

@@ -3,9 +3,8 @@
 import { GPUS } from '../../data/gpu-specs.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
-import type { Batch } from '../batches/batch-handle.ts'
 import { CommandError } from '../command-error.ts'
-import type { CommandTarget, CommandTargets } from './command-definition.ts'
+import type { CommandedBatch, CommandTarget, CommandTargets } from './command-definition.ts'
 
 /** A noun and an example of each kind of target. */
 const TARGET_NOUNS: Readonly<Record<Exclude<CommandTarget, 'none'>, readonly [noun: string, example: string]>> = {
@@ -88,7 +87,7 @@ export function requireHosted({ rentals }: CommandTargets, instance_id: string):
 }
 
 /** Returns the batch with an id. */
-export function requireBatch({ batches }: CommandTargets, batch_id: string): Batch {
+export function requireBatch({ batches }: CommandTargets, batch_id: string): CommandedBatch {
   const batch = batches.get(batch_id)
   if (batch !== undefined) return batch
   throw new CommandError(`Failed to find the batch '${batch_id}': its id is unknown. GET /v1/batches lists them.`)
