@@ -19,6 +19,7 @@ interface UsedWorlds {
   readonly current: Set<World>
   /** The run of this file in which a world was first used. */
   readonly files: WeakMap<World, symbol>
+  readonly watched: WeakSet<typeof World>
   /** The run of this file for the current test file. */
   file: symbol
 }
@@ -29,8 +30,8 @@ const worker = globalThis as { [KEY]?: UsedWorlds }
 /** Every way in which a world can change. */
 const CHANGES = ['runTo', 'next', 'openRequest', 'closeRequest', 'recordCommand'] as const
 
-function watchWorlds(): UsedWorlds {
-  const used: UsedWorlds = { current: new Set(), files: new WeakMap(), file: Symbol() }
+function watchWorlds(used: UsedWorlds): void {
+  used.watched.add(World)
   for (const name of CHANGES) {
     const change = World.prototype[name] as (this: World, ...args: unknown[]) => unknown
     Object.defineProperty(World.prototype, name, {
@@ -42,11 +43,12 @@ function watchWorlds(): UsedWorlds {
       },
     })
   }
-  return used
 }
 
-worker[KEY] ??= watchWorlds()
+worker[KEY] ??= { current: new Set(), files: new WeakMap(), watched: new WeakSet(), file: Symbol() }
 const used = worker[KEY]
+// A test that loads the modules again makes another class.
+if (!used.watched.has(World)) watchWorlds(used)
 used.file = Symbol()
 used.current.clear()
 
