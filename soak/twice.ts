@@ -22,6 +22,7 @@ const DEPENDS_ON_REAL_TIME: Readonly<Record<string, string>> = {
   'test/clock/openai.test.ts > the openai client retries after growing delays': 'The client draws its delays itself.',
   'test/simulator/webhooks.test.ts > the clock': 'The mode scaled follows real time.',
   'test/simulator/snapshot/snapshot.test.ts > a restored clock keeps its mode': 'The mode scaled follows real time.',
+  'test/control/snapshots.test.ts > a restored world of a server keeps': 'The mode scaled follows real time.',
   'test/transports/http/wire.test.ts > a scaled clock': 'The mode scaled follows real time.',
 }
 
