@@ -2,23 +2,7 @@
 import { expect, test } from 'vitest'
 import type { FlowFunction } from '../../src/explore/flow.ts'
 import { InvariantThrew } from '../../src/explore/run/judge.ts'
-import { shrink } from '../../src/explore/shrink/shrink.ts'
-import { careful, explore, naive } from './deploying-clients.ts'
-
-test('a naive client leaks if the answer to its create is lost, and each finding is small', async () => {
-  const report = await explore(naive, {
-    faults: 'singles',
-    shrinker: { shrink: (plan, signature, runner) => shrink({ runner, plan, signature }) },
-  })
-  const leak = report.findings.find(({ invariant }) => invariant === 'noLeak')!
-  expect(leak.plan).toMatchObject([{ fault: { on: 'createLlmDeployment', nth: 1, fault: { effect: 'done' } } }])
-  expect(leak.words).toContain('created it')
-  for (const { plan, shrunk } of report.findings) {
-    expect(plan).toHaveLength(1)
-    expect(shrunk).toMatchObject({ isMinimal: true, isRepeatable: true })
-  }
-  expect(report.unreached).toEqual([])
-})
+import { careful, explore } from './deploying-clients.ts'
 
 test('a flow that uses the real clock or Math.random is refused with the request that differs', async () => {
   let run = 0

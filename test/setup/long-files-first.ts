@@ -16,10 +16,10 @@ const LONG_FILES = [
   'explore/mutants/mutants.long',
   'explore/cli',
   'scenario/shipped',
-  'service/fuzz',
+  'service/fuzz.long',
   'service/naming/names',
   'transports/three-transports',
-  'service/model-schemas',
+  'service/model-schemas.long',
   'conform/conform',
 ]
 

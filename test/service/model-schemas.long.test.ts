@@ -25,7 +25,7 @@ const PNG = createPng({ width: 64, height: 64 })
 /** Bodies for each variant of a model. */
 const BODIES = 2
 /** Bodies of each variant that are changed in several ways. */
-const MUTATED_BODIES = Math.min(12, Math.ceil(Number(process.env.FUZZ_RUNS ?? 15) / 4))
+const MUTATED_BODIES = 12
 
 const ajv = new Ajv2020({ allErrors: false, strict: false })
 const plugin = ((addFormats as { default?: unknown }).default ?? addFormats) as (to: Ajv2020) => void

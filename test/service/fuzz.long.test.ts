@@ -2,7 +2,7 @@
  * Random input for each endpoint: paths, queries, headers, bodies and uploads generated from the declaration.
  *
  * Asserts that no answer is 5xx, that a refusal changes nothing, and that a success has the declared schema. The default is
- * 15 runs for each endpoint, and 500 in `.ci/run`. More runs: `FUZZ_RUNS=2000 npm test`. Other input: `FUZZ_SEED=8 npm test`.
+ * 50 runs for each endpoint, and 500 in `.ci/run`. More runs: `FUZZ_RUNS=2000 npm run test:e2e`. Other input: `FUZZ_SEED=8 npm run test:e2e`.
  */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
@@ -16,7 +16,7 @@ import { requests } from '../../sweep/fuzz/requests.ts'
 import { type SentRequest, toRequest } from '../../sweep/fuzz/sent-request.ts'
 import { KnownValues } from '../../sweep/fuzz/values.ts'
 
-const RUNS = Number(process.env.FUZZ_RUNS ?? 15)
+const RUNS = Number(process.env.FUZZ_RUNS ?? 50)
 const SEED = Number(process.env.FUZZ_SEED ?? 7)
 
 const CONTAINER = {

@@ -39,7 +39,7 @@ function judge(schema: Record<string, unknown>): (value: unknown) => boolean | u
 }
 
 /** A third of the random schemas of each property. */
-const RUNS = Number(process.env.INVARIANT_RUNS ?? 10)
+const RUNS = Number(process.env.INVARIANT_RUNS ?? 20)
 
 describe('a schema', () => {
   test('with a pattern that is too long is refused in a few words', async () => {
