@@ -7,6 +7,8 @@ export { FixtureError, type FixtureMistake } from './data/fixtures/problem-repor
 export type { BatchStatus, ContainerState, DeploymentStatus, HostedState } from './data/records/enums.ts'
 export type { FixtureInput } from './data/records/fixture.ts'
 export type { GpuType } from './data/records/gpu-config.ts'
+export { RecordingError } from './evidence/recording/file.ts'
+export type { Recording, RecordOptions } from './evidence/recording/record.ts'
 export { createSimulator } from './explore/explorable.ts'
 export type { ExplorableSimulator } from './explore/explorable-simulator.ts'
 export { FaultError } from './faults/fault-error.ts'

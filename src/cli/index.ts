@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   report: () => import('./commands/report.ts'),
   snapshot: () => import('./commands/snapshot.ts'),
   restore: () => import('./commands/restore.ts'),
+  replay: () => import('./commands/replay.ts'),
   run: () => import('./commands/run.ts'),
   explore: () => import('./commands/explore.ts'),
   merge: () => import('./commands/merge.ts'),

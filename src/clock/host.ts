@@ -1,6 +1,7 @@
 /** The simulator as its clock sees it. */
 import type { World } from '../simulation/world.ts'
 import type { RequestWait } from './pending-requests.ts'
+import type { ClockSetting } from './settings.ts'
 
 /** Options of a clock in the process of a test runner. */
 export interface ClockOptions {
@@ -17,6 +18,8 @@ export interface ClockHost {
   readonly activity: number
   /** Resolves when no webhook is being delivered: its receiver is a client too. */
   whenWebhooksSettled(): Promise<void>
+  /** Called with each setting that the user gives. */
+  onSet?(setting: ClockSetting): void
   /** Requests that are not answered yet, each as method and path. */
   readonly inFlight: readonly string[]
 }

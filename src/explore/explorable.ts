@@ -3,6 +3,7 @@
  * method is added here. Its code is loaded by the first call.
  */
 
+import * as recordings from '../evidence/recording/record.ts'
 import type { SimulatorOptions } from '../simulator/options.ts'
 import { createSimulator as createBareSimulator, type Simulator } from '../simulator/simulator.ts'
 import type { ExplorableSimulator } from './explorable-simulator.ts'
@@ -19,11 +20,12 @@ export function createSimulator(options: SimulatorOptions = {}): ExplorableSimul
 
 function toExplorable(sim: Simulator): ExplorableSimulator {
   const fork = sim.fork.bind(sim)
-  const methods: Pick<ExplorableSimulator, 'explore' | 'fork'> = {
+  const methods: Pick<ExplorableSimulator, 'explore' | 'fork' | 'record'> = {
     explore: async (flow, options = {}) => {
       const { exploreSimulator } = await import('#explore')
       return exploreSimulator(sim, flow, options)
     },
+    record: options => recordings.recordSimulator(sim, options),
     fork: options => toExplorable(fork(options)),
   }
   return Object.assign(sim, methods)

@@ -131,12 +131,13 @@ export class Pipeline<Backend, Scope extends object> {
     headers?: Record<string, string>,
   ): Response | Promise<Response> {
     const respond = () => {
+      incoming.onStep?.(undefined)
       const entry = this.#options.openEntry?.(backend, '', method, target.split('?', 1)[0]!)
       this.#options.closeEntry?.(backend, entry, status, 'none')
       this.#report({ ...UNROUTED, method, target, reason: detail, seq: entry?.seq }, status, backend, hooks, incoming)
       return omitBodyForHead(method, this.#responses.json(backend, status, JSON.stringify({ detail }), headers))
     }
-    const entering = hooks.enter?.(backend, undefined)
+    const entering = incoming.enter?.() ?? hooks.enter?.(backend, undefined)
     return entering instanceof Promise ? entering.then(respond) : respond()
   }
 
@@ -198,6 +199,7 @@ export class Pipeline<Backend, Scope extends object> {
     const { backend, operation, request } = context
     const { openEntry, replaceBackend, strictQuery, isLax, strictRequests } = this.#options
     if (rawBody !== undefined && 'text' in rawBody) context.text = rawBody.text
+    context.incoming.onStep?.(context.text)
     const entry = openEntry?.(backend, operation.operationId, request.method, context.path, context.cause)
     context.seq = entry?.seq
     try {

@@ -107,6 +107,8 @@ export class Commands {
   readonly #table: Table<ScheduledCommandRow>
   /** The executed commands, those of weather aside. */
   readonly log: CommandLog
+  /** Called with each command of the user that was executed or scheduled. A fork has no listener. */
+  onScheduled: ((command: Command, delay: number, repetition: Repetition | undefined) => void) | undefined
 
   constructor(context: SimulationContext, parts: CommandsParts, origin?: Commands) {
     this.#context = context
@@ -139,6 +141,7 @@ export class Commands {
     if (delay === 0) {
       this.execute(command, definition)
       this.#addToLog(command)
+      this.onScheduled?.(command, delay, repetition)
       return undefined
     }
     const { interval = 0, times = repetition === undefined ? 1 : Number.POSITIVE_INFINITY } = repetition ?? {}
@@ -146,6 +149,7 @@ export class Commands {
     const initial = { command, interval, remaining: times }
     const ordinal = table.add(new ScheduledCommandRow(table.generation, command.verb, initial))
     table.writable(ordinal).event = this.#context.schedule(delay, 'command.due', ordinal)
+    this.onScheduled?.(command, delay, repetition)
     return { ordinal, use: table.useCount(ordinal) }
   }
 

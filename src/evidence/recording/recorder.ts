@@ -1,0 +1,143 @@
+/** Records what reaches a simulator from outside, in the order in which its world performs it. */
+
+import { isStreamed, WireFaultResponse } from '../../faults/broken-response.ts'
+import type { IncomingRequest } from '../../service/http/request-context.ts'
+import { toPathAndQuery } from '../../service/http/request-context.ts'
+import type { World } from '../../simulation/world.ts'
+import type { AnswerRequest, ControlAction, SimulatorObserver } from '../../simulator/observer.ts'
+import type { Simulator } from '../../simulator/simulator-interface.ts'
+import { encodeAnswer, encodeAnswerText, encodeBytes } from './bodies.ts'
+import { HeaderRecorder } from './credentials.ts'
+import { LineWriter } from './file.ts'
+import { createHeader } from './header.ts'
+import type { AnswerLine, Position, StepLines } from './lines.ts'
+import { RecordedRequest } from './recorded-request.ts'
+
+export class Recorder implements SimulatorObserver {
+  readonly #sim: Simulator
+  readonly #headers: HeaderRecorder
+  readonly #writer: LineWriter
+  readonly #detach: () => void
+  /** The world of the last line, and the events that it had performed when the recording or the world began. */
+  #world: World
+  #eventsBefore: number
+  #requests = 0
+  #isStopped = false
+
+  /** @param write writes a line at once */
+  constructor(sim: Simulator, write: (text: string) => void) {
+    this.#sim = sim
+    this.#headers = new HeaderRecorder(sim)
+    this.#writer = new LineWriter(write)
+    this.#world = sim.world
+    this.#eventsBefore = sim.world.agenda.taken
+    const header = createHeader(sim)
+    this.#detach = sim.observe(this)
+    this.#writer.add(header)
+  }
+
+  get #position(): Position {
+    const { world } = this.#sim
+    if (world !== this.#world) {
+      this.#world = world
+      this.#eventsBefore = 0
+    }
+    return [world.clock.now, world.agenda.taken - this.#eventsBefore]
+  }
+
+  /** Ends the recording with the digest of the world. Does nothing if it has ended. */
+  stop(): void {
+    if (this.#isStopped) return
+    this.add(at => ({ digest: this.#sim.digest, at }))
+    this.#isStopped = true
+    this.#detach()
+  }
+
+  /** Adds a line at the present position. */
+  add(createLine: (at: Position) => StepLines): void {
+    if (!this.#isStopped) this.#writer.add(createLine(this.#position))
+  }
+
+  onAction(action: ControlAction): void {
+    this.add(at => ({ action, at }))
+  }
+
+  answer(
+    request: Request,
+    incoming: IncomingRequest,
+    answer: AnswerRequest,
+    isLook: boolean,
+  ): Response | Promise<Response> {
+    const recorded = new RecordedRequest(this, ++this.#requests, incoming, (at, text) => ({
+      request: recorded.number,
+      at,
+      method: request.method,
+      path: incoming.path ?? toPathAndQuery(request.url),
+      headers: this.#headers.record(request, incoming.header),
+      ...(recorded.upload !== undefined ? { body: recorded.upload } : text !== undefined && { body: text }),
+      ...(incoming.clientAddress !== undefined && { address: incoming.clientAddress }),
+      ...(isLook && { look: true }),
+    }))
+    return this.#answer(request, recorded, answer)
+  }
+
+  async #answer(request: Request, recorded: RecordedRequest, answer: AnswerRequest): Promise<Response> {
+    let sent = request
+    if (isUpload(request)) {
+      const bytes = await request.arrayBuffer()
+      recorded.upload = encodeBytes(new Uint8Array(bytes))
+      const { method, headers, signal } = request
+      sent = new Request(request.url, { method, headers, signal, body: bytes })
+    }
+    let response: Response
+    try {
+      response = await answer(sent, recorded)
+    } catch (error) {
+      recorded.end(at => ({ answer: recorded.number, at, status: 0 }))
+      throw error
+    }
+    return this.#recordAnswer(response, recorded)
+  }
+
+  async #recordAnswer(response: Response, recorded: RecordedRequest): Promise<Response> {
+    const { status } = response
+    const headers = Object.fromEntries(response.headers)
+    const outcome = response instanceof WireFaultResponse ? response.outcome : undefined
+    const note = (content: Pick<AnswerLine, 'body' | 'streamed'>) =>
+      recorded.end(at => ({
+        ...{ answer: recorded.number, at, status, headers, ...content },
+        ...(outcome !== undefined && { wire: outcome }),
+      }))
+    const rebuild = (body: BodyInit | null) => {
+      const rebuilt = new Response(body, { status, headers: response.headers })
+      return outcome === undefined ? rebuilt : new WireFaultResponse(outcome, rebuilt)
+    }
+    if (response.body === null) {
+      note({ body: null })
+      return response
+    }
+    if (isStreamed(response)) {
+      note({ streamed: true })
+      return rebuild(recorded.recordStream(response.body))
+    }
+    if (isText(response)) {
+      const text = await response.text()
+      note({ body: encodeAnswerText(text) })
+      return rebuild(text)
+    }
+    const bytes = await response.arrayBuffer()
+    note({ body: encodeAnswer(new Uint8Array(bytes)) })
+    return rebuild(bytes)
+  }
+}
+
+/** Whether the body of a request has to be kept as bytes: what the endpoint reads of it is no text. */
+function isUpload({ headers, body, method }: Request): boolean {
+  if (method === 'GET' || method === 'HEAD') return false
+  const type = headers.get('content-type')
+  return type !== null && !/^\s*(application\/json|text\/plain)/i.test(type) && body !== null
+}
+
+function isText({ headers }: Response): boolean {
+  return /json|^text\//.test(headers.get('content-type') ?? '')
+}
