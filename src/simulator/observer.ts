@@ -27,7 +27,8 @@ export type ControlAction =
   | { readonly do: 'clearAnswers' }
   | TimelineAction
   | { readonly do: 'setClock'; readonly clock: ClockSetting }
-  | { readonly do: 'reset' }
+  /** `snapshot` has the state after the reset in Base64, if it is not that of the options; `journal` its entries. */
+  | { readonly do: 'reset'; readonly snapshot?: string; readonly journal?: number }
   /** `snapshot` has the bytes of the snapshot in Base64. */
   | { readonly do: 'restore'; readonly snapshot: string }
   /** The outcome of an attempt to deliver a webhook. */
@@ -55,7 +56,9 @@ export interface SimulatorObserver {
     answer: AnswerRequest,
     isLook: boolean,
   ): Response | Promise<Response>
-  /** Called right after each action. */
+  /** Called before an action that may replace the world. Returns the function to call when it has been performed. */
+  onBeforeAction(): (action: ControlAction) => void
+  /** Called right after each other action. */
   onAction(action: ControlAction): void
 }
 
@@ -109,6 +112,7 @@ export class ObserverSlot {
   readonly perform: PerformAction = (describe, perform) => {
     if (this.#observer === undefined || this.#isPerforming) return perform()
     const action = describe()
+    const onPerformed = this.#observer.onBeforeAction()
     this.#isPerforming = true
     let result: ReturnType<typeof perform>
     try {
@@ -116,7 +120,7 @@ export class ObserverSlot {
     } finally {
       this.#isPerforming = false
     }
-    this.#observer?.onAction(action)
+    onPerformed(action)
     return result
   }
 

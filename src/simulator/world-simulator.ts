@@ -307,6 +307,12 @@ export class WorldSimulator implements Simulator {
   }
 
   observe(observer: SimulatorObserver): () => void {
+    const open = Math.max(this.#clients.inFlight.length, this.clock.pendingRequests.length)
+    if (open > 0) {
+      throw new RangeError(
+        `Failed to record: ${open === 1 ? 'a request is' : `${open} requests are`} in progress. Await the answers first, with their bodies.`,
+      )
+    }
     return this.#observerSlot.attach(observer)
   }
 

@@ -41,7 +41,7 @@ export interface HeaderLine {
   readonly at: Position
 }
 
-/** The first step of a request in the world. */
+/** A request, at its first step in the world. */
 export interface RequestLine {
   readonly request: number
   readonly at: Position
@@ -53,6 +53,8 @@ export interface RequestLine {
   readonly body?: RecordedBody
   /** Address of the client. Default: 127.0.0.1. */
   readonly address?: string
+  /** The request waits for its first step: an action comes before it. */
+  readonly arrived?: true
   /** A request that a move of the clock made, not a client. */
   readonly look?: true
 }
@@ -64,6 +66,12 @@ export interface StepLine {
   readonly body?: RecordedBody
 }
 
+/** The answer to a request takes time on the clock of its client. */
+export interface WaitLine {
+  readonly waits: number
+  readonly at: Position
+}
+
 /** The end of a request to a model, because its client has the answer (`served`) or leaves (`left`). */
 export interface EndLine {
   readonly end: number
@@ -71,7 +79,6 @@ export interface EndLine {
   readonly at: Position
   /** The time on the clock of its client, if it is another one. */
   readonly now?: Micros
-  readonly paced?: true
 }
 
 /** A piece of a body that is sent while it is made. */
@@ -79,7 +86,6 @@ export interface ReadLine {
   readonly read: number
   readonly at: Position
   readonly now?: Micros
-  readonly paced?: true
   readonly piece?: RecordedBody
   /** How the body ended; missing for a piece. */
   readonly body?: 'over' | 'broken'
@@ -90,7 +96,6 @@ export interface AnswerLine {
   readonly answer: number
   readonly at: Position
   readonly now?: Micros
-  readonly paced?: true
   /** 0 if the request ended without an answer. */
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
@@ -112,7 +117,7 @@ export interface DigestLine {
   readonly at: Position
 }
 
-export type StepLines = RequestLine | StepLine | EndLine | ReadLine | AnswerLine | ActionLine | DigestLine
+export type StepLines = RequestLine | StepLine | WaitLine | EndLine | ReadLine | AnswerLine | ActionLine | DigestLine
 
 /** A line with its number in the file. */
 export type Numbered<Line = StepLines> = Line & { readonly line: number }

@@ -15,6 +15,8 @@ import type { Position, RecordedBody, RequestLine, StepLines } from './lines.ts'
 /** Where lines go. */
 interface LineSink {
   add(createLine: (at: Position) => StepLines): void
+  /** Called after the line of a request. */
+  onBegun(request: RecordedRequest): void
 }
 
 export class RecordedRequest implements IncomingRequest {
@@ -29,6 +31,7 @@ export class RecordedRequest implements IncomingRequest {
   readonly #incoming: IncomingRequest
   readonly #describe: (at: Position, text: string | undefined) => RequestLine
   #hasBegun = false
+  #isUploadWritten = false
   #waiter: RecordedWaiter | undefined
 
   constructor(
@@ -57,9 +60,21 @@ export class RecordedRequest implements IncomingRequest {
     const hadBegun = this.#hasBegun
     this.#hasBegun = true
     this.#sink.add(at => {
-      if (!hadBegun) return this.#describe(at, text)
-      return { step: this.number, at, ...(text !== undefined && this.upload === undefined && { body: text }) }
+      if (!hadBegun) {
+        this.#isUploadWritten = this.upload !== undefined
+        return this.#describe(at, text)
+      }
+      const body = this.upload === undefined ? text : this.#isUploadWritten ? undefined : this.upload
+      this.#isUploadWritten = true
+      return { step: this.number, at, ...(body !== undefined && { body }) }
     })
+    if (!hadBegun) this.#sink.onBegun(this)
+  }
+
+  /** Adds the line of a request that has arrived, before its first step. */
+  arrive(): void {
+    this.#hasBegun = true
+    this.#sink.add(at => ({ ...this.#describe(at, undefined), arrived: true }))
   }
 
   onAnswered(...args: [request: AnsweredRequest, status: number, time: number]): void {
@@ -72,9 +87,10 @@ export class RecordedRequest implements IncomingRequest {
 
   waiterFor(defaultWaiter: HoldingWaiter, clock: WaiterClock): ResponseWaiter {
     const waiter = this.#incoming.waiterFor?.(defaultWaiter, clock) ?? defaultWaiter
-    this.#waiter = new RecordedWaiter(waiter, clock, state =>
-      this.#sink.add(at => ({ end: this.number, state, at, ...this.#clientTime })),
-    )
+    this.#waiter = new RecordedWaiter(waiter, clock, {
+      onPaced: () => this.#sink.add(at => ({ waits: this.number, at })),
+      onEnd: state => this.#sink.add(at => ({ end: this.number, state, at, ...this.#clientTime })),
+    })
     return this.#waiter
   }
 
@@ -117,33 +133,41 @@ export class RecordedRequest implements IncomingRequest {
   }
 
   /** What differs from the position for a client with a clock of its own. */
-  get #clientTime(): { readonly now?: Micros; readonly paced?: true } {
+  get #clientTime(): { readonly now?: Micros } {
     const waiter = this.#waiter
-    if (waiter === undefined || !waiter.isPaced) return {}
-    return { paced: true, ...(waiter.differs && { now: waiter.lastNow }) }
+    return waiter?.differs ? { now: waiter.lastNow } : {}
   }
+}
+
+interface WaitListener {
+  /** Called once, if the answer takes time. */
+  onPaced(): void
+  onEnd(state: 'served' | 'left'): void
 }
 
 /** Tells what the client of a request waits for, and when it ends the request in the world. */
 class RecordedWaiter implements ResponseWaiter {
   lastNow: Micros = 0
   differs = false
-  isPaced = false
+  #isPaced = false
   /** Whether something from outside can end the request. What the first step does is no line of its own. */
   #mayEnd = false
   readonly #inner: ResponseWaiter
   readonly #clock: WaiterClock
-  readonly #onEnd: (state: 'served' | 'left') => void
+  readonly #listener: WaitListener
 
-  constructor(inner: ResponseWaiter, clock: WaiterClock, onEnd: (state: 'served' | 'left') => void) {
+  constructor(inner: ResponseWaiter, clock: WaiterClock, listener: WaitListener) {
     this.#inner = inner
     this.#clock = clock
-    this.#onEnd = onEnd
+    this.#listener = listener
   }
 
   get isInstant(): boolean {
     const { isInstant } = this.#inner
-    if (!isInstant) this.isPaced = true
+    if (!isInstant && !this.#isPaced) {
+      this.#isPaced = true
+      this.#listener.onPaced()
+    }
     return isInstant
   }
 
@@ -156,7 +180,7 @@ class RecordedWaiter implements ResponseWaiter {
   onBegin(call: InferenceHandle): void {
     this.#inner.onBegin?.(call)
     call.onEnd = state => {
-      if (this.#mayEnd) this.#onEnd(state)
+      if (this.#mayEnd) this.#listener.onEnd(state)
     }
   }
 

@@ -1,6 +1,7 @@
 /** Records what reaches a simulator from outside, in the order in which its world performs it. */
 
 import { isStreamed, WireFaultResponse } from '../../faults/broken-response.ts'
+import { encodeBase64 } from '../../lib/base64.ts'
 import type { IncomingRequest } from '../../service/http/request-context.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
 import type { World } from '../../simulation/world.ts'
@@ -10,7 +11,7 @@ import { encodeAnswer, encodeAnswerText, encodeBytes } from './bodies.ts'
 import { HeaderRecorder } from './credentials.ts'
 import { LineWriter } from './file.ts'
 import { createHeader } from './header.ts'
-import type { AnswerLine, Position, StepLines } from './lines.ts'
+import type { AnswerLine, HeaderLine, Position, StepLines } from './lines.ts'
 import { RecordedRequest } from './recorded-request.ts'
 
 export class Recorder implements SimulatorObserver {
@@ -18,10 +19,13 @@ export class Recorder implements SimulatorObserver {
   readonly #headers: HeaderRecorder
   readonly #writer: LineWriter
   readonly #detach: () => void
+  readonly #header: HeaderLine
   /** The world of the last line, and the events that it had performed when the recording or the world began. */
   #world: World
   #eventsBefore: number
   #requests = 0
+  /** Requests without a step so far. */
+  readonly #arrived = new Set<RecordedRequest>()
   #isStopped = false
 
   /** @param write writes a line at once */
@@ -31,9 +35,14 @@ export class Recorder implements SimulatorObserver {
     this.#writer = new LineWriter(write)
     this.#world = sim.world
     this.#eventsBefore = sim.world.agenda.taken
-    const header = createHeader(sim)
     this.#detach = sim.observe(this)
-    this.#writer.add(header)
+    try {
+      this.#header = createHeader(sim)
+    } catch (error) {
+      this.#detach()
+      throw error
+    }
+    this.#writer.add(this.#header)
   }
 
   get #position(): Position {
@@ -58,8 +67,35 @@ export class Recorder implements SimulatorObserver {
     if (!this.#isStopped) this.#writer.add(createLine(this.#position))
   }
 
+  onBegun(request: RecordedRequest): void {
+    this.#arrived.delete(request)
+  }
+
+  /** Adds the requests that have arrived before an action: it may change what they meet at their first step. */
+  #addArrived(): void {
+    for (const request of this.#arrived) request.arrive()
+    this.#arrived.clear()
+  }
+
   onAction(action: ControlAction): void {
+    this.#addArrived()
     this.add(at => ({ action, at }))
+  }
+
+  onBeforeAction(): (action: ControlAction) => void {
+    this.#addArrived()
+    // The world may be another one afterwards.
+    const at = this.#position
+    return action => {
+      const isForeignReset = action.do === 'reset' && this.#header.snapshot !== undefined
+      this.add(() => ({ action: isForeignReset ? this.#describeReset() : action, at }))
+    }
+  }
+
+  /** Returns a reset to a state before the recording, with that state. */
+  #describeReset(): ControlAction {
+    const snapshot = encodeBase64(this.#sim.snapshot().toBytes())
+    return { do: 'reset', snapshot, journal: this.#sim.world.journal.last }
   }
 
   answer(
@@ -89,6 +125,7 @@ export class Recorder implements SimulatorObserver {
       const { method, headers, signal } = request
       sent = new Request(request.url, { method, headers, signal, body: bytes })
     }
+    this.#arrived.add(recorded)
     let response: Response
     try {
       response = await answer(sent, recorded)

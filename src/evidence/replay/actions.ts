@@ -35,7 +35,11 @@ export function performAction(sim: Simulator, action: ControlAction): void {
       sim.timelines.stop(action.name)
       return
     case 'reset':
-      sim.reset()
+      if (action.snapshot === undefined) sim.reset()
+      else {
+        sim.restore(decodeBase64(action.snapshot))
+        sim.world.journal.continueAfter(action.journal ?? 0)
+      }
       return
     case 'restore':
       sim.restore(decodeBase64(action.snapshot))

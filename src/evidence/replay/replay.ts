@@ -98,6 +98,8 @@ export class Replay {
     this.#moveTo(line.at)
     if ('request' in line) await this.#begin(line.request)
     else if ('step' in line) await this.#step(this.#get(line.step))
+    // The request was sent with that.
+    else if ('waits' in line) return
     else if ('end' in line) {
       const request = this.#get(line.end)
       request.clientTime = line.now
@@ -141,7 +143,7 @@ export class Replay {
     request.start((sent, incoming) =>
       facts.line.look ? this.#sim.look(sent, incoming) : this.#sim.answer(sent, incoming),
     )
-    await this.#step(request)
+    if (!facts.line.arrived) await this.#step(request)
   }
 
   async #step(request: ReplayedRequest): Promise<void> {
@@ -151,6 +153,11 @@ export class Replay {
   async #read(line: Numbered<ReadLine>): Promise<void> {
     const request = this.#get(line.read)
     request.clientTime = line.now
+    if (line.body !== undefined && request.hasLeft) {
+      // A body that its client has cancelled ends, and one whose wait was ended breaks.
+      this.#requests.delete(line.read)
+      return
+    }
     const result = await request.read()
     const recorded = line.body === undefined ? 'a piece of the body' : `the body is ${line.body}`
     if (typeof result === 'string') {

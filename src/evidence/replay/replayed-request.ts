@@ -39,6 +39,8 @@ export class ReplayedRequest implements IncomingRequest {
   response: Response | undefined
   error: unknown
   isSettled = false
+  /** Whether its client gave up. */
+  hasLeft = false
   /** The time on the clock of its client; undefined for that of the world. */
   clientTime: Micros | undefined
   readonly #spec: ReplayedRequestSpec
@@ -154,6 +156,7 @@ export class ReplayedRequest implements IncomingRequest {
 
   /** Gives up: the client leaves. */
   leave(): void {
+    this.hasLeft = true
     if (this.#reader !== undefined) this.#reader.cancel().catch(() => {})
     this.#abort.abort(new Error('the client left'))
     this.#wait?.(true)

@@ -15,10 +15,7 @@ export function collectRequests(lines: readonly Numbered[]): Map<number, Request
     if ('request' in line) facts.set(line.request, { line, body: line.body, isPaced: false })
     else if ('step' in line) {
       if (line.body !== undefined) change(facts, line.step, { body: line.body })
-    } else if ('end' in line || 'read' in line || 'answer' in line) {
-      const number = 'end' in line ? line.end : 'read' in line ? line.read : line.answer
-      if (line.paced) change(facts, number, { isPaced: true })
-    }
+    } else if ('waits' in line) change(facts, line.waits, { isPaced: true })
   }
   return facts
 }
