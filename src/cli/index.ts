@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   snapshot: () => import('./commands/snapshot.ts'),
   restore: () => import('./commands/restore.ts'),
   replay: () => import('./commands/replay.ts'),
+  'what-if': () => import('./commands/what-if.ts'),
   run: () => import('./commands/run.ts'),
   explore: () => import('./commands/explore.ts'),
   merge: () => import('./commands/merge.ts'),

@@ -27,6 +27,14 @@ export type Progress = 'done' | 'waits' | 'stuck'
 
 type ReadResult = { readonly piece: Uint8Array } | { readonly body: 'over' | 'broken' }
 
+/** Returns the request of a line. A `Request` of this process has no length, so that header is missing. */
+export function createRequest(line: RequestLine, body: RecordedBody | undefined, signal: AbortSignal): Request {
+  const { method, path } = line
+  const content = method === 'GET' || method === 'HEAD' ? undefined : decodeBody(body)
+  const { 'content-length': _, 'transfer-encoding': __, ...headers } = line.headers
+  return new Request(`http://sim${path}`, { method, headers, signal, ...(content !== undefined && { body: content }) })
+}
+
 export class ReplayedRequest implements IncomingRequest {
   readonly line: RequestLine
   readonly clientAddress: string | undefined
@@ -58,14 +66,7 @@ export class ReplayedRequest implements IncomingRequest {
     this.line = line
     this.path = line.path
     this.clientAddress = line.address
-    const { method } = line
-    const hasBody = method !== 'GET' && method !== 'HEAD'
-    const content = hasBody ? decodeBody(body) : undefined
-    const { 'content-length': _, 'transfer-encoding': __, ...headers } = line.headers
-    this.request = new Request(`http://sim${line.path}`, {
-      ...{ method, headers, signal: this.#abort.signal },
-      ...(content !== undefined && { body: content }),
-    })
+    this.request = createRequest(line, body, this.#abort.signal)
   }
 
   get name(): string {
