@@ -45,6 +45,8 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
   'getScenario',
   'listSnapshots',
   'exportSnapshot',
+  // A replay lists the requests of the recorded world.
+  'replayLine',
 ]
 
 const NO_SCENARIOS: TimelineLibrary = {

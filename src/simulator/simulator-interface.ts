@@ -144,6 +144,8 @@ export interface Simulator {
    * @internal
    */
   observe(observer: SimulatorObserver): () => void
+  /** @internal */
+  readonly observer: SimulatorObserver | undefined
   /**
    * Adds a request to the control plane to the journal.
    *

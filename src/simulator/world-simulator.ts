@@ -306,6 +306,10 @@ export class WorldSimulator implements Simulator {
     return this.#observerSlot.perform
   }
 
+  get observer(): SimulatorObserver | undefined {
+    return this.#observerSlot.observer
+  }
+
   observe(observer: SimulatorObserver): () => void {
     const open = Math.max(this.#clients.inFlight.length, this.clock.pendingRequests.length)
     if (open > 0) {

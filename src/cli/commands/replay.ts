@@ -2,12 +2,14 @@
 import { readFileSync } from 'node:fs'
 import type { Argv } from 'yargs'
 import { type ParsedRecording, parseRecording, RecordingError } from '../../evidence/recording/file.ts'
+import { replayAtServer, type SendControl } from '../../evidence/replay/remote-replay.ts'
 import { type ReplayResult, replayRecording } from '../../evidence/replay/replay.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { formatCount } from '../../lib/format-count.ts'
 import { shellQuote } from '../../lib/quote.ts'
 import { EXIT_CODES } from '../command.ts'
-import { requireKnownVariables, toggle } from '../values.ts'
+import { requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
+import { flag, requireKnownVariables, toggle } from '../values.ts'
 
 export const command = 'replay <file>'
 export const example = 'replay run.ndjson'
@@ -16,10 +18,15 @@ export const describe = 'Replay a recording: the same requests in the same world
 interface Arguments {
   file: string
   partial: boolean
+  url: string | undefined
+  controlToken: string | undefined
 }
 
 export function builder(argv: Argv): Argv<Arguments> {
+  const { url, ...others } = serverFlags()
   const options = {
+    url: { ...flag('url', 'Replay in a new world of this server. Default: in this process'), coerce: url.coerce },
+    ...others,
     partial: toggle('partial', 'Accept a recording without an end, as a killed process leaves it'),
   }
   return argv
@@ -27,14 +34,18 @@ export function builder(argv: Argv): Argv<Arguments> {
     .options(options)
     .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 replay run.ndjson', 'in this process')
+    .example('$0 replay run.ndjson --url http://127.0.0.1:4010', 'over HTTP, in a new world of a server')
     .epilogue(
       `Exit codes of a replay: 0 the same, 1 diverged, 2 could not run.\n${EXIT_CODES}`,
     ) as unknown as Argv<Arguments>
 }
 
-export async function handler({ file, partial }: Arguments): Promise<void> {
+export async function handler({ file, partial, url, controlToken }: Arguments): Promise<void> {
   const recording = readRecording(file)
-  const result = await replayRecording(recording, shellQuote(file))
+  const what = shellQuote(file)
+  const result = await (url === undefined
+    ? replayRecording(recording, what)
+    : replayAtServer(recording, what, createControl({ url, controlToken })))
   process.stdout.write(formatResult(file, result))
   if (result.divergence !== undefined) process.exitCode = 1
   else if (result.cut !== undefined && !partial) {
@@ -42,6 +53,16 @@ export async function handler({ file, partial }: Arguments): Promise<void> {
       `Failed to replay ${shellQuote(file)} to its end: ${result.cut}. To accept it, give --partial.\n`,
     )
     process.exitCode = 2
+  }
+}
+
+/** Returns the sender of requests to the control plane of a server. */
+function createControl(server: ServerArguments): SendControl {
+  return async (method, path, body) => {
+    const headers = { 'content-type': 'application/json' }
+    const init = { method, ...(body !== undefined && { headers, body: JSON.stringify(body) }) }
+    const answer = await requestServer(server, path, 'a replay', init)
+    return (await answer.json()) as Record<string, unknown>
   }
 }
 

@@ -72,6 +72,13 @@ export interface WaitLine {
   readonly at: Position
 }
 
+/** A request that waited has its answer, or the head of it. Its body may still be read. */
+export interface ReadyLine {
+  readonly ready: number
+  readonly at: Position
+  readonly now?: Micros
+}
+
 /** The end of a request to a model, because its client has the answer (`served`) or leaves (`left`). */
 export interface EndLine {
   readonly end: number
@@ -87,8 +94,8 @@ export interface ReadLine {
   readonly at: Position
   readonly now?: Micros
   readonly piece?: RecordedBody
-  /** How the body ended; missing for a piece. */
-  readonly body?: 'over' | 'broken'
+  /** How the body ended, `left` if its client did not read on; missing for a piece. */
+  readonly body?: 'over' | 'broken' | 'left'
 }
 
 /** The answer that left the world. The body of a stream comes in `read` lines. */
@@ -117,7 +124,16 @@ export interface DigestLine {
   readonly at: Position
 }
 
-export type StepLines = RequestLine | StepLine | WaitLine | EndLine | ReadLine | AnswerLine | ActionLine | DigestLine
+export type StepLines =
+  | RequestLine
+  | StepLine
+  | WaitLine
+  | ReadyLine
+  | EndLine
+  | ReadLine
+  | AnswerLine
+  | ActionLine
+  | DigestLine
 
 /** A line with its number in the file. */
 export type Numbered<Line = StepLines> = Line & { readonly line: number }

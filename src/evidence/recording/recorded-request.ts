@@ -10,7 +10,7 @@ import type {
 import type { ResponseWaiter } from '../../service/results.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import { encodeBytes } from './bodies.ts'
-import type { Position, RecordedBody, RequestLine, StepLines } from './lines.ts'
+import type { Position, ReadLine, RecordedBody, RequestLine, StepLines } from './lines.ts'
 
 /** Where lines go. */
 interface LineSink {
@@ -78,6 +78,7 @@ export class RecordedRequest implements IncomingRequest {
   }
 
   onAnswered(...args: [request: AnsweredRequest, status: number, time: number]): void {
+    if (this.#waiter?.hasWaited) this.#sink.add(at => ({ ready: this.number, at, ...this.#clientTime }))
     this.#incoming.onAnswered?.(...args)
   }
 
@@ -103,14 +104,17 @@ export class RecordedRequest implements IncomingRequest {
   /** Returns a body that adds a line for each piece that its client reads. */
   recordStream(body: ReadableStream<Uint8Array<ArrayBuffer>>): ReadableStream<Uint8Array<ArrayBuffer>> {
     const reader = body.getReader()
-    const note = (content: { piece: RecordedBody } | { body: 'over' | 'broken' }) =>
-      this.#sink.add(at => ({ read: this.number, at, ...content, ...this.#clientTime }))
+    let hasLeft = false
+    const note = (content: Pick<ReadLine, 'piece' | 'body'>) => {
+      if (!hasLeft) this.#sink.add(at => ({ read: this.number, at, ...content, ...this.#clientTime }))
+    }
     return new ReadableStream<Uint8Array<ArrayBuffer>>(
       {
         pull: async controller => {
           this.#waiter?.allowEnd()
           try {
             const next = await reader.read()
+            if (hasLeft) return
             if (next.done) {
               note({ body: 'over' })
               controller.close()
@@ -120,12 +124,15 @@ export class RecordedRequest implements IncomingRequest {
             }
           } catch (error) {
             note({ body: 'broken' })
-            controller.error(error)
+            if (!hasLeft) controller.error(error)
           }
         },
         cancel: reason => {
           this.#waiter?.allowEnd()
-          return reader.cancel(reason)
+          const cancelled = reader.cancel(reason)
+          note({ body: 'left' })
+          hasLeft = true
+          return cancelled
         },
       },
       { highWaterMark: 0 },
@@ -149,6 +156,7 @@ interface WaitListener {
 class RecordedWaiter implements ResponseWaiter {
   lastNow: Micros = 0
   differs = false
+  hasWaited = false
   #isPaced = false
   /** Whether something from outside can end the request. What the first step does is no line of its own. */
   #mayEnd = false
@@ -190,6 +198,7 @@ class RecordedWaiter implements ResponseWaiter {
 
   async wait(...args: Parameters<ResponseWaiter['wait']>): Promise<void> {
     this.#mayEnd = true
+    this.hasWaited = true
     await this.#inner.wait(...args)
   }
 }

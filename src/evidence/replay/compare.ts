@@ -37,7 +37,8 @@ export function comparePiece(recorded: RecordedBody | undefined, piece: Uint8Arr
   return compareBodies(recorded, encodeBytes(piece))
 }
 
-function compareBodies(recorded: RecordedBody | undefined, replayed: RecordedBody): Difference | undefined {
+/** Returns what differs in two bodies; undefined if nothing does. */
+export function compareBodies(recorded: RecordedBody | undefined, replayed: RecordedBody): Difference | undefined {
   if (JSON.stringify(recorded ?? null) === JSON.stringify(replayed)) return undefined
   if (typeof recorded !== 'string' || typeof replayed !== 'string') {
     return { recorded: describeBody(recorded), replayed: describeBody(replayed) }

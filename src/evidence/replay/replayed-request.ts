@@ -25,7 +25,7 @@ export interface ReplayedRequestSpec {
 /** The result of an attempt to bring a request forward. */
 export type Progress = 'done' | 'waits' | 'stuck'
 
-type ReadResult = { readonly piece: Uint8Array } | { readonly body: 'over' | 'broken' }
+export type ReadResult = { readonly piece: Uint8Array } | { readonly body: 'over' | 'broken' }
 
 /** Returns the request of a line. A `Request` of this process has no length, so that header is missing. */
 export function createRequest(line: RequestLine, body: RecordedBody | undefined, signal: AbortSignal): Request {
@@ -42,6 +42,8 @@ export class ReplayedRequest implements IncomingRequest {
   readonly request: Request
   /** The steps in the world so far. */
   steps = 0
+  /** How often the service had an answer to it: a fault can repeat it. */
+  answers = 0
   /** How often its client ended a request to a model. */
   ends = 0
   response: Response | undefined
@@ -49,6 +51,8 @@ export class ReplayedRequest implements IncomingRequest {
   isSettled = false
   /** Whether its client gave up. */
   hasLeft = false
+  /** What the transport has of the request; undefined in this process. */
+  transport: IncomingRequest | undefined
   /** The time on the clock of its client; undefined for that of the world. */
   clientTime: Micros | undefined
   readonly #spec: ReplayedRequestSpec
@@ -91,6 +95,16 @@ export class ReplayedRequest implements IncomingRequest {
         this.isSettled = true
         this.#onChange()
       })
+  }
+
+  onAnswered(...args: Parameters<NonNullable<IncomingRequest['onAnswered']>>): void {
+    this.transport?.onAnswered?.(...args)
+    this.answers++
+    this.#onChange()
+  }
+
+  onStreamed(): void {
+    this.transport?.onStreamed?.()
   }
 
   enter(): Promise<void> {
@@ -139,6 +153,12 @@ export class ReplayedRequest implements IncomingRequest {
     if (state === 'left') this.leave()
     else if (this.#reader !== undefined) this.#read()
     return this.#until(() => this.ends >= target, {})
+  }
+
+  /** Lets a wait end with an answer. */
+  ready(): Promise<Progress> {
+    const target = this.answers + 1
+    return this.#until(() => this.answers >= target || this.isSettled, {})
   }
 
   /** Lets the answer come. */

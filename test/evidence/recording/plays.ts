@@ -126,7 +126,7 @@ export class Player {
       }
       case 'foreign':
         this.#ended.push(
-          sim.fetch('http://sim/deploy/list', { headers: { authorization: 'Bearer of-somebody-else' } }),
+          sim.fetch('http://sim/deploy/list', { headers: { authorization: 'Bearer of-another-account' } }),
           sim.fetch('http://sim/no/such/path?q=1', { method: 'PATCH', body: 'x' }),
           sim.fetch('http://sim/openapi.json').then(answer => answer.text()),
         )
