@@ -11,6 +11,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   snapshot: () => import('./commands/snapshot.ts'),
   restore: () => import('./commands/restore.ts'),
   replay: () => import('./commands/replay.ts'),
+  trace: () => import('./commands/trace.ts'),
+  har: () => import('./commands/har.ts'),
   'what-if': () => import('./commands/what-if.ts'),
   run: () => import('./commands/run.ts'),
   explore: () => import('./commands/explore.ts'),

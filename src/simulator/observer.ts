@@ -37,6 +37,13 @@ export type ControlAction =
       readonly attempt: { readonly ordinal: number; readonly use: number; readonly attempt: number }
       readonly outcome: WebhookOutcome
     }
+  /** The end of a request to a model that was in progress when the recording began. */
+  | {
+      readonly do: 'endInference'
+      readonly ordinal: number
+      readonly state: 'served' | 'left'
+      readonly tokens: number
+    }
   | ({ readonly do: 'writeData' } & UserWrite)
   /** A request to the control plane that the journal lists. Its effects are actions of their own. */
   | { readonly do: 'listControlRequest'; readonly operation: string; readonly method: string; readonly path: string }

@@ -188,7 +188,7 @@ class RecordedWaiter implements ResponseWaiter {
   onBegin(call: InferenceHandle): void {
     this.#inner.onBegin?.(call)
     call.onEnd = state => {
-      if (this.#mayEnd) this.#listener.onEnd(state)
+      if (this.#mayEnd || state === 'left') this.#listener.onEnd(state)
     }
   }
 

@@ -31,6 +31,7 @@ export class Recorder implements SimulatorObserver {
   /** @param write writes a line at once */
   constructor(sim: Simulator, write: (text: string) => void) {
     this.#sim = sim
+    const { world } = sim
     this.#headers = new HeaderRecorder(sim)
     this.#writer = new LineWriter(write)
     this.#world = sim.world
@@ -43,6 +44,13 @@ export class Recorder implements SimulatorObserver {
       throw error
     }
     this.#writer.add(this.#header)
+    for (const handle of sim.world.inferenceRequests.handles.values()) {
+      const { ordinal } = handle
+      handle.onEnd = (state, tokens) => {
+        // The request of another world is over with that world.
+        if (sim.world === world) this.onAction({ do: 'endInference', ordinal, state, tokens })
+      }
+    }
   }
 
   get #position(): Position {

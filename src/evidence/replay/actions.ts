@@ -47,6 +47,12 @@ export function performAction(sim: Simulator, action: ControlAction): void {
     case 'settleWebhook':
       world.webhooks.settle(action.attempt as WebhookAttempt, action.outcome)
       return
+    case 'endInference': {
+      const { ordinal, state, tokens } = action
+      // The client has the whole answer: its tokens have no end.
+      world.inferenceRequests.endByClient(ordinal, state, state === 'served' ? Number.POSITIVE_INFINITY : tokens)
+      return
+    }
     case 'writeData': {
       const index = world.store[action.kind]
       if (action.record === undefined) index.delete(action.key)

@@ -35,12 +35,22 @@ export interface ReplayResult {
 /** How many journal entries before a divergence are shown. */
 export const ENTRIES_BEFORE = 3
 
-/** Replays a recording. @throws RecordingError if this build makes another world of it */
-export async function replayRecording(recording: ParsedRecording, what: string): Promise<ReplayResult> {
+/**
+ * Replays a recording.
+ *
+ * @param onBegin called with the simulator before the first line
+ * @throws RecordingError if this build makes another world of it
+ */
+export async function replayRecording(
+  recording: ParsedRecording,
+  what: string,
+  onBegin?: (sim: Simulator) => void,
+): Promise<ReplayResult> {
   const { header, lines, cut } = recording
   // Time that moves while the tokenizer is loaded would be another time.
   await loadTokenizer()
   const sim = createRecordedSimulator(header, what)
+  onBegin?.(sim)
   const facts = collectRequests(lines)
   const world = new ReplayedWorld(sim, header.at, createClients(sim))
   const conclude = (divergence: Divergence | undefined): ReplayResult => {

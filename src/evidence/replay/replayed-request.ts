@@ -1,7 +1,7 @@
 /** A request of a recording that is sent again. Each of its steps waits for its line. */
 
 import type { Micros } from '../../kernel/duration.ts'
-import { clearRealTimeout, setRealTimeout } from '../../lib/real-time.ts'
+import { clearRealTimeout, eventLoopTurn, setRealTimeout } from '../../lib/real-time.ts'
 import type { IncomingRequest } from '../../service/http/request-context.ts'
 import type { ResponseWaiter } from '../../service/results.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
@@ -10,6 +10,8 @@ import type { RecordedBody, RequestLine } from '../recording/lines.ts'
 
 /** Real milliseconds after which a request that does not act as recorded counts as diverged. */
 const PATIENCE_MS = 20_000
+/** Turns of the event loop in which a fault discards an answer. */
+const DISCARD_TURNS = 3
 /** How often a wait may begin again at one line: its request looks at its state, and waits on. */
 const MAX_RELEASES = 3
 
@@ -62,6 +64,10 @@ export class ReplayedRequest implements IncomingRequest {
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   #readResult: ReadResult | undefined
   #isReading = false
+  /** Whether something from outside can end the request. */
+  #mayEnd = false
+  /** The ends that the recording has had so far. */
+  #endLines = 0
   #onChange = () => {}
 
   constructor(spec: ReplayedRequestSpec) {
@@ -124,13 +130,16 @@ export class ReplayedRequest implements IncomingRequest {
       isInstant: !this.#spec.isPaced,
       now: () => this.clientTime ?? this.#spec.elapsed(),
       onBegin: (call: InferenceHandle) => {
-        call.onEnd = () => {
+        call.onEnd = state => {
+          // What the first step does is no line of its own.
+          if (state === 'served' && !this.#mayEnd) return
           this.ends++
           this.#onChange()
         }
       },
       wait: (_, signal) =>
         new Promise((resolve, reject) => {
+          this.#mayEnd = true
           this.#wait = isAborted => {
             this.#wait = undefined
             if (isAborted || signal.aborted) reject(signal.reason)
@@ -148,10 +157,13 @@ export class ReplayedRequest implements IncomingRequest {
   }
 
   /** Lets the client end its request to a model: it reads on, or it leaves. */
-  end(state: 'served' | 'left'): Promise<Progress> {
-    const target = this.ends + 1
-    if (state === 'left') this.leave()
-    else if (this.#reader !== undefined) this.#read()
+  async end(state: 'served' | 'left'): Promise<Progress> {
+    const target = ++this.#endLines
+    if (state === 'left') {
+      // A fault that discards an answer does it without the client.
+      for (let turn = 0; turn < DISCARD_TURNS && this.ends < target; turn++) await eventLoopTurn()
+      if (this.ends < target) this.leave()
+    } else if (this.#reader !== undefined) this.#read()
     return this.#until(() => this.ends >= target, {})
   }
 
@@ -191,6 +203,7 @@ export class ReplayedRequest implements IncomingRequest {
   #read(): void {
     if (this.#isReading || this.#readResult !== undefined || this.#reader === undefined) return
     this.#isReading = true
+    this.#mayEnd = true
     this.#reader
       .read()
       .then(

@@ -188,7 +188,7 @@ export class InferenceHandle {
   /** What it costs. Set at its end; undefined for a request that is not charged. */
   cost: RequestCost | undefined
   /** Called before its client ends it: it has the whole answer, or it leaves. */
-  onEnd: ((state: 'served' | 'left') => void) | undefined
+  onEnd: ((state: 'served' | 'left', tokens: number) => void) | undefined
   readonly #end: (state: 'served' | 'left', tokens: number) => void
   #listener: (() => void) | undefined
 
@@ -211,14 +211,14 @@ export class InferenceHandle {
   /** Ends the request because the client has the whole answer, possibly early. Frees its capacity. */
   complete(): void {
     if (this.state !== 'running') return
-    this.onEnd?.('served')
+    this.onEnd?.('served', 0)
     this.#end('served', Number.POSITIVE_INFINITY)
   }
 
   /** Ends the request because the client left after `tokens` tokens. Frees its capacity. */
   abandon(tokens: number): void {
     if (this.state !== 'running' && this.state !== 'queued') return
-    this.onEnd?.('left')
+    this.onEnd?.('left', tokens)
     this.#end('left', tokens)
   }
 

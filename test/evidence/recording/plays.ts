@@ -125,11 +125,18 @@ export class Player {
         return
       }
       case 'foreign':
-        this.#ended.push(
-          sim.fetch('http://sim/deploy/list', { headers: { authorization: 'Bearer of-another-account' } }),
-          sim.fetch('http://sim/no/such/path?q=1', { method: 'PATCH', body: 'x' }),
-          sim.fetch('http://sim/openapi.json').then(answer => answer.text()),
-        )
+        for (const [path, init] of [
+          ['/deploy/list', { headers: { authorization: 'Bearer of-another-account' } }],
+          ['/no/such/path?q=1', { method: 'PATCH', body: 'x' }],
+          ['/openapi.json', {}],
+        ] as const) {
+          this.#ended.push(
+            sim.fetch(`http://sim${path}`, init).then(
+              answer => answer.text(),
+              () => {},
+            ),
+          )
+        }
         return
       case 'write': {
         const data = await sim.data()
