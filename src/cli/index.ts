@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   replay: () => import('./commands/replay.ts'),
   trace: () => import('./commands/trace.ts'),
   har: () => import('./commands/har.ts'),
+  export: () => import('./commands/export.ts'),
   'what-if': () => import('./commands/what-if.ts'),
   run: () => import('./commands/run.ts'),
   explore: () => import('./commands/explore.ts'),

@@ -3,7 +3,8 @@
 import { toTransition } from '../../clock/moves/result.ts'
 import { WireFaultResponse } from '../../faults/broken-response.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { eventLoopTurn } from '../../lib/real-time.ts'
+import { eventLoopTurn, monotonicMs } from '../../lib/real-time.ts'
+import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import type { ParsedRecording } from '../recording/file.ts'
 import { createRecordedSimulator } from '../recording/header.ts'
@@ -12,6 +13,9 @@ import { performAction } from '../replay/actions.ts'
 import { createRequest } from '../replay/replayed-request.ts'
 import { collectRequests, type RequestFacts } from '../replay/request-facts.ts'
 import { type Change, setField } from './changes.ts'
+
+/** Most real milliseconds in which a request is answered, unless it waits for time. Some code is loaded first. */
+const SEND_MS = 5000
 
 /** What the client of a request got. */
 export interface PlayedAnswer {
@@ -23,6 +27,8 @@ export interface PlayedAnswer {
   wire: string
   /** When the client had all of it; undefined if it never did. */
   endedAt: Micros | undefined
+  /** Whether a fault delays it. */
+  isDelayed: boolean
 }
 
 /** What came of a play. */
@@ -42,6 +48,7 @@ export interface Outcome {
 /** Plays a recording with a change. @throws RecordingError if this build makes another world of it */
 export async function playFreely(recording: ParsedRecording, what: string, change: Change): Promise<Outcome> {
   const { header, lines } = recording
+  await loadTokenizer()
   const isPaced = lines.some(line => 'waits' in line)
   const inferencePace = header.options.inferencePace ?? (isPaced ? 'clock' : 'instant')
   const sim = createRecordedSimulator(header, what, { ...change.options, inferencePace })
@@ -124,7 +131,7 @@ class FreePlay {
     this.#clients.set(number, client)
     const request = createRequest(line, changed ?? body, client.signal)
     const name = `${line.method} ${line.path.split('?', 1)[0]}`
-    const answer: PlayedAnswer = { name, status: 0, text: '', wire: '', endedAt: undefined }
+    const answer: PlayedAnswer = { name, status: 0, text: '', wire: '', endedAt: undefined, isDelayed: false }
     this.#answers.set(number, answer)
     const header = (one: string) => {
       const key = one.toLowerCase()
@@ -132,8 +139,12 @@ class FreePlay {
       return changed !== undefined && key === 'content-length' ? null : (line.headers[key] ?? null)
     }
     this.#receive(answer, request, { path: line.path, clientAddress: line.address, header }).catch(() => {})
-    // Requests of one time take their steps in the recorded order.
-    await eventLoopTurn()
+    // Requests of one time take their steps one after another.
+    const { clock } = this.#sim
+    const waiting = clock.pendingRequests.length
+    const isOnItsWay = () =>
+      answer.endedAt === undefined && !answer.isDelayed && clock.pendingRequests.length <= waiting
+    for (const deadline = monotonicMs() + SEND_MS; isOnItsWay() && monotonicMs() < deadline; ) await eventLoopTurn()
   }
 
   async #receive(answer: PlayedAnswer, request: Request, incoming: Parameters<Simulator['answer']>[1]): Promise<void> {
@@ -141,6 +152,7 @@ class FreePlay {
     const response = await this.#sim.answer(request, incoming)
     const outcome = response instanceof WireFaultResponse ? response.outcome : undefined
     answer.wire = outcome?.kind ?? ''
+    answer.isDelayed = outcome?.kind === 'delayed' || outcome?.kind === 'hang'
     if (outcome?.kind === 'delayed') await clock.sleep(outcome.delay / 1000)
     if (outcome?.kind !== 'reset' && outcome?.kind !== 'refused' && outcome?.kind !== 'hang') {
       answer.status = response.status

@@ -1,6 +1,5 @@
 /** What if: the same requests with one thing changed, and the consequences alone. */
 
-import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import type { ParsedRecording } from '../recording/file.ts'
 import { createRecordedSimulator } from '../recording/header.ts'
 import { type ChangeSpec, NO_CHANGE, readChange } from './changes.ts'
@@ -18,7 +17,6 @@ export async function whatIf(
   what: string,
   spec: ChangeSpec,
 ): Promise<readonly Consequence[]> {
-  await loadTokenizer()
   const initial = createRecordedSimulator(recording.header, what)
   const change = readChange(
     spec,
