@@ -7,12 +7,14 @@ import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 
 const Position = z.tuple([z.number(), z.int()])
 
+const LINE_KINDS = ['request', 'step', 'waits', 'ready', 'end', 'read', 'answer', 'action', 'digest']
+
 export const replayLine = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/replay',
   summary:
-    'Perform a line of a recording in this world, for the command replay --url: its events, then its step. begin comes ' +
-    'first, with the position and the snapshot of the recording. The answer has what differs, or null',
+    'Perform a line of a recording in this world: its events, then its step. The command replay --url sends it. begin ' +
+    'comes first, with the position and the snapshot. The answer has what differs, or null',
   example: { body: { begin: { at: [0, 0], journal: 0 } } },
   maxBodyValues: LIMITS.worldBodyValues,
   refusals: { 400: 'a line before begin, a second begin, a world that is recorded, or an invalid line' },
@@ -29,6 +31,9 @@ export const replayLine = control({
       await refuseInvalid(() => ServedReplay.begin(sim, begin.at, begin.snapshot, begin.journal))
     }
     if (line === undefined) return { difference: null }
+    if (!LINE_KINDS.some(kind => kind in line)) {
+      refuse(400, `Failed to replay: the line has an unknown kind. Give one of ${LINE_KINDS.join(', ')}.`)
+    }
     const { observer } = sim
     if (!(observer instanceof ServedReplay)) {
       refuse(400, 'Failed to replay: the world has no replay. Send begin first, as the command replay --url does.')

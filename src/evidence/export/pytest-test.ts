@@ -35,8 +35,8 @@ class World:
         self.pool = concurrent.futures.ThreadPoolExecutor(max_workers=64)
 
     def call(self, url, method, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        headers = {} if body is None else {"content-type": "application/json"}
+        data = json.dumps(body).encode() if body else None
+        headers = {"content-type": "application/json"} if body else {}
         with urllib.request.urlopen(urllib.request.Request(url, data, headers, method=method)) as answer:
             return json.loads(answer.read())
 

@@ -2,7 +2,7 @@
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import type { HeaderReader } from '../../service/http/authentication.ts'
+import type { IncomingRequest } from '../../service/http/request-context.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 
 /** Headers that say nothing about the request, only about its connection. */
@@ -28,14 +28,21 @@ export class HeaderRecorder {
     this.#credentialHeaders = new Set([...CREDENTIAL_HEADERS, ...keyHeaders].map(name => name.toLowerCase()))
   }
 
-  record({ headers }: Request, read: HeaderReader | undefined): Record<string, string> {
+  record(request: Request, { header: read, headerFields: headers }: IncomingRequest): Record<string, string> {
     const recorded: Record<string, string> = {}
-    headers.forEach((sent, name) => {
+    const record = (sent: string, name: string) => {
       if (CONNECTION_HEADERS.has(name)) return
       const value = read === undefined ? sent : read(name)
       if (value === null) return
       recorded[name] = this.#credentialHeaders.has(name) ? this.#recordCredential(value) : value
-    })
+    }
+    if (headers === undefined) request.headers.forEach(record)
+    else {
+      for (const name in headers) {
+        const value = headers[name]
+        if (value !== undefined) record(typeof value === 'string' ? value : value.join(', '), name)
+      }
+    }
     return recorded
   }
 

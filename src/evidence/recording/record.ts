@@ -52,24 +52,42 @@ function recordToFile(sim: Simulator, file: string): Recording {
     throw new RecordingError(`Failed to record to '${file}': ${problem}. Give the path of a new file.`)
   }
   let isOpen = true
+  let pending = ''
+  // The lines of one turn are written together, before the answer of their request can leave the process.
+  const flush = () => {
+    const text = pending
+    pending = ''
+    if (!isOpen || text === '') return
+    try {
+      fs.writeSync(handle, text)
+    } catch (error) {
+      // A full disk must not break the answers of the simulator.
+      isOpen = false
+      fs.closeSync(handle)
+      console.warn(
+        `modelhost-sim: Failed to record to '${file}': ${describeFileError(error)}. The recording is cut off.`,
+      )
+    }
+  }
   const close = () => {
+    flush()
     if (isOpen) fs.closeSync(handle)
     isOpen = false
   }
   try {
     const recorder = new Recorder(sim, line => {
-      if (!isOpen) return
-      try {
-        fs.writeSync(handle, line)
-      } catch (error) {
-        // A full disk must not break the answers of the simulator.
-        close()
-        console.warn(
-          `modelhost-sim: Failed to record to '${file}': ${describeFileError(error)}. The recording is cut off.`,
-        )
-      }
+      if (pending === '') queueMicrotask(flush)
+      pending += line
     })
-    return toRecording(recorder, file, () => fs.readFileSync(file, 'utf8'), close)
+    return toRecording(
+      recorder,
+      file,
+      () => {
+        flush()
+        return fs.readFileSync(file, 'utf8')
+      },
+      close,
+    )
   } catch (error) {
     close()
     fs.unlinkSync(file)

@@ -23,9 +23,12 @@ export class RecordedRequest implements IncomingRequest {
   readonly number: number
   /** The whole body, if it is an upload. */
   upload: RecordedBody | undefined
+  /** Whether a fault has acted, which may have changed the answer after it was made. */
+  isChanged = false
   readonly clientAddress: string | undefined
   readonly path: string | undefined
   readonly header: IncomingRequest['header']
+  readonly headerFields: IncomingRequest['headerFields']
   readonly controlPath: string | undefined
   readonly #sink: LineSink
   readonly #incoming: IncomingRequest
@@ -45,6 +48,7 @@ export class RecordedRequest implements IncomingRequest {
     this.clientAddress = incoming.clientAddress
     this.path = incoming.path
     this.header = incoming.header
+    this.headerFields = incoming.headerFields
     this.controlPath = incoming.controlPath
     this.#sink = sink
     this.#incoming = incoming
@@ -78,6 +82,7 @@ export class RecordedRequest implements IncomingRequest {
   }
 
   onAnswered(...args: [request: AnsweredRequest, status: number, time: number]): void {
+    this.isChanged = args[0].decidedBy === 'fault'
     if (this.#waiter?.hasWaited) this.#sink.add(at => ({ ready: this.number, at, ...this.#clientTime }))
     this.#incoming.onAnswered?.(...args)
   }

@@ -4,6 +4,7 @@ import { isStreamed, WireFaultResponse } from '../../faults/broken-response.ts'
 import { encodeBase64 } from '../../lib/base64.ts'
 import type { IncomingRequest } from '../../service/http/request-context.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
+import { sourceOf } from '../../service/http/responses.ts'
 import type { World } from '../../simulation/world.ts'
 import type { AnswerRequest, ControlAction, SimulatorObserver } from '../../simulator/observer.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
@@ -37,6 +38,7 @@ export class Recorder implements SimulatorObserver {
     this.#world = sim.world
     this.#eventsBefore = sim.world.agenda.taken
     this.#detach = sim.observe(this)
+    sim.api.keepSources()
     try {
       this.#header = createHeader(sim)
     } catch (error) {
@@ -117,22 +119,30 @@ export class Recorder implements SimulatorObserver {
       at,
       method: request.method,
       path: incoming.path ?? toPathAndQuery(request.url),
-      headers: this.#headers.record(request, incoming.header),
+      headers: this.#headers.record(request, incoming),
       ...(recorded.upload !== undefined ? { body: recorded.upload } : text !== undefined && { body: text }),
       ...(incoming.clientAddress !== undefined && { address: incoming.clientAddress }),
       ...(isLook && { look: true }),
     }))
-    return this.#answer(request, recorded, answer)
+    if (isUpload(request, incoming)) return this.#answerUpload(request, recorded, answer)
+    this.#arrived.add(recorded)
+    const answering = answer(request, recorded)
+    if (!(answering instanceof Promise)) return this.#recordAnswer(answering, recorded)
+    return answering.then(
+      response => this.#recordAnswer(response, recorded),
+      (error: unknown) => {
+        recorded.end(at => ({ answer: recorded.number, at, status: 0 }))
+        throw error
+      },
+    )
   }
 
-  async #answer(request: Request, recorded: RecordedRequest, answer: AnswerRequest): Promise<Response> {
-    let sent = request
-    if (isUpload(request)) {
-      const bytes = await request.arrayBuffer()
-      recorded.upload = encodeBytes(new Uint8Array(bytes))
-      const { method, headers, signal } = request
-      sent = new Request(request.url, { method, headers, signal, body: bytes })
-    }
+  /** Reads the whole upload first: endpoints read its parts alone. */
+  async #answerUpload(request: Request, recorded: RecordedRequest, answer: AnswerRequest): Promise<Response> {
+    const bytes = await request.arrayBuffer()
+    recorded.upload = encodeBytes(new Uint8Array(bytes))
+    const { method, headers, signal } = request
+    const sent = new Request(request.url, { method, headers, signal, body: bytes })
     this.#arrived.add(recorded)
     let response: Response
     try {
@@ -144,7 +154,17 @@ export class Recorder implements SimulatorObserver {
     return this.#recordAnswer(response, recorded)
   }
 
-  async #recordAnswer(response: Response, recorded: RecordedRequest): Promise<Response> {
+  #recordAnswer(response: Response, recorded: RecordedRequest): Response | Promise<Response> {
+    const source = recorded.isChanged ? undefined : sourceOf(response)
+    if (source === undefined) return this.#recordReadAnswer(response, recorded)
+    const { status } = response
+    const { headers, text } = source
+    recorded.end(at => ({ answer: recorded.number, at, status, headers, body: encodeAnswerText(text) }))
+    return response
+  }
+
+  /** Records an answer that has to be read. */
+  async #recordReadAnswer(response: Response, recorded: RecordedRequest): Promise<Response> {
     const { status } = response
     const headers = Object.fromEntries(response.headers)
     const outcome = response instanceof WireFaultResponse ? response.outcome : undefined
@@ -177,10 +197,11 @@ export class Recorder implements SimulatorObserver {
 }
 
 /** Whether the body of a request has to be kept as bytes: what the endpoint reads of it is no text. */
-function isUpload({ headers, body, method }: Request): boolean {
+function isUpload(request: Request, { headerFields: headers }: IncomingRequest): boolean {
+  const { method } = request
   if (method === 'GET' || method === 'HEAD') return false
-  const type = headers.get('content-type')
-  return type !== null && !/^\s*(application\/json|text\/plain)/i.test(type) && body !== null
+  const type = headers === undefined ? request.headers.get('content-type') : headers['content-type']
+  return typeof type === 'string' && !/^\s*(application\/json|text\/plain)/i.test(type) && request.body !== null
 }
 
 function isText({ headers }: Response): boolean {

@@ -49,6 +49,11 @@ export class Pipeline<Backend, Scope extends object> {
     }
   }
 
+  /** Makes responses keep what they were made of, for `sourceOf`. */
+  keepSources(): void {
+    this.#responses.keepsSources = true
+  }
+
   /** Answers a request; without a promise if it has no body to read. */
   answer(
     backend: Backend,

@@ -77,6 +77,12 @@ export interface IncomingRequest {
    */
   onAnswered?(request: AnsweredRequest, status: number, time: number): void
   /**
+   * All headers by their names in lower case, if the transport has them as an object.
+   *
+   * @internal
+   */
+  readonly headerFields?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined
+  /**
    * Called before the request enters its world, once for the fault rules and once for the endpoint. A promise delays it.
    *
    * @internal
