@@ -8,6 +8,8 @@ export type { BatchStatus, ContainerState, DeploymentStatus, HostedState } from 
 export type { FixtureInput } from './data/records/fixture.ts'
 export type { GpuType } from './data/records/gpu-config.ts'
 export type { ExplainedEntry, Explanation, NextEvent } from './evidence/explain/explanation.ts'
+export { RecordingError } from './evidence/recording/file.ts'
+export type { Recording, RecordOptions } from './evidence/recording/record.ts'
 export type { RequestEvidence } from './evidence/requests/evidence.ts'
 export type { Moment, RequestFilter, RequestWindow } from './evidence/requests/find.ts'
 export type { NearMiss } from './evidence/requests/near-misses.ts'

@@ -16,6 +16,7 @@ import * as journal from './endpoints/journal.ts'
 import * as ledger from './endpoints/ledger.ts'
 import * as metrics from './endpoints/metrics.ts'
 import * as overview from './endpoints/overview.ts'
+import * as replay from './endpoints/replay.ts'
 import * as report from './endpoints/report.ts'
 import * as requests from './endpoints/requests.ts'
 import * as scenarios from './endpoints/scenarios.ts'
@@ -34,6 +35,7 @@ export type Declarations = typeof clock &
   typeof ledger &
   typeof metrics &
   typeof overview &
+  typeof replay &
   typeof report &
   typeof requests &
   typeof scenarios &
@@ -78,6 +80,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   getJournal: operation('GET /_sim/journal', 'assumed', () => journal.getJournal),
   getLedger: operation('GET /_sim/ledger', 'assumed', () => ledger.getLedger),
   getMetrics: operation('GET /_sim/metrics', 'assumed', () => metrics.getMetrics),
+  replayLine: operation('POST /_sim/replay', 'assumed', () => replay.replayLine),
   getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
   listRequests: operation('GET /_sim/requests', 'assumed', () => requests.listRequests),
   reset: operation('POST /_sim/reset', 'assumed', () => clock.reset),

@@ -54,6 +54,8 @@ export interface Api {
     incoming?: IncomingRequest,
     hooks?: RequestHooks<World>,
   ): Response | Promise<Response>
+  /** Makes responses keep what they were made of, for `sourceOf`. */
+  keepSources(): void
   /** Returns the operation that a method and a path lead to, or undefined. */
   findOperationId(method: string, path: string): string | undefined
   /** The headers that take a token beside `Authorization`, by their vendor names. */
@@ -126,6 +128,7 @@ export function createApi(options: ApiOptions = {}): Api {
   return {
     operations: servedOperations,
     routes: servedRoutes,
+    keepSources: () => pipeline.keepSources(),
     findOperationId: (method, path) => pipeline.findOperationId(method, path),
     keyHeaders: KEY_HEADERS.flatMap(name => mapping?.names.headers.get(name) ?? [name]),
     servedPaths: path => (mapping === undefined ? [path] : [...mapping.servedPaths(path), ...mapping.aliasPaths(path)]),

@@ -60,7 +60,7 @@ export class InferenceRequests implements RequestWork {
   readonly #serving: RequestServing
   readonly #admission: AdmissionState
   /** The handles of transports that hold the client of a request, by ordinal. They are not state of the world. */
-  readonly #handles = new Map<number, InferenceHandle>()
+  readonly handles = new Map<number, InferenceHandle>()
   /** How often each request was made at this time. The index makes the ids of equal requests distinct. */
   #countedAt: Micros = -1
   #countsByHash = new Map<string, number>()
@@ -155,7 +155,7 @@ export class InferenceRequests implements RequestWork {
       // Another request may use its slot by now.
       if (this.#table.useCount(ordinal) === use && this.#table.find(ordinal)) this.#end(ordinal, state, '', tokens)
     })
-    this.#handles.set(ordinal, handle)
+    this.handles.set(ordinal, handle)
     this.#counts.add(ordinal, row)
     for (const counting of countingRows(plan)) {
       this.#parts.history.onRequestArrived(this.#parts.deployments.writable(counting))
@@ -175,6 +175,11 @@ export class InferenceRequests implements RequestWork {
     this.#parts.deployments.onWorkBegan(plan.deployment)
     this.#parts.autoscaler.onRequestCountChanged(plan.deployment, 1)
     return handle
+  }
+
+  /** Ends a request as its client would. Does nothing if it has ended. */
+  endByClient(ordinal: number, state: 'served' | 'left', tokens: number): void {
+    if (this.#table.find(ordinal)) this.#end(ordinal, state, '', tokens)
   }
 
   onEvent(event: EventOf<'inferenceRequests'>, ordinal: number, use: number): void {
@@ -287,7 +292,7 @@ export class InferenceRequests implements RequestWork {
     this.#serving.rememberPrompt(row)
     const end = row.firstTokenAt + Math.ceil((Math.max(1, longestAnswer) - 1) * row.tokenTime)
     row.next = this.#context.scheduleAt(end, 'inference.ended', ordinal, this.#table.useCount(ordinal))
-    const handle = this.#handles.get(ordinal)
+    const handle = this.handles.get(ordinal)
     if (handle === undefined) return
     handle.startedAt = now
     handle.firstTokenAt = row.firstTokenAt
@@ -307,8 +312,8 @@ export class InferenceRequests implements RequestWork {
     this.#serving.countOnEngine(row, state, answeredTokens)
     this.#counts.remove(ordinal, row)
     this.#table.remove(ordinal)
-    const handle = this.#handles.get(ordinal)
-    this.#handles.delete(ordinal)
+    const handle = this.handles.get(ordinal)
+    this.handles.delete(ordinal)
     if (cost) this.#parts.ledger.chargeRequest(plan.chargedModel, cost, plan.token)
     if (startedAt >= 0) this.#parts.access.onRequestEnded(row.id, plan.scope, cost)
     const { outcome, work } = countedEnd(row, state, answeredTokens, this.#context.clock.now)
