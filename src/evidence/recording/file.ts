@@ -1,8 +1,8 @@
 /** Recordings as text: one JSON object a line. Each line has a checksum of itself and of all lines before it. */
 
-import { crc32 } from '../../lib/crc32.ts'
 import { quote } from '../../lib/quote.ts'
 import { VERSION } from '../../version.ts'
+import { crc32 } from './crc32.ts'
 import { type HeaderLine, type Numbered, RECORDING_VERSION, type StepLines } from './lines.ts'
 
 /** A recording cannot be read or replayed. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { crc32, portableCrc32 } from '../../src/lib/crc32.ts'
+import { crc32, portableCrc32 } from '../../../src/evidence/recording/crc32.ts'
 
 test('crc32 gives the check value of its definition, and the same in both forms', () => {
   expect(portableCrc32('123456789')).toBe(0xcbf43926)
