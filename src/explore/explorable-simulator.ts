@@ -1,6 +1,7 @@
 /** The interface of simulators that explore. */
 
 import type { ExplainingSimulator } from '../evidence/explain/explanation.ts'
+import type { JudgingSimulator } from '../evidence/judge/judgement.ts'
 import type { RequestEvidence } from '../evidence/requests/evidence.ts'
 import type { ForkOptions } from '../simulator/options.ts'
 import type { Simulator } from '../simulator/simulator-interface.ts'
@@ -16,8 +17,8 @@ export interface SimulatorExploreOptions<Result = unknown>
   readonly name?: string | undefined
 }
 
-/** A simulator whose requests can be verified, and whose world can be explained and explored. */
-export interface ExplorableSimulator extends Simulator, RequestEvidence, ExplainingSimulator {
+/** A simulator whose requests can be verified, whose clients can be judged, and whose world can be explained and explored. */
+export interface ExplorableSimulator extends Simulator, RequestEvidence, ExplainingSimulator, JudgingSimulator {
   /**
    * Looks for what breaks a client: runs it without faults, with each single fault, with pairs, and with random faults.
    * Each run has a world of its own, which begins like this one is now. This one stays as it is.

@@ -1,9 +1,9 @@
 /** Applies the invariants to an observation, and names the root cause of each violation. */
 
+import { formatEvidence } from '../../evidence/evidence-lines.ts'
 import type { Observation, ObservedRequest } from '../../evidence/observation.ts'
-import type { Evidence, Rule, Violation } from '../../evidence/rule.ts'
+import type { Rule, Violation } from '../../evidence/rule.ts'
 import { RULES, type RuleName } from '../../evidence/rules/index.ts'
-import { formatSeconds, formatTraceLine } from '../../kernel/journal.ts'
 import type { InvariantSettings, OwnInvariant } from '../invariants.ts'
 import type { BrokenInvariant } from './run-result.ts'
 
@@ -78,21 +78,4 @@ function hasSucceeded({ outcome, status, readError }: ObservedRequest): boolean 
 /** Returns a violation as text, without the world. */
 export function describeViolation({ invariant, signature, words, evidence, subject }: NamedViolation): BrokenInvariant {
   return { invariant, signature, words, subject, evidence: evidence.map(formatEvidence) }
-}
-
-/** Returns a fact as one line. */
-export function formatEvidence(evidence: Evidence): string {
-  if (evidence.kind === 'entry') return formatTraceLine(evidence.entry)
-  if (evidence.kind === 'request') return formatRequest(evidence.request)
-  const { time, kind, subject, microcents } = evidence.posting
-  return `${formatSeconds(time)} ${kind} ${subject} $${(-microcents / 1e8).toFixed(6)}`
-}
-
-/** Returns a request and its end as one line: seconds since the epoch of the world, then what the client saw. */
-export function formatRequest(request: ObservedRequest): string {
-  const { index, sentAt, method, path, outcome, status, readError } = request
-  const failure = readError === undefined ? '' : ` (${readError})`
-  const result =
-    outcome === 'answered' ? `${status}${failure}` : outcome === 'failed' ? `no connection${failure}` : 'no answer'
-  return `${formatSeconds(sentAt)} request ${index}: ${method} ${path} → ${result}`
 }

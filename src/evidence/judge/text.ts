@@ -1,0 +1,37 @@
+/** A judgement as text, for terminals. */
+
+import { formatCount } from '../../lib/format-count.ts'
+import type { JudgedClient, JudgeFinding, Judgement } from './judgement.ts'
+
+/** Formats a judgement: what was looked at, then each finding with its evidence, its advice and its source. */
+export function formatJudgement(judgement: Judgement): string {
+  const { findings, clients, rules, dropped } = judgement
+  const requests = clients.reduce((sum, client) => sum + client.requests, 0)
+  const head = `${plural(clients.length, 'client')}, ${plural(requests, 'request')}, ${plural(rules.length, 'rule')}: ${plural(findings.length, 'finding')}`
+  const lines = [head]
+  if (dropped > 0) lines.push(`${plural(dropped, 'older request')} are no longer kept, and were not judged`)
+  for (const [i, finding] of findings.entries()) lines.push('', ...formatFinding(finding, i + 1, clients))
+  return `${lines.join('\n')}\n`
+}
+
+/** Names a client with its token, as in "client tok_1 (ci)". */
+export function nameClient(id: string, clients: readonly JudgedClient[]): string {
+  if (id === '*') return 'several clients'
+  if (id === '') return 'client without a token'
+  const name = clients.find(({ client }) => client === id)?.name ?? ''
+  return name === '' ? `client ${id}` : `client ${id} (${name})`
+}
+
+function formatFinding(finding: JudgeFinding, number: number, clients: readonly JudgedClient[]): string[] {
+  const { rule, client, words, evidence, source, advice } = finding
+  return [
+    `${number}. ${rule}, ${nameClient(client, clients)}`,
+    ...[words, ...evidence.map(line => `  ${line}`), `What to do: ${advice}`, `Why: ${source}`].map(
+      line => `   ${line}`,
+    ),
+  ]
+}
+
+function plural(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
+}

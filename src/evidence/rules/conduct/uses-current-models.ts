@@ -1,0 +1,75 @@
+import type { Micros } from '../../../kernel/duration.ts'
+import { findModelTarget } from '../../../simulation/deployments/model-lookup.ts'
+import { entryEvidence, lastSegment, requestEvidence } from '../../facts.ts'
+import { groupBy } from '../../group-by.ts'
+import type { Conduct, ObservedRequest } from '../../observation.ts'
+import { defineRule, type Evidence } from '../../rule.ts'
+import { formatSince, nameRequest, operationOf } from '../../words.ts'
+
+/** Fields of bodies that name a model of the catalog. */
+const MODEL_FIELDS = ['model', 'base_model']
+
+/**
+ * The client asks for no model that has a date of deprecation. What it sent before the date was announced does not count. A
+ * date can be in the future: then the model still answers.
+ */
+export const usesCurrentModels = defineRule({
+  summary: 'The client asks for no deprecated model.',
+  advice:
+    'Name a current model of GET /models/list. Read `deprecated` there, so that you learn of a date before it comes.',
+  source: 'Interface document: `deprecated` of a model is the time from which on requests for it are refused.',
+  place: 'operation',
+  check(conduct) {
+    const uses = conduct.requests.flatMap(request => {
+      const model = modelOf(conduct, request)
+      return model === undefined ? [] : [{ request, model }]
+    })
+    return [...groupBy(uses, ({ model }) => model)].flatMap(([model, all]) => {
+      const seconds = conduct.sim.world.store.models.get(model)?.deprecated ?? null
+      if (seconds === null) return []
+      const announcement = announcementOf(conduct, model)
+      const late = all.map(({ request }) => request).filter(({ sentAt }) => sentAt >= announcement.time)
+      const [first, last] = [late[0], late.at(-1)]
+      if (first === undefined || last === undefined) return []
+      const times = late.length === 1 ? 'once' : `${late.length} times`
+      const date = new Date(seconds * 1000).toISOString().slice(0, 10)
+      return [
+        {
+          words:
+            `The model ${model} is deprecated from ${date} on. The client asked for it ${times}, first in ` +
+            `${nameRequest(first)}, ${formatSince(conduct, first.sentAt)} after the start.`,
+          operation: operationOf(first),
+          subject: model,
+          evidence: [...announcement.evidence, ...requestEvidence(...new Set([first, last]))],
+        },
+      ]
+    })
+  },
+})
+
+/** Returns when the date of deprecation of a model was announced: by a command, or before the start of the world. */
+function announcementOf(
+  conduct: Conduct,
+  model: string,
+): { readonly time: Micros; readonly evidence: readonly Evidence[] } {
+  const entry = conduct.sim.journal
+    .entries()
+    .findLast(({ kind, fields }) => kind === 'catalog.deprecated' && fields?.model === model)
+  if (entry === undefined) return { time: Number.NEGATIVE_INFINITY, evidence: entryEvidence(conduct, model) }
+  return { time: entry.time, evidence: [{ kind: 'entry', entry }] }
+}
+
+/** Returns the model of the catalog that a request names. */
+function modelOf({ sim }: Conduct, request: ObservedRequest): string | undefined {
+  const { body, operation } = request
+  const fields = typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : {}
+  const named =
+    operation === 'createInference' ? lastSegment(request) : MODEL_FIELDS.map(name => fields[name]).find(isText)
+  if (named === undefined) return undefined
+  const target = findModelTarget(sim.world, named, true)
+  return target?.kind === 'catalog' ? target.model : undefined
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
