@@ -38,6 +38,11 @@ export interface ReceivedRequest {
    * a deployment of the account serves gives the id of that deployment.
    */
   readonly subjects: readonly string[]
+  /**
+   * The status that its client got, if a fault replaced the answer after the request had been carried out; 0 for no
+   * response. Otherwise that is `status`.
+   */
+  readonly clientStatus?: number
   /** Seconds that the answer asked its client to wait, in `Retry-After`. */
   readonly retryAfter?: number
   /** The fault rule, or the words of the refusal. Undefined for a success of the request alone. */
@@ -71,6 +76,7 @@ interface LogEntry extends Pick<ReceivedRequest, PlainField> {
   readonly sentAt: Micros
   readonly retryAfter: string | undefined
   readonly reason: string | undefined
+  readonly clientStatus: number | undefined
   /** Position of the newest journal entry when it was answered. */
   readonly end: number
 }
@@ -119,6 +125,7 @@ export class RequestLog {
       client,
       retryAfter,
       reason,
+      clientStatus: request.clientStatus,
       end,
     }
     this.#entries.push(entry)
@@ -258,6 +265,7 @@ function toReceived(world: World, entry: LogEntry): ReceivedRequest {
     decidedBy,
     ...(reason !== undefined && { reason }),
     ...(retryAfter !== undefined && { retryAfter }),
+    ...(entry.clientStatus !== undefined && { clientStatus: entry.clientStatus }),
     client,
     get subjects() {
       return subjects()

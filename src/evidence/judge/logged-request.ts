@@ -38,8 +38,9 @@ export class LoggedRequest implements ObservedRequest {
     this.path = path
     this.sentAt = world.clock.elapsedAt(sentAt)
     this.endedAt = world.clock.elapsedAt(at)
-    this.outcome = status === 0 ? 'failed' : 'answered'
-    this.status = status
+    const seen = received.clientStatus ?? status
+    this.outcome = seen === 0 ? 'failed' : 'answered'
+    this.status = seen
     this.retryAfter = retryAfter === undefined ? undefined : Math.round(retryAfter * 1e6)
     this.decidedBy = decidedBy
     this.fault = faultOf(received)

@@ -45,6 +45,8 @@ export interface AnsweredRequest {
   readonly client: string
   /** The header `Retry-After` of its answer. */
   readonly retryAfter: string | undefined
+  /** What the client gets in place of the answer, if a fault replaces it; 0 for no response. */
+  readonly clientStatus?: number | undefined
   /** Fields that nothing reads; undefined unless the world looks for them. */
   readonly unread: readonly string[] | undefined
   readonly decidedBy: DecidedBy
@@ -106,6 +108,8 @@ export interface NextOptions<Backend> {
   readonly cause?: number
   /** The backend that the handler reads. Authentication uses the backend of the context. */
   readonly handlerBackend?: Backend
+  /** The status that the client gets in place of the answer; 0 for no response. */
+  readonly clientStatus?: number
 }
 
 /** What a simulator does with the requests of its clients. One object serves all of them. */
@@ -171,6 +175,7 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
   sentAt: Micros | undefined
   client: string
   retryAfter: string | undefined
+  clientStatus: number | undefined
   /** Fields that nothing reads, as in `body hub.repo`; undefined unless the world looks for them. */
   unread: readonly string[] | undefined
   decidedBy: DecidedBy
@@ -205,6 +210,7 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
     this.sentAt = undefined
     this.client = ''
     this.retryAfter = undefined
+    this.clientStatus = undefined
     this.unread = undefined
     this.decidedBy = 'none'
     this.reason = undefined
@@ -229,6 +235,7 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
     )
     context.decide(this.decidedBy, this.reason)
     context.client = this.client
+    context.clientStatus = options.clientStatus
     return context
   }
 

@@ -1,6 +1,7 @@
 /** A bad and a good client for each rule of conduct: the bad one breaks this rule, the good one does the same with care. */
-import type { FaultRule } from '../../../src/faults/rules.ts'
+
 import type { ConductRuleName } from '../../../src/evidence/rules/conduct/index.ts'
+import type { FaultRule } from '../../../src/faults/rules.ts'
 import type { SimulatorOptions } from '../../../src/index.ts'
 import { CHAT, CHAT_MODEL, type JudgedClient, type JudgedContext, NEW } from './judged.ts'
 
@@ -83,7 +84,8 @@ export const CASES: Readonly<Record<ConductRuleName, RuleCase>> = {
         await context.sleep(60_000)
       },
     ],
-    words: /^The deployment \S+ \(running\) goes on: \$\d+\.\d\d so far\. It was created by request \d+ \(createLlmDeployment, 200\) 0s after the start\. No request has named it since\.$/,
+    words:
+      /^The deployment \S+ \(running\) goes on: \$\d+\.\d\d so far\. It was created by request \d+ \(createLlmDeployment, 200\) 0s after the start\. No request has named it since\.$/,
   },
   looksBeforeCreate: {
     options: { faults: [LOST] },
@@ -121,7 +123,8 @@ export const CASES: Readonly<Record<ConductRuleName, RuleCase>> = {
         }
       },
     ],
-    words: /^The batch \S+ \(completed\) ended .+ after the start, and the client returned without having read this status\. Its last poll was request \d+ \(getBatch, 200\), sent 0s after the start\.$/,
+    words:
+      /^The batch \S+ \(completed\) ended .+ after the start, and the client returned without having read this status\. Its last poll was request \d+ \(getBatch, 200\), sent 0s after the start\.$/,
   },
   honoursRetryAfter: {
     options: { faults: [LIMITED] },
@@ -133,13 +136,15 @@ export const CASES: Readonly<Record<ConductRuleName, RuleCase>> = {
     options: { faults: [REFUSED] },
     bad: [retrying(1_000, 1_000, 1_000, 1_000)],
     good: [retrying(1_000, 2_000, 4_000, 8_000)],
-    words: /^Request \d+ \(createChatCompletion, 500\) was sent again 4 times, from 0s after the start, with equal pauses of 1s\. The last one was request \d+ \(createChatCompletion, 200\)\.$/,
+    words:
+      /^Request \d+ \(createChatCompletion, 500\) was sent again 4 times, from 0s after the start, with equal pauses of 1s\. The last one was request \d+ \(createChatCompletion, 200\)\.$/,
   },
   spreadsRetries: {
     options: { faults: [{ ...REFUSED, times: 8 }] },
     bad: [retrying(1_000, 2_000, 4_000, 8_000), retrying(1_000, 2_000, 4_000, 8_000)],
     good: [retrying(1_000, 2_000, 4_000, 8_000), retrying(800, 1_900, 3_300, 7_000)],
-    words: /^The clients \S+ and \S+ retried at the same instant 4 times, first 1s after the start and last 15s after it\.$/,
+    words:
+      /^The clients \S+ and \S+ retried at the same instant 4 times, first 1s after the start and last 15s after it\.$/,
   },
   noRepeatedRefusal: {
     bad: [
@@ -155,7 +160,8 @@ export const CASES: Readonly<Record<ConductRuleName, RuleCase>> = {
         await context.sleep(60_000)
       },
     ],
-    words: /^Request \d+ \(createLlmDeployment, 422\), sent 0s after the start, was refused\. The client sent it unchanged 2 times more, and got 422 each time\. The last one was request \d+ \(createLlmDeployment, 422\)\.$/,
+    words:
+      /^Request \d+ \(createLlmDeployment, 422\), sent 0s after the start, was refused\. The client sent it unchanged 2 times more, and got 422 each time\. The last one was request \d+ \(createLlmDeployment, 422\)\.$/,
   },
   pollsAtMost: {
     bad: [polling(20, 200)],
@@ -171,32 +177,37 @@ export const CASES: Readonly<Record<ConductRuleName, RuleCase>> = {
       },
     ],
     good: [async ({ send }) => send('GET', '/v1/voices')],
-    words: /^The client read \d+ things one by one with getVoice at one instant, from 0s after the start\. One request to listVoices answers all of them\.$/,
+    words:
+      /^The client read \d+ things one by one with getVoice at one instant, from 0s after the start\. One request to listVoices answers all of them\.$/,
   },
   finishesStreams: {
+    options: { inferencePace: 'clock' },
     bad: [streaming(false)],
     good: [streaming(true)],
-    words: /^Request \d+ \(createChatCompletion, 200\), sent 0s after the start, is a stream\. The client left it after \d+ tokens, \S+ after it had asked\.$/,
+    words:
+      /^Request \d+ \(createChatCompletion, 200\), sent 0s after the start, is a stream\. The client left it after \d+ tokens, \S+ after it had asked\.$/,
   },
   usesCurrentModels: {
     bad: [
       async ({ send, sim }) => {
-        sim.cluster.catalog.deprecate(CHAT_MODEL, '30d')
+        sim.cluster.model.deprecate(CHAT_MODEL, '30d')
         await send('POST', '/v1/chat/completions', CHAT)
       },
     ],
     good: [
       async ({ send, sim }) => {
         await send('POST', '/v1/chat/completions', CHAT)
-        sim.cluster.catalog.deprecate(CHAT_MODEL, '30d')
+        sim.cluster.model.deprecate(CHAT_MODEL, '30d')
       },
     ],
-    words: /^The model aurora-labs\/aurora-8b-instruct is deprecated from 2026-01-31 on\. The client asked for it once, first in request \d+ \(createChatCompletion, 200\), 0s after the start\.$/,
+    words:
+      /^The model aurora-labs\/aurora-8b-instruct is deprecated from 2026-01-31 on\. The client asked for it once, first in request \d+ \(createChatCompletion, 200\), 0s after the start\.$/,
   },
   sendsKnownFields: {
     bad: [async ({ send }) => send('POST', '/v1/chat/completions', { ...CHAT, temprature: 0.2 })],
     good: [async ({ send }) => send('POST', '/v1/chat/completions', { ...CHAT, temperature: 0.2 })],
-    words: /^Nothing reads the field 'body temprature' of createChatCompletion\. The client sent it once, first in request \d+ \(createChatCompletion, 200\)\.$/,
+    words:
+      /^Nothing reads the field 'body temprature' of createChatCompletion\. The client sent it once, first in request \d+ \(createChatCompletion, 200\)\.$/,
   },
 }
 

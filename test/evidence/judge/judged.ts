@@ -63,7 +63,11 @@ function contextOf(sim: ExplorableSimulator, token: string): JudgedContext {
         const text = await response.text()
         const wait = response.headers.get('retry-after')
         const retryAfter = wait === null ? undefined : Number(wait)
-        return { status: response.status, body: text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : text, retryAfter }
+        return {
+          status: response.status,
+          body: text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : text,
+          retryAfter,
+        }
       } catch {
         return { status: 0, body: undefined, retryAfter: undefined }
       }

@@ -1,9 +1,9 @@
-import type { Micros } from '../../../kernel/duration.ts'
 import { findModelTarget } from '../../../simulation/deployments/model-lookup.ts'
-import { entryEvidence, lastSegment, requestEvidence } from '../../facts.ts'
+import type { JournalEntry } from '../../../simulator/simulator-interface.ts'
+import { lastSegment, requestEvidence } from '../../facts.ts'
 import { groupBy } from '../../group-by.ts'
 import type { Conduct, ObservedRequest } from '../../observation.ts'
-import { defineRule, type Evidence } from '../../rule.ts'
+import { defineRule } from '../../rule.ts'
 import { formatSince, nameRequest, operationOf } from '../../words.ts'
 
 /** Fields of bodies that name a model of the catalog. */
@@ -28,7 +28,9 @@ export const usesCurrentModels = defineRule({
       const seconds = conduct.sim.world.store.models.get(model)?.deprecated ?? null
       if (seconds === null) return []
       const announcement = announcementOf(conduct, model)
-      const late = all.map(({ request }) => request).filter(({ sentAt }) => sentAt >= announcement.time)
+      const late = all
+        .map(({ request }) => request)
+        .filter(request => announcement === undefined || isAfter(request, announcement))
       const [first, last] = [late[0], late.at(-1)]
       if (first === undefined || last === undefined) return []
       const times = late.length === 1 ? 'once' : `${late.length} times`
@@ -40,23 +42,24 @@ export const usesCurrentModels = defineRule({
             `${nameRequest(first)}, ${formatSince(conduct, first.sentAt)} after the start.`,
           operation: operationOf(first),
           subject: model,
-          evidence: [...announcement.evidence, ...requestEvidence(...new Set([first, last]))],
+          evidence: [
+            ...(announcement === undefined ? [] : [{ kind: 'entry' as const, entry: announcement }]),
+            ...requestEvidence(...new Set([first, last])),
+          ],
         },
       ]
     })
   },
 })
 
-/** Returns when the date of deprecation of a model was announced: by a command, or before the start of the world. */
-function announcementOf(
-  conduct: Conduct,
-  model: string,
-): { readonly time: Micros; readonly evidence: readonly Evidence[] } {
-  const entry = conduct.sim.journal
-    .entries()
-    .findLast(({ kind, fields }) => kind === 'catalog.deprecated' && fields?.model === model)
-  if (entry === undefined) return { time: Number.NEGATIVE_INFINITY, evidence: entryEvidence(conduct, model) }
-  return { time: entry.time, evidence: [{ kind: 'entry', entry }] }
+/** Returns the entry with which the date of deprecation of a model was announced; undefined if the world began with it. */
+function announcementOf({ sim }: Conduct, model: string): JournalEntry | undefined {
+  return sim.journal.entries().findLast(({ kind, fields }) => kind === 'catalog.deprecated' && fields?.model === model)
+}
+
+/** Tells whether a request was sent after an entry. At one instant, the positions in the journal tell. */
+function isAfter({ seq, sentAt }: ObservedRequest, entry: JournalEntry): boolean {
+  return seq === undefined ? sentAt >= entry.time : seq > entry.seq
 }
 
 /** Returns the model of the catalog that a request names. */
