@@ -2,7 +2,6 @@
 
 import type { Micros } from '../../kernel/duration.ts'
 import type { DecidedBy } from '../../kernel/journal.ts'
-import type { World } from '../../simulation/world.ts'
 import type { ReceivedRequest } from '../../simulator/request-log.ts'
 import { faultOf } from '../facts.ts'
 import type { ObservedRequest, RequestOutcome } from '../observation.ts'
@@ -25,9 +24,10 @@ export class LoggedRequest implements ObservedRequest {
   readonly start = 1
   readonly answer = undefined
   readonly readError = undefined
-  readonly #received: ReceivedRequest
+  readonly #received: Omit<ReceivedRequest, 'subjects'>
 
-  constructor(world: World, received: ReceivedRequest) {
+  /** @param elapsedAt returns the time of the world of an ISO 8601 time */
+  constructor(received: Omit<ReceivedRequest, 'subjects'>, elapsedAt: (iso: string) => Micros) {
     const { seq, client, operation, method, path, sentAt, at, status, retryAfter, decidedBy } = received
     this.#received = received
     this.index = seq
@@ -36,8 +36,8 @@ export class LoggedRequest implements ObservedRequest {
     this.operation = operation
     this.method = method
     this.path = path
-    this.sentAt = world.clock.elapsedAt(sentAt)
-    this.endedAt = world.clock.elapsedAt(at)
+    this.sentAt = elapsedAt(sentAt)
+    this.endedAt = elapsedAt(at)
     const seen = received.clientStatus ?? status
     this.outcome = seen === 0 ? 'failed' : 'answered'
     this.status = seen

@@ -338,6 +338,30 @@ class GetJournalAnswer(TypedDict):
     dropped: int
 
 
+class JudgeClientsAnswerFindingsItem(TypedDict):
+    rule: str
+    client: str
+    words: str
+    operation: str
+    subject: NotRequired[str]
+    evidence: list[str]
+    source: str
+    advice: str
+
+
+class JudgeClientsAnswerClientsItem(TypedDict):
+    client: str
+    name: str
+    requests: int
+
+
+class JudgeClientsAnswer(TypedDict):
+    findings: list[JudgeClientsAnswerFindingsItem]
+    rules: list[str]
+    clients: list[JudgeClientsAnswerClientsItem]
+    dropped: int
+
+
 class GetLedgerAnswerEntriesItem(TypedDict):
     time: str
     kind: Literal["funds", "topup", "rent", "tokens", "units", "adjustment"]
@@ -375,6 +399,7 @@ class ListRequestsAnswerRequestsItem(TypedDict):
     decidedBy: Literal["fault", "limit", "state", "rule", "none"]
     reason: NotRequired[str]
     retryAfter: NotRequired[float]
+    clientStatus: NotRequired[int]
     client: str
     subjects: list[str]
     body: NotRequired[Any]
@@ -994,6 +1019,28 @@ class Control:
             "GET",
             "/_sim/journal",
             query={"after": after, "limit": limit, "kind": kind},
+        )
+        return result
+
+    def judge_clients(
+        self,
+        *,
+        off: str | None = None,
+        keep: str | None = None,
+        pollsAtMost: str | None = None,
+        client: str | None = None,
+    ) -> JudgeClientsAnswer:
+        """Judge the conduct of the clients, each an API token, when they have ended. off and keep
+        are lists with commas: rules that are not applied, and ids of things that may go on.
+        client is a token by id or name. docs/judge.md describes the rules.
+
+        Sends `GET /_sim/judge`.
+        Refused with 400: an unknown rule, client or id, or an invalid rate.
+        """
+        result: JudgeClientsAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/judge",
+            query={"off": off, "keep": keep, "pollsAtMost": pollsAtMost, "client": client},
         )
         return result
 
