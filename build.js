@@ -36,6 +36,7 @@ const common = {
 }
 const entries = {
   index: 'src/index.ts',
+  client: 'src/control/client/index.ts',
   explore: 'src/explore/index.ts',
   matchers: 'src/testing/matchers.ts',
   msw: 'src/transports/msw/handlers.ts',
@@ -64,7 +65,7 @@ await joinChunks({ metafile: libraryFiles, outdir, entry: 'index.js', name: 'lib
 
 // A browser has no files: it has the profiles in its bundle and the worlds beside it, and loads dependencies by its own
 // bundler.
-const { explore, scenario, vitest, ...inBrowsers } = entries
+const { client, explore, scenario, vitest, ...inBrowsers } = entries
 await build({
   ...common,
   entryPoints: inBrowsers,

@@ -68,7 +68,7 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
       if (!found.includes(chunk)) found.push(chunk)
       for (const other of deferredChunksOf(codeOf(chunk))) add(other)
     }
-    for (const chunk of joined) for (const other of deferredChunksOf(codeOf(chunk))) add(other)
+    for (const chunk of [...joined, entry]) for (const other of deferredChunksOf(codeOf(chunk))) add(other)
     for (const chunk of found) requireOwnCode(chunk)
     return found
   }

@@ -4,6 +4,7 @@ import { LongFilesFirst } from './test/setup/long-files-first.ts'
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const e2e = 'test/e2e/**/*.test.ts'
+const long = 'test/**/*.long.test.ts'
 const conditions = ['modelhost-sim-source', 'module', 'node', 'development|production']
 
 export default defineConfig({
@@ -23,20 +24,26 @@ export default defineConfig({
   test: {
     // Processes that a test starts compete with the workers for the processor.
     testTimeout: 30_000,
-    setupFiles: ['test/setup/restore-fetch.ts', 'test/setup/wall-clock.ts'],
+    setupFiles: [
+      ...['test/setup/restore-fetch.ts', 'test/setup/wall-clock.ts', 'test/setup/fixed-seed.ts'],
+      ...(process.env.WORLD_DIGESTS === undefined ? [] : ['test/setup/world-digests.ts']),
+    ],
     // Transformed files are kept on disk for the next run.
     experimental: { fsModuleCache: true },
     reporters: ['default', './test/setup/slowest-files.ts'],
     sequence: { sequencer: LongFilesFirst },
     pool: 'forks',
+    // Tests create very many objects that live shortly.
+    execArgv: ['--max-semi-space-size=64'],
     maxWorkers: '100%',
     projects: [
       // Modules of `src` keep no state, so the files of a worker share them without isolation. So `vi.mock` of a module of
       // `src` does not work: a test that needs another real time uses test/setup/wall-clock.ts.
       {
         extends: true,
-        test: { name: 'in-process', include: ['test/**/*.test.ts'], exclude: [e2e], isolate: false },
+        test: { name: 'in-process', include: ['test/**/*.test.ts'], exclude: [e2e, long], isolate: false },
       },
+      { extends: true, test: { name: 'long', include: [long], isolate: false } },
       {
         extends: true,
         test: { name: 'e2e', include: [e2e], globalSetup: 'test/e2e/build-package.setup.ts', isolate: false },

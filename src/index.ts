@@ -7,10 +7,12 @@ export { FixtureError, type FixtureMistake } from './data/fixtures/problem-repor
 export type { BatchStatus, ContainerState, DeploymentStatus, HostedState } from './data/records/enums.ts'
 export type { FixtureInput } from './data/records/fixture.ts'
 export type { GpuType } from './data/records/gpu-config.ts'
+export type { ExplainedEntry, Explanation, NextEvent } from './evidence/explain/explanation.ts'
+export type { RequestEvidence } from './evidence/requests/evidence.ts'
 export type { Moment, RequestFilter, RequestWindow } from './evidence/requests/find.ts'
+export type { NearMiss } from './evidence/requests/near-misses.ts'
 export type { RequestPattern, StatusPattern } from './evidence/requests/pattern.ts'
 export type {
-  NearMiss,
   RequestExpectation,
   Verification,
   VerifiedExpectation,

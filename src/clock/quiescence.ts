@@ -12,7 +12,8 @@ const UNOBSERVED_TURNS = 100
 const STUCK_MS = 2000
 
 export class Quiescence {
-  readonly #host: ClockHost
+  readonly #host: Pick<ClockHost, 'inFlight'>
+  readonly #realTime: () => number
   readonly #timers: FakeTimers
   readonly #monitor = new InFlightMonitor()
   #requiredTurns = QUIET_TURNS
@@ -21,9 +22,11 @@ export class Quiescence {
   /** Held answers whose request is in flight until they end. */
   #parkedInFlight = 0
 
-  constructor(host: ClockHost, timers: FakeTimers) {
+  /** @param realTime returns milliseconds of a real clock */
+  constructor(host: Pick<ClockHost, 'inFlight'>, timers: FakeTimers, realTime: () => number = monotonicMs) {
     this.#host = host
     this.#timers = timers
+    this.#realTime = realTime
   }
 
   /** Tracks calls of the global `fetch` from now on. Calls that began before get more time. */
@@ -60,15 +63,15 @@ export class Quiescence {
     this.#requiredTurns = QUIET_TURNS
     let idleTurns = 0
     let lastActivity = this.#activitySignature()
-    let activeAt = monotonicMs()
+    let activeAt = this.#realTime()
     while (idleTurns < requiredTurns) {
       await eventLoopTurn()
       const activity = this.#activitySignature()
       const inFlight = this.#inFlight()
       idleTurns = activity === lastActivity && inFlight.length === 0 ? idleTurns + 1 : 0
-      if (activity !== lastActivity || this.#host.inFlight.isLoading) activeAt = monotonicMs()
+      if (activity !== lastActivity || this.#host.inFlight.isLoading) activeAt = this.#realTime()
       // Not at once: the process may have had no processor time for a while.
-      else if (inFlight.length > 0 && monotonicMs() - activeAt > STUCK_MS) {
+      else if (inFlight.length > 0 && this.#realTime() - activeAt > STUCK_MS) {
         throw new Error(
           `Failed to move time: ${inFlight.join(', ')} has been in flight for ${STUCK_MS / 1000} s without activity. ` +
             'End its body, or await its answer before you move time. An address that no handler answers is a real one, and takes real time.',

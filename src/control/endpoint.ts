@@ -3,6 +3,7 @@ import { RefusalError, refuse } from '../service/refusals.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import type { TimelineLibrary } from '../simulator/timelines.ts'
 import type { Worlds } from '../simulator/worlds.ts'
+import type { EventTexts } from './event-stream.ts'
 
 /** What handlers of the control plane get in addition to their input. */
 export interface ControlScope {
@@ -11,6 +12,8 @@ export interface ControlScope {
   worlds: Worlds
   /** The scenarios whose timelines the server can play. */
   library: TimelineLibrary
+  /** The texts of live events of `sim` that its readers share. */
+  eventTexts(): EventTexts
   /** Every operation of the control plane. */
   operations: Operations
   /** Calls `act`. The journal names this request as the cause of its commands and fault rules. */

@@ -9,6 +9,26 @@ import { tokenRedactor } from './token-redactor.ts'
 /** Real milliseconds between two comments on a connection without events. Proxies close silent connections. */
 const HEARTBEAT_MS = 15_000
 
+/** The texts of the newest events of a simulator, so that several readers format an event once. */
+export class EventTexts {
+  #texts = new Map<string, string>()
+
+  /** Returns the text of an event. Events other than entries and requests are those of one reader. */
+  read({ type, id }: LiveEvent, format: () => string): string {
+    if (type !== 'entry' && type !== 'request') return format()
+    let text = this.#texts.get(id)
+    if (text === undefined) {
+      text = format()
+      if (this.#texts.size >= MAX_TEXTS) this.#texts = new Map()
+      this.#texts.set(id, text)
+    }
+    return text
+  }
+}
+
+/** The most texts that are kept for other readers. Readers that keep up are at most a batch apart. */
+const MAX_TEXTS = 500
+
 /**
  * Returns a stream that reads events when its consumer does. Between events, it has comments, so that both sides notice a
  * broken connection.
@@ -16,6 +36,7 @@ const HEARTBEAT_MS = 15_000
 export function createEventStream(
   sim: Simulator,
   reader: EventReader,
+  texts: EventTexts,
   heartbeatMs = HEARTBEAT_MS,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder()
@@ -29,7 +50,7 @@ export function createEventStream(
   }
   const format = (events: readonly LiveEvent[]) => {
     const redact = tokenRedactor(sim)
-    return encoder.encode(events.map(event => formatEvent(event, sim, redact)).join(''))
+    return encoder.encode(events.map(event => texts.read(event, () => formatEvent(event, sim, redact))).join(''))
   }
   return new ReadableStream({
     start(controller) {

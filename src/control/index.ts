@@ -10,10 +10,12 @@ import type { TimelineLibrary } from '../simulator/timelines.ts'
 import type { Worlds } from '../simulator/worlds.ts'
 import { OPERATIONS } from './declarations.ts'
 import type { ControlScope } from './endpoint.ts'
+import * as eventStream from './event-stream.ts'
+
 /**
  * Every operation of the control plane by its id. Typed clients are made from it.
  *
- * @example createClientOf(controlOperations, fetch, { baseUrl: 'http://127.0.0.1:4010' }).advanceClock({ by: '2h' })
+ * @example createClientFor(controlOperations, fetch, { baseUrl: 'http://127.0.0.1:4010' }).advanceClock({ by: '2h' })
  */
 export const controlOperations = declarationsOf(OPERATIONS)
 
@@ -62,16 +64,20 @@ const NO_SCENARIOS: TimelineLibrary = {
 
 /** Creates the control plane of a server, one for all its worlds. */
 export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCENARIOS): Control {
+  const texts = new WeakMap<Simulator, eventStream.EventTexts>()
+  const textsOf = (sim: Simulator) => {
+    const known = texts.get(sim) ?? new eventStream.EventTexts()
+    texts.set(sim, known)
+    return known
+  }
   const pipeline = new Pipeline<Simulator, ControlScope>({
     operations: controlOperations,
     routes: OPERATIONS,
     // With an ignored typo, a request would do something else than its sender meant.
     strictQuery: true,
     createScope: ({ backend: sim, seq }) => ({
-      sim,
-      worlds,
-      library,
-      operations: controlOperations,
+      ...{ sim, worlds, library, operations: controlOperations },
+      eventTexts: () => textsOf(sim),
       actAsRequest: act => (seq === undefined ? act() : actFor(sim.world.journal, seq, act)),
     }),
     // The time of a scaled clock: reading it fires no events.

@@ -16,10 +16,6 @@ export const RequestSchema = z.object({
   decidedBy: z.enum(DECIDERS),
   reason: z.string().optional().describe('The fault rule, or the words of the refusal'),
   retryAfter: z.number().optional().describe('Seconds that the answer asked the client to wait'),
-  clientStatus: z
-    .int()
-    .optional()
-    .describe('The status that the client got, if a fault replaced the answer afterwards; 0 for no response'),
   client: z.string().describe("The id of its API token; '' for none"),
   subjects: z.array(z.string()).describe('Ids of things that it names, then of those that it created or changed'),
   body: z.unknown().optional().describe('JSON or text, without credentials'),
@@ -38,12 +34,11 @@ export function toRequestView(
   maxBody: number = LIMITS.listedBody,
 ): z.input<typeof RequestSchema> {
   const { seq, operation, method, path, sentAt, at, status, decidedBy, reason, retryAfter, client, subjects } = request
-  const { body, unread, clientStatus } = request
+  const { body, unread } = request
   return {
     ...{ seq, operation, method, path: redact(path), sentAt, at, status, decidedBy },
     ...(reason !== undefined && { reason: redact(reason) }),
     ...(retryAfter !== undefined && { retryAfter }),
-    ...(clientStatus !== undefined && { clientStatus }),
     ...{ client, subjects: subjects.map(redact) },
     ...(body !== undefined && { body: toBodyView(body, redact, maxBody) }),
     ...(unread !== undefined && { unread: unread.map(redact) }),

@@ -4,6 +4,7 @@ import { BATCH_LIFECYCLE, DEPLOYMENT_LIFECYCLE } from '../data/records/enums.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { DecidedBy } from '../kernel/journal.ts'
 import { RENTAL_LIFECYCLES } from '../simulation/rentals/rental-row.ts'
+import { attempt } from './attempt.ts'
 import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
 import type { Evidence } from './rule.ts'
 import { pathOf } from './words.ts'
@@ -175,10 +176,10 @@ export function endsThing(request: ObservedRequest, id: string): boolean {
 export function walk(value: unknown, visit: (value: unknown, key: string) => boolean | undefined): void {
   const seen = new Set<object>()
   const step = (value: unknown, key: string, depth: number): void => {
-    if (visit(value, key) === false) return
+    if (attempt(() => visit(value, key)) === false) return
     if (typeof value !== 'object' || value === null || depth === MAX_DEPTH || seen.has(value)) return
     seen.add(value)
-    for (const [name, child] of fieldsOf(value)) step(child, name, depth + 1)
+    for (const [name, child] of attempt(() => fieldsOf(value)) ?? []) step(child, name, depth + 1)
   }
   step(value, '', 0)
 }
@@ -195,9 +196,12 @@ function fieldsOf(value: object): Iterable<readonly [string, unknown]> {
       ['headers', value.headers],
     ]
   }
-  if (!(value instanceof Error)) return Object.entries(value)
-  const names = new Set(['message', 'stack', 'cause', ...Object.getOwnPropertyNames(value)])
-  return Array.from(names, name => [name, (value as unknown as Record<string, unknown>)[name]] as const)
+  const names =
+    value instanceof Error
+      ? new Set(['message', 'stack', 'cause', ...Object.getOwnPropertyNames(value)])
+      : Object.keys(value)
+  const fields = value as unknown as Readonly<Record<string, unknown>>
+  return Array.from(names, name => [name, attempt(() => fields[name])] as const)
 }
 
 function isKnownStatus(kind: CreatedKind, status: string): boolean {

@@ -16,6 +16,8 @@ export interface Violation {
   readonly words: string
   /** The operation at which the client went wrong; `''` for none. */
   readonly operation: string
+  /** The root cause, if it is the same wherever the client goes wrong. The place does not matter then. */
+  readonly rootCause?: string
   /** The id of the thing that it is about, if there is one. */
   readonly subject?: string | undefined
   readonly evidence: readonly Evidence[]

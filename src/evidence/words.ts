@@ -2,6 +2,7 @@
 
 import { formatDuration, type Micros } from '../kernel/duration.ts'
 import { MICROCENTS_PER_USD, type Microcents } from '../simulation/account/money.ts'
+import { attempt } from './attempt.ts'
 import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
 
 const KIND_WORDS: Readonly<Record<CreatedKind, string>> = {
@@ -64,7 +65,8 @@ export function pathOf({ path }: Pick<ObservedRequest, 'path'>): string {
 
 /** Quotes a text of a client, cut to 60 characters. */
 export function quoteText(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+  const text =
+    typeof value === 'string' ? value : (attempt(() => JSON.stringify(value) ?? String(value)) ?? 'an object')
   return `'${text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text}'`
 }
 

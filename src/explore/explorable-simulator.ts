@@ -1,6 +1,6 @@
 /** The interface of simulators that explore. */
 
-import type { ExplainingSimulator } from '../evidence/explain/explanation.ts'
+import type { Explanation } from '../evidence/explain/explanation.ts'
 import type { JudgingSimulator } from '../evidence/judge/judgement.ts'
 import type { RequestEvidence } from '../evidence/requests/evidence.ts'
 import type { ForkOptions } from '../simulator/options.ts'
@@ -18,7 +18,15 @@ export interface SimulatorExploreOptions<Result = unknown>
 }
 
 /** A simulator whose requests can be verified, whose clients can be judged, and whose world can be explained and explored. */
-export interface ExplorableSimulator extends Simulator, RequestEvidence, ExplainingSimulator, JudgingSimulator {
+export interface ExplorableSimulator extends Simulator, RequestEvidence, JudgingSimulator {
+  /**
+   * Explains a thing by its id or name, or a journal entry by its position: its state, its causes back to the first, its
+   * effects, and what happens to it next. A request is an entry. It reads the world and changes nothing.
+   *
+   * @throws RangeError for an unknown id or position, with the nearest known one
+   * @example sim.explain('h100-0').sentences
+   */
+  explain(subject: string | number): Explanation
   /**
    * Looks for what breaks a client: runs it without faults, with each single fault, with pairs, and with random faults.
    * Each run has a world of its own, which begins like this one is now. This one stays as it is.

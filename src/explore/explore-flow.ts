@@ -1,6 +1,7 @@
 /** Explores a flow from its function to a report in words. */
 
 import { RULES, type RuleName } from '../evidence/rules/index.ts'
+import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { SimulatorOptions } from '../simulator/simulator.ts'
 import { toExplorableFlow } from './declare-flow.ts'
 import { type ExploreOptions, type ExploreReport, exploreRuns, prepare } from './explore.ts'
@@ -10,6 +11,7 @@ import { assertInvariants, type InvariantSettings } from './invariants.ts'
 import type { Plan } from './plan/plan.ts'
 import { readPlanFile, writePlanFile } from './plan/plan-file.ts'
 import { describeFinding, toParagraph } from './report/finding-words.ts'
+import type { FindingWords } from './report/labelled-texts.ts'
 import { createRunner } from './run/create-runner.ts'
 import { createFlowRunner } from './run/flow-runner.ts'
 import type { FlowRunner } from './run/runner.ts'
@@ -30,10 +32,17 @@ export interface ExploreFlowOptions
   readonly name?: string | undefined
 }
 
+const OPTIONS: readonly (keyof ExploreFlowOptions)[] = [
+  ...(['budget', 'faults', 'classes', 'exhaustive', 'signal', 'onProgress'] as const),
+  ...(['fixtures', 'seed', 'invariants', 'name'] as const),
+]
+
 /** A finding and what to do about it. */
 export interface ExplainedFinding extends Finding {
   /** What happened, because of what, and what to do, in one paragraph. */
   readonly why: string
+  /** The parts of that paragraph. */
+  readonly story: FindingWords
 }
 
 /** What was found in a flow. */
@@ -46,7 +55,8 @@ export interface FlowReport extends Omit<ExploreReport, 'findings'> {
  * finding is shrunk to the fewest and simplest faults.
  *
  * @throws TypeError for a value that is no flow
- * @throws ExploreError for an invalid option, and for a flow that is not repeatable or throws without a fault
+ * @throws RangeError for an unknown option, ExploreError for an invalid one
+ * @throws ExploreError for a flow that is not repeatable, sends no request, or throws without a fault
  * @example
  * const { findings } = await explore(async ({ fetch, url, token }) => deploy({ fetch, url, token }), { faults: 'singles' })
  */
@@ -54,6 +64,7 @@ export async function explore<Result>(
   value: FlowFunction<Result> | NamedFlow<Result> | CommandFlow,
   options: ExploreFlowOptions = {},
 ): Promise<FlowReport> {
+  assertKnownKeys(options, OPTIONS, 'Failed to explore')
   const flow = withOptions(value, options)
   const runner = await createRunner(flow)
   try {
@@ -69,7 +80,10 @@ export async function explore<Result>(
       shrinker: createShrinker(),
     })
     const findings: ExplainedFinding[] = []
-    for (const finding of report.findings) findings.push({ ...finding, why: await explain(finding, runner, signal) })
+    for (const finding of report.findings) {
+      const story = await explain(finding, runner, signal)
+      findings.push({ ...finding, why: toParagraph(story), story })
+    }
     return { ...report, findings }
   } finally {
     await runner.dispose()
@@ -78,7 +92,7 @@ export async function explore<Result>(
 
 /** What one plan breaks. */
 export interface PlanReport extends Pick<FlowReport, 'flow' | 'runs' | 'points'> {
-  readonly findings: readonly Pick<ExplainedFinding, 'invariant' | 'signature' | 'words' | 'plan' | 'why'>[]
+  readonly findings: readonly Pick<ExplainedFinding, 'invariant' | 'signature' | 'words' | 'plan' | 'why' | 'story'>[]
 }
 
 /**
@@ -98,8 +112,8 @@ export async function replayPlan(value: unknown, plan: Plan, options: ExploreFlo
     const findings = broken.flatMap(violation => {
       if (seen.has(violation.signature)) return []
       seen.add(violation.signature)
-      const words = describeFinding({ violation, plan, requests, isMinimal: false }, adviceOf)
-      return [{ ...violation, plan, why: toParagraph(words) }]
+      const story = describeFinding({ violation, plan, requests, isMinimal: undefined }, adviceOf)
+      return [{ ...violation, plan, why: toParagraph(story), story }]
     })
     return { flow: flow.name, runs: runner.runs, points: plan.length, findings }
   } finally {
@@ -129,21 +143,19 @@ export function withOptions(value: unknown, options: ExploreFlowOptions): Explor
   return { ...flow, options: { ...own, ...worldOf({ fixtures, seed }), invariants: settings } }
 }
 
-/** Returns the paragraph about a finding. It takes a run of its plan, and one for each request of that run. */
+/** Returns what is said of a finding. It takes a run of its plan, and one for each request of that run. */
 async function explain(
   { invariant, signature, words, plan, shrunk }: Finding,
   runner: FlowRunner,
   signal: AbortSignal | undefined,
-): Promise<string> {
+): Promise<FindingWords> {
   const { requests } = await runner.run(plan, shrunk?.world)
   const inevitability =
     signal?.aborted || plan.length === 0 || runner.isSlow === true
       ? undefined
       : await findInevitability({ runner, plan, world: shrunk?.world, signature, requests: requests.length })
   const isMinimal = plan.length === 0 || shrunk?.isMinimal === true
-  return toParagraph(
-    describeFinding({ violation: { invariant, words }, plan, requests, isMinimal, inevitability }, adviceOf),
-  )
+  return describeFinding({ violation: { invariant, words }, plan, requests, isMinimal, inevitability }, adviceOf)
 }
 
 function adviceOf(invariant: string): string | undefined {

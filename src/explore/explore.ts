@@ -2,6 +2,7 @@
 
 import type { Duration } from '../kernel/duration.ts'
 import { nearestWord } from '../lib/did-you-mean.ts'
+import { quote } from '../lib/quote.ts'
 import { monotonicMs } from '../lib/real-time.ts'
 import type { InvariantSettings } from './invariants.ts'
 import { FAULT_CLASSES, type FaultClass, type FaultClassName } from './plan/classes.ts'
@@ -146,6 +147,11 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
 function toSpaceOptions({ name, classes, exhaustive = false }: ExploreOptions): SpaceOptions {
   if (classes === undefined) return { exhaustive }
   const known = FAULT_CLASSES.map(one => one.name)
+  if (!Array.isArray(classes) || classes.length === 0) {
+    throw new ExploreError(
+      `Failed to explore ${name}: classes is ${quote(classes)}. Give a list, as in ['${known[0]}'].`,
+    )
+  }
   const unknown = classes.find(one => !known.includes(one))
   if (unknown !== undefined) {
     throw new ExploreError(`Failed to explore ${name}: unknown class '${unknown}'. ${suggest(unknown, known)}`)

@@ -19,3 +19,18 @@ export function decodeBase64(encoded: string): Uint8Array<ArrayBuffer> {
   for (let at = 0; at < bytes.length; at++) bytes[at] = binary.charCodeAt(at)
   return bytes
 }
+
+/** Returns the base64url text of bytes, without padding. */
+export function toBase64url(bytes: Uint8Array): string {
+  return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+/** Returns the bytes of a base64 or base64url text; undefined for another text. */
+export function fromBase64url(text: string): Uint8Array | undefined {
+  if (!/^[\w+/-]*={0,2}$/.test(text)) return undefined
+  try {
+    return decodeBase64(text.replaceAll('-', '+').replaceAll('_', '/'))
+  } catch {
+    return undefined
+  }
+}

@@ -1,7 +1,15 @@
 import type { CallerToken } from '../simulation/account/access/scoped-tokens.ts'
 import type { World } from '../simulation/world.ts'
 import type { ScriptedAnswer } from './openai/scripted-answers.ts'
-import type { DeclaredEndpoint } from './openapi/json-schema.ts'
+import type { DeclaredEndpoint, Json } from './openapi/json-schema.ts'
+
+/** The names that the schemas of endpoints have under a names profile. */
+export interface SchemaNames {
+  /** Returns the schema of a body, an answer or an event of an endpoint with vendor names. */
+  toVendorSchema(schema: Json, endpoint: DeclaredEndpoint): Json
+  /** Returns the vendor name of a parameter of a path. */
+  toVendorParam(name: string): string
+}
 
 /** What handlers of the service's API get besides their input. */
 export interface ApiScope {
@@ -14,4 +22,6 @@ export interface ApiScope {
   webhookHosts: readonly string[]
   /** Returns the declaration of the endpoint that answers a method and a neutral path, or undefined. */
   findEndpoint: (method: string, path: string) => DeclaredEndpoint | undefined
+  /** The names of the schemas in the answer; undefined for neutral names. */
+  schemaNames: SchemaNames | undefined
 }

@@ -38,11 +38,6 @@ export interface ReceivedRequest {
    * a deployment of the account serves gives the id of that deployment.
    */
   readonly subjects: readonly string[]
-  /**
-   * The status that its client got, if a fault replaced the answer after the request had been carried out; 0 for no
-   * response. Otherwise that is `status`.
-   */
-  readonly clientStatus?: number
   /** Seconds that the answer asked its client to wait, in `Retry-After`. */
   readonly retryAfter?: number
   /** The fault rule, or the words of the refusal. Undefined for a success of the request alone. */
@@ -76,7 +71,6 @@ interface LogEntry extends Pick<ReceivedRequest, PlainField> {
   readonly sentAt: Micros
   readonly retryAfter: string | undefined
   readonly reason: string | undefined
-  readonly clientStatus: number | undefined
   /** Position of the newest journal entry when it was answered. */
   readonly end: number
 }
@@ -125,7 +119,6 @@ export class RequestLog {
       client,
       retryAfter,
       reason,
-      clientStatus: request.clientStatus,
       end,
     }
     this.#entries.push(entry)
@@ -253,28 +246,42 @@ function toReceived(world: World, entry: LogEntry): ReceivedRequest {
   const { operation, method, path, status, decidedBy, unread, text, time, seq, sentAt, client, reason, end } = entry
   const retryAfter = toSeconds(entry.retryAfter, world.clock.unix(time))
   const parsed = once(() => (text === undefined ? undefined : parseJsonOrText(text)))
-  const subjects = once(() => subjectsOf(world, { path, body: parsed(), seq, end }))
-  return {
-    seq,
-    operation,
-    method,
-    path,
-    sentAt: world.clock.iso(sentAt),
-    at: world.clock.iso(time),
-    status,
-    decidedBy,
-    ...(reason !== undefined && { reason }),
-    ...(retryAfter !== undefined && { retryAfter }),
-    ...(entry.clientStatus !== undefined && { clientStatus: entry.clientStatus }),
-    client,
-    get subjects() {
-      return subjects()
+  const subjects = once(() => subjectsOf(world, { operation, path, body: parsed(), seq, end }))
+  return Object.setPrototypeOf(
+    {
+      seq,
+      operation,
+      method,
+      path,
+      sentAt: world.clock.iso(sentAt),
+      at: world.clock.iso(time),
+      status,
+      decidedBy,
+      ...(reason !== undefined && { reason }),
+      ...(retryAfter !== undefined && { retryAfter }),
+      client,
+      get subjects() {
+        return subjects()
+      },
+      get body() {
+        return parsed()
+      },
+      ...(unread !== undefined && { unread }),
     },
-    get body() {
-      return parsed()
-    },
-    ...(unread !== undefined && { unread }),
-  }
+    INSPECTED,
+  )
+}
+
+/** Shows the values of getters where a request is printed. */
+const INSPECTED = {
+  [Symbol.for('nodejs.util.inspect.custom')](
+    this: object,
+    _depth: number,
+    options: object,
+    inspect: (value: unknown, options: object) => string,
+  ): string {
+    return inspect({ ...this }, options)
+  },
 }
 
 /** Returns the seconds of a `Retry-After` header: a number, or an HTTP date. */

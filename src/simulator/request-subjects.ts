@@ -1,5 +1,7 @@
 /** Which things of a world a request is about. */
 
+import { OPERATIONS } from '../service/declarations.ts'
+import type { Routes } from '../service/operation-table.ts'
 import { findModelTarget } from '../simulation/deployments/model-lookup.ts'
 import type { World } from '../simulation/world.ts'
 
@@ -11,6 +13,8 @@ const MAX_DEPTH = 8
 
 /** A request, and the part of the journal in which its effects are. */
 export interface RequestTrail {
+  /** `''` for an unknown path. */
+  readonly operation: string
   /** Path and query. */
   readonly path: string
   readonly body: unknown
@@ -24,9 +28,9 @@ export interface RequestTrail {
  * Returns the ids of things that a request names in its path, its query or its body, and then those that it created or
  * changed. The name of a model that a deployment of the account serves gives the id of that deployment.
  */
-export function subjectsOf(world: World, { path, body, seq, end }: RequestTrail): readonly string[] {
+export function subjectsOf(world: World, { operation, path, body, seq, end }: RequestTrail): readonly string[] {
   const subjects = new Set<string>()
-  for (const word of wordsOfPath(path)) addThings(world, word, subjects)
+  for (const word of wordsOfPath(operation, path)) addThings(world, word, subjects)
   let values = 0
   const visit = (value: unknown, depth: number): void => {
     if (++values > MAX_VALUES) return
@@ -67,12 +71,17 @@ function addThings(world: World, word: string, subjects: Set<string>): void {
   if (target.kind === 'catalog') subjects.add(target.name)
 }
 
-/** Returns the segments of a path, each two of them as the name of a model can have, and the values of its query. */
-function wordsOfPath(target: string): string[] {
+/**
+ * Returns the segments of a path, each two of them as the name of a model can have, and the values of its query. The
+ * words of the route itself, such as `chat`, name nothing.
+ */
+function wordsOfPath(operation: string, target: string): string[] {
   const [path = '', query = ''] = target.split(/\?(.*)/s)
+  const { [operation]: route }: Routes = OPERATIONS
+  const wordsOfRoute = `${route?.path}/${route?.mirror}`.split('/')
   const segments = path
     .split('/')
-    .filter(segment => segment !== '')
+    .filter(segment => segment !== '' && !wordsOfRoute.includes(segment))
     .map(decode)
   const pairs = segments.slice(1).map((segment, i) => `${segments[i]}/${segment}`)
   return [...segments, ...pairs, ...new URLSearchParams(query).values()]

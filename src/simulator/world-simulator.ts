@@ -118,8 +118,7 @@ export class WorldSimulator implements Simulator {
         if (simulator.#world.needsTokenizer) await loadTokenizer()
       },
       whenWebhooksSettled: () => simulator.#webhooks.whenSettled(),
-      operations: this.api.operations,
-      operationOf: this.api.findOperationId,
+      ...{ operations: this.api.operations, operationOf: this.api.findOperationId },
       kinds: JOURNAL_KINDS,
       requestFaults: options.requestFaults ?? false,
       get faults() {

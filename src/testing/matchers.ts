@@ -2,6 +2,7 @@
 
 import { BATCH_LIFECYCLE } from '../data/records/enums.ts'
 import { formatJsonValue } from '../evidence/differences.ts'
+import * as refusals from '../evidence/explain/refusal.ts'
 import { type CompiledPattern, compilePattern, formatDifference } from '../evidence/requests/pattern.ts'
 import { verifyRequests } from '../evidence/requests/verify.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
@@ -103,7 +104,7 @@ export const matchers = {
           request => `\n  ${formatRequest(request)}${formatMismatches(compiled, request)}`,
         )
         const lastRequests = calls.length > 0 ? '' : formatLastRequests(sim)
-        return `expected ${operation} ${pass ? 'not to be called' : 'to be called'} ${expectedTimes}: ${foundTimes}${nearMissLines.join('')}${lastRequests}`
+        return `expected ${operation} ${pass ? 'not to be called' : 'to be called'} ${expectedTimes}: ${foundTimes}${nearMissLines.join('')}${formatCauses(sim, nearMisses.at(-1))}${lastRequests}`
       },
     }
   },
@@ -195,6 +196,14 @@ function formatSubject({ world }: Simulator, id: string): string {
 
 function formatRequest({ method, path, status, body }: ReceivedRequest): string {
   return `${method} ${path} → ${status === 0 ? 'no answer' : status}${body === undefined ? '' : ` ${formatJsonValue(body)}`}`
+}
+
+/** Returns why the last of some requests was refused. */
+function formatCauses(sim: Simulator, request: ReceivedRequest | undefined): string {
+  const causes = request === undefined ? [] : refusals.explainRefusal(sim, request)
+  return causes.length === 0
+    ? ''
+    : `\n  the last of them was refused because:${causes.map(one => `\n    ${one}`).join('')}`
 }
 
 function formatLastRequests(sim: Simulator): string {

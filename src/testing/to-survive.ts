@@ -4,6 +4,7 @@ import type { ExploreFlowOptions, PlanReport } from '../explore/explore-flow.ts'
 import type { InvariantSettings } from '../explore/invariants.ts'
 import type { FaultClassName } from '../explore/plan/classes.ts'
 import type { Plan } from '../explore/plan/plan.ts'
+import { toLabelledTexts } from '../explore/report/labelled-texts.ts'
 import { nearestWord } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 
@@ -49,18 +50,24 @@ export async function toSurvive(flow: unknown, options: SurviveOptions = {}): Pr
       ? await explore(flow as never, { ...rest, faults: DEPTHS[faults] })
       : await replayPlan(flow as never, plan, rest)
   const found = report.findings.filter(({ signature }) => !known.includes(signature))
-  return { pass: found.length === 0, message: () => describe(report, found) }
+  return { pass: found.length === 0, message: () => describe(report, found, printableWorld(rest)) }
 }
 
 const MAX_LISTED = 5
 
-function describe({ flow, runs, points }: PlanReport, found: PlanReport['findings']): string {
+function describe({ flow, runs, points }: PlanReport, found: PlanReport['findings'], world: object): string {
   const tried = `${runs} runs, ${points} ${points === 1 ? 'fault' : 'faults'}`
   if (found.length === 0) return `expected '${flow}' not to survive: nothing broke it in ${tried}`
-  const listed = found.slice(0, MAX_LISTED).map(({ signature, why, plan }) => {
-    const text = JSON.stringify(plan, (key, value: unknown) => (key === 'name' ? undefined : value))
-    return `\n  ${signature}\n    ${why}\n    plan: ${text}\n    repeat: await expect(flow).toSurvive({ plan: ${text} })`
+  const listed = found.slice(0, MAX_LISTED).map(({ signature, story, plan }) => {
+    const options = JSON.stringify({ ...world, plan }, (key, value: unknown) => (key === 'name' ? undefined : value))
+    const lines = toLabelledTexts(story).map(([label, text]) => `\n    ${label}: ${text}`)
+    return `\n  ${signature}${lines.join('')}\n    Repeat: await expect(flow).toSurvive(${options})`
   })
   const more = found.length > MAX_LISTED ? `\n  and ${found.length - MAX_LISTED} more` : ''
   return `expected '${flow}' to survive, and ${found.length === 1 ? '1 thing breaks it' : `${found.length} things break it`} (${tried}):${listed.join('')}${more}`
+}
+
+/** Returns the part of the options that names the world, as far as it can be printed. */
+function printableWorld({ fixtures, seed }: SurviveOptions): object {
+  return { ...(typeof fixtures === 'string' && { fixtures }), ...(seed !== undefined && { seed }) }
 }

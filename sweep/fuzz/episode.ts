@@ -144,8 +144,8 @@ class Play implements EpisodeResult {
       },
       (error: unknown) => {
         this.#pending.delete(index)
-        // A world that was replaced or deleted has no answer for those who wait.
-        if (!/WorldReplaced|Aborted|AbortError/.test(`${(error as Error).name}`)) {
+        // A world that was replaced or deleted has no answer for those who wait. A lost instance closes its streams.
+        if (!/WorldReplaced|Aborted|AbortError/.test(`${(error as Error).name}`) && !isClosedConnection(error)) {
           this.#violate('no bug', index, request, `it threw ${String((error as Error).stack ?? error).slice(0, 600)}`)
         }
       },
@@ -272,4 +272,10 @@ function changeOf(before: State, after: State): string | undefined {
   if (before.now !== after.now || before.hits !== after.hits) return undefined
   const changed = Object.keys(before.values).filter(name => before.values[name] !== after.values[name])
   return changed.length === 0 ? undefined : `the ${changed.join(', the ')} changed`
+}
+
+/** Returns whether an error is that of a body whose connection the service closed. */
+function isClosedConnection(error: unknown): boolean {
+  const { cause } = error as { cause?: { code?: string } }
+  return cause?.code === 'UND_ERR_SOCKET'
 }

@@ -118,6 +118,7 @@ const TARGETS: Readonly<Record<Exclude<CommandTarget, 'none'>, readonly string[]
   token: ['token_id', 'id'],
   deployment: ['deploy_id'],
   hosted: ['instance_id', 'id'],
+  batch: ['batch_id', 'id'],
 }
 
 const ARGUMENT_VALUES: Readonly<Record<ArgumentKind, readonly unknown[]>> = {

@@ -97,7 +97,10 @@ describe('the driven fake timers', () => {
     const traces: string[] = []
     for (const fakes of ['vitest', 'sinon']) {
       vi.useRealTimers()
-      const sinon = fakes === 'sinon' ? install({ now: 0, toFake: ['setTimeout', 'clearTimeout', 'Date'] }) : undefined
+      const sinon =
+        fakes === 'sinon'
+          ? install({ now: 0, toFake: ['setTimeout', 'clearTimeout', 'Date'], shouldClearNativeTimers: true })
+          : undefined
       if (sinon === undefined) vi.useFakeTimers({ now: 0 })
       try {
         const sim = createSimulator({ fixtures: 'empty' })

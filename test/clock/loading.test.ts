@@ -1,36 +1,47 @@
 /** Code that a request loads on first use: on a busy machine that takes seconds, which no client is to blame for. */
-import { createSimulator } from 'modelhost-sim'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
+import { FakeTimers } from '../../src/clock/fake-timers.ts'
+import { Quiescence } from '../../src/clock/quiescence.ts'
 import { InFlightRequests } from '../../src/simulator/in-flight-requests.ts'
 
-const loading = vi.hoisted(() => ({ end: () => {} }))
-vi.mock('../../src/service/http/prerequisites.ts', () => ({
-  isAnyMissing: () => true,
-  loadPrerequisites: () =>
-    new Promise<void>(resolve => {
-      loading.end = resolve
-    }),
-}))
-// A machine that is so busy that each look at the clock comes five seconds after the one before.
-const real = vi.hoisted(() => ({ ms: 0 }))
-vi.mock('../../src/lib/real-time.ts', async original => ({
-  ...(await original<typeof import('../../src/lib/real-time.ts')>()),
-  monotonicMs: () => {
-    real.ms += 5_000
-    return real.ms
-  },
-}))
+const turns = async (count: number) => {
+  for (let turn = 0; turn < count; turn++) await new Promise(resolve => setImmediate(resolve))
+}
 
-test('time moves when code has been loaded that took longer than a request may be stuck', async () => {
-  const sim = createSimulator({ fixtures: 'two-nodes' })
-  void sim.fetch('http://sim/v1/chat/completions', { method: 'POST', body: '{}' })
-  const beganMs = real.ms
-  const moved = sim.clock.advance('1s')
-  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
-  expect(real.ms - beganMs).toBeGreaterThan(2_000)
-  loading.end()
-  await moved
-  expect(sim.clock.elapsed).toBe(1_000_000)
+/** A request, and a machine that is so busy that each look at the clock comes five seconds after the one before. */
+function arrange() {
+  const inFlight = new InFlightRequests()
+  let ms = 0
+  const quiescence = new Quiescence({ inFlight }, new FakeTimers(), () => {
+    ms += 5_000
+    return ms
+  })
+  let answer = (_: Response) => {}
+  const answered = new Promise<Response>(resolve => {
+    answer = resolve
+  })
+  void inFlight.track(new Request('http://sim/v1/chat/completions', { method: 'POST' }), answered)
+  return { inFlight, quiescence, answer }
+}
+
+test('a request that waits for code is not stuck, however long that takes', async () => {
+  const { inFlight, quiescence, answer } = arrange()
+  let end = () => {}
+  inFlight.onLoading(
+    new Promise<void>(resolve => {
+      end = resolve
+    }),
+  )
+  const idle = quiescence.whenIdle()
+  await turns(20)
+  end()
+  answer(new Response())
+  await idle
+})
+
+test('a request that waits for nothing is stuck', async () => {
+  const { quiescence } = arrange()
+  await expect(quiescence.whenIdle()).rejects.toThrow('POST /v1/chat/completions has been in flight for 2 s')
 })
 
 test('requests count as loading until their code is loaded or cannot be', async () => {

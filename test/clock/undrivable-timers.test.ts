@@ -40,7 +40,7 @@ describe('a move of time is rejected when the fakes would block requests', () =>
   })
 
   test('with a faked process.nextTick', async () => {
-    const fakes = install({ toFake: ['setTimeout', 'clearTimeout', 'nextTick'] })
+    const fakes = install({ toFake: ['setTimeout', 'clearTimeout', 'nextTick'], shouldClearNativeTimers: true })
     const sim = create({ fixtures: 'empty' })
     const refused = await sim.clock.advance('1m').then(
       () => 'moved',

@@ -9,8 +9,6 @@ import { conform } from '../../src/conform/conform.ts'
 import { OpenapiDocument } from '../../src/conform/document.ts'
 import { compareSchemas } from '../../src/conform/schemas.ts'
 import { parseEvents } from '../../src/conform/streams.ts'
-import { createSimulator } from '../../src/simulator/simulator.ts'
-import { PROFILE } from '../service/naming/renamed-words.ts'
 
 const PROVIDER = 'test/conform/provider.yaml'
 const names = {
@@ -18,9 +16,6 @@ const names = {
   fields: { hub: 'depot', account_balance: 'owed' },
   headers: { 'alt-api-key': 'x-depot-key' },
 } as const
-
-const ownDocument = async (options = {}) =>
-  (await createSimulator(options).fetch('http://sim/openapi.json')).json() as Promise<Record<string, unknown>>
 
 /** Returns a document with one operation. */
 const small = (path: string, operation: object, more: object = {}) => ({
@@ -100,31 +95,6 @@ function byText(one: unknown, other: unknown): number {
   )
   return a! < b! ? -1 : 1
 }
-
-test('the document of the simulator itself has no difference, also under other names and in parts', async () => {
-  const document = await ownDocument({ names: PROFILE })
-  const own = await conform(document, { names: PROFILE })
-  expect(own.findings).toEqual([])
-  expect(own.beyond).toEqual([])
-  // And every answer that it declares was brought about, but for these.
-  const unseen = new OpenapiDocument(document).operations.flatMap(({ name, responses }) =>
-    [...responses.keys()]
-      .filter(status => !own.answers[name]!.includes(Number(status)))
-      .map(status => `${name} ${status}`),
-  )
-  expect(unseen.sort()).toEqual([
-    'GET /model-families/names 405',
-    'GET /models/featured 405',
-    'GET /models/list 405',
-    'GET /models/lora/list 405',
-    'GET /qq-router/models 405',
-    // Needs a body of more than 8 MiB; the three transports are tested with one.
-    'POST /qq-vendor/v1/messages/count_tokens 413',
-  ])
-  const half = await conform(await ownDocument({ documentedOnly: true }))
-  expect(half.findings).toEqual([])
-  expect(half.beyond).toContain('GET /deploy/{deploy_id}')
-})
 
 test('bounds of a request are a break only when they are wider than those of the simulator', async () => {
   const asking = (properties: object) => ({

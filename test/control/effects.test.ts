@@ -338,6 +338,14 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     bad: [{ path: '/_sim/engines/2cZeTxVFN7tKxCCh-9/metrics', status: 404, says: 'unknown instance' }],
   },
   getFields: { good: [{ path: '/_sim/fields' }], bad: [] },
+  explainSubject: {
+    good: [{ path: '/_sim/explain/account' }, { path: '/_sim/explain/acme%2Fassistant' }],
+    bad: [
+      { path: '/_sim/explain/acount', status: 404, says: "Did you mean 'account'?" },
+      { path: '/_sim/explain/999999', status: 404, says: 'Failed to explain entry 999999 of the journal' },
+      { path: '/_sim/explain/account?depth=3', status: 422, says: 'depth' },
+    ],
+  },
   getUnread: { good: [], bad: [{ path: '/_sim/unread', status: 400, says: 'Start with --strict-requests' }] },
   listScriptedAnswers: { good: [{ path: '/_sim/inference' }], bad: [] },
   scriptAnswer: {

@@ -178,7 +178,7 @@ test('both sides are equal at the end of concurrent writes of users and endpoint
       await data.whenIdle()
       expect(byKey(rows(data.voices))).toEqual(byKey(store.voices.all()))
     }),
-    { numRuns: 150 },
+    { numRuns: 5 * Number(process.env.INVARIANT_RUNS ?? 8) },
   )
 })
 

@@ -30,7 +30,7 @@ function run(script: string, ...flags: readonly string[]): unknown {
 const LIST = "await sim.fetch('http://sim/deploy/list', { headers: { authorization: 'Bearer ' + sim.token } })"
 
 test('a deferred module is evaluated with its first use, and once', () => {
-  const [imported, created, first, second, voices] = run(`
+  const [imported, created, first, second, voices, explained] = run(`
     const steps = [filesRead()]
     const sim = createSimulator()
     steps.push(filesRead())
@@ -40,6 +40,8 @@ test('a deferred module is evaluated with its first use, and once', () => {
     steps.push(filesRead())
     ${LIST.replace('/deploy/list', '/v1/voices')}
     steps.push(filesRead())
+    sim.explain('account')
+    steps.push(filesRead())
     console.log(JSON.stringify(steps))`) as string[][]
   expect(imported).toEqual([])
   expect(created).toEqual([])
@@ -47,6 +49,7 @@ test('a deferred module is evaluated with its first use, and once', () => {
   expect(first).not.toContain('voices')
   expect(second).toEqual([])
   expect(voices).toContain('voices')
+  expect(explained).toContain('explain')
 })
 
 test('the document of the package is that of the source, also where text may not be evaluated', async () => {

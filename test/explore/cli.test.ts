@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { merge } from '../../src/cli/commands/merge.ts'
 import { type ExploreArguments, exploreFlows } from '../../src/cli/explore/explore-flows.ts'
 import { commandOutput } from '../cli/command-output.ts'
 
@@ -54,7 +55,7 @@ describe('a flow with a leak', () => {
     const files = readdirSync(join(folder, 'found'))
     expect(files.length).toBeGreaterThan(1)
     for (const file of files) {
-      expect(out).toContain(`repeat: npx modelhost-sim run found/${file}\n`)
+      expect(out).toContain(`Repeat         npx modelhost-sim run found/${file}\n`)
       expect(resolve(folder, 'found', parse(readFileSync(join(folder, 'found', file), 'utf8')).flow)).toBe(LEAKY)
     }
     const junit = readFileSync(join(folder, 'junit.xml'), 'utf8')
@@ -178,4 +179,30 @@ test('seeds are divided among processes, and the same command continues', async 
   expect((await explore({ ...shared, shard: '1/2' })).error).toContain('Continues after 6 runs\n')
   // Another world is other work.
   await expect(explore({ ...shared, shard: '1/2', seed: '2' })).rejects.toThrow('its results are of leaky (')
+})
+
+test('merge does not fail for known findings, and names them', async () => {
+  await explore({ faults: undefined, seeds: '1..12', out: 'results' })
+  const results = join(folder, 'results')
+  const merged = async (args: object = {}) => {
+    const { written, output } = commandOutput()
+    const code = await merge({ files: [results], ...args }, output.out, folder)
+    return { code, out: written.out }
+  }
+  const { code, out } = await merged({ json: true })
+  expect(code).toBe(1)
+  const { findings } = JSON.parse(out) as { findings: { test: string; signature: string }[] }
+  expect(findings.length).toBeGreaterThan(1)
+  const entryOf = ({ test, signature }: (typeof findings)[number]) =>
+    `  - { flow: ${test}, signature: ${signature}, reason: it is being mended, date: 2026-01-31 }`
+  write('explore.known.yaml', ['findings:', ...findings.map(entryOf)].join('\n'))
+  write('one.yaml', ['findings:', entryOf(findings[0]!)].join('\n'))
+  const known = await merged({ junit: join(folder, 'known.xml') })
+  expect(known.code).toBe(0)
+  expect(known.out).toContain(`  known since 2026-01-31: ${findings[0]!.signature} (it is being mended): `)
+  expect(readFileSync(join(folder, 'known.xml'), 'utf8')).toContain(`failures="0" skipped="${findings.length}"`)
+  const one = await merged({ known: 'one.yaml' })
+  expect(one.code).toBe(1)
+  expect(one.out).toContain(`  ${findings[1]!.signature}: `)
+  await expect(merged({ known: 'two.yaml' })).rejects.toThrow('Failed to read two.yaml')
 })

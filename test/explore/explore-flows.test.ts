@@ -1,65 +1,8 @@
 /** Explorations of real clients in real worlds. */
 import { expect, test } from 'vitest'
-import { DeployClient } from '../../examples/vitest/client.ts'
-import { type ExploreOptions, exploreRuns } from '../../src/explore/explore.ts'
-import type { FlowFunction, FlowOptions } from '../../src/explore/flow.ts'
-import { createFlowRunner } from '../../src/explore/run/flow-runner.ts'
+import type { FlowFunction } from '../../src/explore/flow.ts'
 import { InvariantThrew } from '../../src/explore/run/judge.ts'
-import { shrink } from '../../src/explore/shrink/shrink.ts'
-import { DeployClient as NaiveClient } from './naive/deploy-client.ts'
-
-const MODEL = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
-const careful: FlowFunction = ({ fetch, url, token, sleep }) =>
-  new DeployClient({ baseUrl: url, token, fetch, sleep }).deploy(MODEL)
-const naive: FlowFunction = ({ url, token, sleep }) => new NaiveClient({ baseUrl: url, token, sleep }).deploy(MODEL)
-
-async function explore(run: FlowFunction, options: Partial<ExploreOptions> = {}, flow: FlowOptions = {}) {
-  const runner = createFlowRunner({ name: 'deploys', options: { fixtures: 'empty', ...flow }, run })
-  try {
-    return await exploreRuns(runner, { name: 'deploys', ...options })
-  } finally {
-    await runner.dispose()
-  }
-}
-
-test('a naive client leaks if the answer to its create is lost, and each finding is small', async () => {
-  const report = await explore(naive, {
-    faults: 'singles',
-    shrinker: { shrink: (plan, signature, runner) => shrink({ runner, plan, signature }) },
-  })
-  const leak = report.findings.find(({ invariant }) => invariant === 'noLeak')!
-  expect(leak.plan).toMatchObject([{ fault: { on: 'createLlmDeployment', nth: 1, fault: { effect: 'done' } } }])
-  expect(leak.words).toContain('created it')
-  for (const { plan, shrunk } of report.findings) {
-    expect(plan).toHaveLength(1)
-    expect(shrunk).toMatchObject({ isMinimal: true, isRepeatable: true })
-  }
-  expect(report.unreached).toEqual([])
-})
-
-test('a careful client survives every single fault, and the matrix says which', async () => {
-  const report = await explore(careful, { faults: 'singles' })
-  expect(report.findings).toEqual([])
-  expect(report.stoppedBecause).toBe('done')
-  expect(report.unreached).toEqual([])
-  const operations = new Set(report.matrix.map(({ operation }) => operation))
-  expect(operations).toEqual(
-    new Set([
-      ...['listDeployments', 'createLlmDeployment', 'getDeployment'],
-      ...['instance.placed', 'deployment.deploying', 'instance.warming', 'instance.ready'],
-      ...['deployment.running', 'start'],
-    ]),
-  )
-  const survived = report.matrix.reduce((sum, cell) => sum + cell.survived, 0)
-  expect(survived).toBe(report.points)
-})
-
-test('an exploration with a swarm gives the same report twice', async () => {
-  const options = { budget: 120, classes: ['reset', 'hang'] } as const
-  const [one, other] = [await explore(naive, options), await explore(naive, options)]
-  expect(one).toEqual(other)
-  expect(one.runsOf.swarm).toBeGreaterThan(0)
-})
+import { careful, explore } from './deploying-clients.ts'
 
 test('a flow that uses the real clock or Math.random is refused with the request that differs', async () => {
   let run = 0

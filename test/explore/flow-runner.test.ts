@@ -60,6 +60,14 @@ test('a global fetch, timers, Date and node:timers/promises follow the world', a
   expect({ fetch: globalThis.fetch, setTimeout, Date, log: console.log, timeout: AbortSignal.timeout }).toEqual(before)
 })
 
+test('a real timer of the process that is cleared during a run never fires', async () => {
+  const connection = setTimeout(() => {}, 600_000)
+  await runOnce(() => clearTimeout(connection))
+  const isCleared = Reflect.get(connection, '_destroyed')
+  clearTimeout(connection)
+  expect(isCleared).toBe(true)
+})
+
 test('a request without an answer fails after 300 s of the world', async () => {
   const result = await runOnce(create, [{ fault: { on: 'createLlmDeployment', nth: 1, fault: { kind: 'hang' } } }])
   expect(result).toMatchObject({ end: 'threw', duration: 300_000_000, fired: new Set([0]) })

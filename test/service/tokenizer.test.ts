@@ -17,8 +17,8 @@ test.each(['a', '🙂', '中', ' ', '!'])(
     const short = unit.repeat(2000)
     const counted = countTokens(short)
     expect(Math.abs(counted - exactly(short))).toBeLessThanOrEqual(8)
-    // Two million characters in one piece would take minutes.
-    const per = countTokens(unit.repeat(400_000)) / 400_000
+    // In one piece, it would take minutes.
+    const per = countTokens(unit.repeat(100_000)) / 100_000
     expect(per).toBeCloseTo(counted / 2000, 1)
   },
 )

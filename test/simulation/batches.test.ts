@@ -128,13 +128,6 @@ describe('a batch', () => {
     expect(record.failed_at).not.toBeNull()
   })
 
-  test('of more than 50,000 lines fails with too_many_lines', () => {
-    const sim = stage()
-    const batch = batchOf(sim, many(50_001))
-    pass(sim, '10s')
-    expect(batch.toRecord().errors!.data).toMatchObject([{ code: 'too_many_lines', line: null }])
-  })
-
   test('of more than 50,000 broken lines fails with that alone', () => {
     const sim = stage()
     const batch = batchOf(
@@ -180,6 +173,38 @@ describe('a batch on an own deployment', () => {
     own.start()
     passUntil(sim, () => batch.status === 'completed', '10h')
     expect(linesIn(sim, batch.toRecord().output_file_id)).toHaveLength(4000)
+  })
+
+  test('expires by command with what was done, and its window then ended at that time', async () => {
+    const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
+    const batch = batchOf(
+      sim,
+      Array.from({ length: 40 }, (_, i) => chat(i)),
+    )
+    expect(() => sim.cluster.batch('batch_0').expire()).toThrow(
+      "Failed to find the batch 'batch_0': its id is unknown.",
+    )
+    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 5, '2h')
+    const done = batch.toRecord().request_counts!.completed
+    const { digest } = sim
+    expect(() => sim.cluster.batch('').expire()).toThrow('target is missing. Give a batch')
+    expect(sim.digest).toBe(digest)
+    sim.cluster.batch(batch.id).expire()
+    const record = batch.toRecord()
+    expect(record).toMatchObject({
+      status: 'expired',
+      expires_at: record.expired_at,
+      in_progress_at: expect.any(Number),
+    })
+    expect(linesIn(sim, record.output_file_id)).toHaveLength(done)
+    expect(linesIn(sim, record.error_file_id).map(({ error }) => error!.code)).toEqual(
+      Array.from({ length: 40 - done }, () => 'batch_expired'),
+    )
+    expect(() => sim.cluster.batch(batch.id).expire()).toThrow(
+      `Failed to expire the batch '${batch.id}': it is expired. Only a batch that is validating or in_progress expires.`,
+    )
+    await sim.clock.advance('30h')
+    expect(batch.toRecord()).toEqual(record)
   })
 
   test('expires 24 h after its creation with what was done, and an error line for each of the rest', () => {

@@ -5,6 +5,8 @@ import { MICROCENTS_PER_CENT as CENT } from '../../src/simulation/account/money.
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
 
+/** Half of the random sequences of each law. */
+const RUNS = Number(process.env.INVARIANT_RUNS ?? 10)
 const IMAGE = 'registry.example/cuda-dev:12.8'
 const box = (about: object = {}) => ({
   instance_id: 'box',
@@ -560,7 +562,7 @@ test('a hosted instance costs its price times the time that it ran, however ofte
       const billed = sim.world.ledger.secondsBilled(clock.unix(0), clock.unix() + 1)[one.id] ?? 0
       expect(billed).toBe(Math.floor(ran / 1e6))
     }),
-    { numRuns: 40 },
+    { numRuns: 2 * RUNS },
   )
 })
 
@@ -598,7 +600,7 @@ test('mixed tenants: no GPU is held twice or lost, and nothing is billed twice, 
         if (state === 'down') expect(either).toBe(0)
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 2 * RUNS },
   )
 })
 

@@ -1,4 +1,5 @@
 /** The memory of requests is bounded by characters, not by their count alone. */
+import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { AnsweredRequest } from '../../src/service/http/request-context.ts'
 import { RequestLog } from '../../src/simulator/request-log.ts'
@@ -54,7 +55,8 @@ describe('a received request', () => {
     expect(sim.journal.why(request.seq)).toMatchObject([{ kind: 'request', fields: { operation: request.operation } }])
     expect(request.client).toBe(sim.world.store.tokens.all()[0]!.token_id)
     expect(JSON.stringify(request)).not.toContain(sim.token)
-    expect(request.subjects).toContain(answer.deploy_id)
+    // The instance is named nowhere in the request.
+    expect(request.subjects).toEqual(expect.arrayContaining([answer.deploy_id, `${answer.deploy_id}-0`]))
     expect(request).not.toHaveProperty('reason')
     const read = await send(sim, 'GET', `/deploy/${answer.deploy_id}`)
     expect(read.request).toMatchObject({ subjects: [answer.deploy_id], seq: expect.any(Number) })
@@ -70,6 +72,34 @@ describe('a received request', () => {
     expect(request.reason).toContain(model_name)
     const name = sim.world.store.models.all().find(({ type }) => type === 'text-generation')!.model_name
     expect((await send(sim, 'POST', '/v1/chat/completions', { model: name, ...CHAT })).request.subjects[0]).toBe(name)
+  })
+
+  test('is not about a thing that has a word of its route as its name', async () => {
+    const sim = createSimulator({ seed: 1 })
+    const name = sim.world.store.models.all().find(({ type }) => type === 'text-generation')!.model_name
+    const deployed = await send(sim, 'POST', '/deploy/llm', {
+      ...{ model_name: 'chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } },
+    })
+    const { subjects } = (await send(sim, 'POST', '/v1/chat/completions', { model: name, ...CHAT })).request
+    expect(subjects).not.toContain(deployed.answer.deploy_id)
+    expect(subjects).toContain(name)
+  })
+
+  test('has the status that its client got if a fault replaces the answer', async () => {
+    const sim = createSimulator({ seed: 1 })
+    sim.faults.add({ on: 'listDeployments', fault: { kind: 'status', status: 503, effect: 'done' } })
+    expect((await send(sim, 'GET', '/deploy/list')).request).toMatchObject({ status: 503, decidedBy: 'fault' })
+    sim.faults.add({ on: 'getMe', fault: { kind: 'reset', effect: 'done' } })
+    await expect(send(sim, 'GET', '/v1/me')).rejects.toThrow('fetch failed')
+    expect(sim.requests.at(-1)).toMatchObject({ operation: 'getMe', status: 0 })
+    expect(sim.requestCounts).toContainEqual({ operation: 'getMe', status: 0, count: 1 })
+  })
+
+  test('is printed with its body and its subjects', async () => {
+    const sim = createSimulator({ seed: 1 })
+    const { request } = await send(sim, 'POST', '/v1/chat/completions', { model: 'acme/assistant', ...CHAT })
+    expect(inspect(request, { depth: 5 })).toContain("content: 'Hello.'")
+    expect(inspect([request])).not.toContain('[Getter]')
   })
 
   test('has the token of a request that a fault answers, and its Retry-After in seconds', async () => {

@@ -23,8 +23,8 @@ test('a leak fails with its plan and its reason, and the printed line repeats it
   const classes: readonly FaultClassName[] = ['resetDone']
   const text = await failureOf(expect(leaky).toSurvive({ classes }))
   expect(text).toMatch(/^expected 'leaky' to survive, and \d+ things break it \(\d+ runs, \d+ faults\):\n {2}/)
-  expect(text).toContain('\n  noLeak@createLlmDeployment/error\n    The invariant noLeak does not hold. ')
-  const [, plan] = /noLeak@[\s\S]*?repeat: await expect\(flow\)\.toSurvive\(\{ plan: (.*) \}\)/.exec(text)!
+  expect(text).toContain('\n  noLeak@createLlmDeployment/error\n    What happened: The deployment ')
+  const [, plan] = /noLeak@[\s\S]*?Repeat: await expect\(flow\)\.toSurvive\(\{"plan":(.*)\}\)/.exec(text)!
   expect(JSON.parse(plan!)).toMatchObject([{ fault: { on: 'createLlmDeployment' } }])
   const again = await failureOf(expect(leaky).toSurvive({ plan: JSON.parse(plan!) }))
   expect(again).toContain('noLeak@createLlmDeployment/error')

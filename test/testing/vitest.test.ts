@@ -106,6 +106,15 @@ describe('toHaveReceived', () => {
   })
 })
 
+test('toHaveReceived says why the last near miss was refused', async ({ sim }) => {
+  const { deploy } = client(sim.fetch, sim.token)
+  await deploy(SPEC)
+  await deploy(SPEC)
+  expect(() => expect(sim).toHaveReceived('createLlmDeployment', { times: 2, status: 200 })).toThrow(
+    /→ 409 .*\n {4}status: expected 200, .*\n {2}the last of them was refused because:\n {4}A deployment of the model acme\/chat was created: \w+\.\n {4}A client sent the request/,
+  )
+})
+
 test('toBeQuiet names everything that runs, and passes when nothing does', async ({ sim }) => {
   const { deploy, stop } = client(sim.fetch, sim.token)
   expect(sim).toBeQuiet()

@@ -123,6 +123,7 @@ const CACHES: readonly string[] = [
   'service/endpoints/aggregator.ts cachedJson',
   'service/http/compiled-operation.ts routers',
   'service/http/service.ts mappingCache',
+  'service/http/service.ts documentTexts',
   'service/models/catalog-json.ts cachedJson',
   'service/models/catalog-json.ts cachedPricedJson',
   'service/models/model-schemas.ts cachedSchemas',

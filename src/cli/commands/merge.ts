@@ -2,9 +2,10 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Argv } from 'yargs'
-import { mergeResults } from '../../explore/shards/merge.ts'
+import { type MergedFinding, mergeResults } from '../../explore/shards/merge.ts'
 import { parseSeedRange } from '../../explore/shards/seed-range.ts'
 import { UsageError } from '../command.ts'
+import { KnownFindings } from '../explore/known.ts'
 import { requireWritable } from '../series-file.ts'
 import { FINDING_EXIT_CODES, findingCodeFlag } from '../shards/flags.ts'
 import { formatMerge, formatMergeJson, formatMergeJunit } from '../shards/merge-report.ts'
@@ -17,6 +18,7 @@ export const example = 'merge results --expect 1..1000'
 
 export interface MergeArguments {
   files: readonly string[]
+  known?: string | undefined
   expect?: string | undefined
   json?: boolean | undefined
   junit?: string | undefined
@@ -33,6 +35,12 @@ export function builder(argv: Argv): Argv<MergeArguments> {
         coerce: text('expect'),
         describe: 'Seeds that must have a result, as in 1..1000. Default: those of the files',
       },
+      known: {
+        type: 'string',
+        requiresArg: true,
+        coerce: text('known'),
+        describe: 'File of known findings, which do not fail. Default: explore.known.yaml, if there is one',
+      },
       json: { type: 'boolean', default: false, describe: 'Print JSON' },
       junit: {
         type: 'string',
@@ -46,27 +54,33 @@ export function builder(argv: Argv): Argv<MergeArguments> {
     .epilogue(FINDING_EXIT_CODES) as unknown as Argv<MergeArguments>
 }
 
-export function handler(args: MergeArguments): void {
-  process.exitCode = merge(args, text => process.stdout.write(text))
+export async function handler(args: MergeArguments): Promise<void> {
+  process.exitCode = await merge(args, text => process.stdout.write(text))
 }
 
 /**
- * Runs the command and returns its exit code: 3 if a seed is missing, that for findings if a seed failed or came out
+ * Runs the command and returns its exit code: 3 if a seed is missing, that for findings if one is new or a seed came out
  * differently.
+ *
+ * @param folder the one with the file of known findings
  *
  * @throws UsageError or RangeError for a file that cannot be read or written
  */
-export function merge(
-  { files, expect, json, junit, findingCode = 1 }: MergeArguments,
+export async function merge(
+  { files, known: knownFile, expect, json, junit, findingCode = 1 }: MergeArguments,
   write: (text: string) => void,
-): number {
+  folder = process.cwd(),
+): Promise<number> {
   const range = expect === undefined ? undefined : parseSeedRange(expect, '--expect')
   if (junit !== undefined) requireWritable(junit, 'junit')
+  const known = await KnownFindings.read(knownFile, folder)
   const report = mergeResults(files.flatMap(listResultsFiles), range)
-  write(json ? formatMergeJson(report) : formatMerge(report))
-  if (junit !== undefined) writeTextFile(junit, formatMergeJunit(report), 'junit')
+  const knownOf = ({ test, signature }: MergedFinding) => known.find(test, signature)
+  write(json ? formatMergeJson(report, knownOf) : formatMerge(report, knownOf))
+  if (junit !== undefined) writeTextFile(junit, formatMergeJunit(report, knownOf), 'junit')
   if (report.missing.length > 0) return 3
-  return report.failed > 0 || report.differing.length > 0 ? findingCode : 0
+  const isNew = (finding: MergedFinding) => knownOf(finding) === undefined
+  return report.findings.some(isNew) || report.differing.length > 0 ? findingCode : 0
 }
 
 const RESULTS_FILE = /^results-\d+\.ndjson$/

@@ -48,6 +48,11 @@ export class KnownFindings {
     }
   }
 
+  /** Returns the entry of a finding; undefined if it is new. */
+  find(flow: string, signature: string): KnownFinding | undefined {
+    return this.#entries.find(entry => entry.flow === flow && entry.signature === signature)
+  }
+
   sort({ flow, findings, stoppedBecause }: FlowReport): SortedFindings {
     const ofFlow = this.#entries.filter(entry => entry.flow === flow)
     const entryOf = ({ signature }: ExplainedFinding) => ofFlow.find(entry => entry.signature === signature)

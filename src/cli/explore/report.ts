@@ -2,6 +2,7 @@
 
 import type { ExplainedFinding, FlowReport } from '../../explore/explore-flow.ts'
 import type { Plan } from '../../explore/plan/plan.ts'
+import { toLabelledTexts } from '../../explore/report/labelled-texts.ts'
 import { formatCount } from '../../lib/format-count.ts'
 import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
 import { plural } from '../shards/plural.ts'
@@ -81,13 +82,23 @@ export function formatFlowsJunit(flows: readonly ExploredFlow[]): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="modelhost-sim explore">\n${suites.join('')}</testsuites>\n`
 }
 
-function formatFinding({ signature, why, plan }: ExplainedFinding, number: number, file: string | undefined): string[] {
-  return [
-    `${number}. ${signature}`,
-    ...wrap(why).map(line => `   ${line}`),
-    `   plan: ${formatPlan(plan)}`,
-    ...(file === undefined ? [] : [`   repeat: npx modelhost-sim run ${file}`]),
-  ]
+function formatFinding(
+  { signature, story, plan }: ExplainedFinding,
+  number: number,
+  file: string | undefined,
+): string[] {
+  const texts = toLabelledTexts(story).flatMap(([label, text]) => formatLabelled(label, wrap(text)))
+  const plans = formatLabelled('Plan', [formatPlan(plan)])
+  const repeat = file === undefined ? [] : formatLabelled('Repeat', [`npx modelhost-sim run ${file}`])
+  return [`${number}. ${signature}`, ...[...texts, ...plans, ...repeat].map(line => `   ${line}`)]
+}
+
+/** Characters of the longest label, and a gap. */
+const LABEL_CHARACTERS = 15
+
+/** Returns lines beside their label. */
+function formatLabelled(label: string, lines: readonly string[]): string[] {
+  return lines.map((line, i) => `${(i === 0 ? label : '').padEnd(LABEL_CHARACTERS)}${line}`)
 }
 
 /** Returns a plan in short: names of rules follow from their content. */
@@ -142,7 +153,7 @@ function describeUnreached({ unreached, points }: FlowReport): string[] {
   return [head, ...lines, ...(more > 0 ? [`  and ${formatCount(more)} more`] : [])]
 }
 
-const LINE_CHARACTERS = 100
+const LINE_CHARACTERS = 90
 
 function wrap(text: string): string[] {
   const lines: string[] = []

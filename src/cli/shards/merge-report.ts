@@ -3,12 +3,16 @@
 import type { MergedFinding, MergeReport } from '../../explore/shards/merge.ts'
 import { formatCount } from '../../lib/format-count.ts'
 import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
+import type { KnownFinding } from '../../scenario/documents/known-findings.ts'
 import { plural } from './plural.ts'
+
+/** Returns the entry of a finding among the known ones; undefined if it is new. */
+type KnownOf = (finding: MergedFinding) => KnownFinding | undefined
 
 const MAX_LISTED = 20
 
 /** Returns a report for people. */
-export function formatMerge(report: MergeReport): string {
+export function formatMerge(report: MergeReport, knownOf: KnownOf): string {
   const { files, runs, failed, seeds, tests, repeated, differing, findings, digest } = report
   const of = tests.length === 1 ? tests[0]! : plural(tests.length, 'test')
   const lines = [
@@ -25,18 +29,29 @@ export function formatMerge(report: MergeReport): string {
   }
   lines.push(...listMissing(report))
   lines.push(failed === 0 ? 'Nothing found' : `${plural(findings.length, 'finding')} in ${plural(failed, 'seed')}`)
-  for (const finding of findings) lines.push(...formatFinding(finding).map(line => `  ${line}`))
+  for (const finding of findings) {
+    const entry = knownOf(finding)
+    if (entry === undefined) lines.push(...formatFinding(finding).map(line => `  ${line}`))
+    else
+      lines.push(
+        `  known since ${entry.date}: ${finding.signature} (${entry.reason}): ${plural(finding.count, 'seed')}`,
+      )
+  }
   return `${lines.join('\n')}\n`
 }
 
 /** Returns the report as JSON. Of missing seeds, it has the number and the first thousand. */
-export function formatMergeJson({ missing, ...report }: MergeReport): string {
-  const rest = { missing: missing.length, missingSeeds: missing.slice(0, 1000) }
+export function formatMergeJson({ missing, ...report }: MergeReport, knownOf: KnownOf): string {
+  const findings = report.findings.map(finding => ({ ...finding, known: knownOf(finding) }))
+  const rest = { findings, missing: missing.length, missingSeeds: missing.slice(0, 1000) }
   return `${JSON.stringify({ ...report, ...rest })}\n`
 }
 
-/** Returns a JUnit document: a test for each finding, one for completeness and one for determinism. */
-export function formatMergeJunit(report: MergeReport): string {
+/**
+ * Returns a JUnit document: a test for each finding, one for completeness and one for determinism. Known findings are
+ * skipped tests.
+ */
+export function formatMergeJunit(report: MergeReport, knownOf: KnownOf): string {
   const { missing, differing, findings } = report
   const differences = differing.map(
     ({ test, seed, results }) => `seed ${seed} of ${test}: ${results.map(({ file }) => file).join(', ')}`,
@@ -47,21 +62,31 @@ export function formatMergeJunit(report: MergeReport): string {
       missing.length > 0 ? [describeCompleteness(report), ...listMissing(report)] : [],
     ),
     testcase('every seed comes out the same in every process', differences),
-    ...findings.map(finding => testcase(finding.signature, formatFinding(finding).slice(1), finding.test)),
+    ...findings.map(finding => {
+      const problem = formatFinding(finding).slice(1)
+      return testcase(finding.signature, problem, finding.test, knownOf(finding)?.reason)
+    }),
   ]
-  const failures = findings.length + Number(missing.length > 0) + Number(differing.length > 0)
+  const skipped = findings.filter(finding => knownOf(finding) !== undefined).length
+  const failures = findings.length - skipped + Number(missing.length > 0) + Number(differing.length > 0)
   return (
     '<?xml version="1.0" encoding="UTF-8"?>\n' +
-    `<testsuites name="modelhost-sim merge" tests="${cases.length}" failures="${failures}">\n` +
-    `  <testsuite name=${xmlAttribute(`seeds ${report.seeds}`)} tests="${cases.length}" failures="${failures}">\n` +
+    `<testsuites name="modelhost-sim merge" tests="${cases.length}" failures="${failures}" skipped="${skipped}">\n` +
+    `  <testsuite name=${xmlAttribute(`seeds ${report.seeds}`)} tests="${cases.length}" failures="${failures}" skipped="${skipped}">\n` +
     `${cases.join('')}  </testsuite>\n</testsuites>\n`
   )
 }
 
-function testcase(name: string, problem: readonly string[], classname = 'modelhost-sim merge'): string {
+function testcase(
+  name: string,
+  problem: readonly string[],
+  classname = 'modelhost-sim merge',
+  skipped?: string | undefined,
+): string {
   const open = `    <testcase classname=${xmlAttribute(classname)} name=${xmlAttribute(name)}`
   const [first] = problem
   if (first === undefined) return `${open}/>\n`
+  if (skipped !== undefined) return `${open}>\n      <skipped message=${xmlAttribute(skipped)}/>\n    </testcase>\n`
   const text = escapeXml(problem.join('\n'))
   return `${open}>\n      <failure message=${xmlAttribute(first)}>${text}</failure>\n    </testcase>\n`
 }

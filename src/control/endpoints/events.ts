@@ -22,7 +22,7 @@ export const watchEvents = control({
     follow: z.enum(['true', 'false']).default('true'),
   },
   returns: z.string(),
-  handle: async ({ query: { kind, subject, after, follow }, request, sim }) => {
+  handle: async ({ query: { kind, subject, after, follow }, request, sim, eventTexts }) => {
     const start = request.headers.get('last-event-id') ?? after
     const options = {
       follow: follow === 'true',
@@ -32,7 +32,7 @@ export const watchEvents = control({
     }
     try {
       const reader = await refuseInvalid(() => new EventReader(sim, options))
-      return new ServerSentEvents(createEventStream(sim, reader))
+      return new ServerSentEvents(createEventStream(sim, reader, eventTexts()))
     } catch (error) {
       if (error instanceof TooManyReaders) refuse(429, error.message)
       throw error

@@ -2,8 +2,9 @@ import * as z from 'zod'
 import * as explanations from '../../evidence/explain/explain.ts'
 import type { Explanation } from '../../evidence/explain/explanation.ts'
 import { loadTokenizer } from '../../service/openai/tokenizer.ts'
+import { refuse } from '../../service/refusals.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
 import { tokenRedactor } from '../token-redactor.ts'
 
 const ExplainedEntrySchema = z.object({
@@ -38,7 +39,12 @@ export const explainSubject = control({
   }),
   handle: async ({ params: { subject }, sim }) => {
     if (sim.world.needsTokenizer) await loadTokenizer()
-    return redactExplanation(sim, await refuseInvalid(() => explanations.explain(sim, subject), 404))
+    try {
+      return redactExplanation(sim, explanations.explain(sim, subject))
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      return refuse(404, tokenRedactor(sim)(error.message))
+    }
   },
 })
 

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { type FoundRequests, findRequests, type RequestFilter } from '../../evidence/requests/find.ts'
+import type { NearMiss } from '../../evidence/requests/near-misses.ts'
 import type { StatusPattern } from '../../evidence/requests/pattern.ts'
 import {
-  type NearMiss,
   type RequestExpectation,
   type Verification,
   type VerifyOptions,
@@ -19,9 +19,8 @@ export const listRequests = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/requests',
   summary:
-    'List the newest 1,000 requests that the service received, oldest first. operation, status and decidedBy can be ' +
-    'lists with commas; operation and path can have * for any text. token is an id or a name. from and to are ISO 8601, Unix ' +
-    'seconds, or a time since the start of the world such as 90s. docs/requests.md describes every field',
+    'List the newest 1,000 requests that the service received, oldest first. Lists in a parameter have commas, and * is ' +
+    'any text: docs/requests.md describes every parameter and field',
   example: { target: '/_sim/requests?operation=create*&status=4xx,503&from=10m&limit=5' },
   refusals: { 400: 'an unknown operation, status or token, or an invalid time' },
   query: {

@@ -9,8 +9,6 @@ import { findDecidingEntry, type KeptEntries } from './deciding-entry.ts'
 const MAX_SIBLINGS = 200
 /** Kinds that end the answer to a request to a model with an error. */
 const END_OF_ANSWER = /^inference\.(?:broken|turnedAway|cutOff)$/
-/** The longest chain of causes. */
-const MAX_CHAIN = 100
 
 /** The entries that the journal of a simulator has kept, with their causes. It reads the journal once. */
 export class Causes implements KeptEntries {
@@ -61,13 +59,11 @@ export class Causes implements KeptEntries {
 
   /** Returns an entry and its causes, the nearest first. */
   chainOf(entry: Entry): Entry[] {
-    const chain: Entry[] = []
-    for (let next: Entry | undefined = entry; next !== undefined && chain.length < MAX_CHAIN; ) {
-      chain.push(next)
-      next = this.causeOf(next)
-      if (next !== undefined && chain.includes(next)) break
+    const chain = new Set<Entry>()
+    for (let next: Entry | undefined = entry; next !== undefined && !chain.has(next); next = this.causeOf(next)) {
+      chain.add(next)
     }
-    return chain
+    return [...chain]
   }
 
   /** Returns the entries that some entries caused, directly or not, oldest first. */

@@ -32,7 +32,7 @@ export function findDecidingEntry(
   received: ReceivedRequest | undefined,
 ): Entry | undefined {
   const { status, decidedBy } = request.fields
-  if (decidedBy !== 'state' && decidedBy !== 'limit' && status !== 401) return undefined
+  if (decidedBy !== 'state' && decidedBy !== 'limit') return undefined
   const reason = received?.reason ?? ''
   const account = sim.world.ledger.uid
   const before = (subject: string, matches: (entry: Entry) => boolean) =>
@@ -43,19 +43,13 @@ export function findDecidingEntry(
     return entry?.kind === 'account.resumed' ? undefined : entry
   }
   if (decidedBy === 'limit') return findLimit(reason, received?.body, matches => before(account, matches))
-  if (status === 401) {
-    const client = received?.client
-    const isOfToken = ({ kind, fields }: Entry) =>
-      /^token\.(?:revoked|deleted)$/.test(kind) && (client === '' || fields?.token_id === client)
-    return client === undefined ? undefined : before(account, isOfToken)
-  }
-  const words = new Set([...wordsOf(request, received), ...(received?.subjects ?? [])])
+  const words = wordsOf(sim, request, received)
   const found: Entry[] = []
   for (const subject of subjectsFor(kept, sim, words)) {
     const entry = before(subject, ({ kind }) => !IRRELEVANT.test(kind))
     if (entry !== undefined && subject !== account) found.push(entry)
   }
-  const named = before(account, ({ fields }) => ID_FIELDS.some(field => words.has(String(fields?.[field]))))
+  const named = before(account, ({ fields }) => ID_FIELDS.some(field => words.ids.has(String(fields?.[field]))))
   if (named !== undefined) found.push(named)
   return found.sort((a, b) => b.seq - a.seq)[0]
 }
@@ -72,36 +66,54 @@ function findLimit(
   return find(({ kind, fields }) => /^limit\.(?:set|approved|denied)$/.test(kind) && fields?.gpu === gpu)
 }
 
-/** Returns the segments of the path, the words of the refusal, and the names of models in the body. */
-function wordsOf({ subject }: RequestEntry, received: ReceivedRequest | undefined): string[] {
+/** The words of a request that can name a thing. */
+interface RequestWords {
+  readonly ids: ReadonlySet<string>
+  /** Words that can be the name of a model. */
+  readonly models: ReadonlySet<string>
+}
+
+/** Returns the words that can name a thing: in the parameters of the path, in the refusal, and models in the body. */
+function wordsOf(
+  { api }: Simulator,
+  { subject, fields }: RequestEntry,
+  received: ReceivedRequest | undefined,
+): RequestWords {
   const path = received?.path ?? subject.slice(subject.indexOf(' ') + 1)
+  const template = Object.hasOwn(api.operations, fields.operation) ? api.operations[fields.operation]!.path : ''
+  // The words of the route itself name nothing: `/v1/chat/completions` is about no model `chat`.
+  const literals = new Set(template.split('/').filter(segment => !segment.includes('{')))
   const segments = path
     .split('?', 1)[0]!
     .split('/')
-    .filter(segment => segment !== '')
+    .filter(segment => !literals.has(segment))
     .map(decode)
   const pairs = segments.slice(1).map((segment, i) => `${segments[i]}/${segment}`)
   const { body, reason = '' } = received ?? {}
-  const models =
+  const named =
     typeof body === 'object' && body !== null ? MODEL_FIELDS.map(field => (body as Record<string, unknown>)[field]) : []
-  const names = models.filter(model => typeof model === 'string')
-  return [...segments, ...pairs, ...names, ...reason.split(/[\s,;:'"()]+/)].filter(word => word !== '')
+  const reasonWords = reason.split(/[\s,;:'"()]+/).filter(word => word !== '')
+  const models = [...segments, ...pairs, ...named.filter(name => typeof name === 'string')]
+  return {
+    ids: new Set([...models, ...reasonWords]),
+    models: new Set([...models, ...reasonWords.filter(word => word.includes('/'))]),
+  }
 }
 
 /** Returns the words that are subjects of the journal, and the deployments of models that the words name. */
-function subjectsFor(kept: KeptEntries, { world }: Simulator, words: ReadonlySet<string>): Set<string> {
-  const subjects = new Set<string>()
+function subjectsFor(kept: KeptEntries, { world }: Simulator, words: RequestWords): Set<string> {
   const owner = world.store.account.display_name
-  const ids = new Set<string>()
-  for (const word of words) {
+  const names = new Set<string>()
+  for (const word of words.models) {
     // A model can be named by the id of its deployment, without its owner, or with a version.
     const name = word.replace(/^deploy_id:/, '')
-    for (const id of [name, name.replace(/:[^:]*$/, '')]) ids.add(id).add(`${owner}/${id}`)
+    for (const id of [name, name.replace(/:[^:]*$/, '')]) names.add(id).add(`${owner}/${id}`)
   }
-  for (const id of ids) if (kept.of(id).length > 0) subjects.add(id)
-  for (const [, { id, plan }] of world.deployments.entries()) if (ids.has(plan.modelName)) subjects.add(id)
+  const subjects = new Set<string>()
+  for (const id of [...words.ids, ...names]) if (kept.of(id).length > 0) subjects.add(id)
+  for (const [, { id, plan }] of world.deployments.entries()) if (names.has(plan.modelName)) subjects.add(id)
   for (const { kind, subject, fields } of kept.entries) {
-    if (kind === 'deployment.created' && ids.has(String(fields?.model_name))) subjects.add(subject)
+    if (kind === 'deployment.created' && names.has(String(fields?.model_name))) subjects.add(subject)
   }
   return subjects
 }

@@ -4,7 +4,7 @@ import type { DeploymentRow } from '../../simulation/deployments/deployment-row.
 import { isParked, isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import type { InstanceRow, InstanceState } from '../../simulation/deployments/instance-row.ts'
 import type { World } from '../../simulation/world.ts'
-import { formatValue, quoteText } from './sentence.ts'
+import { formatNumberOf, formatValue, quoteText } from './sentence.ts'
 
 const INSTANCE_WORDS: Readonly<Record<InstanceState, string>> = {
   pending: 'waits for GPUs',
@@ -27,9 +27,11 @@ export function describeDeployment(world: World, row: Readonly<DeploymentRow>): 
   if (failReason !== '') sentences.push(`Its fail_reason is ${quoteText(failReason)}.`)
   if (!plan.hasInstances || isTerminal(status)) return sentences
   if (isParked(row)) return [...sentences, 'It is parked: its bounds allow no instance.']
-  sentences.push(`It has ${instances.length} instances, of which ${ready} serve requests, and it wants ${desired}.`)
+  sentences.push(
+    `It has ${formatNumberOf(instances.length, 'instance')} and wants ${desired}. Ready to serve: ${ready}.`,
+  )
   if (ready === 0 && status === 'running') {
-    sentences.push('It keeps the status running while it has no instance, and requests wait.')
+    sentences.push('It keeps the status running while no instance is ready, and requests wait.')
   }
   for (const ordinal of instances.slice(0, 3)) {
     const instance = world.instances.find(ordinal)
@@ -57,7 +59,9 @@ export function describeInstance(world: World, { id, deployment, node, state }: 
 function reasonsOfWait({ environment, nodes, gpuQuotas, ledger }: World, row: Readonly<DeploymentRow>): string[] {
   const { gpu, numGpus } = row
   const limit = gpuQuotas.get(gpu)
-  const sentences = [`It needs ${numGpus} GPUs of the type ${gpu} on one node, and ${nodes.free(gpu)} are free.`]
+  const sentences = [
+    `It needs ${formatNumberOf(numGpus, 'GPU')} of the type ${gpu} on one node. Free in the fleet: ${nodes.free(gpu)}.`,
+  ]
   const down = nodes.list().filter(node => node.gpu === gpu && node.state === 'down')
   if (down.length > 0)
     sentences.push(

@@ -4,16 +4,18 @@ import type { Entry, RequestEntry } from '../../kernel/journal.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { Causes } from './causes.ts'
-import type { ExplainedEntry, Explanation, NextEvent } from './explanation.ts'
+import type { ExplainedEntry, Explanation } from './explanation.ts'
 import { describeFirstCause } from './first-cause.ts'
 import { describeEntry } from './kind-sentences.ts'
-import { findNextEvent } from './next-event.ts'
+import { lookAhead, type Outlook } from './next-event.ts'
 import { describeRequest, waitingAnswer } from './request-words.ts'
 import { quoteText } from './sentence.ts'
 import { findThing, knownIds, type Thing } from './things.ts'
 
 /** The most effects that are listed. */
 const MAX_EFFECTS = 20
+/** How many of the nearest and of the first entries of a long chain are listed. */
+const LISTED_CAUSES = { nearest: 15, first: 5 } as const
 
 /**
  * Explains a thing by its id or name, or a journal entry by its position.
@@ -43,13 +45,13 @@ function explainRequest(sim: Simulator, causes: Causes, request: RequestEntry): 
   const answer = waitingAnswer(causes, request)
   // A state that refused this request may change, so that the next one is served.
   const followed = answer ?? (cause !== undefined && request.fields.decidedBy === 'state' ? cause.subject : undefined)
-  const next = followed === undefined ? undefined : nextOf(sim, causes, followed)
+  const outlook = followed === undefined ? {} : outlookOf(sim, causes, followed)
   return compose(sim, causes, {
     subject: `request ${request.seq}`,
     sentences: describeRequest(sim, causes, request),
     chain,
     own: [request],
-    next,
+    outlook,
   })
 }
 
@@ -59,7 +61,7 @@ function explainEntry(sim: Simulator, causes: Causes, entry: Entry): Explanation
     sentences: [`Entry ${entry.seq} of the journal is ${entry.kind}.`, describeEntry(entry)],
     chain: causes.chainOf(entry),
     own: [entry],
-    next: nextOf(sim, causes, entry.subject),
+    outlook: outlookOf(sim, causes, entry.subject),
   })
 }
 
@@ -77,7 +79,7 @@ function explainThing(sim: Simulator, causes: Causes, thing: Thing): Explanation
     sentences,
     chain: deciding === undefined ? [] : causes.chainOf(deciding),
     own,
-    next: findNextEvent(sim.world, entry => thing.isOwn(entry)),
+    outlook: lookAhead(sim.world, entry => thing.isOwn(entry)),
   })
 }
 
@@ -86,21 +88,23 @@ interface Parts {
   readonly sentences: readonly string[]
   readonly chain: readonly Entry[]
   readonly own: readonly Entry[]
-  readonly next: NextEvent | undefined
+  readonly outlook: Outlook
 }
 
-function compose(sim: Simulator, causes: Causes, { subject, sentences, chain, own, next }: Parts): Explanation {
+function compose(sim: Simulator, causes: Causes, { subject, sentences, chain, own, outlook }: Parts): Explanation {
   const effects = causes.effectsOf(own)
   const listed = effects.slice(0, MAX_EFFECTS)
   const first = chain.at(-1)
   const all = [...sentences]
+  const listedChain = shorten(chain)
   if (first !== undefined) all.push(...describeFirstCause(sim, first))
+  if (listedChain.length < chain.length) {
+    all.push(`The chain has ${chain.length} entries, of which ${listedChain.length} are listed.`)
+  }
   if (effects.length > listed.length) {
     all.push(`It had ${effects.length} effects, of which the first ${listed.length} are listed.`)
   }
-  if (sim.world.needsTokenizer) {
-    all.push('What happens next is unknown, because a batch runs and the tokenizer is not loaded.')
-  } else if (next === undefined && first?.kind !== 'request') all.push('Nothing is planned that changes it.')
+  if (outlook.sentence !== undefined) all.push(outlook.sentence)
   const toExplained = (entry: Entry): ExplainedEntry => ({
     seq: entry.seq,
     at: sim.world.clock.iso(entry.time),
@@ -111,16 +115,26 @@ function compose(sim: Simulator, causes: Causes, { subject, sentences, chain, ow
   return {
     subject,
     sentences: all,
-    chain: chain.map(toExplained),
+    chain: listedChain.map(toExplained),
     effects: listed.map(toExplained),
-    ...(next !== undefined && { next }),
+    ...(outlook.next !== undefined && { next: outlook.next }),
   }
 }
 
+/** Returns a chain without repeated kinds of a subject, as of the progress of a batch, and without the middle of a long one. */
+function shorten(chain: readonly Entry[]): Entry[] {
+  const changes = chain.filter(({ kind, subject }, i) => {
+    const nearer = chain[i - 1]
+    return i === chain.length - 1 || nearer?.kind !== kind || nearer.subject !== subject
+  })
+  const { nearest, first } = LISTED_CAUSES
+  return changes.length <= nearest + first ? changes : [...changes.slice(0, nearest), ...changes.slice(-first)]
+}
+
 /** Returns what happens next to the subject of an entry. */
-function nextOf(sim: Simulator, causes: Causes, subject: string): NextEvent | undefined {
+function outlookOf(sim: Simulator, causes: Causes, subject: string): Outlook {
   const thing = findThing(sim, subject, causes)
-  return findNextEvent(sim.world, entry => thing?.isOwn(entry) ?? entry.subject === subject)
+  return lookAhead(sim.world, entry => thing?.isOwn(entry) ?? entry.subject === subject)
 }
 
 function findEntry(sim: Simulator, causes: Causes, seq: number): Entry {

@@ -27,22 +27,10 @@ export interface Explanation {
   readonly subject: string
   /** What it is and its state, what decided that, and who or what began the chain of causes. */
   readonly sentences: readonly string[]
-  /** The entry that decided its state, then its causes back to the first. */
+  /** The entry that decided its state, then its causes back to the first. Repeated steps of a long chain are left out. */
   readonly chain: readonly ExplainedEntry[]
   /** What came of it, oldest first: at most 20 entries. */
   readonly effects: readonly ExplainedEntry[]
   /** Missing if nothing is planned that changes it. */
   readonly next?: NextEvent
-}
-
-/** A simulator that explains what happened in it. */
-export interface ExplainingSimulator {
-  /**
-   * Explains a thing by its id or name, or a journal entry by its position: its state, its causes back to the first, its
-   * effects, and what happens to it next. A request is an entry. It reads the world and changes nothing.
-   *
-   * @throws RangeError for an unknown id or position, with the nearest known one
-   * @example sim.explain('h100-0').sentences
-   */
-  explain(subject: string | number): Explanation
 }

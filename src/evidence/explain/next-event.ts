@@ -8,28 +8,39 @@ import { describeEntry } from './kind-sentences.ts'
 
 /** How far ahead it looks. */
 const HORIZON = 30 * DAY
-const MAX_EVENTS = 100_000
+const MAX_EVENTS = 50_000
+
+/** What a look ahead found: the next event, or how far it looked. */
+export interface Outlook {
+  readonly next?: NextEvent
+  /** Says that it found nothing, and up to when. */
+  readonly sentence?: string
+}
 
 /**
- * Returns the next journal entry that matches, by running a copy of the world ahead: at most 30 days and 100,000 events.
- * What happens follows from the seed, so the copy does what the world will do. Undefined if nothing matches by then, or
- * if a batch runs and its tokenizer is not loaded.
+ * Looks for the next journal entry that matches, by running a copy of the world ahead: at most 30 days and 50,000 events.
+ * What happens follows from the seed, so the copy does what the world will do.
  */
-export function findNextEvent(world: World, matches: (entry: Entry) => boolean): NextEvent | undefined {
-  if (world.needsTokenizer) return undefined
+export function lookAhead(world: World, matches: (entry: Entry) => boolean): Outlook {
+  if (world.needsTokenizer) {
+    return { sentence: 'What happens next is unknown, because a batch runs and the tokenizer is not loaded.' }
+  }
+  const { clock } = world
   // The copy must not report its errors as errors of the world.
   const future = world.fork()
   future.onEventError = () => {}
-  let next: Entry | undefined
+  let found: Entry | undefined
   future.journal.listen(entry => {
-    if (next === undefined && matches(entry)) next = entry
+    if (found === undefined && matches(entry)) found = entry
   })
-  const limit = world.clock.now + HORIZON
-  for (let events = 0; next === undefined && events < MAX_EVENTS && future.next(limit); events++);
-  if (next === undefined) return undefined
-  return {
-    at: world.clock.iso(next.time),
-    in: formatDuration(next.time - world.clock.now),
-    sentence: describeEntry(next),
+  const limit = clock.now + HORIZON
+  let events = 0
+  while (found === undefined && events < MAX_EVENTS && future.next(limit)) events++
+  if (found !== undefined) {
+    const { time } = found
+    return { next: { at: clock.iso(time), in: formatDuration(time - clock.now), sentence: describeEntry(found) } }
   }
+  if (future.agenda.size === 0) return { sentence: 'Nothing is planned that changes it.' }
+  const until = events < MAX_EVENTS ? limit : future.clock.now
+  return { sentence: `Nothing is planned that changes it up to ${clock.iso(until)}.` }
 }

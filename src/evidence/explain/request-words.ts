@@ -36,10 +36,22 @@ export function describeRequest(sim: Simulator, causes: Causes, request: Request
     sentences.push(`No entry of the journal made this ${fields.decidedBy}: the world or its journal began with it.`)
     if (known !== '') sentences.push(known)
   }
+  if (fields.status === 401) sentences.push(...describeLostTokens(sim, causes, seq))
   const { retryAfter, unread = [] } = received ?? {}
   if (retryAfter !== undefined) sentences.push(`The answer asked the client to wait for ${retryAfter} seconds.`)
   if (unread.length > 0) sentences.push(`Nothing reads these fields of it: ${unread.map(quoteText).join(', ')}.`)
   return sentences
+}
+
+/** Says which token was taken away last before a request. The world does not keep the value that the request had. */
+function describeLostTokens(sim: Simulator, causes: Causes, seq: number): string[] {
+  const entry = causes
+    .of(sim.world.ledger.uid)
+    .findLast(({ kind, seq: position }) => position < seq && /^token\.(?:revoked|deleted)$/.test(kind))
+  if (entry === undefined) return []
+  return [
+    `Entry ${entry.seq} took the token ${formatValue(entry.fields?.token_id)} away, which the request may have had.`,
+  ]
 }
 
 /** Tells whether the answer to a request has not been sent. */

@@ -9,8 +9,19 @@ export function describeRule({ id, rule, matches, hits }: FaultView): string[] {
   return [
     `${formatValue(id)} is a fault rule with the fault ${formatValue(rule.fault.kind)}, on ${on}.`,
     describeTrigger(rule),
+    ...describeWindow(rule),
     `It has acted on ${hits} of ${matches} matching requests.`,
     ...(rule.times === undefined ? [] : [`It acts on ${Math.max(0, rule.times - hits)} more.`]),
+  ]
+}
+
+/** Says in which time a rule acts, and which entry arms it. */
+function describeWindow({ from, until, after }: FaultView['rule']): string[] {
+  const format = (time: typeof from) => formatValue(time instanceof Date ? time.toISOString() : time)
+  return [
+    ...(after === undefined ? [] : [`An entry ${formatValue(after.kind)} arms it.`]),
+    ...(from === undefined ? [] : [`It acts from ${format(from)} on, as its rule states.`]),
+    ...(until === undefined ? [] : [`It acts until ${format(until)}, as its rule states.`]),
   ]
 }
 

@@ -23,12 +23,18 @@ export function quoteText(text: string): string {
   return `'${flat.length > MAX_QUOTED ? `${flat.slice(0, MAX_QUOTED)}…` : flat}'`
 }
 
-/** Returns the sentence of an entry. */
+/** Formats a number of things, as in `1 GPU` and `2 GPUs`. */
+export function formatNumberOf(count: unknown, noun: string): string {
+  return `${formatValue(count)} ${noun}${Number(count) === 1 ? '' : 's'}`
+}
+
+/** Returns the sentence of an entry. In its text, `{lines line}` is the number of lines with their noun. */
 export function fillSentence(sentence: Sentence, entry: Entry): string {
   if (typeof sentence === 'function') return sentence(entry)
-  return sentence.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    formatValue(name === 'id' ? entry.subject : entry.fields?.[name]),
-  )
+  return sentence.replaceAll(/\{(\w+)(?: (\w+))?\}/g, (_, name: string, noun: string | undefined) => {
+    const value = name === 'id' ? entry.subject : entry.fields?.[name]
+    return noun === undefined ? formatValue(value) : formatNumberOf(value, noun)
+  })
 }
 
 /** Returns a sentence that names the field `reason`, if the entry has one. */

@@ -6,7 +6,7 @@ import type { Simulator } from '../../simulator/simulator.ts'
 import type { Causes } from './causes.ts'
 import { describeDeployment, describeInstance } from './deployment-words.ts'
 import { describeRule } from './rule-words.ts'
-import { formatCents, formatValue, quoteText } from './sentence.ts'
+import { formatCents, formatNumberOf, formatValue, quoteText } from './sentence.ts'
 
 /** A thing with an id or a name. */
 export interface Thing {
@@ -39,7 +39,7 @@ const findDeployment: Finder = ({ world }, id) => {
     isOwn: ({ kind, subject }) => subject === id || (kind.startsWith('instance.') && subject.startsWith(`${id}-`)),
     // A deployment whose instances were lost keeps its status.
     decides: ({ kind, subject }) =>
-      waits ? /^instance\.(?:lost|crashed)$|^deployment\.\w+$/.test(kind) : subject === id && isStatus(kind),
+      (subject === id && isStatus(kind)) || (waits && /^instance\.(?:lost|crashed)$/.test(kind)),
   }
 }
 
@@ -121,7 +121,7 @@ const findFile: Finder = ({ world }, id, causes) => {
   return {
     id,
     sentences: [
-      `${formatValue(id)} is the file ${formatValue(filename)} with ${bytes} bytes, for the purpose ${formatValue(purpose)}.`,
+      `${formatValue(id)} is the file ${formatValue(filename)} with ${formatNumberOf(bytes, 'byte')}, for the purpose ${formatValue(purpose)}.`,
       `It is deleted at ${world.clock.iso(expiresAt)}.`,
     ],
     isOwn: isAbout(id),
@@ -136,10 +136,10 @@ const findNode: Finder = ({ world }, id) => {
   if (gpu !== undefined && !(Number(gpu) >= 0 && Number(gpu) < gpus)) return undefined
   const isBroken = gpu !== undefined && (world.nodes.read(ordinal).broken & (1 << Number(gpu))) !== 0
   const sentences = [
-    `${name} is a node with ${gpus} GPUs of the type ${type}, in the zone ${zone} and the pool ${pool}.`,
-    `Its state is ${state}, and ${free} of its GPUs are free.`,
+    `${name} is a node with ${formatNumberOf(gpus, 'GPU')} of the type ${type}, in the zone ${zone} and the pool ${pool}.`,
+    `Its state is ${state}. Free GPUs: ${free}.`,
   ]
-  if (broken > 0) sentences.push(`${broken} of its GPUs are broken.`)
+  if (broken > 0) sentences.push(`Broken GPUs: ${broken}.`)
   if (slowdown !== 1) sentences.push(`It is slower by the factor ${Math.round(slowdown * 100) / 100}.`)
   if (gpu !== undefined) sentences.push(`The GPU ${gpu} of it is ${isBroken ? 'broken' : 'sound'}.`)
   return { id: name, sentences, isOwn: isAbout(name), decides: ({ kind }) => !/Evicted$/.test(kind) }
@@ -157,7 +157,9 @@ const findToken: Finder = ({ world }, id) => {
     isRevoked ? 'It is revoked, so requests with it get 401.' : 'It is valid.',
   ]
   if (token !== undefined && token.allowed_ips.length > 0) {
-    sentences.push(`It may be used from ${token.allowed_ips.length} addresses only.`)
+    sentences.push(
+      `It may be used from these addresses alone: ${token.allowed_ips.slice(0, 5).map(formatValue).join(', ')}.`,
+    )
   }
   return { id: tokenId, sentences, isOwn: ({ fields }) => fields?.token_id === tokenId }
 }
@@ -283,5 +285,5 @@ export function knownIds(sim: Simulator, causes: Causes): Set<string> {
   for (const { id } of files.list()) ids.add(id)
   for (const { token_id } of store.tokens.all()) ids.add(token_id)
   for (const { id } of sim.faults.list()) ids.add(id)
-  return ids.add(ledger.uid)
+  return ids.add(ledger.uid).add('account')
 }

@@ -38,9 +38,8 @@ export class LoggedRequest implements ObservedRequest {
     this.path = path
     this.sentAt = elapsedAt(sentAt)
     this.endedAt = elapsedAt(at)
-    const seen = received.clientStatus ?? status
-    this.outcome = seen === 0 ? 'failed' : 'answered'
-    this.status = seen
+    this.outcome = status === 0 ? 'failed' : 'answered'
+    this.status = status
     this.retryAfter = retryAfter === undefined ? undefined : Math.round(retryAfter * 1e6)
     this.decidedBy = decidedBy
     this.fault = faultOf(received)

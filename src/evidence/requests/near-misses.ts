@@ -2,7 +2,12 @@
 
 import type { ReceivedRequest } from '../../simulator/request-log.ts'
 import { type CompiledPattern, formatDifference } from './pattern.ts'
-import type { NearMiss } from './verify.ts'
+
+/** A request that almost matches, and what differs. */
+export interface NearMiss extends Pick<ReceivedRequest, 'seq' | 'operation' | 'method' | 'path' | 'status' | 'sentAt'> {
+  /** As in `body.model: expected "a", received "b"`. */
+  readonly differs: readonly string[]
+}
 
 const MAX_NEAR = 3
 /** The most differences that are listed of a request. */

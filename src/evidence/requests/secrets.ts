@@ -2,7 +2,7 @@
 
 const SECRET_FIELD = /(?:^|_)(?:token|secret|password|passphrase|api_?key|private_key|credentials?|user_data)$/i
 
-/** What stands in place of a credential. */
+/** The text in place of a credential. */
 export const HIDDEN = '(hidden)'
 
 /** Tells whether the field at the end of a path holds a credential, as in `body.hub.token`. */

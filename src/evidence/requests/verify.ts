@@ -7,7 +7,7 @@ import { LIMITS } from '../../limits.ts'
 import type { ReceivedRequest } from '../../simulator/request-log.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { compileWindow, type RequestWindow, WINDOW_FIELDS } from './find.ts'
-import { nearMissesOf } from './near-misses.ts'
+import { type NearMiss, nearMissesOf } from './near-misses.ts'
 import { type CompiledPattern, compilePattern, PATTERN_FIELDS, type RequestPattern } from './pattern.ts'
 
 /** Which requests a client has to send, and how many. Without a count: at least one. */
@@ -22,12 +22,6 @@ export interface RequestExpectation extends RequestPattern {
 export interface VerifyOptions extends RequestWindow {
   /** Whether the requests have to come in the order of the expectations. Others may come between them. */
   readonly inOrder?: boolean | undefined
-}
-
-/** A request that almost matches, and what differs. */
-export interface NearMiss extends Pick<ReceivedRequest, 'seq' | 'operation' | 'method' | 'path' | 'status' | 'sentAt'> {
-  /** As in `body.model: expected "a", received "b"`. */
-  readonly differs: readonly string[]
 }
 
 /** The outcome of one expectation. */

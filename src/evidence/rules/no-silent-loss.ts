@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.ts'
 import { askedLines, hasContent, isNothing } from '../batch-rows.ts'
 import {
   endsThing,
@@ -86,7 +87,8 @@ function findLostValues(observation: Observation): Violation | undefined {
       ),
   )
   if (broken === undefined) return undefined
-  const lost = lostPlaces(base.end.result, end.result)
+  const { result: usual } = base.end
+  const lost = attempt(() => lostPlaces(usual, end.result)) ?? []
   if (lost.length === 0 || tellsFailure(observation)) return undefined
   const places = lost.slice(0, MAX_NAMED).join(', ')
   return {

@@ -12,7 +12,8 @@ const PLATFORM_TIMEOUT = 'UND_ERR_HEADERS_TIMEOUT'
  * - It breaks the rule if it still waits at the bound, or if it ended later. The things whose ids it knows are no leak
  *   meanwhile, but the words tell what they cost.
  * - It breaks the rule if a request without an answer ended only because the platform gave up, after 300 seconds. Other
- *   platforms and other libraries have no such limit, and the same client waits there for ever.
+ *   platforms and other libraries have no such limit, and the same client waits there for ever. This is one root cause,
+ *   whatever the operation: such a client gives none of its requests a timeout.
  */
 export const settles = defineRule({
   summary: 'The client ends within a bounded time, whatever happens.',
@@ -58,6 +59,7 @@ function findUnlimitedRequest(observation: Observation): Violation | undefined {
       `${startSentence(nameRequest(request))}, sent ${formatSince(observation, request.sentAt)} after the start, had no ` +
       'timeout: the platform gave up after 5m, and the client would have waited on.',
     operation: operationOf(request),
+    rootCause: 'noTimeout',
     evidence: requestEvidence(request),
   }
 }

@@ -20,17 +20,17 @@ interface VerbRule {
   /** Boundaries of these kinds. */
   readonly kinds: readonly string[]
   /** Returns the command; undefined if the boundary has no target for it. */
-  command(boundary: Boundary): Command | '' | undefined
+  command(boundary: Boundary): Command | '' | false | undefined
   /** The command that ends it after the time of an outage. Without one, it lasts. */
   readonly undo?: string
   /** Whether it acts when the flow begins, before the boundary. */
   readonly isAtStart?: true
 }
 
-/** The loss of a node before and after an instance serves are different cases. */
+/** The loss of a node before and after an instance or a container serves are different cases. */
 const RULES: readonly VerbRule[] = [
   {
-    kinds: ['instance.placed', 'instance.warming', 'instance.ready'],
+    kinds: ['instance.placed', 'instance.warming', 'instance.ready', 'container.placed', 'container.running'],
     command: ({ node }) => node && { verb: 'node.crash', target: node },
     undo: 'node.repair',
   },
@@ -48,6 +48,11 @@ const RULES: readonly VerbRule[] = [
   {
     kinds: ['deployment.deploying'],
     command: ({ subject }) => ({ verb: 'deployment.crash', target: subject, args: { times: 20 } }),
+  },
+  // With no line done, and with some of them.
+  {
+    kinds: ['batch.in_progress', 'batch.progressed'],
+    command: ({ subject, nth }) => nth === 1 && { verb: 'batch.expire', target: subject },
   },
   // Downloads begin after the placement.
   { kinds: ['instance.placed'], command: () => ({ verb: 'hub.down' }), undo: 'hub.up' },

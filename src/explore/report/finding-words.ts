@@ -7,78 +7,71 @@ import type { Plan } from '../plan/plan.ts'
 import type { BrokenInvariant } from '../run/run-result.ts'
 import type { Inevitability } from '../shrink/inevitability.ts'
 import { describeItem, nameOperation } from './item-words.ts'
+import { type FindingWords, WITHOUT_FAULT } from './labelled-texts.ts'
 
 export interface FindingStory {
   readonly violation: Pick<BrokenInvariant, 'invariant' | 'words'>
   readonly plan: Plan
   /** The requests of a run with this plan. */
   readonly requests: readonly ObservedRequest[]
-  /** Whether every item of the plan is known to be necessary. */
-  readonly isMinimal: boolean
+  /** Whether every item of the plan is known to be necessary; undefined if that was not tried. */
+  readonly isMinimal: boolean | undefined
   readonly inevitability?: Inevitability | undefined
 }
 
 /** Returns the advice of an invariant; undefined for one of the user's own. */
 export type AdviceOf = (invariant: string) => string | undefined
 
-/** The parts of the paragraph about a finding. Each consists of whole sentences. */
-export interface FindingWords {
-  readonly what: string
-  /** The requests of the client, in short. */
-  readonly requests: string
-  readonly cause: string
-  /** Empty if it is unknown. */
-  readonly inevitable: string
-  readonly necessary: string
-  /** Empty for an invariant without advice. */
-  readonly advice: string
-}
-
 /** Returns the words of a finding. */
 export function describeFinding(story: FindingStory, adviceOf: AdviceOf = () => undefined): FindingWords {
   const { violation, plan, requests, inevitability } = story
   const advice = adviceOf(violation.invariant)
   return {
-    what: `The invariant ${violation.invariant} does not hold. ${asSentence(violation.words)}`,
+    invariant: violation.invariant,
+    what: asSentence(violation.words),
+    causes: plan.map(item => asSentence(describeItem(item, requests))),
     requests: describeRequests(requests),
-    cause: describeCause(plan, requests),
-    inevitable: inevitability === undefined || plan.length === 0 ? '' : describeInevitability(inevitability, requests),
+    tooLateFrom: inevitability === undefined || plan.length === 0 ? '' : describeMoment(inevitability, requests),
     necessary: describeNecessity(story),
-    advice: advice === undefined ? '' : `What to do: ${asSentence(advice)}`,
+    advice: advice === undefined ? '' : asSentence(advice),
   }
 }
 
 /** Returns the words of a finding as one paragraph. */
 export function toParagraph(words: FindingWords): string {
-  const { what, requests, cause, inevitable, necessary, advice } = words
-  return [what, cause, requests, inevitable, necessary, advice].filter(part => part !== '').join(' ')
+  const { invariant, what, causes, requests, tooLateFrom, necessary, advice } = words
+  const parts = [
+    `The invariant ${invariant} does not hold. ${what}`,
+    causes.length === 0 ? WITHOUT_FAULT : `${causes.length === 1 ? 'Cause' : 'Causes'}: ${numbered(causes)}`,
+    `Requests: ${requests}`,
+    tooLateFrom === '' ? '' : `Too late from: ${tooLateFrom}`,
+    necessary,
+    advice === '' ? '' : `What to do: ${advice}`,
+  ]
+  return parts.filter(part => part !== '').join(' ')
 }
 
-function describeCause(plan: Plan, requests: readonly ObservedRequest[]): string {
-  const [only, ...others] = plan.map(item => describeItem(item, requests))
-  if (only === undefined) return 'It happens without any fault.'
-  if (others.length === 0) return `The cause: ${asSentence(only, false)}`
-  return `The causes: ${[only, ...others].map((cause, i) => `(${i + 1}) ${cause}`).join('; ')}.`
+function numbered(causes: readonly string[]): string {
+  return causes.length === 1 ? causes[0]! : causes.map((cause, i) => `(${i + 1}) ${cause}`).join(' ')
 }
 
-function describeInevitability(
+function describeMoment(
   { afterRequest, method, exceptions }: Inevitability,
   requests: readonly ObservedRequest[],
 ): string {
   const request = requests.find(({ index }) => index === afterRequest)
   const moment =
     request === undefined
-      ? 'Nothing could save the client, even if the service had recovered before its first request.'
-      : `After request ${afterRequest} (${nameOperation(request)}, at ${formatTime(request.sentAt)}) nothing could save ` +
-        'the client, even if the service recovered.'
+      ? 'The start, even if the service recovers before the first request.'
+      : `Request ${afterRequest} (${nameOperation(request)}, at ${formatTime(request.sentAt)}), even if the service recovers after it.`
   const [first] = exceptions
   const more = exceptions.length > 1 ? `, or before ${exceptions.length - 1} more of the earlier ones,` : ''
-  const exception = first === undefined ? '' : ` A recovery just before request ${first}${more} did not help either.`
+  const exception = first === undefined ? '' : ` A recovery just before request ${first}${more} does not help either.`
   return `${moment}${exception}${method === 'each' ? '' : ' Not every request was tested for this.'}`
 }
 
 function describeNecessity({ plan, isMinimal }: FindingStory): string {
-  if (plan.length === 0) return ''
+  if (plan.length === 0 || isMinimal === undefined) return ''
   if (!isMinimal) return 'Some of these faults may be unnecessary, because the runs for shrinking were used up.'
   return plan.length === 1
     ? 'Without this fault, the client passes.'
@@ -109,13 +102,12 @@ function describeRequests(requests: readonly ObservedRequest[]): string {
       open.count++
     } else groups.push({ operation, end, first: request, last: request, count: 1 })
   }
-  if (groups.length === 0) return 'The client sent no request.'
+  if (groups.length === 0) return 'The client sent none.'
   const texts = groups.map(describeGroup)
   const hidden = texts.length - 2 * LISTED_GROUPS
   const listed =
     hidden > 1 ? [...texts.slice(0, LISTED_GROUPS), `(${hidden} more)`, ...texts.slice(-LISTED_GROUPS)] : texts
-  const count = requests.length === 1 ? '1 request' : `${formatCount(requests.length)} requests`
-  return `The client sent ${count}: ${listed.join('; ')}.`
+  return `${formatCount(requests.length)}: ${listed.join('; ')}.`
 }
 
 function describeGroup({ operation, end, first, last, count }: RequestGroup): string {
@@ -134,8 +126,8 @@ function formatTime(time: Micros): string {
   return time === 0 ? '0s' : formatDuration(time)
 }
 
-/** Returns a text with a full stop, and with a capital letter unless it follows a colon. */
-function asSentence(text: string, isStart = true): string {
-  const begin = isStart ? `${text.slice(0, 1).toUpperCase()}${text.slice(1)}` : text
+/** Returns a text with a full stop and a capital letter. The name of an operation stays as it is. */
+function asSentence(text: string): string {
+  const begin = /^[a-z]+ /.test(text) ? `${text.slice(0, 1).toUpperCase()}${text.slice(1)}` : text
   return /[.!?]$/.test(begin) ? begin : `${begin}.`
 }

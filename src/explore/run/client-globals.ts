@@ -3,7 +3,7 @@
  * run at a time may replace them, because they belong to the process.
  */
 
-import { type Clock, install } from '@sinonjs/fake-timers'
+import { type Clock, withGlobal } from '@sinonjs/fake-timers'
 
 const { syncBuiltinESMExports } = globalThis.process?.getBuiltinModule?.('node:module') ?? {}
 const FAKED = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] as const
@@ -25,7 +25,10 @@ export class ClientGlobals {
   readonly #undo: (() => void)[] = []
 
   constructor({ fetch, now, print, onUncaught }: ClientGlobalsOptions) {
-    this.#clock = install({ now, toFake: [...FAKED], ignoreMissingTimers: true })
+    // The module itself may have been loaded under fake timers of a test, and would restore those. Connections of the
+    // process clear real timers also during a run: such a timer that fires later is fatal in undici.
+    const real = { ignoreMissingTimers: true, shouldClearNativeTimers: true }
+    this.#clock = withGlobal(globalThis).install({ now, toFake: [...FAKED], ...real })
     // For `import { setTimeout } from 'node:timers/promises'`.
     syncBuiltinESMExports?.()
     this.#replace(globalThis, 'fetch', fetch)

@@ -1,5 +1,6 @@
 /** What the end of a client tells: the ids that it keeps, and the results of batch lines. */
 
+import { attempt } from '../../evidence/attempt.ts'
 import type { ClientEnd, LineResult } from '../../evidence/observation.ts'
 
 /** How deep, and into how many values, a result is searched. */
@@ -13,9 +14,6 @@ export function findOwnedIds(end: ClientEnd, ids: readonly string[]): ReadonlySe
   const search = (text: string) => {
     for (const id of ids) if (text.includes(id)) owned.add(id)
   }
-  if (end.kind === 'threw' && end.error instanceof Error) {
-    for (let { error } = end as { error: unknown }; error instanceof Error; error = error.cause) search(error.message)
-  }
   visitValues(end.kind === 'returned' ? end.result : end.error, value => {
     if (typeof value === 'string') search(value)
   })
@@ -28,12 +26,13 @@ export function findLines(result: unknown): readonly LineResult[] | undefined {
   visitValues(result, value => {
     if (typeof value !== 'object' || value === null) return
     const line = value as Partial<LineResult>
-    if (typeof line.custom_id === 'string' && ('answer' in line || 'error' in line)) lines.push(line as LineResult)
+    const isLine = () => typeof line.custom_id === 'string' && ('answer' in line || 'error' in line)
+    if (attempt(isLine)) lines.push(line as LineResult)
   })
   return lines.length === 0 ? undefined : lines
 }
 
-/** Calls `visit` with a value and the values in it. Each object is visited once. */
+/** Calls `visit` with a value and the values in it. Each object is visited once. What cannot be read is left out. */
 function visitValues(root: unknown, visit: (value: unknown) => void): void {
   const seen = new Set<object>()
   const walk = (value: unknown, depth: number) => {
@@ -41,10 +40,16 @@ function visitValues(root: unknown, visit: (value: unknown) => void): void {
     if (typeof value !== 'object' || value === null || seen.has(value)) return
     if (depth === MAX_DEPTH || seen.size === MAX_VALUES) return
     seen.add(value)
-    const parts =
-      value instanceof Map ? [...value.keys(), ...value.values()] : value instanceof Set ? value : Object.values(value)
-    for (const part of parts) walk(part, depth + 1)
-    if (value instanceof Map || value instanceof Set) return
+    for (const part of attempt(() => partsOf(value)) ?? []) walk(part, depth + 1)
   }
   walk(root, 0)
+}
+
+/** Returns the values in an object. The message and the cause of an error are no fields that are listed. */
+function partsOf(value: object): Iterable<unknown> {
+  if (value instanceof Map) return [...value.keys(), ...value.values()]
+  if (value instanceof Set) return value
+  if (Array.isArray(value)) return value
+  const hidden = value instanceof Error ? ['message', 'cause'] : []
+  return [...hidden, ...Object.keys(value)].map(key => attempt(() => (value as Readonly<Record<string, unknown>>)[key]))
 }

@@ -8,6 +8,7 @@ import type { AnsweredRequest } from '../../service/http/request-context.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import type { FlowContext, FlowFunction } from '../flow.ts'
 import type { RecordedRequest, RequestRecorder } from './request-recorder.ts'
+import { simulatorOfRun } from './simulator-of-run.ts'
 
 /** The base address of the service. `fetch` of a flow reaches the world whatever the address is. */
 export const FLOW_URL = 'http://sim'
@@ -16,6 +17,9 @@ const ANSWER_TIMEOUT = micros('300s')
 
 /** The code of the error of a request without an answer. The rule `settles` knows it. */
 const NO_ANSWER = 'UND_ERR_HEADERS_TIMEOUT'
+
+/** A hundred years. */
+const LONGEST_SLEEP_MS = micros('36500d') / 1000
 
 export interface ClientOptions {
   readonly sim: Simulator
@@ -49,7 +53,7 @@ export class Client {
       token: sim.token,
       sleep: ms => this.#sleep(ms),
       now: () => sim.clock.now.getTime(),
-      sim,
+      sim: simulatorOfRun(sim, this.fetch),
     }
     Promise.resolve()
       .then(() => flow(context))
@@ -94,8 +98,10 @@ export class Client {
   }
 
   #sleep(ms: number): Promise<void> {
-    if (typeof ms !== 'number' || !(ms >= 0)) {
-      return Promise.reject(new RangeError(`Failed to sleep: ${ms} is invalid. Give milliseconds, 0 or more.`))
+    if (typeof ms !== 'number' || !(ms >= 0 && ms <= LONGEST_SLEEP_MS)) {
+      return Promise.reject(
+        new RangeError(`Failed to sleep: ${ms} is invalid. Give milliseconds, from 0 to ${LONGEST_SLEEP_MS}.`),
+      )
     }
     this.#waits++
     return this.#whileRunning(

@@ -9,6 +9,7 @@ import type { InvariantSettings } from '../invariants.ts'
 import type { AppliedPlan } from './applied-plan.ts'
 import { findLines, findOwnedIds } from './client-result.ts'
 import { describeViolation, judge } from './judge.ts'
+import { readOwn, readOwnLines } from './own-readers.ts'
 import type { RequestRecorder } from './request-recorder.ts'
 import { findBoundaries, findFeatures, findLineage, toBase } from './run-record.ts'
 import type { RunResult } from './run-result.ts'
@@ -85,12 +86,12 @@ function observe(
 ): Observation {
   const created = findCreatedThings(sim, recorder.bySeq)
   const ids = created.map(({ id }) => id)
+  const linesOf = (result: unknown) => (lines === undefined ? findLines(result) : readOwnLines(lines, result))
   const pollsAtMost = invariants.pollsAtMost || DEFAULT_POLLS_AT_MOST
-  const readLines = lines === undefined ? findLines : (lines as typeof findLines)
   return {
     ...{ requests: recorder.requests, end, sim, startedAt, endedAt, created, base, output },
-    owned: own !== undefined && end.kind === 'returned' ? new Set(own(end.result)) : findOwnedIds(end, ids),
-    lines: end.kind === 'returned' ? readLines(end.result) : undefined,
+    owned: own !== undefined && end.kind === 'returned' ? new Set(readOwn(own, end.result)) : findOwnedIds(end, ids),
+    lines: end.kind === 'returned' ? linesOf(end.result) : undefined,
     crashes: starts - 1,
     settings: {
       settles: settlesWithin(invariants),

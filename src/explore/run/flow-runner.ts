@@ -18,6 +18,7 @@ import { concludeRun, type EndedClient, heal, JOURNAL_LIMIT, settlesWithin } fro
 import { RequestRecorder } from './request-recorder.ts'
 import type { RunResult } from './run-result.ts'
 import type { FlowRunner, RunOptions } from './runner.ts'
+import { takeTurn } from './turns.ts'
 
 /** Real time that a flow may wait for something outside of the world, such as a file. */
 const OUTSIDE_WAIT_MS = 5_000
@@ -47,12 +48,17 @@ class InProcessRunner implements FlowRunner {
 
   async run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
     this.runs++
-    const world = this.#worldFor(options)
-    world.sim.reset()
-    const run = new Run(this.#flow, world.sim, plan, options)
-    const result = await run.finish(plan.length === 0 ? undefined : (world.base ?? this.#worldFor({}).base))
-    if (plan.length === 0) world.base = result.base
-    return result
+    const endTurn = await takeTurn(this.#flow.name)
+    try {
+      const world = this.#worldFor(options)
+      world.sim.reset()
+      const run = new Run(this.#flow, world.sim, plan, options)
+      const result = await run.finish(plan.length === 0 ? undefined : (world.base ?? this.#worldFor({}).base))
+      if (plan.length === 0) world.base = result.base
+      return result
+    } finally {
+      endTurn()
+    }
   }
 
   async dispose(): Promise<void> {

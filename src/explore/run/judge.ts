@@ -60,6 +60,7 @@ function checkOwn(name: string, invariant: OwnInvariant, observation: Observatio
  * silence are one class, because most clients treat them alike.
  */
 function placeOf(violation: Violation, { end, requests, crashes }: Observation, place: Rule['place']): string {
+  if (violation.rootCause !== undefined) return violation.rootCause
   if (place === 'operation') return violation.operation
   if (crashes > 0) return `${violation.operation}/crash`
   if (end.kind === 'returned') return `${violation.operation}/ok`

@@ -12,23 +12,24 @@ const THINGS = /^(deployment|adapter|instance|hosted|container|batch)\./
 export function findBoundaries(entries: readonly Entry[], observation: Observation): Boundary[] {
   const { sim, created } = observation
   const things = new Map(created.map(thing => [thing.id, thing]))
-  const instances = new Map<string, { readonly deployment: string; node?: string }>()
+  const deployments = new Map<string, string>()
+  /** The nodes of instances and containers. */
+  const nodes = new Map<string, string>()
   const counts = new Map<string, number>()
   const boundaries: Boundary[] = []
   for (const { kind, subject, time, fields } of entries) {
     if (!THINGS.test(kind)) continue
     const deployment = fields?.deployment
     if (kind === 'instance.pending' && typeof deployment === 'string' && things.has(deployment)) {
-      instances.set(subject, { deployment })
+      deployments.set(subject, deployment)
     }
-    const instance = instances.get(subject)
-    if (instance === undefined && !things.has(subject)) continue
-    if (kind === 'instance.placed' && instance !== undefined) instance.node = String(fields?.node)
+    if (!deployments.has(subject) && !things.has(subject)) continue
+    if (/^(instance|container)\.placed$/.test(kind)) nodes.set(subject, String(fields?.node))
     const key = `${kind} ${subject}`
     const nth = (counts.get(key) ?? 0) + 1
     counts.set(key, nth)
-    const gpu = sim.world.deployments.get(instance?.deployment ?? subject)?.gpu
-    const node = instance?.node
+    const gpu = sim.world.deployments.get(deployments.get(subject) ?? subject)?.gpu
+    const node = nodes.get(subject)
     boundaries.push({
       ...{ kind, subject, nth, time },
       ...(node !== undefined && { node }),

@@ -13,8 +13,8 @@ const ADVICE = 'Use now(), sleep() and the seed instead of the wall clock and Ma
 /**
  * Runs the flow twice without faults, and returns the first result.
  *
- * @throws ExploreError if the runs differ, with the first request that does, and if the flow throws and breaks nothing:
- *   there is nothing to explore behind its error
+ * @throws ExploreError if the runs differ, with the first request that does, and if the flow throws, or sends no request,
+ *   and breaks nothing: there is nothing to explore
  */
 export async function runBase(runner: FlowRunner, flow: string): Promise<RunResult> {
   const first = await runner.run([])
@@ -28,9 +28,15 @@ export async function runBase(runner: FlowRunner, flow: string): Promise<RunResu
   const { end } = first.base
   if (end.kind === 'threw' && first.broken.length === 0) {
     const { error } = end
-    const text = error instanceof Error ? `${error.name}: ${error.message}` : quote(error)
+    const text = error instanceof Error ? `${error.name}: ${error.message.replace(/\.$/, '')}` : quote(error)
     throw new ExploreError(
       `Failed to explore ${flow}: it throws in a run without faults: ${text}. Correct the flow, its fixtures or its seed.`,
+    )
+  }
+  if (first.requests.length === 0 && first.broken.length === 0) {
+    throw new ExploreError(
+      `Failed to explore ${flow}: it sends no request, so there is nothing to break. ` +
+        'Send requests with the fetch that the flow gets, and await them.',
     )
   }
   return first

@@ -75,7 +75,7 @@ export function answerInstead(
     if (isStreamed(discarded)) discarded.body?.cancel()
     return answer()
   }
-  const proceeded = hit.proceed({ clientStatus: status })
+  const proceeded = hit.proceed({ deliveredStatus: status })
   return proceeded instanceof Promise ? proceeded.then(replace) : replace(proceeded)
 }
 

@@ -52,6 +52,7 @@ const FORM_FIELDS = {
 }
 
 const COMMON_ASSUMPTIONS = [
+  'the answer has no id: no source names one, so its cost cannot be asked for',
   'model: a catalog model or an own deployment with the task text-to-image',
   'the images are PNG files, drawn from seed, model, prompt and upload; equal requests get equal images',
   `size: WIDTHxHEIGHT with sides of ${MIN_SIDE} to ${LIMITS.imageSide} pixels, or auto`,

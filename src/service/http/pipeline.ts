@@ -305,7 +305,8 @@ export class Pipeline<Backend, Scope extends object> {
   }
 
   #reportAnswer(context: RequestContext<Backend>, status: number): void {
-    this.#report(context, status, context.backend, context.hooks, context.incoming)
+    const { backend, hooks, incoming, deliveredStatus = status } = context
+    this.#report(context, deliveredStatus, backend, hooks, incoming)
   }
 
   #report(

@@ -45,8 +45,6 @@ export interface AnsweredRequest {
   readonly client: string
   /** The header `Retry-After` of its answer. */
   readonly retryAfter: string | undefined
-  /** What the client gets in place of the answer, if a fault replaces it; 0 for no response. */
-  readonly clientStatus?: number | undefined
   /** Fields that nothing reads; undefined unless the world looks for them. */
   readonly unread: readonly string[] | undefined
   readonly decidedBy: DecidedBy
@@ -108,8 +106,8 @@ export interface NextOptions<Backend> {
   readonly cause?: number
   /** The backend that the handler reads. Authentication uses the backend of the context. */
   readonly handlerBackend?: Backend
-  /** The status that the client gets in place of the answer; 0 for no response. */
-  readonly clientStatus?: number
+  /** The status that the client gets in place of the endpoint's; 0 for no response. */
+  readonly deliveredStatus?: number
 }
 
 /** What a simulator does with the requests of its clients. One object serves all of them. */
@@ -169,13 +167,14 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
   readonly cause: number | undefined
   /** The backend that the handler reads in place of `backend`. */
   readonly handlerBackend: Backend | undefined
+  /** The status that the client gets in place of the endpoint's. */
+  readonly deliveredStatus: number | undefined
   /** The body as text; undefined for no body and for an upload. */
   text: string | undefined
   seq: number | undefined
   sentAt: Micros | undefined
   client: string
   retryAfter: string | undefined
-  clientStatus: number | undefined
   /** Fields that nothing reads, as in `body hub.repo`; undefined unless the world looks for them. */
   unread: readonly string[] | undefined
   decidedBy: DecidedBy
@@ -192,7 +191,7 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
     path: string,
     params: Readonly<Record<string, string>>,
     search: string,
-    { cause, handlerBackend }: NextOptions<Backend> = NO_OPTIONS,
+    { cause, handlerBackend, deliveredStatus }: NextOptions<Backend> = NO_OPTIONS,
   ) {
     this.#host = host
     this.hooks = hooks
@@ -205,12 +204,12 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
     this.search = search
     this.cause = cause
     this.handlerBackend = handlerBackend
+    this.deliveredStatus = deliveredStatus
     this.text = undefined
     this.seq = undefined
     this.sentAt = undefined
     this.client = ''
     this.retryAfter = undefined
-    this.clientStatus = undefined
     this.unread = undefined
     this.decidedBy = 'none'
     this.reason = undefined
@@ -235,7 +234,6 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
     )
     context.decide(this.decidedBy, this.reason)
     context.client = this.client
-    context.clientStatus = options.clientStatus
     return context
   }
 

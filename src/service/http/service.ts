@@ -3,7 +3,7 @@ import { purpose } from '../../kernel/random.ts'
 import type { WebhookAttempt } from '../../simulation/inference/webhooks.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import type { World } from '../../simulation/world.ts'
-import type { ApiScope } from '../api-scope.ts'
+import type { ApiScope, SchemaNames } from '../api-scope.ts'
 import type { AnyEndpoint, Operations } from '../endpoint.ts'
 import { documentedOperations, documentedRoutes, operations, routes } from '../index.ts'
 import type { Names } from '../naming/names-profile.ts'
@@ -82,6 +82,7 @@ export function createApi(options: ApiOptions = {}): Api {
   const servedRoutes = isWhole ? routes : documentedRoutes
   const { webhookHosts = [] } = options
   const mapping = options.names && getMapping(options.names, servedOperations)
+  const schemaNames = mapping && createSchemaNames(mapping)
   const pipeline = new Pipeline<World, ApiScope>({
     operations: servedOperations,
     routes: servedRoutes,
@@ -95,7 +96,11 @@ export function createApi(options: ApiOptions = {}): Api {
         context.endpoint.acceptsScopedTokens ? world.access.scopedTokens : undefined,
       )
       if (token !== undefined) context.client = token.token_id
-      return { world, token, findScriptedAnswer: scriptedAnswersFor(context), findEndpoint, webhookHosts }
+      return {
+        ...{ world, token, findEndpoint, webhookHosts },
+        findScriptedAnswer: scriptedAnswersFor(context),
+        schemaNames: context.operation.responseMapping && schemaNames,
+      }
     },
     time: worldEpochMs,
     isLax: world => world.profile.policies.validation === 'lax',
@@ -111,18 +116,8 @@ export function createApi(options: ApiOptions = {}): Api {
     ...(options.strictRequests && { strictRequests: true }),
     ...(options.onBug && { onBug: options.onBug }),
   })
-  const documentTexts = new Map<VendorMapping | undefined, string>()
   const respondOpenapi = (world: World, documentMapping: VendorMapping | undefined): Response => {
-    let text = documentTexts.get(documentMapping)
-    if (text === undefined) {
-      const document = openapi.createOpenapiDocument(servedOperations)
-      text = JSON.stringify(
-        documentMapping === undefined
-          ? document
-          : openapiNaming.translateDocument(document, documentMapping, servedOperations),
-      )
-      documentTexts.set(documentMapping, text)
-    }
+    const text = getDocumentText(servedOperations, documentMapping)
     const headers = { 'content-type': 'application/json', date: new Date(worldEpochMs(world)).toUTCString() }
     return new Response(text, { headers })
   }
@@ -175,6 +170,29 @@ function getMapping(names: Names, operations: Operations): VendorMapping {
   const mapping = mappingsByOperations.get(operations) ?? new translation.VendorMapping(names, operations)
   mappingsByOperations.set(operations, mapping)
   return mapping
+}
+
+function createSchemaNames(mapping: VendorMapping): SchemaNames {
+  const { names } = mapping
+  return {
+    toVendorSchema: (schema, endpoint) =>
+      openapiNaming.translateStandaloneSchema(schema, names, mapping.forEndpoint(endpoint as AnyEndpoint).operation),
+    toVendorParam: name => names.fields.get(name) ?? name,
+  }
+}
+
+/** OpenAPI documents as JSON, by mapping, or by operations for neutral names. */
+const documentTexts = new WeakMap<object, string>()
+
+function getDocumentText(operations: Operations, mapping: VendorMapping | undefined): string {
+  const cachedText = documentTexts.get(mapping ?? operations)
+  if (cachedText !== undefined) return cachedText
+  const document = openapi.createOpenapiDocument(operations)
+  const text = JSON.stringify(
+    mapping === undefined ? document : openapiNaming.translateDocument(document, mapping, operations),
+  )
+  documentTexts.set(mapping ?? operations, text)
+  return text
 }
 
 /** Milliseconds since 1970 of a world's time. */

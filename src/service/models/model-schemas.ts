@@ -1,7 +1,7 @@
 /** What an endpoint takes and answers, as the schemas of a model show it. All of it follows from the declaration. */
 
 import type { ModelTask, VariantKey } from '../../data/records/enums.ts'
-import type { ApiScope } from '../api-scope.ts'
+import type { ApiScope, SchemaNames } from '../api-scope.ts'
 import { routeParamNames } from '../endpoint.ts'
 import {
   addFilePart,
@@ -19,7 +19,7 @@ export interface EndpointSchemas {
   readonly schema_stream?: Json
 }
 
-export type VariantScope = Pick<ApiScope, 'world' | 'findEndpoint'>
+export type VariantScope = Pick<ApiScope, 'world' | 'findEndpoint' | 'schemaNames'>
 
 export interface ServedVariant {
   readonly key: VariantKey
@@ -36,7 +36,7 @@ const METHODS: Readonly<Partial<Record<VariantKey, string>>> = {
 
 /** Returns the variants of a model whose endpoints are served, in the order of the fixture. */
 export function listServedVariants(
-  { world, findEndpoint }: VariantScope,
+  { world, findEndpoint }: Pick<VariantScope, 'world' | 'findEndpoint'>,
   type: ModelTask,
   model_name: string,
 ): readonly ServedVariant[] {
@@ -48,33 +48,53 @@ export function listServedVariants(
   })
 }
 
-/** Schemas by endpoint, or by the part of it for one task. A declaration never changes. */
-const cachedSchemas = new WeakMap<object, EndpointSchemas>()
+/** Neutral schemas by endpoint, or by the part of it for one task. A declaration never changes. */
+const cachedSchemas = new WeakMap<object, NeutralSchemas>()
 
-/** Returns the schemas of the body, the answer and the events of an endpoint for models of a type. */
-export function describeEndpoint(endpoint: DeclaredEndpoint, type: ModelTask): EndpointSchemas {
+interface NeutralSchemas {
+  readonly input: Json | undefined
+  readonly output: Json
+  readonly event: Json | undefined
+}
+
+/**
+ * Returns the schemas of the body, the answer and the events of an endpoint for models of a type.
+ *
+ * @param schemaNames the names that they have. Default: neutral names
+ */
+export function describeEndpoint(
+  endpoint: DeclaredEndpoint,
+  type: ModelTask,
+  schemaNames: SchemaNames | undefined,
+): EndpointSchemas {
   const taskSchemas = endpoint.byTask?.schemas[type]
   let schemas = cachedSchemas.get(taskSchemas ?? endpoint)
   if (schemas === undefined) {
     schemas = createSchemas({ ...endpoint, ...(taskSchemas && { streamEvent: undefined, ...taskSchemas }) })
     cachedSchemas.set(taskSchemas ?? endpoint, schemas)
   }
-  return schemas
+  const translate = (schema: Json): Json => schemaNames?.toVendorSchema(schema, endpoint) ?? schema
+  const { output, event } = schemas
+  const input = schemas.input && translate(schemas.input)
+  const pathFields = routeParamNames(endpoint.path)
+    .filter(name => name !== 'model_name')
+    .map(name => ({ name: schemaNames?.toVendorParam(name) ?? name, ftype: 'string' }))
+  return {
+    fields_in: [...pathFields, ...(input === undefined ? [] : listFields(input))],
+    ...(input && { schema_in: input }),
+    schema_out: translate(output),
+    ...(event && { schema_stream: translate(event) }),
+  }
 }
 
-function createSchemas({ path, body, upload, returns, streamEvent }: DeclaredEndpoint): EndpointSchemas {
-  const schema_in =
-    upload !== undefined
-      ? addFilePart(toStandaloneSchema(formFields(upload), 'input'), upload)
-      : body && toStandaloneSchema(body, 'input')
-  const pathFields = routeParamNames(path)
-    .filter(name => name !== 'model_name')
-    .map(name => ({ name, ftype: 'string' }))
+function createSchemas({ body, upload, returns, streamEvent }: DeclaredEndpoint): NeutralSchemas {
   return {
-    fields_in: [...pathFields, ...(schema_in === undefined ? [] : listFields(schema_in))],
-    ...(schema_in && { schema_in }),
-    schema_out: toStandaloneSchema(returns, 'output'),
-    ...(streamEvent && { schema_stream: toStandaloneSchema(streamEvent, 'output') }),
+    input:
+      upload !== undefined
+        ? addFilePart(toStandaloneSchema(formFields(upload), 'input'), upload)
+        : body && toStandaloneSchema(body, 'input'),
+    output: toStandaloneSchema(returns, 'output'),
+    event: streamEvent && toStandaloneSchema(streamEvent, 'output'),
   }
 }
 

@@ -19,7 +19,7 @@ interface TranslationContext {
   readonly operations: Operations
   /** Identifiers of operations and schemas in generated code. */
   readonly operationIds: ReadonlyMap<string, string>
-  readonly schemaIds: ReadonlyMap<string, string>
+  readonly schemaId: (id: string) => string
   /** The place of the translated schema: a record or an operation with the path in it. */
   readonly place: string
 }
@@ -33,6 +33,7 @@ export function translateDocument(
   const { names } = mapping
   const { schemas, securitySchemes, ...components } = document.components
   const operationObjects = Object.values(document.paths).flatMap(methods => Object.values(methods))
+  const schemaIds = toUniqueIdentifiers(Object.keys(schemas as Json), names)
   const context: TranslationContext = {
     names,
     mapping,
@@ -41,7 +42,7 @@ export function translateDocument(
       operationObjects.map(({ operationId }) => operationId as string),
       names,
     ),
-    schemaIds: toUniqueIdentifiers(Object.keys(schemas as Json), names),
+    schemaId: id => schemaIds.get(id) ?? id,
     place: '',
   }
   return {
@@ -58,7 +59,7 @@ export function translateDocument(
       ...components,
       schemas: Object.fromEntries(
         Object.entries(schemas as Json).map(([id, one]) => [
-          context.schemaIds.get(id),
+          context.schemaId(id),
           translateSchema(one as Json, { ...context, place: id }),
         ]),
       ),
@@ -199,9 +200,23 @@ function translateContent(
 
 const SCHEMA_PREFIX = '#/components/schemas/'
 
+/** What the translation of a schema needs. */
+type SchemaContext = Pick<TranslationContext, 'names' | 'schemaId' | 'place'>
+
+/**
+ * Returns a JSON Schema that needs no other document, with vendor names.
+ *
+ * @param operation the operation whose input or output it describes
+ */
+export function translateStandaloneSchema(jsonSchema: Json, names: Names, operation: string): Record<string, unknown> {
+  const schemaId = (id: string) => names.toVendorIdentifier(id)
+  const { id } = jsonSchema
+  return translateSchema(jsonSchema, { names, schemaId, place: typeof id === 'string' ? id : operation })
+}
+
 /** Translates a schema. Keys below `properties` are field names; all other keys are keywords. */
-function translateSchema(jsonSchema: Json, context: TranslationContext): Json {
-  const { names, schemaIds, place } = context
+function translateSchema(jsonSchema: Json, context: SchemaContext): Record<string, unknown> {
+  const { names, schemaId, place } = context
   const fieldName = (name: string) => names.fieldName(name, [`${place}.${name}`]) ?? name
   return Object.fromEntries(
     Object.entries(jsonSchema).map(([keyword, value]) => {
@@ -217,9 +232,22 @@ function translateSchema(jsonSchema: Json, context: TranslationContext): Json {
             ),
           ]
         case '$ref': {
-          const id = String(value).slice(SCHEMA_PREFIX.length)
-          return [keyword, `${SCHEMA_PREFIX}${schemaIds.get(id)}`]
+          const start = String(value).lastIndexOf('/') + 1
+          return [keyword, `${String(value).slice(0, start)}${schemaId(String(value).slice(start))}`]
         }
+        case '$defs':
+          return [
+            keyword,
+            Object.fromEntries(
+              Object.entries(value as Readonly<Record<string, Json>>).map(([id, inner]) => [
+                schemaId(id),
+                // Zod gives schemas without an id a name with underscores.
+                translateSchema(inner, { ...context, place: id.startsWith('__') ? place : id }),
+              ]),
+            ),
+          ]
+        case 'id':
+          return [keyword, schemaId(String(value))]
         case 'required':
           return [keyword, (value as string[]).map(fieldName)]
         case 'enum':
@@ -238,7 +266,7 @@ function translateSchema(jsonSchema: Json, context: TranslationContext): Json {
   )
 }
 
-function translateValue(value: unknown, { names, place }: TranslationContext): unknown {
+function translateValue(value: unknown, { names, place }: SchemaContext): unknown {
   return typeof value === 'string' ? names.toVendorValue(value, [place]) : value
 }
 

@@ -43,6 +43,7 @@ export const createEmbeddings = endpoint({
     `input: a text, an array of tokens, or an array of up to ${LIMITS.embeddingInputs} of either`,
     'length of a vector: the tag of the catalog model (as in 768-dimensions), else by the number of parameters, from 384 to 4,096',
     `dimensions makes the vector shorter: ${MIN_DIMENSIONS} to the length of the model, else 400 or 422`,
+    'the answer has no id: no source names one, so its cost cannot be asked for',
     'encoding_format: float (default) or base64, which has 32-bit floats, little-endian',
   ],
   refusals: {

@@ -12,14 +12,22 @@ export interface Batch {
   toJson(): string
   /** Requests an early end. Returns false if the status is terminal. */
   cancel(): boolean
+  /** Ends its completion window. Returns false if its lines are done, or were stopped. */
+  expire(): boolean
 }
 
-/** Returns a handle of the batch with an ordinal. `cancel` requests its early end. */
+/** Ends the batch with an ordinal, as `cancel` and `expire` of its handle do. */
+export interface BatchEnds {
+  cancel(ordinal: number): boolean
+  expire(ordinal: number): boolean
+}
+
+/** Returns a handle of the batch with an ordinal. `cancel` and `expire` end it early. */
 export function createBatchHandle(
   context: SimulationContext,
   table: BatchTable,
   ordinal: number,
-  cancel: () => boolean,
+  ends: BatchEnds,
 ): Batch {
   const { rows } = table
   const toRecord = () => toBatchRecord(context, rows.read(ordinal))
@@ -36,6 +44,7 @@ export function createBatchHandle(
       if (rows.read(ordinal).rate.tokensPerSecond > 0) return JSON.stringify(toRecord())
       return table.jsonOf(ordinal, () => JSON.stringify(toRecord()))
     },
-    cancel,
+    cancel: () => ends.cancel(ordinal),
+    expire: () => ends.expire(ordinal),
   }
 }

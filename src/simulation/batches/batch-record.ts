@@ -8,6 +8,8 @@ export function toBatchRecord({ clock, profile }: SimulationContext, row: Readon
     work && row.status === 'in_progress' ? doneLinesAt(work, progressOf(row, clock.now).doneTokens) : row.doneLines
   const unixTimeOf = (status: TimestampedStatus) =>
     row.statusTimes[status] === undefined ? null : clock.unix(row.statusTimes[status])
+  // A command can end the window before its time.
+  const { expired = Number.POSITIVE_INFINITY } = row.statusTimes
   return {
     id: row.id,
     object: 'batch',
@@ -16,7 +18,7 @@ export function toBatchRecord({ clock, profile }: SimulationContext, row: Readon
     completion_window: row.spec.completion_window,
     status: row.status,
     created_at: clock.unix(row.createdAt),
-    expires_at: clock.unix(row.createdAt + profile.timings.batchWindow),
+    expires_at: clock.unix(Math.min(expired, row.createdAt + profile.timings.batchWindow)),
     errors: row.errors ? { object: 'list', data: [...row.errors] } : null,
     output_file_id: row.filesWritten ? row.outputFileId : null,
     error_file_id: row.filesWritten ? row.errorFileId : null,

@@ -7,7 +7,7 @@ import type { BatchWork } from '../deployments/work.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { CONTROLLER } from '../recording/deployment-logs.ts'
 import { cancellingTime, finalizingTime, validationTime } from './batch-durations.ts'
-import { type Batch, createBatchHandle } from './batch-handle.ts'
+import { type Batch, type BatchEnds, createBatchHandle } from './batch-handle.ts'
 import { answerLines, type FindTarget, readFixtureLines } from './batch-input.ts'
 import { composeOutput, toFileIds, toUnfinishedError, writeFiles } from './batch-output.ts'
 import { BatchPacing, type BatchPacingParts } from './batch-pacing.ts'
@@ -20,6 +20,8 @@ import type { LineAnswerer, LineError, LineWorld } from './line-answering.ts'
 const ID = purpose('batch.id')
 /** A batch reports its progress in steps of one percent of its lines. */
 const PROGRESS_STEPS = 100
+
+type LaterStatus = Exclude<BatchStatus, 'validating'>
 
 /** The lower parts that batches use. */
 export interface BatchesParts extends BatchPacingParts {
@@ -38,6 +40,7 @@ export class Batches implements BatchWork {
   readonly #table: BatchTable
   readonly #pacing: BatchPacing
   readonly #findTarget: FindTarget = (model, endpoint) => this.#pacing.findCurrentTarget(model, endpoint)
+  readonly #ends: BatchEnds = { cancel: ordinal => this.#cancel(ordinal), expire: ordinal => this.#expire(ordinal) }
   #ports!: BatchesPorts
   /** Answers the lines. It must be ready before the first event of a batch. */
   lineAnswerer: LineAnswerer | undefined
@@ -185,7 +188,7 @@ export class Batches implements BatchWork {
         this.#finish(ordinal, row)
         break
       case 'batch.expired':
-        this.#expire(ordinal, row)
+        this.#expire(ordinal)
         break
       default:
         assertHandled(event)
@@ -194,7 +197,7 @@ export class Batches implements BatchWork {
   }
 
   #handle(ordinal: number): Batch {
-    return createBatchHandle(this.#context, this.#table, ordinal, () => this.#cancel(ordinal))
+    return createBatchHandle(this.#context, this.#table, ordinal, this.#ends)
   }
 
   #cancel(ordinal: number): boolean {
@@ -280,9 +283,10 @@ export class Batches implements BatchWork {
     this.#startNextStep(ordinal, row)
   }
 
-  #expire(ordinal: number, row: BatchRow): void {
+  #expire(ordinal: number): boolean {
+    const row = this.#table.rows.writable(ordinal)
     // A batch that is being written is in time: its lines were done before the window closed.
-    if (row.status === 'finalizing' || row.status === 'cancelling') return
+    if (row.status !== 'validating' && row.status !== 'in_progress') return false
     this.#pacing.stopLines(row)
     if (row.status === 'in_progress') {
       this.#composeOutput(row, toUnfinishedError('expired'))
@@ -290,13 +294,10 @@ export class Batches implements BatchWork {
     }
     this.#setStatus(row, 'expired')
     this.#finish(ordinal, row)
+    return true
   }
 
-  #setStatus(
-    row: BatchRow,
-    status: Exclude<BatchStatus, 'validating'>,
-    fields?: Record<string, string | number>,
-  ): void {
+  #setStatus(row: BatchRow, status: LaterStatus, fields?: Record<string, string | number>): void {
     row.status = status
     if (status !== 'in_progress') this.#pacing.holdAdapter(row, -1)
     row.statusTimes = { ...row.statusTimes, [status]: this.#context.clock.now }

@@ -59,6 +59,8 @@ export interface ClusterControls {
   deployment(deploy_id: string): { crash(times?: number, when?: CommandTiming): void }
   /** A hosted instance by its id. `crash`: its machine is lost. */
   hosted(instance_id: string): { crash(when?: CommandTiming): void }
+  /** A batch by its id. `expire`: its completion window ends, while it is validating or in progress. */
+  batch(batch_id: string): { expire(when?: CommandTiming): void }
   pool(name: string): { preempt(notice?: Duration, when?: CommandTiming): void }
   zone(name: string): { down(when?: CommandTiming): void; up(when?: CommandTiming): void }
   /** No GPU of this type is handed out any more; what runs goes on. */

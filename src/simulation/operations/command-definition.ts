@@ -12,6 +12,19 @@ import type { Rentals } from '../rentals/rentals.ts'
 import type { CatalogChanges, ChargedWork } from './catalog-changes.ts'
 import type { OperationEffects } from './effects.ts'
 
+/** A batch as commands use it. */
+export interface CommandedBatch {
+  readonly status: string
+  /** Ends its completion window. Returns false if its lines are done, or were stopped. */
+  expire(): boolean
+}
+
+/** The batches as commands use them. */
+export interface CommandedBatches extends ChargedWork {
+  /** Returns undefined for an unknown id. */
+  get(id: string): CommandedBatch | undefined
+}
+
 /** The parts below that it uses. */
 export interface CommandsParts {
   readonly access: AccountAccess
@@ -22,7 +35,7 @@ export interface CommandsParts {
   readonly ledger: Ledger
   readonly gpuQuotas: GpuQuotas
   readonly apiTokens: ApiTokens
-  readonly batches: ChargedWork
+  readonly batches: CommandedBatches
 }
 
 /**
@@ -41,6 +54,7 @@ export type CommandTarget =
   | 'token'
   | 'deployment'
   | 'hosted'
+  | 'batch'
   | 'none'
 
 export type ArgumentKind =

@@ -14,7 +14,7 @@ export interface CommandTiming {
 export type SendCommand = (command: Command, delay: Micros) => unknown
 
 /** Groups whose commands are methods of one thing that the cluster selects: `cluster.zone('a').down()`. */
-const SELECTORS = ['node', 'gpu', 'deployment', 'hosted', 'pool', 'zone'] as const
+const SELECTORS = ['node', 'gpu', 'deployment', 'hosted', 'batch', 'pool', 'zone'] as const
 type Selector = (typeof SELECTORS)[number]
 
 type Table = typeof COMMANDS

@@ -4,7 +4,7 @@ import { GPUS } from '../../data/gpu-specs.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { CommandError } from '../command-error.ts'
-import type { CommandTarget, CommandTargets } from './command-definition.ts'
+import type { CommandedBatch, CommandTarget, CommandTargets } from './command-definition.ts'
 
 /** A noun and an example of each kind of target. */
 const TARGET_NOUNS: Readonly<Record<Exclude<CommandTarget, 'none'>, readonly [noun: string, example: string]>> = {
@@ -19,6 +19,7 @@ const TARGET_NOUNS: Readonly<Record<Exclude<CommandTarget, 'none'>, readonly [no
   token: ['API token', 'default'],
   deployment: ['deployment', '2cZeTxVFN7tKxCCh'],
   hosted: ['hosted instance', 'inst_HmSomZNCU5EAVUqwFpxpN9vc'],
+  batch: ['batch', 'batch_HmSomZNCU5EAVUqwFpxpN9vc'],
 }
 
 /**
@@ -83,6 +84,13 @@ export function requireHosted({ rentals }: CommandTargets, instance_id: string):
   throw new CommandError(
     `Failed to find the hosted instance '${instance_id}': its id is unknown. GET /v1/hosted lists them.`,
   )
+}
+
+/** Returns the batch with an id. */
+export function requireBatch({ batches }: CommandTargets, batch_id: string): CommandedBatch {
+  const batch = batches.get(batch_id)
+  if (batch !== undefined) return batch
+  throw new CommandError(`Failed to find the batch '${batch_id}': its id is unknown. GET /v1/batches lists them.`)
 }
 
 /** Rejects a name that is no model of the catalog. */

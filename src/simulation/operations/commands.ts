@@ -26,6 +26,7 @@ import type {
 import {
   assertTargetPresence,
   nodeNames,
+  requireBatch,
   requireDeployment,
   requireGpu,
   requireGpuType,
@@ -39,7 +40,7 @@ import {
 import { HUB_COMMANDS } from './hub-commands.ts'
 import { NODE_COMMANDS } from './node-commands.ts'
 import { POOL_COMMANDS } from './pool-commands.ts'
-import { RENTAL_COMMANDS } from './rental-commands.ts'
+import { THING_COMMANDS } from './thing-commands.ts'
 import { TOKEN_COMMANDS } from './token-commands.ts'
 
 /** Every command: the one table for code, scenarios, the control API and the command line. */
@@ -50,7 +51,7 @@ export const COMMANDS = {
   ...AUTOSCALER_COMMANDS,
   ...ACCOUNT_COMMANDS,
   ...TOKEN_COMMANDS,
-  ...RENTAL_COMMANDS,
+  ...THING_COMMANDS,
   ...CATALOG_COMMANDS,
 } as const satisfies CommandTable
 
@@ -255,6 +256,7 @@ function assertValid(world: CommandTargets, command: Command): CommandDefinition
   else if (definition.target === 'offeredGpuType') requireOfferedGpuType(world, target)
   else if (definition.target === 'deployment') requireDeployment(world, target)
   else if (definition.target === 'hosted') requireHosted(world, target)
+  else if (definition.target === 'batch') requireBatch(world, target)
   else if (definition.target === 'model') requireModel(world, target)
   else if (definition.target === 'token') world.apiTokens.require(target)
   return definition

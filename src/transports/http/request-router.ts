@@ -103,7 +103,10 @@ export class RequestRouter {
     const response = world.trackUse(() => this.#control.answer(world.sim, request, incoming))
     if (!(response instanceof Promise)) return withSecurityHeaders(response)
     const isMove = request.method === 'POST' && MOVE_PATH.test(pathname)
-    return (isMove ? incoming.trackMove(response) : response).then(withSecurityHeaders)
+    return (isMove ? incoming.trackMove(response) : response).then(answer => {
+      if (incoming.mayStream) incoming.trackStream()
+      return withSecurityHeaders(answer)
+    })
   }
 
   #reject(world: ServedWorld, { status, message }: GuardRefusal): Response {

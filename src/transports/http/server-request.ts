@@ -85,6 +85,12 @@ export class ServerRequest implements HttpRequest {
     return isLong ? this.#server.halfOpen.trackWait(this.incoming.socket, answer) : answer
   }
 
+  /** Ends the connection of a client that leaves during a stream, also while the stream is silent. */
+  trackStream(): void {
+    const closed = new Promise<void>(resolve => this.#outgoing.once('close', resolve))
+    void this.#server.halfOpen.trackWait(this.incoming.socket, closed)
+  }
+
   deliver(sim: Simulator, response: Response): Response | Promise<Response> {
     if (response instanceof WireFaultResponse) return this.#deliverFault(sim, response)
     // The headers of a response are created when they are first read, which costs a twentieth of a create.

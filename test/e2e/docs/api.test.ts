@@ -38,6 +38,7 @@ test.each([
   ['`SimulatorOptions`', 'src/simulator/options.ts', 'SimulatorOptions'],
   ['`Simulator`', 'src/simulator/simulator-interface.ts', 'Simulator'],
   ['`ExplorableSimulator`', 'src/explore/explorable-simulator.ts', 'ExplorableSimulator'],
+  ['`RequestEvidence`', 'src/evidence/requests/evidence.ts', 'RequestEvidence'],
   ['`sim.cluster`', 'src/simulation/operations/cluster-api.ts', 'ClusterControls'],
   ['`NodeControls`', 'src/simulation/operations/cluster-api.ts', 'NodeControls'],
   ['`NodeView`', 'src/simulation/fleet/nodes.ts', 'NodeView'],

@@ -56,8 +56,47 @@ test('examples/node-test: a client with sim.fetch, and one on timers of sinon', 
 
 test('examples/jest: a client on timers of Jest', async () => {
   const { code, said } = await runIn(installed.copy('jest'), NPM_TEST)
-  expect(said).toMatch(/Tests: +3 passed, 3 total/)
+  expect(said).toMatch(/Tests: +4 passed, 4 total/)
   expect(code).toBe(0)
+})
+
+test('toSurvive in Jest prints what breaks a flow, and the line that repeats it; fake timers are refused', async () => {
+  const folder = installed.copy('jest', 'careless')
+  const careless = (options: string) => `
+    test('careless', async () => {
+      await expect(careless).toSurvive(${options})
+    }, 60_000)`
+  const file = (...tests: readonly string[]) =>
+    writeFileSync(
+      join(folder, 'survive.test.js'),
+      `import { expect, jest, test } from '@jest/globals'
+       import { matchers } from 'modelhost-sim/matchers'
+       expect.extend(matchers)
+       const body = JSON.stringify({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+       async function careless({ url, token }) {
+         const headers = { authorization: 'Bearer ' + token, 'content-type': 'application/json' }
+         const response = await fetch(url + '/deploy/llm', { method: 'POST', headers, body })
+         return (await response.json()).deploy_id
+       }
+       ${tests.join('\n')}`,
+    )
+  const run = () => runIn(folder, [...NPM_TEST, '--', 'survive'])
+  const faked = `jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] })`
+  const refused = `test('fake', async () => {
+    ${faked}
+    await expect(expect(careless).toSurvive()).rejects.toThrow('Call vi.useRealTimers() or jest.useRealTimers() first.')
+    jest.useRealTimers()
+  })`
+  file(refused, careless("{ fixtures: 'empty', classes: ['resetDone'] }"))
+  const { code, said } = await run()
+  expect(code).toBe(1)
+  expect(said).toMatch(/Tests: +1 failed, 1 passed, 2 total/)
+  expect(said).toMatch(/expected 'careless' to survive, and \d things? breaks? it/)
+  expect(said).toMatch(/noLeak@createLlmDeployment\/error\n +What happened: The deployment \w+ \(running\) goes on/)
+  const [, repeat] = /Repeat: await expect\(flow\)\.toSurvive\((.*)\)/.exec(said)!
+  expect(JSON.parse(repeat!)).toMatchObject({ fixtures: 'empty', plan: [{ fault: { on: 'createLlmDeployment' } }] })
+  file(careless(repeat!))
+  expect((await run()).said).toContain('noLeak@createLlmDeployment/error')
 })
 
 test('examples/playwright: a web application beside the server', async () => {

@@ -70,7 +70,7 @@ describe('a refused request', () => {
     expect(kindsOf(chain)).toEqual(['request', 'deployment.created', 'request'])
     expect(sentences).toContain('The chain begins with the request of a client.')
     expect(sentences).toContain('The answer asked the client to wait for 10 seconds.')
-    expect(next?.sentence).toMatch(/^The instance \S+ got 1 GPUs of the node h100-\d\.$/)
+    expect(next?.sentence).toMatch(/^The instance \S+ got 1 GPU of the node h100-\d\.$/)
   })
 
   test('names the crash that moved a deployment back to initializing, by its instance', async () => {
@@ -113,7 +113,7 @@ describe('a refused request', () => {
     ])
   })
 
-  test('names a suspension, a declined card, a quota, a deleted voice and a revoked token', async () => {
+  test('names a suspension, a declined card, a quota, a deleted deployment and a revoked token', async () => {
     const { sim, send } = simulate()
     const reason = async (...request: Parameters<typeof send>) => {
       const status = await send(...request)
@@ -131,7 +131,10 @@ describe('a refused request', () => {
     expect(await reason(...chat('acme/chat'))).toEqual([404, 'deployment.deleted', 'request'])
     const { token_id, token } = sim.world.apiTokens.create('second')
     sim.cluster.token.revoke(token_id)
-    expect(await reason('GET', '/deploy/list', undefined, token)).toEqual([401, 'token.revoked'])
+    expect(await reason('GET', '/deploy/list', undefined, token)).toEqual([401])
+    expect(lastRequest(sim).sentences.join(' ')).toMatch(
+      new RegExp(`Entry \\d+ took the token ${token_id} away, which the request may have had`),
+    )
   })
 
   test('under a fault rule names the rule, its draw, and who added it', async () => {
@@ -143,6 +146,15 @@ describe('a refused request', () => {
     expect(sentences).toContain("A fault rule decided the answer: 'flaky (status)'.")
     expect(sentences).toContain('It acts if the draw fault.trigger for a matching request is below its chance of 1.')
     expect(sentences).toContain('The chain begins with the program that controls the simulator.')
+  })
+
+  test('names no deployment that only shares a word with the route', async () => {
+    const { sim, send } = simulate()
+    await send('POST', `/deploy/${ID}/stop`)
+    expect(await send(...chat('acme/other'))).toBe(404)
+    expect(lastRequest(sim).chain).toHaveLength(1)
+    expect(await send(...chat('chat'))).toBe(404)
+    expect(kindsOf(lastRequest(sim).chain)).toEqual(['request', 'deployment.stopped', 'request'])
   })
 
   test('by its input alone, or about a thing that never was, has no further cause', async () => {
@@ -167,10 +179,10 @@ describe('a thing', () => {
     expect(sentences).toEqual([
       `${ID} is a deployment of the model acme/chat.`,
       'Its status is running.',
-      'It has 1 instances, of which 0 serve requests, and it wants 1.',
-      'It keeps the status running while it has no instance, and requests wait.',
+      'It has 1 instance and wants 1. Ready to serve: 0.',
+      'It keeps the status running while no instance is ready, and requests wait.',
       `Its instance ${ID}-1 waits for GPUs.`,
-      'It needs 1 GPUs of the type H100-80GB on one node, and 0 are free.',
+      'It needs 1 GPU of the type H100-80GB on one node. Free in the fleet: 0.',
       'Nodes of this type are down: h100-0.',
       'The chain begins with a command of the program that controls the simulator.',
       'Nothing is planned that changes it.',
@@ -184,7 +196,7 @@ describe('a thing', () => {
       `instance.lost ${ID}-0`,
       `instance.pending ${ID}-1`,
     ])
-    expect(sim.explain(ID).next?.sentence).toBe(`The instance ${ID}-1 got 1 GPUs of the node h100-1.`)
+    expect(sim.explain(ID).next?.sentence).toBe(`The instance ${ID}-1 got 1 GPU of the node h100-1.`)
   })
 
   test('of each kind is found by its id or name', async () => {

@@ -1,7 +1,7 @@
 /** Creates a deployment and looks at it once. An answer that is lost leaves it behind. */
-import type { FlowContext } from '../../../src/explore/flow.ts'
+import { flow } from 'modelhost-sim/explore'
 
-export default async function leaky({ fetch, url, token, sleep }: FlowContext): Promise<string> {
+export default flow('leaky', { fixtures: 'empty' }, async ({ fetch, url, token, sleep }) => {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const body = JSON.stringify({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
   const response = await fetch(`${url}/deploy/llm`, { method: 'POST', headers, body })
@@ -10,4 +10,4 @@ export default async function leaky({ fetch, url, token, sleep }: FlowContext): 
   await sleep(60_000)
   await fetch(`${url}/deploy/${deploy_id}`, { headers })
   return deploy_id
-}
+})

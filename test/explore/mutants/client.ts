@@ -226,7 +226,7 @@ export class Assistant {
     const output = await this.#download(output_file_id, counts?.completed ?? 0)
     return this.#has('ignoresTheErrorFile')
       ? output
-      : [...output, ...(await this.#download(error_file_id, counts?.failed ?? 0))]
+      : [...output, ...(await this.#download(error_file_id, (counts?.total ?? 0) - (counts?.completed ?? 0)))]
   }
 
   #download(file: string | null, count: number): Promise<Answer[]> {

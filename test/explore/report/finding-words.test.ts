@@ -5,6 +5,7 @@ import type { ObservedRequest } from '../../../src/evidence/observation.ts'
 import type { Plan, PlanItem } from '../../../src/explore/plan/plan.ts'
 import { describeFinding, type FindingStory, toParagraph } from '../../../src/explore/report/finding-words.ts'
 import { describeItem } from '../../../src/explore/report/item-words.ts'
+import { toLabelledTexts } from '../../../src/explore/report/labelled-texts.ts'
 import { createFlowRunner } from '../../../src/explore/run/flow-runner.ts'
 import { FAULT_KINDS } from '../../../src/faults/kinds/index.ts'
 import type { Fault } from '../../../src/faults/rules.ts'
@@ -89,24 +90,35 @@ test('a paragraph says what, because of what, until when, what is necessary and 
   const words = describeFinding(STORY, invariant => `advice of ${invariant}`)
   expect(toParagraph(words)).toBe(
     'The invariant noLeak does not hold. The deployment dep-1 (running) goes on. ' +
-      `The cause: the connection was reset after ${CREATE} had been carried out (request 1). ` +
-      `The client sent 6 requests: listDeployments at 0s: 200; ${CREATE} at 10s: no connection; ` +
+      `Cause: The connection was reset after ${CREATE} had been carried out (request 1). ` +
+      `Requests: 6: listDeployments at 0s: 200; ${CREATE} at 10s: no connection; ` +
       'getDeployment 3 times from 20s to 40s: 200; getDeployment at 50s: 200 with an unreadable body. ' +
-      `After request 1 (${CREATE}, at 10s) nothing could save the client, even if the service recovered. ` +
+      `Too late from: Request 1 (${CREATE}, at 10s), even if the service recovers after it. ` +
       'Without this fault, the client passes. ' +
       'What to do: Advice of noLeak.',
   )
 })
 
+test('labelled texts name each cause, and leave out what is unknown', () => {
+  const labels = (more: Partial<FindingStory>) =>
+    toLabelledTexts(describeFinding({ ...STORY, ...more }, () => 'look first')).map(([label]) => label)
+  expect(labels({})).toEqual(['What happened', 'Cause', 'Requests', 'Too late from', 'What to do'])
+  const two = { plan: [...LOST, { crash: 4 }], inevitability: undefined }
+  expect(labels(two)).toEqual(['What happened', 'Cause 1', 'Cause 2', 'Needed', 'Requests', 'What to do'])
+  const none = toLabelledTexts(describeFinding({ ...STORY, plan: [] }))
+  expect(none[1]).toEqual(['Cause', 'It happens without any fault.'])
+})
+
 test.each<[string, Partial<FindingStory>, Partial<ReturnType<typeof describeFinding>>]>([
-  ['a finding without faults', { plan: [] }, { cause: 'It happens without any fault.', necessary: '', inevitable: '' }],
+  ['a finding without faults', { plan: [] }, { causes: [], necessary: '', tooLateFrom: '' }],
   [
     'two causes',
     { plan: [...LOST, { crash: 4 }] },
     {
-      cause:
-        `The causes: (1) the connection was reset after ${CREATE} had been carried out (request 1); ` +
-        '(2) the process of the client ended after request 4 (getDeployment) had been carried out, and started again.',
+      causes: [
+        `The connection was reset after ${CREATE} had been carried out (request 1).`,
+        'The process of the client ended after request 4 (getDeployment) had been carried out, and started again.',
+      ],
       necessary: 'Without any one of these 2 faults, the client passes.',
     },
   ],
@@ -119,23 +131,22 @@ test.each<[string, Partial<FindingStory>, Partial<ReturnType<typeof describeFind
     'no moment to save it',
     { inevitability: { afterRequest: 0, method: 'bisection', exceptions: [] }, requests: STORY.requests.slice(1) },
     {
-      inevitable:
-        'Nothing could save the client, even if the service had recovered before its first request. ' +
-        'Not every request was tested for this.',
+      tooLateFrom:
+        'The start, even if the service recovers before the first request. ' + 'Not every request was tested for this.',
     },
   ],
   [
     'an exception',
     { inevitability: { afterRequest: 4, method: 'each', exceptions: [2] } },
     {
-      inevitable:
-        'After request 4 (getDeployment, at 40s) nothing could save the client, even if the service recovered. ' +
-        'A recovery just before request 2 did not help either.',
+      tooLateFrom:
+        'Request 4 (getDeployment, at 40s), even if the service recovers after it. ' +
+        'A recovery just before request 2 does not help either.',
     },
   ],
-  ['an unknown moment', { inevitability: undefined }, { inevitable: '' }],
+  ['an unknown moment', { inevitability: undefined }, { tooLateFrom: '' }],
   ['an own invariant', {}, { advice: '' }],
-  ['no request', { requests: [] }, { requests: 'The client sent no request.' }],
+  ['no request', { requests: [] }, { requests: 'The client sent none.' }],
 ])('%s', (_, more, expected) => {
   expect(describeFinding({ ...STORY, ...more })).toMatchObject(expected)
 })
@@ -159,10 +170,8 @@ test('the words of a real run name its requests', async () => {
       }),
   })
   const { requests } = await runner.run(LOST)
-  const { cause, requests: sent } = describeFinding({ ...STORY, requests })
-  expect(cause).toBe(`The cause: the connection was reset after ${CREATE} had been carried out (request 2).`)
-  expect(sent).toMatch(
-    /^The client sent \d+ requests: listDeployments at 0s: 200; createLlmDeployment at 0s: no connection; /,
-  )
+  const { causes, requests: sent } = describeFinding({ ...STORY, requests })
+  expect(causes).toEqual([`The connection was reset after ${CREATE} had been carried out (request 2).`])
+  expect(sent).toMatch(/^\d+: listDeployments at 0s: 200; createLlmDeployment at 0s: no connection; /)
   await runner.dispose()
 })

@@ -6,6 +6,7 @@ import type { Plan, PlanItem } from '../../../src/explore/plan/plan.ts'
 import type { RunResult } from '../../../src/explore/run/run-result.ts'
 import type { FlowRunner, RunOptions } from '../../../src/explore/run/runner.ts'
 import { happensAfterEffect, nameOfRule } from '../../../src/explore/shrink/measure.ts'
+import { breaks } from '../../../src/explore/shrink/trials.ts'
 import type { Fault, FaultRule } from '../../../src/faults/rules.ts'
 import { micros, SECOND } from '../../../src/kernel/duration.ts'
 import { hash32 } from '../../../src/kernel/random.ts'
@@ -251,4 +252,32 @@ export function schedules(
         .map(({ item }) => item)
       return { flow: { causes: causes.map(({ cause }) => cause), lineage }, plan }
     })
+}
+
+/** Returns whether the plan of a schedule breaks its flow. */
+export async function isBroken({ flow, plan }: Schedule, world = {}): Promise<boolean> {
+  return breaks(await new PlantedRunner(flow).run(plan, world), SIGNATURE)
+}
+
+/** Returns the items that the violation does not need. */
+export async function unnecessaryItems(schedule: Schedule): Promise<PlanItem[]> {
+  const found = []
+  for (const item of schedule.plan) {
+    const plan = schedule.plan.filter(other => other !== item)
+    if (await isBroken({ ...schedule, plan })) found.push(item)
+  }
+  return found
+}
+
+/** Returns schedules of a size whose plans break their flows. */
+export async function failingSchedules(
+  count: number,
+  size: number,
+  lineages?: readonly Lineage[],
+): Promise<Schedule[]> {
+  const found = []
+  for (const schedule of fc.sample(schedules(size, lineages), { numRuns: count * 4, seed: 18 })) {
+    if (found.length < count && (await isBroken(schedule))) found.push(schedule)
+  }
+  return found
 }

@@ -4,68 +4,23 @@ import { describe, expect, test } from 'vitest'
 import type { Plan, PlanItem } from '../../../src/explore/plan/plan.ts'
 import { groupItems } from '../../../src/explore/shrink/cut.ts'
 import { shrink } from '../../../src/explore/shrink/shrink.ts'
-import { breaks } from '../../../src/explore/shrink/trials.ts'
 import type { ShrunkFinding } from '../../../src/explore/stages/shrinker.ts'
 import type { Fault } from '../../../src/faults/rules.ts'
 import { SECOND } from '../../../src/kernel/duration.ts'
 import { hash32 } from '../../../src/kernel/random.ts'
 import {
   type Cause,
-  type Lineage,
+  failingSchedules,
+  isBroken,
   type PlantedFlow,
   PlantedRunner,
   type Schedule,
   SIGNATURE,
   schedules,
+  unnecessaryItems,
 } from './planted-flow.ts'
 
 const signature = SIGNATURE
-
-async function isBroken({ flow, plan }: Schedule, world = {}): Promise<boolean> {
-  return breaks(await new PlantedRunner(flow).run(plan, world), signature)
-}
-
-/** Returns the items that the violation does not need. */
-async function unnecessaryItems(schedule: Schedule): Promise<PlanItem[]> {
-  const found = []
-  for (const item of schedule.plan) {
-    const plan = schedule.plan.filter(other => other !== item)
-    if (await isBroken({ ...schedule, plan })) found.push(item)
-  }
-  return found
-}
-
-async function failingSchedules(count: number, size: number, lineages?: readonly Lineage[]): Promise<Schedule[]> {
-  const found = []
-  for (const schedule of fc.sample(schedules(size, lineages), { numRuns: count * 4, seed: 18 })) {
-    if (found.length < count && (await isBroken(schedule))) found.push(schedule)
-  }
-  return found
-}
-
-describe('50 schedules of 60 items shrink to necessary items, in a median of at most 40 runs, the same each time', () => {
-  test.each<[string, readonly Lineage[] | undefined]>([
-    ['with a chain of causes of any quality', undefined],
-    ['with an unknown chain of causes', ['none']],
-  ])('%s', async (_, lineages) => {
-    const planted = await failingSchedules(50, 60, lineages)
-    expect(planted).toHaveLength(50)
-    const runs: number[] = []
-    for (const { flow, plan } of planted) {
-      const runner = new PlantedRunner(flow)
-      const shrunk = (await shrink({ runner, plan, signature }))!
-      expect(shrunk).toMatchObject({ isMinimal: true, isRepeatable: true, runs: runner.runs })
-      expect(await unnecessaryItems({ flow, plan: shrunk.plan })).toEqual([])
-      // Single faults can also add up to a count, so only other causes are one item each.
-      const isCounted = flow.causes.some(cause => 'atLeast' in cause)
-      if (!isCounted) expect(shrunk.plan.length).toBeLessThanOrEqual(flow.causes.length)
-      expect(await shrink({ runner: new PlantedRunner(flow), plan, signature })).toEqual(shrunk)
-      runs.push(shrunk.runs)
-    }
-    const median = runs.toSorted((one, other) => one - other)[25]
-    expect(median).toBeLessThanOrEqual(40)
-  })
-})
 
 test('every result has the violation, and needs each of its items', async () => {
   const sizes = fc.integer({ min: 3, max: 25 }).chain(size => schedules(size))

@@ -6,7 +6,7 @@ import { loadTokenizer } from '../../../src/service/openai/tokenizer.ts'
 import { openaiWorld } from '../openai/openai-world.ts'
 import { parseMessageEvents, readMessage } from './message-stream.ts'
 
-const RUNS = Number(process.env.FUZZ_RUNS ?? 50)
+const RUNS = Number(process.env.FUZZ_RUNS ?? 15)
 const seed = Number(process.env.FUZZ_SEED ?? 7)
 const PATH = '/vendor_a/v1/messages'
 

@@ -1,4 +1,5 @@
 /** Names for any field, value, tag and header, further routes of operations, and error shapes. */
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../../src/service/client/client.ts'
 import { operations } from '../../../src/service/index.ts'
@@ -63,6 +64,41 @@ describe('fields and values', () => {
     const chat = paths['/v1/chat/completions'].post.requestBody.content['application/json']
     expect(chat.schema.properties).toHaveProperty('engine')
     expect(chat.example).toHaveProperty('engine')
+  })
+
+  test('have their names in the schemas of a model, which fit what its endpoint takes and answers', async () => {
+    const names = {
+      fields: { choices: 'options', max_tokens: 'limit', 'createInference.max_new_tokens': 'longest' },
+      values: { user: 'person', stop: 'ended' },
+      paths: { compat: 'same' },
+    }
+    const { send } = world(names)
+    const model = 'aurora-labs/aurora-8b-instruct'
+    const { body: schemas } = await send(`GET /models/${model}/schema/compat-chat-completions`)
+    expect(schemas.schema_in.properties).toHaveProperty('limit')
+    expect(schemas.schema_in.properties).not.toHaveProperty('max_tokens')
+    const fields: { name: string; parent?: string; allowed?: string[] }[] = schemas.fields_in
+    expect(fields.map(({ name }) => name)).toContain('limit')
+    expect(fields.find(({ name, parent }) => name === 'role' && parent === 'messages')!.allowed).toContain('person')
+    expect(JSON.stringify(schemas)).not.toMatch(/"(choices|max_tokens)"/)
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    const [fitsIn, fitsOut, fitsEvent] = ['schema_in', 'schema_out', 'schema_stream'].map(key =>
+      ajv.compile(schemas[key]),
+    )
+    const request = { model, messages: [{ role: 'person', content: 'Say choices.' }], limit: 500 }
+    expect(fitsIn!(request)).toBe(true)
+    const answer = await send(`POST ${schemas.variant.url}`, request)
+    expect([answer.status, answer.body.options[0].finish_reason]).toEqual([200, 'ended'])
+    expect([fitsOut!(answer.body), fitsOut!.errors]).toEqual([true, null])
+    expect(fitsOut!({ ...answer.body, options: undefined })).toBe(false)
+    expect(fitsEvent).toBeDefined()
+    const { body: native } = await send(`GET /models/${model}/schema/default`)
+    expect(native.schema_in.properties).toHaveProperty('longest')
+    // Neutral names stay where a client asks for them, and the next answer has the names again.
+    const { body: neutral } = await send(`GET /models/${model}/schema/default`, undefined, { 'x-sim-names': 'neutral' })
+    expect(neutral.schema_in.properties).toHaveProperty('max_new_tokens')
+    const { body: info } = await send(`GET /models/${model}`)
+    expect(info.in_schema).toEqual(native.schema_in)
   })
 
   test('have their names in the events of a stream', async () => {

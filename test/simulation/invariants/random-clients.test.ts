@@ -5,7 +5,7 @@ import { findViolations } from '../../../src/simulation/invariants/check-world.t
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
 import { type Action, action, perform } from './actions.ts'
 
-const RUNS = Number(process.env.INVARIANT_RUNS ?? 12)
+const RUNS = Number(process.env.INVARIANT_RUNS ?? 6)
 
 await loadTokenizer()
 

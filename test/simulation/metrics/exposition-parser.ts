@@ -77,20 +77,8 @@ export function parseExposition(text: string, format: 'prometheus' | 'openmetric
 function parseSample(line: string, format: 'prometheus' | 'openmetrics'): ParsedSample {
   const name = NAME.exec(line)?.[0]
   if (name === undefined) throw new Error(`no name: ${line}`)
-  let rest = line.slice(name.length)
-  const labels: Record<string, string> = {}
-  if (rest.startsWith('{')) {
-    rest = rest.slice(1)
-    while (!rest.startsWith('}')) {
-      const label = LABEL_NAME.exec(rest)?.[0] ?? ''
-      const value = /^="((?:[^"\\\n]|\\["\\n])*)"(,(?!\}))?/.exec(rest.slice(label.length))
-      if (label === '' || label in labels || !value) throw new Error(`wrong labels: ${line}`)
-      labels[label] = value[1]!.replaceAll(/\\(.)/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped))
-      rest = rest.slice(label.length + value[0].length)
-      if (value[2] === undefined && !rest.startsWith('}')) throw new Error(`wrong labels: ${line}`)
-    }
-    rest = rest.slice(1)
-  }
+  const { labels, length } = parseLabels(line, name.length)
+  const rest = line.slice(name.length + length)
   const [empty, value = '', time, ...more] = rest.split(' ')
   if (empty !== '' || !NUMBER.test(value) || more.length > 0) throw new Error(`wrong value: ${line}`)
   if (time !== undefined && !/^-?\d+(?:\.\d+)?$/.test(time)) throw new Error(`wrong time: ${line}`)
@@ -98,17 +86,61 @@ function parseSample(line: string, format: 'prometheus' | 'openmetrics'): Parsed
   return { name, labels, value: toNumber(value), time: seconds }
 }
 
+interface ParsedLabels {
+  readonly labels: Readonly<Record<string, string>>
+  /** Number of characters with the braces. */
+  readonly length: number
+}
+
+const NO_LABELS: ParsedLabels = { labels: {}, length: 0 }
+/** Labels by their text with the braces. The samples of a page have few different ones. */
+const labelsByText = new Map<string, ParsedLabels>()
+
+/** Returns the labels that begin at a position of a line. */
+function parseLabels(line: string, from: number): ParsedLabels {
+  if (line[from] !== '{') return NO_LABELS
+  // A value may have braces, so the text up to the last one is the labels if it was parsed before, and only then.
+  const text = line.slice(from, line.lastIndexOf('}') + 1)
+  const known = labelsByText.get(text)
+  if (known !== undefined) return known
+  const labels: Record<string, string> = {}
+  let rest = line.slice(from + 1)
+  while (!rest.startsWith('}')) {
+    const label = LABEL_NAME.exec(rest)?.[0] ?? ''
+    const value = /^="((?:[^"\\\n]|\\["\\n])*)"(,(?!\}))?/.exec(rest.slice(label.length))
+    if (label === '' || label in labels || !value) throw new Error(`wrong labels: ${line}`)
+    labels[label] = value[1]!.replaceAll(/\\(.)/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped))
+    rest = rest.slice(label.length + value[0].length)
+    if (value[2] === undefined && !rest.startsWith('}')) throw new Error(`wrong labels: ${line}`)
+  }
+  const parsed = { labels, length: line.length - from - rest.length + 1 }
+  if (parsed.length === text.length) labelsByText.set(text, parsed)
+  return parsed
+}
+
 function toNumber(text: string): number {
   return text.endsWith('Inf') ? Number(text.replace('Inf', 'Infinity')) : Number(text)
 }
 
+/** Keys by labels: with all of them, and without that of a bucket. Equal labels of a page are one object. */
+const labelKeys = new WeakMap<ParsedSample['labels'], { readonly all: string; readonly metric: string }>()
+
+function keysOf(labels: ParsedSample['labels']): { readonly all: string; readonly metric: string } {
+  const known = labelKeys.get(labels)
+  if (known !== undefined) return known
+  const entries = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))
+  const keys = { all: JSON.stringify(entries), metric: JSON.stringify(entries.filter(([label]) => label !== 'le')) }
+  labelKeys.set(labels, keys)
+  return keys
+}
+
 export function seriesKey({ name, labels }: Pick<ParsedSample, 'name' | 'labels'>): string {
-  return JSON.stringify([name, ...Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))])
+  return `${name} ${keysOf(labels).all}`
 }
 
 /** The metric of a sample: its series without the labels and suffixes that belong to a histogram. */
-function metricKey({ labels: { le: _, ...labels } }: ParsedSample): string {
-  return seriesKey({ name: '', labels })
+function metricKey({ labels }: ParsedSample): string {
+  return keysOf(labels).metric
 }
 
 function checkSeries(family: string, samples: readonly ParsedSample[]): void {
@@ -132,7 +164,9 @@ function checkHistogram(family: string, samples: readonly ParsedSample[]): void 
   const points = new Map<string, ParsedSample[]>()
   for (const sample of samples) {
     const key = `${metricKey(sample)} ${sample.time}`
-    points.set(key, [...(points.get(key) ?? []), sample])
+    const point = points.get(key)
+    if (point === undefined) points.set(key, [sample])
+    else point.push(sample)
   }
   for (const [key, point] of points) {
     const buckets = point.filter(({ name }) => name.endsWith('_bucket'))

@@ -399,7 +399,6 @@ class ListRequestsAnswerRequestsItem(TypedDict):
     decidedBy: Literal["fault", "limit", "state", "rule", "none"]
     reason: NotRequired[str]
     retryAfter: NotRequired[float]
-    clientStatus: NotRequired[int]
     client: str
     subjects: list[str]
     body: NotRequired[Any]
@@ -1114,10 +1113,9 @@ class Control:
         limit: int | None = None,
         bodies: Literal["short", "whole", "none"] | None = None,
     ) -> ListRequestsAnswer:
-        """List the newest 1,000 requests that the service received, oldest first. operation,
-        status and decidedBy can be lists with commas; operation and path can have * for any
-        text. token is an id or a name. from and to are ISO 8601, Unix seconds, or a time since
-        the start of the world such as 90s. docs/requests.md describes every field.
+        """List the newest 1,000 requests that the service received, oldest first. Lists in a
+        parameter have commas, and * is any text: docs/requests.md describes every parameter and
+        field.
 
         Sends `GET /_sim/requests`.
         Refused with 400: an unknown operation, status or token, or an invalid time.

@@ -93,20 +93,20 @@ export const getModel = endpoint({
   query: { version: z.string().nullable().optional() },
   returns: ModelInfo,
   example: { target: '/models/aurora-labs/aurora-8b-instruct' },
-  handle: ({ params, query, world, findEndpoint }) => {
+  handle: ({ params, query, world, findEndpoint, schemaNames }) => {
     const model_name = qualifyModelName(world, params.model_name)
     const catalogModel = world.store.models.get(model_name)
     const accountModel = catalogModel === undefined ? findOwnModel(world, model_name) : undefined
     const { versions } = catalogModel ?? accountModel ?? refuse(404, `no model ${model_name}`)
     requireVersion(model_name, versions, query.version)
     const version = query.version || versions.at(-1)!
-    if (catalogModel !== undefined) return toCatalogInfo({ world, findEndpoint }, catalogModel, version)
+    if (catalogModel !== undefined) return toCatalogInfo({ world, findEndpoint, schemaNames }, catalogModel, version)
     const { cover_img_url: _, private: isPrivate, ...entry } = toOwnModelEntry(world, accountModel!)
     const { github_url, paper_url, license_url, readme } = accountModel!.details
     const stated = Object.entries({ github_url, paper_url, license_url, readme }).filter(([, value]) => value !== '')
     return {
       ...{ ...entry, version, featured: false, owner: true, public: isPrivate === 0, is_custom_deployable: false },
-      ...describeInvocation({ world, findEndpoint }, model_name, accountModel!.task, entry.description),
+      ...describeInvocation({ world, findEndpoint, schemaNames }, model_name, accountModel!.task, entry.description),
       meta: Object.fromEntries(stated),
       txt_docs: readme || entry.description,
       import_time: null,
@@ -166,7 +166,13 @@ export const getModelSchema = endpoint({
   query: { version: z.string().nullable().optional() },
   returns: ModelSchemaRecord,
   example: { target: '/models/aurora-labs/aurora-8b-instruct/schema/default' },
-  handle: ({ params: { model_name: requestedName, variantKey }, query: { version }, world, findEndpoint }) => {
+  handle: ({
+    params: { model_name: requestedName, variantKey },
+    query: { version },
+    world,
+    findEndpoint,
+    schemaNames,
+  }) => {
     const model_name = qualifyModelName(world, requestedName)
     const model = findModel(world, model_name) ?? refuse(404, `no model ${model_name}`)
     requireVersion(model_name, model.versions, version)
@@ -177,7 +183,7 @@ export const getModelSchema = endpoint({
       endpoint: described,
     } = variants.find(variant => variant.key === variantKey) ??
     refuse(404, `model ${model_name} (${model.type}) has no variant ${variantKey}: ${formatKeys(variants)}`)
-    return { variant: { key, url }, ...describeEndpoint(described, model.type) }
+    return { variant: { key, url }, ...describeEndpoint(described, model.type, schemaNames) }
   },
 })
 
@@ -253,7 +259,7 @@ function describeInvocation(scope: VariantScope, model_name: string, type: Model
   const invocation = INVOCATIONS[type]
   const body = JSON.stringify({ model: model_name, ...invocation?.input })
   const variants = listServedVariants(scope, type, model_name)
-  const first = variants[0] && describeEndpoint(variants[0].endpoint, type)
+  const first = variants[0] && describeEndpoint(variants[0].endpoint, type, scope.schemaNames)
   return {
     schemas: variants.map(({ key, url }) => ({ key, url })),
     in_schema: first?.schema_in ?? null,

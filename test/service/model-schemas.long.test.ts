@@ -24,6 +24,8 @@ const AUDIO = `data:audio/wav;base64,${Buffer.from(wavFile()).toString('base64')
 const PNG = createPng({ width: 64, height: 64 })
 /** Bodies for each variant of a model. */
 const BODIES = 2
+/** Bodies of each variant that are changed in several ways. */
+const MUTATED_BODIES = 12
 
 const ajv = new Ajv2020({ allErrors: false, strict: false })
 const plugin = ((addFormats as { default?: unknown }).default ?? addFormats) as (to: Ajv2020) => void
@@ -201,7 +203,7 @@ describe.each(types)('each model of the type %s', type => {
       const isForm = FORMS.includes(variant.key)
       const asForm = isForm || isUpload(schemas)
       let refusals = 0
-      for (let i = 0; i < 12; i++) {
+      for (let i = 0; i < MUTATED_BODIES; i++) {
         const key = `${model_name}/${variant.key}/${i}`
         for (const body of mutate(drawBody(schema_in, model_name, key), key)) {
           if (typeof body.tool_choice === 'object') continue

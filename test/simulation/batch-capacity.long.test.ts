@@ -7,6 +7,7 @@ import { type Micros, SECOND } from '../../src/kernel/duration.ts'
 import { advanceFlow, EMPTY_FLOW, findSpareTime, spareSeconds } from '../../src/simulation/load/throughput.ts'
 import { anyLoad, anyStretch, curveOf } from './any-load.ts'
 import { batchOf, linesIn, many } from './batch-world.ts'
+import { runs, SLOWEST, SMALLEST } from './shared-capacity.ts'
 import { pass, passUntil, stage, story } from './small-world.ts'
 
 const LINES = 4000
@@ -242,38 +243,6 @@ describe('any moment', () => {
 })
 
 describe('the shared capacity of catalog models', () => {
-  const SLOWEST = 'saltmarsh/marsh-671b-think'
-  const SMALLEST = 'aurora-labs/aurora-3b-instruct'
-  /** Lines of about 900 tokens each, with an answer that `max_tokens` bounds. */
-  const long = (count: number, model: string) => {
-    const content = 'river '.repeat(880)
-    return many(count, { model, body: { messages: [{ role: 'user', content }] } })
-  }
-  const runs = (batches: number, lines: number, model: string, profile = {}, about: { at?: string } = {}) => {
-    const sim = stage([], {}, { profile: { timings: { batch_validation: '0s', ...profile } }, check: false })
-    if (about.at !== undefined) pass(sim, about.at)
-    const all = Array.from({ length: batches }, () => batchOf(sim, long(lines, model)))
-    passUntil(sim, () => all.every(one => one.status !== 'validating'), '1m')
-    const from = sim.world.clock.now
-    passUntil(sim, () => all.every(one => one.status !== 'in_progress'), '25h')
-    return { seconds: (sim.world.clock.now - from) / SECOND, all }
-  }
-
-  test('completes 30,000 lines of 900 tokens on the slowest model within the day, and 20 such batches slow each other', () => {
-    const { models } = stage().world.store
-    const sizes = models.all().map(({ parameters_b }) => parameters_b)
-    expect(Math.max(...sizes)).toBe(models.get(SLOWEST)!.parameters_b)
-    // A tenth of the lines at a tenth of the capacity takes the same time.
-    const scaled = { batch_shared_tokens_per_second: 2500 }
-    const alone = runs(1, 3_000, SLOWEST, scaled)
-    expect(alone.all[0]!.status).toBe('finalizing')
-    expect(alone.seconds).toBeLessThan(86_000)
-    const crowd = runs(20, 300, SLOWEST, { batch_shared_tokens_per_second: 250 })
-    expect(crowd.all.map(one => one.status)).not.toContain('expired')
-    expect(crowd.seconds).toBeLessThan(86_000)
-    expect(crowd.seconds / alone.seconds).toBeGreaterThan(2)
-  })
-
   test('gives a model of 3 billion parameters 20 times as much as one of 671 billion', () => {
     const still = { batch_shared_tokens_per_second: 500, batch_shared_day_swing: 0, batch_shared_shortest: '0s' }
     const [small, large] = [runs(1, 100, SMALLEST, still), runs(1, 100, SLOWEST, still)]

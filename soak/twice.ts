@@ -1,0 +1,69 @@
+/**
+ * `npm run test:twice`: runs the tests of one process twice, and compares the digests of all worlds that they use.
+ *
+ * `npm run test:twice -- test/batch` runs the files of a folder alone. Exit codes: 0 all digests are equal, 1 a digest
+ * differs or a test fails.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { DigestLine } from '../test/setup/world-digests.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
+const PROJECTS = ['--project', 'in-process', '--project', 'long']
+
+/**
+ * Tests whose worlds depend on real time or on the order in which requests arrive over connections, by the start of
+ * `<file> > <test>`. Each has its reason.
+ */
+const DEPENDS_ON_REAL_TIME: Readonly<Record<string, string>> = {
+  'test/clock/openai.test.ts > the openai client retries after growing delays': 'The client draws its delays itself.',
+  'test/simulator/webhooks.test.ts > the clock': 'The mode scaled follows real time.',
+  'test/simulator/snapshot/snapshot.test.ts > a restored clock keeps its mode': 'The mode scaled follows real time.',
+  'test/control/snapshots.test.ts > a restored world of a server keeps': 'The mode scaled follows real time.',
+  'test/transports/http/wire.test.ts > a scaled clock': 'The mode scaled follows real time.',
+}
+
+/** Runs the suite. Returns the digests of each test, and whether all tests passed. */
+function runSuite(filters: readonly string[]): { passed: boolean; digests: Map<string, string> } {
+  const folder = mkdtempSync(join(tmpdir(), 'modelhost-sim-digests-'))
+  try {
+    const { status } = spawnSync(process.execPath, [VITEST, 'run', ...PROJECTS, '--reporter=dot', ...filters], {
+      cwd: ROOT,
+      env: { ...process.env, WORLD_DIGESTS: folder },
+      stdio: 'ignore',
+    })
+    const digests = new Map<string, string>()
+    for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+      for (const text of readFileSync(join(folder, name), 'utf8').trimEnd().split('\n')) {
+        const { file, test, digests: own } = JSON.parse(text) as DigestLine
+        const key = `${file} > ${test}`
+        // Equal titles get a number, by their order.
+        let unique = key
+        for (let nth = 2; digests.has(unique); nth++) unique = `${key} (${nth})`
+        digests.set(unique, own.join(' '))
+      }
+    }
+    return { passed: status === 0, digests }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const filters = process.argv.slice(2)
+const first = runSuite(filters)
+const second = runSuite(filters)
+const tests = new Set([...first.digests.keys(), ...second.digests.keys()])
+const isExempt = (test: string) => Object.keys(DEPENDS_ON_REAL_TIME).some(start => test.startsWith(start))
+const differing = [...tests].filter(test => first.digests.get(test) !== second.digests.get(test))
+const unexpected = differing.filter(test => !isExempt(test))
+const worlds = [...first.digests.values()].reduce((sum, own) => sum + own.split(' ').length, 0)
+for (const test of unexpected) process.stdout.write(`differs: ${test}\n`)
+process.stdout.write(
+  `${tests.size} tests used ${worlds} worlds. The digests of ${tests.size - differing.length} tests are equal in both ` +
+    `runs, ${differing.length - unexpected.length} depend on real time, and ${unexpected.length} differ.\n`,
+)
+if (!first.passed || !second.passed) process.stdout.write('A test failed. Run npm test to see it.\n')
+process.exitCode = unexpected.length > 0 || tests.size === 0 || !first.passed || !second.passed ? 1 : 0

@@ -1,0 +1,38 @@
+/** The words of a finding, each part with a label. */
+
+/** What is said of a finding. Each part consists of whole sentences. */
+export interface FindingWords {
+  readonly invariant: string
+  readonly what: string
+  /** What led to it, in the order of the plan. Empty if it takes no fault. */
+  readonly causes: readonly string[]
+  /** The requests of the client, in short. */
+  readonly requests: string
+  /** From when on nothing could save the client. Empty if it is unknown. */
+  readonly tooLateFrom: string
+  readonly necessary: string
+  /** Empty for an invariant without advice. */
+  readonly advice: string
+}
+
+/** Said of a finding without a cause. */
+export const WITHOUT_FAULT = 'It happens without any fault.'
+
+/** A label and what it labels. */
+export type LabelledText = readonly [label: string, text: string]
+
+/** Returns the words of a finding as labelled texts, for people. Parts that say nothing are left out. */
+export function toLabelledTexts(words: FindingWords): readonly LabelledText[] {
+  const { what, causes, requests, tooLateFrom, necessary, advice } = words
+  const [only, ...others] = causes
+  const texts: readonly LabelledText[] = [
+    ['What happened', what],
+    ...(others.length === 0
+      ? [['Cause', only === undefined ? WITHOUT_FAULT : `${only} ${necessary}`.trim()] as const]
+      : [...causes.map((cause, i) => [`Cause ${i + 1}`, cause] as const), ['Needed', necessary] as const]),
+    ['Requests', requests],
+    ['Too late from', tooLateFrom],
+    ['What to do', advice],
+  ]
+  return texts.filter(([, text]) => text !== '')
+}

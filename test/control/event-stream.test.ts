@@ -1,0 +1,81 @@
+/** Live events on the wire: server-sent events for any client. */
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { createEventStream, EventTexts } from '../../src/control/event-stream.ts'
+import { EventReader } from '../../src/evidence/requests/event-reader.ts'
+import { eventLoopTurn } from '../../src/lib/real-time.ts'
+import { LIMITS } from '../../src/limits.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { running } from '../transports/http/running-server.ts'
+
+test('an event has an id, a type and one line of JSON, without tokens', async () => {
+  const { sim, server, ask } = await running()
+  await ask(`/deploy/${sim.token}`)
+  const response = await fetch(`${server.url}/_sim/events?after=start&follow=false&kind=request`)
+  expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+  const text = await response.text()
+  expect(text).toMatch(/^: events of modelhost-sim\n\nid: 1-1-1\nevent: request\ndata: \{"seq":1,.*\}\n\n$/)
+  expect(text).not.toContain(sim.token)
+})
+
+test('Last-Event-ID continues, and takes precedence over the address', async () => {
+  const { server, ask } = await running()
+  for (const path of ['/v1/me', '/deploy/list', '/v1/voices']) await ask(path)
+  const address = `${server.url}/_sim/events?after=start&follow=false&kind=request`
+  const ids = [...(await (await fetch(address)).text()).matchAll(/^id: (.*)$/gm)].map(([, id]) => id!)
+  expect(ids).toHaveLength(3)
+  const rest = await (await fetch(address, { headers: { 'last-event-id': ids[1]! } })).text()
+  expect([...rest.matchAll(/^id: (.*)$/gm)].map(([, id]) => id)).toEqual([ids[2]])
+})
+
+test('a silent stream has comments', async () => {
+  const sim = createSimulator({ fixtures: 'empty' })
+  const reader = createEventStream(sim, new EventReader(sim), new EventTexts(), 0).getReader()
+  let text = ''
+  while (!text.includes(': still here\n\n: still here')) text += new TextDecoder().decode((await reader.read()).value)
+  expect(text.startsWith(': events of modelhost-sim\n\n')).toBe(true)
+  await reader.cancel()
+  expect(sim.requestLog.listeners).toBe(0)
+})
+
+test('a consumer that stops reading gets the note behind what it has not read, and its stream ends', async () => {
+  const sim = createSimulator({ fixtures: 'empty' })
+  const stream = createEventStream(sim, new EventReader(sim, { kind: 'request', patienceMs: 0 }), new EventTexts())
+  const ask = () => sim.fetch('http://sim/v1/me', { headers: { authorization: `Bearer ${sim.token}` } })
+  for (let i = 0; i < LIMITS.requests + 2_000; i++) await ask()
+  while (sim.requestLog.listeners > 0) await eventLoopTurn()
+  let text = ''
+  for await (const chunk of stream) text += new TextDecoder().decode(chunk)
+  expect(text).toMatch(/event: end\ndata: \{"reason":"slow","message":"This reader did not read, .*\}\n\n$/)
+  // Nothing was made for a consumer that did not ask.
+  expect(text).not.toContain('event: request')
+})
+
+test('a client that leaves ends its reader', async () => {
+  const { sim, server } = await running()
+  const socket = connect(server.port, '127.0.0.1', () =>
+    socket.write('GET /_sim/events HTTP/1.1\r\nhost: localhost\r\n\r\n'),
+  )
+  while (sim.requestLog.listeners === 0) await eventLoopTurn()
+  socket.destroy()
+  while (sim.requestLog.listeners > 0) await eventLoopTurn()
+})
+
+test('a server that closes ends its streams', async () => {
+  const { server } = await running()
+  const response = await fetch(`${server.url}/_sim/events`)
+  const text = response.text()
+  await server.close()
+  expect(await text).toContain('event: end\ndata: {"reason":"closed"')
+})
+
+test('events come during a move of the clock', async () => {
+  const { sim, server } = await running()
+  let seen: string | undefined
+  await sim.clock.untilInSlices(async () => {
+    const response = await fetch(`${server.url}/_sim/events?after=start&follow=false`)
+    seen = await response.text()
+    return true
+  })
+  expect(seen).toContain(': events of modelhost-sim')
+})

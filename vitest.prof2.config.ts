@@ -1,0 +1,46 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+import { LongFilesFirst } from './test/setup/long-files-first.ts'
+
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+const e2e = 'test/e2e/**/*.test.ts'
+const conditions = ['modelhost-sim-source', 'module', 'node', 'development|production']
+
+export default defineConfig({
+  resolve: {
+    conditions,
+    // Scenarios and examples import the package by its name, which Vite does not resolve through the package's exports.
+    alias: [
+      { find: /^modelhost-sim$/, replacement: source('src/index.ts') },
+      { find: /^modelhost-sim\/explore$/, replacement: source('src/explore/index.ts') },
+      { find: /^modelhost-sim\/matchers$/, replacement: source('src/testing/matchers.ts') },
+      { find: /^modelhost-sim\/msw$/, replacement: source('src/transports/msw/handlers.ts') },
+      { find: /^modelhost-sim\/scenario$/, replacement: source('src/scenario/index.ts') },
+      { find: /^modelhost-sim\/vitest$/, replacement: source('src/testing/vitest.ts') },
+    ],
+  },
+  ssr: { resolve: { conditions } },
+  test: {
+    // Processes that a test starts compete with the workers for the processor.
+    testTimeout: 30_000,
+    setupFiles: ['/tmp/B/prof-setup.ts', '/tmp/B/cpu-setup.ts', 'test/setup/restore-fetch.ts', 'test/setup/wall-clock.ts'],
+    // Transformed files are kept on disk for the next run.
+    experimental: { fsModuleCache: true },
+    reporters: ['default', './test/setup/slowest-files.ts'],
+    sequence: { sequencer: LongFilesFirst },
+    pool: 'forks',
+    maxWorkers: '100%',
+    projects: [
+      // Modules of `src` keep no state, so the files of a worker share them without isolation. So `vi.mock` of a module of
+      // `src` does not work: a test that needs another real time uses test/setup/wall-clock.ts.
+      {
+        extends: true,
+        test: { name: 'in-process', include: ['test/**/*.test.ts'], exclude: [e2e], isolate: false },
+      },
+      {
+        extends: true,
+        test: { name: 'e2e', include: [e2e], globalSetup: 'test/e2e/build-package.setup.ts', isolate: false },
+      },
+    ],
+  },
+})
