@@ -85,7 +85,7 @@ export interface RuleSettings {
 }
 
 /**
- * What the requests of a client and its world tell, whoever ran the client: the input of rules of conduct. An observation
+ * What the requests of a client and its world tell without a run of the client: the input of rules of conduct. An observation
  * of `explore` is one. A judgement makes one for each client of a request log.
  */
 export interface Conduct {

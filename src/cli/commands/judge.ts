@@ -98,7 +98,9 @@ function readFailOn(names: readonly string[] = ['any'], own: readonly string[]):
   if (names.length === 1 && first === 'none') return () => false
   for (const name of names) {
     if (name === 'any' || name === 'none') {
-      throw new UsageError(`Failed to read --fail-on: '${name}' stands alone. Give rules with commas, any, or none.`)
+      throw new UsageError(
+        `Failed to read --fail-on: '${name}' is given beside other words. Give rules with commas, any, or none.`,
+      )
     }
     if (own.includes(name) || (CONDUCT_RULE_NAMES as readonly string[]).includes(name)) continue
     throw new UsageError(unknownRule(name, 'Failed to read --fail-on', own).message)

@@ -19,8 +19,9 @@ export const judgeClients = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/judge',
   summary:
-    'Judge the conduct of the clients, each an API token, when they have ended. off and keep are lists with commas: rules ' +
-    'that are not applied, and ids of things that may go on. client is a token by id or name. docs/judge.md describes the rules',
+    'Judge the conduct of the clients when they have ended. Each API token is a client. off and keep are lists with commas: ' +
+    'rules that are not applied, and ids of things that may go on. client is a token by id or name. docs/judge.md ' +
+    'describes the rules',
   example: { target: '/_sim/judge?off=usesLists&pollsAtMost=0.5' },
   refusals: { 400: 'an unknown rule, client or id, or an invalid rate' },
   query: {
@@ -57,8 +58,14 @@ export const judgeClients = control({
   },
 })
 
-function redactFinding({ words, evidence, ...finding }: JudgeFinding, redact: (text: string) => string) {
-  return { ...finding, words: redact(words), evidence: evidence.map(redact) }
+/** Returns a finding in which the API tokens of the world are shortened: a path may contain one. */
+function redactFinding(finding: JudgeFinding, redact: (text: string) => string) {
+  const { words, operation, subject, evidence } = finding
+  return {
+    ...finding,
+    ...{ words: redact(words), operation: redact(operation), evidence: evidence.map(redact) },
+    ...(subject !== undefined && { subject: redact(subject) }),
+  }
 }
 
 function toList(text: string): string[] {

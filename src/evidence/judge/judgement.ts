@@ -29,7 +29,7 @@ export interface JudgeFinding {
   readonly words: string
   /** The operation at which the client went wrong; `''` for none. */
   readonly operation: string
-  /** The id of the thing that it is about; missing if there is none. */
+  /** The id of the thing that it is about; missing if it is about no thing. */
   readonly subject?: string
   /** Requests, journal entries and postings, a line for each. */
   readonly evidence: readonly string[]

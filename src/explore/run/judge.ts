@@ -3,6 +3,7 @@
 import { formatEvidence } from '../../evidence/evidence-lines.ts'
 import type { Observation, ObservedRequest } from '../../evidence/observation.ts'
 import type { Rule, Violation } from '../../evidence/rule.ts'
+import { OPTIONAL_RULES, type OptionalRuleName } from '../../evidence/rules/conduct/index.ts'
 import { RULES, type RuleName } from '../../evidence/rules/index.ts'
 import type { InvariantSettings, OwnInvariant } from '../invariants.ts'
 import type { BrokenInvariant } from './run-result.ts'
@@ -30,6 +31,9 @@ export function judge(observation: Observation, settings: InvariantSettings): Na
   for (const [name, rule] of Object.entries(RULES) as [RuleName, Rule][]) {
     const setting = settings[name]
     if (setting !== false) add(name, rule.check(observation), rule.place)
+  }
+  for (const [name, rule] of Object.entries(OPTIONAL_RULES) as [OptionalRuleName, Rule][]) {
+    if (settings[name] === true) add(name, rule.check(observation), rule.place)
   }
   for (const [name, invariant] of Object.entries(settings)) {
     if (typeof invariant === 'function') add(name, checkOwn(name, invariant, observation))

@@ -103,7 +103,7 @@ export const CASES: Readonly<Record<ConductRuleName, RuleCase>> = {
       },
     ],
     words:
-      /^Request \d+ \(createLlmDeployment, connection failed\), sent 0s after the start, told no outcome\. The client sent the same create again with request \d+ \(createLlmDeployment, \d+\), and had not looked in between\. The first one had taken effect: it created \S+\./,
+      /^Request \d+ \(createLlmDeployment, connection failed\), sent 0s after the start, left its outcome unknown\. The client sent the same create again with request \d+ \(createLlmDeployment, \d+\), and had not looked in between\. The first one had taken effect: it created \S+\./,
   },
   readsEnd: {
     bad: [

@@ -10,7 +10,7 @@ const MILLISECOND: Micros = 1_000
 const MIN_RETRIES = 3
 /** How much longer a pause may be than another one that counts as equal. */
 const EQUAL = 1.3
-/** Pauses below this are none. */
+/** Shorter pauses do not count as pauses. */
 const NO_PAUSE: Micros = 10 * MILLISECOND
 /** A client that waits this long between two requests does no harm, whatever its pauses do. */
 const LONG_PAUSE: Micros = 30 * SECOND

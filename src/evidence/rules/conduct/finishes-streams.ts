@@ -11,7 +11,7 @@ export const finishesStreams = defineRule({
   summary: 'The client reads each stream to its end.',
   advice: 'Ask for fewer tokens with max_tokens, read on, or cancel on purpose and say so in the call.',
   source:
-    'Opinion of modelhost-sim: tokens that nobody reads are charged all the same, and keep a place on an instance.',
+    'Opinion of modelhost-sim: tokens that are not read are charged all the same, and keep a place on an instance.',
   place: 'operation',
   check(conduct) {
     const { requests, sim } = conduct

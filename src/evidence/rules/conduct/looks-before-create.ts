@@ -70,7 +70,7 @@ function toViolation(conduct: Conduct, failed: ObservedRequest, next: ObservedRe
       : ''
   return {
     words:
-      `${startSentence(nameRequest(failed))}, sent ${formatSince(conduct, failed.sentAt)} after the start, told no outcome. ` +
+      `${startSentence(nameRequest(failed))}, sent ${formatSince(conduct, failed.sentAt)} after the start, left its outcome unknown. ` +
       `The client sent the same create again with ${nameRequest(next)}, and had not looked in between.${had}${again}`,
     operation: operationOf(failed),
     subject: second?.id ?? first?.id,

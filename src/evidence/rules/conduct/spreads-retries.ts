@@ -19,7 +19,7 @@ interface Retry {
 /** Retries of different clients fall on different instants. Two clients that twice retry at the same instant break the rule. */
 export const spreadsRetries = defineRule({
   summary: 'The retries of different clients fall on different instants.',
-  advice: 'Add a random share of the pause to each pause, drawn anew for each retry.',
+  advice: 'Add a random share of the pause to each pause. Draw it again for each retry.',
   source:
     "AWS Builders' Library, Timeouts, retries, and backoff with jitter: without jitter, clients that failed together come " +
     'back together.',
