@@ -46,6 +46,8 @@ export interface Rule<Input extends Conduct = Observation> {
 export interface ConductRule extends Rule<Conduct> {
   /** Why it is a rule: a document with its section, a convention, or an opinion that says that it is one. */
   readonly source: string
+  /** What counts exactly: numbers and exceptions, in a few sentences. */
+  readonly detail?: string
   /** What one check sees: the requests of one `client`, or those of `all` clients at once. Default: `client`. */
   readonly sees?: 'client' | 'all'
 }

@@ -19,9 +19,8 @@ export const judgeClients = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/judge',
   summary:
-    'Judge the conduct of the clients when they have ended. Each API token is a client. off and keep are lists with commas: ' +
-    'rules that are not applied, and ids of things that may go on. client is a token by id or name. docs/judge.md ' +
-    'describes the rules',
+    'Judge the conduct of the clients when they have ended. Each API token is a client. The rules in off are not ' +
+    'applied, and the things in keep may go on: lists with commas. The token in client is an id or a name. See docs/judge.md',
   example: { target: '/_sim/judge?off=usesLists&pollsAtMost=0.5' },
   refusals: { 400: 'an unknown rule, client or id, or an invalid rate' },
   query: {

@@ -3,6 +3,8 @@
 import { formatCount } from '../../lib/format-count.ts'
 import type { JudgedClient, JudgeFinding, Judgement } from './judgement.ts'
 
+const LINE_CHARACTERS = 110
+
 /** Formats a judgement: what was looked at, then each finding with its evidence, its advice and its source. */
 export function formatJudgement(judgement: Judgement): string {
   const { findings, clients, rules, dropped } = judgement
@@ -26,10 +28,22 @@ function formatFinding(finding: JudgeFinding, number: number, clients: readonly 
   const { rule, client, words, evidence, source, advice } = finding
   return [
     `${number}. ${rule}, ${nameClient(client, clients)}`,
-    ...[words, ...evidence.map(line => `  ${line}`), `What to do: ${advice}`, `Why: ${source}`].map(
-      line => `   ${line}`,
-    ),
+    ...wrap(words),
+    ...evidence.map(line => `     ${line}`),
+    ...wrap(`What to do: ${advice}`),
+    ...wrap(`Why: ${source}`),
   ]
+}
+
+/** Breaks a text into lines with an indentation of three spaces. */
+function wrap(text: string): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + word.length >= LINE_CHARACTERS) lines.push(`   ${word}`)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines
 }
 
 function plural(count: number, noun: string): string {

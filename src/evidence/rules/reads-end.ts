@@ -39,6 +39,8 @@ export const readsEnd = defineRule({
   advice:
     'Poll until any terminal status: completed, failed, expired and cancelled for batches; failed, stopped and deleted ' +
     'besides running for deployments.',
+  detail:
+    'Batches and deployments count that the client polled, and batches that it created. After the terminal status, two further reads are no harm. A deployment that the client saw running, or ended itself, needs no more.',
   source:
     'Convention of interfaces with polls: a status that never changes again ends the polling. docs/model-reference.md ' +
     'lists these statuses.',

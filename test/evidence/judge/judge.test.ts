@@ -134,10 +134,12 @@ test('the text has the words, the evidence, the advice and the source of each fi
   expect(formatJudgement(sim.judge())).toBe(`1 client, 1 request, 12 rules: 1 finding
 
 1. leavesNothingRunning, client ${sim.world.store.tokens.all()[0]!.token_id} (default)
-   The deployment ${sim.world.deployments.list()[0]!.deploy_id} (initializing) goes on: $0.00 so far. It was created by request 1 (createLlmDeployment, 200) 0s after the start. No request has named it since.
+   The deployment ${sim.world.deployments.list()[0]!.deploy_id} (initializing) goes on: $0.00 so far. It was created by request 1
+   (createLlmDeployment, 200) 0s after the start. No request has named it since.
      0.000000 request 1: POST /deploy/llm → 200
      0.000000 deployment.created F5PbBQg1E2QOtYBb gpu=H100-80GB model_name=acme/new num_gpus=1
-   What to do: Delete or stop in a finally block what you created, and cancel batches. Name what may go on in keep.
+   What to do: Delete or stop in a finally block what you created, and cancel batches. Name what may go on in
+   keep.
    Why: Convention of clouds that charge by time: what runs is charged until its owner ends it.
 `)
 })

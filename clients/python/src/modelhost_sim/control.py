@@ -1029,9 +1029,9 @@ class Control:
         pollsAtMost: str | None = None,
         client: str | None = None,
     ) -> JudgeClientsAnswer:
-        """Judge the conduct of the clients, each an API token, when they have ended. off and keep
-        are lists with commas: rules that are not applied, and ids of things that may go on.
-        client is a token by id or name. docs/judge.md describes the rules.
+        """Judge the conduct of the clients when they have ended. Each API token is a client. The
+        rules in off are not applied, and the things in keep may go on: lists with commas. The
+        token in client is an id or a name. See docs/judge.md.
 
         Sends `GET /_sim/judge`.
         Refused with 400: an unknown rule, client or id, or an invalid rate.

@@ -23,6 +23,8 @@ const LONG_PAUSE: Micros = 30 * SECOND
 export const backsOff = defineRule({
   summary: 'The client waits longer before each further retry.',
   advice: 'Double the pause with each retry, add a random share to it, and stop after a number of retries.',
+  detail:
+    'Three or more retries of one request at equal pauses break it, and so do four or more whose pauses only shrink. Pauses of 30 seconds and more are no harm. A pause that `Retry-After` asked for is right.',
   source:
     "AWS Builders' Library, Timeouts, retries, and backoff with jitter: retries back off exponentially, to a limit.",
   place: 'operation',

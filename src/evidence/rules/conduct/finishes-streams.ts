@@ -10,6 +10,8 @@ import { formatSince, nameRequest, operationOf, startSentence } from '../../word
 export const finishesStreams = defineRule({
   summary: 'The client reads each stream to its end.',
   advice: 'Ask for fewer tokens with max_tokens, read on, or cancel on purpose and say so in the call.',
+  detail:
+    'Requests with `stream: true` whose body the client cancelled count. A connection that a fault broke does not. With the pace `instant`, an answer is complete before a client can leave it.',
   source:
     'Opinion of modelhost-sim: tokens that are not read are charged all the same, and keep a place on an instance.',
   place: 'operation',
@@ -21,7 +23,7 @@ export const finishesStreams = defineRule({
       const request = entry.kind === 'inference.left' ? streams.get(entry.cause) : undefined
       if (request === undefined || request.fault !== undefined) return []
       const { completion_tokens: tokens } = entry.fields ?? {}
-      const sent = typeof tokens === 'number' ? ` after ${tokens} tokens` : ''
+      const sent = typeof tokens === 'number' ? ` after ${tokens} ${tokens === 1 ? 'token' : 'tokens'}` : ''
       return [
         {
           words:

@@ -9,6 +9,8 @@ import { formatSince, formatUsd, nameRequest, nameThing, operationOf } from '../
 export const leavesNothingRunning = defineRule({
   summary: 'The client ends what it created.',
   advice: 'Delete or stop in a finally block what you created, and cancel batches. Name what may go on in keep.',
+  detail:
+    'Deployments, adapters, rentals and batches count. What `keep` names may go on; in `explore`, what the result or the error of the client names.',
   source: 'Convention of clouds that charge by time: what runs is charged until its owner ends it.',
   check(conduct) {
     return conduct.created

@@ -1,4 +1,4 @@
-import { isUsable, requestEvidence, thingEvidence } from '../../facts.ts'
+import { entryEvidence, isUsable, postingEvidence, requestEvidence } from '../../facts.ts'
 import type { Conduct, ObservedRequest } from '../../observation.ts'
 import { repeatedRequests } from '../../retries.ts'
 import { defineRule } from '../../rule.ts'
@@ -29,6 +29,8 @@ export const looksBeforeCreate = defineRule({
   advice:
     'After a lost answer or a 5xx, list first: by name, or for a batch by its input_file_id or metadata. Create again ' +
     'only if it is missing.',
+  detail:
+    'The outcome is unknown after a lost answer and after a 5xx. A 503 with `Retry-After` says that nothing was done, unless something was. Creates of deployments, adapters, batches, rentals, tokens and SSH keys count, and payments. Creates are equal if their bodies are.',
   source:
     'RFC 9110, section 9.2.2: a client should not retry a method that is not idempotent on its own, unless it can tell ' +
     'that the first request was never applied.',
@@ -76,8 +78,11 @@ function toViolation(conduct: Conduct, failed: ObservedRequest, next: ObservedRe
     subject: second?.id ?? first?.id,
     evidence: [
       ...requestEvidence(failed, next),
-      ...(first ? thingEvidence(conduct, first).slice(1) : []),
-      ...(second ? thingEvidence(conduct, second).slice(1) : []),
+      ...[first, second].flatMap(thing =>
+        thing === undefined
+          ? []
+          : [...entryEvidence(conduct, thing.id).slice(0, 1), ...postingEvidence(conduct, thing.id)],
+      ),
     ],
   }
 }

@@ -18,6 +18,8 @@ const STATE_LASTS: Micros = MINUTE
 export const noRepeatedRefusal = defineRule({
   summary: 'The client does not repeat a refused request unchanged.',
   advice: 'Take a 4xx other than 408, 409, 425 and 429 for an error of the request: correct the request, or give up.',
+  detail:
+    'A write may be refused once, and a read twice, because lists show a new thing late. A further try is right after a successful write of the client, or a minute after a refusal by the state of the account or the fleet.',
   source: 'RFC 9110, section 15.5.1: the server will not process the request because of an error of the client.',
   place: 'operation',
   check({ requests, startedAt }) {

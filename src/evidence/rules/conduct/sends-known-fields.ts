@@ -8,6 +8,8 @@ import { nameRequest, operationOf } from '../../words.ts'
 export const sendsKnownFields = defineRule({
   summary: 'The service reads every field that the client sends.',
   advice: 'Remove the field, or correct its name. Strict requests refuse such fields while you develop.',
+  detail:
+    'Query parameters and fields of JSON bodies count. Free content such as `metadata` has no unknown fields, and the fields of uploads are not looked at. Strict requests are not needed.',
   source:
     'Opinion of modelhost-sim: a field that nothing reads is a mistyped name, or a setting that does not act. The ' +
     'interface document names the fields.',
