@@ -16,6 +16,8 @@ export type {
   JudgeRules,
 } from './evidence/judge/judgement.ts'
 export type { Conduct, CreatedThing, ObservedRequest } from './evidence/observation.ts'
+export { RecordingError } from './evidence/recording/file.ts'
+export type { Recording, RecordOptions } from './evidence/recording/record.ts'
 export type { RequestEvidence } from './evidence/requests/evidence.ts'
 export type { Moment, RequestFilter, RequestWindow } from './evidence/requests/find.ts'
 export type { NearMiss } from './evidence/requests/near-misses.ts'

@@ -219,6 +219,12 @@ const SECTIONS = {
     },
     requestPath: { max: 4_000, unit: 'characters', of: 'a path in `sim.requests`', beyond: 'it is cut' },
     requestBody: { max: 65_536, unit: 'characters', of: 'a body in `sim.requests`', beyond: 'it is cut' },
+    recordedAnswerBytes: {
+      max: 4 * MIB,
+      unit: 'bytes',
+      of: 'an answer in a recording',
+      beyond: 'its length and its checksum are recorded',
+    },
     logLines: { max: 65_536, unit: 'count', of: 'the lines of a log', beyond: 'the oldest are dropped' },
     reportedBugs: {
       max: 100,

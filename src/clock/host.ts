@@ -1,6 +1,7 @@
 /** The simulator as its clock sees it. */
 import type { World } from '../simulation/world.ts'
 import type { RequestWait } from './pending-requests.ts'
+import type { ClockSetting } from './settings.ts'
 
 /** Options of a clock in the process of a test runner. */
 export interface ClockOptions {
@@ -26,6 +27,8 @@ export interface ClockHost {
   /** Resolves when no webhook is being delivered: its receiver is a client too. */
   whenWebhooksSettled(): Promise<void>
   readonly inFlight: RequestsInFlight
+  /** Called with each setting that the user gives. */
+  onSet?(setting: ClockSetting): void
 }
 
 /** The wait for a held answer. */

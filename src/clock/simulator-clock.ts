@@ -242,6 +242,7 @@ export class SimulatorClock {
     if (!this.#time.world.needsTokenizer) this.#time.catchUp()
     this.#time.drive = drive
     this.#idleJumps.cancel()
+    this.#time.host.onSet?.(setting)
     this.#resumeDrive()
   }
 

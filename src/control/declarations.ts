@@ -17,6 +17,7 @@ import * as judge from './endpoints/judge.ts'
 import * as ledger from './endpoints/ledger.ts'
 import * as metrics from './endpoints/metrics.ts'
 import * as overview from './endpoints/overview.ts'
+import * as replay from './endpoints/replay.ts'
 import * as report from './endpoints/report.ts'
 import * as requests from './endpoints/requests.ts'
 import * as scenarios from './endpoints/scenarios.ts'
@@ -36,6 +37,7 @@ export type Declarations = typeof clock &
   typeof ledger &
   typeof metrics &
   typeof overview &
+  typeof replay &
   typeof report &
   typeof requests &
   typeof scenarios &
@@ -81,6 +83,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   judgeClients: operation('GET /_sim/judge', 'assumed', () => judge.judgeClients),
   getLedger: operation('GET /_sim/ledger', 'assumed', () => ledger.getLedger),
   getMetrics: operation('GET /_sim/metrics', 'assumed', () => metrics.getMetrics),
+  replayLine: operation('POST /_sim/replay', 'assumed', () => replay.replayLine),
   getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
   listRequests: operation('GET /_sim/requests', 'assumed', () => requests.listRequests),
   reset: operation('POST /_sim/reset', 'assumed', () => clock.reset),

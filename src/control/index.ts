@@ -53,6 +53,8 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
   'getScenario',
   'listSnapshots',
   'exportSnapshot',
+  // A replay lists the requests of the recorded world.
+  'replayLine',
 ]
 
 const NO_SCENARIOS: TimelineLibrary = {
@@ -82,12 +84,9 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
     }),
     // The time of a scaled clock: reading it fires no events.
     time: sim => sim.world.clock.epochMs + sim.clock.due / 1000,
-    openEntry({ world }, operation, method, path) {
+    openEntry(sim, operation, method, path) {
       if (operation === '' || UNJOURNALED_OPERATIONS.includes(operation)) return undefined
-      const entry = world.openRequest(operation, method, path)
-      // Closed at once, because it does not cause the events that fire while it waits.
-      world.closeRequest(entry, 0)
-      return entry
+      return sim.listControlRequest(operation, method, path)
     },
     closeEntry(_, entry, status, decidedBy) {
       if (entry !== undefined) Object.assign(entry.fields, { status, decidedBy })

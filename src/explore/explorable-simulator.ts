@@ -2,6 +2,7 @@
 
 import type { Explanation } from '../evidence/explain/explanation.ts'
 import type { JudgingSimulator } from '../evidence/judge/judgement.ts'
+import type { Recording, RecordOptions } from '../evidence/recording/record.ts'
 import type { RequestEvidence } from '../evidence/requests/evidence.ts'
 import type { ForkOptions } from '../simulator/options.ts'
 import type { Simulator } from '../simulator/simulator-interface.ts'
@@ -36,5 +37,14 @@ export interface ExplorableSimulator extends Simulator, RequestEvidence, Judging
    * const { findings } = await sim.explore(({ fetch, url, token }) => deploy({ fetch, url, token }), { faults: 'singles' })
    */
   explore<Result>(flow: FlowFunction<Result>, options?: SimulatorExploreOptions<Result>): Promise<FlowReport>
+  /**
+   * Records every request, command and fault from now on, for `modelhost-sim replay`. The recording contains prompts.
+   *
+   * @throws RangeError if a recording of this simulator is in progress, or the file exists
+   * @example
+   * const recording = sim.record({ file: 'run.ndjson' })
+   * recording.stop()
+   */
+  record(options?: RecordOptions): Recording
   fork(options?: ForkOptions): ExplorableSimulator
 }

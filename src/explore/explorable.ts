@@ -5,6 +5,7 @@
 
 import * as explanations from '../evidence/explain/explain.ts'
 import * as judging from '../evidence/judge/judge.ts'
+import * as recordings from '../evidence/recording/record.ts'
 import * as find from '../evidence/requests/find.ts'
 import * as verify from '../evidence/requests/verify.ts'
 import type { SimulatorOptions } from '../simulator/options.ts'
@@ -32,6 +33,7 @@ function toExplorable(sim: Simulator): ExplorableSimulator {
     judge: options => judging.judge(sim, options),
     findRequests: filter => find.findRequests(sim, filter).requests,
     verify: (expected, options) => verify.verifyRequests(sim, expected, options),
+    record: options => recordings.recordSimulator(sim, options),
     fork: options => toExplorable(fork(options)),
   }
   return Object.assign(sim, methods)

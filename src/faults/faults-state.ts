@@ -2,6 +2,7 @@
 import type { Operations } from '../service/endpoint.ts'
 import type { FaultWorld } from './kinds/kind.ts'
 import type { ArmedRule } from './rule-matching.ts'
+import type { FaultRule } from './rules.ts'
 import type { PastWorld } from './world-history.ts'
 
 /** The header of a request that states its fault. */
@@ -33,6 +34,9 @@ export interface FaultsHost {
   operationOf(method: string, path: string): string | undefined
   /** The kinds of journal entries. */
   readonly kinds: readonly string[]
+  /** Called after a change of the rules. */
+  onRuleAdded?(rule: FaultRule): void
+  onRuleRemoved?(id: string): void
   /** Whether the header `x-sim-fault` of a request states its fault. */
   readonly requestFaults?: boolean | undefined
 }

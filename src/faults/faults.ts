@@ -113,14 +113,13 @@ export class Faults implements FaultControls {
 
   add(rule: FaultRule): FaultHandle {
     const parsed = this.validate(rule)
-    const { world } = this.#host
     const { rules, unnamed, added } = this.#rules
     const { name } = parsed.rule
     const id = name ?? this.#freeId()
     // Not by the number of earlier rules: the removal of one of those must not change the draws of this rule.
     const chanceName = name ?? JSON.stringify(parsed.rule)
     const nth = added[chanceName] ?? 0
-    const key = world.chance.key('fault', chanceName, nth)
+    const key = this.#host.world.chance.key('fault', chanceName, nth)
     const armedRule = { ...parsed, id, key, isArmed: parsed.rule.after === undefined, matches: 0, hits: 0 }
     this.#rules = {
       rules: [...rules, armedRule],
@@ -129,6 +128,7 @@ export class Faults implements FaultControls {
     }
     this.#record('fault.added', id, { fault: parsed.rule.fault.kind, on: [parsed.rule.on].flat().join(' | ') })
     this.#subscribe()
+    this.#host.onRuleAdded?.(parsed.rule)
     return this.#createHandle(id)
   }
 
@@ -145,6 +145,7 @@ export class Faults implements FaultControls {
     this.#rules = { ...this.#rules, rules: this.#rules.rules.filter(one => one.id !== id) }
     this.#record('fault.removed', id)
     this.#subscribe()
+    this.#host.onRuleRemoved?.(id)
   }
 
   clear(): void {
@@ -281,6 +282,7 @@ export class Faults implements FaultControls {
     const { world } = this.#host
     // The world was reset while the request waited, so its rules no longer apply.
     if (passage.backend !== world) return proceed()
+    passage.incoming.onStep?.(undefined)
     const { now } = world.clock
     let triggered: ArmedRule | undefined
     this.#updateRules(rule => {
@@ -303,6 +305,7 @@ export class Faults implements FaultControls {
     const { world, operations, kinds } = this.#host
     // The request gets the 401 or 403 that it would get without the header.
     if (passage.backend !== world || !passage.isAuthenticated()) return proceed()
+    passage.incoming.onStep?.(undefined)
     try {
       const operationOf = (method: string, path: string) => this.#host.operationOf(method, path)
       const fault = requestFaults.parseFaultHeader(header, passage.operationId, { operations, operationOf, kinds })

@@ -26,6 +26,8 @@ export class Agenda {
   subject = 0
   arg = 0
   cause = 0
+  /** The number of entries that \`take\` has removed. A fork begins with 0. */
+  taken = 0
 
   #size = 0
   #serial = 0
@@ -123,6 +125,7 @@ export class Agenda {
    */
   take(): boolean {
     if (this.#size === 0) return false
+    this.taken++
     const slot = this.#heapSlot[0]!
     this.time = this.#heapTime[0]!
     this.kind = this.#kind[slot]!

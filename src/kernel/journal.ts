@@ -59,7 +59,9 @@ export class Journal {
 
   readonly limit: number
   #next = 1
-  /** The kept entries, one array for each field. The entry at position n has the index (n - 1) % limit. */
+  /** Entries before the first one of this journal. */
+  #skipped = 0
+  /** The kept entries, one array for each field. The entry at position n has the index (n - 1 - skipped) % limit. */
   #times = new Float64Array(16)
   #causes = new Float64Array(16)
   #kindOf: string[] = []
@@ -133,7 +135,7 @@ export class Journal {
 
   /** Entries that were dropped because the journal is full. */
   get dropped(): number {
-    return Math.max(0, this.last - this.limit)
+    return this.#skipped + Math.max(0, this.last - this.#skipped - this.limit)
   }
 
   /** The kept entries after a position, up to another (default: the newest), oldest first. */
@@ -163,6 +165,12 @@ export class Journal {
   giverOf(seq: number): Giver | undefined {
     const cause = this.#at(seq) === undefined ? 0 : this.#causes[(seq - 1) % this.limit]!
     return cause === ORIGIN.program ? 'program' : cause === ORIGIN.weather ? 'weather' : undefined
+  }
+
+  /** Numbers the next entry as if `last` entries had come before. Only for a journal without entries. */
+  continueAfter(last: number): void {
+    this.#skipped = last
+    this.#next = last + 1
   }
 
   /** Calls `listener` with every entry from now on. Returns a function that removes it. */
@@ -208,7 +216,7 @@ export class Journal {
   }
 
   #read(seq: number): Entry {
-    const place = (seq - 1) % this.limit
+    const place = (seq - 1 - this.#skipped) % this.limit
     return {
       seq,
       time: this.#times[place]!,
@@ -221,7 +229,7 @@ export class Journal {
 
   #push(time: Micros, kind: string, subject: string, cause: number, fields: EntryFields | undefined): number {
     const seq = this.#next++
-    const place = (seq - 1) % this.limit
+    const place = (seq - 1 - this.#skipped) % this.limit
     if (place === this.#times.length) this.#grow()
     this.#times[place] = time
     this.#causes[place] = cause

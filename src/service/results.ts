@@ -54,6 +54,8 @@ export class ServerSentEvents {
 export interface ResponseWaiter {
   /** Whether responses come as soon as an instance works on them. Otherwise they take their simulated time. */
   readonly isInstant: boolean
+  /** Called with the inference request before the first wait for it. */
+  onBegin?(call: InferenceHandle): void
   /** Returns the simulated microseconds on the client's clock. */
   now(): Micros
   /**

@@ -4,7 +4,7 @@ import type { DataCollections } from '../data/msw-collections.ts'
 import type { WireFaultResponse } from '../faults/broken-response.ts'
 import type { FaultControls } from '../faults/faults.ts'
 import type { Micros } from '../kernel/duration.ts'
-import type { Entry } from '../kernel/journal.ts'
+import type { Entry, RequestEntry } from '../kernel/journal.ts'
 import type { OpenName } from '../lib/open-name.ts'
 import type { IncomingRequest as FetchOptions } from '../service/http/request-context.ts'
 import type { Api } from '../service/http/service.ts'
@@ -15,6 +15,7 @@ import type { ClusterControls } from '../simulation/operations/cluster-api.ts'
 import type { Report } from '../simulation/reporting/report-types.ts'
 import type { ReportOptions } from '../simulation/reporting/report-window.ts'
 import type { World } from '../simulation/world.ts'
+import type { SimulatorObserver } from './observer.ts'
 import type { ForkOptions, SimulatorOptions } from './options.ts'
 import type { ReceivedRequest, RequestCount, RequestLog, UnreadField } from './request-log.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
@@ -139,6 +140,26 @@ export interface Simulator {
   readonly requestLog: RequestLog
   /** @internal */
   readonly api: Api
+  /**
+   * Attaches the observer of what reaches the simulator from outside. Returns the function that detaches it.
+   *
+   * @internal
+   */
+  observe(observer: SimulatorObserver): () => void
+  /** @internal */
+  readonly observer: SimulatorObserver | undefined
+  /**
+   * Adds a request to the control plane to the journal.
+   *
+   * @internal
+   */
+  listControlRequest(operation: string, method: string, path: string): RequestEntry
+  /**
+   * Answers a request that no client sent. Time does not move before it, and the request log omits it.
+   *
+   * @internal
+   */
+  look(request: Request, options: FetchOptions): Response | Promise<Response>
   /**
    * The timelines that run in the world.
    *

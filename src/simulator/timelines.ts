@@ -71,9 +71,16 @@ interface StartedTimeline {
   readonly missed: readonly string[]
 }
 
+/** A change of the timelines by the user. */
+export type TimelineAction =
+  | { readonly do: 'startTimeline'; readonly plan: TimelinePlan }
+  | { readonly do: 'stopTimeline'; readonly name: string }
+
 export interface TimelinesHost {
   readonly world: World
   readonly faults: Faults
+  /** Performs a change of the timelines, and reports it. */
+  perform(describe: () => TimelineAction, perform: () => void): void
 }
 
 /** The started timelines of one world, by name. Their commands wait in the scheduler of the world. */
@@ -122,6 +129,13 @@ export class Timelines {
    * @throws RangeError for a command or a rule that is invalid in this world, before anything has changed
    */
   start(plan: TimelinePlan): void {
+    this.#host.perform(
+      () => ({ do: 'startTimeline', plan }),
+      () => this.#start(plan),
+    )
+  }
+
+  #start(plan: TimelinePlan): void {
     const { world, faults } = this.#host
     const rules = plan.acts.flatMap(act => ('rule' in act ? [shiftWindow(act.rule, act.at)] : []))
     const previousRules = this.#started.get(plan.name)?.rules ?? []
@@ -158,6 +172,13 @@ export class Timelines {
   stop(name: string): void {
     const started = this.#started.get(name)
     if (started === undefined || started.stoppedAt !== undefined) return
+    this.#host.perform(
+      () => ({ do: 'stopTimeline', name }),
+      () => this.#stop(name, started),
+    )
+  }
+
+  #stop(name: string, started: StartedTimeline): void {
     const { world } = this.#host
     for (const planned of started.waiting) world.commands.cancel(planned)
     this.#removeRules(started.rules)

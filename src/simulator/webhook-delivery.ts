@@ -11,6 +11,7 @@ import * as nativeWebhooks from '../service/native/webhooks.ts'
 import { listWebhookTasks, nextWebhookTime } from '../simulation/inference/webhook-times.ts'
 import type { WebhookAttempt, WebhookOutcome } from '../simulation/inference/webhooks.ts'
 import type { World } from '../simulation/world.ts'
+import type { PerformAction } from './observer.ts'
 import type { WebhookOptions } from './webhook-options.ts'
 
 /** Real milliseconds after which an attempt without an answer fails. */
@@ -21,6 +22,7 @@ export interface WebhookHost {
   readonly world: World
   readonly clock: SimulatorClock
   readonly api: Api
+  readonly perform: PerformAction
 }
 
 export class WebhookDelivery {
@@ -113,7 +115,11 @@ export class WebhookDelivery {
     const caughtUp = this.#host.clock.catchUp()
     if (caughtUp instanceof Promise) await caughtUp
     if (signal.aborted) return
-    world.webhooks.settle(attempt, outcome)
+    const { ordinal, use, attempt: nth } = attempt
+    this.#host.perform(
+      () => ({ do: 'settleWebhook', attempt: { ordinal, use, attempt: nth }, outcome }),
+      () => world.webhooks.settle(attempt, outcome),
+    )
   }
 
   async #deliver(world: World, attempt: WebhookAttempt, replaced: AbortSignal): Promise<WebhookOutcome> {

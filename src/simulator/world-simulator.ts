@@ -1,26 +1,19 @@
+import type { ClockSetting } from '../clock/settings.ts'
 import { SimulatorClock } from '../clock/simulator-clock.ts'
 import * as mswCollections from '../data/msw-collections.ts'
-import { WireFaultResponse } from '../faults/broken-response.ts'
-import { deliverFaultInProcess } from '../faults/deliver-in-process.ts'
+import type { WireFaultResponse } from '../faults/broken-response.ts'
 import { type FaultControls, Faults } from '../faults/faults.ts'
 import type { FaultsState } from '../faults/faults-state.ts'
+import type { FaultRule } from '../faults/rules.ts'
 import { weatherFaultRules } from '../faults/weather-rules.ts'
-import type { Entry } from '../kernel/journal.ts'
-import { monotonicMs } from '../lib/real-time.ts'
+import type { Entry, RequestEntry } from '../kernel/journal.ts'
+import { encodeBase64 } from '../lib/base64.ts'
 import { BatchLineAnswerer } from '../service/batch-line-answerer.ts'
-import {
-  type IncomingRequest,
-  type Middleware,
-  NO_INCOMING,
-  type RequestContext,
-  type RequestHooks,
-  toPathAndQuery,
-} from '../service/http/request-context.ts'
+import type { IncomingRequest, Middleware, RequestHooks } from '../service/http/request-context.ts'
 import { type Api, createApi } from '../service/http/service.ts'
 import type { Names } from '../service/naming/names-profile.ts'
 import { ScriptedAnswers, type ScriptedState } from '../service/openai/scripted-answers.ts'
 import { loadTokenizer } from '../service/openai/tokenizer.ts'
-import type { ResponseWaiter } from '../service/results.ts'
 import * as invariants from '../simulation/invariants/checker.ts'
 import { JOURNAL_KINDS } from '../simulation/journal-kinds.ts'
 import { type ClusterControls, createClusterControls } from '../simulation/operations/cluster-api.ts'
@@ -28,10 +21,18 @@ import * as reports from '../simulation/reporting/report.ts'
 import type { Report } from '../simulation/reporting/report-types.ts'
 import { parseReportWindow, type ReportOptions } from '../simulation/reporting/report-window.ts'
 import type { World } from '../simulation/world.ts'
-import { ClockResponseWaiter, type PendingRequestInfo, toPendingRequest } from './answer-waiter.ts'
+import { toPendingRequest } from './answer-waiter.ts'
+import { ClientRequests } from './client-requests.ts'
 import { reportEventErrors } from './event-errors.ts'
-import { InFlightRequests } from './in-flight-requests.ts'
 import { JournalListeners } from './journal-listeners.ts'
+import {
+  listControlRequest,
+  ObserverSlot,
+  type PerformAction,
+  recordUserWrite,
+  type SimulatorObserver,
+  toAnswerAction,
+} from './observer.ts'
 import { assertForkOptions, type ForkOptions, fixtureName, type SimulatorOptions } from './options.ts'
 import { type ReceivedRequest, type RequestCount, RequestLog, type UnreadField } from './request-log.ts'
 import type { PendingRequest, Simulator } from './simulator-interface.ts'
@@ -63,7 +64,8 @@ export class WorldSimulator implements Simulator {
   readonly #webhooks: WebhookDelivery
   readonly options: SimulatorOptions
   readonly requestLog = new RequestLog()
-  readonly #hooks: RequestHooks<World>
+  readonly #observerSlot = new ObserverSlot()
+  readonly #clients: ClientRequests
   readonly #listeners = new JournalListeners(
     () => this.#world.journal,
     error => this.clock.fail(error),
@@ -74,7 +76,6 @@ export class WorldSimulator implements Simulator {
   #world: World
   #fixtures: string
   #data: Promise<mswCollections.DataCollections> | undefined
-  readonly #inFlight = new InFlightRequests()
 
   /** @param origin the state of the simulator from which this one continues */
   constructor(initialWorld: World, options: SimulatorOptions, names: Names | undefined, origin?: InheritedState) {
@@ -84,6 +85,7 @@ export class WorldSimulator implements Simulator {
     this.#inherited = origin
     this.#fixtures = origin?.fixtures ?? fixtureName(options)
     this.inference = new ScriptedAnswers()
+    const { report } = this.#observerSlot
     this.#lineAnswers = new BatchLineAnswerer(this.inference, options.strictRequests ?? false)
     this.#world = this.#connect(initialWorld.fork())
     this.onBug = options.onBug
@@ -95,11 +97,11 @@ export class WorldSimulator implements Simulator {
       webhookHosts: options.webhooks?.allow,
     })
     const simulator = this
-    this.#hooks = {
+    const hooks: RequestHooks<World> = {
       enter: () => this.clock.catchUp(),
       findScriptedAnswer: (model, words) => this.inference.takeAnswer(model, words),
-      createWaiter: context => this.#createWaiter(context),
-      onLoading: code => this.#inFlight.onLoading(code),
+      createWaiter: context => this.#clients.createWaiter(context),
+      onLoading: code => this.#clients.inFlight.onLoading(code),
       onAnswered: (request, status) => {
         this.requestLog.add(request, status, this.clock.elapsed, this.#world.journal.last)
         this.#webhooks.onAnswered(request)
@@ -109,11 +111,14 @@ export class WorldSimulator implements Simulator {
         return simulator.#faults.middleware as Middleware<World>
       },
     }
+    this.#clients = new ClientRequests(this, hooks, this.#observerSlot)
     const host = {
       get world() {
         return simulator.#world
       },
-      inFlight: this.#inFlight,
+      get inFlight() {
+        return simulator.#clients.inFlight
+      },
       prepare: async () => {
         if (simulator.#world.needsTokenizer) await loadTokenizer()
       },
@@ -124,6 +129,10 @@ export class WorldSimulator implements Simulator {
       get faults() {
         return simulator.#faults
       },
+      perform: this.perform,
+      onSet: (clock: ClockSetting) => report({ do: 'setClock', clock }),
+      onRuleAdded: (rule: FaultRule) => report({ do: 'addFault', rule }),
+      onRuleRemoved: (id: string) => report({ do: 'removeFault', id }),
     }
     this.clock = new SimulatorClock(host, options.clock ?? 'manual', { timers: options.timers })
     this.cluster = createClusterControls(() => this.#world)
@@ -133,9 +142,10 @@ export class WorldSimulator implements Simulator {
         : new Faults(host, [], origin.faults)
     this.timelines = new Timelines(host, origin?.timelines)
     this.#resetScriptedAnswers()
+    this.inference.onChange = change => report(toAnswerAction(change))
     this.#webhooks = new WebhookDelivery(this, options.webhooks)
     this.#webhooks.attach()
-    this.fetch = (input, init) => this.#fetch(input, init)
+    this.fetch = (input, init) => this.#clients.fetch(input, init)
   }
 
   get world(): World {
@@ -192,6 +202,13 @@ export class WorldSimulator implements Simulator {
   }
 
   reset(): void {
+    this.perform(
+      () => ({ do: 'reset' }),
+      () => this.#reset(),
+    )
+  }
+
+  #reset(): void {
     this.#fixtures = this.#inherited?.fixtures ?? fixtureName(this.options)
     this.#replaceWorld(this.#initialWorld.fork())
     this.#faults.reset()
@@ -214,7 +231,14 @@ export class WorldSimulator implements Simulator {
   }
 
   restore(snapshot: Snapshot | Uint8Array): void {
-    const { state: moment } = Snapshot.toSnapshot(snapshot)
+    const parsed = Snapshot.toSnapshot(snapshot)
+    this.perform(
+      () => ({ do: 'restore', snapshot: encodeBase64(parsed.toBytes()) }),
+      () => this.#restore(parsed),
+    )
+  }
+
+  #restore({ state: moment }: Snapshot): void {
     const world = moment.world.fork()
     if (this.options.check) invariants.checkInvariants(world)
     this.#fixtures = moment.fixtures
@@ -229,6 +253,8 @@ export class WorldSimulator implements Simulator {
   /** Returns the world, connected: its lines get the answers of this simulator, which reports the errors of its events. */
   #connect(world: World): World {
     world.lineAnswerer = this.#lineAnswers
+    world.commands.onScheduled = (command, delay, repetition) =>
+      this.#observerSlot.report({ do: 'command', command, ...(delay > 0 && { delay }), repetition })
     reportEventErrors(world, this.options, () => this.clock)
     return world
   }
@@ -266,73 +292,49 @@ export class WorldSimulator implements Simulator {
   data(): Promise<mswCollections.DataCollections> {
     const world = this.#world
     this.#data ??= mswCollections.createData(world.store, {
-      onUserWrite: ({ kind, key, action }) =>
-        world.recordCommand(world.ledger.account, `data.${action}d`, { kind, key }),
+      onUserWrite: write => {
+        recordUserWrite(world, write)
+        this.#observerSlot.report({ do: 'writeData', ...write })
+      },
     })
     return this.#data
   }
 
-  async #fetch(input: Request | URL | string, init: RequestInit & IncomingRequest = {}): Promise<Response> {
-    const request = input instanceof Request && Object.keys(init).length === 0 ? input : new Request(input, init)
-    const answer = await this.answer(request, init)
-    return answer instanceof WireFaultResponse ? this.deliverFault(answer, request) : answer
+  get perform(): PerformAction {
+    return this.#observerSlot.perform
+  }
+
+  get observer(): SimulatorObserver | undefined {
+    return this.#observerSlot.observer
+  }
+
+  observe(observer: SimulatorObserver): () => void {
+    const open = Math.max(this.#clients.inFlight.names.length, this.clock.pendingRequests.length)
+    if (open > 0) {
+      throw new RangeError(
+        `Failed to record: ${open === 1 ? 'a request is' : `${open} requests are`} in progress. Await the answers first, with their bodies.`,
+      )
+    }
+    return this.#observerSlot.attach(observer)
+  }
+
+  listControlRequest(operation: string, method: string, path: string): RequestEntry {
+    return this.perform(
+      () => ({ do: 'listControlRequest', operation, method, path }),
+      () => listControlRequest(this.#world, operation, method, path),
+    )
+  }
+
+  look(request: Request, incoming: IncomingRequest): Response | Promise<Response> {
+    return this.#clients.look(request, incoming)
+  }
+
+  answer(request: Request, incoming?: IncomingRequest): Response | Promise<Response> {
+    return this.#clients.answer(request, incoming)
   }
 
   deliverFault(answer: WireFaultResponse, request: Request): Promise<Response> {
-    const { signal } = request
-    const { name, ...requestInfo } = this.#describeRequest(request, NO_INCOMING)
-    const start = { since: this.clock.elapsed, sinceMs: monotonicMs() }
-    const pendingRequest = { request: name, ...requestInfo, ...start, isReported: false }
-    return deliverFaultInProcess(answer, duration => this.clock.hold(duration, { signal, request: pendingRequest }))
-  }
-
-  answer(request: Request, incoming: IncomingRequest = NO_INCOMING): Response | Promise<Response> {
-    this.#inFlight.activity++
-    const response = this.api.answer(this.#world, request, incoming, this.#hooks)
-    const { mode } = this.clock
-    if (mode === 'on-poll') return this.#trackInFlight(request, this.#moveAfterPoll(request, response, incoming.path))
-    if (!(response instanceof Promise)) {
-      if (mode === 'idle') this.clock.onAnswered()
-      return response
-    }
-    return this.#trackInFlight(request, response)
-  }
-
-  #createWaiter({ request, incoming }: RequestContext): ResponseWaiter {
-    const { inferencePace } = this.options
-    const waiter = new ClockResponseWaiter(this.clock, inferencePace, () => this.#describeRequest(request, incoming))
-    return incoming.waiterFor?.(waiter, this.clock) ?? waiter
-  }
-
-  #describeRequest(request: Request, { path, controlPath }: IncomingRequest): PendingRequestInfo {
-    const target = (path ?? toPathAndQuery(request.url)).split('?', 1)[0]!
-    return {
-      name: `${request.method} ${target}`,
-      operation: this.api.findOperationId(request.method, target),
-      // By the host that the client asked, as for the base_url of a world.
-      controlUrl: controlPath === undefined ? undefined : new URL(request.url).origin + controlPath,
-    }
-  }
-
-  async #trackInFlight(request: Request, response: Promise<Response>): Promise<Response> {
-    try {
-      return await this.#inFlight.track(request, response)
-    } finally {
-      this.clock.onAnswered()
-    }
-  }
-
-  /** Returns the response. If it shows a resource in progress, the on-poll clock moves after it. */
-  async #moveAfterPoll(
-    request: Request,
-    pendingResponse: Response | Promise<Response>,
-    path: string | undefined,
-  ): Promise<Response> {
-    const response = await pendingResponse
-    if (!response.ok) return response
-    const polled = this.api.findPolledResource(request.method, path ?? toPathAndQuery(request.url))
-    if (polled !== undefined) await this.clock.onPolled(polled)
-    return response
+    return this.#clients.deliverFault(answer, request)
   }
 
   /** Returns to the initial scripted answers. */

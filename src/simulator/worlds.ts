@@ -21,6 +21,8 @@ export interface WorldsOptions {
   readonly worldIdleMs?: number
   /** What a request with an unknown token gets: a refusal, or a new world. Default: `refuse`. */
   readonly unknownTokens?: 'refuse' | 'fork'
+  /** Called with each world that is created, before its first request. */
+  readonly onCreated?: (world: ServedWorld) => void
 }
 
 /** A description of a new world. */
@@ -137,6 +139,7 @@ export class Worlds {
   readonly maxWorlds: number
   readonly worldIdleMs: number
   readonly #forksUnknownTokens: boolean
+  readonly #onCreated: WorldsOptions['onCreated']
   readonly #worlds = new Map<string, ServedWorld>()
   readonly #aliases = new Map<string, ServedWorld>()
   /** Aliases of deleted worlds, with the names of the worlds. */
@@ -149,6 +152,7 @@ export class Worlds {
     this.maxWorlds = options.maxWorlds ?? LIMITS.worlds
     this.worldIdleMs = options.worldIdleMs ?? WORLD_IDLE_MS
     this.#forksUnknownTokens = options.unknownTokens === 'fork'
+    this.#onCreated = options.onCreated
   }
 
   /** Whether all requests belong to the default world, whatever their token. */
@@ -213,6 +217,7 @@ export class Worlds {
       this.#aliases.set(alias, world)
       this.#endedAliases.delete(alias)
     }
+    this.#onCreated?.(world)
     return world
   }
 

@@ -5,6 +5,7 @@ import { type Duration, micros } from '../../kernel/duration.ts'
 import { startLoopWatchdog } from '../../scenario/runner/loop-watchdog.ts'
 import { exitWhenWritten } from '../exit.ts'
 import { type ExploreArguments, exploreFlows } from '../explore/explore-flows.ts'
+import { SCENARIO_LANGUAGES } from '../explore/scenario-files.ts'
 import { FINDING_EXIT_CODES, shardFlags } from '../shards/flags.ts'
 import { runAgain } from '../shards/play.ts'
 import { onSignals } from '../signals.ts'
@@ -69,6 +70,12 @@ export function builder(argv: Argv): Argv<ExploreArguments> {
         requiresArg: true,
         coerce: text('write'),
         describe: 'Write a scenario for each new finding to this folder',
+      },
+      'write-as': {
+        type: 'string',
+        requiresArg: true,
+        coerce: word('write-as', SCENARIO_LANGUAGES),
+        describe: `With --write: the language, ${SCENARIO_LANGUAGES.join(' or ')}. Default: yaml`,
       },
       seeds: {
         type: 'string',

@@ -63,6 +63,7 @@ interface Arguments {
   cors: string | undefined
   log: LogFormat | undefined
   quiet: boolean
+  record: string | undefined
 }
 
 export const command = ['serve', '$0']
@@ -169,6 +170,10 @@ export function flags() {
       coerce: word('log', LOG_FORMATS),
     },
     quiet: toggle('quiet', 'Print no line for requests, as --log none'),
+    record: {
+      ...flag('record', 'New file for a recording of every request, prompts included, for the command replay'),
+      coerce: text('record'),
+    },
     'control-token': {
       ...flag('control-token', 'Token of the control plane for addresses other than loopback. Default: generated.'),
       coerce: secret('control-token'),
@@ -187,6 +192,8 @@ export async function handler(argv: Arguments): Promise<void> {
       `--control-token is ignored on ${argv.host}, because only this machine can reach it. It is required on other addresses, as with --host 0.0.0.0.\n`,
     )
   }
+  const recordings =
+    argv.record === undefined ? undefined : new (await import('../record-worlds.ts')).WorldRecordings(sim, argv.record)
   const server = await serve(sim, {
     port: argv.port,
     hostname: argv.host,
@@ -200,6 +207,7 @@ export async function handler(argv: Arguments): Promise<void> {
     ...(argv.latency !== undefined && { latency: argv.latency }),
     ...(controlToken !== undefined && { controlToken }),
     ...(argv.cors !== undefined && { cors: argv.cors }),
+    ...(recordings && { onCreated: world => recordings.add(world) }),
     ...(format !== 'none' && { onRequest: request => process.stdout.write(requestLine(request, format)) }),
   })
   // In the tick in which the server began to listen, so before its first answer.
@@ -214,7 +222,7 @@ export async function handler(argv: Arguments): Promise<void> {
       ...(controlToken !== undefined && { controlToken }),
     }),
   )
-  closeOnSignals(server)
+  closeOnSignals(server, () => recordings?.stop())
 }
 
 /** Returns the format of the lines for requests. Throws UsageError for flags that contradict each other. */
@@ -325,11 +333,14 @@ function isSnapshotFile(fixtures: string): boolean {
   return fixtures.endsWith(SNAPSHOT_ENDING)
 }
 
-function closeOnSignals(server: Server): void {
+function closeOnSignals(server: Server, onClosed: () => void): void {
   onSignals(exitCode => {
     if (server.inFlight > 0) {
       process.stderr.write(`Finishing ${server.inFlight} requests; press again to stop at once.\n`)
     }
-    server.close().finally(() => process.exit(exitCode))
+    server
+      .close()
+      .finally(onClosed)
+      .finally(() => process.exit(exitCode))
   })
 }

@@ -17,7 +17,13 @@ import { type FlowTest, flowTest } from './flow-tests.ts'
 import { KnownFindings } from './known.ts'
 import { ProgressLine } from './progress-line.ts'
 import { type ExploredFlow, formatFlow, formatFlowJson, formatFlowsJunit } from './report.ts'
-import { type ExploredClient, scenarioText, writeScenarios } from './scenario-files.ts'
+import {
+  assertWritable,
+  type ExploredClient,
+  type ScenarioLanguage,
+  scenarioText,
+  writeScenarios,
+} from './scenario-files.ts'
 
 export interface ExploreArguments extends ShardArguments {
   flows: readonly string[]
@@ -30,6 +36,7 @@ export interface ExploreArguments extends ShardArguments {
   seed?: string | undefined
   known?: string | undefined
   write?: string | undefined
+  writeAs?: ScenarioLanguage | undefined
   /** The command after `--`. */
   otherCommand?: readonly string[] | undefined
   processes?: number | undefined
@@ -121,7 +128,8 @@ async function exploreAll(
   args: ExploreArguments,
   io: ExploreIo,
 ): Promise<number> {
-  const { json = false, junit, budget, faults, write, findingCode = 1 } = args
+  const { json = false, junit, budget, faults, write, writeAs: language = 'yaml', findingCode = 1 } = args
+  assertWritable(flows, args)
   const explored: ExploredFlow[] = []
   for (const loaded of flows) {
     if (io.signal?.aborted) break
@@ -132,7 +140,10 @@ async function exploreAll(
       onProgress: done => progress.update(done),
     }).finally(() => progress.end())
     const findings = known.sort(report)
-    const files = write === undefined ? undefined : writeScenarios(loaded, findings.fresh, write, io.folder)
+    const files =
+      write === undefined
+        ? undefined
+        : writeScenarios(loaded, findings.fresh, { folder: write, language, home: io.folder })
     const one: ExploredFlow = {
       ...{ report, findings },
       scenarioOf: finding => scenarioText(loaded, finding, io.folder),

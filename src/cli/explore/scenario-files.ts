@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import type { ExplainedFinding } from '../../explore/explore-flow.ts'
 import type { ExplorableFlow } from '../../explore/flow.ts'
-import { toYamlScenario } from '../../explore/report/finding-files.ts'
+import { toTypeScriptScenario, toYamlScenario } from '../../explore/report/finding-files.ts'
 import type { RunOptions } from '../../explore/run/runner.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { UsageError } from '../command.ts'
@@ -18,15 +18,40 @@ export interface ExploredClient {
   readonly world?: Pick<RunOptions, 'seed' | 'fixtures'> | undefined
 }
 
-/** Returns the scenario of a finding, for a file in a folder. */
-export function scenarioText(
+/** The language of a written scenario. */
+export const SCENARIO_LANGUAGES = ['yaml', 'typescript'] as const
+export type ScenarioLanguage = (typeof SCENARIO_LANGUAGES)[number]
+
+const ENDINGS: Readonly<Record<ScenarioLanguage, string>> = { yaml: 'yaml', typescript: 'ts' }
+
+/** Returns the scenario of a finding in YAML, for a file in a folder. */
+export function scenarioText(client: ExploredClient, finding: ExplainedFinding, folder: string): string {
+  return textIn('yaml', client, finding, folder)
+}
+
+/** @throws UsageError for a language without a folder, or one that cannot describe a client */
+export function assertWritable(
+  clients: readonly ExploredClient[],
+  { write, writeAs }: { readonly write?: string | undefined; readonly writeAs?: ScenarioLanguage | undefined },
+): void {
+  if (writeAs === undefined) return
+  const problem = `Failed to read --write-as ${writeAs}`
+  if (write === undefined) throw new UsageError(`${problem}: no folder to write to. Give one, as in --write findings.`)
+  if (writeAs === 'yaml' || !clients.some(({ flow }) => 'command' in flow)) return
+  throw new UsageError(`${problem}: a scenario in TypeScript imports its flow, and a command has none. Leave it out.`)
+}
+
+function textIn(
+  language: ScenarioLanguage,
   { flow: client, file, world }: ExploredClient,
   finding: ExplainedFinding,
   folder: string,
 ): string {
   const { plan, invariant, why, shrunk } = finding
-  const flow = 'command' in client ? client.command : pathFrom(folder, file!)
-  return toYamlScenario({ flow, plan, world: { ...world, ...shrunk?.world }, invariants: [invariant], comment: why })
+  const content = { plan, world: { ...world, ...shrunk?.world }, invariants: [invariant], comment: why }
+  if ('command' in client) return toYamlScenario({ flow: client.command, ...content })
+  const flow = pathFrom(folder, file!)
+  return language === 'yaml' ? toYamlScenario({ flow, ...content }) : toTypeScriptScenario({ flow, ...content })
 }
 
 function pathFrom(folder: string, file: string): string {
@@ -36,6 +61,7 @@ function pathFrom(folder: string, file: string): string {
 
 /**
  * Writes the scenarios of findings to a folder, which is made if it is missing. A file of an earlier run is replaced.
+ * `home` is the folder of the command.
  *
  * @returns the paths by signature, relative to the folder of the command
  * @throws UsageError when a file cannot be written
@@ -43,15 +69,15 @@ function pathFrom(folder: string, file: string): string {
 export function writeScenarios(
   loaded: ExploredClient,
   findings: readonly ExplainedFinding[],
-  folder: string,
-  home: string,
+  { folder, language, home }: { readonly folder: string; readonly language: ScenarioLanguage; readonly home: string },
 ): ReadonlyMap<string, string> {
   const written = new Map<string, string>()
   for (const finding of findings) {
-    const path = resolve(home, folder, `${fileName(loaded.flow.name, finding.signature)}.yaml`)
+    const path = resolve(home, folder, `${fileName(loaded.flow.name, finding.signature)}.${ENDINGS[language]}`)
+    const text = textIn(language, loaded, finding, dirname(path))
     try {
       mkdirSync(dirname(path), { recursive: true })
-      writeFileSync(path, scenarioText(loaded, finding, dirname(path)))
+      writeFileSync(path, text)
     } catch (error) {
       throw new UsageError(
         `Failed to write --write '${folder}': ${describeFileError(error)}. Free some space, or give another folder.`,

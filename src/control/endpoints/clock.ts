@@ -175,7 +175,7 @@ export const untilClock = control({
     const look = async () => {
       const request = new Request(`http://sim${get}`, { headers })
       // Directly to the service: the request in progress holds the queue of the transport.
-      const response = await sim.api.answer(sim.world, request, { path: get })
+      const response = await sim.look(request, { path: get })
       const isFirst = last === undefined
       last = { status: response.status, body: parseJsonOrText(await response.text()) }
       if (isFirst) assertComparable(get, last, where)

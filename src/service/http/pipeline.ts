@@ -48,6 +48,11 @@ export class Pipeline<Backend, Scope extends object> {
     }
   }
 
+  /** Makes responses keep what they were made of, for `sourceOf`. */
+  keepSources(): void {
+    this.#responses.keepsSources = true
+  }
+
   /** Answers a request; without a promise if it has no body to read. */
   answer(
     backend: Backend,
@@ -130,13 +135,14 @@ export class Pipeline<Backend, Scope extends object> {
     headers?: Record<string, string>,
   ): Response | Promise<Response> {
     const respond = () => {
+      incoming.onStep?.(undefined)
       const entry = this.#options.openEntry?.(backend, '', method, target.split('?', 1)[0]!)
       this.#options.closeEntry?.(backend, entry, status, 'none')
       const about = { method, target, reason: detail, seq: entry?.seq, sentAt: entry?.time }
       this.#report({ ...UNROUTED, ...about }, status, backend, hooks, incoming)
       return omitBodyForHead(method, this.#responses.json(backend, status, JSON.stringify({ detail }), headers))
     }
-    const entering = hooks.enter?.(backend, undefined)
+    const entering = incoming.enter?.() ?? hooks.enter?.(backend, undefined)
     return entering instanceof Promise ? entering.then(respond) : respond()
   }
 
@@ -202,6 +208,7 @@ export class Pipeline<Backend, Scope extends object> {
     const { backend, operation, request } = context
     const { openEntry, replaceBackend, strictQuery, isLax, strictRequests } = this.#options
     if (rawBody !== undefined && 'text' in rawBody) context.text = rawBody.text
+    context.incoming.onStep?.(context.text)
     const entry = openEntry?.(backend, operation.operationId, request.method, context.path, context.cause)
     context.noteEntry(entry)
     try {

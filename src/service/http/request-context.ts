@@ -83,6 +83,25 @@ export interface IncomingRequest {
    */
   onAnswered?(request: AnsweredRequest, status: number, time: number): void
   /**
+   * All headers by their names in lower case, if the transport has them as an object.
+   *
+   * @internal
+   */
+  readonly headerFields?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined
+  /**
+   * Called before the request enters its world, once for the fault rules and once for the endpoint. A promise delays it.
+   *
+   * @internal
+   */
+  enter?(): void | Promise<void>
+  /**
+   * Called at each step of the request in its world: the choice of a fault rule, or the endpoint.
+   *
+   * @param text the body as text; undefined if it is not read, or an upload
+   * @internal
+   */
+  onStep?(text: string | undefined): void
+  /**
    * Creates the waiter of a client that waits in its own way. Called only if the response may have to be waited for.
    *
    * @internal
@@ -292,6 +311,8 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
 
   /** Brings the world to the time of the request. Returns a promise if the request has to wait for its turn. */
   enter(): void | Promise<void> {
+    const delay = this.incoming.enter?.()
+    if (delay !== undefined) return delay.then(() => this.hooks.enter?.(this.backend, this.operationId))
     return this.hooks.enter?.(this.backend, this.operationId)
   }
 

@@ -22,8 +22,23 @@ export interface ResponsesOptions<Backend> {
   onBug?(error: unknown, operation: string): void
 }
 
+/** The text and the headers of a response, for an observer: reading a response of a server costs more than making it. */
+export interface TextSource {
+  readonly text: string
+  readonly headers: Record<string, string>
+}
+
+const SOURCE = Symbol('source')
+
+/** Returns what a JSON response was made of, if its pipeline keeps that, and nothing has replaced the response. */
+export function sourceOf(response: Response): TextSource | undefined {
+  return (response as { readonly [SOURCE]?: TextSource })[SOURCE]
+}
+
 /** The responses of one pipeline. */
 export class Responses<Backend> {
+  /** Whether responses keep what they were made of, for `sourceOf`. */
+  keepsSources = false
   readonly #options: ResponsesOptions<Backend>
   #cachedSecond = Number.NaN
   #cachedDate = ''
@@ -108,15 +123,18 @@ export class Responses<Backend> {
   ): void {
     const id = endpoint.requestIdHeader && this.#options.createRequestId?.(backend, entry)
     // The server's class creates its headers when they are first read, which costs a twentieth of a GET.
-    if (id !== undefined) response.headers.set(endpoint.requestIdHeader!, id)
+    if (id === undefined) return
+    response.headers.set(endpoint.requestIdHeader!, id)
+    const source = sourceOf(response)
+    if (source !== undefined) source.headers[endpoint.requestIdHeader!] = id
   }
 
   json(backend: Backend, status: number, text: string, extraHeaders?: Readonly<Record<string, string>>): Response {
     const headers = { 'content-type': 'application/json', date: this.#formatDate(backend) }
-    return new Response(text, {
-      status,
-      headers: extraHeaders === undefined ? headers : { ...headers, ...extraHeaders },
-    })
+    const allHeaders = extraHeaders === undefined ? headers : { ...headers, ...extraHeaders }
+    const response = new Response(text, { status, headers: allHeaders })
+    if (this.keepsSources) Object.defineProperty(response, SOURCE, { value: { text, headers: allHeaders } })
+    return response
   }
 
   /** Returns a text response that is not JSON. */

@@ -56,6 +56,8 @@ export interface Api {
     incoming?: IncomingRequest,
     hooks?: RequestHooks<World>,
   ): Response | Promise<Response>
+  /** Makes responses keep what they were made of, for `sourceOf`. */
+  keepSources(): void
   /** Returns the operation that a method and a path lead to, or undefined. */
   findOperationId(method: string, path: string): string | undefined
   /** The headers that take a token beside `Authorization`, by their vendor names. */
@@ -130,6 +132,7 @@ export function createApi(options: ApiOptions = {}): Api {
   return {
     operations: servedOperations,
     routes: servedRoutes,
+    keepSources: () => pipeline.keepSources(),
     findOperationId: (method, path) => pipeline.findOperationId(method, path),
     findUnreadFields: (world, request) =>
       unread.findUnreadFields(getRouter(servedOperations, servedRoutes, mapping), mapping, { world }, request),

@@ -153,6 +153,7 @@ export function waitForWholeAnswer<Value>(
   client: AbortSource,
   createAnswer: () => HandlerResult<Value>,
 ): HandlerResult<Value> | Promise<HandlerResult<Value>> {
+  waiter.onBegin?.(handle)
   if (waiter.isInstant && handle.isStarted) {
     handle.complete()
     return createAnswer()
@@ -181,6 +182,7 @@ export async function waitUntilStarted(
   waiter: ResponseWaiter,
   client: AbortSource,
 ): Promise<void> {
+  waiter.onBegin?.(handle)
   while (handle.state === 'queued') {
     // Any event may change the request, so look again after the next one.
     const { agenda, clock } = world

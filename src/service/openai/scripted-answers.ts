@@ -102,6 +102,12 @@ export interface InferenceControls {
 }
 
 export class ScriptedAnswers implements InferenceControls {
+  /**
+   * Called after each change of the rules by the user.
+   *
+   * @internal
+   */
+  onChange: ((change: { readonly added: ScriptRule } | { readonly removed: string } | 'cleared') => void) | undefined
   #rules: readonly ScriptRuleView[] = []
   #unnamed = 0
 
@@ -121,6 +127,7 @@ export class ScriptedAnswers implements InferenceControls {
     }
     const addedRule = { ...parsed.data, name, hits: 0 }
     this.#rules = [...this.#rules, addedRule]
+    this.onChange?.({ added: { ...parsed.data, name } })
     return this.#createHandle(addedRule)
   }
 
@@ -135,10 +142,12 @@ export class ScriptedAnswers implements InferenceControls {
   remove(name: string): void {
     const removedRule = this.#getRule('remove', name)
     this.#rules = this.#rules.filter(rule => rule !== removedRule)
+    this.onChange?.({ removed: name })
   }
 
   clear(): void {
     this.#rules = []
+    this.onChange?.('cleared')
   }
 
   /**
@@ -206,7 +215,7 @@ export class ScriptedAnswers implements InferenceControls {
       remove: () => {
         const current = findCurrent()
         isRemoved = true
-        this.#rules = this.#rules.filter(rule => rule !== current)
+        if (current !== undefined) this.remove(current.name)
       },
     }
   }

@@ -189,6 +189,8 @@ export class InferenceHandle {
   tokenTime = 0
   /** What it costs. Set at its end; undefined for a request that is not charged. */
   cost: RequestCost | undefined
+  /** Called before its client ends it: it has the whole answer, or it leaves. */
+  onEnd: ((state: 'served' | 'left', tokens: number) => void) | undefined
   readonly #end: (state: 'served' | 'left', tokens: number) => void
   #listener: (() => void) | undefined
 
@@ -210,12 +212,16 @@ export class InferenceHandle {
 
   /** Ends the request because the client has the whole answer, possibly early. Frees its capacity. */
   complete(): void {
-    if (this.state === 'running') this.#end('served', Number.POSITIVE_INFINITY)
+    if (this.state !== 'running') return
+    this.onEnd?.('served', 0)
+    this.#end('served', Number.POSITIVE_INFINITY)
   }
 
   /** Ends the request because the client left after `tokens` tokens. Frees its capacity. */
   abandon(tokens: number): void {
-    if (this.state === 'running' || this.state === 'queued') this.#end('left', tokens)
+    if (this.state !== 'running' && this.state !== 'queued') return
+    this.onEnd?.('left', tokens)
+    this.#end('left', tokens)
   }
 
   /** Sets the listener that is called on each change of state. Undefined removes the listener. */

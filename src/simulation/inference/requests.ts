@@ -60,7 +60,7 @@ export class InferenceRequests implements RequestWork {
   readonly #serving: RequestServing
   readonly #admission: AdmissionState
   /** The handles of transports that hold the client of a request, by ordinal. They are not state of the world. */
-  readonly #handles = new Map<number, InferenceHandle>()
+  readonly handles = new Map<number, InferenceHandle>()
   /** How often each request was made at this time. The index makes the ids of equal requests distinct. */
   #countedAt: Micros = -1
   #countsByHash = new Map<string, number>()
@@ -156,7 +156,7 @@ export class InferenceRequests implements RequestWork {
       if (this.#table.useCount(ordinal) === use && this.#table.find(ordinal)) this.#end(ordinal, state, '', tokens)
     })
     handle.cause = this.#context.journal.cause
-    this.#handles.set(ordinal, handle)
+    this.handles.set(ordinal, handle)
     this.#counts.add(ordinal, row)
     for (const counting of countingRows(plan)) {
       this.#parts.history.onRequestArrived(this.#parts.deployments.writable(counting))
@@ -176,6 +176,11 @@ export class InferenceRequests implements RequestWork {
     this.#parts.deployments.onWorkBegan(plan.deployment)
     this.#parts.autoscaler.onRequestCountChanged(plan.deployment, 1)
     return handle
+  }
+
+  /** Ends a request as its client would. Does nothing if it has ended. */
+  endByClient(ordinal: number, state: 'served' | 'left', tokens: number): void {
+    if (this.#table.find(ordinal)) this.#end(ordinal, state, '', tokens)
   }
 
   onEvent(event: EventOf<'inferenceRequests'>, ordinal: number, use: number): void {
@@ -288,7 +293,7 @@ export class InferenceRequests implements RequestWork {
     this.#serving.rememberPrompt(row)
     const end = row.firstTokenAt + Math.ceil((Math.max(1, longestAnswer) - 1) * row.tokenTime)
     row.next = this.#context.scheduleAt(end, 'inference.ended', ordinal, this.#table.useCount(ordinal))
-    const handle = this.#handles.get(ordinal)
+    const handle = this.handles.get(ordinal)
     if (handle === undefined) return
     handle.startedAt = now
     handle.firstTokenAt = row.firstTokenAt
@@ -304,12 +309,12 @@ export class InferenceRequests implements RequestWork {
     const answeredTokens = answeredTokensOf(row, state, tokens, this.#context.clock.now)
     const time = row.workTime(state, this.#context.clock.now)
     const cost = costOfRequest(plan, state, startedAt >= 0, answeredTokens, time)
-    const handle = this.#handles.get(ordinal)
+    const handle = this.handles.get(ordinal)
     this.#recordEnd(row, state, reason, answeredTokens, time, handle?.cause)
     this.#serving.countOnEngine(row, state, answeredTokens)
     this.#counts.remove(ordinal, row)
     this.#table.remove(ordinal)
-    this.#handles.delete(ordinal)
+    this.handles.delete(ordinal)
     if (cost) this.#parts.ledger.chargeRequest(plan.chargedModel, cost, plan.token)
     if (startedAt >= 0) this.#parts.access.onRequestEnded(row.id, plan.scope, cost)
     const { outcome, work } = countedEnd(row, state, answeredTokens, this.#context.clock.now)

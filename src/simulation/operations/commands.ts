@@ -109,6 +109,8 @@ export class Commands {
   readonly #table: Table<ScheduledCommandRow>
   /** The executed commands, those of weather aside. */
   readonly log: CommandLog
+  /** Called with each command of the user that was executed or scheduled. A fork has no listener. */
+  onScheduled: ((command: Command, delay: number, repetition: Repetition | undefined) => void) | undefined
 
   constructor(context: SimulationContext, parts: CommandsParts, origin?: Commands) {
     this.#context = context
@@ -145,6 +147,7 @@ export class Commands {
       // What follows outside of the command has another cause.
       journal.cause = cause
       this.#addToLog(command)
+      this.onScheduled?.(command, delay, repetition)
       return undefined
     }
     const { interval = 0, times = repetition === undefined ? 1 : Number.POSITIVE_INFINITY } = repetition ?? {}
@@ -152,6 +155,7 @@ export class Commands {
     const initial = { command, interval, remaining: times }
     const ordinal = table.add(new ScheduledCommandRow(table.generation, command.verb, initial))
     table.writable(ordinal).event = this.#context.scheduleCommand(delay, 'command.due', ordinal)
+    this.onScheduled?.(command, delay, repetition)
     return { ordinal, use: table.useCount(ordinal) }
   }
 

@@ -62,6 +62,10 @@ export class ServerRequest implements HttpRequest {
     this.#server = server
   }
 
+  get headerFields(): NonNullable<HttpRequest['headerFields']> {
+    return this.incoming.headers
+  }
+
   onAnswered(request: AnsweredRequest, status: number, time: number): void {
     if (this.world === undefined) return
     this.isReported = true

@@ -379,6 +379,26 @@ class GetLedgerAnswer(TypedDict):
     entries: list[GetLedgerAnswerEntriesItem]
 
 
+class ReplayLineBodyBegin(TypedDict):
+    at: list[Any]
+    snapshot: NotRequired[str]
+    journal: int
+
+
+class ReplayLineBodyLine(TypedDict):
+    at: list[Any]
+
+
+class ReplayLineAnswerDifference(TypedDict):
+    subject: str
+    recorded: str
+    replayed: str
+
+
+class ReplayLineAnswer(TypedDict):
+    difference: ReplayLineAnswerDifference | None
+
+
 GetReportAnswer = TypedDict(
     "GetReportAnswer",
     {
@@ -1074,6 +1094,28 @@ class Control:
             "GET",
             "/_sim/metrics",
         )
+
+    def replay_line(
+        self,
+        *,
+        begin: ReplayLineBodyBegin | None = None,
+        line: ReplayLineBodyLine | None = None,
+        paced: bool | None = None,
+    ) -> ReplayLineAnswer:
+        """Perform a line of a recording in this world: its events, then its step. The command
+        replay --url sends it. begin comes first, with the position and the snapshot. The answer
+        has what differs, or null.
+
+        Sends `POST /_sim/replay`.
+        Refused with 400: a line before begin, a second begin, a world that is recorded, or an
+        invalid line.
+        """
+        result: ReplayLineAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/replay",
+            body={"begin": begin, "line": line, "paced": paced},
+        )
+        return result
 
     def get_report(
         self,

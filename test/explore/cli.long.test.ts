@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { merge } from '../../src/cli/commands/merge.ts'
 import { type ExploreArguments, exploreFlows } from '../../src/cli/explore/explore-flows.ts'
+import { runFiles } from '../../src/scenario/index.ts'
 import { commandOutput } from '../cli/command-output.ts'
 
 const LEAKY = resolve('test/explore/flows/leaky.ts')
@@ -60,6 +61,15 @@ describe('a flow with a leak', () => {
     }
     const junit = readFileSync(join(folder, 'junit.xml'), 'utf8')
     expect(junit).toContain(`<testsuite name="leaky" tests="${files.length}" failures="${files.length}" skipped="0">`)
+  })
+
+  test('is written as a scenario in TypeScript, which fails until the client is mended', async () => {
+    const { code } = await explore({ write: 'scripts', writeAs: 'typescript', faults: 'singles' })
+    expect(code).toBe(1)
+    const [file] = readdirSync(join(folder, 'scripts')).filter(name => name.startsWith('leaky-noleak'))
+    expect(file).toMatch(/\.ts$/)
+    const [result] = await runFiles([join(folder, 'scripts', file!)])
+    expect(result!.failure?.message).toContain('noLeak')
   })
 
   test('stops at a signal with what it has found, and is incomplete', async () => {
@@ -155,6 +165,7 @@ describe('refuses', () => {
     [{ shard: '1/2', out: 'o' }, 'Failed to read --shard: it needs a range of seeds.'],
     [{ seeds: '9..1', out: 'o' }, "Failed to read --seeds '9..1': its first seed, 9, is above its last."],
     [{ seeds: '1..9', out: 'o', json: true }, 'and excludes --json. Leave it out.'],
+    [{ writeAs: 'typescript' }, 'Failed to read --write-as typescript: no folder to write to.'],
     [{ junit: 'missing/j.xml' }, "Failed to write --junit 'missing/j.xml': there is no folder"],
   ])('%j', async (args, message) => {
     await expect(explore(args)).rejects.toThrow(message)

@@ -1,0 +1,99 @@
+/** `modelhost-sim replay`: replays a recording, and compares each answer. */
+import { readFileSync } from 'node:fs'
+import type { Argv } from 'yargs'
+import { type ParsedRecording, parseRecording, RecordingError } from '../../evidence/recording/file.ts'
+import { replayAtServer, type SendControl } from '../../evidence/replay/remote-replay.ts'
+import { type ReplayResult, replayRecording } from '../../evidence/replay/replay.ts'
+import { describeFileError } from '../../lib/file-errors.ts'
+import { formatCount } from '../../lib/format-count.ts'
+import { shellQuote } from '../../lib/quote.ts'
+import { EXIT_CODES } from '../command.ts'
+import { requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
+import { flag, requireKnownVariables, toggle } from '../values.ts'
+
+export const command = 'replay <file>'
+export const example = 'replay run.ndjson'
+export const describe = 'Replay a recording: the same requests in the same world, and each answer compared byte by byte'
+
+interface Arguments {
+  file: string
+  partial: boolean
+  url: string | undefined
+  controlToken: string | undefined
+}
+
+export function builder(argv: Argv): Argv<Arguments> {
+  const { url, ...others } = serverFlags()
+  const options = {
+    url: { ...flag('url', 'Replay in a new world of this server. Default: in this process'), coerce: url.coerce },
+    ...others,
+    partial: toggle('partial', 'Accept a recording without an end, as a killed process leaves it'),
+  }
+  return argv
+    .positional('file', { type: 'string', describe: 'A file of serve --record or sim.record()' })
+    .options(options)
+    .middleware(() => requireKnownVariables(Object.keys(options)))
+    .example('$0 replay run.ndjson', 'in this process')
+    .example('$0 replay run.ndjson --url http://127.0.0.1:4010', 'over HTTP, in a new world of a server')
+    .epilogue(
+      `Exit codes of a replay: 0 the same, 1 diverged, 2 could not run.\n${EXIT_CODES}`,
+    ) as unknown as Argv<Arguments>
+}
+
+export async function handler({ file, partial, url, controlToken }: Arguments): Promise<void> {
+  const recording = readRecording(file)
+  const what = shellQuote(file)
+  const result = await (url === undefined
+    ? replayRecording(recording, what)
+    : replayAtServer(recording, what, createControl({ url, controlToken })))
+  process.stdout.write(formatResult(file, result))
+  if (result.divergence !== undefined) process.exitCode = 1
+  else if (result.cut !== undefined && !partial) {
+    process.stderr.write(
+      `Failed to replay ${shellQuote(file)} to its end: ${result.cut}. To accept it, give --partial.\n`,
+    )
+    process.exitCode = 2
+  }
+}
+
+/** Returns the sender of requests to the control plane of a server. */
+function createControl(server: ServerArguments): SendControl {
+  return async (method, path, body) => {
+    const headers = { 'content-type': 'application/json' }
+    const init = { method, ...(body !== undefined && { headers, body: JSON.stringify(body) }) }
+    const answer = await requestServer(server, path, 'a replay', init)
+    return (await answer.json()) as Record<string, unknown>
+  }
+}
+
+/** Reads a recording. Throws RecordingError for a file that cannot be read, or was changed. */
+export function readRecording(file: string): ParsedRecording {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new RecordingError(
+      `Failed to read the recording ${shellQuote(file)}: ${describeFileError(error)}. Give a file of serve --record.`,
+    )
+  }
+  return parseRecording(text, shellQuote(file))
+}
+
+function formatResult(file: string, { requests, divergence, cut }: ReplayResult): string {
+  const count = `${formatCount(requests)} ${requests === 1 ? 'request' : 'requests'}`
+  if (divergence === undefined) {
+    return cut === undefined
+      ? `${file}: ${count} replayed, every answer is the same.\n`
+      : `${file}: ${count} replayed, every answer is the same, and ${cut}.\n`
+  }
+  const { line, at, subject, recorded, replayed, before } = divergence
+  const earlier = before.length === 0 ? ['nothing'] : before
+  return [
+    `${file}: line ${line} differs: ${subject}, at ${at}, after ${count}.`,
+    `  recorded: ${recorded}`,
+    `  replayed: ${replayed}`,
+    '  before it:',
+    ...earlier.map(entry => `    ${entry}`),
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,60 @@
+/** `modelhost-sim trace`: writes the trace of a recording, for Perfetto and Chrome. */
+import { writeFileSync } from 'node:fs'
+import type { Argv } from 'yargs'
+import { toChromeTrace } from '../../evidence/formats/chrome-trace.ts'
+import { listExchanges } from '../../evidence/recording/timeline.ts'
+import { replayRecording } from '../../evidence/replay/replay.ts'
+import type { Entry } from '../../kernel/journal.ts'
+import { describeFileError } from '../../lib/file-errors.ts'
+import { shellQuote } from '../../lib/quote.ts'
+import { EXIT_CODES, UsageError } from '../command.ts'
+import { flag, requireKnownVariables, text } from '../values.ts'
+import { readRecording } from './replay.ts'
+
+export const command = 'trace <file>'
+export const example = 'trace run.ndjson --out run.trace.json'
+export const describe = 'Write a recording as a trace for Perfetto: deployments, instances, batches, requests, faults'
+
+interface Arguments {
+  file: string
+  out: string | undefined
+}
+
+export function builder(argv: Argv): Argv<Arguments> {
+  const options = { out: { ...flag('out', 'The file to write. Default: stdout'), coerce: text('out') } }
+  return argv
+    .positional('file', { type: 'string', describe: 'A file of serve --record or sim.record()' })
+    .options(options)
+    .middleware(() => requireKnownVariables(Object.keys(options)))
+    .example('$0 trace run.ndjson --out run.trace.json', 'open the file at ui.perfetto.dev')
+    .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
+}
+
+export async function handler({ file, out }: Arguments): Promise<void> {
+  const recording = readRecording(file)
+  const entries: Entry[] = []
+  const { divergence } = await replayRecording(recording, shellQuote(file), sim => {
+    entries.push(...sim.journal.entries())
+    sim.journal.listen(entry => entries.push(entry))
+  })
+  if (divergence !== undefined) {
+    process.stderr.write(`${file}: its replay differs at line ${divergence.line}. The trace ends there.\n`)
+    process.exitCode = 1
+  }
+  const end = recording.lines.at(-1)?.at[0] ?? recording.header.at[0]
+  writeOutput(out, JSON.stringify(toChromeTrace(listExchanges(recording.lines), entries, end)))
+}
+
+/** Writes text to a file or to stdout. */
+export function writeOutput(out: string | undefined, text: string): void {
+  if (out === undefined) {
+    process.stdout.write(`${text}\n`)
+    return
+  }
+  try {
+    // What is made of a recording contains prompts, as the recording does.
+    writeFileSync(out, `${text}\n`, { mode: 0o600 })
+  } catch (error) {
+    throw new UsageError(`Failed to write --out '${out}': ${describeFileError(error)}. Give another path.`)
+  }
+}

@@ -1,0 +1,34 @@
+/** `serve --record`: a recording of each world of a server, in a file of its own. */
+
+import { extname } from 'node:path'
+import { type Recording, recordSimulator } from '../evidence/recording/record.ts'
+import type { Simulator } from '../simulator/simulator.ts'
+import type { ServedWorld } from '../simulator/worlds.ts'
+
+/** Records the default world to a file, and each further world to a file beside it: `run.ndjson` and `run.w1.ndjson`. */
+export class WorldRecordings {
+  readonly #file: string
+  readonly #recordings: Recording[] = []
+
+  /** @throws RecordingError if the file exists or cannot be written */
+  constructor(sim: Simulator, file: string) {
+    this.#file = file
+    this.#recordings.push(recordSimulator(sim, { file }))
+  }
+
+  /** Records a further world. A file that cannot be written is reported on stderr. */
+  add({ name, sim }: ServedWorld): void {
+    const ending = extname(this.#file)
+    const file = `${this.#file.slice(0, this.#file.length - ending.length)}.${name}${ending}`
+    try {
+      this.#recordings.push(recordSimulator(sim, { file }))
+    } catch (error) {
+      process.stderr.write(`${(error as Error).message}\n`)
+    }
+  }
+
+  /** Ends all recordings. */
+  stop(): void {
+    for (const recording of this.#recordings) recording.stop()
+  }
+}

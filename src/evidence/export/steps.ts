@@ -1,0 +1,114 @@
+/** A recording as the steps of a test: requests at their times, what else happened, and the statuses to expect. */
+
+import type { Micros } from '../../kernel/duration.ts'
+import type { ControlAction } from '../../simulator/observer.ts'
+import type { SimulatorOptions } from '../../simulator/options.ts'
+import { type ParsedRecording, RecordingError } from '../recording/file.ts'
+import { listExchanges } from '../recording/timeline.ts'
+import { NO_CHANGE } from '../what-if/changes.ts'
+import { playFreely } from '../what-if/play.ts'
+
+/** A step of a test. */
+export type TestStep =
+  | { readonly kind: 'advance'; readonly by: Micros }
+  | {
+      readonly kind: 'send'
+      readonly number: number
+      readonly method: string
+      readonly path: string
+      readonly headers: Readonly<Record<string, string>>
+      readonly body: string | { readonly base64: string } | undefined
+      /** Whether the answer is there at once. */
+      readonly isImmediate: boolean
+      /** 0: no answer. */
+      readonly status: number
+    }
+  /** The answer of an earlier request is there. */
+  | { readonly kind: 'expect'; readonly number: number; readonly status: number }
+  | { readonly kind: 'leave'; readonly number: number }
+  | { readonly kind: 'act'; readonly action: ControlAction }
+
+/** A test that passes as long as the world does what it did. */
+export interface TestPlan {
+  readonly options: SimulatorOptions
+  readonly steps: readonly TestStep[]
+  /** The digest of the world at the end. */
+  readonly digest: string
+}
+
+/** Actions that a test can do by the public interface. */
+const TESTABLE: readonly string[] = [
+  'command',
+  'addFault',
+  'removeFault',
+  'addAnswer',
+  'removeAnswer',
+  'clearAnswers',
+  'reset',
+]
+/** Actions that say nothing about the world. */
+const SILENT: readonly string[] = ['listControlRequest', 'setClock']
+
+/** Headers that a test keeps, beside those of its own. */
+const KEPT_HEADERS = /^(content-type|content-encoding|idempotency-key|x-sim-.*|accept)$/i
+
+/**
+ * Returns the plan of a test. What it expects comes from a play of the recording: its requests at their times.
+ *
+ * @throws RecordingError for a recording that begins with a snapshot, or has an action that a test cannot do
+ */
+export async function planTest(recording: ParsedRecording, what: string): Promise<TestPlan> {
+  const { header, lines } = recording
+  if (header.snapshot !== undefined) {
+    throw new RecordingError(
+      `Failed to export ${what}: it begins with a snapshot, which no test can contain. Record from the start of a world.`,
+    )
+  }
+  for (const line of lines) {
+    if (!('action' in line) || TESTABLE.includes(line.action.do) || SILENT.includes(line.action.do)) continue
+    throw new RecordingError(
+      `Failed to export ${what}: line ${line.line}: a test cannot do '${line.action.do}'. Record without it, or replay the file.`,
+    )
+  }
+  const { answers, digest } = await playFreely(recording, what, NO_CHANGE)
+  const exchanges = new Map(listExchanges(lines).map(exchange => [exchange.line.request, exchange]))
+  const open = new Map<number, { readonly endedAt: Micros; readonly status: number }>()
+  const steps: TestStep[] = []
+  let now = header.at[0]
+  const moveTo = (time: Micros) => {
+    if (time <= now) return
+    steps.push({ kind: 'advance', by: time - now })
+    now = time
+    for (const [number, { endedAt, status }] of open) {
+      if (endedAt > now) continue
+      steps.push({ kind: 'expect', number, status })
+      open.delete(number)
+    }
+  }
+  for (const line of lines) {
+    moveTo(line.at[0])
+    if ('request' in line && !line.look) {
+      const number = line.request
+      const { status, endedAt } = answers.get(number)!
+      const isImmediate = endedAt === now
+      if (endedAt !== undefined && !isImmediate) open.set(number, { endedAt, status })
+      const { body } = exchanges.get(number)!
+      const headers = Object.fromEntries(Object.entries(line.headers).filter(([name]) => KEPT_HEADERS.test(name)))
+      const isOwn = line.headers.authorization === undefined || !line.headers.authorization.includes('sha256-')
+      steps.push({
+        ...{ kind: 'send', number, method: line.method, path: line.path, isImmediate, status },
+        // A foreign credential stays one.
+        headers: isOwn ? headers : { ...headers, authorization: line.headers.authorization! },
+        body: typeof body === 'string' || (body && 'base64' in body) ? body : undefined,
+      })
+    } else if (('end' in line && line.state === 'left') || ('answer' in line && line.status === 0)) {
+      const number = 'end' in line ? line.end : line.answer
+      if (!open.has(number) && answers.get(number)?.endedAt !== undefined) continue
+      open.delete(number)
+      steps.push({ kind: 'leave', number })
+    } else if ('action' in line && !SILENT.includes(line.action.do)) steps.push({ kind: 'act', action: line.action })
+  }
+  const isPaced = lines.some(line => 'waits' in line)
+  const options = { ...header.options, inferencePace: header.options.inferencePace ?? (isPaced ? 'clock' : 'instant') }
+  return { options, steps, digest }
+}

@@ -1,0 +1,131 @@
+/** Recordings as a trace of Chrome, which Perfetto shows: lanes of deployments, instances, batches, requests and faults. */
+
+import type { Micros } from '../../kernel/duration.ts'
+import type { Entry } from '../../kernel/journal.ts'
+import type { RecordedExchange } from '../recording/timeline.ts'
+
+/** An event in the Trace Event Format. Times are microseconds. */
+export interface TraceEvent {
+  readonly name: string
+  readonly ph: 'X' | 'i' | 'M'
+  readonly ts: number
+  readonly pid: number
+  readonly tid: number
+  readonly dur?: number
+  readonly s?: 't'
+  readonly cat?: string
+  readonly args?: Readonly<Record<string, unknown>>
+}
+
+export interface ChromeTrace {
+  readonly displayTimeUnit: 'ms'
+  readonly traceEvents: readonly TraceEvent[]
+}
+
+/** The groups of lanes, in the order in which they are shown, with the journal kinds of each. */
+const GROUPS = [
+  ['Deployments', /^deployment\./],
+  ['Instances', /^instance\./],
+  ['Batches', /^batch\.(?!progressed)/],
+  ['Rentals', /^(hosted|container)\./],
+  ['Requests', undefined],
+  ['Faults', /^fault\./],
+  [
+    'Fleet and account',
+    /^(node|zone|pool|hub|registry|autoscaler|disk|gpu|funds|card|account|price|limit|scenario|topup)\./,
+  ],
+] as const
+
+/** Last words of a kind after which its subject changes no more. */
+const FINAL = /\.(deleted|failed|completed|cancelled|canceled|expired|lost|stopped|gone|removed)$/
+
+/**
+ * Returns the trace of a recording.
+ *
+ * @param entries the journal of its replay
+ * @param end the time of the last line
+ */
+export function toChromeTrace(
+  exchanges: readonly RecordedExchange[],
+  entries: readonly Entry[],
+  end: Micros,
+): ChromeTrace {
+  const lanes = new Lanes()
+  for (const [index, [, pattern]] of GROUPS.entries()) {
+    if (pattern === undefined) addRequests(lanes, index + 1, exchanges, end)
+    else
+      addEntries(
+        lanes,
+        index + 1,
+        entries.filter(({ kind }) => pattern.test(kind)),
+        end,
+      )
+  }
+  return { displayTimeUnit: 'ms', traceEvents: [...lanes.names(), ...lanes.events] }
+}
+
+/** The lanes of a trace: a thread of a process each. */
+class Lanes {
+  readonly events: TraceEvent[] = []
+  readonly #threads = new Map<string, { readonly pid: number; readonly tid: number; readonly name: string }>()
+
+  tidOf(pid: number, name: string): number {
+    const key = `${pid} ${name}`
+    const known = this.#threads.get(key)
+    if (known !== undefined) return known.tid
+    const tid = this.#threads.size + 1
+    this.#threads.set(key, { pid, tid, name })
+    return tid
+  }
+
+  names(): TraceEvent[] {
+    const none = { ph: 'M' as const, ts: 0 }
+    const groups = GROUPS.flatMap(([name], index) => [
+      { ...none, name: 'process_name', pid: index + 1, tid: 0, args: { name } },
+      { ...none, name: 'process_sort_index', pid: index + 1, tid: 0, args: { sort_index: index } },
+    ])
+    const threads = [...this.#threads.values()].map(({ pid, tid, name }) => {
+      return { ...none, name: 'thread_name', pid, tid, args: { name } }
+    })
+    return [...groups, ...threads]
+  }
+}
+
+/** Adds a slice for each state of a subject, and a mark for its last state and for a fault. */
+function addEntries(lanes: Lanes, pid: number, entries: readonly Entry[], end: Micros): void {
+  const bySubject = new Map<string, Entry[]>()
+  for (const entry of entries) {
+    const own = bySubject.get(entry.subject)
+    if (own === undefined) bySubject.set(entry.subject, [entry])
+    else own.push(entry)
+  }
+  for (const [subject, own] of bySubject) {
+    const tid = lanes.tidOf(pid, subject)
+    for (const [index, { kind, time, fields, seq }] of own.entries()) {
+      const name = kind.slice(kind.indexOf('.') + 1)
+      const event = { name, cat: kind, ts: time, pid, tid, args: { ...fields, seq } }
+      const isMark = FINAL.test(kind) || kind === 'fault.hit'
+      if (isMark) lanes.events.push({ ...event, ph: 'i', s: 't' })
+      else lanes.events.push({ ...event, ph: 'X', dur: (nextState(own, index)?.time ?? end) - time })
+    }
+  }
+}
+
+function nextState(own: readonly Entry[], index: number): Entry | undefined {
+  return own.slice(index + 1).find(({ kind }) => kind !== 'fault.hit')
+}
+
+/** Adds a slice for each request. Requests that overlap are in lanes of their own. */
+function addRequests(lanes: Lanes, pid: number, exchanges: readonly RecordedExchange[], end: Micros): void {
+  const busyUntil: Micros[] = []
+  for (const { line, sentAt, endedAt = end, answer } of exchanges) {
+    const free = busyUntil.findIndex(time => time <= sentAt)
+    const lane = free < 0 ? busyUntil.length : free
+    busyUntil[lane] = endedAt
+    lanes.events.push({
+      ...{ name: `${line.method} ${line.path.split('?', 1)[0]}`, cat: 'request', ph: 'X', ts: sentAt },
+      ...{ dur: Math.max(0, endedAt - sentAt), pid, tid: lanes.tidOf(pid, `lane ${lane + 1}`) },
+      args: { request: line.request, status: answer?.status ?? 0, ...(answer?.wire && { wire: answer.wire.kind }) },
+    })
+  }
+}

@@ -1,0 +1,107 @@
+/** Plays the requests of a HAR file into a world. */
+
+import { decodeBase64 } from '../../lib/base64.ts'
+import { eventLoopTurn } from '../../lib/real-time.ts'
+import type { Simulator } from '../../simulator/simulator-interface.ts'
+import { RecordingError } from '../recording/file.ts'
+import type { Har, HarEntry } from './har-out.ts'
+
+/** What came of the requests of a HAR file. */
+export interface HarPlay {
+  readonly requests: number
+  /** Requests whose status differs from that of the file. */
+  readonly differing: readonly { readonly request: string; readonly recorded: number; readonly played: number }[]
+}
+
+/** Headers that the simulator sets itself, or that belong to the other connection. */
+const LEFT_OUT =
+  /^(:.*|host|connection|content-length|transfer-encoding|accept-encoding|cookie|authorization|alt-api-key|x-api-key)$/i
+
+/**
+ * Reads a HAR file.
+ *
+ * @param what names it in errors
+ * @throws RecordingError for text that is no HAR file
+ */
+export function parseHar(text: string, what: string): Har {
+  let har: Partial<Har> | undefined
+  try {
+    har = JSON.parse(text) as Partial<Har>
+  } catch {
+    har = undefined
+  }
+  const entries: unknown = har?.log?.entries
+  if (!Array.isArray(entries)) {
+    throw new RecordingError(
+      `Failed to read the HAR file ${what}: log.entries is missing. Give a file that a browser or modelhost-sim saved.`,
+    )
+  }
+  for (const [index, entry] of (entries as Partial<HarEntry>[]).entries()) {
+    const problem = problemOf(entry)
+    if (problem === undefined) continue
+    throw new RecordingError(
+      `Failed to read the HAR file ${what}: log.entries[${index}]: ${problem}. Leave the entry out, or save the file again.`,
+    )
+  }
+  return har as Har
+}
+
+function problemOf({ startedDateTime, request }: Partial<HarEntry>): string | undefined {
+  if (!Number.isFinite(Date.parse(startedDateTime ?? ''))) return 'startedDateTime is no time'
+  if (typeof request?.method !== 'string') return 'request.method is missing'
+  return typeof request.url === 'string' && URL.canParse(request.url) ? undefined : 'request.url is no URL'
+}
+
+/**
+ * Sends the requests of a HAR file to a simulator, each at its time after the first one. They use the first token of the
+ * world.
+ *
+ * @param basePath the path before that of the service, as in `/api`. It is removed
+ */
+export async function playHar(sim: Simulator, { log }: Har, basePath = ''): Promise<HarPlay> {
+  const entries = [...log.entries].sort((a, b) => Date.parse(a.startedDateTime) - Date.parse(b.startedDateTime))
+  const begin = Date.parse(entries[0]?.startedDateTime ?? '')
+  const start = sim.clock.elapsed
+  const answers = entries.map(() => 0)
+  for (const [index, entry] of entries.entries()) {
+    const due = start + (Date.parse(entry.startedDateTime) - begin) * 1000
+    if (due > sim.clock.elapsed) await sim.clock.advance(`${due - sim.clock.elapsed}us`)
+    send(sim, entry, basePath).then(
+      status => {
+        answers[index] = status
+      },
+      () => {},
+    )
+    // Requests of one time keep their order.
+    await eventLoopTurn()
+  }
+  const last = entries.reduce(
+    (end, entry) => Math.max(end, Date.parse(entry.startedDateTime) + (entry.time || 0)),
+    begin,
+  )
+  const end = start + Math.ceil((last - begin) * 1000)
+  if (end > sim.clock.elapsed) await sim.clock.advance(`${end - sim.clock.elapsed}us`)
+  await eventLoopTurn()
+  const differing = entries.flatMap(({ request, response }, index) => {
+    const played = answers[index]!
+    const name = `${request.method} ${new URL(request.url).pathname}`
+    return played === response?.status ? [] : [{ request: name, recorded: response?.status ?? 0, played }]
+  })
+  return { requests: entries.length, differing }
+}
+
+async function send(sim: Simulator, { request }: HarEntry, basePath: string): Promise<number> {
+  const { method, postData } = request
+  const { pathname, search } = new URL(request.url)
+  const path = basePath !== '' && pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length) : pathname
+  const headers = new Headers()
+  for (const { name, value } of request.headers ?? []) if (!LEFT_OUT.test(name)) headers.set(name, value)
+  headers.set('authorization', `Bearer ${sim.token}`)
+  const text = postData?.text
+  const hasBody = text !== undefined && method !== 'GET' && method !== 'HEAD'
+  if (hasBody && !headers.has('content-type')) headers.set('content-type', postData?.mimeType ?? 'application/json')
+  const body = hasBody ? (postData?.encoding === 'base64' ? decodeBase64(text) : text) : undefined
+  const answer = await sim.fetch(`http://sim${path}${search}`, { method, headers, ...(body !== undefined && { body }) })
+  await answer.text()
+  return answer.status
+}

@@ -1,0 +1,127 @@
+/** Recordings as text: one JSON object a line. Each line has a checksum of itself and of all lines before it. */
+
+import { hash32Pair } from '../../kernel/random.ts'
+import { quote } from '../../lib/quote.ts'
+import { VERSION } from '../../version.ts'
+import { type HeaderLine, type Numbered, RECORDING_VERSION, type StepLines } from './lines.ts'
+
+/** A recording cannot be read or replayed. */
+export class RecordingError extends RangeError {
+  override readonly name = 'RecordingError'
+}
+
+const SUM = /,"sum":"([0-9a-f]{16})"\}$/
+
+/** Writes lines with their checksums. */
+export class LineWriter {
+  #sum = ''
+  readonly #write: (text: string) => void
+
+  /** @param write writes a line at once, so that a killed process leaves complete lines */
+  constructor(write: (text: string) => void) {
+    this.#write = write
+  }
+
+  add(line: HeaderLine | StepLines): void {
+    const text = JSON.stringify(line)
+    this.#sum = checksumOf(this.#sum, text)
+    this.#write(`${text.slice(0, -1)},"sum":"${this.#sum}"}\n`)
+  }
+}
+
+/** The content of a recording. */
+export interface ParsedRecording {
+  readonly header: HeaderLine
+  readonly lines: readonly Numbered[]
+  /** Why the recording has no end, with the last complete line; undefined if it is complete. */
+  readonly cut: string | undefined
+}
+
+/**
+ * Reads a recording.
+ *
+ * @param what names it in errors, as in `'run.ndjson'`
+ * @throws RecordingError for another format or version, and for a line that was changed, moved or removed
+ */
+export function parseRecording(text: string, what: string): ParsedRecording {
+  const rows = text.split('\n')
+  const rest = rows.pop()!
+  const fail = (line: number, problem: string, remedy: string) =>
+    new RecordingError(`Failed to read the recording ${what}: line ${line}: ${problem}. ${remedy}`)
+  if (rows.length === 0) {
+    throw fail(1, 'no complete line is there', 'Give a file that serve --record or sim.record() wrote.')
+  }
+  let sum = ''
+  const parsed: object[] = []
+  for (const [index, row] of rows.entries()) {
+    const line = index + 1
+    const content = parseRow(row)
+    if (index === 0) assertFormat(content, problem => fail(1, problem.problem, problem.remedy))
+    const found = SUM.exec(row)
+    if (content === undefined || found === null) {
+      const problem = content === undefined ? 'it is no JSON object' : 'its checksum "sum" is missing'
+      throw fail(line, problem, 'The file was changed by hand. Give the file as it was recorded.')
+    }
+    sum = checksumOf(sum, `${row.slice(0, found.index)}}`)
+    if (sum !== found[1]) {
+      throw fail(
+        line,
+        'its checksum does not fit: this line was changed, or a line before it was added, removed or moved',
+        'Give the file as it was recorded.',
+      )
+    }
+    parsed.push(content)
+  }
+  const [header, ...steps] = parsed as [HeaderLine, ...StepLines[]]
+  const lines = steps.map((step, index) => ({ ...step, line: index + 2 }))
+  const last = steps.at(-1)
+  const hasEnd = last !== undefined && 'digest' in last
+  if (hasEnd && rest === '') return { header, lines, cut: undefined }
+  const place = rest === '' ? `after line ${rows.length}` : `in line ${rows.length + 1}`
+  return { header, lines, cut: `the recording is cut off ${place}: its line with the digest is missing` }
+}
+
+function parseRow(row: string): object | undefined {
+  try {
+    const value = JSON.parse(row)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Rejects a first line that is no header, or that another version wrote. */
+function assertFormat(
+  header: Partial<HeaderLine> | undefined,
+  fail: (problem: { problem: string; remedy: string }) => Error,
+): void {
+  if (header?.recording === undefined) {
+    throw fail({
+      problem: 'it is no header of a recording',
+      remedy: 'Give a file that serve --record or sim.record() wrote.',
+    })
+  }
+  if (header.recording !== RECORDING_VERSION) {
+    throw fail({
+      problem: `it has the format ${quote(header.recording)}, and modelhost-sim ${VERSION} reads the format ${RECORDING_VERSION}`,
+      remedy: 'Use the version that wrote it, or record again.',
+    })
+  }
+  if (header.version !== VERSION) {
+    throw fail({
+      problem: `it was recorded with modelhost-sim ${String(header.version)}, and this is ${VERSION}, where the same seed may bring about something else`,
+      remedy: 'Use that version, or record again.',
+    })
+  }
+}
+
+function checksumOf(sum: string, text: string): string {
+  const before =
+    sum === '' ? { hi: 0, lo: 1 } : { hi: Number.parseInt(sum.slice(0, 8), 16), lo: Number.parseInt(sum.slice(8), 16) }
+  const { hi, lo } = hash32Pair(text, before.hi | 0, before.lo | 0)
+  return hex(hi) + hex(lo)
+}
+
+function hex(word: number): string {
+  return (word >>> 0).toString(16).padStart(8, '0')
+}

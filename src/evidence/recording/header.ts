@@ -1,0 +1,133 @@
+/** The first line of a recording: the world at its begin. */
+
+import { loadFixture } from '../../data/fixtures/load.ts'
+import { hash32Pair } from '../../kernel/random.ts'
+import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
+import { readNames } from '../../service/naming/names-profile.ts'
+import { isSnapshotFixture, type SimulatorOptions } from '../../simulator/options.ts'
+import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
+import { Snapshot } from '../../simulator/snapshot/snapshot.ts'
+import { VERSION } from '../../version.ts'
+import { RecordingError } from './file.ts'
+import { type HeaderLine, RECORDING_VERSION } from './lines.ts'
+
+const CONTENTS =
+  'every request with its body, prompts and uploads included, and tokens of the simulated account; other credentials as a hash'
+
+/** Options that a recording keeps. The clock of a replay is its own, and functions cannot be kept. */
+const KEPT_OPTIONS = [
+  ...([
+    'fixtures',
+    'with',
+    'fill',
+    'profile',
+    'weather',
+    'faults',
+    'seed',
+    'epoch',
+    'documentedOnly',
+    'names',
+  ] as const),
+  ...(['strictRequests', 'requestFaults', 'inferencePace', 'answers', 'journalLimit', 'maxStorageBytes'] as const),
+]
+/** Of these, the options that a simulator with a snapshot accepts. */
+const BESIDE_SNAPSHOT: readonly string[] = [
+  ...['documentedOnly', 'names', 'strictRequests', 'requestFaults', 'inferencePace', 'journalLimit', 'maxStorageBytes'],
+]
+
+/** Returns the header for a simulator as it is now. */
+export function createHeader(sim: Simulator): HeaderLine {
+  const { world } = sim
+  const fromOptions = isPristine(sim)
+  const options = keptOptions(sim.options, fromOptions)
+  return {
+    recording: RECORDING_VERSION,
+    version: VERSION,
+    contains: CONTENTS,
+    fixtures:
+      typeof sim.options.fixtures === 'string' ? sim.options.fixtures : sim.options.fixtures ? 'given' : 'default',
+    ...(fromOptions && { fixtureDigest: digestOfFixture(options) }),
+    seed: sim.seed,
+    options,
+    clock: describeClock(sim),
+    ...(!fromOptions && { snapshot: encodeBase64(sim.snapshot().toBytes()) }),
+    digest: sim.digest,
+    journal: world.journal.last,
+    at: [world.clock.now, 0],
+  }
+}
+
+/**
+ * Creates the simulator of a recording, with a manual clock.
+ *
+ * @param changes options that differ; only for a recording that begins at time zero
+ * @throws RecordingError if this build makes another world of the header
+ */
+export function createRecordedSimulator(
+  header: HeaderLine,
+  what: string,
+  changes: Partial<SimulatorOptions> = {},
+): Simulator {
+  const { options, snapshot, journal, digest, fixtureDigest } = header
+  const problem = (text: string) =>
+    new RecordingError(`Failed to replay ${what}: line 1: ${text}. Use the build that recorded it, or record again.`)
+  if (fixtureDigest !== undefined && digestOfFixture(options) !== fixtureDigest) {
+    throw problem(`the fixture '${header.fixtures}' of this package has other records`)
+  }
+  const webhooks = { ...options.webhooks, deliver: neverDeliver }
+  const start = snapshot === undefined ? options : { ...options, fixtures: Snapshot.from(decodeBase64(snapshot), what) }
+  const sim = createSimulator({ ...start, ...changes, clock: 'manual', timers: 'ignore', webhooks })
+  if (snapshot !== undefined) sim.world.journal.continueAfter(journal)
+  if (Object.keys(changes).length === 0 && sim.digest !== digest) {
+    throw problem('this build makes another world of it')
+  }
+  return sim
+}
+
+/** Results of webhooks are not sent again: their outcomes are lines of the recording. */
+function neverDeliver(): Promise<never> {
+  return new Promise(() => {})
+}
+
+/** Whether the options alone make the simulator as it is now. */
+function isPristine(sim: Simulator): boolean {
+  const { options, world } = sim
+  if (world.clock.now > 0 || world.agenda.taken > 0) return false
+  if (isSnapshotFixture(options.fixtures) || isPath(options.profile)) return false
+  const twin = createSimulator({ ...options, clock: 'manual', timers: 'ignore' })
+  const stateOf = (one: Simulator) => [one.digest, one.journal.entries(), one.faults.list(), one.inference.list()]
+  return JSON.stringify(stateOf(sim)) === JSON.stringify(stateOf(twin))
+}
+
+function keptOptions(options: SimulatorOptions, fromOptions: boolean): SimulatorOptions {
+  const names = KEPT_OPTIONS.filter(name => fromOptions || BESIDE_SNAPSHOT.includes(name))
+  const kept = Object.fromEntries(names.flatMap(name => (options[name] === undefined ? [] : [[name, options[name]]])))
+  const { fixtures } = options
+  return {
+    ...kept,
+    ...(fromOptions && isPath(fixtures) && { fixtures: loadFixture(fixtures, epochOf(options)) }),
+    ...(typeof kept.names === 'string' && { names: readNames(kept.names).profile }),
+    ...(options.webhooks?.allow !== undefined && { webhooks: { allow: options.webhooks.allow } }),
+  } as SimulatorOptions
+}
+
+function epochOf({ epoch }: SimulatorOptions): { readonly epochMs?: number } {
+  return epoch === undefined ? {} : { epochMs: Date.parse(epoch) }
+}
+
+function isPath(source: unknown): source is string {
+  return typeof source === 'string' && /[\\/.]/.test(source)
+}
+
+function digestOfFixture(options: SimulatorOptions): string {
+  const { fixtures = 'default', with: patch } = options
+  const source = fixtures as string
+  const fixture = loadFixture(source, { ...epochOf(options), ...(patch !== undefined && { patch }) })
+  const { hi, lo } = hash32Pair(JSON.stringify(fixture), 1, 0)
+  return [hi, lo].map(word => (word >>> 0).toString(16).padStart(8, '0')).join('')
+}
+
+function describeClock({ clock }: Simulator): HeaderLine['clock'] {
+  const { setting } = clock
+  return typeof setting === 'object' && setting.mode === 'follow' ? 'follow' : setting
+}

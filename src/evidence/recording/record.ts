@@ -1,0 +1,116 @@
+/** Starts recordings: in memory, or to a file that is complete up to its last line at any moment. */
+
+import { describeFileError } from '../../lib/file-errors.ts'
+import type { Simulator } from '../../simulator/simulator-interface.ts'
+import { RecordingError } from './file.ts'
+import { Recorder } from './recorder.ts'
+
+/** Options of a recording. */
+export interface RecordOptions {
+  /** The path of a new file, which only its owner can read. Default: the recording is kept in memory. Needs Node. */
+  readonly file?: string | undefined
+}
+
+/** A recording of a simulator: every request, command and fault from its begin on. It contains prompts and tokens. */
+export interface Recording {
+  /** The lines so far, for a file or `replay`. A complete recording is stopped before. */
+  readonly text: string
+  /** The path of the file; undefined for a recording in memory. */
+  readonly file: string | undefined
+  /** Ends the recording with the digest of the world. Does nothing if it has ended. */
+  stop(): void
+  /** Stops the recording. `using recording = sim.record()` calls it at the end of the block. */
+  [Symbol.dispose](): void
+}
+
+/**
+ * Records what reaches a simulator from now on.
+ *
+ * @throws RangeError if a recording of the simulator is in progress, RecordingError if the file exists or cannot be
+ *   written
+ */
+export function recordSimulator(sim: Simulator, { file }: RecordOptions = {}): Recording {
+  return file === undefined ? recordInMemory(sim) : recordToFile(sim, file)
+}
+
+function recordInMemory(sim: Simulator): Recording {
+  const lines: string[] = []
+  const recorder = new Recorder(sim, line => lines.push(line))
+  return toRecording(recorder, undefined, () => lines.join(''))
+}
+
+function recordToFile(sim: Simulator, file: string): Recording {
+  const fs = globalThis.process?.getBuiltinModule?.('node:fs')
+  if (fs === undefined) {
+    throw new RecordingError(`Failed to record to '${file}': files need Node. Leave file out, and read text.`)
+  }
+  let handle: number
+  try {
+    handle = fs.openSync(file, 'wx', 0o600)
+  } catch (error) {
+    const problem = (error as { code?: string }).code === 'EEXIST' ? 'the file exists' : describeFileError(error)
+    throw new RecordingError(`Failed to record to '${file}': ${problem}. Give the path of a new file.`)
+  }
+  let isOpen = true
+  let pending = ''
+  // The lines of one turn are written together, before the answer of their request can leave the process.
+  const flush = () => {
+    const text = pending
+    pending = ''
+    if (!isOpen || text === '') return
+    try {
+      fs.writeSync(handle, text)
+    } catch (error) {
+      // A full disk must not break the answers of the simulator.
+      isOpen = false
+      fs.closeSync(handle)
+      console.warn(
+        `modelhost-sim: Failed to record to '${file}': ${describeFileError(error)}. The recording is cut off.`,
+      )
+    }
+  }
+  const close = () => {
+    flush()
+    if (isOpen) fs.closeSync(handle)
+    isOpen = false
+  }
+  try {
+    const recorder = new Recorder(sim, line => {
+      if (pending === '') queueMicrotask(flush)
+      pending += line
+    })
+    return toRecording(
+      recorder,
+      file,
+      () => {
+        flush()
+        return fs.readFileSync(file, 'utf8')
+      },
+      close,
+    )
+  } catch (error) {
+    close()
+    fs.unlinkSync(file)
+    throw error
+  }
+}
+
+function toRecording(
+  recorder: Recorder,
+  file: string | undefined,
+  read: () => string,
+  close: () => void = () => {},
+): Recording {
+  const stop = () => {
+    recorder.stop()
+    close()
+  }
+  return {
+    file,
+    get text() {
+      return read()
+    },
+    stop,
+    [Symbol.dispose]: stop,
+  }
+}

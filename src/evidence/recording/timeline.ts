@@ -1,0 +1,47 @@
+/** What a recording says about each of its requests, for files of other tools. */
+
+import type { Micros } from '../../kernel/duration.ts'
+import type { AnswerLine, Numbered, RecordedBody, RequestLine } from './lines.ts'
+
+/** A request of a recording with its times and its answer. */
+export interface RecordedExchange {
+  readonly line: Numbered<RequestLine>
+  readonly body: RecordedBody | undefined
+  readonly sentAt: Micros
+  /** When its head was there; undefined without an answer. */
+  readonly answeredAt: Micros | undefined
+  /** When its body was there; undefined without an answer. */
+  readonly endedAt: Micros | undefined
+  readonly answer: AnswerLine | undefined
+  /** The whole body of the answer, that of a stream included. */
+  readonly content: RecordedBody | undefined
+}
+
+/** Returns the requests of clients in the order of their lines. */
+export function listExchanges(lines: readonly Numbered[]): RecordedExchange[] {
+  const exchanges = new Map<number, RecordedExchange>()
+  const change = (number: number, changes: Partial<RecordedExchange>) => {
+    const known = exchanges.get(number)
+    if (known !== undefined) exchanges.set(number, { ...known, ...changes })
+  }
+  for (const line of lines) {
+    const [time] = line.at
+    if ('request' in line) {
+      if (line.look) continue
+      const none = { answeredAt: undefined, endedAt: undefined, answer: undefined, content: undefined }
+      exchanges.set(line.request, { line, body: line.body, sentAt: time, ...none })
+    } else if ('step' in line) {
+      if (line.body !== undefined) change(line.step, { body: line.body })
+    } else if ('answer' in line) {
+      const delay = line.wire?.kind === 'delayed' ? line.wire.delay : 0
+      const content = line.streamed ? '' : line.body
+      change(line.answer, { answer: line, answeredAt: time + delay, endedAt: time + delay, content })
+    } else if ('read' in line) {
+      const before = exchanges.get(line.read)?.content
+      const content = typeof before === 'string' && typeof line.piece === 'string' ? before + line.piece : before
+      const endedAt = Math.max(time, exchanges.get(line.read)?.endedAt ?? 0)
+      change(line.read, { endedAt, content: content ?? line.piece })
+    }
+  }
+  return [...exchanges.values()]
+}

@@ -1,0 +1,26 @@
+/** What all lines of a request say about it together. */
+
+import type { Numbered, RecordedBody, RequestLine } from '../recording/lines.ts'
+
+export interface RequestFacts {
+  readonly line: Numbered<RequestLine>
+  readonly body: RecordedBody | undefined
+  readonly isPaced: boolean
+}
+
+/** Returns the requests of a recording by number. A later line can have the body of a request. */
+export function collectRequests(lines: readonly Numbered[]): Map<number, RequestFacts> {
+  const facts = new Map<number, RequestFacts>()
+  for (const line of lines) {
+    if ('request' in line) facts.set(line.request, { line, body: line.body, isPaced: false })
+    else if ('step' in line) {
+      if (line.body !== undefined) change(facts, line.step, { body: line.body })
+    } else if ('waits' in line) change(facts, line.waits, { isPaced: true })
+  }
+  return facts
+}
+
+function change(facts: Map<number, RequestFacts>, number: number, changes: Partial<RequestFacts>): void {
+  const known = facts.get(number)
+  if (known !== undefined) facts.set(number, { ...known, ...changes })
+}

@@ -1,0 +1,195 @@
+/** Plays the requests of a recording at their times, in a world that may go another way. */
+
+import { toTransition } from '../../clock/moves/result.ts'
+import { WireFaultResponse } from '../../faults/broken-response.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import { eventLoopTurn, monotonicMs } from '../../lib/real-time.ts'
+import { loadTokenizer } from '../../service/openai/tokenizer.ts'
+import type { Simulator } from '../../simulator/simulator-interface.ts'
+import type { ParsedRecording } from '../recording/file.ts'
+import { createRecordedSimulator } from '../recording/header.ts'
+import type { ActionLine, Numbered } from '../recording/lines.ts'
+import { performAction } from '../replay/actions.ts'
+import { createRequest } from '../replay/replayed-request.ts'
+import { collectRequests, type RequestFacts } from '../replay/request-facts.ts'
+import { type Change, setField } from './changes.ts'
+
+/** Most real milliseconds in which a request is answered, unless it waits for time. Some code is loaded first. */
+const SEND_MS = 5000
+
+/** What the client of a request got. */
+export interface PlayedAnswer {
+  readonly name: string
+  /** 0: no answer. */
+  status: number
+  text: string
+  /** What a fault did on the wire. */
+  wire: string
+  /** When the client had all of it; undefined if it never did. */
+  endedAt: Micros | undefined
+  /** Whether a fault delays it. */
+  isDelayed: boolean
+}
+
+/** What came of a play. */
+export interface Outcome {
+  readonly answers: ReadonlyMap<number, PlayedAnswer>
+  /** The changes of status by subject, each with its time. */
+  readonly states: ReadonlyMap<string, readonly { readonly at: Micros; readonly became: string }[]>
+  /** Micro-cents. */
+  readonly balance: number
+  /** Micro-cents by kind of posting. */
+  readonly postings: ReadonlyMap<string, number>
+  /** Actions that could not be performed, with the reason, by line. */
+  readonly failedActions: ReadonlyMap<number, string>
+  readonly digest: string
+}
+
+/** Plays a recording with a change. @throws RecordingError if this build makes another world of it */
+export async function playFreely(recording: ParsedRecording, what: string, change: Change): Promise<Outcome> {
+  const { header, lines } = recording
+  await loadTokenizer()
+  const isPaced = lines.some(line => 'waits' in line)
+  const inferencePace = header.options.inferencePace ?? (isPaced ? 'clock' : 'instant')
+  const sim = createRecordedSimulator(header, what, { ...change.options, inferencePace })
+  const play = new FreePlay(sim, collectRequests(lines), change)
+  try {
+    return await play.run(lines)
+  } finally {
+    await play.close()
+  }
+}
+
+class FreePlay {
+  readonly #sim: Simulator
+  readonly #facts: ReadonlyMap<number, RequestFacts>
+  readonly #change: Change
+  readonly #answers = new Map<number, PlayedAnswer>()
+  readonly #clients = new Map<number, AbortController>()
+  readonly #states = new Map<string, { readonly at: Micros; readonly became: string }[]>()
+  readonly #failedActions = new Map<number, string>()
+
+  constructor(sim: Simulator, facts: ReadonlyMap<number, RequestFacts>, change: Change) {
+    this.#sim = sim
+    this.#facts = facts
+    this.#change = change
+    sim.journal.listen(entry => {
+      const transition = toTransition(entry, sim.world.clock)
+      if (transition === undefined) return
+      const { subject, became } = transition
+      this.#states.set(subject, [...(this.#states.get(subject) ?? []), { at: entry.time, became }])
+    })
+    if (change.removedRule !== undefined) sim.faults.remove(change.removedRule)
+  }
+
+  async run(lines: readonly Numbered[]): Promise<Outcome> {
+    let { added } = this.#change
+    const addBefore = async (time: Micros) => {
+      if (added === undefined || added.at > time) return
+      const { at, action } = added
+      added = undefined
+      await this.#moveTo(at)
+      // A mistake of the user, which is no consequence.
+      performAction(this.#sim, action)
+    }
+    for (const line of lines) {
+      await addBefore(line.at[0])
+      await this.#play(line)
+    }
+    await addBefore(Number.POSITIVE_INFINITY)
+    // Answers that need no more time come now.
+    await eventLoopTurn()
+    return this.#conclude()
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients.values()) client.abort()
+    await this.#sim[Symbol.asyncDispose]()
+  }
+
+  async #play(line: Numbered): Promise<void> {
+    await this.#moveTo(line.at[0])
+    if ('request' in line) {
+      if (line.line !== this.#change.removedLine && !line.look) await this.#send(line.request)
+    } else if ('end' in line) {
+      if (line.state === 'left') this.#clients.get(line.end)?.abort()
+    } else if ('answer' in line) {
+      if (line.status === 0) this.#clients.get(line.answer)?.abort()
+    } else if ('action' in line) this.#perform(line)
+  }
+
+  async #moveTo(time: Micros): Promise<void> {
+    const { clock } = this.#sim
+    if (time > clock.elapsed) await clock.advance(`${time - clock.elapsed}us`)
+  }
+
+  async #send(number: number): Promise<void> {
+    const { line, body } = this.#facts.get(number)!
+    const { field } = this.#change
+    const changed = field !== undefined && typeof body === 'string' ? setField(body, field) : undefined
+    const client = new AbortController()
+    this.#clients.set(number, client)
+    const request = createRequest(line, changed ?? body, client.signal)
+    const name = `${line.method} ${line.path.split('?', 1)[0]}`
+    const answer: PlayedAnswer = { name, status: 0, text: '', wire: '', endedAt: undefined, isDelayed: false }
+    this.#answers.set(number, answer)
+    const header = (one: string) => {
+      const key = one.toLowerCase()
+      // The changed body has another length.
+      return changed !== undefined && key === 'content-length' ? null : (line.headers[key] ?? null)
+    }
+    this.#receive(answer, request, { path: line.path, clientAddress: line.address, header }).catch(() => {})
+    // Requests of one time take their steps one after another.
+    const { clock } = this.#sim
+    const waiting = clock.pendingRequests.length
+    const isOnItsWay = () =>
+      answer.endedAt === undefined && !answer.isDelayed && clock.pendingRequests.length <= waiting
+    for (const deadline = monotonicMs() + SEND_MS; isOnItsWay() && monotonicMs() < deadline; ) await eventLoopTurn()
+  }
+
+  async #receive(answer: PlayedAnswer, request: Request, incoming: Parameters<Simulator['answer']>[1]): Promise<void> {
+    const { clock } = this.#sim
+    const response = await this.#sim.answer(request, incoming)
+    const outcome = response instanceof WireFaultResponse ? response.outcome : undefined
+    answer.wire = outcome?.kind ?? ''
+    answer.isDelayed = outcome?.kind === 'delayed' || outcome?.kind === 'hang'
+    if (outcome?.kind === 'delayed') await clock.sleep(outcome.delay / 1000)
+    if (outcome?.kind !== 'reset' && outcome?.kind !== 'refused' && outcome?.kind !== 'hang') {
+      answer.status = response.status
+      answer.text = await response.text()
+    }
+    answer.endedAt = clock.elapsed
+  }
+
+  #perform(line: Numbered<ActionLine>): void {
+    const { action } = line
+    // Requests to the control plane only number the journal.
+    if (action.do === 'listControlRequest') return
+    const isRemoved = line.line === this.#change.removedLine
+    if (isRemoved && action.do !== 'addFault') return
+    try {
+      const before = new Set(this.#sim.faults.list().map(({ id }) => id))
+      performAction(this.#sim, action)
+      if (!isRemoved) return
+      const added = this.#sim.faults.list().find(({ id }) => !before.has(id))!
+      this.#sim.faults.remove(added.id)
+    } catch (error) {
+      this.#failedActions.set(line.line, (error as Error).message)
+    }
+  }
+
+  #conclude(): Outcome {
+    const postings = new Map<string, number>()
+    for (const { kind, microcents } of this.#sim.ledger.entries()) {
+      postings.set(kind, (postings.get(kind) ?? 0) + microcents)
+    }
+    return {
+      answers: this.#answers,
+      states: this.#states,
+      balance: this.#sim.ledger.balance,
+      postings,
+      failedActions: this.#failedActions,
+      digest: this.#sim.digest,
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { createSimulator } from '../../../src/index.ts'
+import { commanded } from '../../cli/commanded.ts'
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'recording-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+async function recordPlay(file: string): Promise<void> {
+  const sim = createSimulator({ fixtures: 'two-nodes', seed: 3 })
+  const recording = sim.record({ file })
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  await sim.fetch('http://sim/deploy/list', { headers })
+  await sim.clock.advance('10m')
+  const body = JSON.stringify({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+  await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body })
+  await sim.fetch('http://sim/deploy/list', {
+    headers: { authorization: 'Bearer a-real-secret', cookie: 'id=private' },
+  })
+  await sim.clock.advance('10m')
+  recording.stop()
+}
+
+test('replay exits with 0 when nothing differs, and the file is for its owner alone', async () => {
+  const file = join(temporaryFolder(), 'run.ndjson')
+  await recordPlay(file)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(await commanded(['replay', file])).toEqual({
+    code: 0,
+    stdout: `${file}: 3 requests replayed, every answer is the same.\n`,
+    stderr: '',
+  })
+})
+
+test('a recording has tokens of the world, and hashes of other credentials', async () => {
+  const file = join(temporaryFolder(), 'run.ndjson')
+  await recordPlay(file)
+  const text = readFileSync(file, 'utf8')
+  expect(text).not.toMatch(/a-real-secret|private/)
+  expect(text).toMatch(/Bearer sha256-[0-9a-f]{32}/)
+  expect(JSON.parse(text.split('\n')[0]!).contains).toContain('prompts')
+})
+
+test('replay exits with 1 and names both sides and the entries before when an answer differs', async () => {
+  const folder = temporaryFolder()
+  const file = join(folder, 'run.ndjson')
+  const sim = createSimulator({ fixtures: 'two-nodes', seed: 3 })
+  const recording = sim.record({ file })
+  const headers = { authorization: `Bearer ${sim.token}` }
+  await sim.fetch('http://sim/deploy/list', { headers })
+  // A write beside every interface: no recording can know of it.
+  const { voices } = sim.world.store
+  voices.put({ user_id: 'user_1', voice_id: 'voice_1', name: 'Ada', description: '', created_at: 0, updated_at: 0 })
+  await sim.fetch('http://sim/v1/voices', { headers })
+  recording.stop()
+  const { code, stdout } = await commanded(['replay', file])
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/run\.ndjson: line 5 differs: GET \/v1\/voices \(request 2\)/)
+  expect(stdout).toMatch(/recorded: body .*Ada/)
+  expect(stdout).toMatch(/replayed: body /)
+  expect(stdout).toMatch(/before it:\n(.*\n)*.*request GET \/deploy\/list/)
+})
+
+test.each([
+  ['changed', (lines: string[]) => lines.with(2, lines[2]!.replace('200', '201')), /line 3: its checksum does not fit/],
+  ['removed', (lines: string[]) => lines.toSpliced(3, 1), /line 4: its checksum does not fit/],
+  [
+    'moved',
+    (lines: string[]) => [lines[0]!, lines[2]!, lines[1]!, ...lines.slice(3)],
+    /line 2: its checksum does not fit/,
+  ],
+  [
+    'without its checksum',
+    (lines: string[]) => lines.with(1, '{"request":1}'),
+    /line 2: its checksum "sum" is missing/,
+  ],
+  ['no JSON', (lines: string[]) => lines.with(1, '{"request":'), /line 2: it is no JSON object/],
+  [
+    'of another format',
+    (lines: string[]) => lines.with(0, lines[0]!.replace('"recording":1', '"recording":9')),
+    /line 1: it has the format 9/,
+  ],
+  [
+    'of another version',
+    (lines: string[]) => lines.with(0, lines[0]!.replace(/"version":"[^"]*"/, '"version":"9.9.9"')),
+    /line 1: it was recorded with modelhost-sim 9\.9\.9/,
+  ],
+  ['no recording', () => ['hello', ''], /line 1: it is no header of a recording/],
+  ['empty', () => [''], /line 1: no complete line is there/],
+])('replay exits with 2 and names the line when the file is %s', async (_, change, message) => {
+  const file = join(temporaryFolder(), 'run.ndjson')
+  await recordPlay(file)
+  writeFileSync(file, change(readFileSync(file, 'utf8').split('\n')).join('\n'))
+  const { code, stdout, stderr } = await commanded(['replay', file])
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(message)
+})
+
+test('replay exits with 2 and names the line when the file is cut, unless --partial accepts it', async () => {
+  const file = join(temporaryFolder(), 'run.ndjson')
+  await recordPlay(file)
+  const text = readFileSync(file, 'utf8')
+  const lines = text.trimEnd().split('\n')
+  for (const [cut, place] of [
+    [`${lines.slice(0, -1).join('\n')}\n`, `after line ${lines.length - 1}`],
+    [text.slice(0, -20), `in line ${lines.length}`],
+  ] as const) {
+    writeFileSync(file, cut)
+    const result = await commanded(['replay', file])
+    expect(result.code).toBe(2)
+    expect(result.stderr).toContain(`the recording is cut off ${place}`)
+    expect(await commanded(['replay', file, '--partial'])).toMatchObject({ code: 0, stderr: '' })
+  }
+})
+
+test('a second recording of a simulator, and a file that exists, are refused', async () => {
+  const file = join(temporaryFolder(), 'run.ndjson')
+  const sim = createSimulator()
+  const recording = sim.record({ file })
+  expect(() => sim.record()).toThrow(/a recording of this simulator is in progress/)
+  recording.stop()
+  expect(() => sim.record({ file })).toThrow(/the file exists/)
+  sim.record().stop()
+})
