@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { createSimulator } from '../../src/index.ts'
 import { running } from '../transports/http/running-server.ts'
 import { commanded } from './commanded.ts'
 
@@ -107,6 +108,37 @@ test.each([
 ])('refuses %j', async (args, message) => {
   const { judge } = await serving()
   const { code, stderr } = await judge(...args)
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+})
+
+test('a recording is replayed and judged, with rules that see the world', async () => {
+  const sim = createSimulator({ fixtures: 'empty', seed: 1 })
+  const file = join(folder, 'run.ndjson')
+  using recording = sim.record({ file })
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body: JSON.stringify(NEW) })
+  await sim.clock.advance('1h')
+  recording.stop()
+  const whole = await commanded(['judge', file, '--json'])
+  expect(whole.code).toBe(1)
+  expect(JSON.parse(whole.stdout)).toEqual(sim.judge())
+  const rules = moduleOf(RULES.replace('sim.requests', 'sim.requests.slice(1)'), 'recorded.mjs')
+  const kept = await commanded(['judge', file, '--rules', rules, '--off', 'leavesNothingRunning'])
+  expect(kept.stdout).toContain('13 rules: 1 finding\n\n1. namesItsTeam')
+  const text = readFileSync(file, 'utf8')
+  const cutFile = moduleOf(text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1), 'cut.ndjson')
+  const cut = await commanded(['judge', cutFile])
+  expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining('It was judged up to there.')])
+  const other = moduleOf(text.replace('acme/new', 'acme/old'), 'other.ndjson')
+  const changed = await commanded(['judge', other])
+  expect([changed.code, changed.stdout]).toEqual([2, ''])
+})
+
+test.each([
+  [['no-such.ndjson'], 'Failed to read the recording no-such.ndjson'],
+  [['run.ndjson', '--url', 'http://127.0.0.1:4010'], "Failed to judge 'run.ndjson': --url is for a server."],
+])('refuses the recording %j', async (args, message) => {
+  const { code, stderr } = await commanded(['judge', ...args])
   expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
 })
 
