@@ -66,8 +66,6 @@ const streaming =
     return reader.cancel()
   }
 
-const nothing: JudgedClient = async () => {}
-
 export const CASES: Readonly<Record<ConductRuleName, RuleCase>> = {
   leavesNothingRunning: {
     bad: [
@@ -176,7 +174,13 @@ export const CASES: Readonly<Record<ConductRuleName, RuleCase>> = {
         for (const { voice_id } of body.voices ?? body) await send('GET', `/v1/voices/${voice_id}`)
       },
     ],
-    good: [async ({ send }) => send('GET', '/v1/voices')],
+    good: [
+      async ({ send }) => {
+        const { body } = await send('GET', '/v1/voices')
+        const some = (body.voices ?? body).slice(0, 4)
+        for (const { voice_id } of some) await send('GET', `/v1/voices/${voice_id}`)
+      },
+    ],
     words:
       /^The client read \d+ things one by one with getVoice at one instant, from 0s after the start\. One request to listVoices answers all of them\.$/,
   },
@@ -211,4 +215,95 @@ export const CASES: Readonly<Record<ConductRuleName, RuleCase>> = {
   },
 }
 
-export { nothing }
+/** A client that keeps a rule by one of its exceptions. */
+export interface RightfulCase {
+  readonly rule: ConductRuleName
+  readonly title: string
+  readonly client: JudgedClient
+  readonly options?: SimulatorOptions
+}
+
+const failing = (fault: FaultRule['fault'], times: number): SimulatorOptions => ({
+  faults: [{ on: 'createChatCompletion', fault, times }],
+})
+
+/** Creates a deployment, reads it once after `wait` milliseconds, and goes on until the account has ended it. */
+export const readOnceAfter =
+  (wait: number): JudgedClient =>
+  async ({ send, sleep, sim }) => {
+    const { body } = await send('POST', '/deploy/llm', NEW)
+    await sleep(wait)
+    await send('GET', `/deploy/${body.deploy_id}`)
+    await sleep(600_000)
+    sim.funds.set(0)
+    await sleep(60 * 3_600_000)
+  }
+
+export const RIGHTFUL: readonly RightfulCase[] = [
+  {
+    rule: 'looksBeforeCreate',
+    title: 'creates again after a look that shows nothing',
+    options: { faults: [{ on: 'createLlmDeployment', fault: { kind: 'reset' }, times: 1 }] },
+    client: async ({ send }) => {
+      await send('POST', '/deploy/llm', NEW)
+      const { body } = await send('GET', '/deploy/list')
+      if (body.length === 0) await send('POST', '/deploy/llm', NEW)
+    },
+  },
+  {
+    rule: 'looksBeforeCreate',
+    title: 'creates again after a 503 that asks for a wait',
+    options: { faults: [{ on: 'createLlmDeployment', fault: { kind: 'status', status: 503 }, times: 1 }] },
+    client: async ({ send, sleep }) => {
+      const { retryAfter } = await send('POST', '/deploy/llm', NEW)
+      await sleep(retryAfter! * 1_000)
+      await send('POST', '/deploy/llm', NEW)
+    },
+  },
+  {
+    rule: 'noRepeatedRefusal',
+    title: 'repeats a create after it has deleted what was in its way',
+    client: async context => {
+      const { body } = await context.send('POST', '/deploy/llm', NEW)
+      const adapter = { base_model: 'acme/none', name: 'acme/adapter' }
+      await context.send('GET', '/deploy/none')
+      await context.send('GET', '/deploy/none')
+      await context.send('POST', '/v1/lora/create', adapter)
+      await remove(context, body.deploy_id)
+      await context.send('POST', '/v1/lora/create', adapter)
+    },
+  },
+  {
+    rule: 'backsOff',
+    title: 'tries once a minute',
+    options: failing({ kind: 'status', status: 500 }, 4),
+    client: retrying(60_000, 60_000, 60_000, 60_000),
+  },
+  {
+    rule: 'backsOff',
+    title: 'waits as long as each answer asks',
+    options: failing({ kind: 'rateLimit', retryAfter: '5s' }, 4),
+    client: retrying(5_000, 5_000, 5_000, 5_000),
+  },
+  {
+    rule: 'readsEnd',
+    title: 'has read its deployment as running',
+    client: readOnceAfter(900_000),
+  },
+  {
+    rule: 'finishesStreams',
+    title: 'loses a stream to a fault',
+    options: { inferencePace: 'clock', ...failing({ kind: 'reset', effect: 'done' }, 1) },
+    client: context => streaming(true)(context).catch(() => undefined),
+  },
+  {
+    rule: 'usesLists',
+    title: 'reads one thing many times',
+    options: { fixtures: 'default' },
+    client: async ({ send }) => {
+      const { body } = await send('GET', '/v1/voices')
+      const [{ voice_id }] = body.voices ?? body
+      for (let i = 0; i < 8; i++) await send('GET', `/v1/voices/${voice_id}`)
+    },
+  },
+]
