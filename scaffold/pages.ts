@@ -14,6 +14,9 @@ import {
   HOSTED_LIFECYCLE,
 } from '../src/data/records/enums.ts'
 import type { Lifecycle } from '../src/data/records/lifecycle.ts'
+import type { ConductRule } from '../src/evidence/rule.ts'
+import { CONDUCT_RULES, OPTIONAL_RULES } from '../src/evidence/rules/conduct/index.ts'
+import { RULES } from '../src/evidence/rules/index.ts'
 import { FAULT_KINDS } from '../src/faults/kinds/index.ts'
 import type { FaultKind } from '../src/faults/kinds/kind.ts'
 import { LIMIT_SECTIONS } from '../src/limits.ts'
@@ -37,6 +40,7 @@ export async function generatedPages(): Promise<GeneratedFile[]> {
     page('docs/fixtures.md', '- **deployment status:**', `${statusLists()}\n`),
     page('docs/model-reference.md', '### Deployment status', lifecycleTables()),
     page('docs/limits.md', '## ', limitTables()),
+    page('docs/judge.md', '### ', conductRules()),
     page('docs/faults.md', '| Kind', faultKindTable(), '\n\n'),
     ...fixtureSchemas(),
     pythonClient(),
@@ -91,6 +95,33 @@ function limitTables(): string {
     return [`## ${title}\n`, '| Name | Of | At most | Beyond it |', '|---|---|---|---|', ...rows].join('\n')
   })
   return `${sections.join('\n\n')}\n`
+}
+
+/** Returns a section for each rule of conduct. */
+function conductRules(): string {
+  const sections = Object.entries<ConductRule>(CONDUCT_RULES).map(([name, { summary, detail, advice, source }]) => {
+    const inExplore = Object.hasOwn(RULES, name)
+      ? 'on'
+      : Object.hasOwn(OPTIONAL_RULES, name)
+        ? `off; \`invariants: { ${name}: true }\` turns it on`
+        : 'not there, because it has one client'
+    const lines = [`- **What to do:** ${advice}`, `- **Why:** ${source}`, `- **In explore:** ${inExplore}.`]
+    const text = detail === undefined ? summary : `${summary} ${detail}`
+    return [`### ${name}`, fill(text, ''), lines.map(line => fill(line, '  ')).join('\n')].join('\n\n')
+  })
+  return `${sections.join('\n\n')}\n`
+}
+
+/** Breaks a text into lines of at most 118 characters. Each but the first begins with the indentation. */
+function fill(text: string, indentation: string): string {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)!
+    if (last === '') lines[lines.length - 1] = word
+    else if (last.length + word.length < 118) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(`${indentation}${word}`)
+  }
+  return lines.join('\n')
 }
 
 /** Returns a limit with its unit; bytes as KiB or MiB. */

@@ -8,6 +8,14 @@ export type { BatchStatus, ContainerState, DeploymentStatus, HostedState } from 
 export type { FixtureInput } from './data/records/fixture.ts'
 export type { GpuType } from './data/records/gpu-config.ts'
 export type { ExplainedEntry, Explanation, NextEvent } from './evidence/explain/explanation.ts'
+export type {
+  JudgedClient,
+  JudgeFinding,
+  Judgement,
+  JudgeOptions,
+  JudgeRules,
+} from './evidence/judge/judgement.ts'
+export type { Conduct, CreatedThing, ObservedRequest } from './evidence/observation.ts'
 export { RecordingError } from './evidence/recording/file.ts'
 export type { Recording, RecordOptions } from './evidence/recording/record.ts'
 export type { RequestEvidence } from './evidence/requests/evidence.ts'
@@ -20,6 +28,8 @@ export type {
   VerifiedExpectation,
   VerifyOptions,
 } from './evidence/requests/verify.ts'
+export { type ConductRule, defineRule, type Evidence, type Violation } from './evidence/rule.ts'
+export type { ConductRuleName } from './evidence/rules/conduct/index.ts'
 export { createSimulator } from './explore/explorable.ts'
 export type { ExplorableSimulator } from './explore/explorable-simulator.ts'
 export { FaultError } from './faults/fault-error.ts'

@@ -8,6 +8,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   serve: () => import('./commands/serve.ts'),
   simulate: () => import('./commands/simulate.ts'),
   explain: () => import('./commands/explain.ts'),
+  judge: () => import('./commands/judge.ts'),
   report: () => import('./commands/report.ts'),
   snapshot: () => import('./commands/snapshot.ts'),
   restore: () => import('./commands/restore.ts'),

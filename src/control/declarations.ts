@@ -13,6 +13,7 @@ import * as faults from './endpoints/faults.ts'
 import * as fields from './endpoints/fields.ts'
 import * as inference from './endpoints/inference.ts'
 import * as journal from './endpoints/journal.ts'
+import * as judge from './endpoints/judge.ts'
 import * as ledger from './endpoints/ledger.ts'
 import * as metrics from './endpoints/metrics.ts'
 import * as overview from './endpoints/overview.ts'
@@ -32,6 +33,7 @@ export type Declarations = typeof clock &
   typeof fields &
   typeof inference &
   typeof journal &
+  typeof judge &
   typeof ledger &
   typeof metrics &
   typeof overview &
@@ -78,6 +80,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   scriptAnswer: operation('POST /_sim/inference', 'assumed', () => inference.scriptAnswer),
   removeScriptedAnswer: operation('DELETE /_sim/inference/{name}', 'assumed', () => inference.removeScriptedAnswer),
   getJournal: operation('GET /_sim/journal', 'assumed', () => journal.getJournal),
+  judgeClients: operation('GET /_sim/judge', 'assumed', () => judge.judgeClients),
   getLedger: operation('GET /_sim/ledger', 'assumed', () => ledger.getLedger),
   getMetrics: operation('GET /_sim/metrics', 'assumed', () => metrics.getMetrics),
   replayLine: operation('POST /_sim/replay', 'assumed', () => replay.replayLine),

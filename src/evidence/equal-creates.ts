@@ -3,7 +3,7 @@
 import { canonical, inputText } from './batch-rows.ts'
 import { isTerminalStatus } from './facts.ts'
 import { groupBy } from './group-by.ts'
-import type { BaseObservation, CreatedKind, CreatedThing, Observation } from './observation.ts'
+import type { BaseObservation, Conduct, CreatedKind, CreatedThing } from './observation.ts'
 
 /** Fields of a create that name the new thing. Two things with other names can still be the same work. */
 const NAME_FIELDS: ReadonlySet<string> = new Set(['model_name', 'name', 'metadata', 'input_file_id'])
@@ -24,7 +24,7 @@ export function effectsInBase({ created }: BaseObservation, kind: CreatedKind): 
  * are equal if their bodies are, names and metadata excepted, and those of batches also if their input has the same
  * text. The base run has no groups, and as many things of a kind as it has are no repetition.
  */
-export function repeatedEffects(observation: Observation): readonly (readonly CreatedThing[])[] {
+export function repeatedEffects(observation: Conduct): readonly (readonly CreatedThing[])[] {
   const { base, created } = observation
   if (base === undefined || created.length < 2) return []
   const byKind = groupBy(created.filter(countsAsEffect), ({ kind }) => kind)
@@ -35,7 +35,7 @@ export function repeatedEffects(observation: Observation): readonly (readonly Cr
   })
 }
 
-function keyOf({ sim }: Observation, { kind, id, request }: CreatedThing): string {
+function keyOf({ sim }: Conduct, { kind, id, request }: CreatedThing): string {
   const { operation, body, start } = request
   const input = kind === 'batch' ? inputText(sim, id) : ''
   return JSON.stringify([kind, operation, start, canonical(withoutNames(body)), input])

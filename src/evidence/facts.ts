@@ -2,9 +2,10 @@
 
 import { BATCH_LIFECYCLE, DEPLOYMENT_LIFECYCLE } from '../data/records/enums.ts'
 import type { Micros } from '../kernel/duration.ts'
+import type { DecidedBy } from '../kernel/journal.ts'
 import { RENTAL_LIFECYCLES } from '../simulation/rentals/rental-row.ts'
 import { attempt } from './attempt.ts'
-import type { CreatedKind, CreatedThing, Observation, ObservedRequest } from './observation.ts'
+import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
 import type { Evidence } from './rule.ts'
 import { pathOf } from './words.ts'
 
@@ -24,30 +25,42 @@ const BODY_FAULTS: ReadonlySet<string> = new Set(['empty', 'truncated', 'garbled
 /** How deep values of clients are read. */
 const MAX_DEPTH = 8
 
+/** Returns the fault rule that decided an answer; undefined if none did. */
+export function faultOf({
+  decidedBy,
+  reason,
+}: {
+  readonly decidedBy: DecidedBy
+  readonly reason?: string | undefined
+}): ObservedRequest['fault'] {
+  const hit = decidedBy === 'fault' ? /^(.*) \((\w+)\)$/s.exec(reason ?? '') : null
+  return hit === null ? undefined : { rule: hit[1]!, kind: hit[2]! }
+}
+
 /** Returns requests as evidence. */
 export function requestEvidence(...requests: readonly ObservedRequest[]): Evidence[] {
   return requests.map(request => ({ kind: 'request', request }))
 }
 
 /** Returns the journal entries of a subject as evidence, oldest first. */
-export function entryEvidence({ sim }: Pick<Observation, 'sim'>, subject: string): Evidence[] {
+export function entryEvidence({ sim }: Pick<Conduct, 'sim'>, subject: string): Evidence[] {
   const entries = sim.journal.entries().filter(entry => entry.subject === subject)
   return entries.map(entry => ({ kind: 'entry', entry }))
 }
 
 /** Returns the postings of a subject as evidence, oldest first. */
-export function postingEvidence({ sim }: Pick<Observation, 'sim'>, subject: string): Evidence[] {
+export function postingEvidence({ sim }: Pick<Conduct, 'sim'>, subject: string): Evidence[] {
   const postings = sim.ledger.entries().filter(posting => posting.subject === subject)
   return postings.map(posting => ({ kind: 'posting', posting }))
 }
 
 /** Returns all that shows what a thing did and cost: its request, its journal entries, its postings. */
-export function thingEvidence(observation: Observation, { id, request }: CreatedThing): Evidence[] {
+export function thingEvidence(observation: Conduct, { id, request }: CreatedThing): Evidence[] {
   return [...requestEvidence(request), ...entryEvidence(observation, id), ...postingEvidence(observation, id)]
 }
 
 /** Returns the number of the last start of the client, from 1. */
-export function lastStartOf({ crashes }: Pick<Observation, 'crashes'>): number {
+export function lastStartOf({ crashes }: Pick<Conduct, 'crashes'>): number {
   return crashes + 1
 }
 
@@ -74,7 +87,7 @@ export function lastSegment(request: Pick<ObservedRequest, 'path'>): string {
 }
 
 /** Tells whether the last start of the client had read the id of a thing in an answer. */
-export function knewId(observation: Observation, id: string): boolean {
+export function knewId(observation: Conduct, id: string): boolean {
   const start = lastStartOf(observation)
   return observation.requests.some(
     request =>
@@ -90,9 +103,22 @@ export function isTerminalStatus(kind: CreatedKind, status: string): boolean {
   return LIFECYCLES[kind].terminal.has(status)
 }
 
+/** Returns the statuses that a thing had, each with the time since which it had it, as far as the journal tells. */
+export function statusHistory(
+  { sim }: Pick<Conduct, 'sim'>,
+  { kind, id }: Pick<CreatedThing, 'kind' | 'id'>,
+): readonly { readonly status: string; readonly since: Micros }[] {
+  const word = `${kind === 'adapter' ? 'deployment' : kind}.`
+  return sim.journal.entries().flatMap(({ kind: entryKind, subject, time }) => {
+    const status = entryKind.slice(word.length)
+    const isStatus = subject === id && entryKind.startsWith(word) && isKnownStatus(kind, status)
+    return isStatus ? [{ status, since: time }] : []
+  })
+}
+
 /** Returns when a thing entered its present status, if the journal tells. */
 export function statusSince(
-  { sim }: Pick<Observation, 'sim'>,
+  { sim }: Pick<Conduct, 'sim'>,
   { kind, id, status }: Pick<CreatedThing, 'kind' | 'id' | 'status'>,
 ): Micros | undefined {
   const word = kind === 'adapter' ? 'deployment' : kind

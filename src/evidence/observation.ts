@@ -9,8 +9,15 @@ export type RequestOutcome = 'answered' | 'failed' | 'unanswered'
 
 /** A request as its client saw it. Times are microseconds since the epoch of the world. */
 export interface ObservedRequest {
-  /** Position among the requests of the client, from 1. */
+  /**
+   * Its number in words and evidence: the position among the requests of a flow, from 1. In a judgement it is the position
+   * of its journal entry, which `explain` takes.
+   */
   readonly index: number
+  /** Position of its journal entry; undefined if it has none or that is unknown. */
+  readonly seq?: number | undefined
+  /** The id of the API token that it was authenticated with; `''` or undefined for none. */
+  readonly client?: string | undefined
   /** `''` for an unknown path. */
   readonly operation: string
   readonly method: string
@@ -26,7 +33,7 @@ export interface ObservedRequest {
   readonly status: number
   /** The wait that the answer asked for in `Retry-After`, in microseconds. */
   readonly retryAfter: Micros | undefined
-  /** The parsed JSON or the text of the answer; undefined if the client did not read it. */
+  /** The parsed JSON or the text of the answer; undefined if the client did not read it, and in a request log. */
   readonly answer: unknown
   /** Why the client could not read the answer to its end, or parse it as JSON; undefined if it could. */
   readonly readError: string | undefined
@@ -77,27 +84,40 @@ export interface RuleSettings {
   readonly spendsAtMost: number | undefined
 }
 
-/** What a client did in a world and what it left there. */
-export interface Observation {
+/**
+ * What the requests of a client and its world tell without a run of the client: the input of rules of conduct. An observation
+ * of `explore` is one. A judgement makes one for each client of a request log.
+ */
+export interface Conduct {
+  /** True in a judgement: the requests are those of a log, which has no answers. */
+  readonly isFromLog?: boolean
+  /** In the order in which they were sent. */
   readonly requests: readonly ObservedRequest[]
-  readonly end: ClientEnd
-  /** The simulator after the recovery: faults removed, failures ended, some time passed. */
-  readonly sim: Simulator
-  readonly startedAt: Micros
-  /** When the client ended. The recovery comes after it. */
-  readonly endedAt: Micros
   readonly created: readonly CreatedThing[]
-  /** The ids of the world that the result or the error of the client names. */
+  /** The ids of things that may go on: those that the result or the error of the client names, or that `keep` names. */
   readonly owned: ReadonlySet<string>
+  /** The simulator. In an observation it is that after the recovery: faults removed, failures ended, some time passed. */
+  readonly sim: Simulator
+  /** In a judgement, the client counts as one that returned. */
+  readonly end: ClientEnd
+  /** When the client started. In a judgement: the start of the world. */
+  readonly startedAt: Micros
+  /** When the client ended. In an observation, the recovery comes after it. */
+  readonly endedAt: Micros
+  /** Crashes of the client after which it started again. */
+  readonly crashes: number
+  readonly settings: Pick<RuleSettings, 'pollsAtMost'>
+  /** The same client without faults; undefined if this is it, and in a judgement. */
+  readonly base?: BaseObservation | undefined
+}
+
+/** What a client did in a world and what it left there, with what only the one who ran it knows. */
+export interface Observation extends Conduct {
   /** The results of batch lines that the client returned, in their order; undefined if it returned none. */
   readonly lines: readonly LineResult[] | undefined
   /** What the client printed. */
   readonly output: string
-  /** Crashes of the client after which it started again. */
-  readonly crashes: number
   readonly settings: RuleSettings
-  /** The same client without faults; undefined if this is it. */
-  readonly base: BaseObservation | undefined
 }
 
 /** What rules compare with: the run of the same client without faults. */

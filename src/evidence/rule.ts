@@ -2,7 +2,7 @@
 
 import type { LedgerEntry } from '../simulation/account/ledger-types.ts'
 import type { JournalEntry } from '../simulator/simulator-interface.ts'
-import type { Observation, ObservedRequest } from './observation.ts'
+import type { Conduct, Observation, ObservedRequest } from './observation.ts'
 
 /** A fact that shows a violation. */
 export type Evidence =
@@ -23,8 +23,12 @@ export interface Violation {
   readonly evidence: readonly Evidence[]
 }
 
-/** What must hold for a client, whatever happens. */
-export interface Rule {
+/**
+ * What must hold for a client, whatever happens.
+ *
+ * @typeParam Input what it needs to know: a `Conduct`, or the whole `Observation` of a run
+ */
+export interface Rule<Input extends Conduct = Observation> {
   /** What must hold, in one sentence. */
   readonly summary: string
   /** What to change in a client that breaks it, in one or two sentences. */
@@ -35,10 +39,35 @@ export interface Rule {
    */
   readonly place?: 'ended' | 'operation'
   /** Returns what breaks the rule; nothing if it holds. */
-  check(observation: Observation): readonly Violation[]
+  check(observation: Input): readonly Violation[]
 }
 
-/** Declares a rule. */
+/** A rule that needs no more than requests and their world, so that `judge` can apply it. */
+export interface ConductRule extends Rule<Conduct> {
+  /** Why it is a rule: a document with its section, a convention, or an opinion that says that it is one. */
+  readonly source: string
+  /** What counts exactly: numbers and exceptions, in a few sentences. */
+  readonly detail?: string
+  /** What one check sees: the requests of one `client`, or those of `all` clients at once. Default: `client`. */
+  readonly sees?: 'client' | 'all'
+}
+
+/**
+ * Declares a rule. With a `source` it is a rule of conduct, which `judge` can apply.
+ *
+ * @example
+ * const namesItsWork = defineRule({
+ *   summary: 'Each batch has metadata.',
+ *   advice: 'Give metadata that follows from the job.',
+ *   source: 'Our handbook, page 3.',
+ *   check: ({ requests }) =>
+ *     requests
+ *       .filter(({ operation, body }) => operation === 'createBatch' && !(body as { metadata?: object }).metadata)
+ *       .map(request => ({ words: 'A batch has no metadata.', operation: 'createBatch', evidence: [{ kind: 'request', request }] })),
+ * })
+ */
+export function defineRule(rule: ConductRule): ConductRule
+export function defineRule(rule: Rule): Rule
 export function defineRule(rule: Rule): Rule {
   return rule
 }

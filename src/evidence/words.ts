@@ -3,7 +3,7 @@
 import { formatDuration, type Micros } from '../kernel/duration.ts'
 import { MICROCENTS_PER_USD, type Microcents } from '../simulation/account/money.ts'
 import { attempt } from './attempt.ts'
-import type { CreatedKind, CreatedThing, Observation, ObservedRequest } from './observation.ts'
+import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
 
 const KIND_WORDS: Readonly<Record<CreatedKind, string>> = {
   deployment: 'deployment',
@@ -24,7 +24,7 @@ export function formatUsd(microcents: Microcents): string {
 }
 
 /** Formats a time as the time since the client started, as in `12m 5s`. */
-export function formatSince({ startedAt }: Pick<Observation, 'startedAt'>, time: Micros): string {
+export function formatSince({ startedAt }: Pick<Conduct, 'startedAt'>, time: Micros): string {
   return time <= startedAt ? '0s' : formatDuration(time - startedAt)
 }
 
@@ -71,7 +71,7 @@ export function quoteText(value: unknown): string {
 }
 
 /** Says how the client ended, as in "The client threw". */
-export function describeEnd({ end }: Pick<Observation, 'end'>): string {
+export function describeEnd({ end }: Pick<Conduct, 'end'>): string {
   switch (end.kind) {
     case 'returned':
       return 'The client returned'

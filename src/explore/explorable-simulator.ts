@@ -1,6 +1,7 @@
 /** The interface of simulators that explore. */
 
 import type { Explanation } from '../evidence/explain/explanation.ts'
+import type { JudgingSimulator } from '../evidence/judge/judgement.ts'
 import type { Recording, RecordOptions } from '../evidence/recording/record.ts'
 import type { RequestEvidence } from '../evidence/requests/evidence.ts'
 import type { ForkOptions } from '../simulator/options.ts'
@@ -17,8 +18,8 @@ export interface SimulatorExploreOptions<Result = unknown>
   readonly name?: string | undefined
 }
 
-/** A simulator whose requests can be verified, and whose world can be explained and explored. */
-export interface ExplorableSimulator extends Simulator, RequestEvidence {
+/** A simulator whose requests can be verified, whose clients can be judged, and whose world can be explained and explored. */
+export interface ExplorableSimulator extends Simulator, RequestEvidence, JudgingSimulator {
   /**
    * Explains a thing by its id or name, or a journal entry by its position: its state, its causes back to the first, its
    * effects, and what happens to it next. A request is an entry. It reads the world and changes nothing.

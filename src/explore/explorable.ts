@@ -1,9 +1,10 @@
 /**
- * `createSimulator` of the main entry: simulators that verify, explain and explore. Simulators of lower levels know
+ * `createSimulator` of the main entry: simulators that verify, explain, judge and explore. Simulators of lower levels know
  * nothing of these, so the methods are added here. Their code is loaded or evaluated by the first call.
  */
 
 import * as explanations from '../evidence/explain/explain.ts'
+import * as judging from '../evidence/judge/judge.ts'
 import * as recordings from '../evidence/recording/record.ts'
 import * as find from '../evidence/requests/find.ts'
 import * as verify from '../evidence/requests/verify.ts'
@@ -29,6 +30,7 @@ function toExplorable(sim: Simulator): ExplorableSimulator {
       const { exploreSimulator } = await import('#explore')
       return exploreSimulator(sim, flow, options)
     },
+    judge: options => judging.judge(sim, options),
     findRequests: filter => find.findRequests(sim, filter).requests,
     verify: (expected, options) => verify.verifyRequests(sim, expected, options),
     record: options => recordings.recordSimulator(sim, options),

@@ -1,6 +1,6 @@
 /** Explores a flow from its function to a report in words. */
 
-import { RULES, type RuleName } from '../evidence/rules/index.ts'
+import { adviceOf } from '../evidence/rules/index.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { SimulatorOptions } from '../simulator/simulator.ts'
 import { toExplorableFlow } from './declare-flow.ts'
@@ -156,8 +156,4 @@ async function explain(
       : await findInevitability({ runner, plan, world: shrunk?.world, signature, requests: requests.length })
   const isMinimal = plan.length === 0 || shrunk?.isMinimal === true
   return describeFinding({ violation: { invariant, words }, plan, requests, isMinimal, inevitability }, adviceOf)
-}
-
-function adviceOf(invariant: string): string | undefined {
-  return Object.hasOwn(RULES, invariant) ? RULES[invariant as RuleName].advice : undefined
 }

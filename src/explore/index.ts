@@ -1,7 +1,7 @@
 /** The entry `modelhost-sim/explore`: what a client cannot survive, as the smallest set of faults that shows it. */
 
 export type { Observation } from '../evidence/observation.ts'
-export type { RuleName } from '../evidence/rules/index.ts'
+export type { OptionalRuleName, RuleName } from '../evidence/rules/index.ts'
 export { commandFlow, flow } from './declare-flow.ts'
 export type { ExploreDepth, StopReason } from './explore.ts'
 export { type ExplainedFinding, type ExploreFlowOptions, explore, type FlowReport } from './explore-flow.ts'

@@ -1,7 +1,7 @@
 /** The invariants of a flow: rules by name, their settings, and functions of the user. */
 
 import type { Observation } from '../evidence/observation.ts'
-import { RULE_NAMES, type RuleName } from '../evidence/rules/index.ts'
+import { OPTIONAL_RULE_NAMES, type OptionalRuleName, RULE_NAMES, type RuleName } from '../evidence/rules/index.ts'
 import { type Duration, micros } from '../kernel/duration.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { quote } from '../lib/quote.ts'
@@ -12,6 +12,9 @@ export type OwnInvariant = (observation: Observation) => string | undefined
 /** `false` turns an invariant off. Numbers and durations are settings. A function is an invariant of your own. */
 export type InvariantSettings = {
   readonly [Name in Exclude<RuleName, 'settles' | 'pollsAtMost' | 'spendsAtMost'>]?: boolean
+} & {
+  /** Default: false. */
+  readonly [Name in OptionalRuleName]?: boolean
 } & {
   /** Default: '48h'. */
   readonly settles?: Duration | false
@@ -25,6 +28,8 @@ export type InvariantSettings = {
 export function isOn(settings: InvariantSettings, name: RuleName): boolean {
   return settings[name] !== false && (name !== 'spendsAtMost' || settings.spendsAtMost !== undefined)
 }
+
+const NAMES: readonly string[] = [...RULE_NAMES, ...OPTIONAL_RULE_NAMES]
 
 /** What the setting of a rule can be besides `false`. */
 const FORMS: Readonly<Partial<Record<RuleName, { readonly words: string; isValid(value: unknown): boolean }>>> = {
@@ -45,10 +50,10 @@ export function assertInvariants(settings: InvariantSettings, context: string): 
     throw new RangeError(`${context}: invariants must be an object, as in { spendsAtMost: 5 }.`)
   }
   for (const [name, value] of Object.entries(settings)) {
-    const isRule = (RULE_NAMES as readonly string[]).includes(name)
+    const isRule = NAMES.includes(name)
     if (typeof value === 'function' && !isRule) continue
     if (!isRule) {
-      const advice = formatSuggestion(name, RULE_NAMES, 'An invariant of your own is a function.')
+      const advice = formatSuggestion(name, NAMES, 'An invariant of your own is a function.')
       throw new RangeError(`${context}: unknown invariant '${name}'. ${advice}`)
     }
     const { words, isValid } = FORMS[name as RuleName] ?? SWITCH

@@ -1,6 +1,6 @@
 /** Scenarios that play a flow under a plan of faults. */
 
-import { RULE_NAMES, type RuleName } from '../evidence/rules/index.ts'
+import { OPTIONAL_RULE_NAMES, type OptionalRuleName, RULE_NAMES, type RuleName } from '../evidence/rules/index.ts'
 import { toExplorableFlow } from '../explore/declare-flow.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from '../explore/flow.ts'
 import { type FlowWorld, worldOf } from '../explore/flow-world.ts'
@@ -17,7 +17,7 @@ export interface SurvivesOptions extends FlowWorld {
   /** The faults, as `explore` reports them. */
   readonly plan: Plan
   /** The invariants that should hold. Default: all of the flow. */
-  readonly invariants?: readonly OpenName<RuleName>[] | undefined
+  readonly invariants?: readonly OpenName<RuleName | OptionalRuleName>[] | undefined
 }
 
 const OPTION_KEYS = [
@@ -71,7 +71,7 @@ function assertSurvived({ broken }: FlowOutcome): void {
 }
 
 function assertKnownInvariants(names: readonly string[], { options }: ExplorableFlow, context: string): void {
-  const known = [...RULE_NAMES, ...Object.keys(options.invariants ?? {})]
+  const known = [...RULE_NAMES, ...OPTIONAL_RULE_NAMES, ...Object.keys(options.invariants ?? {})]
   const unknown = names.find(name => !known.includes(name))
   if (unknown === undefined) return
   const advice = formatSuggestion(unknown, known, `Invariants are ${[...new Set(known)].join(', ')}.`)
@@ -100,7 +100,7 @@ async function runUnder(
 
 /** Returns the settings in which the listed invariants are on. */
 function withInvariants(settings: InvariantSettings, names: readonly string[] = []): InvariantSettings {
-  return Object.fromEntries(
-    Object.entries(settings).filter(([name, value]) => value !== false || !names.includes(name)),
-  )
+  const optional = OPTIONAL_RULE_NAMES.filter(name => names.includes(name)).map(name => [name, true] as const)
+  const others = Object.entries(settings).filter(([name, value]) => value !== false || !names.includes(name))
+  return Object.fromEntries([...others, ...optional])
 }

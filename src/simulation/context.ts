@@ -145,10 +145,10 @@ export class SimulationContext implements Part {
     }
   }
 
-  /** Records something that the user of the simulator did to the world: a failure, a repair. */
-  recordCommand(row: Row, kind: JournalKindName, fields?: EntryFields): void {
+  /** Records something that the user of the simulator, or the client of the request `cause`, did to the world. */
+  recordCommand(row: Row, kind: JournalKindName, fields?: EntryFields, cause = this.journal.origin): void {
     this.#mayHaveChanged = true
-    this.journal.cause = this.journal.origin
+    this.journal.cause = cause
     this.#nextEntryIsCause = true
     this.record(row, kind, fields)
   }

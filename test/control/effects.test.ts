@@ -218,6 +218,20 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
       { path: '/_sim/ledger?to=2026-01-01', status: 400, says: "as in '2026-01-01T00:00:00Z'" },
     ],
   },
+  judgeClients: {
+    good: [
+      { path: '/_sim/judge' },
+      { path: '/_sim/judge?off=backsOff,usesLists&pollsAtMost=0.5&client=default&keep=' },
+    ],
+    bad: [
+      { path: '/_sim/judge?off=backOff', status: 400, says: "Did you mean 'backsOff'?" },
+      { path: '/_sim/judge?off=noLeak', status: 400, says: 'needs a run of explore' },
+      { path: '/_sim/judge?keep=dep_1', status: 400, says: 'no client created' },
+      { path: '/_sim/judge?pollsAtMost=0', status: 400, says: 'Give a number above 0' },
+      { path: '/_sim/judge?client=nobodys', status: 400, says: 'unknown token' },
+      { path: '/_sim/judge?rules=backsOff', status: 422, says: 'rules' },
+    ],
+  },
   getReport: {
     good: [
       { path: '/_sim/report' },

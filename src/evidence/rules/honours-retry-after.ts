@@ -13,6 +13,9 @@ const TOLERANCE: Micros = 1_000
 export const honoursRetryAfter = defineRule({
   summary: 'The client waits as long as Retry-After asks.',
   advice: 'Read Retry-After of each 429 and 503, as seconds or as a date, and wait at least that long.',
+  detail:
+    'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. Requests that were under way do not count.',
+  source: 'RFC 9110, section 10.2.3: the header says how long the client ought to wait before it asks again.',
   place: 'operation',
   check({ requests, startedAt }) {
     const violations: Violation[] = []

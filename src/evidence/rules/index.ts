@@ -3,6 +3,7 @@
 import type { Rule } from '../rule.ts'
 import { batchLines } from './batch-lines.ts'
 import { cleansUpOnThrow } from './cleans-up-on-throw.ts'
+import { OPTIONAL_RULES, type OptionalRuleName } from './conduct/index.ts'
 import { honoursRetryAfter } from './honours-retry-after.ts'
 import { idempotentRestart } from './idempotent-restart.ts'
 import { noDouble } from './no-double.ts'
@@ -14,7 +15,7 @@ import { readsEnd } from './reads-end.ts'
 import { settles } from './settles.ts'
 import { spendsAtMost } from './spends-at-most.ts'
 
-/** The rules, in the order of reports. */
+/** The rules that `explore` applies unless they are turned off, in the order of reports. */
 export const RULES = {
   settles,
   noLeak,
@@ -31,6 +32,16 @@ export const RULES = {
 } as const satisfies Readonly<Record<string, Rule>>
 
 export type RuleName = keyof typeof RULES
+export type { OptionalRuleName }
 
 /** The names of the rules. */
 export const RULE_NAMES = Object.keys(RULES) as readonly RuleName[]
+
+/** The names of the rules of conduct that a flow can turn on. */
+export const OPTIONAL_RULE_NAMES = Object.keys(OPTIONAL_RULES) as readonly OptionalRuleName[]
+
+/** Returns what to change in a client that breaks a rule; undefined for an invariant of the user. */
+export function adviceOf(name: string): string | undefined {
+  const rules: Readonly<Record<string, Rule>> = { ...RULES, ...OPTIONAL_RULES }
+  return Object.hasOwn(rules, name) ? rules[name]!.advice : undefined
+}

@@ -16,6 +16,11 @@ const BURST = 2
 export const pollsAtMost = defineRule({
   summary: 'The client does not read one thing more often than its limit.',
   advice: 'Sleep between two polls, 5 to 60 seconds for what takes minutes, and between two retries.',
+  detail:
+    'A thing is a path with its query. The advised rate is one a second, and `pollsAtMost` sets another. Two reads more than the rate allows are no harm.',
+  source:
+    'Opinion of modelhost-sim: what takes minutes shows no more if it is read more often. The setting pollsAtMost is the ' +
+    'advised rate.',
   place: 'operation',
   check({ requests, settings, startedAt }) {
     const limit = settings.pollsAtMost

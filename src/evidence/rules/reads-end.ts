@@ -11,10 +11,11 @@ import {
   lastStartOf,
   requestEvidence,
   showsEnd,
+  statusHistory,
   statusInAnswer,
   statusSince,
 } from '../facts.ts'
-import type { CreatedThing, Observation, ObservedRequest } from '../observation.ts'
+import type { Conduct, CreatedThing, ObservedRequest } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
 
@@ -38,6 +39,11 @@ export const readsEnd = defineRule({
   advice:
     'Poll until any terminal status: completed, failed, expired and cancelled for batches; failed, stopped and deleted ' +
     'besides running for deployments.',
+  detail:
+    'Batches and deployments count that the client polled, and batches that it created. After the terminal status, two further reads are no harm. A deployment that the client saw running, or ended itself, needs no more.',
+  source:
+    'Convention of interfaces with polls: a status that never changes again ends the polling. docs/model-reference.md ' +
+    'lists these statuses.',
   check(observation) {
     return [...polledThings(observation)].flatMap(([id, kind]) => {
       const status = statusOf(observation, kind, id)
@@ -56,16 +62,16 @@ export const readsEnd = defineRule({
 
 /** The client returned, and never read the end. The rule `noDouble` reports a batch that it created again instead. */
 function findUnread(
-  observation: Observation,
+  observation: Conduct,
   thing: PolledThing,
   endedAt: Micros | undefined,
   reads: readonly ObservedRequest[],
 ): Violation | undefined {
-  const { end, requests } = observation
+  const { end, requests, created } = observation
   if (end.kind !== 'returned' || endedAt === undefined || endedAt > observation.endedAt) return undefined
   const isRead = requests.some(request => showsEnd(request, thing, endedAt) || endsThing(request, thing.id))
-  if (isRead || reads.some(request => showsGoal(request, thing))) return undefined
-  const last = reads.findLast(isPoll)
+  if (isRead || hasReadGoal(observation, reads, thing)) return undefined
+  const last = reads.findLast(isPoll) ?? created.find(({ id }) => id === thing.id)?.request
   if (
     last === undefined ||
     repeatedEffects(observation)
@@ -73,10 +79,11 @@ function findUnread(
       .some(({ id }) => id === thing.id)
   )
     return undefined
+  const what = isPoll(last) ? 'Its last poll was' : 'It never polled it after'
   return {
     words:
       `${nameThing(thing)} ended ${formatSince(observation, endedAt)} after the start, and the client returned ` +
-      `without having read this status. Its last poll was ${nameRequest(last)}, sent ` +
+      `without having read this status. ${what} ${nameRequest(last)}, sent ` +
       `${formatSince(observation, last.sentAt)} after the start.`,
     operation: operationOf(last),
     subject: thing.id,
@@ -86,7 +93,7 @@ function findUnread(
 
 /** An answer showed the end, and the client polled on. */
 function findIgnored(
-  observation: Observation,
+  observation: Conduct,
   thing: PolledThing,
   endedAt: Micros | undefined,
   reads: readonly ObservedRequest[],
@@ -106,14 +113,16 @@ function findIgnored(
   }
 }
 
-/** Returns the ids that the last start of the client polled, with their kinds. */
-function polledThings(observation: Observation): ReadonlyMap<string, 'deployment' | 'batch'> {
+/** Returns the ids that the last start of the client polled, with their kinds. In a log, batches that it created too. */
+function polledThings(observation: Conduct): ReadonlyMap<string, 'deployment' | 'batch'> {
   const start = lastStartOf(observation)
   const things = new Map<string, 'deployment' | 'batch'>()
   for (const request of observation.requests) {
     const kind = POLLS[request.operation]
     if (kind !== undefined && request.start === start) things.set(lastSegment(request), kind)
   }
+  // In a run of explore, a batch that was never polled is a case of `noLeak`.
+  if (observation.isFromLog) for (const { kind, id } of observation.created) if (kind === 'batch') things.set(id, kind)
   return things
 }
 
@@ -121,13 +130,19 @@ function isPoll({ operation }: ObservedRequest): boolean {
   return POLLS[operation] !== undefined
 }
 
-/** Tells whether a read shows that a deployment runs, which is what its client waits for. */
-function showsGoal(request: ObservedRequest, { kind, id }: PolledThing): boolean {
-  if (kind !== 'deployment' || request.method !== 'GET' || !isUsable(request)) return false
-  const status = statusInAnswer(request.answer, id)
-  return status !== undefined && DEPLOYMENT_LIFECYCLE.has(status) && DEPLOYMENT_LIFECYCLE.phase(status) === 'settled'
+/** Tells whether a read showed that a deployment runs, which is what its client waits for. */
+function hasReadGoal(conduct: Conduct, reads: readonly ObservedRequest[], thing: PolledThing): boolean {
+  if (thing.kind !== 'deployment') return false
+  const usable = reads.filter(request => request.method === 'GET' && isUsable(request))
+  // A request log has no answers: then the journal tells what they showed.
+  const history = usable.some(({ answer }) => answer === undefined) ? statusHistory(conduct, thing) : []
+  return usable.some(({ answer, sentAt }) => {
+    const status =
+      answer === undefined ? history.findLast(({ since }) => since <= sentAt)?.status : statusInAnswer(answer, thing.id)
+    return status !== undefined && DEPLOYMENT_LIFECYCLE.has(status) && DEPLOYMENT_LIFECYCLE.phase(status) === 'settled'
+  })
 }
 
-function statusOf({ sim }: Observation, kind: 'deployment' | 'batch', id: string): string | undefined {
+function statusOf({ sim }: Conduct, kind: 'deployment' | 'batch', id: string): string | undefined {
   return kind === 'batch' ? sim.world.batches.get(id)?.status : sim.world.deployments.get(id)?.status
 }

@@ -1,5 +1,6 @@
 /** One run of a command: its starts in one world, the plan that acts on it, and what was recorded. */
 
+import { formatRequest } from '../../evidence/evidence-lines.ts'
 import type { ClientEnd, Observation } from '../../evidence/observation.ts'
 import type { Duration, Micros } from '../../kernel/duration.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
@@ -9,7 +10,6 @@ import type { FlowOptions } from '../flow.ts'
 import type { Plan } from '../plan/plan.ts'
 import { AppliedPlan } from '../run/applied-plan.ts'
 import { concludeRun, heal, settlesWithin } from '../run/conclude.ts'
-import { formatRequest } from '../run/judge.ts'
 import { type RecordedRequest, RequestRecorder } from '../run/request-recorder.ts'
 import type { RunResult } from '../run/run-result.ts'
 import type { RunOptions } from '../run/runner.ts'

@@ -1,12 +1,13 @@
 /** The end of a run: the world recovers, and the invariants are applied to what the client left in it. */
 
+import { findCreatedThings } from '../../evidence/created-things.ts'
 import type { ClientEnd, Observation } from '../../evidence/observation.ts'
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { FlowOptions } from '../flow.ts'
 import type { InvariantSettings } from '../invariants.ts'
 import type { AppliedPlan } from './applied-plan.ts'
-import { findCreatedThings, findLines, findOwnedIds } from './created-things.ts'
+import { findLines, findOwnedIds } from './client-result.ts'
 import { describeViolation, judge } from './judge.ts'
 import { readOwn, readOwnLines } from './own-readers.ts'
 import type { RequestRecorder } from './request-recorder.ts'

@@ -1,6 +1,7 @@
 /** Runs a flow that is a function, in the process of explore: each run in a fresh world, with time as the flow needs it. */
 
 import { UntilError } from '../../clock/moves/until-error.ts'
+import { formatRequest } from '../../evidence/evidence-lines.ts'
 import type { ClientEnd, Observation } from '../../evidence/observation.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { formatCount } from '../../lib/format-count.ts'
@@ -14,7 +15,6 @@ import { AppliedPlan } from './applied-plan.ts'
 import { Client } from './client.ts'
 import { ClientGlobals } from './client-globals.ts'
 import { concludeRun, type EndedClient, heal, JOURNAL_LIMIT, settlesWithin } from './conclude.ts'
-import { formatRequest } from './judge.ts'
 import { RequestRecorder } from './request-recorder.ts'
 import type { RunResult } from './run-result.ts'
 import type { FlowRunner, RunOptions } from './runner.ts'

@@ -1,9 +1,10 @@
 /** Applies the invariants to an observation, and names the root cause of each violation. */
 
+import { formatEvidence } from '../../evidence/evidence-lines.ts'
 import type { Observation, ObservedRequest } from '../../evidence/observation.ts'
-import type { Evidence, Rule, Violation } from '../../evidence/rule.ts'
+import type { Rule, Violation } from '../../evidence/rule.ts'
+import { OPTIONAL_RULES, type OptionalRuleName } from '../../evidence/rules/conduct/index.ts'
 import { RULES, type RuleName } from '../../evidence/rules/index.ts'
-import { formatSeconds, formatTraceLine } from '../../kernel/journal.ts'
 import type { InvariantSettings, OwnInvariant } from '../invariants.ts'
 import type { BrokenInvariant } from './run-result.ts'
 
@@ -30,6 +31,9 @@ export function judge(observation: Observation, settings: InvariantSettings): Na
   for (const [name, rule] of Object.entries(RULES) as [RuleName, Rule][]) {
     const setting = settings[name]
     if (setting !== false) add(name, rule.check(observation), rule.place)
+  }
+  for (const [name, rule] of Object.entries(OPTIONAL_RULES) as [OptionalRuleName, Rule][]) {
+    if (settings[name] === true) add(name, rule.check(observation), rule.place)
   }
   for (const [name, invariant] of Object.entries(settings)) {
     if (typeof invariant === 'function') add(name, checkOwn(name, invariant, observation))
@@ -79,21 +83,4 @@ function hasSucceeded({ outcome, status, readError }: ObservedRequest): boolean 
 /** Returns a violation as text, without the world. */
 export function describeViolation({ invariant, signature, words, evidence, subject }: NamedViolation): BrokenInvariant {
   return { invariant, signature, words, subject, evidence: evidence.map(formatEvidence) }
-}
-
-/** Returns a fact as one line. */
-export function formatEvidence(evidence: Evidence): string {
-  if (evidence.kind === 'entry') return formatTraceLine(evidence.entry)
-  if (evidence.kind === 'request') return formatRequest(evidence.request)
-  const { time, kind, subject, microcents } = evidence.posting
-  return `${formatSeconds(time)} ${kind} ${subject} $${(-microcents / 1e8).toFixed(6)}`
-}
-
-/** Returns a request and its end as one line: seconds since the epoch of the world, then what the client saw. */
-export function formatRequest(request: ObservedRequest): string {
-  const { index, sentAt, method, path, outcome, status, readError } = request
-  const failure = readError === undefined ? '' : ` (${readError})`
-  const result =
-    outcome === 'answered' ? `${status}${failure}` : outcome === 'failed' ? `no connection${failure}` : 'no answer'
-  return `${formatSeconds(sentAt)} request ${index}: ${method} ${path} → ${result}`
 }

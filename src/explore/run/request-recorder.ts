@@ -1,5 +1,6 @@
 /** Records the requests of a client as the client sees them. */
 
+import { faultOf } from '../../evidence/facts.ts'
 import type { ObservedRequest, RequestOutcome } from '../../evidence/observation.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { DecidedBy } from '../../kernel/journal.ts'
@@ -16,6 +17,8 @@ export class RecordedRequest implements ObservedRequest {
   readonly method: string
   readonly path: string
   readonly sentAt: Micros
+  seq: number | undefined = undefined
+  client = ''
   body: unknown = undefined
   endedAt: Micros | undefined = undefined
   outcome: RequestOutcome = 'unanswered'
@@ -50,11 +53,12 @@ export class RequestRecorder {
   }
 
   /** Adds what the service knows of a request when it has its answer. */
-  noteAnswered(request: RecordedRequest, { text, decidedBy, reason, seq }: AnsweredRequest): void {
+  noteAnswered(request: RecordedRequest, { text, decidedBy, reason, seq, client }: AnsweredRequest): void {
     if (text !== undefined) request.body = parseJsonOrText(text)
     request.decidedBy = decidedBy
-    const hit = decidedBy === 'fault' ? /^(.*) \((\w+)\)$/s.exec(reason ?? '') : null
-    if (hit !== null) request.fault = { rule: hit[1]!, kind: hit[2]! }
+    request.fault = faultOf({ decidedBy, reason })
+    request.client = client
+    request.seq = seq
     if (seq !== undefined) this.bySeq.set(seq, request)
   }
 

@@ -1,6 +1,6 @@
 /** The oracle check: before an exploration says that it found nothing, its invariants have seen what they are for. */
 
-import { RULE_NAMES, type RuleName } from '../../evidence/rules/index.ts'
+import { OPTIONAL_RULE_NAMES, RULE_NAMES, type RuleName } from '../../evidence/rules/index.ts'
 import type { NamedFlow } from '../flow.ts'
 import { type InvariantSettings, isOn } from '../invariants.ts'
 import type { FlowRunner } from '../run/runner.ts'
@@ -11,7 +11,7 @@ import { ExploreError } from './explore-error.ts'
 export interface OracleReport {
   /** The invariants that are on, each with what a careless client did wrong. */
   readonly seen: readonly { readonly invariant: RuleName; readonly words: string }[]
-  /** Invariants of the user. No built-in client can break them. */
+  /** Rules of conduct that are on, and invariants of the user. The careless clients do not break them. */
   readonly unchecked: readonly string[]
 }
 
@@ -40,7 +40,10 @@ export class OracleCheck {
           'Report this as a defect of modelhost-sim.',
       )
     }
-    const unchecked = Object.keys(settings).filter(name => typeof settings[name] === 'function')
+    const unchecked = [
+      ...OPTIONAL_RULE_NAMES.filter(name => settings[name] === true),
+      ...Object.keys(settings).filter(name => typeof settings[name] === 'function'),
+    ]
     return { seen: names.map(invariant => ({ invariant, words: words.get(invariant)! })), unchecked }
   }
 

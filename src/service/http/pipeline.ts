@@ -25,8 +25,7 @@ import {
 import { createFaultRefusal, omitBodyForHead, Responses } from './responses.ts'
 import { translateRoute } from './routed-path.ts'
 import type { Router } from './router.ts'
-import type { UnknownFields } from './unknown-fields.ts'
-import { findUnreadInput, rejectUnknownFields, toVendorLocation, validateInput } from './validate-input.ts'
+import { findUnreadInput, rejectUnknownFields, toUnreadFields, validateInput } from './validate-input.ts'
 import { Details } from './validation-errors.ts'
 
 export class Pipeline<Backend, Scope extends object> {
@@ -341,10 +340,6 @@ export const UNROUTED = {
   decidedBy: 'none',
   reason: undefined,
 } as const satisfies Partial<AnsweredRequest>
-
-function toUnreadFields({ query, body }: UnknownFields, operation: CompiledOperation): readonly string[] {
-  return [...query.places, ...body.places].map(loc => toVendorLocation(loc, operation))
-}
 
 /** A request that ends without a response: its client gets the cause. */
 class NoResponseError extends Error {

@@ -23,6 +23,8 @@ import {
   type RequestHooks,
   toPathAndQuery,
 } from './request-context.ts'
+import type { LoggedInput } from './unread-fields.ts'
+import * as unread from './unread-fields.ts'
 
 export interface ApiOptions {
   /** Serves the endpoints that the interface document lacks but its lifecycles need. Default: true. */
@@ -60,6 +62,8 @@ export interface Api {
   findOperationId(method: string, path: string): string | undefined
   /** The headers that take a token beside `Authorization`, by their vendor names. */
   readonly keyHeaders: readonly string[]
+  /** Returns the fields of a request that nothing reads, as in `body hub.repo`. Those of an upload are not looked at. */
+  findUnreadFields(world: World, request: LoggedInput): readonly string[]
   /** Returns every path that serves the operation of this one: the neutral path and the vendor path. */
   servedPaths(path: string): readonly string[]
   /** Returns the resource whose progress a request reads, or undefined. */
@@ -130,6 +134,8 @@ export function createApi(options: ApiOptions = {}): Api {
     routes: servedRoutes,
     keepSources: () => pipeline.keepSources(),
     findOperationId: (method, path) => pipeline.findOperationId(method, path),
+    findUnreadFields: (world, request) =>
+      unread.findUnreadFields(getRouter(servedOperations, servedRoutes, mapping), mapping, { world }, request),
     keyHeaders: KEY_HEADERS.flatMap(name => mapping?.names.headers.get(name) ?? [name]),
     servedPaths: path => (mapping === undefined ? [path] : [...mapping.servedPaths(path), ...mapping.aliasPaths(path)]),
     findPolledResource: (method, target) => pipeline.findPolledResource(method, target),

@@ -107,6 +107,11 @@ export function rejectUnknownFields(
   return input
 }
 
+/** Returns unknown fields by their vendor names, as in `query stauts` or `body hub.repo`. */
+export function toUnreadFields({ query, body }: UnknownFields, operation: CompiledOperation): readonly string[] {
+  return [...query.places, ...body.places].map(loc => toVendorLocation(loc, operation))
+}
+
 /** Returns a location by its vendor names, as in `body hub.repo`. */
 export function toVendorLocation([place, ...steps]: readonly string[], { responseMapping }: CompiledOperation): string {
   const vendorSteps =

@@ -179,6 +179,8 @@ export class InferenceHandle {
   /** Its ordinal in the table of its world. */
   readonly ordinal: number
   state: InferenceState = 'queued'
+  /** Position of the journal entry of its request; 0 for none. */
+  cause = 0
   /** Why it was rejected, broken or cut off. */
   reason = ''
   startedAt: Micros = 0

@@ -155,6 +155,7 @@ export class InferenceRequests implements RequestWork {
       // Another request may use its slot by now.
       if (this.#table.useCount(ordinal) === use && this.#table.find(ordinal)) this.#end(ordinal, state, '', tokens)
     })
+    handle.cause = this.#context.journal.cause
     this.handles.set(ordinal, handle)
     this.#counts.add(ordinal, row)
     for (const counting of countingRows(plan)) {
@@ -308,11 +309,11 @@ export class InferenceRequests implements RequestWork {
     const answeredTokens = answeredTokensOf(row, state, tokens, this.#context.clock.now)
     const time = row.workTime(state, this.#context.clock.now)
     const cost = costOfRequest(plan, state, startedAt >= 0, answeredTokens, time)
-    this.#recordEnd(row, state, reason, answeredTokens, time)
+    const handle = this.handles.get(ordinal)
+    this.#recordEnd(row, state, reason, answeredTokens, time, handle?.cause)
     this.#serving.countOnEngine(row, state, answeredTokens)
     this.#counts.remove(ordinal, row)
     this.#table.remove(ordinal)
-    const handle = this.handles.get(ordinal)
     this.handles.delete(ordinal)
     if (cost) this.#parts.ledger.chargeRequest(plan.chargedModel, cost, plan.token)
     if (startedAt >= 0) this.#parts.access.onRequestEnded(row.id, plan.scope, cost)
@@ -332,7 +333,7 @@ export class InferenceRequests implements RequestWork {
     handle?.setState(state, reason)
   }
 
-  #recordEnd(row: InferenceRow, state: EndedState, reason: string, tokens: number, time: Micros): void {
+  #recordEnd(row: InferenceRow, state: EndedState, reason: string, tokens: number, time: Micros, request = 0): void {
     const { model, promptTokens, work } = row.plan
     const isAnswered = state === 'served' || state === 'left'
     const fields = !isAnswered
@@ -341,7 +342,8 @@ export class InferenceRequests implements RequestWork {
         ? { model, prompt_tokens: promptTokens, completion_tokens: tokens }
         : { model, seconds: time / SECOND }
     // The end is an external command if no event caused it: the client got its answer or left.
-    if (this.#context.journal.cause === 0) this.#context.recordCommand(row, `inference.${state}`, fields)
+    const { journal } = this.#context
+    if (journal.cause === 0) this.#context.recordCommand(row, `inference.${state}`, fields, request || journal.origin)
     else this.#context.record(row, `inference.${state}`, fields)
   }
 }

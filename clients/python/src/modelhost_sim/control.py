@@ -338,6 +338,30 @@ class GetJournalAnswer(TypedDict):
     dropped: int
 
 
+class JudgeClientsAnswerFindingsItem(TypedDict):
+    rule: str
+    client: str
+    words: str
+    operation: str
+    subject: NotRequired[str]
+    evidence: list[str]
+    source: str
+    advice: str
+
+
+class JudgeClientsAnswerClientsItem(TypedDict):
+    client: str
+    name: str
+    requests: int
+
+
+class JudgeClientsAnswer(TypedDict):
+    findings: list[JudgeClientsAnswerFindingsItem]
+    rules: list[str]
+    clients: list[JudgeClientsAnswerClientsItem]
+    dropped: int
+
+
 class GetLedgerAnswerEntriesItem(TypedDict):
     time: str
     kind: Literal["funds", "topup", "rent", "tokens", "units", "adjustment"]
@@ -1014,6 +1038,28 @@ class Control:
             "GET",
             "/_sim/journal",
             query={"after": after, "limit": limit, "kind": kind},
+        )
+        return result
+
+    def judge_clients(
+        self,
+        *,
+        off: str | None = None,
+        keep: str | None = None,
+        pollsAtMost: str | None = None,
+        client: str | None = None,
+    ) -> JudgeClientsAnswer:
+        """Judge the conduct of the clients when they have ended. Each API token is a client. The
+        rules in off are not applied, and the things in keep may go on: lists with commas. The
+        token in client is an id or a name. See docs/judge.md.
+
+        Sends `GET /_sim/judge`.
+        Refused with 400: an unknown rule, client or id, or an invalid rate.
+        """
+        result: JudgeClientsAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/judge",
+            query={"off": off, "keep": keep, "pollsAtMost": pollsAtMost, "client": client},
         )
         return result
 

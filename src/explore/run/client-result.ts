@@ -1,57 +1,11 @@
-/** The things that a client created, and the ids that it keeps. */
+/** What the end of a client tells: the ids that it keeps, and the results of batch lines. */
 
-import {
-  BATCH_LIFECYCLE,
-  CONTAINER_LIFECYCLE,
-  DEPLOYMENT_LIFECYCLE,
-  HOSTED_LIFECYCLE,
-} from '../../data/records/enums.ts'
 import { attempt } from '../../evidence/attempt.ts'
-import type { ClientEnd, CreatedKind, CreatedThing, LineResult, ObservedRequest } from '../../evidence/observation.ts'
-import type { Simulator } from '../../simulator/simulator-interface.ts'
+import type { ClientEnd, LineResult } from '../../evidence/observation.ts'
 
-const CREATED = /^(deployment|adapter|hosted|container|batch)\.created$/
 /** How deep, and into how many values, a result is searched. */
 const MAX_DEPTH = 12
 const MAX_VALUES = 100_000
-
-/**
- * Returns the things that requests of the client created, in the order of their creation.
- *
- * @param bySeq the requests of the client by the position of their journal entry
- */
-export function findCreatedThings(sim: Simulator, bySeq: ReadonlyMap<number, ObservedRequest>): CreatedThing[] {
-  const costs = new Map<string, number>()
-  for (const { subject, microcents } of sim.ledger.entries()) {
-    costs.set(subject, (costs.get(subject) ?? 0) - microcents)
-  }
-  const things: CreatedThing[] = []
-  for (const entry of sim.journal.entries()) {
-    const kind = CREATED.exec(entry.kind)?.[1] as CreatedKind | undefined
-    const request = kind === undefined ? undefined : bySeq.get(entry.cause)
-    if (kind === undefined || request === undefined) continue
-    const { status, isAlive } = stateOf(sim, kind, entry.subject)
-    const microcents = costs.get(entry.subject) ?? 0
-    things.push({ kind, id: entry.subject, createdAt: entry.time, request, status, isAlive, microcents })
-  }
-  return things
-}
-
-function stateOf({ world }: Simulator, kind: CreatedKind, id: string): Pick<CreatedThing, 'status' | 'isAlive'> {
-  if (kind === 'batch') {
-    const { status = 'deleted' as const } = world.batches.get(id) ?? {}
-    return { status, isAlive: status !== 'deleted' && BATCH_LIFECYCLE.inProgress.has(status) }
-  }
-  if (kind === 'hosted' || kind === 'container') {
-    const ordinal = world.rentals.ordinalOf(id)
-    if (ordinal === undefined) return { status: 'deleted', isAlive: false }
-    const row = world.rentals.read(ordinal)
-    const { terminal } = kind === 'hosted' ? HOSTED_LIFECYCLE : CONTAINER_LIFECYCLE
-    return { status: row.state, isAlive: !terminal.has(row.state as never) }
-  }
-  const { status = 'deleted' as const } = world.deployments.get(id) ?? {}
-  return { status, isAlive: !DEPLOYMENT_LIFECYCLE.terminal.has(status) }
-}
 
 /** Returns the ids that the end of a client names: anywhere in its result, or in its error. */
 export function findOwnedIds(end: ClientEnd, ids: readonly string[]): ReadonlySet<string> {

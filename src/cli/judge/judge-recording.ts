@@ -1,0 +1,38 @@
+/** Judges the clients of a recording: it is replayed in this process, and the world of the replay is judged. */
+import { judge } from '../../evidence/judge/judge.ts'
+import type { Judgement, JudgeOptions } from '../../evidence/judge/judgement.ts'
+import { replayRecording } from '../../evidence/replay/replay.ts'
+import { shellQuote } from '../../lib/quote.ts'
+import type { Simulator } from '../../simulator/simulator-interface.ts'
+import { UsageError } from '../command.ts'
+import { readRecording } from '../commands/replay.ts'
+
+/** A judgement of a recording. */
+export interface RecordingJudgement {
+  readonly judgement: Judgement
+  /** Why the recording has no end; undefined if it is complete. */
+  readonly cut: string | undefined
+}
+
+/**
+ * Replays a recording, and judges its clients.
+ *
+ * @throws RecordingError for an invalid recording, UsageError for one whose replay differs, and for invalid options
+ */
+export async function judgeRecording(file: string, options: JudgeOptions): Promise<RecordingJudgement> {
+  const what = shellQuote(file)
+  let replayed: Simulator | undefined
+  const { divergence, cut } = await replayRecording(readRecording(file), what, sim => {
+    replayed = sim
+  })
+  if (divergence !== undefined) {
+    throw new UsageError(
+      `Failed to judge ${what}: its replay differs at line ${divergence.line}. See what differs with modelhost-sim replay ${what}.`,
+    )
+  }
+  try {
+    return { judgement: judge(replayed!, options), cut }
+  } catch (error) {
+    throw error instanceof RangeError ? new UsageError(error.message) : error
+  }
+}

@@ -1,0 +1,35 @@
+/** Rules of conduct of the user, from a module. */
+import { relative, resolve } from 'node:path'
+import { chooseRules } from '../../evidence/judge/rule-choice.ts'
+import type { ConductRule } from '../../evidence/rule.ts'
+import { CONDUCT_RULE_NAMES } from '../../evidence/rules/conduct/index.ts'
+import { importScript, LoadError } from '../../scenario/runner/import-script.ts'
+
+/**
+ * Loads the rules of a module: its exports with a check, and those of its default export, each by its name.
+ *
+ * @throws LoadError for a missing file, a module without a rule, and a rule that is not complete
+ */
+export async function loadOwnRules(path: string, folder: string): Promise<ReadonlyMap<string, ConductRule>> {
+  const file = resolve(folder, path)
+  const name = relative(folder, file)
+  const { default: ofDefault, ...exports } = await importScript(file, folder)
+  const candidates = { ...(typeof ofDefault === 'object' ? ofDefault : {}), ...exports }
+  const own = Object.fromEntries(Object.entries(candidates).filter(([, value]) => isCheck(value)))
+  if (Object.keys(own).length === 0) {
+    throw new LoadError(
+      `Failed to load the rules of ${name}: it exports no rule. Export one, as in: export const myRule = defineRule({ … }).`,
+    )
+  }
+  try {
+    const rules = chooseRules(own as Record<string, ConductRule>, `Failed to load the rules of ${name}`)
+    return new Map([...rules].filter(([rule]) => !(CONDUCT_RULE_NAMES as readonly string[]).includes(rule)))
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new LoadError(error.message, { cause: error })
+  }
+}
+
+function isCheck(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'check' in value
+}

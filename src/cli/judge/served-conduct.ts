@@ -1,0 +1,45 @@
+/** The conduct of the clients of a server, as far as its list of requests tells. */
+import { LoggedRequest } from '../../evidence/judge/logged-request.ts'
+import type { Conduct } from '../../evidence/observation.ts'
+import type { ReceivedRequest } from '../../simulator/request-log.ts'
+
+const DEFAULT_POLLS_AT_MOST = 1
+const MICROS_PER_MS = 1_000
+
+/**
+ * Returns the conduct that the requests of a server show. What only a simulator in this process has (`sim`, `created`)
+ * throws when a rule reads it.
+ *
+ * @param epochMs the start of the world, milliseconds since 1970
+ */
+export function conductOfServer(
+  received: readonly Omit<ReceivedRequest, 'subjects'>[],
+  epochMs: number,
+  pollsAtMost: number = DEFAULT_POLLS_AT_MOST,
+): Conduct {
+  const requests = received
+    .map(request => new LoggedRequest(request, iso => elapsedAt(iso, epochMs)))
+    .sort((one, other) => one.seq - other.seq)
+  return {
+    requests,
+    get sim(): never {
+      throw new RangeError('sim is missing, because a server tells its requests alone')
+    },
+    get created(): never {
+      throw new RangeError('created is missing, because a server tells its requests alone')
+    },
+    owned: new Set(),
+    crashes: 0,
+    isFromLog: true,
+    end: { kind: 'returned', result: undefined },
+    startedAt: 0,
+    endedAt: Math.max(0, ...requests.map(request => request.endedAt)),
+    settings: { pollsAtMost },
+  }
+}
+
+/** Returns the time of the world of an ISO 8601 time with up to six decimals. */
+function elapsedAt(iso: string, epochMs: number): number {
+  const [, micros = '0'] = /\.\d{3}(\d{1,3})/.exec(iso) ?? []
+  return (Date.parse(iso) - epochMs) * MICROS_PER_MS + Number(micros.padEnd(3, '0'))
+}

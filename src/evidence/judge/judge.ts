@@ -1,0 +1,63 @@
+/** Judges the conduct of the clients of a world. */
+
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { assertKnownKeys } from '../../lib/known-keys.ts'
+import { quote } from '../../lib/quote.ts'
+import type { Simulator } from '../../simulator/simulator-interface.ts'
+import { findCreatedThings } from '../created-things.ts'
+import { groupBy } from '../group-by.ts'
+import type { Conduct } from '../observation.ts'
+import { compilePattern } from '../requests/pattern.ts'
+import { applyRules } from './apply-rules.ts'
+import type { Judgement, JudgeOptions } from './judgement.ts'
+import { LoggedRequest } from './logged-request.ts'
+import { chooseRules } from './rule-choice.ts'
+
+const OPTIONS = ['rules', 'pollsAtMost', 'keep', 'client'] as const satisfies readonly (keyof JudgeOptions)[]
+const DEFAULT_POLLS_AT_MOST = 1
+const CONTEXT = 'Failed to judge'
+
+/** See `JudgingSimulator.judge`. */
+export function judge(sim: Simulator, options: JudgeOptions = {}): Judgement {
+  assertKnownKeys(options, OPTIONS, CONTEXT)
+  const { pollsAtMost = DEFAULT_POLLS_AT_MOST, keep = [], client } = options
+  if (typeof pollsAtMost !== 'number' || !Number.isFinite(pollsAtMost) || pollsAtMost <= 0) {
+    throw new RangeError(`${CONTEXT}: pollsAtMost is ${quote(pollsAtMost)}. Give a number above 0.`)
+  }
+  const rules = chooseRules(options.rules ?? {}, CONTEXT)
+  const { matches } = compilePattern(sim, client === undefined ? {} : { token: client }, CONTEXT)
+  const requests = sim.requests
+    .filter(matches)
+    .map(received => new LoggedRequest(received, iso => sim.world.clock.elapsedAt(iso)))
+    .sort((one, other) => one.seq - other.seq)
+  const created = findCreatedThings(sim, new Map(requests.map(request => [request.seq, request])))
+  const conduct: Conduct = {
+    ...{ requests, created, sim, crashes: 0, isFromLog: true },
+    owned: toKept(
+      keep,
+      created.map(({ id }) => id),
+    ),
+    end: { kind: 'returned', result: undefined },
+    startedAt: 0,
+    endedAt: sim.clock.elapsed,
+    settings: { pollsAtMost },
+  }
+  const findings = applyRules(rules, conduct)
+  const clients = [...groupBy(requests, request => request.client)].map(([id, own]) => {
+    return { client: id, name: sim.world.store.tokens.get(id)?.name ?? '', requests: own.length }
+  })
+  return { findings, rules: [...rules.keys()], clients, dropped: sim.requestLog.dropped }
+}
+
+/** Returns the ids that may go on. Each has to be that of a thing that a client created. */
+function toKept(keep: readonly string[], created: readonly string[]): ReadonlySet<string> {
+  if (!Array.isArray(keep)) {
+    throw new RangeError(`${CONTEXT}: keep is ${quote(keep)}. Give a list of ids.`)
+  }
+  const unknown = keep.find(id => !created.includes(id))
+  if (unknown === undefined) return new Set(keep)
+  const known = created.length === 0 ? 'The clients created nothing.' : `They created ${created.join(', ')}.`
+  throw new RangeError(
+    `${CONTEXT}: no client created ${quote(unknown)}, which keep names. ${formatSuggestion(String(unknown), created, known)}`,
+  )
+}

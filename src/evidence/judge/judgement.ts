@@ -1,0 +1,72 @@
+/** Judgements: what the clients of a world did wrong. */
+
+import type { ConductRule } from '../rule.ts'
+import type { ConductRuleName } from '../rules/conduct/index.ts'
+
+/** What `sim.judge` is asked. */
+export interface JudgeOptions {
+  /** `false` turns a rule off. An object with a check is a rule of your own, as `defineRule` declares it. */
+  readonly rules?: JudgeRules | undefined
+  /** Reads of one thing in a second of the world that are advised. Default: 1. */
+  readonly pollsAtMost?: number | undefined
+  /** Ids of things that may go on when the client has ended. */
+  readonly keep?: readonly string[] | undefined
+  /** The id or the name of the API token whose client is judged, `''` for requests without a token. Default: all clients. */
+  readonly client?: string | undefined
+}
+
+export type JudgeRules = {
+  readonly [Name in ConductRuleName]?: boolean
+} & { readonly [own: string]: boolean | ConductRule | undefined }
+
+/** A client that broke a rule. */
+export interface JudgeFinding {
+  /** The name of the rule. */
+  readonly rule: string
+  /** The id of the API token of the client; `''` for requests without a token, `*` for several clients. */
+  readonly client: string
+  /** What happened, in one to three sentences. */
+  readonly words: string
+  /** The operation at which the client went wrong; `''` for none. */
+  readonly operation: string
+  /** The id of the thing that it is about; missing if it is about no thing. */
+  readonly subject?: string
+  /** Requests, journal entries and postings, a line for each. */
+  readonly evidence: readonly string[]
+  /** Why it is a rule. */
+  readonly source: string
+  readonly advice: string
+}
+
+/** A client that was judged: the requests with one API token. */
+export interface JudgedClient {
+  /** The id of its API token; `''` for requests without one. */
+  readonly client: string
+  /** The name of its API token; `''` if it is unknown. */
+  readonly name: string
+  readonly requests: number
+}
+
+/** What the clients of a world did wrong. */
+export interface Judgement {
+  readonly findings: readonly JudgeFinding[]
+  /** The names of the rules that were applied. */
+  readonly rules: readonly string[]
+  /** In the order of their first requests. */
+  readonly clients: readonly JudgedClient[]
+  /** Older requests that are no longer kept, so that nothing is said about them. */
+  readonly dropped: number
+}
+
+/** A simulator that judges its clients. */
+export interface JudgingSimulator {
+  /**
+   * Judges the conduct of the clients: from the requests since the start or the last reset, and from the world. A client is
+   * an API token. Judge when the clients have ended, because what they have not done by then counts as never done. It
+   * changes nothing.
+   *
+   * @throws RangeError for an unknown rule, client or id, and for an invalid setting
+   * @example expect(sim.judge({ keep: [deploy_id] }).findings).toEqual([])
+   */
+  judge(options?: JudgeOptions): Judgement
+}

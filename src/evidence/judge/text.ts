@@ -1,0 +1,51 @@
+/** A judgement as text, for terminals. */
+
+import { formatCount } from '../../lib/format-count.ts'
+import type { JudgedClient, JudgeFinding, Judgement } from './judgement.ts'
+
+const LINE_CHARACTERS = 110
+
+/** Formats a judgement: what was looked at, then each finding with its evidence, its advice and its source. */
+export function formatJudgement(judgement: Judgement): string {
+  const { findings, clients, rules, dropped } = judgement
+  const requests = clients.reduce((sum, client) => sum + client.requests, 0)
+  const head = `${plural(clients.length, 'client')}, ${plural(requests, 'request')}, ${plural(rules.length, 'rule')}: ${plural(findings.length, 'finding')}`
+  const lines = [head]
+  if (dropped > 0) lines.push(`${plural(dropped, 'older request')} are no longer kept, and were not judged`)
+  for (const [i, finding] of findings.entries()) lines.push('', ...formatFinding(finding, i + 1, clients))
+  return `${lines.join('\n')}\n`
+}
+
+/** Names a client with its token, as in "client tok_1 (ci)". */
+export function nameClient(id: string, clients: readonly JudgedClient[]): string {
+  if (id === '*') return 'several clients'
+  if (id === '') return 'client without a token'
+  const name = clients.find(({ client }) => client === id)?.name ?? ''
+  return name === '' ? `client ${id}` : `client ${id} (${name})`
+}
+
+function formatFinding(finding: JudgeFinding, number: number, clients: readonly JudgedClient[]): string[] {
+  const { rule, client, words, evidence, source, advice } = finding
+  return [
+    `${number}. ${rule}, ${nameClient(client, clients)}`,
+    ...wrap(words),
+    ...evidence.map(line => `     ${line}`),
+    ...wrap(`What to do: ${advice}`),
+    ...wrap(`Why: ${source}`),
+  ]
+}
+
+/** Breaks a text into lines with an indentation of three spaces. */
+function wrap(text: string): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + word.length >= LINE_CHARACTERS) lines.push(`   ${word}`)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines
+}
+
+function plural(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
+}

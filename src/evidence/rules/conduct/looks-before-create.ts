@@ -1,0 +1,88 @@
+import { entryEvidence, isUsable, postingEvidence, requestEvidence } from '../../facts.ts'
+import type { Conduct, ObservedRequest } from '../../observation.ts'
+import { repeatedRequests } from '../../retries.ts'
+import { defineRule } from '../../rule.ts'
+import { formatSince, formatUsd, kindWord, nameRequest, operationOf, startSentence } from '../../words.ts'
+
+/** The reads that show whether a create took effect. */
+const DEPLOYMENTS = ['listDeployments', 'getDeployment', 'listServedModels', 'listPrivateModels', 'listModels']
+const LORAS = ['listLoras', 'getLora', 'getLoraStatus', 'listLorasOfModel', 'listLoraModels']
+const LOOKS: Readonly<Record<string, readonly string[]>> = {
+  createLlmDeployment: DEPLOYMENTS,
+  deployHubModel: DEPLOYMENTS,
+  deployModel: DEPLOYMENTS,
+  createLora: [...LORAS, ...DEPLOYMENTS],
+  createBatch: ['listBatches', 'getBatch'],
+  createHosted: ['listHosted', 'getHosted'],
+  createContainer: ['listContainers', 'getContainer'],
+  createApiToken: ['listApiTokens', 'getApiToken'],
+  addSshKey: ['listSshKeys'],
+  addFunds: ['getPaymentChecklist', 'getPaymentConfig', 'getUsage'],
+}
+
+/**
+ * After a create whose outcome is unknown, the client looks before it sends the same create again. The outcome is unknown
+ * after a lost answer and after a 5xx. A 503 with `Retry-After` says that nothing was done, unless something was.
+ */
+export const looksBeforeCreate = defineRule({
+  summary: 'The client looks whether a create took effect before it repeats it.',
+  advice:
+    'After a lost answer or a 5xx, list first: by name, or for a batch by its input_file_id or metadata. Create again ' +
+    'only if it is missing.',
+  detail:
+    'The outcome is unknown after a lost answer and after a 5xx. A 503 with `Retry-After` says that nothing was done, unless something was. Creates of deployments, adapters, batches, rentals, tokens and SSH keys count, and payments. Creates are equal if their bodies are.',
+  source:
+    'RFC 9110, section 9.2.2: a client should not retry a method that is not idempotent on its own, unless it can tell ' +
+    'that the first request was never applied.',
+  place: 'operation',
+  check(conduct) {
+    const creates = conduct.requests.filter(({ operation }) => LOOKS[operation] !== undefined)
+    return repeatedRequests(creates).flatMap(group => {
+      const blind = group.findIndex((next, i) => i > 0 && isBlind(conduct, group[i - 1]!, next))
+      return blind < 0 ? [] : [toViolation(conduct, group[blind - 1]!, group[blind]!)]
+    })
+  },
+})
+
+/** Tells whether `next` repeats a create of unknown outcome, without a read in between that shows the outcome. */
+function isBlind({ requests, created }: Conduct, failed: ObservedRequest, next: ObservedRequest): boolean {
+  const { outcome, status, retryAfter } = failed
+  if (outcome === 'answered' && status < 500) return false
+  const wasRefused = status === 503 && retryAfter !== undefined
+  if (wasRefused && !created.some(({ request }) => request === failed)) return false
+  return !requests.some(
+    look =>
+      LOOKS[failed.operation]!.includes(look.operation) &&
+      isUsable(look) &&
+      look.sentAt >= (failed.endedAt ?? failed.sentAt) &&
+      look.sentAt <= next.sentAt &&
+      look.index > failed.index &&
+      look.index < next.index,
+  )
+}
+
+function toViolation(conduct: Conduct, failed: ObservedRequest, next: ObservedRequest) {
+  const { created } = conduct
+  const first = created.find(({ request }) => request === failed)
+  const second = created.find(({ request }) => request === next)
+  const had = first === undefined ? '' : ` The first one had taken effect: it created ${first.id}.`
+  const again =
+    first && second
+      ? ` The second one created another ${kindWord(second.kind)}, ${second.id}, for ${formatUsd(second.microcents)} so far.`
+      : ''
+  return {
+    words:
+      `${startSentence(nameRequest(failed))}, sent ${formatSince(conduct, failed.sentAt)} after the start, left its outcome unknown. ` +
+      `The client sent the same create again with ${nameRequest(next)}, and had not looked in between.${had}${again}`,
+    operation: operationOf(failed),
+    subject: second?.id ?? first?.id,
+    evidence: [
+      ...requestEvidence(failed, next),
+      ...[first, second].flatMap(thing =>
+        thing === undefined
+          ? []
+          : [...entryEvidence(conduct, thing.id).slice(0, 1), ...postingEvidence(conduct, thing.id)],
+      ),
+    ],
+  }
+}

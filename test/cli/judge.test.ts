@@ -1,0 +1,154 @@
+/** `modelhost-sim judge`: its report, what fails, rules of the user, and mistakes. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { createSimulator } from '../../src/index.ts'
+import { running } from '../transports/http/running-server.ts'
+import { commanded } from './commanded.ts'
+
+const NEW = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+const folder = mkdtempSync(join(tmpdir(), 'judge-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const RULES = `
+export const namesItsTeam = {
+  summary: 'Each deployment has a team as prefix.',
+  advice: 'Begin the name with your team.',
+  source: 'Our handbook.',
+  check: ({ requests }) =>
+    requests
+      .filter(({ operation }) => operation === 'createLlmDeployment')
+      .map(request => ({ words: 'No team, ' + request.sentAt + ' us after the start.', operation: request.operation, evidence: [{ kind: 'request', request }] })),
+}
+export const readsWorld = {
+  summary: 'S.', advice: 'A.', source: 'O.',
+  check: ({ sim }) => sim.requests,
+}
+`
+
+async function serving() {
+  const { sim, server, ask } = await running()
+  await sim.clock.advance('90s')
+  await ask('/deploy/llm', { method: 'POST', body: JSON.stringify(NEW) })
+  return { sim, judge: (...args: string[]) => commanded(['judge', '--url', server.url, ...args]) }
+}
+
+function moduleOf(code: string, name = 'rules.mjs'): string {
+  const file = join(folder, name)
+  writeFileSync(file, code)
+  return file
+}
+
+test('prints the findings and exits with 1', async () => {
+  const { judge } = await serving()
+  const { code, stdout } = await judge()
+  expect(code).toBe(1)
+  expect(stdout).toMatch(
+    /^1 client, 1 request, 12 rules: 1 finding\n\n1\. leavesNothingRunning, client token_\w+ \(\w+\)\n/,
+  )
+  expect(stdout).toContain('What to do: ')
+})
+
+test.each([
+  [['--fail-on', 'none'], 0],
+  [['--fail-on', 'backsOff,usesLists'], 0],
+  [['--fail-on', 'backsOff,leavesNothingRunning'], 1],
+  [['--off', 'leavesNothingRunning'], 0],
+])('with %j it exits with %i', async (args, expected) => {
+  const { judge } = await serving()
+  expect((await judge(...args)).code).toBe(expected)
+})
+
+test('--json prints the judgement, and --keep names what may go on', async () => {
+  const { sim, judge } = await serving()
+  const { code, stdout } = await judge('--json', '--keep', sim.requests[0]!.subjects[0]!)
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ findings: [], clients: [{ requests: 1 }], dropped: 0 })
+})
+
+test('--junit writes a test for each rule', async () => {
+  const { judge } = await serving()
+  const file = join(folder, 'judge.xml')
+  await judge('--junit', file)
+  const text = readFileSync(file, 'utf8')
+  expect(text).toContain('<testsuite name="judge" tests="12" failures="1">')
+  expect(text).toMatch(/<testcase classname="judge" name="leavesNothingRunning">\s*<failure message="The deployment /)
+  expect(text).toContain('<testcase classname="judge" name="backsOff"/>')
+  await judge('--junit', file, '--fail-on', 'none')
+  expect(readFileSync(file, 'utf8')).toContain('failures="0"')
+})
+
+test('--rules applies rules of the user to the requests of the server', async () => {
+  const { judge } = await serving()
+  const file = moduleOf(RULES.slice(0, RULES.indexOf('export const readsWorld')))
+  const { code, stdout } = await judge('--rules', file, '--off', 'leavesNothingRunning', '--fail-on', 'namesItsTeam')
+  expect(stdout).toContain('namesItsTeam, client')
+  expect(stdout).toContain('No team, 90000000 us after the start.')
+  expect(code).toBe(1)
+})
+
+test('a rule that needs more than the requests says so', async () => {
+  const { judge } = await serving()
+  const { code, stderr } = await judge('--rules', moduleOf(RULES, 'world.mjs'))
+  expect(code).toBe(2)
+  expect(stderr).toContain(
+    'the rule readsWorld threw RangeError: sim is missing, because a server tells its requests alone',
+  )
+})
+
+test.each([
+  [['--fail-on', 'backOff'], "Failed to read --fail-on: unknown rule 'backOff'. Did you mean 'backsOff'?"],
+  [['--fail-on', 'any,backsOff'], "Failed to read --fail-on: 'any' is given beside other words."],
+  [['--off', 'backOff'], "Failed to judge: unknown rule 'backOff'. Did you mean 'backsOff'?"],
+  [['--keep', 'x'], 'Failed to judge: no client created "x", which keep names.'],
+  [['--polls-at-most', 'often'], 'Failed to judge: pollsAtMost is'],
+  [['--junit', 'no/such/folder/judge.xml'], "Failed to write --junit 'no/such/folder/judge.xml': there is no folder"],
+  [['--rules', 'no-such.mjs'], 'Failed to load no-such.mjs'],
+])('refuses %j', async (args, message) => {
+  const { judge } = await serving()
+  const { code, stderr } = await judge(...args)
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+})
+
+test('a recording is replayed and judged, with rules that see the world', async () => {
+  const sim = createSimulator({ fixtures: 'empty', seed: 1 })
+  const file = join(folder, 'run.ndjson')
+  using recording = sim.record({ file })
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body: JSON.stringify(NEW) })
+  await sim.clock.advance('1h')
+  recording.stop()
+  const whole = await commanded(['judge', file, '--json'])
+  expect(whole.code).toBe(1)
+  expect(JSON.parse(whole.stdout)).toEqual(sim.judge())
+  const rules = moduleOf(RULES.replace('sim.requests', 'sim.requests.slice(1)'), 'recorded.mjs')
+  const kept = await commanded(['judge', file, '--rules', rules, '--off', 'leavesNothingRunning'])
+  expect(kept.stdout).toContain('13 rules: 1 finding\n\n1. namesItsTeam')
+  const text = readFileSync(file, 'utf8')
+  const cutFile = moduleOf(text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1), 'cut.ndjson')
+  const cut = await commanded(['judge', cutFile])
+  expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining('It was judged up to there.')])
+  const other = moduleOf(text.replace('acme/new', 'acme/old'), 'other.ndjson')
+  const changed = await commanded(['judge', other])
+  expect([changed.code, changed.stdout]).toEqual([2, ''])
+})
+
+test.each([
+  [['no-such.ndjson'], 'Failed to read the recording no-such.ndjson'],
+  [['run.ndjson', '--url', 'http://127.0.0.1:4010'], "Failed to judge 'run.ndjson': --url is for a server."],
+])('refuses the recording %j', async (args, message) => {
+  const { code, stderr } = await commanded(['judge', ...args])
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+})
+
+test('a module without a rule is refused', async () => {
+  const { judge } = await serving()
+  const { code, stderr } = await judge('--rules', moduleOf('export const one = 1', 'none.mjs'))
+  expect([code, stderr]).toEqual([2, expect.stringContaining('it exports no rule. Export one, as in:')])
+})
+
+test('without a server it says how to start one', async () => {
+  const { code, stderr } = await commanded(['judge', '--url', 'http://127.0.0.1:9'])
+  expect([code, stderr]).toEqual([2, expect.stringContaining('no server answers there')])
+})

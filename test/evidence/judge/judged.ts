@@ -1,0 +1,76 @@
+/** Runs clients in one world, in its time, and judges them by its request log. */
+import { createSimulator, type ExplorableSimulator, type SimulatorOptions } from '../../../src/index.ts'
+
+/** What a client gets: the `fetch` and the time of the world. */
+export interface JudgedContext {
+  /** Sends a request, and returns the status and the JSON or text of its answer; the status 0 for a lost connection. */
+  send(method: string, path: string, body?: unknown): Promise<Answer>
+  fetch: typeof fetch
+  readonly url: string
+  readonly token: string
+  sleep(ms: number): Promise<void>
+  readonly sim: ExplorableSimulator
+}
+
+export interface Answer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: answers are read as a client reads them.
+  readonly body: any
+  readonly retryAfter: number | undefined
+}
+
+export type JudgedClient = (context: JudgedContext) => Promise<unknown>
+
+export const NEW = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+export const CHAT_MODEL = 'aurora-labs/aurora-8b-instruct'
+export const CHAT = { model: CHAT_MODEL, messages: [{ role: 'user', content: 'How is tea made?' }], max_tokens: 40 }
+
+/** Runs clients side by side until all have ended. Each has an API token of its own. */
+export async function runClients(
+  clients: readonly JudgedClient[],
+  options: SimulatorOptions = {},
+): Promise<ExplorableSimulator> {
+  const sim = createSimulator({ fixtures: 'empty', seed: 1, clock: 'manual', ...options })
+  const tokens = [sim.token]
+  while (tokens.length < clients.length) {
+    const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ name: `client-${tokens.length + 1}` })
+    const created = await sim.fetch('http://sim/v1/api-tokens', { method: 'POST', headers, body })
+    tokens.push(((await created.json()) as { token: string }).token)
+  }
+  let ended = 0
+  const runs = clients.map((client, i) => client(contextOf(sim, tokens[i]!)).finally(() => ended++))
+  await sim.clock.until(() => ended === clients.length, { within: '72h' })
+  await Promise.all(runs)
+  return sim
+}
+
+function contextOf(sim: ExplorableSimulator, token: string): JudgedContext {
+  return {
+    sim,
+    token,
+    url: 'http://sim',
+    fetch: sim.fetch as typeof fetch,
+    sleep: ms => sim.clock.sleep(ms),
+    async send(method, path, body) {
+      try {
+        const isForm = body instanceof FormData
+        const response = await sim.fetch(`http://sim${path}`, {
+          method,
+          headers: { authorization: `Bearer ${token}`, ...(!isForm && { 'content-type': 'application/json' }) },
+          ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+        })
+        const text = await response.text()
+        const wait = response.headers.get('retry-after')
+        const retryAfter = wait === null ? undefined : Number(wait)
+        return {
+          status: response.status,
+          body: text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : text,
+          retryAfter,
+        }
+      } catch {
+        return { status: 0, body: undefined, retryAfter: undefined }
+      }
+    },
+  }
+}
