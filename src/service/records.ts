@@ -17,7 +17,7 @@ const OPEN_ENUM = { 'x-open': true } as const
 /** Our own prose: a world with a names profile says it in its words. */
 export const MESSAGE_TEXT = { 'x-holds': 'message' } as const
 /** The path of an endpoint, as the world has it. */
-const ENDPOINT_PATH = { 'x-holds': 'path' } as const
+export const ENDPOINT_PATH = { 'x-holds': 'path' } as const
 
 const unixSeconds = z.int()
 const isoTime = z.iso.datetime({ offset: true })

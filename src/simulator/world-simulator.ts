@@ -84,8 +84,6 @@ export class WorldSimulator implements Simulator {
     this.#inherited = origin
     this.#fixtures = origin?.fixtures ?? fixtureName(options)
     this.inference = new ScriptedAnswers()
-    this.#lineAnswers = new BatchLineAnswerer(this.inference, options.strictRequests ?? false)
-    this.#world = this.#connect(initialWorld.fork())
     this.onBug = options.onBug
     this.api = createApi({
       ...(options.documentedOnly && { neighbours: false }),
@@ -94,6 +92,9 @@ export class WorldSimulator implements Simulator {
       ...(options.onBug && { onBug: options.onBug }),
       webhookHosts: options.webhooks?.allow,
     })
+    const isStrict = options.strictRequests ?? false
+    this.#lineAnswers = new BatchLineAnswerer(this.inference, isStrict, this.api.toInternalLine)
+    this.#world = this.#connect(initialWorld.fork())
     const simulator = this
     this.#hooks = {
       enter: () => this.clock.catchUp(),

@@ -1,5 +1,6 @@
 /** The service's API over a world: `Request` in, `Response` out. */
 import { purpose } from '../../kernel/random.ts'
+import type { LineAnswerer } from '../../simulation/batches/line-answering.ts'
 import type { WebhookAttempt } from '../../simulation/inference/webhooks.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import type { World } from '../../simulation/world.ts'
@@ -62,6 +63,8 @@ export interface Api {
   servedPaths(path: string): readonly string[]
   /** Returns the resource whose progress a request reads, or undefined. */
   findPolledResource(method: string, target: string): PolledResource | undefined
+  /** Returns a line of an uploaded batch file with neutral names; undefined without a names profile. */
+  readonly toInternalLine: LineAnswerer['toInternalLine']
   /** Returns the JSON that is posted to a webhook. */
   createWebhookText(world: World, attempt: WebhookAttempt): Promise<string>
 }
@@ -96,6 +99,8 @@ export function createApi(options: ApiOptions = {}): Api {
         ...{ world, token, findEndpoint, webhookHosts },
         findScriptedAnswer: scriptedAnswersFor(context),
         schemaNames: context.operation.responseMapping && schemaNames,
+        inputNames: context.operation.requestMapping && mapping?.lines,
+        outputNames: context.operation.responseMapping && mapping?.lines,
       }
     },
     time: worldEpochMs,
@@ -129,6 +134,7 @@ export function createApi(options: ApiOptions = {}): Api {
     findOperationId: (method, path) => pipeline.findOperationId(method, path),
     keyHeaders: KEY_HEADERS.flatMap(name => mapping?.names.headers.get(name) ?? [name]),
     servedPaths: path => (mapping === undefined ? [path] : [...mapping.servedPaths(path), ...mapping.aliasPaths(path)]),
+    toInternalLine: mapping && ((endpoint, line) => mapping.lines.toInternalLine(line, endpoint)),
     findPolledResource: (method, target) => pipeline.findPolledResource(method, target),
     answer,
     createWebhookText: async (world, attempt) => {
@@ -172,6 +178,14 @@ function createSchemaNames(mapping: VendorMapping): SchemaNames {
     toVendorSchema: (schema, endpoint) =>
       openapiNaming.translateStandaloneSchema(schema, names, mapping.forEndpoint(endpoint as AnyEndpoint).operation),
     toVendorParam: name => names.fields.get(name) ?? name,
+    toVendorExample: ({ path, input, output }, endpoint) => {
+      const { body, returns } = mapping.forEndpoint(endpoint as AnyEndpoint)
+      return {
+        path: names.toVendorPath(path),
+        input: (body?.toVendor(input) ?? input) as object,
+        output: returns.toVendor(output) as object,
+      }
+    },
   }
 }
 

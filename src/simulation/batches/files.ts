@@ -63,6 +63,8 @@ export interface NewFile extends FileContent {
   readonly id?: string
   readonly createdAt?: Micros
   readonly expiresAt?: Micros
+  /** The size and the hash that identify the content. Default: its own. */
+  readonly identity?: Pick<FileContent, 'bytes' | 'hash'> | undefined
   /** Seconds from its creation to its expiry, if `expiresAt` is missing. Default: that of the profile. */
   readonly lifeSeconds?: number | undefined
 }
@@ -107,7 +109,8 @@ export class Files {
   }
 
   create(file: NewFile): FileHandle {
-    const { filename, chunks, bytes, hash } = file
+    const { filename, chunks, bytes, identity = file } = file
+    const { hash } = identity
     const id =
       file.id ??
       `file_${this.#context.chance.letters(24, this.#context.newKey('file', `${filename}\u0000${hash}`), ID)}`
@@ -120,7 +123,7 @@ export class Files {
     const ordinal = this.#table.add(row)
     this.#byId.set(id, ordinal)
     this.#storedBytes += bytes
-    this.#context.record(row, 'file.created', { filename, bytes, hash })
+    this.#context.record(row, 'file.created', { filename, bytes: identity.bytes, hash })
     row.expiryEvent = this.#context.scheduleAt(Math.max(expiresAt, this.#context.clock.now), 'file.expired', ordinal)
     this.#context.markVisibleChange()
     return this.get(id)!
