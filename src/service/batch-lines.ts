@@ -1,6 +1,6 @@
 /** The lines of batch files. A names profile names their fields. */
 import * as z from 'zod'
-import { ENDPOINT_PATH, MESSAGE_TEXT } from './records.ts'
+import { BATCH_ENDPOINT, MESSAGE_TEXT } from './records.ts'
 
 /** A line of the input file of a batch. The endpoint of its `url` declares its `body`. */
 export const BatchRequestLine = z
@@ -21,7 +21,7 @@ export const BatchResultLine = z
       .object({
         status_code: z.int(),
         request_id: z.string(),
-        endpoint: z.string().meta(ENDPOINT_PATH),
+        endpoint: z.string().meta(BATCH_ENDPOINT),
         body: z.unknown(),
       })
       .nullable(),
