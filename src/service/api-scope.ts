@@ -1,6 +1,7 @@
 import type { CallerToken } from '../simulation/account/access/scoped-tokens.ts'
+import type { BatchRecord } from '../simulation/batches/batch-row.ts'
+import type { FileContent, FileHandle } from '../simulation/batches/files.ts'
 import type { World } from '../simulation/world.ts'
-import type { LineNames } from './naming/line-names.ts'
 import type { ScriptedAnswer } from './openai/scripted-answers.ts'
 import type { DeclaredEndpoint, Json } from './openapi/json-schema.ts'
 
@@ -21,6 +22,16 @@ export interface SchemaNames {
   toVendorExample(example: InvocationExample, endpoint: DeclaredEndpoint): InvocationExample
 }
 
+/** The names of the lines of batch files under a names profile. */
+export interface FileNames {
+  /** Returns the size and the hash of an upload with neutral names. */
+  toInternalContent(content: FileContent): Pick<FileContent, 'bytes' | 'hash'>
+  /** Returns the content of a file as a client reads it. */
+  toVendorContent(file: FileHandle): Pick<FileContent, 'chunks' | 'bytes'>
+  /** Returns the record of a batch whose errors name the fields of the vendor. */
+  nameErrors(record: BatchRecord): BatchRecord
+}
+
 /** What handlers of the service's API get besides their input. */
 export interface ApiScope {
   world: World
@@ -35,7 +46,7 @@ export interface ApiScope {
   /** The names of the schemas in the answer; undefined for neutral names. */
   schemaNames: SchemaNames | undefined
   /** The names of batch lines in uploads; undefined without a names profile. */
-  inputNames: LineNames | undefined
+  inputNames: FileNames | undefined
   /** The names of batch lines in the answer; undefined for neutral names. */
-  outputNames: LineNames | undefined
+  outputNames: FileNames | undefined
 }

@@ -2,11 +2,11 @@ import * as z from 'zod'
 import type { Batch } from '../../simulation/batches/batch-handle.ts'
 import type { BatchRecord as SimulatedRecord } from '../../simulation/batches/batch-row.ts'
 import { requireFunds } from '../admission.ts'
+import type { FileNames } from '../api-scope.ts'
 import { endpoint } from '../endpoint.ts'
 import { FILE_LIFE_SECONDS, integer, queryInteger, stringMap, text } from '../fields.ts'
 import { formatAlternatives } from '../http/validation-errors.ts'
 import { FUNDS_REFUSAL } from '../lookups.ts'
-import type { LineNames } from '../naming/line-names.ts'
 import { paginate } from '../pagination.ts'
 import { BatchRecord, listSchema } from '../records.ts'
 import { refuse, rejectInput } from '../refusals.ts'
@@ -134,12 +134,12 @@ export const cancelBatch = endpoint({
   },
 })
 
-function toRecord(batch: Batch, outputNames: LineNames | undefined): SimulatedRecord {
+function toRecord(batch: Batch, outputNames: FileNames | undefined): SimulatedRecord {
   const record = batch.toRecord()
   return outputNames?.nameErrors(record) ?? record
 }
 
 /** Returns the record as JSON. Without a names profile, it is stored until the batch changes. */
-function toAnswer(batch: Batch, outputNames: LineNames | undefined): JsonText {
+function toAnswer(batch: Batch, outputNames: FileNames | undefined): JsonText {
   return new JsonText(outputNames === undefined ? batch.toJson() : JSON.stringify(toRecord(batch, outputNames)))
 }

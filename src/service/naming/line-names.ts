@@ -9,22 +9,31 @@ import type { BatchRecord } from '../../simulation/batches/batch-row.ts'
 import { decodeLines, type FileContent, type FileHandle } from '../../simulation/batches/files.ts'
 import type { BatchEndpoint, BatchError } from '../../simulation/batches/input-lines.ts'
 import { JsonlWriter } from '../../simulation/batches/jsonl-writer.ts'
+import type { FileNames } from '../api-scope.ts'
 import { BatchRequestLine, BatchResultLine } from '../batch-lines.ts'
 import type { AnyEndpoint, Operations } from '../endpoint.ts'
 import { type EndpointMapping, SchemaMapping } from './endpoint-mapping.ts'
+import type { Alias } from './free-sections.ts'
+import type { Names } from './names-profile.ts'
 import { outputShape } from './schema-shape.ts'
-import type { VendorMapping } from './translation.ts'
 
 type Line = Readonly<Record<string, unknown>>
 
 /** The bytes of a file as a client reads them. */
 type ReadContent = Pick<FileContent, 'chunks' | 'bytes'>
 
+/** The parts of a mapping that lines need. */
+interface RequestNames {
+  readonly names: Names
+  readonly aliases: readonly Alias[]
+  forEndpoint(endpoint: AnyEndpoint): EndpointMapping
+}
+
 const ENDPOINTS: readonly BatchEndpoint[] = ['/v1/chat/completions', '/v1/completions', '/v1/embeddings']
 
 /** The names of the lines of batch files under a names profile. */
-export class LineNames {
-  readonly #mapping: VendorMapping
+export class LineNames implements FileNames {
+  readonly #mapping: RequestNames
   readonly #operations: Operations
   readonly #requestMapping: SchemaMapping
   readonly #resultMapping: SchemaMapping
@@ -34,7 +43,7 @@ export class LineNames {
   /** Contents with vendor names by the chunks with neutral ones, which never change. */
   readonly #vendorContents = new WeakMap<readonly Uint8Array[], ReadContent>()
 
-  constructor(mapping: VendorMapping, operations: Operations) {
+  constructor(mapping: RequestNames, operations: Operations) {
     this.#mapping = mapping
     this.#operations = operations
     this.#requestMapping = new SchemaMapping(outputShape(BatchRequestLine), mapping.names, '')
