@@ -15,7 +15,7 @@ import type { AnyEndpoint, Operations } from '../endpoint.ts'
 import { type EndpointMapping, SchemaMapping } from './endpoint-mapping.ts'
 import type { Alias } from './free-sections.ts'
 import type { Names } from './names-profile.ts'
-import { outputShape } from './schema-shape.ts'
+import { outputShape, type SchemaShape } from './schema-shape.ts'
 
 type Line = Readonly<Record<string, unknown>>
 
@@ -37,6 +37,8 @@ export class LineNames implements FileNames {
   readonly #operations: Operations
   readonly #requestMapping: SchemaMapping
   readonly #resultMapping: SchemaMapping
+  /** The mapping of rows whose message is a text of the user. */
+  readonly #quotedResultMapping: SchemaMapping
   /** Every `url` of a line that leads to an endpoint. */
   readonly #endpointsByUrl: ReadonlyMap<string, BatchEndpoint>
   readonly #bodyMappings = new Map<BatchEndpoint, EndpointMapping | undefined>()
@@ -47,7 +49,9 @@ export class LineNames implements FileNames {
     this.#mapping = mapping
     this.#operations = operations
     this.#requestMapping = new SchemaMapping(outputShape(BatchRequestLine), mapping.names, '')
-    this.#resultMapping = new SchemaMapping(outputShape(BatchResultLine), mapping.names, '')
+    const resultShape = outputShape(BatchResultLine)
+    this.#resultMapping = new SchemaMapping(resultShape, mapping.names, '')
+    this.#quotedResultMapping = new SchemaMapping(withFreeMessage(resultShape), mapping.names, '')
     const aliases = mapping.aliases.map(({ path, operation }) => [path, operations[operation]!.path] as const)
     this.#endpointsByUrl = new Map([
       ...aliases.filter((one): one is readonly [string, BatchEndpoint] => isBatchEndpoint(one[1])),
@@ -98,7 +102,9 @@ export class LineNames implements FileNames {
     const cachedContent = this.#vendorContents.get(chunks)
     if (cachedContent !== undefined) return cachedContent
     const writer = new JsonlWriter()
-    for (const text of decodeLines(chunks)) writer.push(this.#toVendorRow(text))
+    const quotedLines = new Set(file.quotedLines)
+    let line = 0
+    for (const text of decodeLines(chunks)) writer.push(this.#toVendorRow(text, quotedLines.has(line++)))
     const content = writer.finish()
     this.#vendorContents.set(chunks, content)
     return content
@@ -136,12 +142,13 @@ export class LineNames implements FileNames {
     return [...this.#requestMapping.toVendorFieldPath([first]), ...(inBody ?? steps)].join('.')
   }
 
-  #toVendorRow(text: string): string {
+  #toVendorRow(text: string, isQuoted: boolean): string {
     const row = tryParseJson(text)
     if (!isObject(row)) return text
     const { response } = row
     const named = isObject(response) ? { ...row, response: this.#nameResponse(response) } : row
-    const vendorText = JSON.stringify(this.#resultMapping.toVendor(named))
+    const mapping = isQuoted ? this.#quotedResultMapping : this.#resultMapping
+    const vendorText = JSON.stringify(mapping.toVendor(named))
     return vendorText === JSON.stringify(row) ? text : vendorText
   }
 
@@ -168,6 +175,14 @@ export class LineNames implements FileNames {
 }
 
 const LINE_FEED = 10
+
+/** Returns the shape of a row whose message is a text of the user. */
+function withFreeMessage(shape: SchemaShape): SchemaShape {
+  const error = shape.fields.get('error')!
+  const message = { ...error.fields.get('message')!, textRole: undefined }
+  const freeError = { ...error, fields: new Map([...error.fields, ['message', message]]) }
+  return { ...shape, fields: new Map([...shape.fields, ['error', freeError]]) }
+}
 
 function isBatchEndpoint(path: unknown): path is BatchEndpoint {
   return ENDPOINTS.some(endpoint => endpoint === path)

@@ -288,6 +288,33 @@ describe('errors', () => {
   })
 })
 
+test('messages have the words of the world, and scripted errors keep theirs', async () => {
+  const names = { paths: { hosted: 'machines' }, fields: { hub: 'repository', message: 'text' } } satisfies NamesProfile
+  const row = { id: 'r', custom_id: 'c', response: null, error: { code: '404', message: 'no hosted instance of hub' } }
+  const file = {
+    id: 'file_rows',
+    filename: 'rows.jsonl',
+    purpose: 'batch_output',
+    created_at: 1_767_225_600,
+    content: toJsonl([row]),
+  }
+  const sim = world(names, { fixtures: 'default', with: { files: [file as never] } })
+  const [stored] = rowsOf(await content(sim, file.id))
+  expect(stored.error).toEqual({ code: '404', text: 'no machines instance of repository' })
+  const message = 'the hosted hub of /v1/hosted/x is down'
+  sim.inference.add({ model: MODEL, contains: 'Question b', answer: { error: { status: 500, message } } })
+  const lines = [chat('a', { stream: true }), chat('b')]
+  const { error_file_id } = await end(sim, await start(sim, toJsonl(lines)))
+  const restored = createSimulator({ fixtures: Snapshot.from(sim.snapshot().toBytes()), names })
+  for (const one of [sim, restored]) {
+    const errors = Object.fromEntries(
+      rowsOf(await content(one, error_file_id)).map(({ custom_id, error }) => [custom_id, error]),
+    )
+    expect(errors.a.text).toBe('internal error')
+    expect(errors.b).toEqual({ code: '500', text: message, param: null, type: 'internal_error' })
+  }
+})
+
 test('a fork, a snapshot and a restored world keep the names', async () => {
   const names = { fields: { custom_id: 'key', model: 'engine', choices: 'options' } }
   const sim = world(names)
