@@ -93,7 +93,11 @@ export class WorldSimulator implements Simulator {
       webhookHosts: options.webhooks?.allow,
     })
     const isStrict = options.strictRequests ?? false
-    this.#lineAnswers = new BatchLineAnswerer(this.inference, isStrict, this.api.toInternalLine)
+    this.#lineAnswers = new BatchLineAnswerer(
+      this.inference,
+      isStrict,
+      names && ((endpoint, line) => this.api.lineNames!.toInternalLine(line, endpoint)),
+    )
     this.#world = this.#connect(initialWorld.fork())
     const simulator = this
     this.#hooks = {

@@ -1,12 +1,12 @@
 /** The service's API over a world: `Request` in, `Response` out. */
 import { purpose } from '../../kernel/random.ts'
-import type { LineAnswerer } from '../../simulation/batches/line-answering.ts'
 import type { WebhookAttempt } from '../../simulation/inference/webhooks.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import type { World } from '../../simulation/world.ts'
 import type { ApiScope, SchemaNames } from '../api-scope.ts'
 import type { AnyEndpoint, Operations } from '../endpoint.ts'
 import { documentedOperations, documentedRoutes, operations, routes } from '../index.ts'
+import type { LineNames } from '../naming/line-names.ts'
 import type { Names } from '../naming/names-profile.ts'
 import * as openapiNaming from '../naming/openapi-naming.ts'
 import type { VendorMapping } from '../naming/translation.ts'
@@ -63,8 +63,8 @@ export interface Api {
   servedPaths(path: string): readonly string[]
   /** Returns the resource whose progress a request reads, or undefined. */
   findPolledResource(method: string, target: string): PolledResource | undefined
-  /** Returns a line of an uploaded batch file with neutral names; undefined without a names profile. */
-  readonly toInternalLine: LineAnswerer['toInternalLine']
+  /** The names of the lines of batch files; undefined without a names profile. */
+  readonly lineNames: LineNames | undefined
   /** Returns the JSON that is posted to a webhook. */
   createWebhookText(world: World, attempt: WebhookAttempt): Promise<string>
 }
@@ -134,7 +134,9 @@ export function createApi(options: ApiOptions = {}): Api {
     findOperationId: (method, path) => pipeline.findOperationId(method, path),
     keyHeaders: KEY_HEADERS.flatMap(name => mapping?.names.headers.get(name) ?? [name]),
     servedPaths: path => (mapping === undefined ? [path] : [...mapping.servedPaths(path), ...mapping.aliasPaths(path)]),
-    toInternalLine: mapping && ((endpoint, line) => mapping.lines.toInternalLine(line, endpoint)),
+    get lineNames() {
+      return mapping?.lines
+    },
     findPolledResource: (method, target) => pipeline.findPolledResource(method, target),
     answer,
     createWebhookText: async (world, attempt) => {

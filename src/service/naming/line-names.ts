@@ -110,6 +110,11 @@ export class LineNames implements FileNames {
     return content
   }
 
+  /** Returns a row that a client has read. Its own fields have neutral names, and the body of its answer stays. */
+  toInternalRow(vendorRow: Line): Line {
+    return this.#resultMapping.toInternal(vendorRow) as Line
+  }
+
   /** Returns the record of a batch whose errors name the fields of the vendor. */
   nameErrors(record: BatchRecord): BatchRecord {
     const { errors } = record
