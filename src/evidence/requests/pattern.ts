@@ -9,7 +9,7 @@ import { SCOPED_PREFIX } from '../../simulation/account/access/scoped-tokens.ts'
 import type { ReceivedRequest } from '../../simulator/request-log.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { type Difference, differences, formatJsonValue } from '../differences.ts'
-import { hideSecrets, isSecretPath } from './secrets.ts'
+import { hideSecrets, hideSecretsInText, isSecretPath } from './secrets.ts'
 
 /** A status, or a class of them such as `'4xx'`. 0: a fault left the client without a response. */
 export type StatusPattern = number | `${1 | 2 | 3 | 4 | 5}xx`
@@ -85,7 +85,7 @@ function describePattern({ operation, method, path, ...others }: RequestPattern)
 /** Formats a difference in words, as in `body.model: expected "a", received "b"`. */
 export function formatDifference({ path, expected, found }: Difference): string {
   if (isSecretPath(path)) return `${path}: received another value than expected`
-  return `${path}: expected ${expected}, received ${found}`
+  return `${path}: expected ${hideSecretsInText(expected)}, received ${hideSecretsInText(found)}`
 }
 
 function toList<Item>(value: Item | readonly Item[]): readonly Item[] {
