@@ -31,7 +31,7 @@ export function parseJsonBody(text: string, maxValues = LIMITS.bodyValues): Json
   }
 }
 
-/** Tells whether a text is nested deeper than a JSON body can be. Whoever visits its value could exhaust the stack. */
+/** Tells whether a text is nested deeper than a JSON body can be. A visit of its value could exhaust the stack. */
 export function isTooDeep(text: string): boolean {
   return findExcess(text, Number.POSITIVE_INFINITY) !== undefined
 }
