@@ -72,7 +72,8 @@ function assertForeignServer(url: string, argv: Arguments): void {
     throw new UsageError(`Failed to read --url: ${quote(url)} is no address. Give one as in http://127.0.0.1:4010.`)
   }
   const flags = argv as Arguments & { readonly [name in (typeof WORLD_FLAGS)[number]]?: unknown }
-  const given = argv.port === 0 ? WORLD_FLAGS.find(name => flags[name] !== undefined) : 'port'
+  const isGiven = (name: (typeof WORLD_FLAGS)[number]) => ![undefined, 'default'].includes(flags[name] as string)
+  const given = argv.port === 0 ? WORLD_FLAGS.find(isGiven) : 'port'
   if (given === undefined) return
   throw new UsageError(
     `Failed to start the tools: --${given} is for a world of their own, and --url names a server that runs. Leave one out.`,

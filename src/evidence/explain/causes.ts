@@ -133,10 +133,7 @@ export class Causes implements KeptEntries {
     const { clock } = this.#sim.world
     this.#ends ??= this.entries.filter(({ kind }) => END_OF_ANSWER.test(kind))
     const ends = this.#ends.filter(
-      end =>
-        end.seq > seq &&
-        reason.endsWith(String(end.fields?.reason)) &&
-        clock.iso(end.time) <= received.at,
+      end => end.seq > seq && reason.endsWith(String(end.fields?.reason)) && clock.iso(end.time) <= received.at,
     )
     const waited = ends.find(({ subject }) => this.of(subject)[0]!.cause === seq)
     // The journal has no entry for the start of an answer without a wait. Equal reasons have equal causes.

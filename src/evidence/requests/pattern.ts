@@ -44,6 +44,8 @@ export interface CompiledPattern {
   readonly words: string
 }
 
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
+
 type Part = (request: ReceivedRequest) => readonly Difference[]
 
 /**
@@ -56,11 +58,11 @@ export function compilePattern(sim: Simulator, pattern: RequestPattern, context:
   assertKnownKeys(pattern, PATTERN_FIELDS, context, { noun: 'field' })
   const { operation, method, path, status, body, token, decidedBy, subject } = pattern
   const parts: Part[] = []
-  if (operation !== undefined) parts.push(operationPart(sim, toList(operation), context))
-  if (method !== undefined) parts.push(textPart('method', requireText(method, 'method', context).toUpperCase()))
-  if (path !== undefined) parts.push(pathPart(requireText(path, 'path', context)))
-  if (status !== undefined) parts.push(statusPart(toList(status), context))
-  if (decidedBy !== undefined) parts.push(deciderPart(toList(decidedBy), context))
+  if (operation !== undefined) parts.push(operationPart(sim, requireList(operation, 'operation', context), context))
+  if (method !== undefined) parts.push(methodPart(requireText(method, 'method', context).toUpperCase(), context))
+  if (path !== undefined) parts.push(pathPart(requireText(path, 'path', context), context))
+  if (status !== undefined) parts.push(statusPart(requireList(status, 'status', context), context))
+  if (decidedBy !== undefined) parts.push(deciderPart(requireList(decidedBy, 'decidedBy', context), context))
   if (token !== undefined) parts.push(tokenPart(sim, requireText(token, 'token', context), context))
   if (subject !== undefined) parts.push(subjectPart(requireText(subject, 'subject', context)))
   if (body !== undefined) parts.push(request => differences(request.body, body, 'body'))
@@ -92,6 +94,13 @@ function toList<Item>(value: Item | readonly Item[]): readonly Item[] {
   return Array.isArray(value) ? value : [value as Item]
 }
 
+/** Rejects an empty list, which no request can match. */
+function requireList<Item>(value: Item | readonly Item[], field: string, context: string): readonly Item[] {
+  const items = toList(value)
+  if (items.length > 0) return items
+  throw new RangeError(`${context}: ${field} is an empty list. Give at least one item, or leave it out.`)
+}
+
 function requireText(value: unknown, field: string, context: string): string {
   if (typeof value === 'string') return value
   throw new RangeError(`${context}: ${field} is ${quote(value)}. Give a text.`)
@@ -114,11 +123,18 @@ function operationPart(sim: Simulator, names: readonly string[], context: string
       : [{ path: 'operation', expected, found: operation === '' ? 'an unknown path' : operation }]
 }
 
-function textPart(field: 'method', expected: string): Part {
-  return request => (request[field] === expected ? [] : [{ path: field, expected, found: request[field] }])
+function methodPart(expected: string, context: string): Part {
+  if (!METHODS.includes(expected)) {
+    const advice = formatSuggestion(expected, METHODS, `Give one of ${METHODS.join(', ')}.`)
+    throw new RangeError(`${context}: unknown method ${quote(expected)}. ${advice}`)
+  }
+  return ({ method }) => (method === expected ? [] : [{ path: 'method', expected, found: method }])
 }
 
-function pathPart(pattern: string): Part {
+function pathPart(pattern: string, context: string): Part {
+  if (!/^[/*]/.test(pattern)) {
+    throw new RangeError(`${context}: invalid path ${quote(pattern)}. Give one that begins with a slash, or with *.`)
+  }
   const glob = globOf(pattern)
   const hasQuery = pattern.includes('?')
   return ({ path }) => {
