@@ -1,6 +1,6 @@
 /** Received requests as the control plane shows them: without credentials, and with short bodies. */
 import * as z from 'zod'
-import { hideSecrets } from '../evidence/requests/secrets.ts'
+import { hideSecrets, hideSecretsInText } from '../evidence/requests/secrets.ts'
 import { DECIDERS } from '../kernel/journal.ts'
 import { LIMITS } from '../limits.ts'
 import type { ReceivedRequest } from '../simulator/request-log.ts'
@@ -46,7 +46,7 @@ export function toRequestView(
 }
 
 function toBodyView(body: unknown, redact: (text: string) => string, maxLength: number): unknown {
-  if (typeof body === 'string') return cut(redact(body), maxLength)
+  if (typeof body === 'string') return cut(redact(hideSecretsInText(body)), maxLength)
   const text = redact(JSON.stringify(hideSecrets(body)))
   return text.length <= maxLength ? JSON.parse(text) : cut(text, maxLength)
 }

@@ -5,6 +5,7 @@ import type { DecidedBy } from '../kernel/journal.ts'
 import { parseJsonOrText } from '../lib/json-text.ts'
 import type { OpenName } from '../lib/open-name.ts'
 import { LIMITS } from '../limits.ts'
+import { isTooDeep } from '../service/http/json-body.ts'
 import type { AnsweredRequest } from '../service/http/request-context.ts'
 import type { operations } from '../service/index.ts'
 import type { World } from '../simulation/world.ts'
@@ -23,7 +24,7 @@ export interface ReceivedRequest {
   readonly status: number
   /** What decided the answer; `none` for the request alone. */
   readonly decidedBy: DecidedBy
-  /** The parsed JSON, or the text; undefined for no body and for an upload. A long body is cut and left as text. */
+  /** The parsed JSON, or the text; undefined for no body and for an upload. A body that is cut or nested too deep is text. */
   readonly body: unknown
   /** Unknown fields, as in `query stauts` or `body hub.repo_name`. Only with `strictRequests`. */
   readonly unread?: readonly string[]
@@ -245,7 +246,7 @@ export class RequestLog {
 function toReceived(world: World, entry: LogEntry): ReceivedRequest {
   const { operation, method, path, status, decidedBy, unread, text, time, seq, sentAt, client, reason, end } = entry
   const retryAfter = toSeconds(entry.retryAfter, world.clock.unix(time))
-  const parsed = once(() => (text === undefined ? undefined : parseJsonOrText(text)))
+  const parsed = once(() => (text === undefined || isTooDeep(text) ? text : parseJsonOrText(text)))
   const subjects = once(() => subjectsOf(world, { operation, path, body: parsed(), seq, end }))
   return Object.setPrototypeOf(
     {

@@ -9,10 +9,8 @@
  *   expect(sim).toHaveReceived('createLlmDeployment', { times: 1, body: { gpu: 'H100-80GB' } })
  * })
  */
-import { setupServer } from 'msw/node'
 import { test as base, expect, type RunnerTestCase, type RunnerTestSuite as Suite } from 'vitest'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../simulator/simulator.ts'
-import { handlers, listenOptions } from '../transports/msw/handlers.ts'
 import { formatFailureReport } from './failure-report.ts'
 import { matchers, type SimulatorMatchers } from './matchers.ts'
 
@@ -39,6 +37,20 @@ interface ServedFixture {
   servedSim: Simulator | undefined
 }
 
+/** Loads MSW, which only tests with a `baseUrl` need. */
+async function loadMsw() {
+  try {
+    const [node, transport] = await Promise.all([import('msw/node'), import('../transports/msw/handlers.ts')])
+    return { setupServer: node.setupServer, ...transport }
+  } catch (error) {
+    const { message } = error as Error
+    if (!/Cannot find (?:package|module) 'msw/.test(message)) throw error
+    throw new Error("Failed to serve the baseUrl: the package 'msw' is missing. Run npm install -D msw.", {
+      cause: error,
+    })
+  }
+}
+
 /**
  * vitest's `test` with a simulator, created from `simOptions` before each test and disposed after it. If the test fails,
  * stderr gets the last requests, the events of the touched deployments and batches, and the seed.
@@ -50,6 +62,7 @@ export const test = base.extend<SimulatorFixtures & ServedFixture>({
     async ({ simOptions, task }, use) => {
       const { baseUrl } = simOptions
       if (baseUrl === undefined) return use(undefined)
+      const { setupServer, handlers, listenOptions } = await loadMsw()
       return useSimulator(simOptions, task, async sim => {
         const server = setupServer(...handlers(sim, { baseUrl }))
         server.listen(listenOptions)
@@ -68,7 +81,10 @@ export const test = base.extend<SimulatorFixtures & ServedFixture>({
   },
 })
 
-/** Creates a simulator for a test, records it if that is wanted, disposes it afterwards, and writes its report if the test failed. */
+/**
+ * Creates a simulator for a test, and disposes it afterwards. Records it if that is wanted. If the test failed, writes its
+ * report.
+ */
 async function useSimulator(
   { baseUrl: _, record = process.env.MODELHOST_SIM_RECORD ?? false, ...options }: TestOptions,
   task: RunnerTestCase,

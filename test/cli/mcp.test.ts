@@ -6,6 +6,7 @@ import { createToolServer } from '../../src/cli/mcp/tool-server.ts'
 import { controlOperations } from '../../src/control/index.ts'
 import { controlTools } from '../../src/control/tools.ts'
 import { tryParseJson } from '../../src/lib/json-text.ts'
+import { eventLoopTurn } from '../../src/lib/real-time.ts'
 import type { SimulatorOptions } from '../../src/simulator/options.ts'
 import { running } from '../transports/http/running-server.ts'
 
@@ -97,6 +98,14 @@ test.each([
   ['an unknown world', 'get_clock', { world: 'w9' }, "unknown world 'w9'"],
   ['a missing parameter', 'get_fault', {}, "Failed to call 'get_fault': 'id' is missing."],
   ['an invalid path', 'send_request', { method: 'GET', path: 'deploy' }, "invalid 'path'"],
+  ['a typo in a filter', 'list_requests', { statuss: '4xx' }, "unknown field 'statuss'. Did you mean 'status'?"],
+  ['a typo in a request', 'send_request', { method: 'GET', path: '/', toke: 'x' }, "Did you mean 'token'?"],
+  ['a world that is no name', 'get_clock', { world: {} }, 'the world is {}. Give a name that list_worlds shows.'],
+  ['a world that leads elsewhere', 'get_clock', { world: '..' }, 'the world is "..".'],
+  ['a subject that leads elsewhere', 'explain_subject', { subject: '..' }, 'which an address cannot have'],
+  ['a missing method', 'send_request', { path: '/' }, 'Give one of GET, POST, PUT, PATCH, DELETE.'],
+  ['a GET with a body', 'send_request', { method: 'GET', path: '/', body: {} }, 'a GET has no body.'],
+  ['an invalid token', 'send_request', { method: 'GET', path: '/', token: '€' }, "invalid 'token'"],
   ['an unsupported method', 'send_request', { method: 'FETCH IT', path: '/' }, 'FETCH IT'],
 ])('%s is an error that the assistant reads, and changes nothing', async (_, name, input, words) => {
   const { call, sim } = await connected()
@@ -113,4 +122,34 @@ test('a long answer is cut, and says so', async () => {
   const { text } = await call('get_journal', { limit: 5000 })
   expect(text.length).toBeLessThan(101_000)
   expect(text).toMatch(/… \d+ characters more\. Ask for less\.$/)
+})
+
+test('a request that a fault leaves without an answer says so, and a call that is cancelled ends', async () => {
+  const { call, client, sim } = await connected()
+  sim.faults.add({ on: 'getMe', times: 1, fault: { kind: 'reset' } })
+  const { isError, text } = await call('send_request', { method: 'GET', path: '/v1/me' })
+  expect([isError, text]).toEqual([true, expect.stringContaining('The connection ended before an answer.')])
+  sim.faults.add({ on: 'getMe', fault: { kind: 'hang' } })
+  const cancel = new AbortController()
+  const input = { name: 'send_request', arguments: { method: 'GET', path: '/v1/me' } }
+  const asked = client.callTool(input, undefined, { signal: cancel.signal })
+  while (sim.requests.length < 2) await eventLoopTurn()
+  cancel.abort()
+  await expect(asked).rejects.toThrow()
+  expect((await call('get_clock')).isError).toBe(false)
+})
+
+test('tools of a server that does not run say so', async () => {
+  const tools = await createToolServer({ url: 'http://127.0.0.1:1', token: 'x' })
+  const client = new Client({ name: 'a test', version: '1' })
+  const [clientSide, toolSide] = InMemoryTransport.createLinkedPair()
+  await Promise.all([client.connect(clientSide), tools.connect(toolSide)])
+  onTestFinished(() => client.close())
+  const { content } = await client.callTool({ name: 'get_clock', arguments: {} })
+  expect(content).toEqual([
+    {
+      type: 'text',
+      text: expect.stringMatching(/^Failed to reach a simulator at http:\/\/127.0.0.1:1: .* correct --url\.$/),
+    },
+  ])
 })

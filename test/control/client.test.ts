@@ -164,3 +164,25 @@ test('a client of the base_url of a world controls that world', async () => {
   await control.advanceClock({ by: '1h' })
   expect([sim.clock.elapsed, server.worlds.get(world)!.sim.clock.elapsed]).toEqual([0, 3_600_000_000])
 })
+
+test.each([
+  ['a missing field of the path', {}, 'Failed to call explainSubject: subject is missing. Give it.'],
+  ['an empty one', { subject: '' }, 'Failed to call explainSubject: subject is missing. Give it.'],
+  ['one that leads elsewhere', { subject: '..' }, "subject is '..', which an address cannot have. Give another."],
+])('a call with %s is refused', async (_, input, message) => {
+  const control = createControlClient(createSimulator({ fixtures: 'two-nodes' }))
+  await expect(control.explainSubject(input as never)).rejects.toThrow(message)
+})
+
+test.each([
+  ['a query in its address', { url: 'http://127.0.0.1:4010/?world=w1' }, "Give one as in 'http://127.0.0.1:4010'"],
+  ['a token that no header can have', { url: 'http://127.0.0.1:4010', token: 'a\r\nb' }, 'invalid token.'],
+  ['a token that is no text', { url: 'http://127.0.0.1:4010', token: 5 }, 'invalid token.'],
+])('a client with %s is refused', (_, address, message) => {
+  expect(() => createControlClient(address as never)).toThrow(message)
+})
+
+test('events with an invalid signal are refused', () => {
+  const control = createControlClient(createSimulator({ fixtures: 'empty' }))
+  expect(() => control.events({ signal: 5 as never })).toThrow('the signal is 5. Give an AbortSignal.')
+})

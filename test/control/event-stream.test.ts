@@ -28,6 +28,13 @@ test('Last-Event-ID continues, and takes precedence over the address', async () 
   expect([...rest.matchAll(/^id: (.*)$/gm)].map(([, id]) => id)).toEqual([ids[2]])
 })
 
+test('a request of its headers alone holds no reader', async () => {
+  const { sim, server } = await running()
+  const { status } = await fetch(`${server.url}/_sim/events`, { method: 'HEAD' })
+  expect(status).toBe(200)
+  expect(sim.requestLog.listeners).toBe(0)
+})
+
 test('a silent stream has comments', async () => {
   const sim = createSimulator({ fixtures: 'empty' })
   const reader = createEventStream(sim, new EventReader(sim), new EventTexts(), 0).getReader()

@@ -78,3 +78,52 @@ test('reading requests leaves the world and its journal as they were', async () 
   await command('/_sim/verify', { expect: { operation: 'getMe' } })
   expect([sim.digest, sim.world.journal.last, sim.requests.length]).toEqual(before)
 })
+
+test('the list and the events show a body that is nested too deep as its text', async () => {
+  const { sim, server, ask, command } = await running()
+  const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`
+  const { status } = await ask('/deploy/llm', { method: 'POST', body: deep })
+  expect(status).toBe(422)
+  await ask('/v1/me')
+  const { body } = await command('/_sim/requests?bodies=whole', undefined, 'GET')
+  expect(body.requests.map((request: { body?: unknown }) => request.body)).toEqual([deep, undefined])
+  expect(sim.requests[0]!.body).toBe(deep)
+  const events = await (await fetch(`${server.url}/_sim/events?after=start&follow=false&kind=request`)).text()
+  expect(events.match(/^event: request$/gm)).toHaveLength(2)
+})
+
+test.each([
+  ['is cut', JSON.stringify({ hub: { token: 'hub_secret' }, rest: 'x'.repeat(LIMITS.requestBody) })],
+  [
+    'is cut within a credential',
+    `{"rest":"${'x'.repeat(LIMITS.requestBody - 40)}","api_key":"${'hub_secret'.repeat(20)}"}`,
+  ],
+  ['is invalid JSON', '{"hub": { "token" : "hub_secret\\"hub_secret" },}'],
+  ['is JSON in a text', JSON.stringify('{"token":"hub_secret"}')],
+  ['is a form', 'model=chat&hub_token=hub_secret&user=me'],
+])('no list, event or near miss shows a credential of a body that %s', async (_, body) => {
+  const { server, ask, command } = await running()
+  await ask('/deploy/llm', { method: 'POST', body })
+  const list = await command('/_sim/requests?bodies=whole', undefined, 'GET')
+  const events = await (await fetch(`${server.url}/_sim/events?after=start&follow=false`)).text()
+  const verified = await command('/_sim/verify', { expect: { operation: 'create*', body: { gpu: 'H100-80GB' } } })
+  expect(JSON.stringify(list.body)).toContain('(hidden)')
+  for (const answer of [JSON.stringify(list.body), events, JSON.stringify(verified.body)]) {
+    expect(answer).not.toContain('hub_secret')
+  }
+})
+
+test('a near miss shows no credential within a value that differs', async () => {
+  const { ask, command } = await running()
+  const hub = { repo: 'acme/chat-8b', token: 'hub_secret' }
+  await ask('/deploy/llm', {
+    method: 'POST',
+    body: JSON.stringify({ ...NEW, hub, args: [{ password: 'hub_secret' }] }),
+  })
+  const expected = { operation: 'createLlmDeployment', body: { hub: 'acme/chat-8b', args: [] } }
+  const { body } = await command('/_sim/verify', { expect: expected })
+  expect(body.message).toContain(
+    'body.hub: expected "acme/chat-8b", received {"repo":"acme/chat-8b","token":"(hidden)"}',
+  )
+  expect(JSON.stringify(body)).not.toContain('hub_secret')
+})

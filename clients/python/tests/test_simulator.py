@@ -166,3 +166,23 @@ def test_events_are_read_as_they_come(sim: Simulator) -> None:
     events = list(sim.control.watch_events(kind="deployment.*", after="start", follow="false"))
     assert "deployment.running" in [event.data.get("kind") for event in events]
     assert all(event.id for event in events if event.event != "end")
+
+
+def test_an_input_that_would_do_something_else_is_refused(sim: Simulator) -> None:
+    sim.faults.add("reset", on="createLlmDeployment")
+    for name in ("", ".", ".."):
+        with pytest.raises(ValueError, match="is no id and no name. Give one."):
+            sim.faults.remove(name)
+        with pytest.raises(ValueError, match="is no id and no name. Give one."):
+            sim.explain(name)
+    assert len(sim.faults.list()) == 1
+    with pytest.raises(ValueError, match="the path begins without a slash"):
+        sim.call("GET", "deploy/list")
+    with pytest.raises(ValueError, match="Failed to connect to 'localhost:4010': no address."):
+        Simulator.connect("localhost:4010")
+
+
+def test_an_invalid_field_is_named_in_words(sim: Simulator) -> None:
+    with pytest.raises(SimulatorError) as refused:
+        sim.world(fixturs="empty")
+    assert str(refused.value).startswith("body.fixturs: Extra inputs are not permitted")

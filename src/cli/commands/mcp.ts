@@ -1,8 +1,9 @@
 /** `modelhost-sim mcp`: the control plane as tools of an AI assistant, over stdin and stdout. */
 import type { Argv } from 'yargs'
+import { quote } from '../../lib/quote.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { serve } from '../../transports/http/server.ts'
-import { EXIT_CODES } from '../command.ts'
+import { EXIT_CODES, UsageError } from '../command.ts'
 import { createToolServer, missingPackageError } from '../mcp/tool-server.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
 import { onSignals } from '../signals.ts'
@@ -44,6 +45,7 @@ export function builder(argv: Argv): Argv<Arguments> {
 }
 
 export async function handler(argv: Arguments): Promise<void> {
+  if (argv.url !== undefined) assertForeignServer(argv.url, argv)
   // Before a server is open: an error ends the process.
   const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js').catch(error => {
     throw missingPackageError(error)
@@ -62,6 +64,20 @@ export async function handler(argv: Arguments): Promise<void> {
   process.stdin.once('end', end)
   onSignals(() => void end())
   await server.connect(new StdioServerTransport())
+}
+
+/** Rejects an invalid address, and flags that only the own world has. */
+function assertForeignServer(url: string, argv: Arguments): void {
+  if (!URL.canParse(url) || !/^https?:[^?#]*$/i.test(url)) {
+    throw new UsageError(`Failed to read --url: ${quote(url)} is no address. Give one as in http://127.0.0.1:4010.`)
+  }
+  const flags = argv as Arguments & { readonly [name in (typeof WORLD_FLAGS)[number]]?: unknown }
+  const isGiven = (name: (typeof WORLD_FLAGS)[number]) => ![undefined, 'default'].includes(flags[name] as string)
+  const given = argv.port === 0 ? WORLD_FLAGS.find(isGiven) : 'port'
+  if (given === undefined) return
+  throw new UsageError(
+    `Failed to start the tools: --${given} is for a world of their own, and --url names a server that runs. Leave one out.`,
+  )
 }
 
 function createOwnWorld(argv: Arguments): Simulator {

@@ -5,6 +5,8 @@ import { CONTROL_TOKEN_HEADER } from '../../control/guards.ts'
 import { controlOperations } from '../../control/index.ts'
 import { type ControlTool, controlTools } from '../../control/tools.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { assertKnownKeys } from '../../lib/known-keys.ts'
+import { quote } from '../../lib/quote.ts'
 import { createClientFor } from '../../service/client/client.ts'
 import { Refusal } from '../../service/client/refusal.ts'
 import { VERSION } from '../../version.ts'
@@ -24,6 +26,8 @@ const WORLD_FIELD = {
   description: 'The name of the world, as list_worlds shows it. Default: the world of the server',
 }
 
+const METHODS: readonly unknown[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
 /** Sends a request to the service, as the client under test would. */
 const SEND_REQUEST: Tool = {
   name: 'send_request',
@@ -33,7 +37,7 @@ const SEND_REQUEST: Tool = {
   inputSchema: {
     type: 'object',
     properties: {
-      method: { type: 'string', enum: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] },
+      method: { type: 'string', enum: METHODS },
       path: { type: 'string', description: 'Path and query, as in /deploy/list?status=running' },
       body: { description: 'The body, sent as JSON' },
       token: {
@@ -63,20 +67,23 @@ export async function createToolServer(target: ToolTarget): Promise<Server> {
   server.setRequestHandler(types.ListToolsRequestSchema, () => ({
     tools: [SEND_REQUEST, ...Array.from(tools.values(), toTool)],
   }))
-  server.setRequestHandler(types.CallToolRequestSchema, async ({ params: { name, arguments: input = {} } }) => {
-    try {
-      if (name === SEND_REQUEST.name) return toResult(await sendRequest(target, input))
-      const tool = tools.get(name)
-      if (tool !== undefined) return toResult(await callTool(target, tool, input))
-      const known = [...tools.keys(), SEND_REQUEST.name]
-      return toError(
-        `Failed to call '${name}': unknown tool. ${formatSuggestion(name, known, 'tools/list lists them.')}`,
-      )
-    } catch (error) {
-      // A refusal is a result that the model reads and corrects.
-      return toError(wordsOf(error))
-    }
-  })
+  server.setRequestHandler(
+    types.CallToolRequestSchema,
+    async ({ params: { name, arguments: input = {} } }, { signal }) => {
+      try {
+        if (name === SEND_REQUEST.name) return toResult(await sendRequest(target, input, signal))
+        const tool = tools.get(name)
+        if (tool !== undefined) return toResult(await callTool(target, tool, input, signal))
+        const known = [...tools.keys(), SEND_REQUEST.name]
+        return toError(
+          `Failed to call '${name}': unknown tool. ${formatSuggestion(name, known, 'tools/list lists them.')}`,
+        )
+      } catch (error) {
+        // A refusal is a result that the model reads and corrects.
+        return toError(wordsOf(error))
+      }
+    },
+  )
   return server
 }
 
@@ -116,40 +123,79 @@ function toTool({ name, description, inputSchema, isOfWorld, isReadOnly, isDestr
   }
 }
 
-async function callTool(target: ToolTarget, tool: ControlTool, input: Record<string, unknown>) {
+async function callTool(
+  target: ToolTarget,
+  tool: ControlTool,
+  input: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+) {
   const { name, operationId, isOfWorld, inputSchema } = tool
+  const context = `Failed to call '${name}'`
+  const fields = [...Object.keys(inputSchema.properties as object), ...(isOfWorld ? ['world'] : [])]
+  if (inputSchema.additionalProperties === false) assertKnownKeys(input, fields, context, { noun: 'field' })
   const missing = (inputSchema.required as readonly string[]).find(field => input[field] === undefined)
-  if (missing !== undefined) throw new UsageError(`Failed to call '${name}': '${missing}' is missing. Give it.`)
-  const { world, ...fields } = input
+  if (missing !== undefined) throw new UsageError(`${context}: '${missing}' is missing. Give it.`)
+  const { world, ...others } = input
   const inWorld = isOfWorld && world !== undefined
-  const client = createClientFor(controlOperations, request => fetch(withControlToken(target, request)), {
-    baseUrl: inWorld ? addressOf(target, world) : target.url,
+  const send = (request: Request) => reach(target, withControlToken(target, request), signal)
+  const client = createClientFor(controlOperations, send, {
+    baseUrl: inWorld ? addressOf(target, world, context) : target.url,
   })
   const methods = client as unknown as Readonly<Record<string, (input: unknown) => Promise<unknown>>>
-  return methods[operationId]!(inWorld ? fields : input)
+  return methods[operationId]!(inWorld ? others : input)
 }
 
-async function sendRequest(target: ToolTarget, input: Record<string, unknown>) {
+async function sendRequest(target: ToolTarget, input: Readonly<Record<string, unknown>>, signal: AbortSignal) {
+  const context = 'Failed to send a request'
+  assertKnownKeys(input, Object.keys(SEND_REQUEST.inputSchema.properties!), context, { noun: 'field' })
   const { method, path, body, token = target.token, world } = input
   if (token === undefined) {
-    throw new UsageError("Failed to send a request: 'token' is missing. Give one, as create_world returns it.")
+    throw new UsageError(`${context}: 'token' is missing. Give one, as create_world returns it.`)
+  }
+  if (typeof token !== 'string' || !/^[!-~]+$/.test(token)) {
+    throw new UsageError(`${context}: invalid 'token'. Give one as create_world returns it, in ASCII without spaces.`)
+  }
+  if (!METHODS.includes(method)) {
+    throw new UsageError(`${context}: the method is ${quote(method)}. Give one of ${METHODS.join(', ')}.`)
   }
   if (typeof path !== 'string' || !path.startsWith('/')) {
-    throw new UsageError("Failed to send a request: invalid 'path'. Give one that begins with a slash: '/deploy/list'.")
+    throw new UsageError(`${context}: invalid 'path'. Give one that begins with a slash: '/deploy/list'.`)
   }
-  const response = await fetch(`${world === undefined ? target.url : addressOf(target, world)}${path}`, {
+  if (method === 'GET' && body !== undefined) {
+    throw new UsageError(`${context}: a GET has no body. Leave 'body' out, or put its fields into the query.`)
+  }
+  const base = world === undefined ? target.url : addressOf(target, world, context)
+  const request = new Request(`${base}${path}`, {
     method: String(method),
     headers: {
-      authorization: `Bearer ${String(token)}`,
+      authorization: `Bearer ${token}`,
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
+  const response = await reach(target, request, signal)
   return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
 }
 
-function addressOf({ url }: ToolTarget, world: unknown): string {
-  return `${url}/_sim/worlds/${encodeURIComponent(String(world))}`
+/** Sends a request, and says what to do if the server does not answer. */
+async function reach({ url }: ToolTarget, request: Request, signal: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(request, { signal })
+  } catch (error) {
+    const { code } = ((error as Error).cause ?? {}) as { readonly code?: string }
+    if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET') {
+      throw new UsageError('The connection ended before an answer. If no fault rule did this, the server has ended.')
+    }
+    throw new UsageError(
+      `Failed to reach a simulator at ${url}: ${code ?? (error as Error).message}. ` +
+        "Start one with 'npx modelhost-sim serve', or correct --url.",
+    )
+  }
+}
+
+function addressOf({ url }: ToolTarget, world: unknown, context: string): string {
+  if (typeof world === 'string' && !/^\.{0,2}$/.test(world)) return `${url}/_sim/worlds/${encodeURIComponent(world)}`
+  throw new UsageError(`${context}: the world is ${quote(world)}. Give a name that list_worlds shows.`)
 }
 
 function withControlToken({ controlToken }: ToolTarget, request: Request): Request {

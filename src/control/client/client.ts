@@ -54,6 +54,9 @@ export function createControlClient(target: ControlAddress | Simulator): Control
     events(options: EventsOptions = {}) {
       assertKnownKeys(options, EVENTS_OPTIONS, 'Failed to read events')
       const { signal } = options
+      if (signal !== undefined && !(signal instanceof AbortSignal)) {
+        throw new RangeError(`Failed to read events: the signal is ${quote(signal)}. Give an AbortSignal.`)
+      }
       const url = `${baseUrl}/_sim/events${eventsQuery(options)}`
       return new EventIterator(async () => send(new Request(url, signal && { signal })), signal)
     },
@@ -82,9 +85,14 @@ function overHttp(address: ControlAddress): Connection {
   const context = 'Failed to create a control client'
   assertKnownKeys(address, ['url', 'token'], context)
   const { url, token } = address
-  if (typeof url !== 'string' || !URL.canParse(url) || !/^https?:/i.test(url)) {
+  if (typeof url !== 'string' || !URL.canParse(url) || !/^https?:[^?#]*$/i.test(url)) {
     throw new RangeError(
       `${context}: the url is ${quote(url)}. Give one as in 'http://127.0.0.1:4010', or a simulator.`,
+    )
+  }
+  if (token !== undefined && (typeof token !== 'string' || !/^[!-~]+$/.test(token))) {
+    throw new RangeError(
+      `${context}: invalid token. Give the text that the server printed, in ASCII and without spaces.`,
     )
   }
   const baseUrl = url.replace(/\/+$/, '')

@@ -22,7 +22,7 @@ export const listRequests = control({
     'List the newest 1,000 requests that the service received, oldest first. Lists in a parameter have commas, and * is ' +
     'any text: docs/requests.md describes every parameter and field',
   example: { target: '/_sim/requests?operation=create*&status=4xx,503&from=10m&limit=5' },
-  refusals: { 400: 'an unknown operation, status or token, or an invalid time' },
+  refusals: { 400: 'an unknown operation, method, status or token, or an invalid path or time' },
   query: {
     operation: z.string().optional(),
     method: z.string().optional(),
@@ -103,7 +103,9 @@ export const verifyReceived = control({
       ],
     },
   },
-  refusals: { 400: 'an unknown field, operation, status or token, contradictory counts, or an invalid time' },
+  refusals: {
+    400: 'an unknown field, operation, method, status or token, contradictory counts, or an invalid path or time',
+  },
   body: z.looseObject({
     expect: z.union([ExpectationFields, z.array(ExpectationFields)]),
     inOrder: z.boolean().optional(),

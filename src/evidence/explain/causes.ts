@@ -10,7 +10,10 @@ const MAX_SIBLINGS = 200
 /** Kinds that end the answer to a request to a model with an error. */
 const END_OF_ANSWER = /^inference\.(?:broken|turnedAway|cutOff)$/
 
-/** The entries that the journal of a simulator has kept, with their causes. It reads the journal once. */
+/**
+ * The entries that the journal of a simulator has kept, with their causes. It reads the journal once: thousands of
+ * requests can be refused, and each of them looks for its cause.
+ */
 export class Causes implements KeptEntries {
   readonly entries: readonly Entry[]
   readonly #sim: Simulator
@@ -18,6 +21,8 @@ export class Causes implements KeptEntries {
   readonly #bySubject = new Map<string, Entry[]>()
   readonly #requests = new Map<number, ReceivedRequest>()
   readonly #known = new Map<number, Entry | undefined>()
+  #ends: readonly Entry[] | undefined
+  #deployments: ReadonlyMap<string, ReadonlySet<string>> | undefined
 
   constructor(sim: Simulator) {
     this.#sim = sim
@@ -44,6 +49,25 @@ export class Causes implements KeptEntries {
   /** Returns the entries of a subject, oldest first. */
   of(subject: string): readonly Entry[] {
     return this.#bySubject.get(subject) ?? []
+  }
+
+  deploymentsOf(modelName: string): Iterable<string> {
+    this.#deployments ??= this.#deploymentsByModel()
+    return this.#deployments.get(modelName) ?? []
+  }
+
+  #deploymentsByModel(): Map<string, Set<string>> {
+    const byModel = new Map<string, Set<string>>()
+    const add = (modelName: string, id: string) => {
+      const ids = byModel.get(modelName)
+      if (ids === undefined) byModel.set(modelName, new Set([id]))
+      else ids.add(id)
+    }
+    for (const [, { id, plan }] of this.#sim.world.deployments.entries()) add(plan.modelName, id)
+    for (const { kind, subject, fields } of this.entries) {
+      if (kind === 'deployment.created') add(String(fields?.model_name), subject)
+    }
+    return byModel
   }
 
   /** Returns what the simulator kept of a request, if it is among the newest. */
@@ -107,12 +131,9 @@ export class Causes implements KeptEntries {
     const { reason } = received ?? {}
     if (fields.status < 400 || received === undefined || reason === undefined) return undefined
     const { clock } = this.#sim.world
-    const ends = this.entries.filter(
-      end =>
-        end.seq > seq &&
-        END_OF_ANSWER.test(end.kind) &&
-        reason.endsWith(String(end.fields?.reason)) &&
-        clock.iso(end.time) <= received.at,
+    this.#ends ??= this.entries.filter(({ kind }) => END_OF_ANSWER.test(kind))
+    const ends = this.#ends.filter(
+      end => end.seq > seq && reason.endsWith(String(end.fields?.reason)) && clock.iso(end.time) <= received.at,
     )
     const waited = ends.find(({ subject }) => this.of(subject)[0]!.cause === seq)
     // The journal has no entry for the start of an answer without a wait. Equal reasons have equal causes.

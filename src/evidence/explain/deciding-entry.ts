@@ -10,6 +10,8 @@ export interface KeptEntries {
   readonly entries: readonly Entry[]
   /** Returns the entries of a subject, oldest first. */
   of(subject: string): readonly Entry[]
+  /** Returns the ids of the deployments that have or had a model of this name. */
+  deploymentsOf(modelName: string): Iterable<string>
 }
 
 /** Kinds that say nothing about whether a request to their subject is possible. */
@@ -111,10 +113,7 @@ function subjectsFor(kept: KeptEntries, { world }: Simulator, words: RequestWord
   }
   const subjects = new Set<string>()
   for (const id of [...words.ids, ...names]) if (kept.of(id).length > 0) subjects.add(id)
-  for (const [, { id, plan }] of world.deployments.entries()) if (names.has(plan.modelName)) subjects.add(id)
-  for (const { kind, subject, fields } of kept.entries) {
-    if (kind === 'deployment.created' && names.has(String(fields?.model_name))) subjects.add(subject)
-  }
+  for (const name of names) for (const id of kept.deploymentsOf(name)) subjects.add(id)
   return subjects
 }
 

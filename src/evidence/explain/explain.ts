@@ -2,6 +2,7 @@
 
 import type { Entry, RequestEntry } from '../../kernel/journal.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { quote } from '../../lib/quote.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { Causes } from './causes.ts'
 import type { ExplainedEntry, Explanation } from './explanation.ts'
@@ -25,7 +26,7 @@ const LISTED_CAUSES = { nearest: 15, first: 5 } as const
  */
 export function explain(sim: Simulator, subject: string | number): Explanation {
   if (typeof subject !== 'string' && typeof subject !== 'number') {
-    throw new RangeError(`Failed to explain ${JSON.stringify(subject)}: it is no id. Give an id, a name or a position.`)
+    throw new RangeError(`Failed to explain ${quote(subject)}: it is no id. Give an id, a name or a position.`)
   }
   const causes = new Causes(sim)
   if (typeof subject === 'number' || /^\d+$/.test(subject)) {
@@ -142,7 +143,7 @@ function findEntry(sim: Simulator, causes: Causes, seq: number): Entry {
   if (entry !== undefined) return entry
   // The journal knows best what is wrong with a position.
   sim.journal.why(seq)
-  throw new RangeError(`Failed to explain entry ${seq} of the journal: it is missing. Give another position.`)
+  throw new RangeError(`Failed to explain entry ${seq} of the journal: a position is a whole number. Give one.`)
 }
 
 function unknownIdError(sim: Simulator, causes: Causes, id: string): RangeError {

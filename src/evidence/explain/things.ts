@@ -129,11 +129,11 @@ const findFile: Finder = ({ world }, id, causes) => {
 }
 
 const findNode: Finder = ({ world }, id) => {
-  const [name, gpu] = id.split('/', 2) as [string, string | undefined]
+  const [, name = id, gpu] = /^([^/]+)\/(\d{1,3})$/.exec(id) ?? []
   const ordinal = world.nodes.ordinalOf(name)
   if (ordinal === undefined) return undefined
   const { state, gpus, free, gpu: type, zone, pool, broken, slowdown } = world.nodes.view(ordinal)
-  if (gpu !== undefined && !(Number(gpu) >= 0 && Number(gpu) < gpus)) return undefined
+  if (gpu !== undefined && Number(gpu) >= gpus) return undefined
   const isBroken = gpu !== undefined && (world.nodes.read(ordinal).broken & (1 << Number(gpu))) !== 0
   const sentences = [
     `${name} is a node with ${formatNumberOf(gpus, 'GPU')} of the type ${type}, in the zone ${zone} and the pool ${pool}.`,
@@ -141,7 +141,7 @@ const findNode: Finder = ({ world }, id) => {
   ]
   if (broken > 0) sentences.push(`Broken GPUs: ${broken}.`)
   if (slowdown !== 1) sentences.push(`It is slower by the factor ${Math.round(slowdown * 100) / 100}.`)
-  if (gpu !== undefined) sentences.push(`The GPU ${gpu} of it is ${isBroken ? 'broken' : 'sound'}.`)
+  if (gpu !== undefined) sentences.push(`Its GPU ${Number(gpu)} ${isBroken ? 'is broken' : 'works'}.`)
   return { id: name, sentences, isOwn: isAbout(name), decides: ({ kind }) => !/Evicted$/.test(kind) }
 }
 

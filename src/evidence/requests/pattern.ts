@@ -9,7 +9,7 @@ import { SCOPED_PREFIX } from '../../simulation/account/access/scoped-tokens.ts'
 import type { ReceivedRequest } from '../../simulator/request-log.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { type Difference, differences, formatJsonValue } from '../differences.ts'
-import { hideSecrets, isSecretPath } from './secrets.ts'
+import { hideSecrets, hideSecretsInText, isSecretPath } from './secrets.ts'
 
 /** A status, or a class of them such as `'4xx'`. 0: a fault left the client without a response. */
 export type StatusPattern = number | `${1 | 2 | 3 | 4 | 5}xx`
@@ -44,6 +44,8 @@ export interface CompiledPattern {
   readonly words: string
 }
 
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
+
 type Part = (request: ReceivedRequest) => readonly Difference[]
 
 /**
@@ -56,11 +58,11 @@ export function compilePattern(sim: Simulator, pattern: RequestPattern, context:
   assertKnownKeys(pattern, PATTERN_FIELDS, context, { noun: 'field' })
   const { operation, method, path, status, body, token, decidedBy, subject } = pattern
   const parts: Part[] = []
-  if (operation !== undefined) parts.push(operationPart(sim, toList(operation), context))
-  if (method !== undefined) parts.push(textPart('method', requireText(method, 'method', context).toUpperCase()))
-  if (path !== undefined) parts.push(pathPart(requireText(path, 'path', context)))
-  if (status !== undefined) parts.push(statusPart(toList(status), context))
-  if (decidedBy !== undefined) parts.push(deciderPart(toList(decidedBy), context))
+  if (operation !== undefined) parts.push(operationPart(sim, requireList(operation, 'operation', context), context))
+  if (method !== undefined) parts.push(methodPart(requireText(method, 'method', context).toUpperCase(), context))
+  if (path !== undefined) parts.push(pathPart(requireText(path, 'path', context), context))
+  if (status !== undefined) parts.push(statusPart(requireList(status, 'status', context), context))
+  if (decidedBy !== undefined) parts.push(deciderPart(requireList(decidedBy, 'decidedBy', context), context))
   if (token !== undefined) parts.push(tokenPart(sim, requireText(token, 'token', context), context))
   if (subject !== undefined) parts.push(subjectPart(requireText(subject, 'subject', context)))
   if (body !== undefined) parts.push(request => differences(request.body, body, 'body'))
@@ -85,11 +87,18 @@ function describePattern({ operation, method, path, ...others }: RequestPattern)
 /** Formats a difference in words, as in `body.model: expected "a", received "b"`. */
 export function formatDifference({ path, expected, found }: Difference): string {
   if (isSecretPath(path)) return `${path}: received another value than expected`
-  return `${path}: expected ${expected}, received ${found}`
+  return `${path}: expected ${hideSecretsInText(expected)}, received ${hideSecretsInText(found)}`
 }
 
 function toList<Item>(value: Item | readonly Item[]): readonly Item[] {
   return Array.isArray(value) ? value : [value as Item]
+}
+
+/** Rejects an empty list, which no request can match. */
+function requireList<Item>(value: Item | readonly Item[], field: string, context: string): readonly Item[] {
+  const items = toList(value)
+  if (items.length > 0) return items
+  throw new RangeError(`${context}: ${field} is an empty list. Give at least one item, or leave it out.`)
 }
 
 function requireText(value: unknown, field: string, context: string): string {
@@ -114,11 +123,18 @@ function operationPart(sim: Simulator, names: readonly string[], context: string
       : [{ path: 'operation', expected, found: operation === '' ? 'an unknown path' : operation }]
 }
 
-function textPart(field: 'method', expected: string): Part {
-  return request => (request[field] === expected ? [] : [{ path: field, expected, found: request[field] }])
+function methodPart(expected: string, context: string): Part {
+  if (!METHODS.includes(expected)) {
+    const advice = formatSuggestion(expected, METHODS, `Give one of ${METHODS.join(', ')}.`)
+    throw new RangeError(`${context}: unknown method ${quote(expected)}. ${advice}`)
+  }
+  return ({ method }) => (method === expected ? [] : [{ path: 'method', expected, found: method }])
 }
 
-function pathPart(pattern: string): Part {
+function pathPart(pattern: string, context: string): Part {
+  if (!/^[/*]/.test(pattern)) {
+    throw new RangeError(`${context}: invalid path ${quote(pattern)}. Give one that begins with a slash, or with *.`)
+  }
   const glob = globOf(pattern)
   const hasQuery = pattern.includes('?')
   return ({ path }) => {

@@ -1,6 +1,13 @@
 /** Fields of bodies that hold credentials. Lists, events and near misses never show their values. */
 
-const SECRET_FIELD = /(?:^|_)(?:token|secret|password|passphrase|api_?key|private_key|credentials?|user_data)$/i
+const SECRET_WORDS = '(?:token|secret|password|passphrase|api_?key|access_key|private_key|credentials?|user_data)'
+const SECRET_FIELD = new RegExp(`(?:^|_)${SECRET_WORDS}$`, 'i')
+/** A field of JSON in a text, also of JSON in a text of JSON. A value that is cut off has no end. */
+const SECRET_IN_JSON = new RegExp(
+  String.raw`(\\{0,7}")((?:\w{1,100}_)?${SECRET_WORDS})\1(\s{0,9}:\s{0,9})\1(?:(?!(?<!\\)\1)[^])+(\1)?`,
+  'gi',
+)
+const SECRET_IN_FORM = new RegExp(`(^|[?&])((?:\\w{1,100}_)?${SECRET_WORDS})=[^&\\s"]+`, 'gi')
 
 /** The text in place of a credential. */
 export const HIDDEN = '(hidden)'
@@ -23,4 +30,13 @@ export function hideSecrets(value: unknown): unknown {
   ])
   const isChanged = fields.some(([name, field]) => field !== (value as Record<string, unknown>)[name as string])
   return isChanged ? Object.fromEntries(fields) : value
+}
+
+/** Returns a text with the credentials of its JSON or its form hidden: a text that is cut off, or invalid JSON. */
+export function hideSecretsInText(text: string): string {
+  return text
+    .replaceAll(SECRET_IN_JSON, (_, quote: string, name: string, colon: string, end = '') =>
+      [quote, name, quote, colon, quote, HIDDEN, end].join(''),
+    )
+    .replaceAll(SECRET_IN_FORM, (_, before: string, name: string) => `${before}${name}=${HIDDEN}`)
 }

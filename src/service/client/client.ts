@@ -113,7 +113,7 @@ export function createClientFor<Served extends Operations>(
   const methods = Object.entries(served).map(([operation, endpoint]) => [
     operation,
     async (request: Record<string, unknown> = {}) => {
-      const response = await send(encodeRequest(endpoint as AnyEndpoint, base, headers, request))
+      const response = await send(encodeRequest(operation, endpoint as AnyEndpoint, base, headers, request))
       return decodeResponse(operation, endpoint as AnyEndpoint, response)
     },
   ])
@@ -130,6 +130,7 @@ export function createClientFor<Served extends Operations>(
 }
 
 function encodeRequest(
+  operation: string,
   endpoint: AnyEndpoint,
   base: string,
   headers: Readonly<Record<string, string>>,
@@ -138,7 +139,8 @@ function encodeRequest(
   const unsentFields: Record<string, unknown> = { ...request }
   let path = endpoint.path
   for (const name of routeParamNames(endpoint.path)) {
-    path = path.replace(`{${name}}`, encodeURIComponent(String(unsentFields[name])))
+    const segment = encodeSegment(unsentFields[name], name, operation)
+    path = path.replace(`{${name}}`, () => segment)
     delete unsentFields[name]
   }
   const query = new URLSearchParams()
@@ -155,6 +157,19 @@ function encodeRequest(
   if (endpoint.consumes === 'form') return new Request(url, { method, headers, body: encodeForm(unsentFields) })
   const jsonHeaders = { ...headers, 'content-type': 'application/json' }
   return new Request(url, { method, headers: jsonHeaders, body: JSON.stringify(unsentFields) })
+}
+
+/**
+ * Encodes a value for the path of an address.
+ *
+ * @throws RangeError for a value that would give the address of another operation
+ */
+function encodeSegment(value: unknown, name: string, operation: string): string {
+  const context = `Failed to call ${operation}: ${name}`
+  if (value === undefined || value === null || value === '') throw new RangeError(`${context} is missing. Give it.`)
+  const segment = encodeURIComponent(String(value))
+  if (segment !== '.' && segment !== '..') return segment
+  throw new RangeError(`${context} is '${segment}', which an address cannot have. Give another.`)
 }
 
 function encodeForm(fields: Record<string, unknown>): URLSearchParams {

@@ -31,6 +31,11 @@ export function parseJsonBody(text: string, maxValues = LIMITS.bodyValues): Json
   }
 }
 
+/** Tells whether a text is nested deeper than a JSON body can be. A visit of its value could exhaust the stack. */
+export function isTooDeep(text: string): boolean {
+  return findExcess(text, Number.POSITIVE_INFINITY) !== undefined
+}
+
 /**
  * Returns where nesting first goes too deep, or the first value too many is. It reads the text without recursion, so that
  * no body can exhaust the stack.

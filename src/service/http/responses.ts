@@ -165,9 +165,11 @@ function translateEvents(event: SchemaMapping): TransformStream<Uint8Array<Array
   })
 }
 
-/** Returns the response without its body if the method is HEAD. */
+/** Returns the response without its body if the method is HEAD. The stream of such a body ends. */
 export function omitBodyForHead(method: string, response: Response): Response {
-  return method === 'HEAD' ? new Response(null, { status: response.status, headers: response.headers }) : response
+  if (method !== 'HEAD') return response
+  void response.body?.cancel()
+  return new Response(null, { status: response.status, headers: response.headers })
 }
 
 /** Creates the refusal of a fault: a 422 lists issues by field, every other status has the endpoint's error shape. */

@@ -36,7 +36,7 @@ test('each step mends what the page says, and the last one leaves nothing', { ti
   const first = await folder.command(`npx modelhost-sim ${EXPLORE.join(' ')} --write findings`)
   expect(summaryOf(first.stdout)).toBe(blocks[2]!.code)
   expect(first.stdout).toContain(blocks[3]!.code)
-  const replay = blockWith(blocks, 'npx modelhost-sim run')
+  const replay = blocks[4]!.code.trim()
   expect((await folder.command(replay)).code).toBe(1)
   for (let step = 0; step < STEPS; step++) {
     const [diff, report] = blocks.slice(5 + 2 * step)

@@ -1,5 +1,5 @@
 /** Explanations of things and requests, as a person reads them. */
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createSimulator, type ExplorableSimulator, type SimulatorOptions } from '../../../src/index.ts'
 import { HOUR } from '../../../src/kernel/duration.ts'
 
@@ -220,7 +220,7 @@ describe('a thing', () => {
       [line, /is a line of the batch/],
       [world.files.list()[0]!.id, /is the file \S+ with \d+ bytes/],
       [first(world.nodes.entries()).id, /is a node with \d+ GPUs/],
-      [`${first(world.nodes.entries()).id}/0`, /The GPU 0 of it is sound/],
+      [`${first(world.nodes.entries()).id}/0`, /Its GPU 0 works/],
       [world.store.tokens.all()[0]!.token_id, /is an API token named/],
       ['account', /is the account acme/],
       [rule.id, /It acts on 2 more/],
@@ -282,9 +282,22 @@ test('an unknown id is refused with the nearest one, and a position with those t
   expect(() => sim.explain(9)).toThrow('entries have the numbers 3 to 4')
   expect(() => sim.explain('1')).toThrow('the oldest 2 entries are dropped')
   expect(() => sim.explain(null as never)).toThrow('Failed to explain null')
+  expect(() => sim.explain(10n as never)).toThrow('Failed to explain 10: it is no id.')
+  expect(() => sim.explain(3.5)).toThrow('Failed to explain entry 3.5 of the journal: a position is a whole number.')
+  for (const gpu of ['', '8', '0x1', '1.5', '3/9', '-1', ' 1']) {
+    expect(() => sim.explain(`h100-0/${gpu}`)).toThrow(': unknown id. ')
+  }
   expect(sim.explain('h100-1').sentences).toContain(
     'The journal has dropped its oldest 2 entries, so causes may be missing.',
   )
+})
+
+test('an explanation reads the deployments once, however many requests were refused', async () => {
+  const { sim, send } = simulate()
+  for (let i = 0; i < 50; i++) await send('GET', `/deploy/missing${i}`)
+  const reads = vi.spyOn(sim.world.deployments, 'entries')
+  sim.explain(50)
+  expect(reads.mock.calls.length).toBeLessThan(10)
 })
 
 test('a cause that the journal has dropped is named', async () => {

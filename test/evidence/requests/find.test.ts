@@ -57,6 +57,11 @@ describe('an invalid filter', () => {
   const BAD: readonly (readonly [name: string, filter: object, says: string])[] = [
     ['field', { operaton: 'x' }, "unknown field 'operaton'. Did you mean 'operation'?"],
     ['operation', { operation: 'getDeploymnt' }, "unknown operation 'getDeploymnt'. Did you mean 'getDeployment'?"],
+    ['empty list of operations', { operation: [] }, 'operation is an empty list. Give at least one item'],
+    ['empty list of statuses', { status: [] }, 'status is an empty list.'],
+    ['empty list of deciders', { decidedBy: [] }, 'decidedBy is an empty list.'],
+    ['method', { method: 'psot' }, 'unknown method "PSOT". Did you mean \'POST\'?'],
+    ['path', { path: 'deploy/list' }, 'invalid path "deploy/list". Give one that begins with a slash, or with *.'],
     ['pattern', { operation: 'zzz*' }, "unknown operation 'zzz*'"],
     ['status', { status: '6xx' }, 'invalid status "6xx". Give one as in 429'],
     ['number of a status', { status: 42 }, 'invalid status 42'],

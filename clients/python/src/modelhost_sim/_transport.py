@@ -34,6 +34,8 @@ class Transport:
     def __init__(
         self, url: str, *, control_token: str | None = None, timeout: float = 60, token: str | None = None
     ) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise ValueError(f"Failed to connect to {url!r}: no address. Give one as in 'http://127.0.0.1:4010'.")
         self.url = url
         self.timeout = timeout
         self.control_token = control_token
@@ -41,7 +43,12 @@ class Transport:
 
     @staticmethod
     def quote(part: str) -> str:
-        """Encodes a part of a path."""
+        """Encodes a part of a path.
+
+        Raises ValueError for a part that would give the address of another operation, such as an empty id.
+        """
+        if part is None or str(part) in ("", ".", ".."):
+            raise ValueError(f"Failed to send a request: {part!r} is no id and no name. Give one.")
         return urllib.parse.quote(str(part), safe="")
 
     def send_for_json(
@@ -120,6 +127,10 @@ class Transport:
         body: Any,
         file: bytes | None,
     ) -> HTTPResponse:
+        if not path.startswith("/"):
+            raise ValueError(
+                f"Failed to send {method} {path!r}: the path begins without a slash. Give one as in '/deploy/list'."
+            )
         headers = {}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"
@@ -166,7 +177,12 @@ def _message(error: urllib.error.HTTPError) -> str:
     text = error.read().decode(errors="replace")
     try:
         body = json.loads(text)
-        return str(body["error"] if "error" in body else body["detail"])
+        if "error" in body:
+            return str(body["error"])
+        detail = body["detail"]
+        if not isinstance(detail, list):
+            return str(detail)
+        return "; ".join(f"{'.'.join(map(str, issue['loc']))}: {issue['msg']}" for issue in detail)
     except (ValueError, KeyError, TypeError):
         return f"{error.code}: {text}"
 

@@ -1160,7 +1160,8 @@ class Control:
         field.
 
         Sends `GET /_sim/requests`.
-        Refused with 400: an unknown operation, status or token, or an invalid time.
+        Refused with 400: an unknown operation, method, status or token, or an invalid path or
+        time.
         """
         result: ListRequestsAnswer = self._transport.send_for_json(
             "GET",
@@ -1359,8 +1360,8 @@ class Control:
         false, and near misses with what differs.
 
         Sends `POST /_sim/verify`.
-        Refused with 400: an unknown field, operation, status or token, contradictory counts, or
-        an invalid time.
+        Refused with 400: an unknown field, operation, method, status or token, contradictory
+        counts, or an invalid path or time.
         """
         result: VerifyReceivedAnswer = self._transport.send_for_json(
             "POST",
