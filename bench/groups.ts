@@ -7,6 +7,7 @@ import { growth } from './growth.ts'
 import { inProcess } from './in-process.ts'
 import { kernel } from './kernel.ts'
 import { lockstep } from './lockstep.ts'
+import { recorder } from './recorder.ts'
 import { server } from './server.ts'
 import { startup } from './startup.ts'
 import { worlds } from './worlds.ts'
@@ -22,6 +23,7 @@ export const groups: readonly Group[] = [
   inProcess,
   lockstep,
   server,
+  recorder,
   startup,
   fleet,
 ]

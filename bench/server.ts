@@ -11,7 +11,7 @@ const LISTED = 20
 const CONNECTIONS = 16
 
 /** What a figure asks for, of ours and of the bare server alike. */
-interface Asked {
+export interface Asked {
   readonly method: 'GET' | 'POST'
   readonly path: string
   /** JSON; `{nth}` in it is another number each time. */
@@ -20,7 +20,7 @@ interface Asked {
   readonly repeats?: string
 }
 
-type Headers = Readonly<Record<string, string>>
+export type Headers = Readonly<Record<string, string>>
 
 const CHAT = {
   model: 'acme/chat',
@@ -29,7 +29,7 @@ const CHAT = {
     { role: 'user', content: 'Which rivers of Europe can be travelled by canoe in spring, and how long does it take?' },
   ],
 }
-const chat = (more: object): Asked => ({
+export const chat = (more: object): Asked => ({
   ...{ method: 'POST', path: '/v1/chat/completions', repeats: 'model' },
   body: JSON.stringify({ ...CHAT, ...more }),
 })
@@ -127,7 +127,7 @@ async function against(bench: Bench, name: string, arrange: (url: string, header
 }
 
 /** Resets the world and creates the deployments of the list. Returns their ids, the same each time. */
-async function listed(url: string, headers: Headers): Promise<string[]> {
+export async function listed(url: string, headers: Headers): Promise<string[]> {
   await call(url, { method: 'POST', path: '/_sim/reset' }, headers)
   const ids: string[] = []
   for (let i = 0; i < LISTED; i++) ids.push(await created(url, headers, `listed-${i}`))
@@ -135,7 +135,7 @@ async function listed(url: string, headers: Headers): Promise<string[]> {
 }
 
 /** Resets the world and starts a deployment that can answer chats. */
-async function chatting(url: string, headers: Headers): Promise<void> {
+export async function chatting(url: string, headers: Headers): Promise<void> {
   await call(url, { method: 'POST', path: '/_sim/reset' }, headers)
   await created(url, headers, 'chat')
   await call(url, { method: 'POST', path: '/_sim/clock/advance', body: '{"by":"1h"}' }, headers)

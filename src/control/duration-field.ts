@@ -8,7 +8,12 @@ export const DurationField = z
   .custom<string>(value => typeof value === 'string', {
     error: ({ input }) =>
       typeof input === 'number' && Number.isFinite(input)
-        ? `the number ${input} has no unit. Give a duration, as in '${input}s' or '${input}ms'`
+        ? describeBareNumber(input)
         : "invalid duration. Give a text with a unit, as in '90s', '1h30m' or 'PT1H'",
   })
   .meta({ type: 'string' })
+
+/** Returns the refusal of a duration that is a number. */
+export function describeBareNumber(number: number): string {
+  return `the number ${number} has no unit. Give a duration, as in '${number}s' or '${number}ms'`
+}

@@ -5,6 +5,8 @@ import { decodeLines } from '../simulation/batches/files.ts'
 import { isAbout, isUsable, walk } from './facts.ts'
 import type { CreatedThing, LineResult, Observation, ObservedRequest } from './observation.ts'
 
+type Line = Readonly<Record<string, unknown>>
+
 /** A row of an output file or an error file. */
 export interface BatchRowRecord {
   readonly custom_id: string
@@ -42,8 +44,10 @@ export function askedLines({ sim, created, requests }: Observation): ReadonlyMap
     if (batch.kind !== 'batch') continue
     const record = sim.world.batches.get(batch.id)?.toRecord()
     if (record === undefined) continue
+    const { lineNames } = sim.api
     const counts = new Map<string, number>()
-    for (const { custom_id } of toRows(inputText(sim, batch.id))) {
+    const readInput = (line: Line) => lineNames?.toInternalLine(line, record.endpoint) ?? line
+    for (const { custom_id } of toRows(inputText(sim, batch.id), readInput)) {
       counts.set(custom_id, (counts.get(custom_id) ?? 0) + 1)
     }
     for (const [customId, count] of counts) {
@@ -52,9 +56,10 @@ export function askedLines({ sim, created, requests }: Observation): ReadonlyMap
       line.batches.push(batch)
       lines.set(customId, line)
     }
-    for (const row of toRows(fileText(sim, record.output_file_id, requests)))
+    const readRow = (row: Line) => lineNames?.toInternalRow(row) ?? row
+    for (const row of toRows(fileText(sim, record.output_file_id, requests), readRow))
       lines.get(row.custom_id)?.outputRows.push(row)
-    for (const row of toRows(fileText(sim, record.error_file_id, requests)))
+    for (const row of toRows(fileText(sim, record.error_file_id, requests), readRow))
       lines.get(row.custom_id)?.errorRows.push(row)
   }
   return lines
@@ -111,10 +116,15 @@ function isTelling(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
-function fileText({ world }: Observation['sim'], fileId: string | null, requests: readonly ObservedRequest[]): string {
+/** Returns the text of a file as its client reads it. */
+function fileText(
+  { api, world }: Observation['sim'],
+  fileId: string | null,
+  requests: readonly ObservedRequest[],
+): string {
   if (fileId === null) return ''
   const file = world.files.get(fileId)
-  if (file !== undefined) return textOf(file.chunks())
+  if (file !== undefined) return textOf(api.lineNames?.toVendorContent(file).chunks ?? file.chunks())
   const read = requests.findLast(
     request => request.operation === 'getFileContent' && isUsable(request) && isAbout(request, fileId),
   )
@@ -125,9 +135,12 @@ function textOf(chunks: readonly Uint8Array[]): string {
   return Array.from(decodeLines(chunks)).join('\n')
 }
 
-function toRows(text: string): BatchRowRecord[] {
+/** @param toNeutral returns a line whose own fields have neutral names */
+function toRows(text: string, toNeutral: (line: Line) => Line): BatchRowRecord[] {
   return text.split('\n').flatMap(line => {
-    const row = tryParseJson(line) as BatchRowRecord | undefined
-    return typeof row?.custom_id === 'string' ? [row] : []
+    const parsed = tryParseJson(line)
+    if (typeof parsed !== 'object' || parsed === null) return []
+    const row = toNeutral(parsed as Line) as unknown as BatchRowRecord
+    return typeof row.custom_id === 'string' ? [row] : []
   })
 }

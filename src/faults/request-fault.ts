@@ -2,6 +2,7 @@
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { FaultError } from './fault-error.ts'
 import { FAULT_HEADER } from './faults-state.ts'
+import { isDurationField } from './kinds/fields.ts'
 import { FAULT_KINDS } from './kinds/index.ts'
 import type { FaultKind } from './kinds/kind.ts'
 import { type ParsedRule, parseRuleWithoutWindow, type RuleContext } from './rules.ts'
@@ -69,7 +70,7 @@ function readValue(
   const isNumber = /^-?\d+(\.\d+)?$/.test(decoded)
   const isBoolean = decoded === 'true' || decoded === 'false'
   const literal = isNumber ? Number(decoded) : isBoolean ? decoded === 'true' : undefined
-  if (isNumber && literal !== 0 && field?.safeParse('1s').success && field.safeParse(literal).success) {
+  if (isNumber && literal !== 0 && isDurationField(field) && field!.safeParse(literal).success) {
     throw invalidHeader(`${name}: '${decoded}' has no unit. Give one, as in ${name}=${decoded}s.`)
   }
   // A number that the field refuses stays a number, so the error is about its bounds.

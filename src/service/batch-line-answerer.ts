@@ -19,11 +19,16 @@ type LineBody = Readonly<Record<string, unknown>>
 export class BatchLineAnswerer implements LineAnswerer {
   readonly #scripted: ScriptedAnswers
   readonly isStrict: boolean
+  readonly toInternalLine: LineAnswerer['toInternalLine']
 
-  /** @param isStrict whether unknown fields are refused */
-  constructor(scripted: ScriptedAnswers, isStrict: boolean) {
+  /**
+   * @param isStrict whether unknown fields are refused
+   * @param toInternalLine returns a line with neutral names. Default: lines have no other names
+   */
+  constructor(scripted: ScriptedAnswers, isStrict: boolean, toInternalLine?: LineAnswerer['toInternalLine']) {
     this.#scripted = scripted
     this.isStrict = isStrict
+    this.toInternalLine = toInternalLine
   }
 
   get isReady(): boolean {
@@ -33,7 +38,7 @@ export class BatchLineAnswerer implements LineAnswerer {
   fork(): BatchLineAnswerer {
     const scripted = new ScriptedAnswers()
     scripted.restore(this.#scripted.state)
-    return new BatchLineAnswerer(scripted, this.isStrict)
+    return new BatchLineAnswerer(scripted, this.isStrict, this.toInternalLine)
   }
 
   adopt(fork: BatchLineAnswerer): void {

@@ -156,6 +156,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   /** The maximum number of JSON values of a body. Default: `bodyValues` of the table of limits. */
   maxBodyValues?: number
   upload?: UploadRules<Scope, Form>
+  /** One line of the file that it takes or answers, if the lines are JSON. A names profile can name its fields. */
+  fileLine?: z.ZodType
   returns: Returns
   /** For an endpoint whose body depends on the model: `body`, `returns` and `streamEvent` then declare every task. */
   byTask?: SchemasByTask<Scope>
@@ -202,6 +204,7 @@ export interface Endpoint<
   readonly maxBodyBytes: number | undefined
   readonly maxBodyValues: number | undefined
   readonly upload: UploadRules<Scope, Form> | undefined
+  readonly fileLine: z.ZodType | undefined
   readonly returns: Returns
   readonly byTask: SchemasByTask<Scope> | undefined
   readonly produces: string
@@ -279,6 +282,7 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
       maxBodyBytes: declaration.maxBodyBytes,
       maxBodyValues: declaration.maxBodyValues,
       upload: declaration.upload,
+      fileLine: declaration.fileLine,
       returns: declaration.returns,
       byTask: declaration.byTask,
       produces: declaration.produces ?? 'application/json',

@@ -18,6 +18,8 @@ const OPEN_ENUM = { 'x-open': true } as const
 export const MESSAGE_TEXT = { 'x-holds': 'message' } as const
 /** The path of an endpoint, as the world has it. */
 const ENDPOINT_PATH = { 'x-holds': 'path' } as const
+/** The endpoint of a batch, which is a declared value of the request that creates the batch. */
+export const BATCH_ENDPOINT = { 'x-holds': 'endpoint' } as const
 
 const unixSeconds = z.int()
 const isoTime = z.iso.datetime({ offset: true })
@@ -72,7 +74,7 @@ export const BatchRecord = z
   .object({
     id: z.string(),
     object: z.literal('batch'),
-    endpoint: z.string().meta(ENDPOINT_PATH),
+    endpoint: z.string().meta(BATCH_ENDPOINT),
     input_file_id: z.string(),
     completion_window: z.string(),
     status: z.enum(BATCH_STATUSES),

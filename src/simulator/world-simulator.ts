@@ -86,8 +86,6 @@ export class WorldSimulator implements Simulator {
     this.#fixtures = origin?.fixtures ?? fixtureName(options)
     this.inference = new ScriptedAnswers()
     const { report } = this.#observerSlot
-    this.#lineAnswers = new BatchLineAnswerer(this.inference, options.strictRequests ?? false)
-    this.#world = this.#connect(initialWorld.fork())
     this.onBug = options.onBug
     this.api = createApi({
       ...(options.documentedOnly && { neighbours: false }),
@@ -96,6 +94,13 @@ export class WorldSimulator implements Simulator {
       ...(options.onBug && { onBug: options.onBug }),
       webhookHosts: options.webhooks?.allow,
     })
+    const isStrict = options.strictRequests ?? false
+    this.#lineAnswers = new BatchLineAnswerer(
+      this.inference,
+      isStrict,
+      names && ((endpoint, line) => this.api.lineNames!.toInternalLine(line, endpoint)),
+    )
+    this.#world = this.#connect(initialWorld.fork())
     const simulator = this
     const hooks: RequestHooks<World> = {
       enter: () => this.clock.catchUp(),

@@ -20,6 +20,11 @@ import { matchers, type SimulatorMatchers } from './matchers.ts'
 export interface TestOptions extends SimulatorOptions {
   /** The address of the service. MSW answers requests to it while the test runs. Default: only `sim.fetch` answers. */
   readonly baseUrl?: string
+  /**
+   * Records each test, and keeps the recording of a failed one: true for the folder `modelhost-sim` of temporary files,
+   * or a folder. A recording contains prompts. Default: the variable `MODELHOST_SIM_RECORD`, a folder; without it, none.
+   */
+  readonly record?: boolean | string
 }
 
 export interface SimulatorFixtures {
@@ -43,9 +48,9 @@ export const test = base.extend<SimulatorFixtures & ServedFixture>({
   // For each test: one that does not name `sim` would otherwise reach the real service at the address.
   servedSim: [
     async ({ simOptions, task }, use) => {
-      const { baseUrl, ...options } = simOptions
+      const { baseUrl } = simOptions
       if (baseUrl === undefined) return use(undefined)
-      return useSimulator(options, task, async sim => {
+      return useSimulator(simOptions, task, async sim => {
         const server = setupServer(...handlers(sim, { baseUrl }))
         server.listen(listenOptions)
         try {
@@ -59,23 +64,27 @@ export const test = base.extend<SimulatorFixtures & ServedFixture>({
   ],
   sim: async ({ simOptions, servedSim, task }, use) => {
     if (servedSim !== undefined) return use(servedSim)
-    const { baseUrl: _, ...options } = simOptions
-    return useSimulator(options, task, use)
+    return useSimulator(simOptions, task, use)
   },
 })
 
-/** Creates a simulator for a test, disposes it afterwards, and writes its report if the test failed. */
+/** Creates a simulator for a test, records it if that is wanted, disposes it afterwards, and writes its report if the test failed. */
 async function useSimulator(
-  options: SimulatorOptions,
+  { baseUrl: _, record = process.env.MODELHOST_SIM_RECORD ?? false, ...options }: TestOptions,
   task: RunnerTestCase,
   use: (sim: Simulator) => Promise<void>,
 ): Promise<void> {
   const sim = createSimulator(options)
+  const recorded = record === false ? undefined : await import('./recorded-test.ts')
+  const recording = recorded?.beginRecording(sim)
   try {
     await use(sim)
   } finally {
     if (task.result?.state === 'fail') {
-      process.stderr.write(formatFailureReport(sim, { test: fullNameOf(task), file: task.file.name }))
+      const location = { test: fullNameOf(task), file: task.file.name }
+      process.stderr.write(formatFailureReport(sim, location))
+      if (recording !== undefined)
+        process.stderr.write(recorded!.keepRecording(recording, location, record as true | string))
     }
     await sim[Symbol.asyncDispose]()
   }

@@ -322,11 +322,20 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     good: [
       { path: '/_sim/faults', body: { on: '*', fault: { kind: 'hang' } } },
       { path: '/_sim/faults', body: { name: 'mine', on: ['list*'], until: '1h', fault: { kind: 'empty' } } },
+      { path: '/_sim/faults', body: { on: '*', fault: { kind: 'latency', delay: '2s', jitter: 0 } } },
     ],
     bad: [
       { path: '/_sim/faults', body: { on: 'lists', fault: { kind: 'hang' } }, status: 400, says: 'unknown operation' },
       { path: '/_sim/faults', body: { on: '*', fault: { kind: 'reste' } }, status: 400, says: "Did you mean 'reset'?" },
       { path: '/_sim/faults', body: { on: '*' }, status: 422, says: 'fault' },
+      ...(['for', 'from', 'until'] as const).map(field => ({
+        ...{ path: '/_sim/faults', body: { on: '*', nth: 1, [field]: 600, fault: { kind: 'hang' } }, status: 422 },
+        says: `"${field}"],"msg":"Value error, the number 600 has no unit. Give a duration, as in '600s' or '600ms'`,
+      })),
+      ...Object.entries({ rateLimit: 'retryAfter', latency: 'delay', stale: 'lag' }).map(([kind, field]) => ({
+        ...{ path: '/_sim/faults', body: { on: '*', fault: { kind, [field]: 5 } }, status: 422 },
+        says: `"${field}"],"msg":"Value error, the number 5 has no unit.`,
+      })),
     ],
   },
   getFault: {

@@ -25,7 +25,7 @@ export interface ClientContext extends FlowContext {
 
 export type Client = (context: ClientContext) => Promise<unknown>
 
-export interface ObserveOptions extends Pick<SimulatorOptions, 'fixtures' | 'with' | 'seed' | 'profile'> {
+export interface ObserveOptions extends Pick<SimulatorOptions, 'fixtures' | 'with' | 'seed' | 'profile' | 'names'> {
   readonly faults?: readonly FaultRule[]
   /** The client crashes when its n-th request has been carried out, and starts again. */
   readonly crash?: number
@@ -50,8 +50,14 @@ const crashed = new Promise<never>(() => {})
 /** Runs the client to its end, lets the world recover, and returns what is left. */
 export async function observe(client: Client, options: ObserveOptions = {}): Promise<Observation> {
   const { faults = [], crash, base, prepare, recovery = '15m' } = options
-  const { fixtures = 'empty', seed = 1, with: patch, profile } = options
-  const sim = createSimulator({ fixtures, seed, ...(patch && { with: patch }), ...(profile && { profile }) })
+  const { fixtures = 'empty', seed = 1, with: patch, profile, names } = options
+  const sim = createSimulator({
+    fixtures,
+    seed,
+    ...(patch && { with: patch }),
+    ...(profile && { profile }),
+    ...(names && { names }),
+  })
   prepare?.(sim)
   for (const rule of faults) sim.faults.add(rule)
   const settings = { ...DEFAULT_SETTINGS, ...options.settings }

@@ -1,6 +1,9 @@
 import * as z from 'zod'
 import type { FaultView as View } from '../../faults/faults.ts'
+import * as faultFields from '../../faults/kinds/fields.ts'
+import * as faultKinds from '../../faults/kinds/index.ts'
 import type { FaultRule } from '../../faults/rules.ts'
+import { DurationField, describeBareNumber } from '../duration-field.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 
 const FaultViewSchema = z.object({
@@ -10,7 +13,21 @@ const FaultViewSchema = z.object({
   hits: z.int(),
 })
 
-const TimeField = z.union([z.string(), z.number()])
+/**
+ * The fault of a rule. A number as one of its durations is refused, except 0: in code it is milliseconds, and other times
+ * of the control plane are seconds.
+ */
+const FaultFields = z.looseObject({ kind: z.string() }).check(({ value, issues }) => {
+  const schema = Object.hasOwn(faultKinds.FAULT_KINDS, value.kind)
+    ? faultKinds.FAULT_KINDS[value.kind as keyof typeof faultKinds.FAULT_KINDS].schema
+    : undefined
+  for (const [name, field] of Object.entries(schema?.shape ?? {})) {
+    const given = value[name]
+    if (typeof given === 'number' && given !== 0 && faultFields.isDurationField(field)) {
+      issues.push({ code: 'custom', message: describeBareNumber(given), path: [name], input: given })
+    }
+  }
+})
 
 /** The fields of a rule, for the documentation. The simulator checks their values, with errors that name the rule. */
 const RuleFields = z.looseObject({
@@ -22,13 +39,13 @@ const RuleFields = z.looseObject({
   deployment: z.string().optional(),
   times: z.number().optional(),
   nth: z.number().optional(),
-  for: TimeField.optional(),
+  for: DurationField.optional(),
   every: z.number().optional(),
   chance: z.number().optional(),
   after: z.looseObject({ kind: z.string() }).optional(),
-  from: TimeField.optional(),
-  until: TimeField.optional(),
-  fault: z.looseObject({ kind: z.string() }),
+  from: DurationField.optional(),
+  until: DurationField.optional(),
+  fault: FaultFields,
 })
 
 export const listFaults = control({

@@ -1,8 +1,8 @@
 /** Recordings as text: one JSON object a line. Each line has a checksum of itself and of all lines before it. */
 
-import { hash32Pair } from '../../kernel/random.ts'
 import { quote } from '../../lib/quote.ts'
 import { VERSION } from '../../version.ts'
+import { crc32 } from './crc32.ts'
 import { type HeaderLine, type Numbered, RECORDING_VERSION, type StepLines } from './lines.ts'
 
 /** A recording cannot be read or replayed. */
@@ -10,7 +10,7 @@ export class RecordingError extends RangeError {
   override readonly name = 'RecordingError'
 }
 
-const SUM = /,"sum":"([0-9a-f]{16})"\}$/
+const SUM = /,"sum":"([0-9a-f]{8})"\}$/
 
 /** Writes lines with their checksums. */
 export class LineWriter {
@@ -115,13 +115,8 @@ function assertFormat(
   }
 }
 
+/** Returns the checksum of a line and of the lines before it: CRC-32, 8 hexadecimal digits. */
 function checksumOf(sum: string, text: string): string {
-  const before =
-    sum === '' ? { hi: 0, lo: 1 } : { hi: Number.parseInt(sum.slice(0, 8), 16), lo: Number.parseInt(sum.slice(8), 16) }
-  const { hi, lo } = hash32Pair(text, before.hi | 0, before.lo | 0)
-  return hex(hi) + hex(lo)
-}
-
-function hex(word: number): string {
-  return (word >>> 0).toString(16).padStart(8, '0')
+  const crc = crc32(text, sum === '' ? 0 : Number.parseInt(sum, 16))
+  return (crc >>> 0).toString(16).padStart(8, '0')
 }

@@ -1,6 +1,7 @@
 /** Starts recordings: in memory, or to a file that is complete up to its last line at any moment. */
 
 import { describeFileError } from '../../lib/file-errors.ts'
+import { eventLoopTurn } from '../../lib/real-time.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { RecordingError } from './file.ts'
 import { Recorder } from './recorder.ts'
@@ -53,7 +54,7 @@ function recordToFile(sim: Simulator, file: string): Recording {
   }
   let isOpen = true
   let pending = ''
-  // The lines of one turn are written together, before the answer of their request can leave the process.
+  // The lines of one turn of the event loop are written together. A killed process loses at most that turn.
   const flush = () => {
     const text = pending
     pending = ''
@@ -76,7 +77,7 @@ function recordToFile(sim: Simulator, file: string): Recording {
   }
   try {
     const recorder = new Recorder(sim, line => {
-      if (pending === '') queueMicrotask(flush)
+      if (pending === '') eventLoopTurn().then(flush)
       pending += line
     })
     return toRecording(

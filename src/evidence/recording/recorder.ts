@@ -114,7 +114,7 @@ export class Recorder implements SimulatorObserver {
     answer: AnswerRequest,
     isLook: boolean,
   ): Response | Promise<Response> {
-    const recorded = new RecordedRequest(this, ++this.#requests, incoming, (at, text) => ({
+    const recorded: RecordedRequest = new RecordedRequest(this, ++this.#requests, incoming, (at, text) => ({
       request: recorded.number,
       at,
       method: request.method,

@@ -13,6 +13,11 @@ export const duration = z
     description: "As in '500ms' or '10m'; a number is milliseconds",
   })
 
+/** Returns whether a field of a fault kind takes a duration, as text or as a number of milliseconds. */
+export function isDurationField(field: { safeParse(value: unknown): { success: boolean } } | undefined): boolean {
+  return field?.safeParse('1s').success === true && field.safeParse(1).success
+}
+
 /** Whether the endpoint does its work before the response is lost. */
 export const effect = z.enum(['none', 'done']).default('none')
 

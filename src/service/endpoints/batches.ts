@@ -1,5 +1,8 @@
 import * as z from 'zod'
+import type { Batch } from '../../simulation/batches/batch-handle.ts'
+import type { BatchRecord as SimulatedRecord } from '../../simulation/batches/batch-row.ts'
 import { requireFunds } from '../admission.ts'
+import type { FileNames } from '../api-scope.ts'
 import { endpoint } from '../endpoint.ts'
 import { FILE_LIFE_SECONDS, integer, queryInteger, stringMap, text } from '../fields.ts'
 import { formatAlternatives } from '../http/validation-errors.ts'
@@ -57,7 +60,7 @@ export const createBatch = endpoint({
       metadata: { team: 'search' },
     },
   },
-  handle: ({ body: { output_expires_after, ...body }, token, world }) => {
+  handle: ({ body: { output_expires_after, ...body }, token, world, outputNames }) => {
     if (body.endpoint === '/v1/embeddings' && world.profile.policies.batchEndpoints === 'documented') {
       rejectInput(['body', 'endpoint'], `Input should be ${formatAlternatives(DOCUMENTED_ENDPOINTS)}`, 'literal_error')
     }
@@ -69,7 +72,7 @@ export const createBatch = endpoint({
     }
     const spec = { ...body, metadata: body.metadata ?? null, token_id: token?.token_id }
     const output_life_seconds = output_expires_after?.seconds
-    return new JsonText(world.batches.create({ ...spec, output_life_seconds }).toJson())
+    return toAnswer(world.batches.create({ ...spec, output_life_seconds }), outputNames)
   },
 })
 
@@ -84,9 +87,9 @@ export const getBatch = endpoint({
   returns: BatchRecord,
   findPolledResource: ({ batch_id }) => ({ kind: 'batches', id: batch_id! }),
   example: { target: '/v1/batches/batch_iuGVRMdgEEaPgAmTJFZuY8YE' },
-  handle: ({ params, world }) => {
+  handle: ({ params, world, outputNames }) => {
     const batch = world.batches.get(params.batch_id) ?? refuse(404, 'batch not found')
-    return new JsonText(batch.toJson())
+    return toAnswer(batch, outputNames)
   },
 })
 
@@ -106,7 +109,8 @@ export const listBatches = endpoint({
   query: { after: z.string().optional(), limit: queryInteger({ min: 1, max: 100 }).default(20) },
   returns: listSchema(BatchRecord, 'BatchList'),
   example: { target: '/v1/batches?limit=10' },
-  handle: ({ query, world }) => paginate(world.batches.list().reverse(), query, batch => batch.toRecord()),
+  handle: ({ query, world, outputNames }) =>
+    paginate(world.batches.list().reverse(), query, batch => toRecord(batch, outputNames)),
 })
 
 export const cancelBatch = endpoint({
@@ -123,9 +127,19 @@ export const cancelBatch = endpoint({
   errorShape: 'wrapped',
   returns: BatchRecord,
   example: { target: '/v1/batches/batch_iuGVRMdgEEaPgAmTJFZuY8YE/cancel' },
-  handle: ({ params: { batch_id }, world }) => {
+  handle: ({ params: { batch_id }, world, outputNames }) => {
     const batch = world.batches.get(batch_id) ?? refuse(404, 'batch not found')
     if (!batch.cancel()) refuse(400, `batch ${batch_id} is ${batch.status} already`)
-    return new JsonText(batch.toJson())
+    return toAnswer(batch, outputNames)
   },
 })
+
+function toRecord(batch: Batch, outputNames: FileNames | undefined): SimulatedRecord {
+  const record = batch.toRecord()
+  return outputNames?.nameErrors(record) ?? record
+}
+
+/** Returns the record as JSON. Without a names profile, it is stored until the batch changes. */
+function toAnswer(batch: Batch, outputNames: FileNames | undefined): JsonText {
+  return new JsonText(outputNames === undefined ? batch.toJson() : JSON.stringify(toRecord(batch, outputNames)))
+}

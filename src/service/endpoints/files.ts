@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { FileHandle } from '../../simulation/batches/files.ts'
-import type { World } from '../../simulation/world.ts'
+import type { ApiScope } from '../api-scope.ts'
+import { BatchRequestLine, BatchResultLine } from '../batch-lines.ts'
 import { endpoint, type SizeLimit } from '../endpoint.ts'
 import { FILE_LIFE_SECONDS, queryInteger } from '../fields.ts'
 import { paginate } from '../pagination.ts'
@@ -46,6 +47,7 @@ export const uploadFile = endpoint({
     },
     limitFor: ({ purpose }) => (purpose === 'batch' ? BATCH_INPUT_SIZE_LIMIT : undefined),
   },
+  fileLine: BatchRequestLine,
   returns: FileRecord,
   example: {
     form: {
@@ -56,7 +58,7 @@ export const uploadFile = endpoint({
         '"messages":[{"role":"user","content":"Hello"}]}}\n',
     },
   },
-  handle: ({ upload: { purpose, file, ...life }, world }) => {
+  handle: ({ upload: { purpose, file, ...life }, world, inputNames, outputNames }) => {
     const seconds = life['expires_after[seconds]']
     if ((life['expires_after[anchor]'] === undefined) !== (seconds === undefined)) {
       rejectInput(['body', 'expires_after'], 'give both anchor and seconds, or neither')
@@ -64,8 +66,11 @@ export const uploadFile = endpoint({
     // The storage may have filled up during this upload.
     if (world.files.storedBytes + file.bytes > world.maxStorageBytes)
       refuse(413, storageFullMessage(world.maxStorageBytes))
-    const stored = world.files.create({ ...file, filename: file.filename || 'file', purpose, lifeSeconds: seconds })
-    return toFileRecord(world, stored)
+    const stored = world.files.create({
+      ...{ ...file, filename: file.filename || 'file', purpose, lifeSeconds: seconds },
+      identity: inputNames?.toInternalContent(file),
+    })
+    return toFileRecord(stored, { world, outputNames })
   },
 })
 
@@ -91,9 +96,9 @@ export const listFiles = endpoint({
   },
   returns: listSchema(FileRecord, 'FileList'),
   example: { target: '/v1/files?purpose=batch&order=asc' },
-  handle: ({ query: { order, purpose, ...page }, world }) => {
+  handle: ({ query: { order, purpose, ...page }, world, outputNames }) => {
     const files = world.files.list().filter(file => purpose === undefined || file.purpose === purpose)
-    return paginate(order === 'asc' ? files : files.reverse(), page, file => toFileRecord(world, file))
+    return paginate(order === 'asc' ? files : files.reverse(), page, file => toFileRecord(file, { world, outputNames }))
   },
 })
 
@@ -107,7 +112,8 @@ export const getFile = endpoint({
   errorShape: 'wrapped',
   returns: FileRecord,
   example: { target: '/v1/files/file_HSCZDQPBeSpnXB5vXxnzQcds' },
-  handle: ({ params, world }) => toFileRecord(world, world.files.get(params.file_id) ?? refuse(404, 'file not found')),
+  handle: ({ params, world, outputNames }) =>
+    toFileRecord(world.files.get(params.file_id) ?? refuse(404, 'file not found'), { world, outputNames }),
 })
 
 export const deleteFile = endpoint({
@@ -134,20 +140,25 @@ export const getFileContent = endpoint({
   assumptions: ['the bytes as they are, as binary/octet-stream, with the filename in content-disposition'],
   refusals: { 404: 'unknown file' },
   errorShape: 'wrapped',
+  fileLine: BatchResultLine,
   returns: z.string(),
   produces: 'binary/octet-stream',
   example: { target: '/v1/files/file_HSCZDQPBeSpnXB5vXxnzQcds/content' },
-  handle: ({ params, world }) => {
+  handle: ({ params, world, outputNames }) => {
     const file = world.files.get(params.file_id) ?? refuse(404, 'file not found')
-    return new Bytes(file.chunks(), { filename: file.filename })
+    const chunks = outputNames?.toVendorContent(file).chunks ?? file.chunks()
+    return new Bytes(chunks, { filename: file.filename })
   },
 })
 
-function toFileRecord({ clock }: World, file: FileHandle): z.input<typeof FileRecord> {
+function toFileRecord(
+  file: FileHandle,
+  { world: { clock }, outputNames }: Pick<ApiScope, 'world' | 'outputNames'>,
+): z.input<typeof FileRecord> {
   return {
     id: file.id,
     object: 'file',
-    bytes: file.bytes,
+    bytes: outputNames?.toVendorContent(file).bytes ?? file.bytes,
     created_at: clock.unix(file.createdAt),
     filename: file.filename,
     purpose: file.purpose,

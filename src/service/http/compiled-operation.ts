@@ -1,8 +1,9 @@
 /** An operation with its routes and the schemas of its path and query, compiled once. */
 import * as z from 'zod'
 import { type AnyEndpoint, endpointPaths, type Operations, type Prerequisite } from '../endpoint.ts'
+import type { EndpointMapping } from '../naming/endpoint-mapping.ts'
 import type { Alias } from '../naming/free-sections.ts'
-import type { EndpointMapping, VendorMapping } from '../naming/translation.ts'
+import type { VendorMapping } from '../naming/translation.ts'
 import type { Routes } from '../operation-table.ts'
 import { RefusalError } from '../refusals.ts'
 import { isAnyMissing, loadPrerequisites } from './prerequisites.ts'

@@ -1,7 +1,7 @@
 /** Creates the responses of a pipeline: at the time of the world and with its vendor names. */
 
 import type { RequestEntry } from '../../kernel/journal.ts'
-import type { SchemaMapping } from '../naming/translation.ts'
+import type { SchemaMapping } from '../naming/endpoint-mapping.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { ByteStream, Bytes, JsonText, ServerSentEvents } from '../results.ts'
 import { createErrorBody, createInvalidBody } from './error-bodies.ts'

@@ -6,6 +6,7 @@ import type { World } from '../../simulation/world.ts'
 import type { ApiScope, SchemaNames } from '../api-scope.ts'
 import type { AnyEndpoint, Operations } from '../endpoint.ts'
 import { documentedOperations, documentedRoutes, operations, routes } from '../index.ts'
+import type { LineNames } from '../naming/line-names.ts'
 import type { Names } from '../naming/names-profile.ts'
 import * as openapiNaming from '../naming/openapi-naming.ts'
 import type { VendorMapping } from '../naming/translation.ts'
@@ -68,6 +69,8 @@ export interface Api {
   servedPaths(path: string): readonly string[]
   /** Returns the resource whose progress a request reads, or undefined. */
   findPolledResource(method: string, target: string): PolledResource | undefined
+  /** The names of the lines of batch files; undefined without a names profile. */
+  readonly lineNames: LineNames | undefined
   /** Returns the JSON that is posted to a webhook. */
   createWebhookText(world: World, attempt: WebhookAttempt): Promise<string>
 }
@@ -102,6 +105,8 @@ export function createApi(options: ApiOptions = {}): Api {
         ...{ world, token, findEndpoint, webhookHosts },
         findScriptedAnswer: scriptedAnswersFor(context),
         schemaNames: context.operation.responseMapping && schemaNames,
+        inputNames: context.operation.requestMapping && mapping?.lines,
+        outputNames: context.operation.responseMapping && mapping?.lines,
       }
     },
     time: worldEpochMs,
@@ -138,6 +143,9 @@ export function createApi(options: ApiOptions = {}): Api {
       unread.findUnreadFields(getRouter(servedOperations, servedRoutes, mapping), mapping, { world }, request),
     keyHeaders: KEY_HEADERS.flatMap(name => mapping?.names.headers.get(name) ?? [name]),
     servedPaths: path => (mapping === undefined ? [path] : [...mapping.servedPaths(path), ...mapping.aliasPaths(path)]),
+    get lineNames() {
+      return mapping?.lines
+    },
     findPolledResource: (method, target) => pipeline.findPolledResource(method, target),
     answer,
     createWebhookText: async (world, attempt) => {
@@ -181,6 +189,14 @@ function createSchemaNames(mapping: VendorMapping): SchemaNames {
     toVendorSchema: (schema, endpoint) =>
       openapiNaming.translateStandaloneSchema(schema, names, mapping.forEndpoint(endpoint as AnyEndpoint).operation),
     toVendorParam: name => names.fields.get(name) ?? name,
+    toVendorExample: ({ path, input, output }, endpoint) => {
+      const { body, returns } = mapping.forEndpoint(endpoint as AnyEndpoint)
+      return {
+        path: names.toVendorPath(path),
+        input: (body?.toVendor(input) ?? input) as object,
+        output: returns.toVendor(output) as object,
+      }
+    },
   }
 }
 

@@ -1,7 +1,7 @@
 /** Input that no declaration names, for worlds with strict requests. */
 import type { AnyEndpoint, FieldSchemas } from '../endpoint.ts'
+import type { EndpointMapping } from '../naming/endpoint-mapping.ts'
 import { inputShape, type SchemaShape } from '../naming/schema-shape.ts'
-import type { EndpointMapping } from '../naming/translation.ts'
 import { createFieldsShape } from '../naming/vocabulary.ts'
 import { parseJsonBody } from './json-body.ts'
 import { isListField } from './list-field.ts'

@@ -64,6 +64,7 @@ export function createStep(
 
 function createTextTranslator({ textRole: holds }: SchemaShape, names: Names): ((text: string) => string) | undefined {
   if (holds === 'path') return text => names.toVendorPath(text)
+  if (holds === 'endpoint') return text => names.toVendorValue(text)
   if (holds === 'tag') return text => names.tags.get(text) ?? names.translateProse(text)
   return holds === 'message' ? text => names.translateProse(text) : undefined
 }

@@ -5,10 +5,10 @@
 import * as z from 'zod'
 
 /**
- * What a text is, beside data: our own prose, the path of an endpoint, a tag of a model, or statuses of deployments with
- * commas between them.
+ * What a text is, beside data: our own prose, the path of an endpoint, the endpoint of a batch, a tag of a model, or
+ * statuses of deployments with commas between them.
  */
-export type TextRole = 'message' | 'path' | 'tag' | 'statuses'
+export type TextRole = 'message' | 'path' | 'endpoint' | 'tag' | 'statuses'
 
 export interface SchemaShape {
   /** Declared fields of an object. */

@@ -60,11 +60,12 @@ function listShapes(operations: Operations): OperationShape[] {
 
 /** Returns the shapes of the input and the output of an endpoint. */
 export function listEndpointShapes(endpoint: AnyEndpoint): SchemaShape[] {
-  const { body, returns, query, params, upload, streamEvent, path } = endpoint
+  const { body, returns, query, params, upload, fileLine, streamEvent, path } = endpoint
   return [
     ...(body === undefined ? [] : [inputShape(body)]),
     outputShape(returns),
     ...(streamEvent === undefined ? [] : [outputShape(streamEvent)]),
+    ...(fileLine === undefined ? [] : [outputShape(fileLine)]),
     createFieldsShape(query),
     createFieldsShape({ ...Object.fromEntries(routeParamNames(path).map(name => [name, undefined])), ...params }),
     ...(upload === undefined ? [] : [createFieldsShape((upload.fields ?? {}) as AnyEndpoint['query'])]),

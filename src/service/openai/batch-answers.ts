@@ -218,9 +218,9 @@ function toProblem(error: unknown): InvalidBody | LineError {
   if (error instanceof InvalidInputError)
     return toInvalidBody([{ loc: [...error.loc], msg: error.message, type: error.type }])
   if (error instanceof RefusalError) {
-    const { status, message } = error
+    const { status, message, isQuoted } = error
     const type = status < 500 ? 'invalid_request_error' : 'internal_error'
-    return { code: String(status), message: shorten(message), param: null, type }
+    return { code: String(status), message: shorten(message), param: null, type, ...(isQuoted && { isQuoted }) }
   }
   throw error
 }

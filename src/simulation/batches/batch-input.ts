@@ -4,7 +4,7 @@ import type { SimulationContext } from '../context.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
 import type { BatchRow } from './batch-row.ts'
 import { readInput } from './fixture-content.ts'
-import type { BatchEndpoint, BatchError, InvalidBody, LineRequest, OnLine } from './input-lines.ts'
+import type { BatchEndpoint, BatchError, InvalidBody, LineRequest, OnLine, TranslateLine } from './input-lines.ts'
 import { countLines } from './jsonl-writer.ts'
 import type { LineAnswer, LineAnswerer, LineError, LineWorld } from './line-answering.ts'
 import { PENDING_ANSWER, WorkListBuilder } from './work-list.ts'
@@ -28,6 +28,7 @@ export function answerLines(
     world.chance,
     ({ body, parsed }, model, target) => trial.answer(world, { endpoint, model, target, body, parsed }),
     body => trial.parse(endpoint, body),
+    trial.toInternalLine && (line => trial.toInternalLine!(endpoint, line)),
   )
   if (errors.length === 0) answerer.adopt(trial)
   return errors
@@ -62,6 +63,7 @@ function readLines(
   chance: Chance,
   answer: (request: LineRequest, model: string, target: ModelTarget) => LineAnswer | LineError | InvalidBody,
   read?: (body: LineRequest['body']) => unknown,
+  translate?: TranslateLine,
 ): readonly BatchError[] {
   const work = new WorkListBuilder(countLines(row.inputChunks))
   let target: ModelTarget | undefined
@@ -72,7 +74,7 @@ function readLines(
     work.add(request.customId, lineAnswer)
     return undefined
   }
-  const { errors, model } = readInput(row.inputChunks, row.spec.endpoint, onLine, read)
+  const { errors, model } = readInput(row.inputChunks, row.spec.endpoint, onLine, read, translate)
   if (errors.length > 0) return errors
   if (target === undefined) {
     const message = `no model ${JSON.stringify(model)} that can be called`

@@ -35,8 +35,8 @@ export function composeOutput(
   for (const [i, line] of lines.entries()) {
     const id = `${rowIdPrefix}${String(line.inputIndex).padStart(6, '0')}`
     if (i >= row.doneLines || line.error) {
-      const lineError = i >= row.doneLines ? unfinishedError : line.error!
-      error.push(JSON.stringify({ id, custom_id: line.customId, response: null, error: lineError }))
+      const { isQuoted = false, ...lineError } = i >= row.doneLines ? unfinishedError : line.error!
+      error.push(JSON.stringify({ id, custom_id: line.customId, response: null, error: lineError }), isQuoted)
       continue
     }
     const promptTokens = promptBefore[i + 1]! - promptBefore[i]!

@@ -16,6 +16,8 @@ export interface FileContent {
   readonly bytes: number
   /** Names the content: part of the file's identity. */
   readonly hash: string
+  /** The line numbers from 0 of rows whose message is a text of the user. Default: no line. */
+  readonly quotedLines?: readonly number[]
 }
 
 export class FileRow extends Row {
@@ -53,6 +55,7 @@ export interface FileHandle {
   /** Microseconds since the epoch of the world. */
   readonly createdAt: Micros
   readonly expiresAt: Micros
+  readonly quotedLines: readonly number[]
   chunks(): readonly Uint8Array[]
 }
 
@@ -63,6 +66,8 @@ export interface NewFile extends FileContent {
   readonly id?: string
   readonly createdAt?: Micros
   readonly expiresAt?: Micros
+  /** The size and the hash that identify the content. Default: its own. */
+  readonly identity?: Pick<FileContent, 'bytes' | 'hash'> | undefined
   /** Seconds from its creation to its expiry, if `expiresAt` is missing. Default: that of the profile. */
   readonly lifeSeconds?: number | undefined
 }
@@ -107,20 +112,21 @@ export class Files {
   }
 
   create(file: NewFile): FileHandle {
-    const { filename, chunks, bytes, hash } = file
+    const { filename, chunks, bytes, quotedLines, identity = file } = file
+    const { hash } = identity
     const id =
       file.id ??
       `file_${this.#context.chance.letters(24, this.#context.newKey('file', `${filename}\u0000${hash}`), ID)}`
     const createdAt = file.createdAt ?? this.#context.clock.now
     const life = file.lifeSeconds === undefined ? this.#context.profile.timings.fileLife : file.lifeSeconds * SECOND
     const expiresAt = file.expiresAt ?? createdAt + life
-    const content = { chunks, bytes, hash }
+    const content = { chunks, bytes, hash, ...(quotedLines && { quotedLines }) }
     const initial = { filename, purpose: file.purpose, createdAt, expiresAt, bytes, content }
     const row = new FileRow(this.#table.generation, id, initial)
     const ordinal = this.#table.add(row)
     this.#byId.set(id, ordinal)
     this.#storedBytes += bytes
-    this.#context.record(row, 'file.created', { filename, bytes, hash })
+    this.#context.record(row, 'file.created', { filename, bytes: identity.bytes, hash })
     row.expiryEvent = this.#context.scheduleAt(Math.max(expiresAt, this.#context.clock.now), 'file.expired', ordinal)
     this.#context.markVisibleChange()
     return this.get(id)!
@@ -157,7 +163,9 @@ export class Files {
 
 function toHandle(row: Readonly<FileRow>): FileHandle | undefined {
   const { content, id, filename, purpose, bytes, createdAt, expiresAt } = row
-  return content && { id, filename, purpose, bytes, createdAt, expiresAt, chunks: () => content.chunks }
+  if (content === undefined) return undefined
+  const { chunks, quotedLines = [] } = content
+  return { id, filename, purpose, bytes, createdAt, expiresAt, quotedLines, chunks: () => chunks }
 }
 
 /** Yields the lines of a file without line ends, decoded as UTF-8. An empty last line is ignored. */

@@ -10,6 +10,7 @@ import {
   type LineRequest,
   type OnLine,
   readBatchLines,
+  type TranslateLine,
   toInvalidLine,
 } from './input-lines.ts'
 
@@ -44,18 +45,20 @@ function hashOf(bytes: Uint8Array): string {
 }
 
 /**
- * Reads the input of a batch. The lines of an uploaded file are not cached.
+ * Reads the input of a batch. The lines of an uploaded file are not cached. Lines of a fixture have neutral names.
  *
  * @param parseBody parses a body independently of the world; undefined to parse it later
+ * @param translate Default: the lines have neutral names
  */
 export function readInput(
   input: readonly Uint8Array[],
   endpoint: BatchEndpoint,
   onLine: OnLine,
   parseBody?: (body: LineRequest['body']) => unknown,
+  translate?: TranslateLine,
 ): InputSummary {
   const cached = parsedInputCache.get(input)
-  if (cached === undefined) return readBatchLines(decodeLines(input), endpoint, onLine)
+  if (cached === undefined) return readBatchLines(decodeLines(input), endpoint, onLine, translate)
   let parsedInput = cached.find(one => one.endpoint === endpoint)
   if (parsedInput === undefined || (parseBody !== undefined && !parsedInput.hasParsedBodies)) {
     parsedInput = parseFixtureInput(input, endpoint, parseBody)

@@ -54,8 +54,20 @@ export function taskOf(endpoint: BatchEndpoint): ModelTask {
   return endpoint === '/v1/embeddings' ? 'embeddings' : 'text-generation'
 }
 
-/** Reads each line of an input file in order, without keeping it. */
-export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint, onLine: OnLine): InputSummary {
+/** Returns a line with neutral names. */
+export type TranslateLine = (line: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
+
+/**
+ * Reads each line of an input file in order, without keeping it.
+ *
+ * @param translate Default: the lines have neutral names
+ */
+export function readBatchLines(
+  source: Iterable<string>,
+  endpoint: BatchEndpoint,
+  onLine: OnLine,
+  translate?: TranslateLine,
+): InputSummary {
   const errors: BatchError[] = []
   const linesByCustomId = new Map<string, number>()
   let model = ''
@@ -78,11 +90,12 @@ export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint
         model,
       }
     }
-    const request = parseLine(text)
-    if (request === undefined) {
+    const parsed = parseLine(text)
+    if (parsed === undefined) {
       errors.push({ code: 'invalid_json', line, message: 'the line is not a JSON object', param: null })
       continue
     }
+    const request = translate?.(parsed) ?? parsed
     const problem = lineProblem(request, endpoint)
     if (problem) {
       errors.push(toInvalidLine(endpoint, line, problem))
@@ -135,7 +148,7 @@ function parseLine(text: string): Record<string, unknown> | undefined {
   return isObject(value) ? value : undefined
 }
 
-function lineProblem(request: Record<string, unknown>, endpoint: BatchEndpoint): InvalidBody | undefined {
+function lineProblem(request: Readonly<Record<string, unknown>>, endpoint: BatchEndpoint): InvalidBody | undefined {
   if (typeof request.custom_id !== 'string' || request.custom_id === '') {
     return { message: 'custom_id is missing or no text', invalidField: 'custom_id' }
   }

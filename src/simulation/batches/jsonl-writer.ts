@@ -18,17 +18,25 @@ export class JsonlWriter {
   readonly #encoder = new TextEncoder()
   readonly #hash = new ByteHash()
   readonly #chunks: Uint8Array[] = []
+  readonly #quotedLines: number[] = []
+  #lineCount = 0
   #text = ''
   #bytes = 0
 
-  push(line: string): void {
+  /** @param isQuoted whether messages in the line are texts of the user */
+  push(line: string, isQuoted = false): void {
+    if (isQuoted) this.#quotedLines.push(this.#lineCount)
+    this.#lineCount++
     this.#text += `${line}\n`
     if (this.#text.length > 65_536) this.#flush()
   }
 
   finish(): FileContent {
     this.#flush()
-    return { chunks: this.#chunks, bytes: this.#bytes, hash: this.#hash.digest() }
+    return {
+      ...{ chunks: this.#chunks, bytes: this.#bytes, hash: this.#hash.digest() },
+      ...(this.#quotedLines.length > 0 && { quotedLines: this.#quotedLines }),
+    }
   }
 
   #flush(): void {

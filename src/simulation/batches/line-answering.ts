@@ -3,6 +3,8 @@ import type { Chance, EntityKey } from '../../kernel/random.ts'
 import type { ModelSources, ModelTarget } from '../deployments/model-lookup.ts'
 import type { BatchEndpoint, InvalidBody } from './input-lines.ts'
 
+type LineObject = Readonly<Record<string, unknown>>
+
 /** A request of a batch. */
 export interface ResolvedLine {
   readonly endpoint: BatchEndpoint
@@ -21,6 +23,8 @@ export interface LineError {
   readonly message: string
   readonly param: string | null
   readonly type: string | null
+  /** Whether the message is a text of the user, as in a scripted error. A row does not have this field. */
+  readonly isQuoted?: boolean
 }
 
 /** The part of a line's answer that is kept until the output file is written. */
@@ -59,6 +63,8 @@ export interface LineAnswerer {
   readonly isReady: boolean
   /** Whether lines with unknown fields are invalid. */
   readonly isStrict: boolean
+  /** Returns a line of an uploaded file with neutral names; undefined if lines have no other names. */
+  readonly toInternalLine: ((endpoint: BatchEndpoint, line: LineObject) => LineObject) | undefined
   /**
    * Returns the problem of a body that the world cannot change. It needs nothing loaded.
    *

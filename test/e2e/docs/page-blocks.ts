@@ -81,7 +81,8 @@ export class ReaderFolder {
 
   /** Runs a line `npx modelhost-sim …`; resolves with what it printed and its exit code. */
   async command(line: string): Promise<{ readonly stdout: string; readonly stderr: string; readonly code: number }> {
-    const [npx, name, ...args] = line.trim().split(' ')
+    const words = line.trim().match(/"[^"]*"|\S+/g) ?? []
+    const [npx, name, ...args] = words.map(word => word.replaceAll('"', ''))
     if (npx !== 'npx' || name !== 'modelhost-sim') throw new Error(`Failed to run '${line}': it is no command of ours.`)
     try {
       return { ...(await run(process.execPath, [this.#bin, ...args], { cwd: this.path })), code: 0 }

@@ -225,7 +225,8 @@ describe('docs/names.md', () => {
       'json {',
       'sh npx modelhost-sim endpoints --names names.json',
       "ts import { createSimulator } from 'modelhost-sim'",
-      // Fields in one place, and aliases.
+      // Fields in one place, aliases, and lines of batches.
+      'json {',
       'json {',
       'json {',
       "text Failed to read the names 'names.json': fields.hbu: unknown word. Did you mean 'hub'?",
@@ -243,6 +244,26 @@ describe('docs/names.md', () => {
     folder.write('names.json', profile.replace('"hub":', '"hbu":'))
     const { stderr, code } = await folder.command(blocks[1]!.code)
     expect([stderr.trim(), code]).toEqual([blockWith(blocks, 'Failed to read').trim(), 2])
+  })
+
+  test('names the lines of batches', async () => {
+    const names = JSON.parse(blockWith(blocks, 'BatchResultLine.response'))
+    const sim = createSimulator({ names })
+    const client = { headers: { authorization: `Bearer ${sim.token}` } }
+    const body = { model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content: 'Hello' }], limit: 3 }
+    const form = new FormData()
+    form.set('purpose', 'batch')
+    form.set('file', new Blob([JSON.stringify({ key: 'a', method: 'POST', url: '/v2/talk', body })]))
+    const upload = await sim.fetch('http://sim/v1/files', { ...client, method: 'POST', body: form })
+    const { id } = await upload.json()
+    const request = { input_file_id: id, endpoint: '/v2/talk', completion_window: '24h' }
+    const init = { ...client, method: 'POST', body: JSON.stringify(request) }
+    const batch = await (await sim.fetch('http://sim/v1/batches', init)).json()
+    await sim.clock.advance('24h')
+    const { output_file_id } = await (await sim.fetch(`http://sim/v1/batches/${batch.id}`, client)).json()
+    const output = await sim.fetch(`http://sim/v1/files/${output_file_id}/content`, client)
+    const { key, reply } = await output.json()
+    expect([key, reply.endpoint, reply.body.usage.completion_tokens]).toEqual(['a', '/v2/talk', 3])
   })
 
   test('names fields in one place, and serves aliases', async () => {

@@ -44,7 +44,7 @@ describe('the README', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }
     expect(scripts.start).toBe('node bin/modelhost-sim.js serve')
     expect(scripts.test).toBe('vitest run --project in-process')
-    expect(scripts['test:e2e']).toBe('vitest run --project e2e')
+    expect(scripts['test:e2e']).toBe('vitest run --project e2e --project long')
     expect(readFileSync('.ci/run', 'utf8')).toContain('npm ci')
     expect(readFileSync('.ci/run', 'utf8')).toContain('npm test')
     expect(readFileSync('.ci/run', 'utf8')).toContain('npm run test:e2e')

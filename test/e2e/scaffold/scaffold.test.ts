@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const ROOT = resolve('.')
 const COPIED = [
-  ...['bin', 'docs', 'fixtures', 'profiles', 'scaffold', 'scenarios', 'schemas', 'src', 'test'],
+  ...['bin', 'clients', 'docs', 'fixtures', 'profiles', 'scaffold', 'scenarios', 'schemas', 'src', 'test'],
   ...['.gitignore', 'biome.json', 'package.json', 'tsconfig.json', 'vitest.config.ts'],
 ]
 const SOURCE = ['--conditions=modelhost-sim-source', '--import', 'tsx']

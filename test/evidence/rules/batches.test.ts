@@ -48,6 +48,20 @@ describe('batchLines', () => {
     expect(violationsOf('batchLines', observation)[0]).toMatchObject({ operation: 'getFileContent' })
   })
 
+  test('and the names of a names profile change nothing', async () => {
+    const names = { fields: { custom_id: 'key', response: 'reply', choices: 'options', model: 'engine' } }
+    const own = (output: Answer[]) =>
+      output.map(row => ({ custom_id: row.key, answer: row.reply.body.options[0].message.content }))
+    const bodies = (output: Answer[]) => output.map(row => ({ custom_id: row.key, answer: row.reply.body }))
+    for (const join of [own, bodies])
+      expect(violationsOf('batchLines', await observe(ask(join), { names }))).toEqual([])
+    const shifted = (output: Answer[]) =>
+      own(output).map((line, i, all) => ({ ...line, answer: all[(i + 1) % all.length]!.answer }))
+    expect(onlyWords('batchLines', await observe(ask(shifted), { names }))).toContain('the answer of')
+    const lost = (output: Answer[]) => own(output).slice(1)
+    expect(violationsOf('noSilentLoss', await observe(ask(lost), { names }))).toHaveLength(1)
+  })
+
   test('a custom_id twice, and one that no input has, break it', async () => {
     const twice = await observe(ask(output => [...byId(output), answerOf(output[0])]))
     expect(onlyWords('batchLines', twice)).toMatch(/^The client returned 'q\d' 2 times: the input has it once\.$/)

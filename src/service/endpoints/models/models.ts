@@ -3,6 +3,7 @@ import type { CatalogModel } from '../../../data/records/catalog.ts'
 import { type ModelTask, VARIANT_KEYS } from '../../../data/records/enums.ts'
 import { SECOND } from '../../../kernel/duration.ts'
 import type { World } from '../../../simulation/world.ts'
+import type { InvocationExample } from '../../api-scope.ts'
 import { endpoint } from '../../endpoint.ts'
 import { qualifyModelName } from '../../model-names.ts'
 import { toCatalogJson, toDeploymentCatalogJson, toModelEntry } from '../../models/catalog-json.ts'
@@ -241,7 +242,7 @@ function toCatalogInfo(scope: VariantScope, model: CatalogModel, version: string
 }
 
 /** Requests to the endpoints of a task, and what they answer. */
-const INVOCATIONS: Readonly<Partial<Record<ModelTask, { path: string; input: object; output: object }>>> = {
+const INVOCATIONS: Readonly<Partial<Record<ModelTask, InvocationExample>>> = {
   'text-generation': {
     path: '/v1/chat/completions',
     input: { messages: [{ role: 'user', content: 'Hello!' }] },
@@ -254,10 +255,22 @@ const INVOCATIONS: Readonly<Partial<Record<ModelTask, { path: string; input: obj
   },
 }
 
+/** Returns the example of a request to a model; undefined for a task without one. */
+function findInvocation(
+  { findEndpoint, schemaNames }: VariantScope,
+  model_name: string,
+  type: ModelTask,
+): InvocationExample | undefined {
+  const example = INVOCATIONS[type]
+  if (example === undefined) return undefined
+  const invocation = { ...example, input: { model: model_name, ...example.input } }
+  const endpoint = findEndpoint('POST', example.path)
+  return (endpoint && schemaNames?.toVendorExample(invocation, endpoint)) ?? invocation
+}
+
 /** Returns the variants and the documentation of a model. */
 function describeInvocation(scope: VariantScope, model_name: string, type: ModelTask, description: string) {
-  const invocation = INVOCATIONS[type]
-  const body = JSON.stringify({ model: model_name, ...invocation?.input })
+  const invocation = findInvocation(scope, model_name, type)
   const variants = listServedVariants(scope, type, model_name)
   const first = variants[0] && describeEndpoint(variants[0].endpoint, type, scope.schemaNames)
   return {
@@ -268,7 +281,7 @@ function describeInvocation(scope: VariantScope, model_name: string, type: Model
     curl_inv:
       invocation === undefined
         ? ''
-        : `curl "$BASE_URL${invocation.path}" -H "Authorization: Bearer $API_TOKEN" --json '${body}'`,
+        : `curl "$BASE_URL${invocation.path}" -H "Authorization: Bearer $API_TOKEN" --json '${JSON.stringify(invocation.input)}'`,
     cmdline_inv: '',
     txt_docs: description,
     out_example: invocation === undefined ? '' : JSON.stringify(invocation.output),

@@ -1,0 +1,54 @@
+/** docs/recordings.md and docs/what-if.md: their commands are run with the package as published. */
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { blocksOf, blockWith, ReaderFolder } from './page-blocks.ts'
+
+let folder: ReaderFolder
+beforeAll(async () => {
+  folder = new ReaderFolder()
+  await folder.script(`
+    import { createSimulator } from 'modelhost-sim'
+    const sim = createSimulator({ seed: 3, fixtures: 'two-nodes' })
+    const recording = sim.record({ file: 'run.ndjson' })
+    const headers = { authorization: 'Bearer ' + sim.token, 'content-type': 'application/json' }
+    sim.faults.add({ on: 'listDeployments', times: 1, fault: { kind: 'status', status: 503 } })
+    const body = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' }, settings: { min_instances: 1 } }
+    await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body: JSON.stringify(body) })
+    await sim.fetch('http://sim/deploy/list', { headers })
+    await sim.clock.advance('3h')
+    recording.stop()`)
+}, 120_000)
+afterAll(() => folder.remove())
+
+test('the page records in a process, and its commands replay, export and convert', async () => {
+  const blocks = blocksOf('docs/recordings.md')
+  expect(blocks.map(({ language }) => language)).toEqual(['sh', 'ts', 'sh', 'sh'])
+  expect(await folder.script(blockWith(blocks, 'sim.record()'))).toBe('5\n')
+
+  const [replay, remote] = blocks[2]!.code.trim().split('\n') as [string, string]
+  const same = { code: 0, stdout: 'run.ndjson: 2 requests replayed, every answer is the same.\n' }
+  expect(await folder.command(replay)).toMatchObject(same)
+  const record = blocks[0]!.code.trim().split(' ').slice(2)
+  const address = await folder.server([...record.with(-1, 'served.ndjson'), '--clock', 'manual'])
+  expect(readdirSync(folder.path)).toContain('served.ndjson')
+  // A world that is recorded cannot replay.
+  const refused = await folder.command(remote.replace('127.0.0.1:4010', address))
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('a recording of this simulator') })
+  const plain = await folder.server(['serve', '--clock', 'manual'])
+  expect(await folder.command(remote.replace('127.0.0.1:4010', plain))).toMatchObject(same)
+
+  for (const line of blocks[3]!.code.trim().split('\n')) expect(await folder.command(line)).toMatchObject({ code: 0 })
+  expect(readdirSync(folder.path)).toEqual(expect.arrayContaining(['run.test.ts', 'test_run.py']))
+}, 120_000)
+
+test('the commands of what-if print the consequences of one change', async () => {
+  const blocks = blocksOf('docs/what-if.md')
+  expect(blocks.map(({ language }) => language)).toEqual(['sh', 'text'])
+  const tables = []
+  for (const line of blocks[0]!.code.trim().split('\n')) tables.push((await folder.command(line)).stdout)
+  expect(tables[0]).toContain('| answer | GET /deploy/list (request 2) | 503 | 200 |')
+  for (const table of tables.slice(1)) expect(table).toContain('| money | rent |')
+  writeFileSync(join(folder.path, 'empty.ndjson'), '')
+  expect(await folder.command('npx modelhost-sim replay empty.ndjson')).toMatchObject({ code: 2 })
+}, 120_000)

@@ -1,0 +1,107 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, expect, test } from 'vitest'
+import type { ChromeTrace } from '../../../src/evidence/formats/chrome-trace.ts'
+import type { Har } from '../../../src/evidence/formats/har-out.ts'
+import { createSimulator } from '../../../src/index.ts'
+import { commanded } from '../../cli/commanded.ts'
+
+let folder: string
+let file: string
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'formats-'))
+  file = join(folder, 'run.ndjson')
+  const sim = createSimulator({ fixtures: 'two-nodes', seed: 3, inferencePace: 'clock' })
+  const recording = sim.record({ file })
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  const send = (method: string, path: string, body?: object) =>
+    sim.fetch(`http://sim${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+  sim.faults.add({ on: 'listDeployments', times: 1, fault: { kind: 'status', status: 503 } })
+  await send('POST', '/deploy/llm', { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+  await send('GET', '/deploy/list')
+  await sim.clock.advance('20m')
+  const messages = [{ role: 'user', content: 'Grüße 🌍' }]
+  const chat = send('POST', '/v1/chat/completions', { model: 'acme/chat', stream: true, messages })
+  const reading = chat.then(answer => answer.text())
+  await sim.clock.advance('2m')
+  await reading
+  sim.cluster.node('h100-0').crash()
+  await sim.clock.advance('1h')
+  recording.stop()
+  return () => rmSync(folder, { recursive: true })
+})
+
+test('trace writes lanes of deployments, instances, requests and faults with their times', async () => {
+  const out = join(folder, 'trace.json')
+  expect(await commanded(['trace', file, '--out', out])).toMatchObject({ code: 0, stderr: '' })
+  const { traceEvents } = JSON.parse(readFileSync(out, 'utf8')) as ChromeTrace
+  const groups = new Map(
+    traceEvents.filter(({ name }) => name === 'process_name').map(({ pid, args }) => [args!.name, pid]),
+  )
+  const slices = (group: string) => traceEvents.filter(({ pid, ph }) => pid === groups.get(group) && ph === 'X')
+  expect(slices('Requests').map(({ name }) => name)).toEqual([
+    ...['POST /deploy/llm', 'GET /deploy/list', 'POST /v1/chat/completions'],
+  ])
+  expect(slices('Requests')[2]).toMatchObject({ ts: 1_200_000_000, dur: expect.any(Number) })
+  expect(slices('Requests')[2]!.dur).toBeGreaterThan(1_000)
+  expect(slices('Deployments').map(({ name }) => name)).toEqual(expect.arrayContaining(['downloading', 'running']))
+  expect(slices('Instances').length).toBeGreaterThan(3)
+  expect(traceEvents).toContainEqual(expect.objectContaining({ cat: 'fault.hit', ph: 'i' }))
+  expect(traceEvents.every(({ ts, dur = 0 }) => ts >= 0 && dur >= 0)).toBe(true)
+})
+
+test('har writes HAR 1.2 without credentials, and plays it into a world that answers the same', async () => {
+  const out = join(folder, 'run.har')
+  expect(await commanded(['har', file, '--out', out])).toMatchObject({ code: 0, stderr: '' })
+  const text = readFileSync(out, 'utf8')
+  expect(text).not.toContain('sim_default_token')
+  const { log } = JSON.parse(text) as Har
+  expect(log.version).toBe('1.2')
+  expect(log.entries.map(({ request, response }) => [request.method, response.status])).toEqual([
+    ['POST', 200],
+    ['GET', 503],
+    ['POST', 200],
+  ])
+  const record = join(folder, 'again.ndjson')
+  const played = await commanded(['har', out, '--record', record, '--fixtures', 'two-nodes', '--seed', '3'])
+  // The fault is no part of the file.
+  expect(played.stdout).toBe(
+    `${out}: 3 requests played, recorded in ${record}.\n  GET /deploy/list: 503 in the file, 200 here\n`,
+  )
+  expect(await commanded(['replay', record])).toMatchObject({ code: 0 })
+})
+
+test.each([
+  ['no JSON', 'hello', /log\.entries is missing/],
+  ['an entry without a time', { log: { entries: [{ request: {} }] } }, /log\.entries\[0\]: startedDateTime is no time/],
+  [
+    'an entry without a URL',
+    { log: { entries: [{ startedDateTime: '2026-01-01T00:00:00Z', request: { method: 'GET', url: 'x' } }] } },
+    /log\.entries\[0\]: request\.url is no URL/,
+  ],
+])('har refuses %s and names the place', async (_, content, message) => {
+  const har = join(folder, 'bad.har')
+  writeFileSync(har, typeof content === 'string' ? content : JSON.stringify(content))
+  const { code, stderr } = await commanded(['har', har, '--record', join(folder, 'never.ndjson')])
+  expect(code).toBe(2)
+  expect(stderr).toMatch(message)
+})
+
+test('export refuses an unknown kind of test', async () => {
+  expect(await commanded(['export', file, join(folder, 'run.rb')])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Give a file *.test.ts for vitest, or test_*.py for pytest'),
+  })
+})
+
+test('an exported test for vitest is valid TypeScript that names each step', async () => {
+  const out = join(folder, 'run.test.ts')
+  expect(await commanded(['export', file, out])).toMatchObject({ code: 0, stderr: '' })
+  const source = readFileSync(out, 'utf8')
+  expect(source).toContain('sim.cluster.node("h100-0").crash()')
+  expect(source).toContain('sim.faults.add({"on":"listDeployments"')
+  expect(source).toMatch(/expect\(await send\(2, "GET", "\/deploy\/list".*\)\.toBe\(503\)/)
+  expect(source).toMatch(/const answer3 = send\(3, "POST"/)
+})
