@@ -4,7 +4,6 @@ import type { Micros } from '../kernel/duration.ts'
 import { canonical } from './batch-rows.ts'
 import { groupBy } from './group-by.ts'
 import type { ObservedRequest } from './observation.ts'
-import { pathOf } from './words.ts'
 
 /** Statuses below 500 after which the same request can succeed. */
 const RETRIED: ReadonlySet<number> = new Set([408, 409, 425, 429])
@@ -64,10 +63,4 @@ export function isRead({ method }: Pick<ObservedRequest, 'method'>): boolean {
 /** Tells whether a request changed something: no read, and answered with a 2xx. */
 export function isSuccessfulWrite(request: ObservedRequest): boolean {
   return !isRead(request) && request.outcome === 'answered' && request.status >= 200 && request.status < 300
-}
-
-/** Returns the path of a request up to its last segment, as in `/deploy/` of `/deploy/dep_1`. */
-export function folderOf(request: Pick<ObservedRequest, 'path'>): string {
-  const path = pathOf(request)
-  return path.slice(0, path.lastIndexOf('/') + 1)
 }
