@@ -2,8 +2,9 @@
 
 import { actFor } from '../kernel/journal-origin.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
+import type { IncomingRequest } from '../service/http/incoming-request.ts'
 import { Pipeline } from '../service/http/pipeline.ts'
-import type { IncomingRequest, RequestHooks } from '../service/http/request-context.ts'
+import type { RequestHooks } from '../service/http/request-context.ts'
 import { declarationsOf } from '../service/operation-table.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import type { TimelineLibrary } from '../simulator/timelines.ts'

@@ -1,6 +1,6 @@
 /** Evidence as lines of text. */
 
-import { formatSeconds, formatTraceLine } from '../kernel/journal.ts'
+import { formatSeconds, formatTraceLine } from '../kernel/trace-line.ts'
 import type { ObservedRequest } from './observation.ts'
 import type { Evidence } from './rule.ts'
 

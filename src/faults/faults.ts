@@ -5,6 +5,7 @@ import type { Entry } from '../kernel/journal.ts'
 import { purpose } from '../kernel/random.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import type { Middleware, Next, RequestContext } from '../service/http/request-context.ts'
+import type { FaultControls, FaultHandle, FaultView } from './fault-controls.ts'
 import { FaultError } from './fault-error.ts'
 import { EMPTY_STATE, FAULT_HEADER, type FaultsHost, type FaultsState, type Rules } from './faults-state.ts'
 import * as faultKinds from './kinds/index.ts'
@@ -29,42 +30,6 @@ const SHAPE = purpose('fault.shape')
 const HEADER_DRAWS = `${FAULT_HEADER} header`
 /** How many numbers one hit may draw before it would draw those of the next. */
 const DRAWS_PER_HIT = 65_536
-
-/** A fault rule and its counts. */
-export interface FaultView {
-  readonly id: string
-  readonly rule: FaultRule
-  /** Requests that it matched while it was armed and in its window. */
-  readonly matches: number
-  /** Requests that it changed. */
-  readonly hits: number
-}
-
-/** The handle of an added rule. */
-export interface FaultHandle extends FaultView {
-  remove(): void
-}
-
-/**
- * The fault rules of a simulator. They are tried in the order in which they were added. Only the first rule whose trigger
- * fires acts; every rule counts its own matches.
- *
- * @example
- * const lost = sim.faults.add({ on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } })
- * lost.hits // 0, until it has happened
- * lost.remove()
- */
-export interface FaultControls {
-  /** Adds a rule. Throws FaultError for an invalid rule, before anything has changed. */
-  add(rule: FaultRule): FaultHandle
-  list(): FaultView[]
-  /** Returns the rule of this id. Throws FaultError for an unknown id. */
-  get(id: string): FaultView
-  /** Removes a rule. Throws FaultError for an unknown id. */
-  remove(id: string): void
-  /** Removes every rule. */
-  clear(): void
-}
 
 export class Faults implements FaultControls {
   readonly #host: FaultsHost
@@ -181,8 +146,8 @@ export class Faults implements FaultControls {
     const { rules } = this.#rules
     const rule = rules.find(one => one.id === id)
     if (rule) return rule
-    const ids = rules.map(({ id: known }) => known)
-    const advice = formatSuggestion(id, ids, 'faults.list() returns the rules.')
+    const known = rules.map(one => one.id)
+    const advice = formatSuggestion(id, known, 'faults.list() returns the rules.')
     throw new FaultError(`Failed to find the fault '${id}': unknown rule. ${advice}`)
   }
 
@@ -195,8 +160,7 @@ export class Faults implements FaultControls {
       return last
     }
     return {
-      id,
-      rule: last.rule,
+      ...{ id, rule: last.rule },
       get matches() {
         return current().matches
       },
@@ -302,13 +266,12 @@ export class Faults implements FaultControls {
     passage: RequestContext<FaultWorld>,
     proceed: Next<FaultWorld>,
   ): Response | Promise<Response> {
-    const { world, operations, kinds } = this.#host
+    const { world } = this.#host
     // The request gets the 401 or 403 that it would get without the header.
     if (passage.backend !== world || !passage.isAuthenticated()) return proceed()
     passage.incoming.onStep?.(undefined)
     try {
-      const operationOf = (method: string, path: string) => this.#host.operationOf(method, path)
-      const fault = requestFaults.parseFaultHeader(header, passage.operationId, { operations, operationOf, kinds })
+      const fault = requestFaults.parseFaultHeader(header, passage.operationId, this.#host)
       const nth = this.#rules.added[HEADER_DRAWS] ?? 0
       this.#rules = { ...this.#rules, added: { ...this.#rules.added, [HEADER_DRAWS]: nth + 1 } }
       const key = world.chance.key('fault', HEADER_DRAWS, nth)
@@ -334,10 +297,10 @@ export class Faults implements FaultControls {
     let unansweredStatus = undefined as number | undefined
     const answer = act(rule.fault, {
       passage,
-      proceed: way => proceed({ ...way, cause }),
       record: status => {
         unansweredStatus = status
       },
+      proceed: way => proceed({ ...way, cause }),
       draw: (nth = 0) => world.chance.unit(key, SHAPE, matches * DRAWS_PER_HIT + nth),
       worldBefore: (lag: Micros) => this.#history!.at(world.clock.now - lag),
     })

@@ -163,7 +163,7 @@ export class Journal {
 
   /** Returns who gave the command that an entry records; undefined if it records no command, or if an entry caused it. */
   giverOf(seq: number): Giver | undefined {
-    const cause = this.#at(seq) === undefined ? 0 : this.#causes[(seq - 1) % this.limit]!
+    const cause = this.#at(seq) === undefined ? 0 : this.#causes[this.#placeOf(seq)]!
     return cause === ORIGIN.program ? 'program' : cause === ORIGIN.weather ? 'weather' : undefined
   }
 
@@ -216,7 +216,7 @@ export class Journal {
   }
 
   #read(seq: number): Entry {
-    const place = (seq - 1 - this.#skipped) % this.limit
+    const place = this.#placeOf(seq)
     return {
       seq,
       time: this.#times[place]!,
@@ -229,7 +229,7 @@ export class Journal {
 
   #push(time: Micros, kind: string, subject: string, cause: number, fields: EntryFields | undefined): number {
     const seq = this.#next++
-    const place = (seq - 1 - this.#skipped) % this.limit
+    const place = this.#placeOf(seq)
     if (place === this.#times.length) this.#grow()
     this.#times[place] = time
     this.#causes[place] = cause
@@ -241,6 +241,10 @@ export class Journal {
       for (const listener of this.#listeners) listener(entry)
     }
     return seq
+  }
+
+  #placeOf(seq: number): number {
+    return (seq - 1 - this.#skipped) % this.limit
   }
 
   #grow(): void {
@@ -311,24 +315,6 @@ export class Journal {
     this.#d2 = rest2 | 0
     this.#d3 = (this.#d3 - d - (rest2 < 0 ? 1 : 0)) | 0
   }
-}
-
-/** Formats a time for a trace: seconds since the epoch of the world, with six decimals. */
-export function formatSeconds(time: Micros): string {
-  const seconds = Math.floor(time / 1_000_000)
-  return `${seconds}.${String(time - seconds * 1_000_000).padStart(6, '0')}`
-}
-
-/** Formats an entry as a line of a trace: seconds, kind, subject, then the fields by name. */
-export function formatTraceLine(entry: Entry): string {
-  let line = `${formatSeconds(entry.time)} ${entry.kind} ${entry.subject}`
-  for (const name of Object.keys(entry.fields ?? {}).sort())
-    line += ` ${name}=${formatFieldValue(entry.fields![name]!)}`
-  return line
-}
-
-function formatFieldValue(value: string | number | boolean | null): string {
-  return typeof value === 'string' && (value === '' || /[\s"=]/.test(value)) ? JSON.stringify(value) : String(value)
 }
 
 function rotateLeft(value: number, bits: number): number {

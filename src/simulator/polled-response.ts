@@ -1,7 +1,7 @@
 /** Responses that wait for simulated time, for clients that move that time themselves and poll. */
 
 import type { Micros } from '../kernel/duration.ts'
-import type { HoldingWaiter, IncomingRequest, WaiterClock } from '../service/http/request-context.ts'
+import type { HoldingWaiter, IncomingRequest, WaiterClock } from '../service/http/incoming-request.ts'
 import type { ResponseWaiter } from '../service/results.ts'
 
 /** The number of a response that a scenario on a server has to poll for. */

@@ -18,7 +18,7 @@ import * as conflicts from './snapshot/conflicts.ts'
 import { loadSnapshot, Snapshot } from './snapshot/snapshot.ts'
 import { WorldSimulator } from './world-simulator.ts'
 
-export type { IncomingRequest as FetchOptions } from '../service/http/request-context.ts'
+export type { IncomingRequest as FetchOptions } from '../service/http/incoming-request.ts'
 export type { ForkOptions, SimulatorOptions } from './options.ts'
 export type { PendingRequest, Simulator } from './simulator-interface.ts'
 

@@ -2,14 +2,16 @@ import type { ClockSetting } from '../clock/settings.ts'
 import { SimulatorClock } from '../clock/simulator-clock.ts'
 import * as mswCollections from '../data/msw-collections.ts'
 import type { WireFaultResponse } from '../faults/broken-response.ts'
-import { type FaultControls, Faults } from '../faults/faults.ts'
+import type { FaultControls } from '../faults/fault-controls.ts'
+import { Faults } from '../faults/faults.ts'
 import type { FaultsState } from '../faults/faults-state.ts'
 import type { FaultRule } from '../faults/rules.ts'
 import { weatherFaultRules } from '../faults/weather-rules.ts'
 import type { Entry, RequestEntry } from '../kernel/journal.ts'
 import { encodeBase64 } from '../lib/base64.ts'
 import { BatchLineAnswerer } from '../service/batch-line-answerer.ts'
-import type { IncomingRequest, Middleware, RequestHooks } from '../service/http/request-context.ts'
+import type { IncomingRequest } from '../service/http/incoming-request.ts'
+import type { Middleware, RequestHooks } from '../service/http/request-context.ts'
 import { type Api, createApi } from '../service/http/service.ts'
 import type { Names } from '../service/naming/names-profile.ts'
 import { ScriptedAnswers, type ScriptedState } from '../service/openai/scripted-answers.ts'
@@ -21,8 +23,6 @@ import * as reports from '../simulation/reporting/report.ts'
 import type { Report } from '../simulation/reporting/report-types.ts'
 import { parseReportWindow, type ReportOptions } from '../simulation/reporting/report-window.ts'
 import type { World } from '../simulation/world.ts'
-import { toPendingRequest } from './answer-waiter.ts'
-import { ClientRequests } from './client-requests.ts'
 import { reportEventErrors } from './event-errors.ts'
 import { JournalListeners } from './journal-listeners.ts'
 import {
@@ -34,7 +34,9 @@ import {
   toAnswerAction,
 } from './observer.ts'
 import { assertForkOptions, type ForkOptions, fixtureName, type SimulatorOptions } from './options.ts'
-import { type ReceivedRequest, type RequestCount, RequestLog, type UnreadField } from './request-log.ts'
+import { toPendingRequest } from './requests/answer-waiter.ts'
+import { ClientRequests } from './requests/client-requests.ts'
+import { type ReceivedRequest, type RequestCount, RequestLog, type UnreadField } from './requests/request-log.ts'
 import type { PendingRequest, Simulator } from './simulator-interface.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
 import { type StartedTimelines, Timelines } from './timelines.ts'
@@ -275,16 +277,14 @@ export class WorldSimulator implements Simulator {
 
   fork(forkOptions: ForkOptions = {}): Simulator {
     assertForkOptions(forkOptions)
-    const { clock, fresh = false } = forkOptions
+    const { clock = this.clock.setting, fresh = false } = forkOptions
     const world = (fresh ? this.#initialWorld : this.#world).fork()
-    const options = { ...this.options, clock: clock ?? this.clock.setting }
     const currentState = {
-      fixtures: this.#fixtures,
-      faults: this.#faults.state,
+      ...{ fixtures: this.#fixtures, faults: this.#faults.state },
       answers: this.inference.state,
       timelines: this.timelines.started,
     }
-    return new WorldSimulator(world, options, this.#names, fresh ? this.#inherited : currentState)
+    return new WorldSimulator(world, { ...this.options, clock }, this.#names, fresh ? this.#inherited : currentState)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,11 +1,12 @@
 /** Formats the report of a failed test: what happened in its simulator, and the command that repeats the test. */
 
 import { formatJsonValue } from '../evidence/differences.ts'
-import type { FaultView } from '../faults/faults.ts'
-import { type Entry, formatSeconds, formatTraceLine } from '../kernel/journal.ts'
+import type { FaultView } from '../faults/fault-controls.ts'
+import type { Entry } from '../kernel/journal.ts'
+import { formatSeconds, formatTraceLine } from '../kernel/trace-line.ts'
 import { escapeRegExp } from '../lib/escape-regexp.ts'
 import { shellQuote } from '../lib/quote.ts'
-import type { ReceivedRequest } from '../simulator/request-log.ts'
+import type { ReceivedRequest } from '../simulator/requests/request-log.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 
 const LAST_REQUESTS = 10

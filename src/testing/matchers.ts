@@ -10,7 +10,7 @@ import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { OperationName, RequestOf } from '../service/client/client.ts'
 import type { LedgerEntry } from '../simulation/account/ledger-types.ts'
 import { countsAgainstQuota } from '../simulation/rentals/rental-row.ts'
-import type { ReceivedRequest } from '../simulator/request-log.ts'
+import type { ReceivedRequest } from '../simulator/requests/request-log.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import { type SurviveOptions, toSurvive } from './to-survive.ts'
 

@@ -10,7 +10,9 @@
  * })
  */
 import { test as base, expect, type RunnerTestCase, type RunnerTestSuite as Suite } from 'vitest'
-import { createSimulator, type Simulator, type SimulatorOptions } from '../simulator/simulator.ts'
+import { createSimulator } from '../explore/explorable.ts'
+import type { ExplorableSimulator } from '../explore/explorable-simulator.ts'
+import type { SimulatorOptions } from '../simulator/simulator.ts'
 import { formatFailureReport } from './failure-report.ts'
 import { matchers, type SimulatorMatchers } from './matchers.ts'
 
@@ -29,12 +31,12 @@ export interface SimulatorFixtures {
   /** Override it for a file or a suite: `test.override('simOptions', { fixtures: 'empty' })`. */
   simOptions: TestOptions
   /** A simulator of the test's own. */
-  sim: Simulator
+  sim: ExplorableSimulator
 }
 
 interface ServedFixture {
   /** The simulator that answers at `baseUrl`, also in tests that do not name `sim`; undefined without `baseUrl`. */
-  servedSim: Simulator | undefined
+  servedSim: ExplorableSimulator | undefined
 }
 
 /** Loads MSW, which only tests with a `baseUrl` need. */
@@ -88,7 +90,7 @@ export const test = base.extend<SimulatorFixtures & ServedFixture>({
 async function useSimulator(
   { baseUrl: _, record = process.env.MODELHOST_SIM_RECORD ?? false, ...options }: TestOptions,
   task: RunnerTestCase,
-  use: (sim: Simulator) => Promise<void>,
+  use: (sim: ExplorableSimulator) => Promise<void>,
 ): Promise<void> {
   const sim = createSimulator(options)
   const recorded = record === false ? undefined : await import('./recorded-test.ts')

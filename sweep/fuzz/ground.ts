@@ -2,7 +2,7 @@
 import { createControl } from '../../src/control/index.ts'
 import { WireFaultResponse } from '../../src/faults/broken-response.ts'
 import type { DecidedBy } from '../../src/kernel/journal.ts'
-import type { IncomingRequest } from '../../src/service/http/request-context.ts'
+import type { IncomingRequest } from '../../src/service/http/incoming-request.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { type ServedWorld, Worlds, type WorldsOptions } from '../../src/simulator/worlds.ts'
 import { type ServedRequest, serve } from '../../src/transports/http/server.ts'

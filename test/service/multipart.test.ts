@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ByteHash } from '../../src/kernel/random.ts'
-import { readUpload, type UploadLimits, type UploadResult } from '../../src/service/http/multipart.ts'
+import { readUpload, type UploadLimits, type UploadResult } from '../../src/service/http/bodies/multipart.ts'
 
 const limits: UploadLimits = {
   required: ['purpose'],

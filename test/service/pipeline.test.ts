@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createEndpointFactory } from '../../src/service/endpoint.ts'
+import type { IncomingRequest } from '../../src/service/http/incoming-request.ts'
 import { Pipeline } from '../../src/service/http/pipeline.ts'
-import { type IncomingRequest, type Middleware, toPathAndQuery } from '../../src/service/http/request-context.ts'
+import { type Middleware, toPathAndQuery } from '../../src/service/http/request-context.ts'
 import { refuse, rejectInput } from '../../src/service/refusals.ts'
 import { Bytes, JsonText, ServerSentEvents } from '../../src/service/results.ts'
 

@@ -1,8 +1,8 @@
 /** The memory of requests is bounded by characters, not by their count alone. */
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import type { AnsweredRequest } from '../../src/service/http/request-context.ts'
-import { RequestLog } from '../../src/simulator/request-log.ts'
+import type { AnsweredRequest } from '../../src/service/http/incoming-request.ts'
+import { RequestLog } from '../../src/simulator/requests/request-log.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 
 const { world } = createSimulator({ fixtures: 'empty' })

@@ -20,7 +20,7 @@ import { runAgain } from '../shards/play.ts'
 import { isSharded, runSharded } from '../shards/run-scenarios.ts'
 import { onSignals } from '../signals.ts'
 import { duration, integer, seed, seedList, text, texts, word } from '../values.ts'
-import { watch } from './watch.ts'
+import { watch } from '../watch.ts'
 
 export const command = 'run [scenarios..]'
 /** Default: every file in the folder `scenarios`, at any depth. */

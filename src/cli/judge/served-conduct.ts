@@ -1,7 +1,7 @@
 /** The conduct of the clients of a server, as far as its list of requests tells. */
 import { LoggedRequest } from '../../evidence/judge/logged-request.ts'
 import type { Conduct } from '../../evidence/observation.ts'
-import type { ReceivedRequest } from '../../simulator/request-log.ts'
+import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 
 const DEFAULT_POLLS_AT_MOST = 1
 const MICROS_PER_MS = 1_000

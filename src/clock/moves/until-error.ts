@@ -1,5 +1,5 @@
 import { formatDuration, type Micros } from '../../kernel/duration.ts'
-import { formatTraceLine } from '../../kernel/journal.ts'
+import { formatTraceLine } from '../../kernel/trace-line.ts'
 import type { World } from '../../simulation/world.ts'
 
 /** The condition of `until` was not true within its limit of time. */

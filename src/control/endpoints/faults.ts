@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { FaultView as View } from '../../faults/faults.ts'
+import type { FaultView as View } from '../../faults/fault-controls.ts'
 import * as faultFields from '../../faults/kinds/fields.ts'
 import * as faultKinds from '../../faults/kinds/index.ts'
 import type { FaultRule } from '../../faults/rules.ts'

@@ -1,7 +1,7 @@
 /** Causes and effects in a journal: the recorded cause of an entry, or a nearer one that follows from other entries. */
 
 import type { Entry, RequestEntry } from '../../kernel/journal.ts'
-import type { ReceivedRequest } from '../../simulator/request-log.ts'
+import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { findDecidingEntry, type KeptEntries } from './deciding-entry.ts'
 

@@ -2,7 +2,7 @@
 
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import type { Entry, RequestEntry } from '../../kernel/journal.ts'
-import type { ReceivedRequest } from '../../simulator/request-log.ts'
+import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 
 /** The kept entries of a journal. */

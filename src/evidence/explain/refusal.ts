@@ -1,7 +1,7 @@
 /** Why a request was refused, in a few lines, for the errors of matchers. */
 
 import type { RequestEntry } from '../../kernel/journal.ts'
-import type { ReceivedRequest } from '../../simulator/request-log.ts'
+import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { Causes } from './causes.ts'
 import { describeEntry } from './kind-sentences.ts'

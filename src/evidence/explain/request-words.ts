@@ -1,7 +1,7 @@
 /** What decided the answer to a request, in sentences. */
 
 import type { DecidedBy, Entry, RequestEntry } from '../../kernel/journal.ts'
-import type { ReceivedRequest } from '../../simulator/request-log.ts'
+import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { Causes } from './causes.ts'
 import { isControlRequest, nameRequest } from './kind-sentences.ts'

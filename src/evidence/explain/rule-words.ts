@@ -1,6 +1,6 @@
 /** What a fault rule does, and by which count or draw it acts, in sentences. */
 
-import type { FaultView } from '../../faults/faults.ts'
+import type { FaultView } from '../../faults/fault-controls.ts'
 import { formatValue } from './sentence.ts'
 
 /** Says what a fault rule is, when it acts, and how often it has acted. */

@@ -2,7 +2,7 @@
 
 import type { Micros } from '../../kernel/duration.ts'
 import type { DecidedBy } from '../../kernel/journal.ts'
-import type { ReceivedRequest } from '../../simulator/request-log.ts'
+import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import { faultOf } from '../facts.ts'
 import type { ObservedRequest, RequestOutcome } from '../observation.ts'
 

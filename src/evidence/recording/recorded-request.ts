@@ -6,7 +6,7 @@ import type {
   HoldingWaiter,
   IncomingRequest,
   WaiterClock,
-} from '../../service/http/request-context.ts'
+} from '../../service/http/incoming-request.ts'
 import type { ResponseWaiter } from '../../service/results.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import { encodeBytes } from './bodies.ts'

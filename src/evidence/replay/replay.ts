@@ -1,6 +1,6 @@
 /** Replays a recording in this process: the same world performs the same steps, and its answers are compared. */
 
-import { formatTraceLine } from '../../kernel/journal.ts'
+import { formatTraceLine } from '../../kernel/trace-line.ts'
 import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import type { ParsedRecording } from '../recording/file.ts'

@@ -2,7 +2,7 @@
 
 import type { Micros } from '../../kernel/duration.ts'
 import { clearRealTimeout, eventLoopTurn, setRealTimeout } from '../../lib/real-time.ts'
-import type { IncomingRequest } from '../../service/http/request-context.ts'
+import type { IncomingRequest } from '../../service/http/incoming-request.ts'
 import type { ResponseWaiter } from '../../service/results.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import { decodeBody } from '../recording/bodies.ts'

@@ -3,7 +3,7 @@
 import { isStreamed, WireFaultResponse } from '../../faults/broken-response.ts'
 import { decodeBase64 } from '../../lib/base64.ts'
 import { realDelay } from '../../lib/real-time.ts'
-import type { IncomingRequest } from '../../service/http/request-context.ts'
+import type { IncomingRequest } from '../../service/http/incoming-request.ts'
 import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import type { AnswerRequest, SimulatorObserver } from '../../simulator/observer.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'

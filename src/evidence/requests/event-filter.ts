@@ -5,7 +5,7 @@ import { nearestWord } from '../../lib/did-you-mean.ts'
 import { globOf } from '../../lib/glob.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
-import type { ReceivedRequest } from '../../simulator/request-log.ts'
+import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 
 /** Which events are read. Default: all. */

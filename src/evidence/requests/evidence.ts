@@ -1,6 +1,6 @@
 /** What simulators of the main entry tell of the requests that they received. */
 
-import type { ReceivedRequest } from '../../simulator/request-log.ts'
+import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import type { RequestFilter } from './find.ts'
 import type { RequestExpectation, Verification, VerifyOptions } from './verify.ts'
 

@@ -3,7 +3,7 @@
 import { DURATION_PATTERN, type Micros, micros } from '../../kernel/duration.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { quote } from '../../lib/quote.ts'
-import type { ReceivedRequest } from '../../simulator/request-log.ts'
+import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { compilePattern, PATTERN_FIELDS, type RequestPattern } from './pattern.ts'
 

@@ -1,6 +1,6 @@
 /** The requests that come closest to a pattern. */
 
-import type { ReceivedRequest } from '../../simulator/request-log.ts'
+import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import { type CompiledPattern, formatDifference } from './pattern.ts'
 
 /** A request that almost matches, and what differs. */

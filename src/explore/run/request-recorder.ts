@@ -5,7 +5,7 @@ import type { ObservedRequest, RequestOutcome } from '../../evidence/observation
 import type { Micros } from '../../kernel/duration.ts'
 import type { DecidedBy } from '../../kernel/journal.ts'
 import { parseJsonOrText } from '../../lib/json-text.ts'
-import type { AnsweredRequest } from '../../service/http/request-context.ts'
+import type { AnsweredRequest } from '../../service/http/incoming-request.ts'
 
 type SentRequest = Pick<ObservedRequest, 'index' | 'start' | 'operation' | 'method' | 'path' | 'sentAt'>
 

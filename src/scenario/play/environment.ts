@@ -4,7 +4,7 @@
  */
 
 import type { MoveResult } from '../../clock/moves/result.ts'
-import type { FaultView } from '../../faults/faults.ts'
+import type { FaultView } from '../../faults/fault-controls.ts'
 import type { FaultRule } from '../../faults/rules.ts'
 import type { Duration, Micros } from '../../kernel/duration.ts'
 import type { Entry, EntryFields } from '../../kernel/journal.ts'

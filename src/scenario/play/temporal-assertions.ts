@@ -2,7 +2,8 @@
 
 import { type Difference, formatJsonValue } from '../../evidence/differences.ts'
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
-import { type Entry, formatTraceLine } from '../../kernel/journal.ts'
+import type { Entry } from '../../kernel/journal.ts'
+import { formatTraceLine } from '../../kernel/trace-line.ts'
 import { CheckError } from '../check.ts'
 import { type EventMatcher, type EventPattern, eventMatcher } from '../events.ts'
 import type { ScenarioEnvironment } from './environment.ts'

@@ -1,5 +1,6 @@
 /** Traces: the events of a scenario, one on each line, in a file beside the script. */
-import { type Entry, formatTraceLine } from '../../kernel/journal.ts'
+import type { Entry } from '../../kernel/journal.ts'
+import { formatTraceLine } from '../../kernel/trace-line.ts'
 
 /** The first line in which two traces of one scenario differ. */
 export interface TraceDifference {

@@ -8,16 +8,14 @@ import type { RequestEntry } from '../../kernel/journal.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import { RefusalError } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
-import { type RawBody, readBody } from './body.ts'
+import { type RawBody, readBody } from './bodies/body.ts'
 import { type CompiledOperation, getRouter } from './compiled-operation.ts'
+import { type AnsweredRequest, type IncomingRequest, NO_INCOMING } from './incoming-request.ts'
 import type { PipelineOptions } from './pipeline-options.ts'
 import {
-  type AnsweredRequest,
   type ContextHost,
-  type IncomingRequest,
   NAMES_HEADER,
   NO_HOOKS,
-  NO_INCOMING,
   RequestContext,
   type RequestHooks,
   toPathAndQuery,

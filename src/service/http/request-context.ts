@@ -1,121 +1,13 @@
-/** The two types of a request: what a transport knows of it, and its context after routing. */
+/** The context of a request after routing. */
 import type { Micros } from '../../kernel/duration.ts'
 import type { DecidedBy, RequestEntry } from '../../kernel/journal.ts'
 import type { ScriptedAnswer } from '../openai/scripted-answers.ts'
-import type { AnswerPart, ResponseWaiter } from '../results.ts'
-import type { HeaderReader } from './authentication.ts'
+import type { ResponseWaiter } from '../results.ts'
 import type { CompiledOperation } from './compiled-operation.ts'
+import type { AnsweredRequest, IncomingRequest } from './incoming-request.ts'
 
 /** If a request has this header with the value `neutral`, its response has the neutral names. */
 export const NAMES_HEADER = 'x-sim-names'
-
-/** The default waiter of a simulator, which can also hold a request until time is moved. */
-export interface HoldingWaiter extends ResponseWaiter {
-  /** @param skipNotice do not report that the request waits: its client moves time itself */
-  hold(
-    delay: Micros,
-    signal: AbortSignal,
-    part: AnswerPart,
-    call: Parameters<ResponseWaiter['wait']>[3],
-    skipNotice?: boolean,
-  ): Promise<void>
-}
-
-/** The clock that a request waits on. */
-export interface WaiterClock {
-  readonly elapsed: Micros
-  /** Simulated seconds in a real one; undefined unless the clock is scaled. */
-  readonly speed: number | undefined
-}
-
-/** A request that has its answer, for logs. */
-export interface AnsweredRequest {
-  /** `''` if no route matches. */
-  readonly operationId: string
-  readonly method: string
-  /** Path and query below the base address, as the client sent them. */
-  readonly target: string
-  /** The body as text; undefined for no body and for an upload. */
-  readonly text: string | undefined
-  /** Position of its entry in the journal; undefined if no journal has it. */
-  readonly seq: number | undefined
-  /** The world's time when it took its step; undefined if no journal has it. */
-  readonly sentAt: Micros | undefined
-  /** The id of the API token that it was authenticated with; `''` for none. */
-  readonly client: string
-  /** The header `Retry-After` of its answer. */
-  readonly retryAfter: string | undefined
-  /** Fields that nothing reads; undefined unless the world looks for them. */
-  readonly unread: readonly string[] | undefined
-  readonly decidedBy: DecidedBy
-  /** The name of the rule, or the words of the refusal; undefined for a success of the request alone. */
-  readonly reason: string | undefined
-}
-
-/** What a transport knows of a request beside the `Request` itself. */
-export interface IncomingRequest {
-  /** The address of the caller, which `allowed_ips` of a token restricts. Default: 127.0.0.1. */
-  readonly clientAddress?: string | undefined
-  /**
-   * Path and query below a base address, if the URL of the request has a prefix.
-   *
-   * @internal
-   */
-  readonly path?: string | undefined
-  /**
-   * Reads a header, if the transport rewrites some.
-   *
-   * @internal
-   */
-  readonly header?: HeaderReader | undefined
-  /**
-   * Path of the control plane of the world, for messages that explain how to move time.
-   *
-   * @internal
-   */
-  readonly controlPath?: string | undefined
-  /**
-   * Called when the request has its answer.
-   *
-   * @param status 0 if a fault left its client without a response
-   * @param time milliseconds since 1970 in the world
-   * @internal
-   */
-  onAnswered?(request: AnsweredRequest, status: number, time: number): void
-  /**
-   * All headers by their names in lower case, if the transport has them as an object.
-   *
-   * @internal
-   */
-  readonly headerFields?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined
-  /**
-   * Called before the request enters its world, once for the fault rules and once for the endpoint. A promise delays it.
-   *
-   * @internal
-   */
-  enter?(): void | Promise<void>
-  /**
-   * Called at each step of the request in its world: the choice of a fault rule, or the endpoint.
-   *
-   * @param text the body as text; undefined if it is not read, or an upload
-   * @internal
-   */
-  onStep?(text: string | undefined): void
-  /**
-   * Creates the waiter of a client that waits in its own way. Called only if the response may have to be waited for.
-   *
-   * @internal
-   */
-  waiterFor?(defaultWaiter: HoldingWaiter, clock: WaiterClock): ResponseWaiter
-  /**
-   * Called before the response, if its body is a stream that follows the clock of the world.
-   *
-   * @internal
-   */
-  onStreamed?(): void
-}
-
-export const NO_INCOMING: IncomingRequest = Object.freeze({})
 
 /** How a request reaches its endpoint, if a fault changes it. */
 export interface NextOptions<Backend> {

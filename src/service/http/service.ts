@@ -16,14 +16,9 @@ import * as openapi from '../openapi/openapi.ts'
 import type { Routes } from '../operation-table.ts'
 import { authenticate, KEY_HEADERS } from './authentication.ts'
 import { getRouter } from './compiled-operation.ts'
+import type { IncomingRequest } from './incoming-request.ts'
 import { Pipeline } from './pipeline.ts'
-import {
-  type IncomingRequest,
-  NAMES_HEADER,
-  type RequestContext,
-  type RequestHooks,
-  toPathAndQuery,
-} from './request-context.ts'
+import { NAMES_HEADER, type RequestContext, type RequestHooks, toPathAndQuery } from './request-context.ts'
 import type { LoggedInput } from './unread-fields.ts'
 import * as unread from './unread-fields.ts'
 

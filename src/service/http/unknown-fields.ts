@@ -3,7 +3,7 @@ import type { AnyEndpoint, FieldSchemas } from '../endpoint.ts'
 import type { EndpointMapping } from '../naming/endpoint-mapping.ts'
 import { inputShape, type SchemaShape } from '../naming/schema-shape.ts'
 import { createFieldsShape } from '../naming/vocabulary.ts'
-import { parseJsonBody } from './json-body.ts'
+import { parseJsonBody } from './bodies/json-body.ts'
 import { isListField } from './list-field.ts'
 import { Details, explainExtraField } from './validation-errors.ts'
 

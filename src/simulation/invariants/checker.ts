@@ -1,5 +1,5 @@
-import { formatTraceLine } from '../../kernel/journal.ts'
 import { describeRow, type Row, type RowClass } from '../../kernel/row.ts'
+import { formatTraceLine } from '../../kernel/trace-line.ts'
 import { MeterRow } from '../account/ledger-row.ts'
 import { BatchRow } from '../batches/batch-row.ts'
 import { DeploymentRow } from '../deployments/deployment-row.ts'

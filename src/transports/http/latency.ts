@@ -1,7 +1,7 @@
 /** How HTTP clients wait for responses of models. */
 import type { Micros } from '../../kernel/duration.ts'
 import { delayUnlessAborted, monotonicMs } from '../../lib/real-time.ts'
-import type { HoldingWaiter, WaiterClock } from '../../service/http/request-context.ts'
+import type { HoldingWaiter, WaiterClock } from '../../service/http/incoming-request.ts'
 import type { ResponseWaiter } from '../../service/results.ts'
 
 /** How long a delayed response takes: as long as it says, that divided by the speed of the clock, or no time. */

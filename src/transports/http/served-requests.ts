@@ -1,7 +1,7 @@
 /** What a server reports of the requests that it answered: to a log, and about polls while time does not move. */
 import { tokenRedactor } from '../../control/token-redactor.ts'
 import type { DecidedBy } from '../../kernel/journal.ts'
-import type { AnsweredRequest } from '../../service/http/request-context.ts'
+import type { AnsweredRequest } from '../../service/http/incoming-request.ts'
 import { inProgress } from '../../simulation/reporting/progress.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { ServedWorld } from '../../simulator/worlds.ts'

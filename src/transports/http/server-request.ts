@@ -3,12 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { WireFaultResponse } from '../../faults/broken-response.ts'
 import { realDelay } from '../../lib/real-time.ts'
-import {
-  type AnsweredRequest,
-  type HoldingWaiter,
-  toPathAndQuery,
-  type WaiterClock,
-} from '../../service/http/request-context.ts'
+import type { AnsweredRequest, HoldingWaiter, WaiterClock } from '../../service/http/incoming-request.ts'
+import { toPathAndQuery } from '../../service/http/request-context.ts'
 import type { ResponseWaiter } from '../../service/results.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { ServedWorld } from '../../simulator/worlds.ts'

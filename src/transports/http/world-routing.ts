@@ -4,7 +4,7 @@ import { WireFaultResponse } from '../../faults/broken-response.ts'
 import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
 import { type HeaderReader, KEY_HEADER, presentedToken, SECOND_KEY_HEADER } from '../../service/http/authentication.ts'
-import type { IncomingRequest } from '../../service/http/request-context.ts'
+import type { IncomingRequest } from '../../service/http/incoming-request.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import {
   DEFAULT_WORLD,

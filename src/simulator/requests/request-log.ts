@@ -1,14 +1,14 @@
 /** The requests that a simulator received, for tests that inspect their client. */
 
-import type { Micros } from '../kernel/duration.ts'
-import type { DecidedBy } from '../kernel/journal.ts'
-import { parseJsonOrText } from '../lib/json-text.ts'
-import type { OpenName } from '../lib/open-name.ts'
-import { LIMITS } from '../limits.ts'
-import { isTooDeep } from '../service/http/json-body.ts'
-import type { AnsweredRequest } from '../service/http/request-context.ts'
-import type { operations } from '../service/index.ts'
-import type { World } from '../simulation/world.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import type { DecidedBy } from '../../kernel/journal.ts'
+import { parseJsonOrText } from '../../lib/json-text.ts'
+import type { OpenName } from '../../lib/open-name.ts'
+import { LIMITS } from '../../limits.ts'
+import { isTooDeep } from '../../service/http/bodies/json-body.ts'
+import type { AnsweredRequest } from '../../service/http/incoming-request.ts'
+import type { operations } from '../../service/index.ts'
+import type { World } from '../../simulation/world.ts'
 import { subjectsOf } from './request-subjects.ts'
 
 /** A request that a simulator answered, or that a wire fault prevented from being answered. */

@@ -1,9 +1,9 @@
 /** Which things of a world a request is about. */
 
-import { OPERATIONS } from '../service/declarations.ts'
-import type { Routes } from '../service/operation-table.ts'
-import { findModelTarget } from '../simulation/deployments/model-lookup.ts'
-import type { World } from '../simulation/world.ts'
+import { OPERATIONS } from '../../service/declarations.ts'
+import type { Routes } from '../../service/operation-table.ts'
+import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
+import type { World } from '../../simulation/world.ts'
 
 /** The longest text of a request that can be an id or a name, in characters. */
 const MAX_WORD = 300

@@ -1,23 +1,18 @@
 /** The requests of the clients of one simulator: answered, delivered, and counted while they are in flight. */
 
-import type { SimulatorClock } from '../clock/simulator-clock.ts'
-import { WireFaultResponse } from '../faults/broken-response.ts'
-import { deliverFaultInProcess } from '../faults/deliver-in-process.ts'
-import { monotonicMs } from '../lib/real-time.ts'
-import {
-  type IncomingRequest,
-  NO_INCOMING,
-  type RequestContext,
-  type RequestHooks,
-  toPathAndQuery,
-} from '../service/http/request-context.ts'
-import type { Api } from '../service/http/service.ts'
-import type { ResponseWaiter } from '../service/results.ts'
-import type { World } from '../simulation/world.ts'
+import type { SimulatorClock } from '../../clock/simulator-clock.ts'
+import { WireFaultResponse } from '../../faults/broken-response.ts'
+import { deliverFaultInProcess } from '../../faults/deliver-in-process.ts'
+import { monotonicMs } from '../../lib/real-time.ts'
+import { type IncomingRequest, NO_INCOMING } from '../../service/http/incoming-request.ts'
+import { type RequestContext, type RequestHooks, toPathAndQuery } from '../../service/http/request-context.ts'
+import type { Api } from '../../service/http/service.ts'
+import type { ResponseWaiter } from '../../service/results.ts'
+import type { World } from '../../simulation/world.ts'
+import type { AnswerRequest, ObserverSlot } from '../observer.ts'
+import type { SimulatorOptions } from '../options.ts'
 import { ClockResponseWaiter, type PendingRequestInfo } from './answer-waiter.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
-import type { AnswerRequest, ObserverSlot } from './observer.ts'
-import type { SimulatorOptions } from './options.ts'
 
 /** The simulator that the requests reach. */
 export interface RequestHost {

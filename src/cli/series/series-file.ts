@@ -1,9 +1,9 @@
 /** Writes a time series as a CSV file, whole or not at all. */
 import { accessSync, closeSync, constants, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { describeFileError } from '../lib/file-errors.ts'
-import { type ReportStep, STEP_COLUMNS } from '../simulation/reporting/time-series.ts'
-import { UsageError } from './command.ts'
+import { describeFileError } from '../../lib/file-errors.ts'
+import { type ReportStep, STEP_COLUMNS } from '../../simulation/reporting/time-series.ts'
+import { UsageError } from '../command.ts'
 
 const CHUNK_CHARS = 1 << 16
 

@@ -1,11 +1,11 @@
 /** Reads the body of a request without parsing it. */
 
-import { LIMITS } from '../../limits.ts'
-import type { FieldSchemas } from '../endpoint.ts'
-import { RefusalError } from '../refusals.ts'
+import { LIMITS } from '../../../limits.ts'
+import type { FieldSchemas } from '../../endpoint.ts'
+import { RefusalError } from '../../refusals.ts'
+import type { RequestContext } from '../request-context.ts'
 import type { UploadResult } from './multipart.ts'
 import * as multipart from './multipart.ts'
-import type { RequestContext } from './request-context.ts'
 
 export type RawBody =
   | { text: string }

@@ -1,13 +1,14 @@
 /** The default waiter for responses of models. */
 
-import type { PendingRequestView, RequestWait } from '../clock/pending-requests.ts'
-import type { SimulatorClock } from '../clock/simulator-clock.ts'
-import type { Clock } from '../kernel/clock.ts'
-import type { Micros } from '../kernel/duration.ts'
-import { monotonicMs } from '../lib/real-time.ts'
-import { type HoldingWaiter, toPathAndQuery } from '../service/http/request-context.ts'
-import type { AnswerPart } from '../service/results.ts'
-import type { InferenceHandle } from '../simulation/inference/request-row.ts'
+import type { PendingRequestView, RequestWait } from '../../clock/pending-requests.ts'
+import type { SimulatorClock } from '../../clock/simulator-clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import { monotonicMs } from '../../lib/real-time.ts'
+import type { HoldingWaiter } from '../../service/http/incoming-request.ts'
+import { toPathAndQuery } from '../../service/http/request-context.ts'
+import type { AnswerPart } from '../../service/results.ts'
+import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 
 /** Whether a response of a model takes simulated time. */
 export type InferencePace = 'clock' | 'instant'

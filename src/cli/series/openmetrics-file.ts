@@ -1,25 +1,25 @@
 /** Writes the metrics of a simulation with time stamps as an OpenMetrics file, whole or not at all. */
 import { closeSync, openSync, renameSync, writeSync } from 'node:fs'
-import { SECOND } from '../kernel/duration.ts'
-import { formatSuggestion } from '../lib/did-you-mean.ts'
-import { describeFileError } from '../lib/file-errors.ts'
-import { formatCount } from '../lib/format-count.ts'
-import { globOf } from '../lib/glob.ts'
-import { LIMITS } from '../limits.ts'
-import { ENGINE_METRICS } from '../simulation/metrics/engine-metrics.ts'
-import { EngineReader } from '../simulation/metrics/engine-values.ts'
-import { GPU_METRICS, readGpus } from '../simulation/metrics/gpu-metrics.ts'
-import { type Labels, type MetricTable, type MetricValues, widthOf } from '../simulation/metrics/metric.ts'
-import { header, OPENMETRICS_END, samplesOf } from '../simulation/metrics/metrics-text.ts'
+import { SECOND } from '../../kernel/duration.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { describeFileError } from '../../lib/file-errors.ts'
+import { formatCount } from '../../lib/format-count.ts'
+import { globOf } from '../../lib/glob.ts'
+import { LIMITS } from '../../limits.ts'
+import { ENGINE_METRICS } from '../../simulation/metrics/engine-metrics.ts'
+import { EngineReader } from '../../simulation/metrics/engine-values.ts'
+import { GPU_METRICS, readGpus } from '../../simulation/metrics/gpu-metrics.ts'
+import { type Labels, type MetricTable, type MetricValues, widthOf } from '../../simulation/metrics/metric.ts'
+import { header, OPENMETRICS_END, samplesOf } from '../../simulation/metrics/metrics-text.ts'
 import {
   DEPLOYMENT_METRICS,
   EVENT_METRICS,
   readDeployments,
   readWorld,
   WORLD_METRICS,
-} from '../simulation/metrics/world-metrics.ts'
-import type { World } from '../simulation/world.ts'
-import { UsageError } from './command.ts'
+} from '../../simulation/metrics/world-metrics.ts'
+import type { World } from '../../simulation/world.ts'
+import { UsageError } from '../command.ts'
 import { MetricSpill, type SpilledMetric, type SpilledSource, SpilledTable } from './metric-spill.ts'
 import { removeDraft } from './series-file.ts'
 

@@ -1,4 +1,4 @@
-import type { RequestsInFlight } from '../clock/host.ts'
+import type { RequestsInFlight } from '../../clock/host.ts'
 import { describeRequest } from './answer-waiter.ts'
 
 /** The requests that a simulator has not answered yet. Its clock waits for them. */

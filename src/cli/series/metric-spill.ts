@@ -1,6 +1,12 @@
 import { readSync, writeSync } from 'node:fs'
-import { type Labels, type Metric, type MetricTable, type MetricValues, widthOf } from '../simulation/metrics/metric.ts'
-import { formatLabels } from '../simulation/metrics/metrics-text.ts'
+import {
+  type Labels,
+  type Metric,
+  type MetricTable,
+  type MetricValues,
+  widthOf,
+} from '../../simulation/metrics/metric.ts'
+import { formatLabels } from '../../simulation/metrics/metrics-text.ts'
 
 /** Points of a source that are written together. */
 const CHUNK_POINTS = 32

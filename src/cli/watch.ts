@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { watch as watchFolder } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { realDelay } from '../../lib/real-time.ts'
-import { findScenarioFiles } from '../../scenario/runner/files.ts'
-import { LoadError } from '../../scenario/runner/import-script.ts'
+import { realDelay } from '../lib/real-time.ts'
+import { findScenarioFiles } from '../scenario/runner/files.ts'
+import { LoadError } from '../scenario/runner/import-script.ts'
 
 /** Waits this long without a change: editors write a file in several steps. */
 const QUIET_MS = 120

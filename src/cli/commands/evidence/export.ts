@@ -1,11 +1,11 @@
 /** `modelhost-sim export`: writes a recording as a test. */
 import { basename } from 'node:path'
 import type { Argv } from 'yargs'
-import { toPytest } from '../../evidence/export/pytest-test.ts'
-import { planTest } from '../../evidence/export/steps.ts'
-import { toVitest } from '../../evidence/export/vitest-test.ts'
-import { shellQuote } from '../../lib/quote.ts'
-import { EXIT_CODES, UsageError } from '../command.ts'
+import { toPytest } from '../../../evidence/export/pytest-test.ts'
+import { planTest } from '../../../evidence/export/steps.ts'
+import { toVitest } from '../../../evidence/export/vitest-test.ts'
+import { shellQuote } from '../../../lib/quote.ts'
+import { EXIT_CODES, UsageError } from '../../command.ts'
 import { readRecording } from './replay.ts'
 import { writeOutput } from './trace.ts'
 
