@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, relative, resolve, sep } from 'node:path'
 import { expect, test } from 'vitest'
-import { runFiles, runScenario } from '../../src/scenario/index.ts'
+import { runFiles } from '../../src/scenario/index.ts'
 import { findScenarioFiles, loadScenarios } from '../../src/scenario/runner/files.ts'
 import { tracePath } from '../../src/scenario/runner/runner.ts'
 
@@ -31,18 +31,4 @@ test.each(files)('%s passes and equals its trace', async file => {
   const results = await runFiles([file])
   expect(results.map(({ failure }) => failure)).toEqual(results.map(() => undefined))
   expect(results.map(({ traceOutcome: traceWas }) => traceWas)).toEqual(results.map(() => 'equal'))
-})
-
-const sample = files.filter((_, i) => i % Math.ceil(files.length / 10) === 0)
-
-test.each(sample)('%s has the same digest when it is played twice, and another with another seed', async file => {
-  for (const scenario of await loadScenarios(resolve(file))) {
-    const first = await runScenario(scenario)
-    const second = await runScenario(scenario)
-    expect(second.trace).toEqual(first.trace)
-    expect(second.digest).toBe(first.digest)
-    expect(second.elapsed).toBe(first.elapsed)
-    const other = await runScenario(scenario, { seed: 'another' })
-    expect(other.digest).not.toBe(first.digest)
-  }
 })

@@ -17,10 +17,10 @@ const LONG_FILES = [
   'explore/cli',
   'scenario/shipped',
   'service/fuzz.long',
-  'service/naming/names',
+  'service/naming/names.long',
   'transports/three-transports',
   'service/model-schemas.long',
-  'conform/conform',
+  'conform/conform.long',
 ]
 
 /** Runs the long files of each project first, and the others in the order of vitest. */
