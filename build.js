@@ -44,7 +44,16 @@ const entries = {
   vitest: 'src/testing/vitest.ts',
 }
 /** Packages that are large and rarely needed, or the user's own copy: loaded from node_modules on demand. */
-const external = ['@modelcontextprotocol/sdk', '@msw/data', 'gpt-tokenizer', '@faker-js/faker', 'tsx', 'esbuild', 'msw', 'vitest']
+const external = [
+  '@modelcontextprotocol/sdk',
+  '@msw/data',
+  'gpt-tokenizer',
+  '@faker-js/faker',
+  'tsx',
+  'esbuild',
+  'msw',
+  'vitest',
+]
 /** Dependencies in CommonJS load Node's modules with `require`. This one loads nothing itself, unlike `node:module`. */
 const banner = { js: 'const require = process.getBuiltinModule' }
 
