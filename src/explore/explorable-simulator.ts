@@ -1,7 +1,7 @@
 /** The interface of simulators that explore. */
 
 import type { Explanation } from '../evidence/explain/explanation.ts'
-import type { JudgingSimulator } from '../evidence/judge/judgement.ts'
+import type { Judgement, JudgeOptions } from '../evidence/judge/judgement.ts'
 import type { Recording, RecordOptions } from '../evidence/recording/record.ts'
 import type { RequestEvidence } from '../evidence/requests/evidence.ts'
 import type { ForkOptions } from '../simulator/options.ts'
@@ -19,7 +19,7 @@ export interface SimulatorExploreOptions<Result = unknown>
 }
 
 /** A simulator whose requests can be verified, whose clients can be judged, and whose world can be explained and explored. */
-export interface ExplorableSimulator extends Simulator, RequestEvidence, JudgingSimulator {
+export interface ExplorableSimulator extends Simulator, RequestEvidence {
   /**
    * Explains a thing by its id or name, or a journal entry by its position: its state, its causes back to the first, its
    * effects, and what happens to it next. A request is an entry. It reads the world and changes nothing.
@@ -28,6 +28,15 @@ export interface ExplorableSimulator extends Simulator, RequestEvidence, Judging
    * @example sim.explain('h100-0').sentences
    */
   explain(subject: string | number): Explanation
+  /**
+   * Judges the conduct of the clients: from the requests since the start or the last reset, and from the world. A client is
+   * an API token. Judge when the clients have ended, because what they have not done by then counts as never done. It
+   * changes nothing.
+   *
+   * @throws RangeError for an unknown rule, client or id, and for an invalid setting
+   * @example expect(sim.judge({ keep: [deploy_id] }).findings).toEqual([])
+   */
+  judge(options?: JudgeOptions): Judgement
   /**
    * Looks for what breaks a client: runs it without faults, with each single fault, with pairs, and with random faults.
    * Each run has a world of its own, which begins like this one is now. This one stays as it is.

@@ -17,7 +17,7 @@ const OPTIONS = ['rules', 'pollsAtMost', 'keep', 'client'] as const satisfies re
 const DEFAULT_POLLS_AT_MOST = 1
 const CONTEXT = 'Failed to judge'
 
-/** See `JudgingSimulator.judge`. */
+/** Judges the clients of a simulator, as `sim.judge` describes. */
 export function judge(sim: Simulator, options: JudgeOptions = {}): Judgement {
   assertKnownKeys(options, OPTIONS, CONTEXT)
   const { pollsAtMost = DEFAULT_POLLS_AT_MOST, keep = [], client } = options

@@ -57,16 +57,3 @@ export interface Judgement {
   /** Older requests that are no longer kept, so that nothing is said about them. */
   readonly dropped: number
 }
-
-/** A simulator that judges its clients. */
-export interface JudgingSimulator {
-  /**
-   * Judges the conduct of the clients: from the requests since the start or the last reset, and from the world. A client is
-   * an API token. Judge when the clients have ended, because what they have not done by then counts as never done. It
-   * changes nothing.
-   *
-   * @throws RangeError for an unknown rule, client or id, and for an invalid setting
-   * @example expect(sim.judge({ keep: [deploy_id] }).findings).toEqual([])
-   */
-  judge(options?: JudgeOptions): Judgement
-}

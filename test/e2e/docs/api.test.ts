@@ -42,7 +42,7 @@ test.each([
   ['`sim.cluster`', 'src/simulation/operations/cluster-api.ts', 'ClusterControls'],
   ['`NodeControls`', 'src/simulation/operations/cluster-api.ts', 'NodeControls'],
   ['`NodeView`', 'src/simulation/fleet/nodes.ts', 'NodeView'],
-  ['`sim.faults`', 'src/faults/faults.ts', 'FaultControls'],
+  ['`sim.faults`', 'src/faults/fault-controls.ts', 'FaultControls'],
   ['`sim.inference`', 'src/service/openai/scripted-answers.ts', 'InferenceControls'],
   ['`HandlerOptions`', 'src/transports/msw/handlers.ts', 'HandlerOptions'],
   ['`RunOptions`', 'src/scenario/play/run-scenario.ts', 'RunOptions'],
