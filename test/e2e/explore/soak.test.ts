@@ -1,7 +1,6 @@
 /** `npm run soak -- shards` with few seeds: processes with shards, one of which is killed, give what one process gives. */
 import { spawn } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { BIN } from '../cli/process.ts'
 
 const SOAK = ['--conditions=modelhost-sim-source', '--import', 'tsx', 'soak/main.ts']
 
@@ -17,7 +16,7 @@ function soak(...args: readonly string[]): Promise<{ code: number | null; said: 
 }
 
 test('a killed shard is completed, and the merge equals that of one process', async () => {
-  const { code, said } = await soak('shards', '--seeds', '300', '--processes', '3', '--program', BIN)
+  const { code, said } = await soak('shards', '--seeds', '300', '--processes', '3')
   expect(said).toMatch(/^soak: shard 2 was killed after \d+ of its 100 seeds$/m)
   expect(said).toMatch(/^soak: the merge ended with 3, and missed \d+ seeds$/m)
   const digests = Array.from(said.matchAll(/300 seeds, .* digest (\w{16})$/gm), ([, digest]) => digest)
