@@ -4,6 +4,7 @@ import { type GuardRefusal, originGuard, serviceGuard } from '../../control/guar
 import type { Control } from '../../control/index.ts'
 import type { ServedWorld, Worlds } from '../../simulator/worlds.ts'
 import type { Cors } from './cors.ts'
+import { PAGE_PATH, PageFiles } from './page-files.ts'
 import { isPoll, PollingClients } from './polling-clients.ts'
 import type { ServerRequest } from './server-request.ts'
 import {
@@ -37,6 +38,7 @@ export class RequestRouter {
   readonly #control: Control
   readonly #access: ControlAccess
   readonly #pollingClients: PollingClients
+  readonly #pageFiles = new PageFiles()
 
   constructor(worlds: Worlds, control: Control, access: ControlAccess) {
     this.#worlds = worlds
@@ -87,11 +89,13 @@ export class RequestRouter {
     const target = worldPath?.path ?? incoming.path
     const pathname = target.split('?', 1)[0]!
     // Health and the root reveal nothing worth a token, and probes have none.
-    const isOpen = pathname === '/' || pathname === '/_sim/health' || pathname === '/_sim/health/'
+    const page = request.method === 'GET' ? this.#answerPage(pathname, worldPath) : undefined
+    const isOpen = page !== undefined || pathname === '/' || pathname === '/_sim/health' || pathname === '/_sim/health/'
     const rejection =
       (pathname === '/' ? undefined : originGuard(incoming.incoming)) ??
       (isOpen ? undefined : this.#access.checkToken(incoming.incoming))
     if (rejection !== undefined) return this.#reject(worlds.default, rejection)
+    if (page !== undefined) return page.then(withSecurityHeaders)
     const world =
       worldPath === undefined
         ? selectWorld(worlds, request, pathname, this.#access.controlToken)
@@ -107,6 +111,14 @@ export class RequestRouter {
       if (incoming.mayStream) incoming.trackStream()
       return withSecurityHeaders(answer)
     })
+  }
+
+  /** The files of the control room are not secret: the page asks for the control token itself. */
+  #answerPage(pathname: string, worldPath: WorldPath | undefined): Promise<Response> | undefined {
+    if (!pathname.startsWith(PAGE_PATH)) return undefined
+    if (worldPath === undefined) return this.#pageFiles.answer(pathname)
+    const headers = { location: `${PAGE_PATH}#/?world=${encodeURIComponent(worldPath.name)}` }
+    return pathname === PAGE_PATH ? Promise.resolve(new Response(null, { status: 302, headers })) : undefined
   }
 
   #reject(world: ServedWorld, { status, message }: GuardRefusal): Response {
