@@ -9,9 +9,6 @@ import type { Difference } from './compare.ts'
 import { type Progress, type ReadResult, ReplayedRequest } from './replayed-request.ts'
 import type { RequestFacts } from './request-facts.ts'
 
-/** A line, with or without its number. */
-type Line = StepLines
-
 export class Mismatch extends Error {
   readonly difference: Difference
   readonly subject: string
@@ -57,7 +54,7 @@ export class ReplayedWorld {
    * @param facts of its request, for the line of a request
    * @throws Mismatch if the world does something else
    */
-  async perform(line: Line, facts: RequestFacts | undefined): Promise<void> {
+  async perform(line: StepLines, facts: RequestFacts | undefined): Promise<void> {
     this.#moveTo(line.at)
     if ('request' in line) await this.#begin(facts!)
     else if ('step' in line) await this.#step(this.#get(line.step))
