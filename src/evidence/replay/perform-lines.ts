@@ -56,7 +56,8 @@ export async function performLines(
   onLine: (done: number) => void = () => {},
 ): Promise<PerformedLines> {
   const facts = collectRequests(lines)
-  const world = new ReplayedWorld(sim, header.at, createClients(sim))
+  const clients = createClients(sim)
+  const world = new ReplayedWorld(sim, header.at, clients)
   const webhooks = new MutedWebhooks(sim)
   const conclude = (divergence: Divergence | undefined): PerformedLines => ({
     ...{ lines: lines.length + 1, requests: world.requestCount, divergence, cut },
@@ -68,6 +69,8 @@ export async function performLines(
       await world.perform(line, 'request' in line ? facts.get(line.request) : undefined)
       if ('action' in line) webhooks.mute()
       onLine(++done)
+      const turn = clients.turnIfDue()
+      if (turn) await turn
     }
     return conclude(undefined)
   } catch (error) {
@@ -81,7 +84,7 @@ export async function performLines(
 }
 
 /** Returns the clients of a replay in this process. */
-function createClients(sim: Simulator): ReplayClients {
+function createClients(sim: Simulator): Required<ReplayClients> {
   let sliceStartMs = monotonicMs()
   return {
     async send(request, { line }) {
