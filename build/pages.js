@@ -39,7 +39,8 @@ const tokenizerApart = {
 
 const common = {
   bundle: true,
-  target: 'es2023',
+  target: ['chrome123', 'firefox120', 'safari17.5'],
+  tsconfigRaw: { compilerOptions: { jsx: 'react-jsx', jsxImportSource: 'preact' } },
   minify: true,
   legalComments: 'none',
   logLevel: 'warning',
@@ -82,7 +83,7 @@ export async function buildSavedPage(outdir) {
     }),
   ])
   const style = await bundleText({ entryPoints: ['src/pages/saved/saved.css'] })
-  // The loader and the style stand in the page as they are.
+  // The page contains the loader and the style as they are.
   for (const text of [loader, style]) {
     if (/<\/(?:script|style)|<!--/i.test(text)) throw new Error('A part of saved pages ends its own element.')
   }

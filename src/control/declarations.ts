@@ -21,6 +21,7 @@ import * as replay from './endpoints/replay.ts'
 import * as report from './endpoints/report.ts'
 import * as requests from './endpoints/requests.ts'
 import * as scenarios from './endpoints/scenarios.ts'
+import * as sendRequest from './endpoints/send-request.ts'
 import * as snapshots from './endpoints/snapshots.ts'
 import * as worlds from './endpoints/worlds.ts'
 
@@ -41,6 +42,7 @@ export type Declarations = typeof clock &
   typeof report &
   typeof requests &
   typeof scenarios &
+  typeof sendRequest &
   typeof snapshots &
   typeof worlds
 
@@ -86,6 +88,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   replayLine: operation('POST /_sim/replay', 'assumed', () => replay.replayLine),
   getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
   listRequests: operation('GET /_sim/requests', 'assumed', () => requests.listRequests),
+  sendRequest: operation('POST /_sim/requests', 'assumed', () => sendRequest.sendRequest),
   reset: operation('POST /_sim/reset', 'assumed', () => clock.reset),
   listScenarios: operation('GET /_sim/scenarios', 'assumed', () => scenarios.listScenarios),
   stopScenario: operation('DELETE /_sim/scenarios/{name}', 'assumed', () => scenarios.stopScenario),

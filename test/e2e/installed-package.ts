@@ -30,6 +30,7 @@ export function installed(): string {
     'src',
     'build.js',
     'build',
+    'bundle-page.js',
     'browser-worlds.js',
     'defer-modules.js',
     'join-chunks.js',

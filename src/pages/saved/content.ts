@@ -2,6 +2,7 @@
 
 import { strFromU8, strToU8, unzlibSync, zlibSync } from 'fflate'
 import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
+import type { Location } from '../../ui/store/place.ts'
 
 /** A recorded world of a page. The first one is the default world. */
 export interface SavedWorld {
@@ -15,7 +16,7 @@ export interface SavedContent {
   readonly title: string
   readonly worlds: readonly SavedWorld[]
   /** Where the control room begins, as `openPage` takes it. */
-  readonly start?: Readonly<Record<string, unknown>> | undefined
+  readonly start?: Location | undefined
 }
 
 /** Returns the content as JSON, with compressed recordings. */

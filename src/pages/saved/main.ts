@@ -1,7 +1,7 @@
 /** The code of a saved page: runs its worlds again, then opens the control room. */
 
+import { openPage } from '../../ui/main.tsx'
 import { decodeContent } from './content.ts'
-import { openControlRoom } from './control-room.ts'
 import { textOf } from './own-parts.ts'
 import { ELEMENTS } from './parts.ts'
 import { runAgain, type WorldProblem } from './run-again.ts'
@@ -24,7 +24,7 @@ async function open(): Promise<void> {
   })
   root.replaceChildren()
   if (problems.length > 0) root.before(toAlert(problems.map(describeProblem).join('\n')))
-  openControlRoom(root, connection, content.start)
+  openPage(root, connection, content.start)
 }
 
 function showMessage(text: string): void {

@@ -8,7 +8,7 @@ export interface CompressedScript {
   readonly hash: string
 }
 
-/** A text that stands in the page as it is. */
+/** A text that the page contains as it is. */
 export interface PlainPart {
   readonly text: string
   /** The SHA-256 of the text in Base64. */

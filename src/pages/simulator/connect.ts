@@ -8,7 +8,7 @@ import { toPathAndQuery } from '../../service/http/request-context.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts'
 import { Worlds } from '../../simulator/worlds.ts'
 import { RequestRouter, type RoutedRequest } from '../../transports/routing/request-router.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from '../../ui/simulator/connection.ts'
 
 /** The address of a simulator in a page: the one that a server on this machine would have, so that commands fit both. */
 export const PAGE_ORIGIN = 'http://127.0.0.1:4010'

@@ -26,6 +26,7 @@ import {
   listen,
   reachableHost,
 } from './listen.ts'
+import { BundledPageFiles } from './page-files.ts'
 import { drainBeforeAnswer } from './request-drain.ts'
 import { type ServedRequest, ServedRequests } from './served-requests.ts'
 import { type ServerContext, ServerRequest } from './server-request.ts'
@@ -138,6 +139,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       checkToken: ({ incoming }) => checkToken(incoming),
     },
     controlToken,
+    pageFiles: new BundledPageFiles(),
     cors: options.cors === undefined ? undefined : new Cors(options.cors),
   })
   const servedRequests = new ServedRequests(options.onRequest)

@@ -50,6 +50,17 @@ interface Access<Incoming> {
   readonly controlToken?: string | undefined
   /** Lets pages of other origins use the service. Default: the host grants them nothing. */
   readonly cors?: Cors | undefined
+  /** The files of the control room. Default: the host has none below its address. */
+  readonly pageFiles?: PageFiles
+}
+
+/** Where the control room is. Below it are its script and its style. */
+export const PAGE_PATH = '/_sim/ui'
+
+/** The files of the control room. */
+export interface PageFiles {
+  /** Returns the answer to a GET below the path of the page; undefined if the path is not one of its files. */
+  answer(pathname: string): Promise<Response> | undefined
 }
 
 export class RequestRouter<Incoming extends RoutedRequest> {
@@ -108,12 +119,14 @@ export class RequestRouter<Incoming extends RoutedRequest> {
     const target = worldPath?.path ?? incoming.path
     const pathname = target.split('?', 1)[0]!
     // Health and the root reveal nothing worth a token, and probes have none.
-    const isOpen = pathname === '/' || pathname === '/_sim/health' || pathname === '/_sim/health/'
+    const page = request.method === 'GET' ? this.#answerPage(pathname, worldPath) : undefined
+    const isOpen = page !== undefined || pathname === '/' || pathname === '/_sim/health' || pathname === '/_sim/health/'
     const { guards } = this.#access
     const rejection =
       (pathname === '/' ? undefined : guards?.checkOrigin(incoming)) ??
       (isOpen ? undefined : guards?.checkToken(incoming))
     if (rejection !== undefined) return this.#reject(worlds.default, rejection)
+    if (page !== undefined) return page.then(withSecurityHeaders)
     const world =
       worldPath === undefined
         ? selectWorld(worlds, request, pathname, this.#access.controlToken)
@@ -129,6 +142,14 @@ export class RequestRouter<Incoming extends RoutedRequest> {
       if (incoming.mayStream) incoming.trackStream?.()
       return withSecurityHeaders(answer)
     })
+  }
+
+  /** The files of the control room are not secret: the page asks for the control token itself. */
+  #answerPage(pathname: string, worldPath: WorldPath | undefined): Promise<Response> | undefined {
+    if (!pathname.startsWith(PAGE_PATH)) return undefined
+    if (worldPath === undefined) return this.#access.pageFiles?.answer(pathname)
+    const headers = { location: `${PAGE_PATH}#/?world=${encodeURIComponent(worldPath.name)}` }
+    return pathname === PAGE_PATH ? Promise.resolve(new Response(null, { status: 302, headers })) : undefined
   }
 
   #reject(world: ServedWorld, { status, message }: GuardRefusal): Response {

@@ -1,0 +1,14 @@
+/** The views of the page, in the order of their tabs. */
+import type { FunctionComponent } from 'preact'
+import { FleetView } from './fleet/fleet-view.tsx'
+
+export interface View {
+  /** Its name in addresses: `#/fleet`. */
+  readonly name: string
+  readonly title: string
+  /** Shown beside the title, and alone on narrow screens. */
+  readonly glyph: string
+  readonly component: FunctionComponent
+}
+
+export const VIEWS: readonly View[] = [{ name: 'fleet', title: 'Fleet', glyph: '▦', component: FleetView }]
