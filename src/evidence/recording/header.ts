@@ -7,6 +7,7 @@ import { readNames } from '../../service/naming/names-profile.ts'
 import { isSnapshotFixture, OPTIONS, type SimulatorOptions } from '../../simulator/options.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { Snapshot } from '../../simulator/snapshot/snapshot.ts'
+import type { DeliverWebhook } from '../../simulator/webhook-options.ts'
 import { VERSION } from '../../version.ts'
 import { RecordingError } from './file.ts'
 import { type HeaderLine, RECORDING_VERSION } from './lines.ts'
@@ -46,12 +47,14 @@ export function createHeader(sim: Simulator): HeaderLine {
  * Creates the simulator of a recording, with a manual clock.
  *
  * @param changes options that differ; only for a recording that begins at time zero
+ * @param deliver sends the results of webhooks after the recording. Default: they are never sent
  * @throws RecordingError if this build makes another world of the header
  */
 export function createRecordedSimulator(
   header: HeaderLine,
   what: string,
   changes: Partial<SimulatorOptions> = {},
+  deliver: DeliverWebhook = neverDeliver,
 ): Simulator {
   const { options, snapshot, journal, digest, fixtureDigest } = header
   const problem = (text: string) =>
@@ -59,7 +62,7 @@ export function createRecordedSimulator(
   if (fixtureDigest !== undefined && digestOfFixture(options) !== fixtureDigest) {
     throw problem(`the fixture '${header.fixtures}' of this package has other records`)
   }
-  const webhooks = { ...options.webhooks, deliver: neverDeliver }
+  const webhooks = { ...options.webhooks, deliver }
   const start = snapshot === undefined ? options : { ...options, fixtures: Snapshot.from(decodeBase64(snapshot), what) }
   const sim = createSimulator({ ...start, ...changes, clock: 'manual', timers: 'ignore', webhooks })
   if (snapshot !== undefined) sim.world.journal.continueAfter(journal)

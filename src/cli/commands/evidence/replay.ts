@@ -1,7 +1,8 @@
 /** `modelhost-sim replay`: replays a recording, and compares each answer. */
 import type { Argv } from 'yargs'
+import type { ReplayResult } from '../../../evidence/replay/perform-lines.ts'
 import { replayAtServer, type SendControl } from '../../../evidence/replay/remote-replay.ts'
-import { type ReplayResult, replayRecording } from '../../../evidence/replay/replay.ts'
+import { replayRecording } from '../../../evidence/replay/replay.ts'
 import { plural } from '../../../lib/format-count.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { EXIT_CODES } from '../../command.ts'
