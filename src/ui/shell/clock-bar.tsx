@@ -2,8 +2,8 @@
 import { useSignal } from '@preact/signals'
 import { formatDay, formatTime } from '../parts/format.ts'
 import { useSession } from '../store/session.ts'
-import { Timeline } from './timeline/timeline.tsx'
 import { advance, HOLD_OWNER, nextEvent, togglePause } from './clock-moves.ts'
+import { Timeline } from './timeline/timeline.tsx'
 
 const STEPS = [
   { label: '+10 s', by: '10s' },

@@ -26,7 +26,8 @@ export function drawTimeline({ context, width, height, palette }: Drawing, scale
   drawFlags(context, width, scale, marks.entries, palette.color('bad'))
   context.fillStyle = palette.color('warn')
   for (const { at, status } of marks.requests) {
-    if (status === 0 || status >= 400) dot(context, scale.placeOf(microsOf(at, marks.entries, scale)) * width, height - 4)
+    if (status === 0 || status >= 400)
+      dot(context, scale.placeOf(microsOf(at, marks.entries, scale)) * width, height - 4)
   }
   context.fillStyle = palette.color('text')
   context.fillRect(nowX - 1, 0, 2, height)

@@ -31,7 +31,7 @@ export function Timeline() {
   const isMoving = useRef(false)
 
   const now = Math.round((clock?.elapsed_seconds ?? 0) * 1e6)
-  const begin = past?.kept ? past.from_time : (feed.entries[0]?.time ?? 0)
+  const begin = past?.kept_part?.from_time ?? feed.entries[0]?.time ?? 0
   const scale = useMemo(() => new TimelineScale(begin, now, AHEAD_MICROS), [begin, now])
   const coming = useMemo(() => ahead?.entries.map(({ time }) => time) ?? [], [ahead])
   const draw = useCallback(
@@ -118,7 +118,12 @@ function ComingWords({ entry, isFork, base }: ComingWordsProps) {
 /** Shows a world as it was, in a fork of it. The fork that was shown before is deleted. */
 async function goBack(session: Session, from: string, at: string): Promise<void> {
   const before = session.world.peek()
-  const made = await session.act(`Show ${from} at ${at}`, 'POST /_sim/worlds', { from, at, clock: 'manual' }, DEFAULT_WORLD)
+  const made = await session.act(
+    `Show ${from} at ${at}`,
+    'POST /_sim/worlds',
+    { from, at, clock: 'manual' },
+    DEFAULT_WORLD,
+  )
   if (made === undefined) return
   session.place.go({ world: made.world, origin: from })
   if (before !== from) await session.ask('DELETE /_sim/worlds/{world}', { world: before }, { world: DEFAULT_WORLD })

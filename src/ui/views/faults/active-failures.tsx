@@ -20,7 +20,11 @@ export function ActiveFailures() {
               {what}
             </span>
             {undo !== undefined && (
-              <button type="button" class="small" onClick={() => session.act(`Undo: ${what}`, 'POST /_sim/commands', undo)}>
+              <button
+                type="button"
+                class="small"
+                onClick={() => session.act(`Undo: ${what}`, 'POST /_sim/commands', undo)}
+              >
                 Undo <span class="hidden">{what}</span>
               </button>
             )}

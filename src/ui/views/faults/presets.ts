@@ -9,7 +9,10 @@ export const PRESETS: readonly Preset[] = [
     title: 'The answer to the next create is lost, but it was done',
     rule: { on: 'create*', times: 1, fault: { kind: 'reset', effect: 'done' } },
   },
-  { title: 'The next three requests are answered 503', rule: { on: '*', times: 3, fault: { kind: 'status', status: 503 } } },
+  {
+    title: 'The next three requests are answered 503',
+    rule: { on: '*', times: 3, fault: { kind: 'status', status: 503 } },
+  },
   {
     title: 'Too many requests for a minute: 429 with Retry-After',
     rule: { on: '*', until: '1m', fault: { kind: 'rateLimit', retryAfter: '20s' } },

@@ -22,7 +22,9 @@ export function useTargets(kind: string | undefined): readonly string[] {
       case 'node':
         return (nodes ?? []).map(({ name }) => name)
       case 'gpu':
-        return (nodes ?? []).slice(0, 20).flatMap(({ name, gpus }) => Array.from({ length: gpus }, (_, i) => `${name}/${i}`))
+        return (nodes ?? [])
+          .slice(0, 20)
+          .flatMap(({ name, gpus }) => Array.from({ length: gpus }, (_, i) => `${name}/${i}`))
       case 'pool':
         return [...new Set((nodes ?? []).map(({ pool }) => pool))]
       case 'zone':
