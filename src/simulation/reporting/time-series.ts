@@ -196,8 +196,8 @@ class ForwardReader<Line extends { readonly at: Micros }> {
   }
 }
 
-/** How many instances were ready and on their way, from each moment on at which that changed. */
-function instanceCounts(world: World, row: Readonly<DeploymentRow>) {
+/** Returns how many instances were ready and on their way, from each moment on at which that changed. */
+export function instanceCounts(world: World, row: Readonly<DeploymentRow>) {
   const changes: { at: Micros; ready: number; pending: number }[] = []
   for (const timeline of instanceTimelines(world, row)) {
     const pendingEnd = timeline.ready >= 0 ? timeline.ready : timeline.end

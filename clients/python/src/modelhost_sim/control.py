@@ -442,6 +442,59 @@ class GetLedgerAnswer(TypedDict):
     entries: list[GetLedgerAnswerEntriesItem]
 
 
+class GetLifecyclesAnswerRowsItemSegmentsItem(TypedDict):
+    state: str
+    begin: int
+    end: int | None
+    seq: int
+
+
+class GetLifecyclesAnswerRowsItemReplicasItem(TypedDict):
+    time: int
+    ready: int
+    starting: int
+
+
+class GetLifecyclesAnswerRowsItemMarksItem(TypedDict):
+    time: int
+    seq: int
+    kind: str
+    subject: str
+    sentence: str
+
+
+class GetLifecyclesAnswerRowsItem(TypedDict):
+    id: str
+    kind: Literal[
+        "deployment",
+        "instance",
+        "batch",
+        "hosted",
+        "container",
+        "node",
+    ]
+    name: str
+    owner: str | None
+    state: str
+    begin: int
+    end: int | None
+    segments: list[GetLifecyclesAnswerRowsItemSegmentsItem]
+    replicas: list[GetLifecyclesAnswerRowsItemReplicasItem]
+    marks: list[GetLifecyclesAnswerRowsItemMarksItem]
+    requests: int
+
+
+class GetLifecyclesAnswer(TypedDict):
+    revision: int
+    full: bool
+    now: str
+    now_time: int
+    matched: int
+    dropped: int
+    rows: list[GetLifecyclesAnswerRowsItem]
+    world_marks: list[GetLifecyclesAnswerRowsItemMarksItem]
+
+
 class ForgetPastAnswerKeptPartCheckpointsItem(TypedDict):
     time: int
     at: str
@@ -1209,6 +1262,38 @@ class Control:
             "GET",
             "/_sim/ledger",
             query={"from": from_, "to": to, "subject": subject},
+        )
+        return result
+
+    def get_lifecycles(
+        self,
+        *,
+        since: int | None = None,
+        kind: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> GetLifecyclesAnswer:
+        """List the lives of deployments, instances, batches, rentals and nodes: their states with
+        begin and end, replicas and marks. With since (the revision of an earlier answer), only
+        those that changed. kind is a list with commas; after is the id of the last row. With
+        from and to (times), only those that overlap the window.
+
+        Sends `GET /_sim/lifecycles`.
+        Refused with 400: an unknown kind, or an invalid time.
+        """
+        result: GetLifecyclesAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/lifecycles",
+            query={
+                "since": since,
+                "kind": kind,
+                "from": from_,
+                "to": to,
+                "after": after,
+                "limit": limit,
+            },
         )
         return result
 
