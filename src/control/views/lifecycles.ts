@@ -12,6 +12,7 @@ import { refuse } from '../../service/refusals.ts'
 import * as timeSeries from '../../simulation/reporting/time-series.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { nameOfThing } from '../thing-names.ts'
 import { tokenRedactor } from '../token-redactor.ts'
 
 const MarkSchema = z.object({
@@ -115,7 +116,7 @@ function toRow(sim: Simulator, { id, kind, lifecycle, requests }: Life, redact: 
   const { segments, marks, last } = lifecycle
   const begin = segments[0]?.begin ?? marks[0]!.time
   return {
-    ...{ id, kind, name: redact(nameOf(sim, kind, id)) },
+    ...{ id, kind, name: redact(nameOfThing(sim.world, id)) },
     owner: kind === 'instance' ? id.slice(0, id.lastIndexOf('-')) : null,
     ...{ state: last?.name ?? '', begin, end: last?.isFinal ? last.begin : null },
     segments: segments.map(({ name, begin, end, entry }) => ({
@@ -130,13 +131,6 @@ function toRow(sim: Simulator, { id, kind, lifecycle, requests }: Life, redact: 
 function toMark(entry: Entry, redact: (text: string) => string): z.input<typeof MarkSchema> {
   const { time, seq, kind, subject } = entry
   return { time, seq, kind, subject: redact(subject), sentence: redact(describeEntry(entry)) }
-}
-
-function nameOf({ world: { deployments, rentals } }: Simulator, kind: Life['kind'], id: string): string {
-  const table = kind === 'deployment' ? deployments : kind === 'hosted' || kind === 'container' ? rentals : undefined
-  const ordinal = table?.ordinalOf(id)
-  if (ordinal === undefined) return id
-  return table === deployments ? deployments.read(ordinal).plan.modelName : rentals.read(ordinal).name
 }
 
 /** Returns the instances of a deployment from each time on, without times before the begin of the world. */

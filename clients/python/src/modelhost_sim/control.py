@@ -495,6 +495,51 @@ class GetLifecyclesAnswer(TypedDict):
     world_marks: list[GetLifecyclesAnswerRowsItemMarksItem]
 
 
+class GetMoneyAnswerOwnersItem(TypedDict):
+    id: str
+    kind: Literal["deployment", "hosted", "container", "batch", "model"]
+    name: str
+    burn_microcents_per_hour: float
+    spent_microcents: int
+    gpus: int
+
+
+class GetMoneyAnswerSeries(TypedDict):
+    step_seconds: float
+    times: list[str]
+    owners: list[str]
+    spent_microcents: list[list[int]]
+
+
+class GetMoneyAnswerUsageDeploymentsItem(TypedDict):
+    held_gpu_hours: float
+    used_gpu_hours: float
+    wasted_gpu_hours: float
+    id: str
+
+
+class GetMoneyAnswerUsage(TypedDict):
+    held_gpu_hours: float
+    used_gpu_hours: float
+    wasted_gpu_hours: float
+    deployments: list[GetMoneyAnswerUsageDeploymentsItem]
+
+
+class GetMoneyAnswer(TypedDict):
+    now: str
+    balance_microcents: int
+    opening_microcents: int
+    added_microcents: int
+    spent_microcents: int
+    burn_microcents_per_hour: float
+    runs_out_at: str | None
+    runs_out_in: str | None
+    tops_up: bool
+    owners: list[GetMoneyAnswerOwnersItem]
+    series: NotRequired[GetMoneyAnswerSeries]
+    usage: NotRequired[GetMoneyAnswerUsage]
+
+
 class ForgetPastAnswerKeptPartCheckpointsItem(TypedDict):
     time: int
     at: str
@@ -1308,6 +1353,30 @@ class Control:
             "GET",
             "/_sim/metrics",
         )
+
+    def get_money(
+        self,
+        *,
+        step: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        usage: Literal["true", "false"] | None = None,
+    ) -> GetMoneyAnswer:
+        """Return where the money goes, in micro-cents: what each deployment, rental, batch and
+        model costs per hour now and cost so far, and when the balance is zero at this burn.
+        With step (5m), what each cost in each step between two times. With usage=true, the
+        GPU-hours of the report, which takes longer.
+
+        Sends `GET /_sim/money`.
+        Refused with 400: an invalid time, a time before the epoch or in the future, or an
+        invalid step.
+        """
+        result: GetMoneyAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/money",
+            query={"step": step, "from": from_, "to": to, "usage": usage},
+        )
+        return result
 
     def forget_past(self) -> ForgetPastAnswer:
         """Forget the past of the world, and keep it no longer.
