@@ -1,11 +1,11 @@
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
+import { ForwardReader } from '../../kernel/forward-reader.ts'
 import type { Deployment } from '../deployments/deployment.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { estimateServing, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
 import type { ServingSegment } from '../recording/history-records.ts'
 import type { World } from '../world.ts'
-import { ForwardReader } from './forward-reader.ts'
 import { instanceTimelines } from './instance-timelines.ts'
 import { RentReader } from './rent-reader.ts'
 
