@@ -21,6 +21,7 @@ import * as replay from './endpoints/replay.ts'
 import * as report from './endpoints/report.ts'
 import * as requests from './endpoints/requests.ts'
 import * as scenarios from './endpoints/scenarios.ts'
+import * as sendRequest from './endpoints/send-request.ts'
 import * as snapshots from './endpoints/snapshots.ts'
 import * as worlds from './endpoints/worlds.ts'
 import * as viewsAhead from './views/ahead.ts'
@@ -46,6 +47,7 @@ export type Declarations = typeof clock &
   typeof report &
   typeof requests &
   typeof scenarios &
+  typeof sendRequest &
   typeof snapshots &
   typeof worlds &
   typeof viewsAhead &
@@ -104,6 +106,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   replayLine: operation('POST /_sim/replay', 'assumed', () => replay.replayLine),
   getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
   listRequests: operation('GET /_sim/requests', 'assumed', () => requests.listRequests),
+  sendRequest: operation('POST /_sim/requests', 'assumed', () => sendRequest.sendRequest),
   reset: operation('POST /_sim/reset', 'assumed', () => clock.reset),
   listScenarios: operation('GET /_sim/scenarios', 'assumed', () => scenarios.listScenarios),
   stopScenario: operation('DELETE /_sim/scenarios/{name}', 'assumed', () => scenarios.stopScenario),

@@ -1,10 +1,9 @@
 /** Formats of merged results: text, JSON and JUnit. */
 
 import type { MergedFinding, MergeReport } from '../../explore/shards/merge.ts'
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount, plural } from '../../lib/format-count.ts'
 import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
 import type { KnownFinding } from '../../scenario/documents/known-findings.ts'
-import { plural } from './plural.ts'
 
 /** Returns the entry of a finding among the known ones; undefined if it is new. */
 type KnownOf = (finding: MergedFinding) => KnownFinding | undefined
@@ -112,11 +111,12 @@ function listMissing({ missing, missingShards }: MergeReport): string[] {
   return [...shards, ...seeds, ...(more > 0 ? [`  and ${formatCount(more)} more seeds`] : [])]
 }
 
-function formatFinding({ test, signature, count, firstSeed, words, plan, replay }: MergedFinding): string[] {
+function formatFinding({ test, signature, count, firstSeed, words, plan, inputs, replay }: MergedFinding): string[] {
   return [
     `${signature}: ${plural(count, 'seed')}, first seed ${firstSeed} of ${test}`,
     words,
     ...(plan === undefined ? [] : [`plan: ${JSON.stringify(plan)}`]),
+    ...(inputs === undefined ? [] : [`inputs: ${JSON.stringify(inputs)}`]),
     ...(replay === undefined ? [] : [replay]),
   ]
 }

@@ -158,6 +158,20 @@ export class Recorder implements SimulatorObserver {
       ...(isLook && { look: true }),
     }))
     if (isUpload(request, incoming)) return this.#answerUpload(request, recorded, answer)
+    return this.#perform(request, recorded, answer)
+  }
+
+  /** Reads the whole upload first: endpoints read its parts alone. */
+  async #answerUpload(request: Request, recorded: RecordedRequest, answer: AnswerRequest): Promise<Response> {
+    const bytes = await request.arrayBuffer()
+    recorded.upload = encodeBytes(new Uint8Array(bytes))
+    const { method, headers, signal } = request
+    const sent = new Request(request.url, { method, headers, signal, body: bytes })
+    return this.#perform(sent, recorded, answer)
+  }
+
+  /** Performs a request, and records its answer. */
+  #perform(request: Request, recorded: RecordedRequest, answer: AnswerRequest): Response | Promise<Response> {
     this.#arrived.add(recorded)
     const answering = answer(request, recorded)
     if (!(answering instanceof Promise)) return this.#recordAnswer(answering, recorded)
@@ -168,23 +182,6 @@ export class Recorder implements SimulatorObserver {
         throw error
       },
     )
-  }
-
-  /** Reads the whole upload first: endpoints read its parts alone. */
-  async #answerUpload(request: Request, recorded: RecordedRequest, answer: AnswerRequest): Promise<Response> {
-    const bytes = await request.arrayBuffer()
-    recorded.upload = encodeBytes(new Uint8Array(bytes))
-    const { method, headers, signal } = request
-    const sent = new Request(request.url, { method, headers, signal, body: bytes })
-    this.#arrived.add(recorded)
-    let response: Response
-    try {
-      response = await answer(sent, recorded)
-    } catch (error) {
-      recorded.end(at => ({ answer: recorded.number, at, status: 0 }))
-      throw error
-    }
-    return this.#recordAnswer(response, recorded)
   }
 
   #recordAnswer(response: Response, recorded: RecordedRequest): Response | Promise<Response> {

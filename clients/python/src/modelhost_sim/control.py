@@ -624,6 +624,14 @@ class ListRequestsAnswer(TypedDict):
     last: int
 
 
+class SendRequestAnswer(TypedDict):
+    seq: int | None
+    status: int
+    headers: dict[str, str]
+    body: Any
+    now: str
+
+
 class ResetAnswer(TypedDict):
     now: str
     digest: str
@@ -1512,6 +1520,29 @@ class Control:
                 "limit": limit,
                 "bodies": bodies,
             },
+        )
+        return result
+
+    def send_request(
+        self,
+        *,
+        path: str,
+        method: str | None = None,
+        headers: dict[str, str] | None = None,
+        body: Any | None = None,
+        as: str | None = None,
+    ) -> SendRequestAnswer:
+        """Send a request to the service as a client of this world. as is the id of an API token.
+        Default: the first token. A stream is answered as text when it ends.
+
+        Sends `POST /_sim/requests`.
+        Refused with 400: a path of the control plane, an invalid method or header.
+        Refused with 404: an unknown token.
+        """
+        result: SendRequestAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/requests",
+            body={"method": method, "path": path, "headers": headers, "body": body, "as": as},
         )
         return result
 
