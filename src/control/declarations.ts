@@ -29,6 +29,7 @@ import * as viewsFleet from './views/fleet.ts'
 import * as viewsLifecycles from './views/lifecycles.ts'
 import * as viewsMoney from './views/money.ts'
 import * as viewsPast from './views/past.ts'
+import * as viewsThings from './views/things.ts'
 
 /** The exports of all modules. */
 export type Declarations = typeof clock &
@@ -54,7 +55,8 @@ export type Declarations = typeof clock &
   typeof viewsFleet &
   typeof viewsLifecycles &
   typeof viewsMoney &
-  typeof viewsPast
+  typeof viewsPast &
+  typeof viewsThings
 
 export const OPERATIONS: OperationTable<Declarations> = {
   getRoot: operation('GET /', 'assumed', () => overview.getRoot),
@@ -118,6 +120,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   exportSnapshot: operation('GET /_sim/snapshots/{snapshot}/export', 'assumed', () => snapshots.exportSnapshot),
   importSnapshot: operation('POST /_sim/snapshots/{snapshot}/import', 'assumed', () => snapshots.importSnapshot),
   restoreSnapshot: operation('POST /_sim/snapshots/{snapshot}/restore', 'assumed', () => snapshots.restoreSnapshot),
+  getThing: operation('GET /_sim/things/{id}', 'assumed', () => viewsThings.getThing),
   listTroubles: operation('GET /_sim/troubles', 'assumed', () => cluster.listTroubles),
   getUnread: operation('GET /_sim/unread', 'assumed', () => overview.getUnread),
   verifyReceived: operation('POST /_sim/verify', 'assumed', () => requests.verifyReceived),

@@ -61,6 +61,7 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
   'getFleet',
   'getLifecycles',
   'getMoney',
+  'getThing',
   'getPast',
   'keepPast',
   'forgetPast',

@@ -674,6 +674,84 @@ class RestoreSnapshotAnswer(TypedDict):
     clock: RestoreSnapshotAnswerClock
 
 
+class GetThingAnswerEntriesItem(TypedDict):
+    seq: int
+    time: int
+    at: str
+    kind: str
+    subject: str
+    cause: int
+    fields: NotRequired[dict[str, str | float | bool | None]]
+    sentence: str
+
+
+class GetThingAnswerLedgerItem(TypedDict):
+    time: str
+    kind: Literal["funds", "topup", "rent", "tokens", "units", "adjustment"]
+    microcents: int
+    open: NotRequired[Literal[True]]
+
+
+class GetThingAnswerRelatedItem(TypedDict):
+    id: str
+    kind: Literal[
+        "deployment",
+        "instance",
+        "hosted",
+        "container",
+        "batch",
+        "batch_line",
+        "file",
+        "node",
+        "token",
+        "account",
+        "fault",
+        "scenario",
+        "model",
+        "answer",
+        "other",
+        "request",
+        "entry",
+    ]
+    relation: str
+
+
+class GetThingAnswerLinksItem(TypedDict):
+    relation: str
+    path: str
+
+
+class GetThingAnswer(TypedDict):
+    id: str
+    kind: Literal[
+        "deployment",
+        "instance",
+        "hosted",
+        "container",
+        "batch",
+        "batch_line",
+        "file",
+        "node",
+        "token",
+        "account",
+        "fault",
+        "scenario",
+        "model",
+        "answer",
+        "other",
+        "request",
+        "entry",
+    ]
+    sentences: list[str]
+    object: Any
+    path: str | None
+    entries: list[GetThingAnswerEntriesItem]
+    requests: list[ListRequestsAnswerRequestsItem]
+    ledger: list[GetThingAnswerLedgerItem]
+    related: list[GetThingAnswerRelatedItem]
+    links: list[GetThingAnswerLinksItem]
+
+
 class GetUnreadAnswerItem(TypedDict):
     operation: str
     what: str
@@ -1689,6 +1767,21 @@ class Control:
         result: RestoreSnapshotAnswer = self._transport.send_for_json(
             "POST",
             f"/_sim/snapshots/{self._transport.quote(snapshot)}/restore",
+        )
+        return result
+
+    def get_thing(self, id: str) -> GetThingAnswer:
+        """Return what an id or a name is, and everything about it: the object as the service shows
+        it, and its newest journal entries, requests and postings, other things that belong to
+        it, and addresses that say more. A number is a position in the journal: a request or
+        another entry.
+
+        Sends `GET /_sim/things/{id}`.
+        Refused with 404: an unknown id, or a position that the journal does not have.
+        """
+        result: GetThingAnswer = self._transport.send_for_json(
+            "GET",
+            f"/_sim/things/{self._transport.quote(id)}",
         )
         return result
 
