@@ -14,12 +14,21 @@ export interface Asked<Answer> {
   readonly error: string | undefined
 }
 
+/** How the page keeps what it was told, if an answer has only what changed since an earlier one. */
+export interface Folding<Route extends ControlRoute, Value> {
+  /** Returns the fields that ask for what changed. They are added to those of the question. */
+  readonly since: (value: Value) => Partial<FieldsByRoute[Route]>
+  /** Returns the new value. `before` is undefined for the first answer to a question. */
+  readonly fold: (before: Value | undefined, answer: AnswersByRoute[Route]) => Value
+}
+
 const NOTHING = { value: undefined, error: undefined }
 
-export class LiveAnswer<Route extends ControlRoute> {
-  readonly asked = signal<Asked<AnswersByRoute[Route]>>(NOTHING)
+export class LiveAnswer<Route extends ControlRoute, Value = AnswersByRoute[Route]> {
+  readonly asked = signal<Asked<Value>>(NOTHING)
   readonly #session: Session
   readonly #route: Route
+  readonly #folding: Folding<Route, Value> | undefined
   #fields: FieldsByRoute[Route] | undefined
   #world = ''
   /** The request under way. */
@@ -28,9 +37,11 @@ export class LiveAnswer<Route extends ControlRoute> {
   #endedAt = Number.NEGATIVE_INFINITY
   #timer: unknown
 
-  constructor(session: Session, route: Route) {
+  /** Without a folding, an answer is kept as it is. */
+  constructor(session: Session, route: Route, folding?: Folding<Route, Value>) {
     this.#session = session
     this.#route = route
+    this.#folding = folding
   }
 
   /** Asks another question at once. The answer to the one before is forgotten. With `undefined`, nothing is asked. */
@@ -65,8 +76,12 @@ export class LiveAnswer<Route extends ControlRoute> {
     this.#isStale = false
     try {
       const options = { signal: own.signal, world: this.#world }
-      const value = await this.#session.ask(this.#route, this.#fields, options)
+      const before = this.asked.peek().value
+      const since = before === undefined ? undefined : this.#folding?.since(before)
+      const fields = { ...this.#fields, ...since } as FieldsByRoute[Route]
+      const answer = await this.#session.ask(this.#route, fields, options)
       if (own.signal.aborted) return
+      const value = this.#folding === undefined ? (answer as Value) : this.#folding.fold(before, answer)
       this.asked.value = { value, error: undefined }
     } catch (error) {
       if (own.signal.aborted) return

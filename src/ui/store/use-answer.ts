@@ -1,6 +1,6 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import type { AnswersByRoute, ControlRoute, FieldsByRoute } from '../simulator/ask.ts'
-import { type Asked, LiveAnswer } from './live-answer.ts'
+import { type Asked, type Folding, LiveAnswer } from './live-answer.ts'
 import { useSession } from './session.ts'
 
 interface AskOptions {
@@ -19,10 +19,20 @@ interface AskOptions {
 export function useAnswer<Route extends ControlRoute>(
   route: Route,
   fields: FieldsByRoute[Route] | undefined,
-  { refresh = 'changes', world }: AskOptions = {},
+  options?: AskOptions,
 ): Asked<AnswersByRoute[Route]> {
+  return useFoldedAnswer<Route, AnswersByRoute[Route]>(route, fields, undefined, options)
+}
+
+/** Works as `useAnswer`, for an operation that answers what changed. `folding` has to stay the same object. */
+export function useFoldedAnswer<Route extends ControlRoute, Value>(
+  route: Route,
+  fields: FieldsByRoute[Route] | undefined,
+  folding: Folding<Route, Value> | undefined,
+  { refresh = 'changes', world }: AskOptions = {},
+): Asked<Value> {
   const session = useSession()
-  const answer = useMemo(() => new LiveAnswer(session, route), [session, route])
+  const answer = useMemo(() => new LiveAnswer(session, route, folding), [session, route, folding])
   const shown = world ?? session.world.value
   const key = JSON.stringify(fields)
   useEffect(() => {
