@@ -56,6 +56,7 @@ export function CommandButton({ command, target, title, class: style = '' }: Com
 export function wordsOf(verb: string): string {
   const [object = '', action = ''] = verb.split('.')
   const words = action.replaceAll(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
+  if (action === 'down' || action === 'up') return `Bring ${action} ${object}`
   const what = object === 'gpu' ? ' GPU' : object === 'node' ? '' : ` ${object}`
   return words.charAt(0).toUpperCase() + words.slice(1) + what
 }

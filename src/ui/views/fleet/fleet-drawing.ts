@@ -78,13 +78,13 @@ class FleetBrush {
     const { gpu, gpus, pool, market, nodes } = line.section
     context.font = `12px ${this.#sans}`
     context.fillStyle = this.#color('faint')
-    const text = `${gpu} · ${formatCount(nodes.length)} × ${gpus} · ${pool}${market === 'spot' ? ' · spot ⚡' : ''}`
-    context.fillText(text, 0, line.y + 15, this.#width)
+    const text = `${gpu} · ${formatCount(nodes.length)} ${nodes.length === 1 ? 'node' : 'nodes'} of ${gpus} · ${pool}${market === 'spot' ? ' · ⚡ spot' : ''}`
+    context.fillText(shorten(context, text, line.width), line.x, line.y + 15)
   }
 
-  drawRow({ nodes, shape, y }: Extract<Line, { kind: 'nodes' }>): void {
+  drawRow({ nodes, shape, x: rowLeft, y }: Extract<Line, { kind: 'nodes' }>): void {
     for (const [column, node] of nodes.entries()) {
-      const x = column * shape.pitch
+      const x = rowLeft + column * shape.pitch
       this.#drawFrame(node, x, y, shape.width, shape.height)
       const { cell, padding, nameHeight } = this.#scene.layout
       for (const [gpu, code] of node.gpus.entries()) {
@@ -168,7 +168,7 @@ class FleetBrush {
     } else if (coloring === 'owner') {
       square(this.#color(colorOf(held.index)))
       if (holder.state !== 'ready' && holder.state !== 'running') square(this.#hatch('panel'))
-      if (layout.cell >= LETTERED_CELL) this.#write(lettersOf(held.index), 'on-accent', left, top, size)
+      if (layout.cell >= LETTERED_CELL) this.#write(lettersOf(held.index), 'on-owner', left, top, size)
     } else if (coloring === 'load') {
       square(this.#color('free'))
       const load = held.utilisation

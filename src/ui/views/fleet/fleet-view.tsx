@@ -91,7 +91,7 @@ function Totals({ fleet: { totals } }: { fleet: Fleet }) {
   return (
     <p class="totals">
       <b>{formatCount(nodes)}</b> nodes · <b>{formatCount(gpus)}</b> GPUs: <b>{formatCount(held)}</b> held,{' '}
-      <b>{formatCount(free)}</b> free, <b>{formatCount(others)}</b> others',{' '}
+      <b>{formatCount(free)}</b> free, <b>{formatCount(others)}</b> of others,{' '}
       <span class={broken > 0 ? 'bad' : ''}>
         <b>{formatCount(broken)}</b> broken
       </span>

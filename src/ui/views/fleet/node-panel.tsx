@@ -123,7 +123,7 @@ function GpuButton({ fleet, node, code, index, isChosen, onChoose }: GpuButtonPr
       class={code === GPU_CODES.broken ? 'bad' : ''}
       aria-pressed={isChosen}
       aria-label={describeGpu(fleet, node, index)}
-      style={owner && { background: `var(--${colorOf(owner.index)})`, color: 'var(--on-accent)' }}
+      style={owner && { background: `var(--${colorOf(owner.index)})`, color: 'var(--on-owner)' }}
       onClick={() => onChoose(index)}
     >
       {owner !== undefined
