@@ -14,7 +14,7 @@ export interface Asked<Answer> {
   readonly error: string | undefined
 }
 
-/** How the page keeps what it was told, if an answer has only what changed since an earlier one. */
+/** How the page keeps a value of which an answer has only what changed. */
 export interface Folding<Route extends ControlRoute, Value> {
   /** Returns the fields that ask for what changed. They are added to those of the question. */
   readonly since: (value: Value) => Partial<FieldsByRoute[Route]>

@@ -79,18 +79,18 @@ describe('the fleet', () => {
   })
 
   pageTest('shows names as text, whatever they contain', async () => {
-    const nodes = [{ prefix: 'h100', gpu: 'H100-80GB', gpus_per_node: 8, count: 2 }]
+    const nodes = [{ prefix: 'sxm', gpu: 'H100-80GB', gpus_per_node: 8, count: 2 }]
     const { page, problems } = await openControlRoom({
       ...world,
       with: {
-        deployments: [{ ...deployments[0], model_name: CANARY }],
+        deployments: [{ ...deployments[0], model_name: `acme/${CANARY}` }],
         nodes: { pools: [{ name: CANARY, zone: CANARY, nodes }] },
       },
     })
     await page.locator('.owner', { hasText: CANARY }).waitFor()
-    await moveCursorTo(page, 'h100-1')
+    await moveCursorTo(page, 'sxm-1')
     await page.keyboard.press('Enter')
-    await page.getByRole('region', { name: 'Node h100-1' }).getByText(CANARY).first().waitFor()
+    await page.getByRole('region', { name: 'Node sxm-1' }).getByText(CANARY).first().waitFor()
     await page.getByRole('button', { name: 'Table' }).click()
     await page.locator('.fleet-row').getByText(CANARY).first().waitFor()
     expect(await page.evaluate('[document.images.length, "canary" in globalThis]')).toEqual([0, false])
