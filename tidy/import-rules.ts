@@ -69,6 +69,7 @@ export const LEVELS: readonly (readonly Room[])[] = [
   // Above the transports: the commands that it explores are clients of a server.
   [folder('explore')],
   [folder('scenario')],
+  [folder('pages')],
   [folder('testing'), folder('conform')],
   [folder('cli')],
   [{ name: 'index', paths: ['index.ts'] }],

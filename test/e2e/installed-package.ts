@@ -29,6 +29,7 @@ export function installed(): string {
   const stamp = stampOf([
     'src',
     'build.js',
+    'build',
     'bundle-page.js',
     'browser-worlds.js',
     'defer-modules.js',

@@ -6,7 +6,7 @@ import { tryParseJson } from '../../lib/json-text.ts'
 import type { Report } from '../../simulation/reporting/report-types.ts'
 import { EXIT_CODES } from '../command.ts'
 import { formatReport } from '../report-text.ts'
-import { notSimulatorError, requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
+import { askServer, requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
 import { flag, requireKnownVariables, text, toggle } from '../values.ts'
 
 export const command = 'report'
@@ -69,12 +69,5 @@ async function waiting(server: ServerArguments): Promise<string> {
 
 async function fetchReport({ from, to, ...server }: ReportArguments): Promise<Report> {
   const window = new URLSearchParams({ ...(from !== undefined && { from }), ...(to !== undefined && { to }) })
-  const answer = await requestServer(server, `report?${window}`, 'a report')
-  const body = tryParseJson(await answer.text())
-  if (isReport(body)) return body
-  throw notSimulatorError(server.url, 'a report', answer.status)
-}
-
-function isReport(body: unknown): body is Report {
-  return typeof body === 'object' && body !== null && 'money' in body && 'deployments' in body
+  return askServer(server, `report?${window}`, 'a report', 'money')
 }

@@ -1,8 +1,6 @@
 /** The files of the control room, as a server sends them. */
 import { readFileSync } from 'node:fs'
-
-/** Where the page is. Below it are its script and its style. */
-export const PAGE_PATH = '/_sim/ui'
+import { PAGE_PATH, type PageFiles } from '../routing/request-router.ts'
 
 /** The page loads only its own files, and sends requests only to its own server. */
 const CONTENT_SECURITY_POLICY = [
@@ -32,10 +30,9 @@ const DOCUMENT = `<!doctype html>
 
 const CONTENT_TYPES = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' } as const
 
-export class PageFiles {
+export class BundledPageFiles implements PageFiles {
   #bundled: Promise<Readonly<Record<string, string>>> | undefined
 
-  /** Returns the answer to a GET below the path of the page; undefined if the path is not one of its files. */
   answer(pathname: string): Promise<Response> | undefined {
     if (pathname === PAGE_PATH || pathname === `${PAGE_PATH}/`) {
       return Promise.resolve(respond(DOCUMENT, 'text/html; charset=utf-8'))
