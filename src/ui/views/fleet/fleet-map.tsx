@@ -85,6 +85,7 @@ export function FleetMap({ fleet, coloring, selected, owner, onChoose }: FleetMa
           <div
             class={`fleet-pointer${shown === undefined ? '' : ' over'}`}
             role="listbox"
+            data-arrow-keys
             tabIndex={0}
             aria-label="Nodes of the fleet"
             aria-activedescendant={atCursor === undefined ? undefined : 'fleet-cursor'}

@@ -1,0 +1,95 @@
+import { formatDay, formatDuration, formatTime } from '../../parts/format.ts'
+import { Tip } from '../../parts/tip.tsx'
+import { useAnswer } from '../../store/use-answer.ts'
+import { compareSegments, placeSegments } from './lane-places.ts'
+import { AXIS_HEIGHT, GHOST_HEIGHT, type LanesScene, toTime, toX } from './lanes-scene.ts'
+import type { Lifecycle, Row, Segment } from './lifecycle-model.ts'
+import { styleOfState, wordsOfState } from './state-styles.ts'
+
+const MICROS = 1_000_000
+/** How near the pointer has to be to a mark, in pixels. */
+const MARK_REACH = 6
+
+/** What lies under the pointer. */
+export interface Under {
+  readonly row: Row
+  readonly segment: Segment | undefined
+  readonly mark: Lifecycle['marks'][number] | undefined
+  /** Whether the state is that of the other world. */
+  readonly isGhost: boolean
+}
+
+/** Returns what lies at a place of the drawing. */
+export function findUnder(scene: LanesScene, x: number, y: number): Under | undefined {
+  const { rows, shape, top, now, ghostNow, width } = scene
+  if (y < AXIS_HEIGHT) return undefined
+  const inRows = y - AXIS_HEIGHT + top
+  const row = rows[Math.floor(inRows / shape.height)]
+  if (row === undefined) return undefined
+  const within = inRows % shape.height
+  const isGhost = shape.ghost > 0 && within >= shape.ghost - 2 && within <= shape.ghost + GHOST_HEIGHT + 2
+  const nothing = { row, segment: undefined, mark: undefined, isGhost }
+  if (isGhost) {
+    if (row.ghost === undefined || ghostNow === undefined) return nothing
+    const time = toTime(scene, x)
+    const part = compareSegments(row.ghost, row.own, { ownNow: now, ghostNow }).find(
+      ({ begin, end }) => begin <= time && time < end,
+    )
+    return { ...nothing, segment: part?.segment }
+  }
+  if (row.own === undefined) return nothing
+  const placed = placeSegments(row.own, time => toX(scene, time), now, width).find(
+    ({ left, right }) => left <= x && x < right,
+  )
+  const mark = row.own.marks.find(({ time }) => Math.abs(toX(scene, time) - x) <= MARK_REACH)
+  return { ...nothing, segment: placed?.segment, mark }
+}
+
+interface LaneTipProps {
+  readonly x: number
+  readonly y: number
+  readonly under: Under
+  readonly scene: LanesScene
+  readonly ghostWorld: string | undefined
+}
+
+/** Says which state lies under the pointer, since when, for how long, and why. */
+export function LaneTip({ x, y, under: { row, segment, mark, isGhost }, scene, ghostWorld }: LaneTipProps) {
+  const now = isGhost ? (scene.ghostNow ?? scene.now) : scene.now
+  const { value: why } = useAnswer(
+    'GET /_sim/explain/{subject}',
+    segment === undefined ? undefined : { subject: String(segment.seq) },
+    { refresh: 'once', ...(isGhost && ghostWorld !== undefined && { world: ghostWorld }) },
+  )
+  const at = toTime(scene, x)
+  const replicas = isGhost ? undefined : row.own?.replicas.findLast(({ time }) => time <= at)
+  const isoOf = (time: number) => new Date(scene.epochMs + time / 1000).toISOString()
+  return (
+    <Tip x={x} y={y} width={scene.width}>
+      <strong>{row.name === '' ? row.id : row.name}</strong>
+      {isGhost && <span class="faint"> in {ghostWorld}</span>}
+      {segment !== undefined && (
+        <>
+          <div>
+            <span class={styleOfState(segment.state).color} aria-hidden="true">
+              {styleOfState(segment.state).glyph}
+            </span>{' '}
+            {wordsOfState(segment.state)} since {formatDay(isoOf(segment.begin))}{' '}
+            <span class="mono">{formatTime(isoOf(segment.begin))}</span>, for{' '}
+            {formatDuration(((segment.end ?? now) - segment.begin) / MICROS)}
+            {segment.end === null && ' so far'}
+          </div>
+          {replicas !== undefined && (
+            <div class="faint">
+              {replicas.ready} ready{replicas.starting > 0 && `, ${replicas.starting} starting`}
+            </div>
+          )}
+          {why?.sentences.slice(1).map(sentence => (
+            <div key={sentence}>{sentence}</div>
+          ))}
+        </>
+      )}
+      {mark !== undefined && <div class="bad">▼ {mark.sentence}</div>}
+    </Tip>
+  )
+}
