@@ -26,6 +26,8 @@ import * as snapshots from './endpoints/snapshots.ts'
 import * as worlds from './endpoints/worlds.ts'
 import * as viewsAhead from './views/ahead.ts'
 import * as viewsFleet from './views/fleet.ts'
+import * as viewsLifecycles from './views/lifecycles.ts'
+import * as viewsMoney from './views/money.ts'
 import * as viewsPast from './views/past.ts'
 
 /** The exports of all modules. */
@@ -50,6 +52,8 @@ export type Declarations = typeof clock &
   typeof worlds &
   typeof viewsAhead &
   typeof viewsFleet &
+  typeof viewsLifecycles &
+  typeof viewsMoney &
   typeof viewsPast
 
 export const OPERATIONS: OperationTable<Declarations> = {
@@ -92,7 +96,9 @@ export const OPERATIONS: OperationTable<Declarations> = {
   getJournal: operation('GET /_sim/journal', 'assumed', () => journal.getJournal),
   judgeClients: operation('GET /_sim/judge', 'assumed', () => judge.judgeClients),
   getLedger: operation('GET /_sim/ledger', 'assumed', () => ledger.getLedger),
+  getLifecycles: operation('GET /_sim/lifecycles', 'assumed', () => viewsLifecycles.getLifecycles),
   getMetrics: operation('GET /_sim/metrics', 'assumed', () => metrics.getMetrics),
+  getMoney: operation('GET /_sim/money', 'assumed', () => viewsMoney.getMoney),
   forgetPast: operation('DELETE /_sim/past', 'assumed', () => viewsPast.forgetPast),
   getPast: operation('GET /_sim/past', 'assumed', () => viewsPast.getPast),
   keepPast: operation('POST /_sim/past', 'assumed', () => viewsPast.keepPast),
