@@ -19,6 +19,8 @@ export interface Folding<Route extends ControlRoute, Value> {
   /** Returns the fields that ask for what changed. They are added to those of the question. */
   readonly since: (value: Value) => Partial<FieldsByRoute[Route]>
   /** Returns the new value. `before` is undefined for the first answer to a question. */
+  /** Returns whether more of the same answer is to be asked for. */
+  readonly isPartial?: (value: Value) => boolean
   readonly fold: (before: Value | undefined, answer: AnswersByRoute[Route]) => Value
 }
 
@@ -83,6 +85,7 @@ export class LiveAnswer<Route extends ControlRoute, Value = AnswersByRoute[Route
       if (own.signal.aborted) return
       const value = this.#folding === undefined ? (answer as Value) : this.#folding.fold(before, answer)
       this.asked.value = { value, error: undefined }
+      if (this.#folding?.isPartial?.(value)) this.#isStale = true
     } catch (error) {
       if (own.signal.aborted) return
       this.asked.value = { value: this.asked.peek().value, error: describeError(error) }

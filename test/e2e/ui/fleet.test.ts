@@ -8,8 +8,8 @@ useBrowser()
 
 const ID = 'Chat000000000001'
 const CANARY = '<img src=x onerror="globalThis.canary=1">'
-const deployments = [{ deploy_id: ID, model_name: 'acme/chat', gpu: 'H100-80GB', num_gpus: 2 }]
-const world = { fixtures: 'two-nodes', view: 'fleet', with: { deployments } }
+const deployments = [{ deploy_id: ID, model_name: 'acme/chat', gpu: 'H100-80GB' as const, num_gpus: 2 }]
+const world = { fixtures: 'two-nodes' as const, view: 'fleet', with: { deployments } }
 
 /** Returns the name of the node of the deployment. */
 function nodeOf(sim: Simulator): string {
@@ -79,11 +79,11 @@ describe('the fleet', () => {
   })
 
   pageTest('shows names as text, whatever they contain', async () => {
-    const nodes = [{ prefix: 'sxm', gpu: 'H100-80GB', gpus_per_node: 8, count: 2 }]
+    const nodes = [{ prefix: 'sxm', gpu: 'H100-80GB' as const, gpus_per_node: 8, count: 2 }]
     const { page, problems } = await openControlRoom({
       ...world,
       with: {
-        deployments: [{ ...deployments[0], model_name: `acme/${CANARY}` }],
+        deployments: [{ ...deployments[0]!, model_name: `acme/${CANARY}` }],
         nodes: { pools: [{ name: CANARY, zone: CANARY, nodes }] },
       },
     })

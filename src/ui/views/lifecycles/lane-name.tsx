@@ -1,6 +1,7 @@
 import { formatCount, formatDuration } from '../../parts/format.ts'
 import { ThingLink } from '../../parts/thing-link.tsx'
-import type { Row } from './lifecycle-model.ts'
+import { compareSegments } from './lane-places.ts'
+import type { Lifecycle, Row } from './lifecycle-model.ts'
 import { styleOfState, wordsOfState } from './state-styles.ts'
 
 const MICROS = 1_000_000
@@ -8,12 +9,13 @@ const MICROS = 1_000_000
 interface LaneNameProps {
   readonly row: Row
   readonly now: number
+  readonly ghostNow: number | undefined
   readonly ghostWorld: string | undefined
   readonly height: number
 }
 
 /** The name of a row with its state, in words. */
-export function LaneName({ row: { id, kind, name, own, ghost }, now, ghostWorld, height }: LaneNameProps) {
+export function LaneName({ row: { id, kind, name, own, ghost }, now, ghostNow, ghostWorld, height }: LaneNameProps) {
   const life = own ?? ghost!
   const { color, glyph } = styleOfState(life.state)
   const since = life.segments.at(-1)
@@ -23,7 +25,9 @@ export function LaneName({ row: { id, kind, name, own, ghost }, now, ghostWorld,
       ? `only in ${ghostWorld}`
       : ghostWorld !== undefined && ghost === undefined
         ? `not in ${ghostWorld}`
-        : undefined
+        : ghost !== undefined && ghostNow !== undefined && differs(ghost, own, ghostNow, now)
+          ? `≠ ${ghostWorld}`
+          : undefined
   return (
     <li class="lane-name" style={{ height: `${height}px` }}>
       <span class="lane-title">
@@ -43,4 +47,10 @@ export function LaneName({ row: { id, kind, name, own, ghost }, now, ghostWorld,
       </span>
     </li>
   )
+}
+
+function differs(ghost: Lifecycle, own: Lifecycle, ghostNow: number, ownNow: number): boolean {
+  // After the end of one world, the other one has nothing to differ from.
+  const end = Math.min(ghostNow, ownNow)
+  return compareSegments(ghost, own, { ghostNow, ownNow }).some(({ isSame, begin }) => !isSame && begin < end)
 }

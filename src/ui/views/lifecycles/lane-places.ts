@@ -1,10 +1,13 @@
 /** Where the states of a row are drawn, and what lies under the pointer. Pixels are those of the drawing. */
 import type { Lifecycle, Segment } from './lifecycle-model.ts'
+import { isGone } from './state-styles.ts'
 
 /** Least width of a state, so that a short one is seen. */
 const MIN_WIDTH = 6
 /** How far short states may push later ones from their places. Then they get one pixel each. */
 const MAX_SHIFT = 24
+/** Width of the last state of something that is gone. */
+const CAP_WIDTH = 15
 
 export interface PlacedSegment {
   readonly segment: Segment
@@ -28,7 +31,7 @@ export function placeSegments(
   let free = Number.NEGATIVE_INFINITY
   for (const segment of segments) {
     const begin = toX(segment.begin)
-    const end = toX(segment.end ?? now)
+    const end = isGone(segment.state) ? begin + CAP_WIDTH : toX(segment.end ?? now)
     const left = Math.max(begin, free)
     const right = Math.max(end, left + (left - begin > MAX_SHIFT ? 1 : MIN_WIDTH))
     free = right
@@ -59,7 +62,7 @@ export function compareSegments(
   const cuts = (own?.segments ?? []).flatMap(({ begin, end }) => [begin, end ?? ownNow])
   const parts: GhostPart[] = []
   for (const segment of ghost.segments) {
-    const end = segment.end ?? ghostNow
+    const end = isGone(segment.state) ? segment.begin : (segment.end ?? ghostNow)
     const inner = cuts.filter(time => time > segment.begin && time < end).sort((a, b) => a - b)
     let begin = segment.begin
     for (const cut of [...inner, end]) {

@@ -3,18 +3,20 @@ import { Tip } from '../../parts/tip.tsx'
 import { useAnswer } from '../../store/use-answer.ts'
 import { compareSegments, placeSegments } from './lane-places.ts'
 import { AXIS_HEIGHT, GHOST_HEIGHT, type LanesScene, toTime, toX } from './lanes-scene.ts'
-import type { Lifecycle, Row, Segment } from './lifecycle-model.ts'
+import { isBadNews, type Mark, type Row, type Segment } from './lifecycle-model.ts'
 import { styleOfState, wordsOfState } from './state-styles.ts'
 
 const MICROS = 1_000_000
 /** How near the pointer has to be to a mark, in pixels. */
 const MARK_REACH = 6
+const MAX_MARKS = 4
 
 /** What lies under the pointer. */
 export interface Under {
-  readonly row: Row
+  /** Undefined on the axis. */
+  readonly row: Row | undefined
   readonly segment: Segment | undefined
-  readonly mark: Lifecycle['marks'][number] | undefined
+  readonly marks: readonly Mark[]
   /** Whether the state is that of the other world. */
   readonly isGhost: boolean
 }
@@ -22,13 +24,17 @@ export interface Under {
 /** Returns what lies at a place of the drawing. */
 export function findUnder(scene: LanesScene, x: number, y: number): Under | undefined {
   const { rows, shape, top, now, ghostNow, width } = scene
-  if (y < AXIS_HEIGHT) return undefined
+  const isNear = ({ time }: Mark) => Math.abs(toX(scene, time) - x) <= MARK_REACH
+  if (y < AXIS_HEIGHT) {
+    const marks = scene.worldMarks.filter(mark => isBadNews(mark) && isNear(mark))
+    return marks.length === 0 ? undefined : { row: undefined, segment: undefined, marks, isGhost: false }
+  }
   const inRows = y - AXIS_HEIGHT + top
   const row = rows[Math.floor(inRows / shape.height)]
   if (row === undefined) return undefined
   const within = inRows % shape.height
   const isGhost = shape.ghost > 0 && within >= shape.ghost - 2 && within <= shape.ghost + GHOST_HEIGHT + 2
-  const nothing = { row, segment: undefined, mark: undefined, isGhost }
+  const nothing = { row, segment: undefined, marks: [], isGhost }
   if (isGhost) {
     if (row.ghost === undefined || ghostNow === undefined) return nothing
     const time = toTime(scene, x)
@@ -41,8 +47,7 @@ export function findUnder(scene: LanesScene, x: number, y: number): Under | unde
   const placed = placeSegments(row.own, time => toX(scene, time), now, width).find(
     ({ left, right }) => left <= x && x < right,
   )
-  const mark = row.own.marks.find(({ time }) => Math.abs(toX(scene, time) - x) <= MARK_REACH)
-  return { ...nothing, segment: placed?.segment, mark }
+  return { ...nothing, segment: placed?.segment, marks: row.own.marks.filter(isNear) }
 }
 
 interface LaneTipProps {
@@ -54,19 +59,19 @@ interface LaneTipProps {
 }
 
 /** Says which state lies under the pointer, since when, for how long, and why. */
-export function LaneTip({ x, y, under: { row, segment, mark, isGhost }, scene, ghostWorld }: LaneTipProps) {
+export function LaneTip({ x, y, under: { row, segment, marks, isGhost }, scene, ghostWorld }: LaneTipProps) {
   const now = isGhost ? (scene.ghostNow ?? scene.now) : scene.now
   const { value: why } = useAnswer(
     'GET /_sim/explain/{subject}',
-    segment === undefined ? undefined : { subject: String(segment.seq) },
+    segment === undefined || segment.seq === 0 ? undefined : { subject: String(segment.seq) },
     { refresh: 'once', ...(isGhost && ghostWorld !== undefined && { world: ghostWorld }) },
   )
   const at = toTime(scene, x)
-  const replicas = isGhost ? undefined : row.own?.replicas.findLast(({ time }) => time <= at)
+  const replicas = isGhost ? undefined : row?.own?.replicas.findLast(({ time }) => time <= at)
   const isoOf = (time: number) => new Date(scene.epochMs + time / 1000).toISOString()
   return (
     <Tip x={x} y={y} width={scene.width}>
-      <strong>{row.name === '' ? row.id : row.name}</strong>
+      {row !== undefined && <strong>{row.name === '' ? row.id : row.name}</strong>}
       {isGhost && <span class="faint"> in {ghostWorld}</span>}
       {segment !== undefined && (
         <>
@@ -89,7 +94,12 @@ export function LaneTip({ x, y, under: { row, segment, mark, isGhost }, scene, g
           ))}
         </>
       )}
-      {mark !== undefined && <div class="bad">▼ {mark.sentence}</div>}
+      {marks.slice(0, MAX_MARKS).map(mark => (
+        <div key={mark.seq} class={isBadNews(mark) ? 'bad' : ''}>
+          {isBadNews(mark) ? '▼' : '•'} <span class="mono">{formatTime(isoOf(mark.time))}</span> {mark.sentence}
+        </div>
+      ))}
+      {marks.length > MAX_MARKS && <div class="faint">and {marks.length - MAX_MARKS} more</div>}
     </Tip>
   )
 }

@@ -4,7 +4,7 @@ import type { Drawing } from '../../parts/canvas.tsx'
 import { formatDuration, formatTime } from '../../parts/format.ts'
 import { compareSegments, placeSegments } from './lane-places.ts'
 import { AXIS_HEIGHT, BAR_HEIGHT, GHOST_HEIGHT, type LanesScene, REPLICAS_HEIGHT, toTime, toX } from './lanes-scene.ts'
-import type { Lifecycle, Row } from './lifecycle-model.ts'
+import { isBadNews, type Lifecycle, type Mark, type Row } from './lifecycle-model.ts'
 import { styleOfState, wordsOfState } from './state-styles.ts'
 import { tickStep } from './time-scale.ts'
 
@@ -38,6 +38,7 @@ class LanesBrush extends Brush {
       this.#drawRow(rows[index]!, AXIS_HEIGHT + index * shape.height - top)
     }
     this.#drawGaps('bands')
+    this.#drawWorldMarks('lines')
     if (ghostNow !== undefined && ghostNow !== now) this.#drawNow(ghostNow, 'warn', [2, 3])
     this.#drawNow(now, 'accent', [])
     context.restore()
@@ -47,6 +48,7 @@ class LanesBrush extends Brush {
     context.fillRect(0, AXIS_HEIGHT - 1, this.width, 1)
     this.#drawTicks('labels')
     this.#drawGaps('labels')
+    this.#drawWorldMarks('marks')
     this.#drawPointer()
   }
 
@@ -68,7 +70,7 @@ class LanesBrush extends Brush {
         this.#drawBar(segment.state, left, right, y + shape.bar, BAR_HEIGHT)
       }
       this.#drawReplicas(row.own, y + shape.replicas)
-      this.#drawMarks(row.own, y)
+      this.#drawMarks(row.own.marks, y + 1)
     }
     if (row.ghost !== undefined && ghostNow !== undefined) this.#drawGhost(row.ghost, row.own, y + shape.ghost)
   }
@@ -132,29 +134,58 @@ class LanesBrush extends Brush {
       const label = `${ready}${starting > 0 ? `+${starting}` : ''}`
       const from = Math.max(left, 0) + 4
       if (right - from < context.measureText(label).width + 6) continue
-      context.fillStyle = this.color('faint')
+      context.fillStyle = this.color('panel')
+      context.globalAlpha = 0.8
+      context.fillRect(from - 2, y + 2, context.measureText(label).width + 4, REPLICAS_HEIGHT - 2)
+      context.globalAlpha = 1
+      context.fillStyle = this.color('text')
       context.fillText(label, from, y + REPLICAS_HEIGHT)
     }
   }
 
-  #drawMarks({ marks }: Lifecycle, y: number): void {
+  /** Draws triangles for bad news, and dots for other marks. Marks on the same pixels are one. */
+  #drawMarks(marks: readonly Mark[], y: number): void {
     const { context } = this
-    let last = Number.NEGATIVE_INFINITY
-    for (const { time } of marks) {
-      const x = this.#toX(time)
-      if (x < -6 || x > this.width + 6 || x - last < 3) continue
-      last = x
-      context.beginPath()
-      context.moveTo(x - 4.5, y + 1)
-      context.lineTo(x + 4.5, y + 1)
-      context.lineTo(x, y + 9)
-      context.closePath()
-      context.fillStyle = this.color('bad')
-      context.fill()
-      context.strokeStyle = this.color('panel')
-      context.lineWidth = 1
-      context.stroke()
+    for (const isBad of [false, true]) {
+      let last = Number.NEGATIVE_INFINITY
+      for (const mark of marks) {
+        const x = this.#toX(mark.time)
+        if (isBadNews(mark) !== isBad || x < -6 || x > this.width + 6 || x - last < 3) continue
+        last = x
+        context.beginPath()
+        if (isBad) {
+          context.moveTo(x - 4.5, y)
+          context.lineTo(x + 4.5, y)
+          context.lineTo(x, y + 8)
+        } else context.arc(x, y + 4, 2.5, 0, 7)
+        context.closePath()
+        context.fillStyle = this.color(isBad ? 'bad' : 'faint')
+        context.fill()
+        context.strokeStyle = this.color('panel')
+        context.lineWidth = 1
+        context.stroke()
+      }
     }
+  }
+
+  /** Draws lines through all rows for what went wrong in the world. */
+  #drawWorldMarks(part: 'lines' | 'marks'): void {
+    const { context } = this
+    const bad = this.#scene.worldMarks.filter(isBadNews)
+    if (part === 'marks') {
+      this.#drawMarks(bad, AXIS_HEIGHT - 9)
+      return
+    }
+    context.fillStyle = this.color('bad')
+    context.globalAlpha = 0.35
+    let last = Number.NEGATIVE_INFINITY
+    for (const { time } of bad) {
+      const x = Math.round(this.#toX(time))
+      if (x < 0 || x > this.width || x === last) continue
+      last = x
+      for (let y = AXIS_HEIGHT; y < this.height; y += 6) context.fillRect(x, y, 1, 3)
+    }
+    context.globalAlpha = 1
   }
 
   /** Draws the states of the other world: thin where both are equal, and as a bar where they differ. */
@@ -211,7 +242,8 @@ class LanesBrush extends Brush {
       context.textBaseline = 'middle'
       context.fillStyle = this.color('faint')
       const words = formatDuration((end - begin) / MICROS)
-      const label = [`‖ ${words} ‖`, `‖${words.split(' ').slice(0, 2).join(' ')}‖`, '‖'].find(
+      const rough = words.split(' ').slice(0, 2).join(' ')
+      const label = [`‖ ${words} ‖`, `‖ ${rough} ‖`, `‖${rough}‖`, '‖'].find(
         text => context.measureText(text).width <= right - left - 2,
       )
       if (label !== undefined) context.fillText(label, (left + right) / 2, AXIS_HEIGHT / 2)
@@ -247,7 +279,7 @@ class LanesBrush extends Brush {
       const time = iso.slice(11, isFine ? 19 : 16)
       const label = step >= DAY ? iso.slice(5, 10) : isNewDay ? `${iso.slice(5, 10)} ${time}` : time
       const end = x + 4 + context.measureText(label).width
-      if (this.#touchesGap(x, end)) continue
+      if (end > width || this.#touchesGap(x, end)) continue
       day = iso.slice(5, 10)
       context.fillStyle = this.color('line')
       context.fillRect(Math.round(x), AXIS_HEIGHT - 8, 1, 7)

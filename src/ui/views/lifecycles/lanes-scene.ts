@@ -1,5 +1,5 @@
 /** What the lanes show: the rows, the scale of time, and where each of both lies in the drawing. */
-import type { Row } from './lifecycle-model.ts'
+import type { Mark, Row } from './lifecycle-model.ts'
 import type { TimeScale } from './time-scale.ts'
 
 /** Height of the axis above the rows. */
@@ -32,6 +32,7 @@ export interface LanesScene {
   readonly rows: readonly Row[]
   readonly shape: RowShape
   readonly scale: TimeScale
+  readonly worldMarks: readonly Mark[]
   readonly window: TimeWindow
   readonly width: number
   /** First visible pixel of the rows. */

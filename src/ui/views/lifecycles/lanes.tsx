@@ -18,7 +18,7 @@ import {
   WHOLE,
   zoomed,
 } from './lanes-scene.ts'
-import type { Row } from './lifecycle-model.ts'
+import type { Mark, Row } from './lifecycle-model.ts'
 import type { TimeScale } from './time-scale.ts'
 
 /** Rows that are in the document beyond each edge of what is visible. */
@@ -30,6 +30,7 @@ const ZOOM_STEP = 1.5
 interface LanesProps {
   readonly rows: readonly Row[]
   readonly scale: TimeScale
+  readonly worldMarks: readonly Mark[]
   readonly now: number
   readonly ghostNow: number | undefined
   readonly ghostWorld: string | undefined
@@ -46,7 +47,7 @@ export interface Span {
 }
 
 /** The rows: names in the document, and the states beside them on one canvas, of which the visible part is drawn. */
-export function Lanes({ rows, scale, now, ghostNow, ghostWorld, epochMs, span, onSpan }: LanesProps) {
+export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epochMs, span, onSpan }: LanesProps) {
   const { place } = useSession()
   const box = useRef<HTMLDivElement>(null)
   const lanes = useRef<HTMLDivElement>(null)
@@ -67,8 +68,21 @@ export function Lanes({ rows, scale, now, ghostNow, ghostWorld, epochMs, span, o
     onSpan(next === WHOLE ? undefined : { from: scale.toTime(next.from), to: scale.toTime(next.to) })
   const [shownTop, pointerX] = [top.value, pointer.value?.x]
   const scene: LanesScene = useMemo(
-    () => ({ rows, shape, scale, window, width, top: shownTop, now, ghostNow, epochMs, selected, pointerX }),
-    [rows, shape, scale, window, width, shownTop, now, ghostNow, epochMs, selected, pointerX],
+    () => ({
+      rows,
+      shape,
+      scale,
+      worldMarks,
+      window,
+      width,
+      top: shownTop,
+      now,
+      ghostNow,
+      epochMs,
+      selected,
+      pointerX,
+    }),
+    [rows, shape, scale, worldMarks, window, width, shownTop, now, ghostNow, epochMs, selected, pointerX],
   )
   const draw = useCallback((drawing: Drawing) => drawLanes(drawing, scene), [scene])
   const first = Math.max(0, Math.floor(top.value / shape.height) - OVERSCAN)
@@ -132,15 +146,21 @@ export function Lanes({ rows, scale, now, ghostNow, ghostWorld, epochMs, span, o
       aria-label="Lanes: w and s zoom, a and d move in time"
     >
       <div class="lanes-space" style={{ height: `${rows.length * shape.height + AXIS_HEIGHT}px` }}>
-        <ul class="lane-names" style={{ paddingTop: `${AXIS_HEIGHT + first * shape.height}px` }}>
-          {rows.slice(first, last).map(row => (
-            <LaneName key={row.id} {...{ row, now, ghostWorld }} height={shape.height} />
-          ))}
-        </ul>
+        <div class="lane-column">
+          <div class="lane-head faint" style={{ height: `${AXIS_HEIGHT}px` }}>
+            {ghostWorld === undefined ? 'Time' : `Time, and ${ghostWorld} below`}
+          </div>
+          <ul class="lane-names" style={{ paddingTop: `${first * shape.height}px` }}>
+            {rows.slice(first, last).map(row => (
+              <LaneName key={row.id} {...{ row, now, ghostNow, ghostWorld }} height={shape.height} />
+            ))}
+          </ul>
+        </div>
         <div class="lanes-window tip-place" ref={lanes} style={{ height: `${height}px` }}>
           <Canvas draw={draw} height={height} label={`States of ${rows.length} things over time`} />
           <div
             class="lanes-pointer"
+            role="presentation"
             onPointerDown={event => {
               const { clientX: x, clientY: y } = event
               drag.current = { x, y, window, scrollTop: box.current!.scrollTop, isMoved: false }
@@ -150,8 +170,8 @@ export function Lanes({ rows, scale, now, ghostNow, ghostWorld, epochMs, span, o
             onPointerLeave={() => {
               pointer.value = undefined
             }}
-            onClick={event => {
-              if (drag.current?.isMoved) return
+            onPointerUp={event => {
+              if (drag.current?.isMoved !== false) return
               const row = findUnder(scene, event.offsetX, event.offsetY)?.row
               if (row !== undefined) place.go({ id: row.id })
             }}

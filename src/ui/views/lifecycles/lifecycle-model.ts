@@ -7,23 +7,49 @@ type LifecyclesAnswer = AnswersByRoute['GET /_sim/lifecycles']
 export type Lifecycle = LifecyclesAnswer['rows'][number]
 export type Segment = Lifecycle['segments'][number]
 
+export type Mark = Lifecycle['marks'][number]
+
 export interface Lifecycles {
   readonly revision: number
-  /** The window of the answer: virtual time, ISO 8601. */
-  readonly from: string
-  readonly to: string
+  /** Virtual time: microseconds since the epoch of the world. */
+  readonly now: number
   /** Entries of the journal that were dropped, and cannot be shown. */
   readonly dropped: number
   readonly rows: ReadonlyMap<string, Lifecycle>
+  /** What happened to the provider, the account and the fault rules. */
+  readonly worldMarks: readonly Mark[]
+  /** Where an answer of several pages goes on. */
+  readonly next: { readonly since?: number; readonly after: string } | undefined
 }
 
+/** Rows of a page. */
+export const PAGE_ROWS = 2000
+
 export const LIFECYCLES_FOLDING: Folding<'GET /_sim/lifecycles', Lifecycles> = {
-  since: ({ revision }) => ({ since: revision }),
-  fold(before, { revision, full, from, to, dropped, rows }) {
-    const byId = new Map(full ? undefined : before?.rows)
+  since: ({ revision, next }) => next ?? { since: revision },
+  isPartial: ({ next }) => next !== undefined,
+  fold(before, { revision, full, now_time: now, dropped, rows, world_marks: marks }) {
+    const isFirstPage = before?.next === undefined
+    const byId = new Map(full && isFirstPage ? undefined : before?.rows)
     for (const row of rows) byId.set(row.id, row)
-    return { revision, from, to, dropped, rows: byId }
+    const last = rows.at(-1)
+    const since = isFirstPage ? (full ? undefined : before?.revision) : before.next.since
+    return {
+      // What changes between two pages is in the answer to the revision of the first one.
+      ...{ revision: isFirstPage ? revision : before.revision, now, dropped, rows: byId },
+      worldMarks: full ? marks : joinMarks(before?.worldMarks ?? [], marks),
+      next:
+        rows.length < PAGE_ROWS || last === undefined
+          ? undefined
+          : { ...(since !== undefined && { since }), after: last.id },
+    }
   },
+}
+
+function joinMarks(before: readonly Mark[], marks: readonly Mark[]): readonly Mark[] {
+  const last = before.at(-1)?.seq ?? 0
+  const added = marks.filter(({ seq }) => seq > last)
+  return added.length === 0 ? before : [...before, ...added]
 }
 
 /** A row of the view: a lifecycle of the shown world, that of another world, or both. */
@@ -72,8 +98,16 @@ function beginOf({ own, ghost }: Row): number {
   return Math.max(0, (own ?? ghost)!.begin)
 }
 
-/** Returns all times at which something changes in some rows, for the scale. */
-export function timesOf(rows: readonly Row[]): number[] {
+/** Kinds of journal entries that are bad news. */
+const BAD_NEWS = /fault|lost|crash|fail|down|evict|suspend|preempt|broken|declin/i
+
+/** Returns whether a mark is bad news. The others are neutral. */
+export function isBadNews({ kind }: Mark): boolean {
+  return BAD_NEWS.test(kind)
+}
+
+/** Returns all times at which something changes in some rows or in their world, for the scale. */
+export function timesOf(rows: readonly Row[], worldMarks: readonly Mark[]): number[] {
   const times: number[] = []
   for (const { own, ghost } of rows) {
     for (const life of [own, ghost]) {
@@ -86,5 +120,6 @@ export function timesOf(rows: readonly Row[]): number[] {
       for (const { time } of life.replicas) times.push(time)
     }
   }
+  for (const { time } of worldMarks) times.push(time)
   return times
 }

@@ -6,7 +6,7 @@ import { formatCount } from '../../parts/format.ts'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 import { useAnswer, useFoldedAnswer } from '../../store/use-answer.ts'
 import { Lanes, type Span } from './lanes.tsx'
-import { KIND_CHOICES, LIFECYCLES_FOLDING, timesOf, toRows } from './lifecycle-model.ts'
+import { KIND_CHOICES, LIFECYCLES_FOLDING, type Mark, PAGE_ROWS, timesOf, toRows } from './lifecycle-model.ts'
 import { styleOfState } from './state-styles.ts'
 import { findIdleGaps, TimeScale } from './time-scale.ts'
 
@@ -19,35 +19,41 @@ const LEGEND = [
   ['completed', 'completed'],
 ] as const
 
+/** Microseconds that the scale has at least. */
+const LEAST_SPAN = 60_000_000
+const NO_MARKS: readonly Mark[] = []
+
 /** The states of deployments, batches, containers and other things over time. */
 export function LifecyclesView() {
   const session = useSession()
   const { place } = session
   const { kind, q = '', scale: scaleName, with: ghostWorld } = place.value
   const world = session.world.value
-  const { value: own, error } = useFoldedAnswer('GET /_sim/lifecycles', {}, LIFECYCLES_FOLDING)
+  const choice = KIND_CHOICES.find(({ value }) => value === kind) ?? KIND_CHOICES[0]
+  const fields = { kind: choice.kinds.join(','), limit: PAGE_ROWS }
+  const { value: own, error } = useFoldedAnswer('GET /_sim/lifecycles', fields, LIFECYCLES_FOLDING)
   const { value: ghost, error: ghostError } = useFoldedAnswer(
     'GET /_sim/lifecycles',
-    ghostWorld === undefined ? undefined : {},
+    ghostWorld === undefined ? undefined : fields,
     LIFECYCLES_FOLDING,
     { world: ghostWorld ?? world },
   )
   const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD })
   const span = useSignal<Span | undefined>(undefined)
-  const choice = KIND_CHOICES.find(({ value }) => value === kind) ?? KIND_CHOICES[0]
   const clock = session.clock.value
   const epochMs = clock === undefined ? 0 : Math.round(Date.parse(clock.now) - clock.elapsed_seconds * 1000)
   const rows = useMemo(
     () => toRows(own, ghostWorld === undefined ? undefined : ghost, { kinds: choice.kinds, text: q }),
     [own, ghost, ghostWorld, choice, q],
   )
-  const now = own === undefined ? 0 : (Date.parse(own.to) - epochMs) * 1000
-  const ghostNow = ghost === undefined || ghostWorld === undefined ? undefined : (Date.parse(ghost.to) - epochMs) * 1000
+  const now = own?.now ?? 0
+  const ghostNow = ghostWorld === undefined ? undefined : ghost?.now
+  const worldMarks = own?.worldMarks ?? NO_MARKS
   const isTrue = scaleName === 'true'
   const scale = useMemo(() => {
-    const end = Math.max(now, ghostNow ?? 0, 1)
-    return new TimeScale(0, end, isTrue ? [] : findIdleGaps(timesOf(rows), 0, end))
-  }, [rows, now, ghostNow, isTrue])
+    const end = Math.max(now, ghostNow ?? 0, LEAST_SPAN)
+    return new TimeScale(0, end, isTrue ? [] : findIdleGaps(timesOf(rows, worldMarks), 0, end))
+  }, [rows, worldMarks, now, ghostNow, isTrue])
   const others = (worlds ?? []).map(({ world: name }) => name).filter(name => name !== world)
   const zoom = (factor: number) => {
     const { from, to } = span.value ?? { from: scale.toTime(0), to: scale.toTime(1) }
@@ -135,7 +141,7 @@ export function LifecyclesView() {
             All
           </button>
         </div>
-        <Address route="GET /_sim/lifecycles" />
+        <Address route="GET /_sim/lifecycles" fields={{ kind: fields.kind }} />
       </div>
       {error !== undefined && <p role="alert">✗ {error}</p>}
       {ghostError !== undefined && <p role="alert">✗ {ghostError}</p>}
@@ -149,7 +155,7 @@ export function LifecyclesView() {
       )}
       {rows.length > 0 && (
         <Lanes
-          {...{ rows, scale, now, ghostNow, ghostWorld, epochMs }}
+          {...{ rows, scale, worldMarks, now, ghostNow, ghostWorld, epochMs }}
           span={span.value}
           onSpan={next => {
             span.value = next
@@ -169,7 +175,7 @@ export function LifecyclesView() {
           <span class="glyph bad" aria-hidden="true">
             ▼
           </span>{' '}
-          fault
+          trouble
         </span>
         <span>‖ idle time ‖</span>
         <span class="wide-only">below: ready replicas, + starting</span>

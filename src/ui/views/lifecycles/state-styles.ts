@@ -16,11 +16,16 @@ const BROKEN: StateStyle = { color: 'bad', glyph: '✗', pattern: 'cross' }
 
 /** States by the words that they contain. The first match counts. */
 const STYLES: readonly (readonly [RegExp, StateStyle])[] = [
-  [/fail|lost|crash|down|error|expired|evicted|broken|reclaimed|preempt|suspend/i, BROKEN],
+  [/fail|lost|crash|\bdown\b|error|expired|evicted|broken|reclaimed|preempt|suspend/i, BROKEN],
   [/^(running|ready|in_?progress|active|serving|up|served)$/i, WORKING],
   [/complet|success|finished/i, DONE],
   [/stopped|deleted|cancel|parked|sleep|gone|ended|removed|terminated|cordoned|idle/i, RESTING],
 ]
+
+/** Returns whether a state is the end of a thing. What has failed or is stopped may start again. */
+export function isGone(state: string): boolean {
+  return /^(deleted|completed|cancelled|canceled|expired|gone|ended|terminated)$/i.test(state)
+}
 
 /** Returns the style of a state. A state that no rule knows is on its way to another. */
 export function styleOfState(state: string): StateStyle {

@@ -9,12 +9,14 @@ export interface IdleGap {
 }
 
 /** A gap is idle if it has more than this share of the time that is not yet compressed. */
-const IDLE_SHARE = 0.12
+const IDLE_SHARE = 0.15
 /** A shorter gap is never compressed, in microseconds. */
-const MIN_IDLE = 60_000_000
-const MAX_GAPS = 24
+const MIN_IDLE = 120_000_000
+const MAX_GAPS = 8
+/** What a gap keeps of itself at each of its ends, at most. */
+const MAX_MARGIN = 60_000_000
 /** The share of the width that a compressed gap has, and the most that all have together. */
-const GAP_SHARE = 0.05
+const GAP_SHARE = 0.06
 const MAX_GAPS_SHARE = 0.5
 
 export class TimeScale {
@@ -81,7 +83,7 @@ export function findIdleGaps(times: readonly number[], from: number, to: number)
     if (length < MIN_IDLE || length < IDLE_SHARE * active || idle.length === MAX_GAPS) break
     active -= length
     // What comes before and after the gap keeps a little of it, so that its states are seen to go on.
-    const margin = Math.min(length * 0.05, MIN_IDLE)
+    const margin = Math.min(length * 0.05, MAX_MARGIN)
     idle.push({ begin: begin + margin, end: end - margin })
   }
   return idle.sort((a, b) => a.begin - b.begin)
