@@ -31,7 +31,7 @@ export function Timeline() {
   const isMoving = useRef(false)
 
   const now = Math.round((clock?.elapsed_seconds ?? 0) * 1e6)
-  const begin = past?.kept ? past.from_time : (feed.entries[0]?.time ?? 0)
+  const begin = past?.kept_part?.from_time ?? feed.entries[0]?.time ?? 0
   const scale = useMemo(() => new TimelineScale(begin, now, AHEAD_MICROS), [begin, now])
   const coming = useMemo(() => ahead?.entries.map(({ time }) => time) ?? [], [ahead])
   const draw = useCallback(
