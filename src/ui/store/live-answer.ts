@@ -5,7 +5,7 @@ import type { AnswersByRoute, ControlRoute, FieldsByRoute } from '../simulator/a
 import { describeError, type Session } from './session.ts'
 
 /** Least real milliseconds between the end of one request and the begin of the next. */
-const MIN_PAUSE_MS = 300
+const DEFAULT_PAUSE_MS = 300
 
 export interface Asked<Answer> {
   /** The newest answer; undefined before the first one. */
@@ -30,6 +30,7 @@ export class LiveAnswer<Route extends ControlRoute, Value = AnswersByRoute[Route
   readonly asked = signal<Asked<Value>>(NOTHING)
   readonly #session: Session
   readonly #route: Route
+  readonly #pauseMs: number
   readonly #folding: Folding<Route, Value> | undefined
   #fields: FieldsByRoute[Route] | undefined
   #world = ''
@@ -39,8 +40,13 @@ export class LiveAnswer<Route extends ControlRoute, Value = AnswersByRoute[Route
   #endedAt = Number.NEGATIVE_INFINITY
   #timer: unknown
 
-  /** Without a folding, an answer is kept as it is. */
-  constructor(session: Session, route: Route, folding?: Folding<Route, Value>) {
+  /**
+   * Without a folding, an answer is kept as it is.
+   *
+   * @param pauseMs least real milliseconds between the end of one request and the begin of the next
+   */
+  constructor(session: Session, route: Route, folding?: Folding<Route, Value>, pauseMs: number = DEFAULT_PAUSE_MS) {
+    this.#pauseMs = pauseMs
     this.#session = session
     this.#route = route
     this.#folding = folding
@@ -61,7 +67,7 @@ export class LiveAnswer<Route extends ControlRoute, Value = AnswersByRoute[Route
     this.#isStale = true
     if (this.#running !== undefined) return
     clearRealTimeout(this.#timer)
-    const wait = this.#endedAt + MIN_PAUSE_MS - monotonicMs()
+    const wait = this.#endedAt + this.#pauseMs - monotonicMs()
     if (wait <= 0) void this.#ask()
     else this.#timer = setRealTimeout(() => void this.#ask(), wait)
   }

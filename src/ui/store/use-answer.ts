@@ -6,6 +6,8 @@ import { useSession } from './session.ts'
 interface AskOptions {
   /** `changes`: asks again whenever the world may have changed. Default: `changes`. */
   readonly refresh?: 'changes' | 'once'
+  /** Least real milliseconds between two requests. Default: 300. */
+  readonly pauseMs?: number
   /** Default: the shown world. */
   readonly world?: string
 }
@@ -29,10 +31,10 @@ export function useFoldedAnswer<Route extends ControlRoute, Value>(
   route: Route,
   fields: FieldsByRoute[Route] | undefined,
   folding: Folding<Route, Value> | undefined,
-  { refresh = 'changes', world }: AskOptions = {},
+  { refresh = 'changes', pauseMs, world }: AskOptions = {},
 ): Asked<Value> {
   const session = useSession()
-  const answer = useMemo(() => new LiveAnswer(session, route, folding), [session, route, folding])
+  const answer = useMemo(() => new LiveAnswer(session, route, folding, pauseMs), [session, route, folding, pauseMs])
   const shown = world ?? session.world.value
   const key = JSON.stringify(fields)
   useEffect(() => {
