@@ -17,6 +17,8 @@ export interface Chart {
   /** Unix seconds of virtual time, ascending. Each series has one value for each. */
   readonly times: readonly number[]
   readonly series: readonly ChartSeries[]
+  /** Moments at which a command changed the world. The drawing numbers them from 1. */
+  readonly marks: readonly ChartMark[]
   /** What the figure of each series is, as in `total, $`. */
   readonly figureLabel: string
   /** Says why there is nothing to draw, if there is no series. */
@@ -30,6 +32,13 @@ export interface ChartSeries {
   readonly values: readonly (number | null)[]
   /** One figure that sums the series up, as text without its unit. */
   readonly figure: string
+}
+
+/** A moment that charts show as a line from above to below. */
+export interface ChartMark {
+  /** Unix seconds of virtual time, within the window. */
+  readonly time: number
+  readonly text: string
 }
 
 /** A line or area between two values of a series: where its lower edge is, and its upper edge. */

@@ -13,6 +13,8 @@ const LEGEND = { left: RIGHT + 22, right: CHART_WIDTH - 16, top: PLOT.top + 4, r
 /** Marks of a line, so that lines differ in more than their colours. */
 const GLYPHS_PER_LINE = 7
 const MOST_TIME_TICKS = 8
+/** Marks that have a number, and words in the head of the picture. */
+export const LISTED_MARKS = 5
 /** Mean width of a character of the legend. */
 const CHARACTER_WIDTH = 6.7
 
@@ -33,6 +35,7 @@ export function drawChart(chart: Chart): string {
       `<tspan class="soft" dx="10">${escapeXml(chart.unit)}</tspan></text>`,
     drawGrid(axes),
     shapes,
+    drawMarks(chart, axes),
     `<path class="axis" d="M${PLOT.left} ${BOTTOM}H${RIGHT}"/>`,
     chart.series.length === 0
       ? `<text class="soft" x="${n(PLOT.left + PLOT.width / 2)}" y="${n(PLOT.top + PLOT.height / 2)}" text-anchor="middle">${escapeXml(chart.emptyText)}</text>`
@@ -106,6 +109,17 @@ function drawGrid({ x, y, timeTicks, valueTicks }: Axes): string {
     ),
   ]
   return `<path class="grid" d="${lines.join('')}"/>\n<g class="tick">${labels.join('')}</g>`
+}
+
+/** Draws the commands as lines through the chart. The head of the picture has the words of their numbers. */
+function drawMarks({ marks }: Chart, { x }: Axes): string {
+  return marks
+    .map(({ time, text }, i) => {
+      const at = n(x(time))
+      const number = i < LISTED_MARKS ? `<text class="mark" x="${at}" y="${PLOT.top - 4}">${i + 1}</text>` : ''
+      return `<g><title>${escapeXml(text)}</title><path class="mark" d="M${at} ${PLOT.top}V${BOTTOM}"/>${number}</g>`
+    })
+    .join('\n')
 }
 
 function drawAreas(chart: Chart, { x, y }: Axes): string {

@@ -49,7 +49,7 @@ function moneyChart(steps: Steps): Chart {
     kind: 'areas',
     shape: 'steps',
     scale: 'linear',
-    ...timesOf(steps),
+    ...windowOf(steps),
     series: rankSeries(costs, total => formatFigure(total, 2)),
     figureLabel: 'total, $',
     emptyText: 'No deployment cost anything in this time.',
@@ -79,7 +79,7 @@ function gpuHoursChart(steps: Steps): Chart {
     kind: 'areas',
     shape: 'steps',
     scale: 'linear',
-    ...timesOf(steps),
+    ...windowOf(steps),
     series: held.some(hours => hours > 0) ? series : [],
     figureLabel: 'total, GPU-hours',
     emptyText: 'No deployment held a GPU in this time.',
@@ -100,7 +100,7 @@ function queueChart(steps: Steps): Chart {
     kind: 'lines',
     shape: 'points',
     scale: 'linear',
-    ...timesOf(steps),
+    ...windowOf(steps),
     series: rankSeries(queues, (_, values) => formatFigure(Math.max(...values), 0)),
     figureLabel: 'most',
     emptyText: 'No request waited at the end of a step.',
@@ -121,7 +121,7 @@ function refusalsChart(steps: Steps): Chart {
     kind: 'areas',
     shape: 'steps',
     scale: 'linear',
-    ...timesOf(steps),
+    ...windowOf(steps),
     series: rankSeries(refusals, total => formatFigure(total, 0)),
     figureLabel: 'total',
     emptyText: 'No deployment refused a request in this time.',
@@ -156,15 +156,15 @@ function latencyChart(steps: Steps): Chart {
     kind: 'lines',
     shape: 'points',
     scale: 'log',
-    ...timesOf(steps),
+    ...windowOf(steps),
     series: samples.some(one => one.length > 0) ? series : [],
     figureLabel: 'highest, s',
     emptyText: 'No request of a load was served in this time.',
   }
 }
 
-function timesOf({ from, times }: Steps): Pick<Chart, 'from' | 'times'> {
-  return { from, times }
+function windowOf({ from, times, marks }: Steps): Pick<Chart, 'from' | 'times' | 'marks'> {
+  return { from, times, marks }
 }
 
 interface RankedSeries {

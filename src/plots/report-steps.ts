@@ -1,3 +1,5 @@
+import type { ChartMark } from './chart.ts'
+
 /** What charts read of a report. `Report` of the package fits, and so does the JSON of `GET /_sim/report`. */
 export interface PlottedReport {
   /** ISO 8601. */
@@ -7,6 +9,9 @@ export interface PlottedReport {
   readonly seed: string
   readonly profile: string
   readonly weather: string
+  readonly commands: {
+    readonly newest: readonly { readonly at: string; readonly verb: string; readonly target: string }[]
+  }
   /** By time. A report without a step has none. */
   readonly series?: Iterable<PlottedStep>
 }
@@ -47,10 +52,11 @@ export interface Steps {
   readonly times: readonly number[]
   readonly hours: readonly number[]
   readonly deployments: readonly SteppedDeployment[]
+  readonly marks: readonly ChartMark[]
 }
 
 /** Reads the rows of a report once. Deployments with one name, such as one that was created again, count as one. */
-export function readSteps({ from, series = [] }: PlottedReport): Steps {
+export function readSteps({ from, commands, series = [] }: PlottedReport): Steps {
   const start = toSeconds(from)
   const times: number[] = []
   /** By the name of the deployment, then by the index of the step. */
@@ -88,6 +94,7 @@ export function readSteps({ from, series = [] }: PlottedReport): Steps {
     times,
     hours: times.map((time, i) => Math.max(time - (times[i - 1] ?? start), 1e-6) / 3600),
     deployments: columns,
+    marks: commands.newest.map(({ at, verb, target }) => ({ time: toSeconds(at), text: `${verb} ${target}` })),
   }
 }
 

@@ -22,6 +22,7 @@ function chart(changes: Partial<Chart> = {}): Chart {
       { name: 'one', values: [1, 2, 3], figure: '6.00' },
       { name: 'two', values: [4, 0, 1], figure: '5.00' },
     ],
+    marks: [],
     figureLabel: 'total, $',
     emptyText: 'Nothing cost anything.',
     ...changes,
@@ -87,6 +88,15 @@ describe('a figure', () => {
     const text = drawFigure([chart({ kind: 'lines', shape: 'points', times: [1, 2, 3, 4], series })], caption)
     const [, line] = text.match(/<path class="line s0" d="(.*?)"/)!
     expect(line!.match(/M/g)).toHaveLength(2)
+  })
+
+  test('numbers the commands, and says what the first five are', () => {
+    const marks = Array.from({ length: 7 }, (_, i) => ({ time: 3600 + i, text: i === 0 ? CANARY : `node.crash n${i}` }))
+    const text = drawFigure([chart({ marks }), chart({ marks, name: 'queue' })], caption)
+    elementsOf(text)
+    expect(text.match(/<path class="mark"/g)).toHaveLength(14)
+    expect(text.match(/<text class="mark"/g)).toHaveLength(10)
+    expect(text).toContain('2 node.crash n1, 3 node.crash n2, 4 node.crash n3, 5 node.crash n4, and 2 more</text>')
   })
 
   test('says why it is empty', () => {

@@ -22,6 +22,7 @@ function report(series: readonly PlottedStep[]): PlottedReport {
     from: '2026-01-01T00:00:00.000000+00:00',
     to: HOURS[2]!,
     ...{ fixture: 'fleet', seed: '7', profile: 'realistic', weather: 'none' },
+    commands: { newest: [] },
     series,
   }
 }
