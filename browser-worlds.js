@@ -10,8 +10,20 @@ export const bundledWorlds = {
   },
 }
 
+/** A plugin of esbuild: puts the worlds into the bundle. */
+export const containedWorlds = {
+  name: 'contained worlds',
+  setup: build => {
+    build.onLoad({ filter: /[\\/]bundled-worlds\.ts$/ }, () => ({ contents: bundledWorldsModule(), loader: 'js' }))
+  },
+}
+
 /** Writes `worlds.js` to a folder, from the worlds of `fixtures`. */
 export function writeBundledWorlds(folder) {
+  writeFileSync(join(folder, 'worlds.js'), bundledWorldsModule())
+}
+
+function bundledWorldsModule() {
   const texts = new Map()
   const worlds = Object.fromEntries(
     readdirSync('fixtures').map(name => {
@@ -34,8 +46,5 @@ export function writeBundledWorlds(folder) {
     text =>
       `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}'`,
   )
-  writeFileSync(
-    join(folder, 'worlds.js'),
-    `const t=[${quoted.join(',\n')}];\nexport const BUNDLED_WORLDS={${entries.join(',')}};\n`,
-  )
+  return `const t=[${quoted.join(',\n')}];\nexport const BUNDLED_WORLDS={${entries.join(',')}};\n`
 }

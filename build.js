@@ -2,12 +2,14 @@
 // three hundred modules than to run them. It also writes the types, and the bundled worlds in their checked form.
 // `--outdir DIR`: another folder than dist. `--no-types`: leaves the types out, which take most of the time.
 import { spawnSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { bundledWorlds, writeBundledWorlds } from './browser-worlds.js'
+import { buildSavedPage } from './build/pages.js'
+import { bundlePage } from './bundle-page.js'
 import { deferredImports } from './defer-modules.js'
 import { joinChunks } from './join-chunks.js'
 
@@ -86,6 +88,7 @@ await build({
   plugins: [bundledWorlds],
 })
 writeBundledWorlds(`${outdir}/browser`)
+await buildSavedPage(`${outdir}/pages`)
 
 const { metafile: cliFiles } = await build({
   ...common,
@@ -127,6 +130,9 @@ await joinChunks({
   apart: 'cli.js',
   name: 'cli-server.js',
 })
+
+mkdirSync(`${outdir}/ui`)
+for (const [name, text] of Object.entries(await bundlePage())) writeFileSync(`${outdir}/ui/${name}`, text)
 
 run(['--conditions=modelhost-sim-source', '--import', 'tsx', 'scaffold/checked-files.ts', outdir])
 

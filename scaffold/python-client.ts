@@ -1,12 +1,17 @@
 /** The generated part of the Python package: the control plane as typed methods. */
 import * as z from 'zod'
+import { givenBody } from '../src/control/body-schema.ts'
 import { controlOperations } from '../src/control/index.ts'
+import { toSnakeCase } from '../src/lib/text/snake-case.ts'
+import { wrapText } from '../src/lib/text/wrap.ts'
 import { type AnyEndpoint, type FieldSchemas, routeParamNames } from '../src/service/endpoint.ts'
 import type { GeneratedFile } from './declarations.ts'
 import { PythonTypes } from './python-types.ts'
 
 const PATH = 'clients/python/src/modelhost_sim/control.py'
 const MAX_COLUMNS = 100
+/** Columns of a doc comment: its indentation and the quotes of its first line take 12. */
+const DOC_COLUMNS = MAX_COLUMNS - 12
 
 /** Returns the module with a method for each operation of the control plane, and a type for each body and answer. */
 export function pythonClient(): GeneratedFile {
@@ -54,7 +59,7 @@ function methodOf(id: string, endpoint: AnyEndpoint, types: PythonTypes): string
   }))
   const query = parametersOf(endpoint.query, `${typeName}Query`, types)
   const { body } = endpoint
-  const shape = body === undefined ? undefined : closedShape(body)
+  const shape = body === undefined ? undefined : closedShape(endpoint)
   const fields = shape === undefined ? [] : parametersOf(shape, `${typeName}Body`, types)
   const openBody: Parameter[] =
     body === undefined || shape !== undefined
@@ -93,10 +98,10 @@ ${resultOf(`self._transport.send_${kind}(\n${call.map(argument => `            $
 }
 
 /** Returns the fields of an object that has no others; undefined for another body. */
-function closedShape(body: z.ZodType): FieldSchemas | undefined {
-  const inner = body instanceof z.ZodOptional ? (body.unwrap() as z.ZodType) : body
-  if (!(inner instanceof z.ZodObject)) return undefined
-  return inner.def.catchall instanceof z.ZodNever ? (inner.shape as FieldSchemas) : undefined
+function closedShape(endpoint: AnyEndpoint): FieldSchemas | undefined {
+  const body = givenBody(endpoint)
+  if (!(body instanceof z.ZodObject)) return undefined
+  return body.def.catchall instanceof z.ZodNever ? (body.shape as FieldSchemas) : undefined
 }
 
 function parametersOf(schemas: FieldSchemas, typeName: string, types: PythonTypes): Parameter[] {
@@ -110,7 +115,7 @@ function parametersOf(schemas: FieldSchemas, typeName: string, types: PythonType
 
 function answerOf({ produces, returns }: AnyEndpoint, typeName: string, types: PythonTypes) {
   if (produces.startsWith('text/event-stream')) return { kind: 'for_events', returns: 'Iterator[ServerEvent]' }
-  if (produces.startsWith('text/')) return { kind: 'for_text', returns: 'str' }
+  if (/^(text\/|application\/x-ndjson)/.test(produces)) return { kind: 'for_text', returns: 'str' }
   if (produces === 'application/octet-stream') return { kind: 'for_bytes', returns: 'bytes' }
   return { kind: 'for_json', returns: types.of(returns, 'output', typeName) }
 }
@@ -135,27 +140,16 @@ function definition(name: string, args: readonly string[], returns: string): str
 function docOf({ summary, refusals, route }: AnyEndpoint): string {
   const reasons = Object.entries(refusals).map(([status, reason]) => `${status}: ${reason}`)
   const paragraphs = [`${summary}.`, `Sends \`${route}\`.`, ...reasons.map(reason => `Refused with ${reason}.`)]
-  const lines = paragraphs.flatMap((paragraph, nth) => [...(nth === 1 ? [''] : []), ...wrap(paragraph)])
+  const lines = paragraphs.flatMap((paragraph, nth) => [
+    ...(nth === 1 ? [''] : []),
+    ...wrapText(paragraph.replaceAll('\\', '\\\\'), DOC_COLUMNS),
+  ])
   const indent = (line: string) => (line === '' ? '' : `        ${line}`)
   return [`        """${lines[0]}`, ...lines.slice(1).map(indent), '        """'].join('\n')
 }
 
-function wrap(text: string): string[] {
-  const lines = ['']
-  for (const word of text.replaceAll('\\', '\\\\').split(' ')) {
-    const last = lines.at(-1)!
-    if (last !== '' && last.length + word.length + 13 > MAX_COLUMNS) lines.push(word)
-    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`
-  }
-  return lines
-}
-
 /** Names that a parameter cannot have in Python, or that would hide a name of every method. */
 const RESERVED: ReadonlySet<string> = new Set(['from', 'for', 'with', 'in', 'is', 'not', 'class', 'global', 'self'])
-
-function toSnakeCase(id: string): string {
-  return id.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
-}
 
 function pascal(name: string): string {
   return name.replaceAll(/(?:^|[_-])(\w)/g, (_, letter: string) => letter.toUpperCase())

@@ -142,6 +142,7 @@ const SECTIONS = {
       beyond: 'it is cut',
     },
     eventReaders: { max: 100, unit: 'count', of: 'the readers of the events of a world', beyond: '429' },
+    aheadEvents: { max: 50_000, unit: 'count', of: 'the events of a look ahead', beyond: 'it ends there' },
     seriesRows: { max: 1_000_000, unit: 'count', of: 'the rows of a series of a report', beyond: '400' },
   },
   'Fault rules': {
@@ -230,6 +231,18 @@ const SECTIONS = {
       unit: 'bytes',
       of: 'an answer in a recording',
       beyond: 'its length and its checksum are recorded',
+    },
+    pastBytes: {
+      max: 64 * MIB,
+      unit: 'bytes',
+      of: 'the recorded past of a world',
+      beyond: 'the oldest part is dropped',
+    },
+    pastCheckpoints: {
+      max: 100,
+      unit: 'count',
+      of: 'the checkpoints of a past',
+      beyond: 'every second one is dropped',
     },
     logLines: { max: 65_536, unit: 'count', of: 'the lines of a log', beyond: 'the oldest are dropped' },
     reportedBugs: {

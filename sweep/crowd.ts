@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../src/simulator/simulator.ts'
 import { Worlds } from '../src/simulator/worlds.ts'
-import { answerRootRequest } from '../src/transports/http/world-routing.ts'
+import { answerRootRequest } from '../src/transports/routing/world-routing.ts'
 import { type Answer, type Ask, answered, asking, batchInput, requestOf, shuffled } from './asking.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'

@@ -3,8 +3,10 @@ export interface Room {
   readonly name: string
   /** Paths below src; one that ends with a slash is a folder. The longest match of all rooms wins. */
   readonly paths: readonly string[]
-  /** Rooms of which only types may be imported, and no other room at all. Default: every room of a lower level. */
+  /** Rooms of which only types may be imported. Beside them it may import `alsoOf`, and no other room at all. */
   readonly onlyTypesOf?: readonly string[]
+  /** Only with `onlyTypesOf`: rooms that may be imported whole. */
+  readonly alsoOf?: readonly string[]
   /** Data outside src that it may import. */
   readonly data?: RegExp
 }
@@ -63,11 +65,12 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [folder('simulator')],
   [folder('evidence')],
   [folder('control')],
-  [{ name: 'ui', paths: ['ui/'], onlyTypesOf: ['control'] }],
+  [{ name: 'ui', paths: ['ui/'], onlyTypesOf: ['control'], alsoOf: ['lib', 'plots'] }],
   [folder('transports')],
   // Above the transports: the commands that it explores are clients of a server.
   [folder('explore')],
   [folder('scenario')],
+  [folder('pages')],
   [folder('testing'), folder('conform')],
   [folder('cli')],
   [{ name: 'index', paths: ['index.ts'] }],

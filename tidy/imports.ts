@@ -67,9 +67,10 @@ function explainDenial({ from, targets, isTypeOnly }: Import): string | undefine
     if (importer.room.data?.test(target)) continue
     const imported = target.startsWith('src/') ? findRoom(target) : undefined
     if (imported === undefined) return `${target} has no import rule`
-    const { name, onlyTypesOf } = importer.room
+    const { name, onlyTypesOf, alsoOf = [] } = importer.room
     if (imported.room.name === name) continue
     if (onlyTypesOf !== undefined) {
+      if (alsoOf.includes(imported.room.name)) continue
       if (isTypeOnly && onlyTypesOf.includes(imported.room.name)) continue
       return `${name} may import only types of ${onlyTypesOf.join(', ')}`
     }

@@ -21,6 +21,7 @@ const CODE = [
   'scenarios',
   'bin',
   'build.js',
+  'bundle-page.js',
   'compat.js',
 ]
 const TEXTS = [
@@ -39,13 +40,13 @@ const TEXTS = [
 /** Applies every rule to the repository. Returns the findings by the name of their count. */
 export function applyRules(): Record<string, Finding[]> {
   const { imports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { imports: object }
-  const source = readFiles(['src'], ['.ts'])
+  const source = readFiles(['src'], ['.ts', '.tsx'])
   const { cyclic, unruled, forbidden } = checkImports(
     [...source, ...readFiles(USERS_OF_THE_PACKAGE, ['.ts', '.js'])],
     imports as Readonly<Record<string, unknown>>,
   )
   const texts = [
-    ...readFiles(CODE, ['.ts', '.js', '.mjs', '.yaml', '.html']),
+    ...readFiles(CODE, ['.ts', '.tsx', '.js', '.mjs', '.css', '.yaml', '.html']),
     ...readFiles(TEXTS, ['.md', '.json', '.sh', 'run']),
   ]
   const documents = readFiles(

@@ -66,6 +66,25 @@ export async function requestServer(
     : notSimulatorError(url, what, answer.status)
 }
 
+/**
+ * Asks the control plane of a running server for a JSON object.
+ *
+ * @param what the requested thing, for errors: `a report`
+ * @param field a field that the object has: another program may answer something else
+ * @throws UsageError as `requestServer` does
+ */
+export async function askServer<Body>(
+  server: ServerArguments,
+  path: string,
+  what: string,
+  field: keyof Body & string,
+): Promise<Body> {
+  const answer = await requestServer(server, path, what)
+  const body = tryParseJson(await answer.text())
+  if (typeof body === 'object' && body !== null && field in body) return body as Body
+  throw notSimulatorError(server.url, what, answer.status)
+}
+
 /** Returns the error for an answer of another program. */
 export function notSimulatorError(url: string, what: string, status: number): UsageError {
   return new UsageError(

@@ -21,8 +21,12 @@ import * as replay from './endpoints/replay.ts'
 import * as report from './endpoints/report.ts'
 import * as requests from './endpoints/requests.ts'
 import * as scenarios from './endpoints/scenarios.ts'
+import * as sendRequest from './endpoints/send-request.ts'
 import * as snapshots from './endpoints/snapshots.ts'
 import * as worlds from './endpoints/worlds.ts'
+import * as viewsAhead from './views/ahead.ts'
+import * as viewsFleet from './views/fleet.ts'
+import * as viewsPast from './views/past.ts'
 
 /** The exports of all modules. */
 export type Declarations = typeof clock &
@@ -41,12 +45,17 @@ export type Declarations = typeof clock &
   typeof report &
   typeof requests &
   typeof scenarios &
+  typeof sendRequest &
   typeof snapshots &
-  typeof worlds
+  typeof worlds &
+  typeof viewsAhead &
+  typeof viewsFleet &
+  typeof viewsPast
 
 export const OPERATIONS: OperationTable<Declarations> = {
   getRoot: operation('GET /', 'assumed', () => overview.getRoot),
   getOverview: operation('GET /_sim', 'assumed', () => overview.getOverview),
+  getAhead: operation('GET /_sim/ahead', 'assumed', () => viewsAhead.getAhead),
   getClock: operation('GET /_sim/clock', 'assumed', () => clock.getClock),
   setClock: operation('PUT /_sim/clock', 'assumed', () => clock.setClock),
   advanceClock: operation('POST /_sim/clock/advance', 'assumed', () => clock.advanceClock),
@@ -73,6 +82,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   removeFault: operation('DELETE /_sim/faults/{id}', 'assumed', () => faults.removeFault),
   getFault: operation('GET /_sim/faults/{id}', 'assumed', () => faults.getFault),
   getFields: operation('GET /_sim/fields', 'assumed', () => fields.getFields),
+  getFleet: operation('GET /_sim/fleet', 'assumed', () => viewsFleet.getFleet),
   healWorld: operation('POST /_sim/heal', 'assumed', () => cluster.healWorld),
   getHealth: operation('GET /_sim/health', 'assumed', () => overview.getHealth),
   clearScriptedAnswers: operation('DELETE /_sim/inference', 'assumed', () => inference.clearScriptedAnswers),
@@ -83,9 +93,14 @@ export const OPERATIONS: OperationTable<Declarations> = {
   judgeClients: operation('GET /_sim/judge', 'assumed', () => judge.judgeClients),
   getLedger: operation('GET /_sim/ledger', 'assumed', () => ledger.getLedger),
   getMetrics: operation('GET /_sim/metrics', 'assumed', () => metrics.getMetrics),
+  forgetPast: operation('DELETE /_sim/past', 'assumed', () => viewsPast.forgetPast),
+  getPast: operation('GET /_sim/past', 'assumed', () => viewsPast.getPast),
+  keepPast: operation('POST /_sim/past', 'assumed', () => viewsPast.keepPast),
+  getPastRecording: operation('GET /_sim/past/recording', 'assumed', () => viewsPast.getPastRecording),
   replayLine: operation('POST /_sim/replay', 'assumed', () => replay.replayLine),
   getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
   listRequests: operation('GET /_sim/requests', 'assumed', () => requests.listRequests),
+  sendRequest: operation('POST /_sim/requests', 'assumed', () => sendRequest.sendRequest),
   reset: operation('POST /_sim/reset', 'assumed', () => clock.reset),
   listScenarios: operation('GET /_sim/scenarios', 'assumed', () => scenarios.listScenarios),
   stopScenario: operation('DELETE /_sim/scenarios/{name}', 'assumed', () => scenarios.stopScenario),

@@ -1,7 +1,9 @@
 /** Describes the control plane from its declarations, for `GET /_sim` and the page `docs/control.md`. */
 import * as z from 'zod'
+import { wrapText } from '../lib/text/wrap.ts'
 import { type AnyEndpoint, type FieldSchemas, type Operations, routeParamNames } from '../service/endpoint.ts'
 import { exampleTarget } from '../service/openapi/examples.ts'
+import { givenBody } from './body-schema.ts'
 
 /** A parameter of an endpoint. */
 export interface EndpointParameter {
@@ -20,9 +22,10 @@ export interface ExampleRequest {
 }
 
 /** Returns the parameters of an endpoint in the order path, query, body. */
-export function parametersOf({ path, query, body }: AnyEndpoint): EndpointParameter[] {
+export function parametersOf(endpoint: AnyEndpoint): EndpointParameter[] {
+  const { path, query } = endpoint
   const names = routeParamNames(path).map(name => ({ in: 'path' as const, name, type: 'string', required: true }))
-  return [...names, ...fieldsOf('query', query), ...fieldsOf('body', shapeOf(body))]
+  return [...names, ...fieldsOf('query', query), ...fieldsOf('body', shapeOf(endpoint))]
 }
 
 /** Returns the example of an endpoint's declaration. */
@@ -48,9 +51,9 @@ function formatEndpoint(endpoint: AnyEndpoint): string {
   return [
     `## \`${endpoint.method} ${endpoint.path}\``,
     '',
-    wrap(`${endpoint.summary}.`),
+    ...wrapText(`${endpoint.summary}.`, LINE_WIDTH),
     ...(rows.length > 0 ? ['', '| Field | In | Type | Required |', '|---|---|---|---|', ...rows] : []),
-    ...(refusals.length > 0 ? ['', 'Refuses with:', '', ...refusals.map(refusal => wrap(`- ${refusal}`, '  '))] : []),
+    ...(refusals.length > 0 ? ['', 'Refuses with:', '', ...refusals.flatMap(toItem)] : []),
     '',
     '```',
     curlCommand(endpoint),
@@ -60,16 +63,9 @@ function formatEndpoint(endpoint: AnyEndpoint): string {
 
 const LINE_WIDTH = 120
 
-/** Breaks a text at spaces into lines of at most 120 characters. `indent` begins each line after the first. */
-function wrap(text: string, indent = ''): string {
-  const lines: string[] = ['']
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1)!
-    if (line.trim() === '') lines[lines.length - 1] = line + word
-    else if (line.length + 1 + word.length <= LINE_WIDTH) lines[lines.length - 1] = `${line} ${word}`
-    else lines.push(indent + word)
-  }
-  return lines.join('\n')
+/** Returns an item of a list, whose further lines are indented. */
+function toItem(text: string): string[] {
+  return wrapText(text, LINE_WIDTH, '  ').map((line, i) => (i === 0 ? `- ${line.trimStart()}` : line))
 }
 
 function curlCommand(endpoint: AnyEndpoint): string {
@@ -82,9 +78,9 @@ function curlCommand(endpoint: AnyEndpoint): string {
   return `curl${method}${json}${form} ${/[?&]/.test(address) ? `'${address}'` : address}`
 }
 
-function shapeOf(body: z.ZodType | undefined): FieldSchemas {
-  const inner = body instanceof z.ZodOptional ? body.unwrap() : body
-  return inner instanceof z.ZodObject ? (inner.shape as FieldSchemas) : {}
+function shapeOf(endpoint: AnyEndpoint): FieldSchemas {
+  const body = givenBody(endpoint)
+  return body instanceof z.ZodObject ? (body.shape as FieldSchemas) : {}
 }
 
 function fieldsOf(place: 'query' | 'body', fields: FieldSchemas): EndpointParameter[] {

@@ -12,3 +12,20 @@ export function tokenRedactor(sim: Simulator): (text: string) => string {
       .reduce((rest, value) => rest.replaceAll(value, `…${value.slice(-4)}`), text)
       .replaceAll(SCOPED_TOKEN, (_, end: string) => `jwt:…${end}`)
 }
+
+/** A value of JSON whose lists and fields may be changed. */
+type Copy<Value> = Value extends string
+  ? Value
+  : Value extends object
+    ? { -readonly [Name in keyof Value]: Copy<Value[Name]> }
+    : Value
+
+/** Returns a copy of a value of JSON in which the API tokens of every text are shortened. Names of fields stay. */
+export function redactTexts<Value>(value: Value, redact: (text: string) => string): Copy<Value> {
+  if (typeof value === 'string') return redact(value) as Copy<Value>
+  if (Array.isArray(value)) return value.map(item => redactTexts(item, redact)) as Copy<Value>
+  if (typeof value !== 'object' || value === null) return value as Copy<Value>
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, redactTexts(item, redact)]),
+  ) as Copy<Value>
+}

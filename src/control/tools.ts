@@ -1,8 +1,10 @@
 /** The control plane as tools of a model: a name, a description and a schema for each operation. */
 
 import * as z from 'zod'
+import { toSnakeCase } from '../lib/text/snake-case.ts'
 import { type AnyEndpoint, type Operations, routeParamNames } from '../service/endpoint.ts'
 import { formFields } from '../service/openapi/json-schema.ts'
+import { givenBody } from './body-schema.ts'
 
 /** A tool of the Model Context Protocol. */
 export interface ControlTool {
@@ -28,7 +30,7 @@ export function controlTools(operations: Operations): ControlTool[] {
   return Object.entries(operations as Readonly<Record<string, AnyEndpoint>>)
     .filter(([, { upload, produces }]) => upload === undefined && READABLE_TYPE.test(produces))
     .map(([operationId, endpoint]) => ({
-      name: operationId.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`),
+      name: toSnakeCase(operationId),
       operationId,
       description: describeTool(endpoint),
       inputSchema: inputSchema(endpoint),
@@ -43,9 +45,11 @@ function describeTool({ route, summary, refusals }: AnyEndpoint): string {
   return `${summary}. (${route})${reasons.length === 0 ? '' : ` Refused: ${reasons.join('; ')}.`}`
 }
 
-function inputSchema({ path, params, query, body }: AnyEndpoint): ControlTool['inputSchema'] {
+function inputSchema(endpoint: AnyEndpoint): ControlTool['inputSchema'] {
+  const { path, params, query } = endpoint
+  const body = givenBody(endpoint)
   const pathSchema = z.object(Object.fromEntries(routeParamNames(path).map(name => [name, params[name] ?? z.string()])))
-  const schemas = [pathSchema, formFields({ fields: query }), ...(body === undefined ? [] : [innerObject(body)])]
+  const schemas = [pathSchema, formFields({ fields: query }), ...(body === undefined ? [] : [body])]
   const parts = schemas.map(schema => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
   const isOpen = parts.at(-1)!.additionalProperties !== false && body !== undefined
   return {
@@ -55,10 +59,6 @@ function inputSchema({ path, params, query, body }: AnyEndpoint): ControlTool['i
     additionalProperties: isOpen,
     ...definitionsOf(parts),
   }
-}
-
-function innerObject(body: z.ZodType): z.ZodType {
-  return body instanceof z.ZodOptional ? (body.unwrap() as z.ZodType) : body
 }
 
 function definitionsOf(parts: readonly z.core.JSONSchema.BaseSchema[]) {

@@ -10,6 +10,7 @@ export interface Difference {
 
 /** Longest text of a value in a report. */
 const MAX_REPORTED_CHARS = 200
+
 /** Returns the differences between `actual` and `expected`. */
 export function differences(actual: unknown, expected: unknown, path = ''): Difference[] {
   if (expected instanceof RegExp) {

@@ -6,3 +6,8 @@
 export function formatCount(value: number): string {
   return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 }
+
+/** Returns a count with its thing: `1 run`, `20,000 runs`. */
+export function plural(count: number, thing: string): string {
+  return `${formatCount(count)} ${thing}${count === 1 ? '' : 's'}`
+}

@@ -34,8 +34,9 @@ function unlessFaked<Timer>(timer: Timer | undefined): Timer | undefined {
 export function eventLoopTurn(): Promise<void> {
   return new Promise(resolve => {
     if (realImmediate) realImmediate(() => resolve())
-    else if (realTimeout) realTimeout(() => resolve(), 0)
-    else postToSelf(resolve)
+    // Browsers delay nested timers by 4 ms each, and messages not at all.
+    else if (typeof MessageChannel === 'function') postToSelf(resolve)
+    else realTimeout!(() => resolve(), 0)
   })
 }
 

@@ -1,4 +1,5 @@
 /** Options of a simulator as fields of `POST /_sim/worlds`. */
+import { toSnakeCase } from '../lib/text/snake-case.ts'
 import { OPTION_DECLARATIONS, OPTIONS, type OptionName, type SimulatorOptions } from './options.ts'
 
 /** Options as JSON, by the names of their HTTP fields. */
@@ -9,7 +10,7 @@ export function toHttpFields(options: Readonly<Partial<Record<OptionName, unknow
   return Object.fromEntries(
     OPTIONS.flatMap(([name, { http, remoteDefault }]) => {
       const value = options[name] ?? remoteDefault
-      return http === undefined || value === undefined ? [] : [[toHttpName(name), value]]
+      return http === undefined || value === undefined ? [] : [[toSnakeCase(name), value]]
     }),
   )
 }
@@ -18,7 +19,7 @@ export function toHttpFields(options: Readonly<Partial<Record<OptionName, unknow
 export function fromHttpFields(fields: OptionFields): Partial<SimulatorOptions> {
   return Object.fromEntries(
     OPTIONS.flatMap(([name, { http }]) => {
-      const value = fields[toHttpName(name)]
+      const value = fields[toSnakeCase(name)]
       return http === undefined || value === undefined ? [] : [[name, value ?? undefined]]
     }),
   )
@@ -27,7 +28,7 @@ export function fromHttpFields(fields: OptionFields): Partial<SimulatorOptions> 
 /** Returns the HTTP fields of the options that a snapshot does not bring, or brings as a default. */
 export function httpFieldsBesideSnapshot(): string[] {
   return OPTIONS.flatMap(([name, { http, inSnapshot }]) =>
-    http === undefined || inSnapshot === 'always' ? [] : [toHttpName(name)],
+    http === undefined || inSnapshot === 'always' ? [] : [toSnakeCase(name)],
   )
 }
 
@@ -38,9 +39,4 @@ export function optionsOutsideSnapshot(options: SimulatorOptions): Partial<Simul
       ([name, value]) => value !== undefined && OPTION_DECLARATIONS[name as OptionName].inSnapshot === 'never',
     ),
   )
-}
-
-/** `maxStorageBytes` → `max_storage_bytes` */
-export function toHttpName(name: OptionName): string {
-  return name.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }

@@ -1,6 +1,6 @@
 /** The schemas of options: as fields of `POST /_sim/worlds`, and as keys of a scenario's `given`. */
 import type * as z from 'zod'
-import { toHttpName } from './option-fields.ts'
+import { toSnakeCase } from '../lib/text/snake-case.ts'
 import { OPTIONS, type OptionDeclarations, type OptionName } from './options.ts'
 
 type SnakeCase<Text extends string> = Text extends `${infer First}${infer Rest}`
@@ -21,7 +21,7 @@ type ScenarioKeys = { [Name in ScenarioOptionName]: z.ZodOptional<OptionDeclarat
 
 /** The options that can be set over HTTP, as optional fields of a body. */
 export const OPTION_HTTP_FIELDS = Object.fromEntries(
-  OPTIONS.flatMap(([name, { http }]) => (http === undefined ? [] : [[toHttpName(name), http.optional()]])),
+  OPTIONS.flatMap(([name, { http }]) => (http === undefined ? [] : [[toSnakeCase(name), http.optional()]])),
 ) as HttpFields
 
 /** The options that a scenario document can set, as optional keys. */

@@ -29,6 +29,8 @@ export function installed(): string {
   const stamp = stampOf([
     'src',
     'build.js',
+    'build',
+    'bundle-page.js',
     'browser-worlds.js',
     'defer-modules.js',
     'join-chunks.js',

@@ -8,7 +8,7 @@ import type { Report } from '../../simulation/reporting/report-types.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { formatReport } from '../report-text.ts'
 import { plotFlag, plotStep, requirePlottable, writePlots } from '../series/plot-files.ts'
-import { notSimulatorError, requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
+import { askServer, requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
 import { duration, flag, requireKnownVariables, text, toggle } from '../values.ts'
 
 export const command = 'report'
@@ -95,12 +95,5 @@ async function fetchReport({ from, to, ...server }: ReportArguments, step?: Micr
     ...(to !== undefined && { to }),
     ...(step !== undefined && { step: `${step}us` }),
   })
-  const answer = await requestServer(server, `report?${window}`, 'a report')
-  const body = tryParseJson(await answer.text())
-  if (isReport(body)) return body
-  throw notSimulatorError(server.url, 'a report', answer.status)
-}
-
-function isReport(body: unknown): body is Report {
-  return typeof body === 'object' && body !== null && 'money' in body && 'deployments' in body
+  return askServer(server, `report?${window}`, 'a report', 'money')
 }

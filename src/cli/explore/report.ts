@@ -3,9 +3,9 @@
 import type { ExplainedFinding, FlowReport } from '../../explore/explore-flow.ts'
 import type { Plan } from '../../explore/plan/plan.ts'
 import { toLabelledTexts } from '../../explore/report/labelled-texts.ts'
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount, plural } from '../../lib/format-count.ts'
 import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
-import { plural } from '../shards/plural.ts'
+import { wrapText } from '../../lib/text/wrap.ts'
 import type { SortedFindings } from './known.ts'
 
 /** A flow that was explored. */
@@ -87,7 +87,9 @@ function formatFinding(
   number: number,
   file: string | undefined,
 ): string[] {
-  const texts = toLabelledTexts(story).flatMap(([label, text]) => formatLabelled(label, wrap(text)))
+  const texts = toLabelledTexts(story).flatMap(([label, text]) =>
+    formatLabelled(label, wrapText(text, LINE_CHARACTERS)),
+  )
   const plans = formatLabelled('Plan', [formatPlan(plan)])
   const repeat = file === undefined ? [] : formatLabelled('Repeat', [`npx modelhost-sim run ${file}`])
   return [`${number}. ${signature}`, ...[...texts, ...plans, ...repeat].map(line => `   ${line}`)]
@@ -154,14 +156,3 @@ function describeUnreached({ unreached, points }: FlowReport): string[] {
 }
 
 const LINE_CHARACTERS = 90
-
-function wrap(text: string): string[] {
-  const lines: string[] = []
-  for (const word of text.split(/\s+/)) {
-    const last = lines.at(-1)
-    if (last !== undefined && last.length + 1 + word.length <= LINE_CHARACTERS)
-      lines[lines.length - 1] = `${last} ${word}`
-    else lines.push(word)
-  }
-  return lines
-}

@@ -5,7 +5,7 @@ import { replayRecording } from '../../evidence/replay/replay.ts'
 import { shellQuote } from '../../lib/quote.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { UsageError } from '../command.ts'
-import { readRecording } from '../commands/evidence/replay.ts'
+import { readRecording } from '../recording-files.ts'
 
 /** A judgement of a recording. */
 export interface RecordingJudgement {

@@ -1,9 +1,8 @@
 /** The conduct of the clients of a server, as far as its list of requests tells. */
-import { LoggedRequest } from '../../evidence/judge/logged-request.ts'
+import { conductOfLog } from '../../evidence/judge/logged-conduct.ts'
 import type { Conduct } from '../../evidence/observation.ts'
 import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 
-const DEFAULT_POLLS_AT_MOST = 1
 const MICROS_PER_MS = 1_000
 
 /**
@@ -15,13 +14,11 @@ const MICROS_PER_MS = 1_000
 export function conductOfServer(
   received: readonly Omit<ReceivedRequest, 'subjects'>[],
   epochMs: number,
-  pollsAtMost: number = DEFAULT_POLLS_AT_MOST,
+  pollsAtMost?: number | undefined,
 ): Conduct {
-  const requests = received
-    .map(request => new LoggedRequest(request, iso => elapsedAt(iso, epochMs)))
-    .sort((one, other) => one.seq - other.seq)
+  const log = conductOfLog(received, iso => elapsedAt(iso, epochMs), pollsAtMost)
   return {
-    requests,
+    ...log,
     get sim(): never {
       throw new RangeError('sim is missing, because a server tells its requests alone')
     },
@@ -29,12 +26,7 @@ export function conductOfServer(
       throw new RangeError('created is missing, because a server tells its requests alone')
     },
     owned: new Set(),
-    crashes: 0,
-    isFromLog: true,
-    end: { kind: 'returned', result: undefined },
-    startedAt: 0,
-    endedAt: Math.max(0, ...requests.map(request => request.endedAt)),
-    settings: { pollsAtMost },
+    endedAt: Math.max(0, ...log.requests.map(request => request.endedAt)),
   }
 }
 

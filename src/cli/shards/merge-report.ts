@@ -1,10 +1,9 @@
 /** Formats of merged results: text, JSON and JUnit. */
 
 import type { MergedFinding, MergeReport } from '../../explore/shards/merge.ts'
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount, plural } from '../../lib/format-count.ts'
 import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
 import type { KnownFinding } from '../../scenario/documents/known-findings.ts'
-import { plural } from './plural.ts'
 
 /** Returns the entry of a finding among the known ones; undefined if it is new. */
 type KnownOf = (finding: MergedFinding) => KnownFinding | undefined

@@ -6,11 +6,11 @@ import { type RunnableTest, ShardRuns } from '../../explore/shards/play-shard.ts
 import { RESULTS_FORMAT, type SeedResult, type SeedTest, type TestSeed } from '../../explore/shards/records.ts'
 import { ResultsFile } from '../../explore/shards/results-file.ts'
 import { formatSeedRange } from '../../explore/shards/seed-range.ts'
+import { plural } from '../../lib/format-count.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import { VERSION } from '../../version.ts'
 import { findCommit } from './commit.ts'
 import type { ShardRequest } from './flags.ts'
-import { plural } from './plural.ts'
 
 export interface ShardIo {
   out(text: string): void

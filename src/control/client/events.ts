@@ -1,6 +1,7 @@
 /** Live events for clients of the control plane: an async iterator over server-sent events. */
 import type * as z from 'zod'
 import { parseJsonOrText } from '../../lib/json-text.ts'
+import { ServerSentEventParser } from '../../lib/server-sent-events.ts'
 import { Refusal } from '../../service/client/refusal.ts'
 import type { JournalEntrySchema } from '../journal-view.ts'
 import type { RequestSchema } from '../request-view.ts'
@@ -50,11 +51,10 @@ export function eventsQuery({ kind, subject, after, follow }: EventsOptions): st
 export class EventIterator implements AsyncIterableIterator<ControlEvent> {
   readonly #open: () => Promise<Response>
   readonly #signal: AbortSignal | undefined
-  readonly #decoder = new TextDecoder()
+  readonly #parser = new ServerSentEventParser()
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   #opening: Promise<void> | undefined
   #events: ControlEvent[] = []
-  #rest = ''
   #isOver = false
 
   constructor(open: () => Promise<Response>, signal: AbortSignal | undefined) {
@@ -77,7 +77,7 @@ export class EventIterator implements AsyncIterableIterator<ControlEvent> {
       await this.#opening
       const read = await this.#reader?.read()
       if (read === undefined || read.done) this.#end()
-      else this.#parse(this.#decoder.decode(read.value, { stream: true }))
+      else this.#parse(read.value)
     }
   }
 
@@ -96,23 +96,9 @@ export class EventIterator implements AsyncIterableIterator<ControlEvent> {
     this.#reader = response.body.getReader()
   }
 
-  #parse(text: string): void {
-    const blocks = (this.#rest + text).split('\n\n')
-    this.#rest = blocks.pop()!
-    for (const block of blocks) {
-      const fields = new Map<string, string>()
-      for (const line of block.split('\n')) {
-        const colon = line.indexOf(': ')
-        if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 2))
-      }
-      const [type, id, data] = ['event', 'id', 'data'].map(name => fields.get(name))
-      // A comment has none of them.
-      if (type === undefined || id === undefined || data === undefined) continue
-      const value = JSON.parse(data)
-      this.#events.push(
-        (type === 'entry' || type === 'request' ? { type, id, [type]: value } : { type, id, ...value }) as ControlEvent,
-      )
-    }
+  #parse(piece: Uint8Array): void {
+    for (const { type, id, data } of this.#parser.read(piece))
+      this.#events.push(toControlEvent(type, id, JSON.parse(data)))
   }
 
   readonly #cancel = (): void => {
@@ -127,4 +113,8 @@ export class EventIterator implements AsyncIterableIterator<ControlEvent> {
     this.#reader = undefined
     this.#signal?.removeEventListener('abort', this.#cancel)
   }
+}
+
+function toControlEvent(type: string, id: string, value: object): ControlEvent {
+  return (type === 'entry' || type === 'request' ? { type, id, [type]: value } : { type, id, ...value }) as ControlEvent
 }

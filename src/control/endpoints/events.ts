@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { EventReader, TooManyReaders } from '../../evidence/requests/event-reader.ts'
+import { splitCommas } from '../../lib/text/comma-list.ts'
 import { refuse } from '../../service/refusals.ts'
 import { ServerSentEvents } from '../../service/results.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
@@ -26,8 +27,8 @@ export const watchEvents = control({
     const start = request.headers.get('last-event-id') ?? after
     const options = {
       follow: follow === 'true',
-      ...(kind !== undefined && { kind: toList(kind) }),
-      ...(subject !== undefined && { subject: toList(subject) }),
+      ...(kind !== undefined && { kind: splitCommas(kind) }),
+      ...(subject !== undefined && { subject: splitCommas(subject) }),
       ...(start !== undefined && { after: start }),
     }
     try {
@@ -39,7 +40,3 @@ export const watchEvents = control({
     }
   },
 })
-
-function toList(text: string): string[] {
-  return text.split(',').map(word => word.trim())
-}

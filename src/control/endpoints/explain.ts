@@ -1,11 +1,9 @@
 import * as z from 'zod'
 import * as explanations from '../../evidence/explain/explain.ts'
-import type { Explanation } from '../../evidence/explain/explanation.ts'
 import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import { refuse } from '../../service/refusals.ts'
-import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
-import { tokenRedactor } from '../token-redactor.ts'
+import { redactTexts, tokenRedactor } from '../token-redactor.ts'
 
 const ExplainedEntrySchema = z.object({
   seq: z.int().describe('Position in the journal'),
@@ -40,27 +38,10 @@ export const explainSubject = control({
   handle: async ({ params: { subject }, sim }) => {
     if (sim.world.needsTokenizer) await loadTokenizer()
     try {
-      return redactExplanation(sim, explanations.explain(sim, subject))
+      return redactTexts(explanations.explain(sim, subject), tokenRedactor(sim))
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
       return refuse(404, tokenRedactor(sim)(error.message))
     }
   },
 })
-
-/** Returns an explanation in which the API tokens of the world are shortened. */
-function redactExplanation(sim: Simulator, { subject, sentences, chain, effects, next }: Explanation) {
-  const redact = tokenRedactor(sim)
-  const redactEntry = (entry: Explanation['chain'][number]) => ({
-    ...entry,
-    subject: redact(entry.subject),
-    sentence: redact(entry.sentence),
-  })
-  return {
-    subject: redact(subject),
-    sentences: sentences.map(redact),
-    chain: chain.map(redactEntry),
-    effects: effects.map(redactEntry),
-    ...(next !== undefined && { next: { ...next, sentence: redact(next.sentence) } }),
-  }
-}

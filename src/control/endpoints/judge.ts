@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import * as judging from '../../evidence/judge/judge.ts'
-import type { JudgeFinding, JudgeOptions } from '../../evidence/judge/judgement.ts'
+import type { JudgeOptions } from '../../evidence/judge/judgement.ts'
+import { splitCommas } from '../../lib/text/comma-list.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
-import { tokenRedactor } from '../token-redactor.ts'
+import { redactTexts, tokenRedactor } from '../token-redactor.ts'
 
 const FindingSchema = z.object({
   rule: z.string(),
@@ -48,28 +49,13 @@ export const judgeClients = control({
       ...(pollsAtMost !== undefined && { pollsAtMost: pollsAtMost.trim() === '' ? Number.NaN : Number(pollsAtMost) }),
       ...(client !== undefined && { client }),
     }
-    const { findings, rules, clients, dropped } = await refuseInvalid(() => judging.judge(sim, options))
-    const redact = tokenRedactor(sim)
-    return {
-      findings: findings.map(finding => redactFinding(finding, redact)),
-      ...{ rules: [...rules], clients: [...clients], dropped },
-    }
+    const judgement = await refuseInvalid(() => judging.judge(sim, options))
+    // The path of a request may contain a token.
+    return redactTexts(judgement, tokenRedactor(sim))
   },
 })
 
-/** Returns a finding in which the API tokens of the world are shortened: a path may contain one. */
-function redactFinding(finding: JudgeFinding, redact: (text: string) => string) {
-  const { words, operation, subject, evidence } = finding
-  return {
-    ...finding,
-    ...{ words: redact(words), operation: redact(operation), evidence: evidence.map(redact) },
-    ...(subject !== undefined && { subject: redact(subject) }),
-  }
-}
-
+/** Returns the words of a list. An empty list has none. */
 function toList(text: string): string[] {
-  return text
-    .split(',')
-    .map(word => word.trim())
-    .filter(word => word !== '')
+  return splitCommas(text).filter(word => word !== '')
 }

@@ -1,19 +1,14 @@
 import * as z from 'zod'
 import { type FoundRequests, findRequests, type RequestFilter } from '../../evidence/requests/find.ts'
-import type { NearMiss } from '../../evidence/requests/near-misses.ts'
 import type { StatusPattern } from '../../evidence/requests/pattern.ts'
-import {
-  type RequestExpectation,
-  type Verification,
-  type VerifyOptions,
-  verifyRequests,
-} from '../../evidence/requests/verify.ts'
+import { type RequestExpectation, type VerifyOptions, verifyRequests } from '../../evidence/requests/verify.ts'
 import type { DecidedBy } from '../../kernel/journal.ts'
+import { splitCommas } from '../../lib/text/comma-list.ts'
 import { LIMITS } from '../../limits.ts'
 import { queryInteger } from '../../service/fields.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { RequestSchema, toRequestView } from '../request-view.ts'
-import { tokenRedactor } from '../token-redactor.ts'
+import { redactTexts, tokenRedactor } from '../token-redactor.ts'
 
 export const listRequests = control({
   ...CONTROL_PROVENANCE,
@@ -46,9 +41,9 @@ export const listRequests = control({
   handle: async ({ query: { operation, status, decidedBy, bodies, ...others }, sim }) => {
     const filter: RequestFilter = {
       ...others,
-      ...(operation !== undefined && { operation: toList(operation) }),
-      ...(status !== undefined && { status: toList(status).map(toStatus) }),
-      ...(decidedBy !== undefined && { decidedBy: toList(decidedBy) as DecidedBy[] }),
+      ...(operation !== undefined && { operation: splitCommas(operation) }),
+      ...(status !== undefined && { status: splitCommas(status).map(toStatus) }),
+      ...(decidedBy !== undefined && { decidedBy: splitCommas(decidedBy) as DecidedBy[] }),
     }
     const { requests, matched, dropped }: FoundRequests = await refuseInvalid(() => findRequests(sim, filter))
     const redact = tokenRedactor(sim)
@@ -131,29 +126,9 @@ export const verifyReceived = control({
   }),
   handle: async ({ body: { expect, ...options }, sim }) => {
     const verify = () => verifyRequests(sim, expect as RequestExpectation[], options as VerifyOptions)
-    return redactVerification(await refuseInvalid(verify), tokenRedactor(sim))
+    return redactTexts(await refuseInvalid(verify), tokenRedactor(sim))
   },
 })
-
-function redactVerification({ results, ...verification }: Verification, redact: (text: string) => string) {
-  const redactMiss = ({ path, differs, ...miss }: NearMiss) => ({
-    ...miss,
-    path: redact(path),
-    differs: differs.map(redact),
-  })
-  return {
-    ...verification,
-    message: redact(verification.message),
-    results: results.map(({ near, requests, matching, ...result }) => ({
-      ...{ ...result, requests: redact(requests), matching: [...matching] },
-      near: near.map(redactMiss),
-    })),
-  }
-}
-
-function toList(text: string): string[] {
-  return text.split(',').map(word => word.trim())
-}
 
 function toStatus(word: string): StatusPattern {
   return (/^\d+$/.test(word) ? Number(word) : word) as StatusPattern

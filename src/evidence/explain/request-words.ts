@@ -59,7 +59,6 @@ export function isWaiting(causes: Causes, request: RequestEntry): boolean {
   return (
     !isControlRequest(request) &&
     causes.received(request.seq) === undefined &&
-    causes.entries.some(({ kind, cause }) => kind === 'inference.queued' && cause === request.seq) &&
     waitingAnswer(causes, request) !== undefined
   )
 }

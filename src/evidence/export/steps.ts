@@ -4,7 +4,8 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { ControlAction } from '../../simulator/observer.ts'
 import type { SimulatorOptions } from '../../simulator/options.ts'
 import { type ParsedRecording, RecordingError } from '../recording/file.ts'
-import { listExchanges } from '../recording/timeline.ts'
+import { paceOf } from '../replay/free-world.ts'
+import { collectRequests } from '../replay/request-facts.ts'
 import { NO_CHANGE } from '../what-if/changes.ts'
 import { playFreely } from '../what-if/play.ts'
 
@@ -71,7 +72,7 @@ export async function planTest(recording: ParsedRecording, what: string): Promis
     )
   }
   const { answers, digest } = await playFreely(recording, what, NO_CHANGE)
-  const exchanges = new Map(listExchanges(lines).map(exchange => [exchange.line.request, exchange]))
+  const facts = collectRequests(lines)
   const open = new Map<number, { readonly endedAt: Micros; readonly status: number }>()
   const steps: TestStep[] = []
   let now = header.at[0]
@@ -92,7 +93,7 @@ export async function planTest(recording: ParsedRecording, what: string): Promis
       const { status, endedAt } = answers.get(number)!
       const isImmediate = endedAt === now
       if (endedAt !== undefined && !isImmediate) open.set(number, { endedAt, status })
-      const { body } = exchanges.get(number)!
+      const { body } = facts.get(number)!
       const headers = Object.fromEntries(Object.entries(line.headers).filter(([name]) => KEPT_HEADERS.test(name)))
       const isOwn = line.headers.authorization === undefined || !line.headers.authorization.includes('sha256-')
       steps.push({
@@ -108,7 +109,5 @@ export async function planTest(recording: ParsedRecording, what: string): Promis
       steps.push({ kind: 'leave', number })
     } else if ('action' in line && !SILENT.includes(line.action.do)) steps.push({ kind: 'act', action: line.action })
   }
-  const isPaced = lines.some(line => 'waits' in line)
-  const options = { ...header.options, inferencePace: header.options.inferencePace ?? (isPaced ? 'clock' : 'instant') }
-  return { options, steps, digest }
+  return { options: { ...header.options, inferencePace: paceOf(recording) }, steps, digest }
 }

@@ -1,9 +1,11 @@
 /** Plays the requests of a HAR file into a world. */
 
 import { decodeBase64 } from '../../lib/base64.ts'
+import { tryParseJson } from '../../lib/json-text.ts'
 import { eventLoopTurn } from '../../lib/real-time.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { RecordingError } from '../recording/file.ts'
+import { moveTo } from '../replay/free-world.ts'
 import type { Har, HarEntry } from './har-out.ts'
 
 /** What came of the requests of a HAR file. */
@@ -24,12 +26,7 @@ const LEFT_OUT =
  * @throws RecordingError for text that is no HAR file
  */
 export function parseHar(text: string, what: string): Har {
-  let har: Partial<Har> | undefined
-  try {
-    har = JSON.parse(text) as Partial<Har>
-  } catch {
-    har = undefined
-  }
+  const har = tryParseJson(text) as Partial<Har> | undefined
   const entries: unknown = har?.log?.entries
   if (!Array.isArray(entries)) {
     throw new RecordingError(
@@ -65,7 +62,7 @@ export async function playHar(sim: Simulator, { log }: Har, basePath = ''): Prom
   const answers = entries.map(() => 0)
   for (const [index, entry] of entries.entries()) {
     const due = start + (Date.parse(entry.startedDateTime) - begin) * 1000
-    if (due > sim.clock.elapsed) await sim.clock.advance(`${due - sim.clock.elapsed}us`)
+    await moveTo(sim, due)
     send(sim, entry, basePath).then(
       status => {
         answers[index] = status
@@ -79,8 +76,7 @@ export async function playHar(sim: Simulator, { log }: Har, basePath = ''): Prom
     (end, entry) => Math.max(end, Date.parse(entry.startedDateTime) + (entry.time || 0)),
     begin,
   )
-  const end = start + Math.ceil((last - begin) * 1000)
-  if (end > sim.clock.elapsed) await sim.clock.advance(`${end - sim.clock.elapsed}us`)
+  await moveTo(sim, start + Math.ceil((last - begin) * 1000))
   await eventLoopTurn()
   const differing = entries.flatMap(({ request, response }, index) => {
     const played = answers[index]!

@@ -8,13 +8,13 @@ import { findCreatedThings } from '../created-things.ts'
 import { groupBy } from '../group-by.ts'
 import type { Conduct } from '../observation.ts'
 import { compilePattern } from '../requests/pattern.ts'
+import { DEFAULT_POLLS_AT_MOST } from '../rules/polls-at-most.ts'
 import { applyRules } from './apply-rules.ts'
 import type { Judgement, JudgeOptions } from './judgement.ts'
-import { LoggedRequest } from './logged-request.ts'
+import { conductOfLog } from './logged-conduct.ts'
 import { chooseRules } from './rule-choice.ts'
 
 const OPTIONS = ['rules', 'pollsAtMost', 'keep', 'client'] as const satisfies readonly (keyof JudgeOptions)[]
-const DEFAULT_POLLS_AT_MOST = 1
 const CONTEXT = 'Failed to judge'
 
 /** Judges the clients of a simulator, as `sim.judge` describes. */
@@ -26,21 +26,16 @@ export function judge(sim: Simulator, options: JudgeOptions = {}): Judgement {
   }
   const rules = chooseRules(options.rules ?? {}, CONTEXT)
   const { matches } = compilePattern(sim, client === undefined ? {} : { token: client }, CONTEXT)
-  const requests = sim.requests
-    .filter(matches)
-    .map(received => new LoggedRequest(received, iso => sim.world.clock.elapsedAt(iso)))
-    .sort((one, other) => one.seq - other.seq)
+  const log = conductOfLog(sim.requests.filter(matches), iso => sim.world.clock.elapsedAt(iso), pollsAtMost)
+  const { requests } = log
   const created = findCreatedThings(sim, new Map(requests.map(request => [request.seq, request])))
   const conduct: Conduct = {
-    ...{ requests, created, sim, crashes: 0, isFromLog: true },
+    ...{ ...log, created, sim },
     owned: toKept(
       keep,
       created.map(({ id }) => id),
     ),
-    end: { kind: 'returned', result: undefined },
-    startedAt: 0,
     endedAt: sim.clock.elapsed,
-    settings: { pollsAtMost },
   }
   const findings = applyRules(rules, conduct)
   const clients = [...groupBy(requests, request => request.client)].map(([id, own]) => {

@@ -1,6 +1,7 @@
 /** A judgement as text, for terminals. */
 
-import { formatCount } from '../../lib/format-count.ts'
+import { plural } from '../../lib/format-count.ts'
+import { wrapText } from '../../lib/text/wrap.ts'
 import type { JudgedClient, JudgeFinding, Judgement } from './judgement.ts'
 
 const LINE_CHARACTERS = 110
@@ -28,24 +29,14 @@ function formatFinding(finding: JudgeFinding, number: number, clients: readonly 
   const { rule, client, words, evidence, source, advice } = finding
   return [
     `${number}. ${rule}, ${nameClient(client, clients)}`,
-    ...wrap(words),
+    ...indented(words),
     ...evidence.map(line => `     ${line}`),
-    ...wrap(`What to do: ${advice}`),
-    ...wrap(`Why: ${source}`),
+    ...indented(`What to do: ${advice}`),
+    ...indented(`Why: ${source}`),
   ]
 }
 
 /** Breaks a text into lines with an indentation of three spaces. */
-function wrap(text: string): string[] {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)
-    if (last === undefined || last.length + word.length >= LINE_CHARACTERS) lines.push(`   ${word}`)
-    else lines[lines.length - 1] = `${last} ${word}`
-  }
-  return lines
-}
-
-function plural(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
+function indented(text: string): string[] {
+  return wrapText(text, LINE_CHARACTERS, '   ')
 }

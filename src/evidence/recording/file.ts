@@ -1,5 +1,6 @@
 /** Recordings as text: one JSON object a line. Each line has a checksum of itself and of all lines before it. */
 
+import { tryParseJson } from '../../lib/json-text.ts'
 import { quote } from '../../lib/quote.ts'
 import { VERSION } from '../../version.ts'
 import { crc32 } from './crc32.ts'
@@ -82,12 +83,8 @@ export function parseRecording(text: string, what: string): ParsedRecording {
 }
 
 function parseRow(row: string): object | undefined {
-  try {
-    const value = JSON.parse(row)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = tryParseJson(row)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
 }
 
 /** Rejects a first line that is no header, or that another version wrote. */

@@ -4,9 +4,10 @@ import { loadFixture } from '../../data/fixtures/load.ts'
 import { hash32Pair } from '../../kernel/random.ts'
 import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
-import { isSnapshotFixture, type SimulatorOptions } from '../../simulator/options.ts'
+import { isSnapshotFixture, OPTIONS, type SimulatorOptions } from '../../simulator/options.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { Snapshot } from '../../simulator/snapshot/snapshot.ts'
+import type { DeliverWebhook } from '../../simulator/webhook-options.ts'
 import { VERSION } from '../../version.ts'
 import { RecordingError } from './file.ts'
 import { type HeaderLine, RECORDING_VERSION } from './lines.ts'
@@ -14,26 +15,11 @@ import { type HeaderLine, RECORDING_VERSION } from './lines.ts'
 const CONTENTS =
   'every request with its body, prompts and uploads included, and tokens of the simulated account; other credentials as a hash'
 
-/** Options that a recording keeps. The clock of a replay is its own, and functions cannot be kept. */
-const KEPT_OPTIONS = [
-  ...([
-    'fixtures',
-    'with',
-    'fill',
-    'profile',
-    'weather',
-    'faults',
-    'seed',
-    'epoch',
-    'documentedOnly',
-    'names',
-  ] as const),
-  ...(['strictRequests', 'requestFaults', 'inferencePace', 'answers', 'journalLimit', 'maxStorageBytes'] as const),
-]
-/** Of these, the options that a simulator with a snapshot accepts. */
-const BESIDE_SNAPSHOT: readonly string[] = [
-  ...['documentedOnly', 'names', 'strictRequests', 'requestFaults', 'inferencePace', 'journalLimit', 'maxStorageBytes'],
-]
+/**
+ * Options that a recording keeps: those that JSON can state. The clock of a replay is its own, and webhooks are lines of
+ * the recording.
+ */
+const KEPT_OPTIONS = OPTIONS.filter(([name, { http }]) => http !== undefined && name !== 'clock')
 
 /** Returns the header for a simulator as it is now. */
 export function createHeader(sim: Simulator): HeaderLine {
@@ -44,12 +30,10 @@ export function createHeader(sim: Simulator): HeaderLine {
     recording: RECORDING_VERSION,
     version: VERSION,
     contains: CONTENTS,
-    fixtures:
-      typeof sim.options.fixtures === 'string' ? sim.options.fixtures : sim.options.fixtures ? 'given' : 'default',
+    ...describeSource(sim),
     ...(fromOptions && { fixtureDigest: digestOfFixture(options) }),
     seed: sim.seed,
     options,
-    clock: describeClock(sim),
     ...(!fromOptions && { snapshot: encodeBase64(sim.snapshot().toBytes()) }),
     digest: sim.digest,
     journal: world.journal.last,
@@ -57,16 +41,29 @@ export function createHeader(sim: Simulator): HeaderLine {
   }
 }
 
+/** Returns what a header says about the fixture and the clock of a simulator. */
+export function describeSource({ options: { fixtures }, clock: { setting } }: Simulator): {
+  readonly fixtures: string
+  readonly clock: HeaderLine['clock']
+} {
+  return {
+    fixtures: typeof fixtures === 'string' ? fixtures : fixtures ? 'given' : 'default',
+    clock: typeof setting === 'object' && setting.mode === 'follow' ? 'follow' : setting,
+  }
+}
+
 /**
  * Creates the simulator of a recording, with a manual clock.
  *
  * @param changes options that differ; only for a recording that begins at time zero
+ * @param deliver sends the results of webhooks after the recording. Default: they are never sent
  * @throws RecordingError if this build makes another world of the header
  */
 export function createRecordedSimulator(
   header: HeaderLine,
   what: string,
   changes: Partial<SimulatorOptions> = {},
+  deliver: DeliverWebhook = neverDeliver,
 ): Simulator {
   const { options, snapshot, journal, digest, fixtureDigest } = header
   const problem = (text: string) =>
@@ -74,7 +71,7 @@ export function createRecordedSimulator(
   if (fixtureDigest !== undefined && digestOfFixture(options) !== fixtureDigest) {
     throw problem(`the fixture '${header.fixtures}' of this package has other records`)
   }
-  const webhooks = { ...options.webhooks, deliver: neverDeliver }
+  const webhooks = { ...options.webhooks, deliver }
   const start = snapshot === undefined ? options : { ...options, fixtures: Snapshot.from(decodeBase64(snapshot), what) }
   const sim = createSimulator({ ...start, ...changes, clock: 'manual', timers: 'ignore', webhooks })
   if (snapshot !== undefined) sim.world.journal.continueAfter(journal)
@@ -90,7 +87,7 @@ function neverDeliver(): Promise<never> {
 }
 
 /** Whether the options alone make the simulator as it is now. */
-function isPristine(sim: Simulator): boolean {
+export function isPristine(sim: Simulator): boolean {
   const { options, world } = sim
   if (world.clock.now > 0 || world.agenda.taken > 0) return false
   if (isSnapshotFixture(options.fixtures) || isPath(options.profile)) return false
@@ -100,8 +97,11 @@ function isPristine(sim: Simulator): boolean {
 }
 
 function keptOptions(options: SimulatorOptions, fromOptions: boolean): SimulatorOptions {
-  const names = KEPT_OPTIONS.filter(name => fromOptions || BESIDE_SNAPSHOT.includes(name))
-  const kept = Object.fromEntries(names.flatMap(name => (options[name] === undefined ? [] : [[name, options[name]]])))
+  const kept = Object.fromEntries(
+    KEPT_OPTIONS.flatMap(([name, { inSnapshot }]) =>
+      options[name] === undefined || (inSnapshot === 'always' && !fromOptions) ? [] : [[name, options[name]]],
+    ),
+  )
   const { fixtures } = options
   return {
     ...kept,
@@ -125,9 +125,4 @@ function digestOfFixture(options: SimulatorOptions): string {
   const fixture = loadFixture(source, { ...epochOf(options), ...(patch !== undefined && { patch }) })
   const { hi, lo } = hash32Pair(JSON.stringify(fixture), 1, 0)
   return [hi, lo].map(word => (word >>> 0).toString(16).padStart(8, '0')).join('')
-}
-
-function describeClock({ clock }: Simulator): HeaderLine['clock'] {
-  const { setting } = clock
-  return typeof setting === 'object' && setting.mode === 'follow' ? 'follow' : setting
 }

@@ -2,8 +2,7 @@
 
 import { decodeBase64 } from '../../lib/base64.ts'
 import type { WebhookAttempt } from '../../simulation/inference/webhooks.ts'
-import type { ControlAction } from '../../simulator/observer.ts'
-import { recordUserWrite } from '../../simulator/observer.ts'
+import { type ControlAction, recordUserWrite } from '../../simulator/observer.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 
 /** Performs an action now. A change of the clock does nothing: a replay moves time by the lines. */

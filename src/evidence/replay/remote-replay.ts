@@ -1,13 +1,14 @@
 /** Replays a recording at a server: its requests go over HTTP, and the answers are compared here. */
 
 import { toHttpFields } from '../../simulator/option-fields.ts'
+import { concatBytes } from '../../simulator/snapshot/codec/bytes.ts'
 import { encodeAnswer } from '../recording/bodies.ts'
 import { type ParsedRecording, RecordingError } from '../recording/file.ts'
 import type { AnswerLine, Numbered, ReadLine, RecordedBody, StepLines } from '../recording/lines.ts'
 import { compareBodies, type Difference } from './compare.ts'
-import { ENTRIES_BEFORE, type ReplayResult } from './replay.ts'
+import { ENTRIES_BEFORE, type ReplayResult } from './perform-lines.ts'
 import { createRequest } from './replayed-request.ts'
-import { collectRequests, type RequestFacts } from './request-facts.ts'
+import { collectRequests, nameRecorded, type RequestFacts } from './request-facts.ts'
 import { type LineOutcome, REPLAY_HEADER } from './served-replay.ts'
 
 /**
@@ -95,25 +96,24 @@ class RemoteReplay {
 
   async #perform(line: Numbered): Promise<LineOutcome> {
     if ('digest' in line) {
-      const outcome = await this.#send(line, { at: line.at })
+      // The clients have to get no more, but the world has to come to its end.
+      const outcome = await this.#send({ waits: 0, at: line.at })
       const { digest } = await this.#control('GET', 'digest')
       if (outcome !== undefined || digest === line.digest) return outcome
       return { subject: 'the digest of the world', recorded: line.digest, replayed: String(digest) }
     }
     if ('request' in line && !line.look) this.#begin(line.request)
-    const outcome = await this.#send(line, line)
+    const outcome = await this.#send(withoutBody(line), 'request' in line && this.#facts.get(line.request)!.isPaced)
     if (outcome !== undefined) return outcome
     if ('answer' in line) return this.#takeAnswer(line)
     return 'read' in line ? this.#takePiece(line) : undefined
   }
 
-  async #send(numbered: Numbered, content: object): Promise<LineOutcome> {
-    const { line: _, body, ...line } = content as Numbered & { readonly body?: unknown }
-    // Bodies of requests go over HTTP, and answers are compared here. How a body ends belongs to its line.
-    const sent = 'read' in numbered && body !== undefined ? { ...line, body } : line
-    const paced = 'request' in numbered && this.#facts.get(numbered.request)!.isPaced
-    const message = 'digest' in numbered ? { line: { waits: 0, at: numbered.at } } : { line: sent as StepLines, paced }
-    const { difference } = (await this.#control('POST', 'replay', message)) as { difference: LineOutcome | null }
+  /** Lets the world of the server perform a line. */
+  async #send(line: StepLines, paced = false): Promise<LineOutcome> {
+    const { difference } = (await this.#control('POST', 'replay', { line, paced })) as {
+      difference: LineOutcome | null
+    }
     return difference ?? undefined
   }
 
@@ -136,7 +136,7 @@ class RemoteReplay {
     const open = this.#requests.get(line.answer)
     // A look of the server itself.
     if (open === undefined) return undefined
-    const subject = `${open.facts.line.method} ${open.facts.line.path.split('?', 1)[0]} (request ${line.answer})`
+    const subject = nameRecorded(open.facts.line)
     const withSubject = (difference: Difference | undefined): LineOutcome => difference && { subject, ...difference }
     const kind = line.wire?.kind
     if (line.status === 0 || kind === 'hang') {
@@ -190,7 +190,7 @@ class RemoteReplay {
     this.#requests.delete(line.read)
     if (line.body === 'left') open.abort.abort()
     const read = await open.body
-    const subject = `${open.facts.line.method} ${open.facts.line.path.split('?', 1)[0]} (request ${line.read})`
+    const subject = nameRecorded(open.facts.line)
     if (read === undefined || open.wire?.kind === 'cut') return undefined
     // The pieces before are compared by the lines of the server alone: how many are under way is not known.
     if (line.body === 'left') return undefined
@@ -204,6 +204,13 @@ class RemoteReplay {
       replayed: `the body is ${read.isBroken ? 'broken' : 'over'}`,
     }
   }
+}
+
+/** Returns what the server needs of a line: bodies of requests go over HTTP, and those of answers are compared here. */
+function withoutBody({ line: _, ...line }: Numbered): StepLines {
+  if (!('request' in line || 'step' in line || 'answer' in line)) return line
+  const { body: __, ...rest } = line
+  return rest
 }
 
 interface JournalRow {
@@ -229,11 +236,5 @@ async function readBytes(response: Response): Promise<{ readonly bytes: Uint8Arr
   } catch {
     isBroken = true
   }
-  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return { bytes, isBroken }
+  return { bytes: concatBytes(chunks), isBroken }
 }

@@ -7,6 +7,7 @@ import type { ResponseWaiter } from '../../service/results.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import { decodeBody } from '../recording/bodies.ts'
 import type { RecordedBody, RequestLine } from '../recording/lines.ts'
+import { nameRecorded } from './request-facts.ts'
 
 /** Real milliseconds after which a request that does not act as recorded counts as diverged. */
 const PATIENCE_MS = 20_000
@@ -80,7 +81,7 @@ export class ReplayedRequest implements IncomingRequest {
   }
 
   get name(): string {
-    return `${this.line.method} ${this.line.path.split('?', 1)[0]} (request ${this.line.request})`
+    return nameRecorded(this.line)
   }
 
   /** Reads the headers as recorded: a `Request` of this process has no length. */

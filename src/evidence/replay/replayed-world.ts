@@ -9,9 +9,6 @@ import type { Difference } from './compare.ts'
 import { type Progress, type ReadResult, ReplayedRequest } from './replayed-request.ts'
 import type { RequestFacts } from './request-facts.ts'
 
-/** A line, with or without its number. */
-type Line = StepLines
-
 export class Mismatch extends Error {
   readonly difference: Difference
   readonly subject: string
@@ -30,6 +27,8 @@ export interface ReplayClients {
   takeAnswer(line: AnswerLine, request: ReplayedRequest, response: Response): Promise<Difference | undefined>
   /** Takes a piece of a body. Returns what differs from the recording. */
   takePiece(line: ReadLine, request: ReplayedRequest, result: ReadResult): Difference | undefined
+  /** Returns a turn of the event loop to await, if one is due. Default: a replay takes none between events. */
+  turnIfDue?(): Promise<void> | undefined
 }
 
 /** Performs the lines of a recording in a world. */
@@ -57,8 +56,8 @@ export class ReplayedWorld {
    * @param facts of its request, for the line of a request
    * @throws Mismatch if the world does something else
    */
-  async perform(line: Line, facts: RequestFacts | undefined): Promise<void> {
-    this.#moveTo(line.at)
+  async perform(line: StepLines, facts: RequestFacts | undefined): Promise<void> {
+    await this.#moveTo(line.at)
     if ('request' in line) await this.#begin(facts!)
     else if ('step' in line) await this.#step(this.#get(line.step))
     // The request was sent with that.
@@ -81,7 +80,7 @@ export class ReplayedWorld {
   }
 
   /** Performs exactly the recorded events, and sets the clock to the recorded time. */
-  #moveTo([time, events]: Position): void {
+  async #moveTo([time, events]: Position): Promise<void> {
     const { world } = this.#sim
     const count = () => world.agenda.taken - this.#eventsBefore
     const differs = (): Mismatch =>
@@ -90,7 +89,11 @@ export class ReplayedWorld {
         replayed: `${count()} events up to ${this.#sim.clock.iso}, the next at ${this.#nextTime}`,
       })
     if (count() > events || world.clock.now > time) throw differs()
-    while (count() < events) if (!world.next(time)) throw differs()
+    while (count() < events) {
+      if (!world.next(time)) throw differs()
+      const turn = this.#clients.turnIfDue?.()
+      if (turn) await turn
+    }
     if (world.clock.now === time) return
     if (world.agenda.nextTime <= time) throw differs()
     world.runTo(time)

@@ -20,6 +20,11 @@ export function collectRequests(lines: readonly Numbered[]): Map<number, Request
   return facts
 }
 
+/** Names a request in words, as in `GET /deploy/list (request 7)`. */
+export function nameRecorded({ method, path, request }: RequestLine): string {
+  return `${method} ${path.split('?', 1)[0]} (request ${request})`
+}
+
 function change(facts: Map<number, RequestFacts>, number: number, changes: Partial<RequestFacts>): void {
   const known = facts.get(number)
   if (known !== undefined) facts.set(number, { ...known, ...changes })

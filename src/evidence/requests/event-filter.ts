@@ -33,7 +33,7 @@ export function compileEventFilter({ world }: Simulator, filter: EventFilter): C
   assertKnownKeys(filter, ['kind', 'subject'], CONTEXT, { noun: 'field' })
   const known = ['request', ...world.journal.counts.keys(), ...JOURNAL_KINDS]
   const kinds = toTests(filter.kind)
-  for (const kind of toList(filter.kind)) {
+  for (const kind of [filter.kind ?? []].flat()) {
     if (known.some(globOf(kind))) continue
     const suggestion = nearestWord(kind, known)
     const advice = suggestion === undefined ? 'docs/journal.md lists the kinds.' : `Did you mean '${suggestion}'?`
@@ -50,11 +50,6 @@ export function compileEventFilter({ world }: Simulator, filter: EventFilter): C
 
 function toTests(patterns: string | readonly string[] | undefined): ((text: string) => boolean) | undefined {
   if (patterns === undefined) return undefined
-  const globs = toList(patterns).map(globOf)
+  const globs = [patterns].flat().map(globOf)
   return text => globs.some(glob => glob(text))
-}
-
-function toList(value: string | readonly string[] | undefined): readonly string[] {
-  if (value === undefined) return []
-  return typeof value === 'string' ? [value] : value
 }

@@ -76,7 +76,7 @@ export function compilePattern(sim: Simulator, pattern: RequestPattern, context:
 
 /** Names the requests that a pattern means. */
 function describePattern({ operation, method, path, ...others }: RequestPattern): string {
-  const names = operation === undefined ? [] : toList(operation).map(name => (name === '' ? 'unknown paths' : name))
+  const names = [operation ?? []].flat().map(name => (name === '' ? 'unknown paths' : name))
   const place = [method?.toUpperCase(), path].filter(part => part !== undefined).join(' ')
   const head = [names.join(' or '), place].filter(part => part !== '').join(', ') || 'any request'
   const rest = Object.entries(others).filter(([, value]) => value !== undefined)
@@ -90,13 +90,9 @@ export function formatDifference({ path, expected, found }: Difference): string 
   return `${path}: expected ${hideSecretsInText(expected)}, received ${hideSecretsInText(found)}`
 }
 
-function toList<Item>(value: Item | readonly Item[]): readonly Item[] {
-  return Array.isArray(value) ? value : [value as Item]
-}
-
 /** Rejects an empty list, which no request can match. */
 function requireList<Item>(value: Item | readonly Item[], field: string, context: string): readonly Item[] {
-  const items = toList(value)
+  const items = [value].flat() as readonly Item[]
   if (items.length > 0) return items
   throw new RangeError(`${context}: ${field} is an empty list. Give at least one item, or leave it out.`)
 }

@@ -3,6 +3,7 @@
 import type { FaultRule } from '../../faults/rules.ts'
 import { type Micros, micros } from '../../kernel/duration.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { parseJsonOrText, tryParseJson } from '../../lib/json-text.ts'
 import { quote } from '../../lib/quote.ts'
 import { COMMANDS, type Command } from '../../simulation/operations/commands.ts'
 import type { ControlAction } from '../../simulator/observer.ts'
@@ -153,7 +154,7 @@ function readCommand(text: string, fail: (problem: string, advice: string) => Er
   const args = Object.fromEntries(
     words
       .filter(word => word.includes('='))
-      .map(word => [word.slice(0, word.indexOf('=')), parseValue(word.slice(word.indexOf('=') + 1))]),
+      .map(word => [word.slice(0, word.indexOf('=')), parseJsonOrText(word.slice(word.indexOf('=') + 1))]),
   ) as NonNullable<Command['args']>
   return { verb, ...(target !== undefined && { target }), ...(Object.keys(args).length > 0 && { args }) }
 }
@@ -165,7 +166,7 @@ function readField(text: string, lines: readonly Numbered[]): NonNullable<Change
       `Failed to read --set '${text}': it is no field with a value. Give it as in 'min_instances=2'.`,
     )
   }
-  const field = { name, value: parseValue(value) }
+  const field = { name, value: parseJsonOrText(value) }
   const isUsed = lines.some(line => {
     const body = 'request' in line || 'step' in line ? line.body : undefined
     return typeof body === 'string' && setField(body, field) !== undefined
@@ -180,12 +181,7 @@ function readField(text: string, lines: readonly Numbered[]): NonNullable<Change
 
 /** Returns a JSON body with another value of a field, at every place that has it; undefined if none has. */
 export function setField(body: string, { name, value }: NonNullable<Change['field']>): string | undefined {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(body)
-  } catch {
-    return undefined
-  }
+  const parsed = tryParseJson(body)
   const steps = name.split('.')
   let isFound = false
   const visit = (node: unknown): void => {
@@ -202,12 +198,4 @@ export function setField(body: string, { name, value }: NonNullable<Change['fiel
   }
   visit(parsed)
   return isFound ? JSON.stringify(parsed) : undefined
-}
-
-function parseValue(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }

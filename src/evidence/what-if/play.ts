@@ -10,6 +10,7 @@ import type { ParsedRecording } from '../recording/file.ts'
 import { createRecordedSimulator } from '../recording/header.ts'
 import type { ActionLine, Numbered } from '../recording/lines.ts'
 import { performAction } from '../replay/actions.ts'
+import { moveTo, paceOf } from '../replay/free-world.ts'
 import { createRequest } from '../replay/replayed-request.ts'
 import { collectRequests, type RequestFacts } from '../replay/request-facts.ts'
 import { type Change, setField } from './changes.ts'
@@ -49,9 +50,7 @@ export interface Outcome {
 export async function playFreely(recording: ParsedRecording, what: string, change: Change): Promise<Outcome> {
   const { header, lines } = recording
   await loadTokenizer()
-  const isPaced = lines.some(line => 'waits' in line)
-  const inferencePace = header.options.inferencePace ?? (isPaced ? 'clock' : 'instant')
-  const sim = createRecordedSimulator(header, what, { ...change.options, inferencePace })
+  const sim = createRecordedSimulator(header, what, { ...change.options, inferencePace: paceOf(recording) })
   const play = new FreePlay(sim, collectRequests(lines), change)
   try {
     return await play.run(lines)
@@ -88,7 +87,7 @@ class FreePlay {
       if (added === undefined || added.at > time) return
       const { at, action } = added
       added = undefined
-      await this.#moveTo(at)
+      await moveTo(this.#sim, at)
       // A mistake of the user, which is no consequence.
       performAction(this.#sim, action)
     }
@@ -108,7 +107,7 @@ class FreePlay {
   }
 
   async #play(line: Numbered): Promise<void> {
-    await this.#moveTo(line.at[0])
+    await moveTo(this.#sim, line.at[0])
     if ('request' in line) {
       if (line.line !== this.#change.removedLine && !line.look) await this.#send(line.request)
     } else if ('end' in line) {
@@ -116,11 +115,6 @@ class FreePlay {
     } else if ('answer' in line) {
       if (line.status === 0) this.#clients.get(line.answer)?.abort()
     } else if ('action' in line) this.#perform(line)
-  }
-
-  async #moveTo(time: Micros): Promise<void> {
-    const { clock } = this.#sim
-    if (time > clock.elapsed) await clock.advance(`${time - clock.elapsed}us`)
   }
 
   async #send(number: number): Promise<void> {

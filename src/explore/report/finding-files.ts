@@ -1,6 +1,7 @@
 /** Findings as files: a scenario in YAML, and the same in TypeScript. */
 
 import { stringify } from 'yaml'
+import { wrapText } from '../../lib/text/wrap.ts'
 import type { Plan } from '../plan/plan.ts'
 import { PLAN_VERSION } from '../plan/plan-file.ts'
 import type { PlanWorld } from '../shrink/measure.ts'
@@ -63,13 +64,7 @@ function titleOf({ title, plan, invariants }: FindingFile): string {
 
 /** Returns a text as lines of a comment, broken at spaces. */
 function commentOf({ comment }: FindingFile, mark: string): string {
-  const lines: string[] = []
-  for (const word of comment?.trim().split(/\s+/) ?? []) {
-    const last = lines.at(-1)
-    if (last !== undefined && last.length + 1 + word.length <= COMMENT_WIDTH)
-      lines[lines.length - 1] = `${last} ${word}`
-    else lines.push(`${mark}${word}`)
-  }
+  const lines = comment === undefined ? [] : wrapText(comment, COMMENT_WIDTH, mark)
   return lines.map(line => `${line}\n`).join('')
 }
 

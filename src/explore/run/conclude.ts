@@ -2,6 +2,7 @@
 
 import { findCreatedThings } from '../../evidence/created-things.ts'
 import type { ClientEnd, Observation } from '../../evidence/observation.ts'
+import { DEFAULT_POLLS_AT_MOST } from '../../evidence/rules/polls-at-most.ts'
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { FlowOptions } from '../flow.ts'
@@ -15,7 +16,6 @@ import { findBoundaries, findFeatures, findLineage, toBase } from './run-record.
 import type { RunResult } from './run-result.ts'
 
 const DEFAULT_SETTLES: Duration = '48h'
-const DEFAULT_POLLS_AT_MOST = 1
 /** Time of the world after the end of the flow, in which what goes on without a client shows itself. */
 const RECOVERY: Duration = '15m'
 /** Journal entries of one run. A run that has more keeps the newest. */

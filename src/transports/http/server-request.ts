@@ -8,11 +8,12 @@ import { toPathAndQuery } from '../../service/http/request-context.ts'
 import type { ResponseWaiter } from '../../service/results.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { ServedWorld } from '../../simulator/worlds.ts'
+import type { RoutedRequest } from '../routing/request-router.ts'
+import type { HttpRequest } from '../routing/world-routing.ts'
 import { cutWhenBroken, deliverFaultToSocket } from './fault-delivery.ts'
 import { DisconnectAwareWaiter, type HalfOpenConnections } from './half-open-clients.ts'
 import { createLatencyWaiter, type Latency } from './latency.ts'
 import type { ServedRequests } from './served-requests.ts'
-import type { HttpRequest } from './world-routing.ts'
 
 /** Real milliseconds after which a client that has closed its side counts as gone. */
 const LONG_MOVE_MS = 200
@@ -30,7 +31,7 @@ export interface ServerContext {
 }
 
 /** A class, because every request has one: its methods cost nothing until a response waits or breaks. */
-export class ServerRequest implements HttpRequest {
+export class ServerRequest implements RoutedRequest {
   readonly incoming: IncomingMessage
   readonly clientAddress: string | undefined
   path: string

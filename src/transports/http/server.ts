@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { hostGuard, isLoopback, tokenGuard } from '../../control/guards.ts'
+import { hostGuard, isLoopback, originGuard, serviceGuard, tokenGuard } from '../../control/guards.ts'
 import { createControl } from '../../control/index.ts'
 import { realDelay } from '../../lib/real-time.ts'
 import { LIMITS } from '../../limits.ts'
@@ -12,8 +12,9 @@ import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { TimelineLibrary } from '../../simulator/timelines.ts'
 import { Worlds, type WorldsOptions } from '../../simulator/worlds.ts'
+import { Cors } from '../routing/cors.ts'
+import { RequestRouter } from '../routing/request-router.ts'
 import { answerBadRequests, findBadTarget, toOriginForm } from './bad-requests.ts'
-import { Cors } from './cors.ts'
 import { HalfOpenConnections } from './half-open-clients.ts'
 import type { Latency } from './latency.ts'
 import {
@@ -25,8 +26,8 @@ import {
   listen,
   reachableHost,
 } from './listen.ts'
+import { BundledPageFiles } from './page-files.ts'
 import { drainBeforeAnswer } from './request-drain.ts'
-import { RequestRouter } from './request-router.ts'
 import { type ServedRequest, ServedRequests } from './served-requests.ts'
 import { type ServerContext, ServerRequest } from './server-request.ts'
 
@@ -130,9 +131,15 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     },
   )
   const halfOpen = new HalfOpenConnections(server)
-  const requestRouter = new RequestRouter(worlds, createControl(worlds, options.scenarios), {
-    checkToken: isPublic ? tokenGuard(controlToken!) : () => undefined,
+  const checkToken = isPublic ? tokenGuard(controlToken!) : () => undefined
+  const requestRouter = new RequestRouter<ServerRequest>(worlds, createControl(worlds, options.scenarios), {
+    guards: {
+      checkService: ({ incoming }, hasToken) => serviceGuard(incoming, hasToken),
+      checkOrigin: ({ incoming }) => originGuard(incoming),
+      checkToken: ({ incoming }) => checkToken(incoming),
+    },
     controlToken,
+    pageFiles: new BundledPageFiles(),
     cors: options.cors === undefined ? undefined : new Cors(options.cors),
   })
   const servedRequests = new ServedRequests(options.onRequest)

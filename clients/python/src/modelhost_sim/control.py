@@ -55,6 +55,32 @@ class GetOverviewAnswer(TypedDict):
     endpoints: list[GetOverviewAnswerEndpointsItem]
 
 
+GetAheadAnswerEntriesItem = TypedDict(
+    "GetAheadAnswerEntriesItem",
+    {
+        "time": int,
+        "at": str,
+        "in": str,
+        "kind": str,
+        "subject": str,
+        "sentence": str,
+        "visible": bool,
+    },
+)
+
+
+GetAheadAnswer = TypedDict(
+    "GetAheadAnswer",
+    {
+        "from": str,
+        "to": str,
+        "stopped_by": Literal["time", "limit", "events", "nothing"],
+        "events": int,
+        "entries": list[GetAheadAnswerEntriesItem],
+    },
+)
+
+
 class GetClockAnswer(TypedDict):
     now: str
     elapsed_seconds: float
@@ -267,6 +293,43 @@ class GetFieldsAnswer(TypedDict):
     error_shapes: list[Literal["simple", "detail", "wrapped", "compat", "message"]]
 
 
+class GetFleetAnswerTotals(TypedDict):
+    nodes: int
+    gpus: int
+    free: int
+    held: int
+    others: int
+    broken: int
+
+
+class GetFleetAnswerGroupsItem(TypedDict):
+    pool: str
+    zone: str
+    market: Literal["on-demand", "spot"]
+    gpu: str
+    gpus: int
+
+
+class GetFleetAnswerOwnersItem(TypedDict):
+    id: str
+    kind: Literal["deployment", "container"]
+    name: str
+    status: str
+    utilisation: float | None
+
+
+class GetFleetAnswer(TypedDict):
+    revision: int
+    full: bool
+    now: str
+    totals: GetFleetAnswerTotals
+    groups: list[GetFleetAnswerGroupsItem]
+    states: list[str]
+    owners: list[GetFleetAnswerOwnersItem]
+    nodes: list[list[Any]]
+    removed: list[str]
+
+
 class HealWorldAnswerItemUndo(TypedDict):
     verb: str
     target: NotRequired[str]
@@ -379,6 +442,37 @@ class GetLedgerAnswer(TypedDict):
     entries: list[GetLedgerAnswerEntriesItem]
 
 
+class ForgetPastAnswerKeptPartCheckpointsItem(TypedDict):
+    time: int
+    at: str
+    entry: int
+    inputs: int
+
+
+ForgetPastAnswerKeptPart = TypedDict(
+    "ForgetPastAnswerKeptPart",
+    {
+        "from": str,
+        "from_time": int,
+        "to": str,
+        "to_time": int,
+        "from_start": bool,
+        "first_entry": int,
+        "last_entry": int,
+        "inputs": int,
+        "dropped_inputs": int,
+        "bytes": int,
+        "checkpoints": list[ForgetPastAnswerKeptPartCheckpointsItem],
+    },
+)
+
+
+class ForgetPastAnswer(TypedDict):
+    kept: bool
+    waiting: bool
+    kept_part: ForgetPastAnswerKeptPart | None
+
+
 class ReplayLineBodyBegin(TypedDict):
     at: list[Any]
     snapshot: NotRequired[str]
@@ -430,6 +524,14 @@ class ListRequestsAnswer(TypedDict):
     matched: int
     dropped: int
     last: int
+
+
+class SendRequestAnswer(TypedDict):
+    seq: int | None
+    status: int
+    headers: dict[str, str]
+    body: Any
+    now: str
 
 
 class ResetAnswer(TypedDict):
@@ -618,6 +720,27 @@ class Control:
         result: GetOverviewAnswer = self._transport.send_for_json(
             "GET",
             "/_sim",
+        )
+        return result
+
+    def get_ahead(
+        self,
+        *,
+        by: str | None = None,
+        limit: int | None = None,
+        visible: Literal["true", "false"] | None = None,
+    ) -> GetAheadAnswer:
+        """List what will happen next without a further request or command: a copy of the world
+        runs ahead by a duration ("1h"), for at most limit journal entries. With visible,
+        entries that no client can see are left out. The world does not change.
+
+        Sends `GET /_sim/ahead`.
+        Refused with 400: an invalid duration.
+        """
+        result: GetAheadAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/ahead",
+            query={"by": by, "limit": limit, "visible": visible},
         )
         return result
 
@@ -938,6 +1061,20 @@ class Control:
         )
         return result
 
+    def get_fleet(self, *, since: int | None = None) -> GetFleetAnswer:
+        """Return the nodes of the fleet, the state of each GPU and who holds it. With since (the
+        revision of an earlier answer), it returns only nodes and owners that changed. With full
+        true, the answer replaces all earlier ones. Indexes are those of the same answer.
+
+        Sends `GET /_sim/fleet`.
+        """
+        result: GetFleetAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/fleet",
+            query={"since": since},
+        )
+        return result
+
     def heal_world(self) -> list[HealWorldAnswerItem]:
         """Undo all active failures that a command can undo, and return them.
 
@@ -1095,6 +1232,55 @@ class Control:
             "/_sim/metrics",
         )
 
+    def forget_past(self) -> ForgetPastAnswer:
+        """Forget the past of the world, and keep it no longer.
+
+        Sends `DELETE /_sim/past`.
+        """
+        result: ForgetPastAnswer = self._transport.send_for_json(
+            "DELETE",
+            "/_sim/past",
+        )
+        return result
+
+    def get_past(self) -> ForgetPastAnswer:
+        """Return which part of the past of the world is kept, for POST /_sim/worlds with at, entry
+        or after_request.
+
+        Sends `GET /_sim/past`.
+        """
+        result: ForgetPastAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/past",
+        )
+        return result
+
+    def keep_past(self) -> ForgetPastAnswer:
+        """Keep the past of the world from now on, in memory: every request and command, and
+        checkpoints. At 64 MiB, the oldest part is dropped. After a reset and a restore, it
+        begins again. It contains prompts and tokens of the world.
+
+        Sends `POST /_sim/past`.
+        Refused with 409: requests are in progress, or a replay drives the world.
+        """
+        result: ForgetPastAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/past",
+        )
+        return result
+
+    def get_past_recording(self) -> str:
+        """Return the past of the world as a recording, for the commands replay, what-if, trace and
+        export. It contains every request with its body, and tokens of the simulated account.
+
+        Sends `GET /_sim/past/recording`.
+        Refused with 409: the past is not kept, or waits for requests in progress.
+        """
+        return self._transport.send_for_text(
+            "GET",
+            "/_sim/past/recording",
+        )
+
     def replay_line(
         self,
         *,
@@ -1180,6 +1366,29 @@ class Control:
                 "limit": limit,
                 "bodies": bodies,
             },
+        )
+        return result
+
+    def send_request(
+        self,
+        *,
+        path: str,
+        method: str | None = None,
+        headers: dict[str, str] | None = None,
+        body: Any | None = None,
+        as: str | None = None,
+    ) -> SendRequestAnswer:
+        """Send a request to the service as a client of this world. as is the id of an API token.
+        Default: the first token. A stream is answered as text when it ends.
+
+        Sends `POST /_sim/requests`.
+        Refused with 400: a path of the control plane, an invalid method or header.
+        Refused with 404: an unknown token.
+        """
+        result: SendRequestAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/requests",
+            body={"method": method, "path": path, "headers": headers, "body": body, "as": as},
         )
         return result
 
@@ -1403,18 +1612,24 @@ class Control:
         max_storage_bytes: float | None = None,
         from_: str | None = None,
         snapshot: str | None = None,
+        at: str | None = None,
+        entry: int | None = None,
+        after_request: int | None = None,
         token: str | None = None,
     ) -> CreateWorldAnswer:
         """Create a world: an account with its own clock, seed, journal and limits. Default of each
         option: as the server was started. The field from names the world to fork. The field
         snapshot names the snapshot to continue from, of that world or of the default world.
-        Options that a snapshot does not bring may go with it. The field token is an alias of
-        its first token.
+        Options that a snapshot does not bring may go with it. One of at (a time), entry (the
+        seq of a journal entry) and after_request (that of a request) makes the world from as it
+        was then, with a manual clock. Its past must be kept. The field token is an alias of its
+        first token.
 
         Sends `POST /_sim/worlds`.
-        Refused with 400: an invalid option; a token that belongs to another world; an option
-        that the origin or the snapshot sets.
+        Refused with 400: an invalid option; a token of another world; an option that the origin
+        or the snapshot sets; no such past.
         Refused with 404: an unknown world in from, or an unknown snapshot.
+        Refused with 409: the past of the origin is not kept.
         Refused with 429: too many worlds.
         """
         result: CreateWorldAnswer = self._transport.send_for_json(
@@ -1440,6 +1655,9 @@ class Control:
                 "max_storage_bytes": max_storage_bytes,
                 "from": from_,
                 "snapshot": snapshot,
+                "at": at,
+                "entry": entry,
+                "after_request": after_request,
                 "token": token,
             },
         )

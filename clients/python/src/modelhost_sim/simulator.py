@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -127,9 +126,10 @@ class Simulator:
         timeout: float = 60,
     ) -> Simulator:
         control = Control(Transport(server_url, control_token=control_token, timeout=timeout))
-        body = {"clock": "manual", **_wire_names(options)}
-        if "from" in body or "snapshot" in body:
-            body = _wire_names(options)
+        # `with_` and `from_` are names that Python reserves without their end.
+        body = {name.removesuffix("_"): value for name, value in options.items()}
+        if "from" not in body and "snapshot" not in body:
+            body = {"clock": "manual", **body}
         answer: CreateWorldAnswer = control._transport.send_for_json("POST", "/_sim/worlds", body=body)
         return cls(server_url, answer, process=process, control_token=control_token, timeout=timeout)
 
@@ -227,9 +227,3 @@ class Simulator:
 
     def __repr__(self) -> str:
         return f"<Simulator {self.name or 'closed'} at {self.url}>"
-
-
-def _wire_names(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns options by their names on the wire: `with_` is `with`."""
-    names = {name.removesuffix("_"): value for name, value in options.items()}
-    return json.loads(json.dumps(names))  # type: ignore[no-any-return]

@@ -4,12 +4,11 @@ import { explain } from '../../../evidence/explain/explain.ts'
 import type { Explanation } from '../../../evidence/explain/explanation.ts'
 import { formatExplanation } from '../../../evidence/explain/text.ts'
 import type { Micros } from '../../../kernel/duration.ts'
-import { tryParseJson } from '../../../lib/json-text.ts'
 import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
 import { createSimulator } from '../../../simulator/simulator.ts'
 import { EXIT_CODES, UsageError } from '../../command.ts'
 import { scheduleCommands } from '../../command-file.ts'
-import { notSimulatorError, requestServer, type ServerArguments, serverFlags } from '../../server-client.ts'
+import { askServer, type ServerArguments, serverFlags } from '../../server-client.ts'
 import { duration, requireKnownVariables, seed, text, toggle } from '../../values.ts'
 
 export const command = 'explain <subject>'
@@ -81,10 +80,7 @@ async function fetchExplanation({ subject, ...args }: ExplainArguments): Promise
       `Failed to explain '${subject}': --${name} needs --fixtures. Leave it out, or give --fixtures and a world.`,
     )
   }
-  const answer = await requestServer(args, `explain/${encodeURIComponent(subject)}`, 'an explanation')
-  const body = tryParseJson(await answer.text())
-  if (typeof body === 'object' && body !== null && 'sentences' in body) return body as Explanation
-  throw notSimulatorError(args.url, 'an explanation', answer.status)
+  return askServer(args, `explain/${encodeURIComponent(subject)}`, 'an explanation', 'sentences')
 }
 
 /** Explains a thing of a fixture or a snapshot, after the time `for` without clients. */

@@ -1,5 +1,4 @@
 /** `modelhost-sim judge`: says what the clients of a running server, or of a recording, did wrong. */
-import { writeFileSync } from 'node:fs'
 import type { Argv } from 'yargs'
 import { applyRules } from '../../../evidence/judge/apply-rules.ts'
 import type { JudgeFinding, Judgement } from '../../../evidence/judge/judgement.ts'
@@ -8,8 +7,6 @@ import { formatJudgement } from '../../../evidence/judge/text.ts'
 import type { Conduct } from '../../../evidence/observation.ts'
 import type { ConductRule } from '../../../evidence/rule.ts'
 import { CONDUCT_RULE_NAMES } from '../../../evidence/rules/conduct/index.ts'
-import { describeFileError } from '../../../lib/file-errors.ts'
-import { tryParseJson } from '../../../lib/json-text.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { ReceivedRequest } from '../../../simulator/requests/request-log.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../../transports/http/server.ts'
@@ -19,7 +16,8 @@ import { loadOwnRules } from '../../judge/own-rules.ts'
 import { formatJudgementJunit } from '../../judge/report.ts'
 import { conductOfServer } from '../../judge/served-conduct.ts'
 import { requireWritable } from '../../series/series-file.ts'
-import { notSimulatorError, requestServer, type ServerArguments, serverFlags } from '../../server-client.ts'
+import { askServer, type ServerArguments, serverFlags } from '../../server-client.ts'
+import { writeTextFile } from '../../shards/text-file.ts'
 import { flag, requireKnownVariables, text, texts, toggle } from '../../values.ts'
 
 const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`
@@ -103,7 +101,7 @@ export async function handler(args: JudgeArguments): Promise<void> {
     ? fetchJudgement(args, own)
     : judgeFile(args.recording, args, own))
   process.stdout.write(json ? `${JSON.stringify(judgement, null, 2)}\n` : formatJudgement(judgement))
-  if (junit !== undefined) writeReport(junit, formatJudgementJunit(judgement, fails))
+  if (junit !== undefined) writeTextFile(junit, formatJudgementJunit(judgement, fails), 'junit')
   process.exitCode = judgement.findings.some(fails) ? 1 : 0
 }
 
@@ -190,17 +188,6 @@ function applyOwnRules(own: ReadonlyMap<string, ConductRule>, conduct: Conduct):
 }
 
 /** Asks the control plane for an object with a field. */
-async function ask<Body>(server: ServerArguments, path: string, field: keyof Body & string): Promise<Body> {
-  const answer = await requestServer(server, path, 'a judgement')
-  const body = tryParseJson(await answer.text())
-  if (typeof body === 'object' && body !== null && field in body) return body as Body
-  throw notSimulatorError(server.url, 'a judgement', answer.status)
-}
-
-function writeReport(file: string, report: string): void {
-  try {
-    writeFileSync(file, report)
-  } catch (error) {
-    throw new UsageError(`Failed to write --junit '${file}': ${describeFileError(error)}. Give a file elsewhere.`)
-  }
+function ask<Body>(server: ServerArguments, path: string, field: keyof Body & string): Promise<Body> {
+  return askServer(server, path, 'a judgement', field)
 }

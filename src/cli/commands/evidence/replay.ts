@@ -1,13 +1,12 @@
 /** `modelhost-sim replay`: replays a recording, and compares each answer. */
-import { readFileSync } from 'node:fs'
 import type { Argv } from 'yargs'
-import { type ParsedRecording, parseRecording, RecordingError } from '../../../evidence/recording/file.ts'
+import type { ReplayResult } from '../../../evidence/replay/perform-lines.ts'
 import { replayAtServer, type SendControl } from '../../../evidence/replay/remote-replay.ts'
-import { type ReplayResult, replayRecording } from '../../../evidence/replay/replay.ts'
-import { describeFileError } from '../../../lib/file-errors.ts'
-import { formatCount } from '../../../lib/format-count.ts'
+import { replayRecording } from '../../../evidence/replay/replay.ts'
+import { plural } from '../../../lib/format-count.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { EXIT_CODES } from '../../command.ts'
+import { readRecording } from '../../recording-files.ts'
 import { requestServer, type ServerArguments, serverFlags } from '../../server-client.ts'
 import { flag, requireKnownVariables, toggle } from '../../values.ts'
 
@@ -66,21 +65,8 @@ function createControl(server: ServerArguments): SendControl {
   }
 }
 
-/** Reads a recording. Throws RecordingError for a file that cannot be read, or was changed. */
-export function readRecording(file: string): ParsedRecording {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new RecordingError(
-      `Failed to read the recording ${shellQuote(file)}: ${describeFileError(error)}. Give a file of serve --record.`,
-    )
-  }
-  return parseRecording(text, shellQuote(file))
-}
-
 function formatResult(file: string, { requests, divergence, cut }: ReplayResult): string {
-  const count = `${formatCount(requests)} ${requests === 1 ? 'request' : 'requests'}`
+  const count = plural(requests, 'request')
   if (divergence === undefined) {
     return cut === undefined
       ? `${file}: ${count} replayed, every answer is the same.\n`

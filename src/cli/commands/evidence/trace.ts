@@ -1,15 +1,13 @@
 /** `modelhost-sim trace`: writes the trace of a recording, for Perfetto and Chrome. */
-import { writeFileSync } from 'node:fs'
 import type { Argv } from 'yargs'
 import { toChromeTrace } from '../../../evidence/formats/chrome-trace.ts'
 import { listExchanges } from '../../../evidence/recording/timeline.ts'
 import { replayRecording } from '../../../evidence/replay/replay.ts'
 import type { Entry } from '../../../kernel/journal.ts'
-import { describeFileError } from '../../../lib/file-errors.ts'
 import { shellQuote } from '../../../lib/quote.ts'
-import { EXIT_CODES, UsageError } from '../../command.ts'
+import { EXIT_CODES } from '../../command.ts'
+import { readRecording, writeOutput } from '../../recording-files.ts'
 import { flag, requireKnownVariables, text } from '../../values.ts'
-import { readRecording } from './replay.ts'
 
 export const command = 'trace <file>'
 export const example = 'trace run.ndjson --out run.trace.json'
@@ -43,18 +41,4 @@ export async function handler({ file, out }: Arguments): Promise<void> {
   }
   const end = recording.lines.at(-1)?.at[0] ?? recording.header.at[0]
   writeOutput(out, JSON.stringify(toChromeTrace(listExchanges(recording.lines), entries, end)))
-}
-
-/** Writes text to a file or to stdout. */
-export function writeOutput(out: string | undefined, text: string): void {
-  if (out === undefined) {
-    process.stdout.write(`${text}\n`)
-    return
-  }
-  try {
-    // What is made of a recording contains prompts, as the recording does.
-    writeFileSync(out, `${text}\n`, { mode: 0o600 })
-  } catch (error) {
-    throw new UsageError(`Failed to write --out '${out}': ${describeFileError(error)}. Give another path.`)
-  }
 }

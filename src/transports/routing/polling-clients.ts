@@ -24,8 +24,8 @@ interface PolledItems {
 }
 
 /** Whether a request polls for a response or a body that another request started. */
-export function isPoll(headers: object): boolean {
-  return POLLED_BODY_HEADER in headers || POLLED_RESPONSE_HEADER in headers
+export function isPoll(headers: Headers): boolean {
+  return headers.has(POLLED_BODY_HEADER) || headers.has(POLLED_RESPONSE_HEADER)
 }
 
 export class PollingClients {

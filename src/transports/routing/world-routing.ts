@@ -1,4 +1,4 @@
-/** Which world of a server a request belongs to, and its tokens on the way in and out. */
+/** Which world of a host a request belongs to, and its tokens on the way in and out. */
 
 import { WireFaultResponse } from '../../faults/broken-response.ts'
 import { WorldReplaced } from '../../kernel/world-replaced.ts'
@@ -17,7 +17,7 @@ import {
 const WORLD_PATH = /^\/_sim\/worlds\/([^/?]+)(\/[^?].*)$/
 const TOKENS_PATH = /^(\/v1\/api-tokens)(?:\/([^/?]+))?(\/?(?:\?.*)?)$/
 
-/** A request that came over HTTP. */
+/** A request to one of several worlds. */
 export interface HttpRequest extends IncomingRequest {
   /** Path and query below the address of the world. */
   path: string

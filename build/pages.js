@@ -1,0 +1,111 @@
+// The scripts that run a simulator inside a page: everything is in them, since a page has no node_modules.
+import { createHash } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { deflateSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { containedWorlds } from '../browser-worlds.js'
+
+/** Packages that a page never reaches: it parses forms by the platform, and has no collections of @msw/data. */
+const UNREACHED = /^(?:@fastify\/busboy|@msw\/data)$/
+const TOKENIZER = 'gpt-tokenizer/encoding/o200k_base'
+/** The global symbol of `src/pages/saved/parts.ts`. */
+const TOKENIZER_KEY = 'modelhost-sim.tokenizer'
+
+const withoutUnreached = {
+  name: 'without unreached packages',
+  setup: build => {
+    build.onResolve({ filter: UNREACHED }, ({ path }) => ({ path, namespace: 'unreached' }))
+    build.onLoad({ filter: /./, namespace: 'unreached' }, ({ path }) => ({
+      contents: `throw new Error(${JSON.stringify(`Failed to load ${path}: a page has no copy of it. Use Node.`)})`,
+    }))
+  },
+}
+
+/** Takes the tokenizer from a script of its own, which is two thirds of a page and which few pages need. */
+const tokenizerApart = {
+  name: 'tokenizer apart',
+  setup: build => {
+    build.onResolve({ filter: new RegExp(`^${TOKENIZER}$`) }, ({ path }) => ({ path, namespace: 'tokenizer apart' }))
+    build.onLoad({ filter: /./, namespace: 'tokenizer apart' }, () => ({
+      contents: `export default { get bytePairEncodingCoreProcessor() {
+        const encoding = globalThis[Symbol.for(${JSON.stringify(TOKENIZER_KEY)})]
+        if (encoding !== undefined) return encoding.bytePairEncodingCoreProcessor
+        throw new Error('Failed to count tokens: this page was saved without its tokenizer, because no request of it needed one. Send the request to a server, or save a page after such a request.')
+      } }`,
+    }))
+  },
+}
+
+const common = {
+  bundle: true,
+  target: ['chrome123', 'firefox120', 'safari17.5'],
+  tsconfigRaw: { compilerOptions: { jsx: 'react-jsx', jsxImportSource: 'preact' } },
+  minify: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+  platform: 'browser',
+  conditions: ['modelhost-sim-source'],
+}
+
+/**
+ * Builds the modules for pages of a web server, with the tokenizer in a file of its own.
+ *
+ * @param outdir an empty folder
+ */
+export async function buildPageModules(outdir) {
+  await build({
+    ...common,
+    entryPoints: { simulator: 'src/pages/simulator/connect.ts' },
+    outdir,
+    chunkNames: 'part-[name]-[hash]',
+    format: 'esm',
+    splitting: true,
+    plugins: [containedWorlds, withoutUnreached],
+  })
+}
+
+/**
+ * Builds the parts of saved pages: `saved-page.json`, and `tokenizer.json` for the pages that need it.
+ *
+ * @param outdir the folder, as in `dist/pages`
+ */
+export async function buildSavedPage(outdir) {
+  const plugins = [containedWorlds, withoutUnreached, tokenizerApart]
+  const [loader, code, tokenizer] = await Promise.all([
+    bundleText({ entryPoints: ['src/pages/saved/loader.ts'] }),
+    bundleText({ entryPoints: ['src/pages/saved/main.ts'], plugins }),
+    bundleText({
+      stdin: {
+        contents: `import encoding from '${TOKENIZER}'; globalThis[Symbol.for('${TOKENIZER_KEY}')] = encoding`,
+        resolveDir: '.',
+      },
+    }),
+  ])
+  const style = await bundleText({ entryPoints: ['src/pages/saved/saved.css'] })
+  // The page contains the loader and the style as they are.
+  for (const text of [loader, style]) {
+    if (/<\/(?:script|style)|<!--/i.test(text)) throw new Error('A part of saved pages ends its own element.')
+  }
+  mkdirSync(outdir, { recursive: true })
+  const write = (name, content) => writeFileSync(join(outdir, name), JSON.stringify(content))
+  write('saved-page.json', { loader: toPlain(loader), style: toPlain(style), code: toCompressed(code) })
+  write('tokenizer.json', toCompressed(tokenizer))
+}
+
+async function bundleText(options) {
+  const { outputFiles } = await build({ ...common, ...options, format: 'iife', write: false, outdir: 'unused' })
+  return outputFiles[0].text
+}
+
+function toPlain(text) {
+  return { text, hash: sha256(text) }
+}
+
+function toCompressed(text) {
+  return { compressed: deflateSync(text, { level: 9 }).toString('base64'), hash: sha256(text) }
+}
+
+function sha256(text) {
+  return createHash('sha256').update(text).digest('base64')
+}

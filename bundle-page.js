@@ -1,0 +1,31 @@
+// Bundles the control room to one script and one style. `npm run build` writes them to `dist/ui`. A server that runs from
+// the source bundles them when they are first asked for.
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const source = path => fileURLToPath(new URL(`src/ui/${path}`, import.meta.url))
+
+/**
+ * Returns the files of the page by name: `page.js`, `page.css`.
+ *
+ * @returns {Promise<Record<string, string>>}
+ */
+export async function bundlePage() {
+  const { outputFiles } = await build({
+    entryPoints: [
+      { in: source('served-page.tsx'), out: 'page' },
+      { in: source('style/page.css'), out: 'page' },
+    ],
+    outdir: 'dist/ui',
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    target: ['chrome123', 'firefox120', 'safari17.5'],
+    conditions: ['modelhost-sim-source'],
+    tsconfigRaw: { compilerOptions: { jsx: 'react-jsx', jsxImportSource: 'preact' } },
+    minify: true,
+    legalComments: 'none',
+    write: false,
+  })
+  return Object.fromEntries(outputFiles.map(({ path, text }) => [path.split(/[\\/]/).at(-1), text]))
+}

@@ -1,0 +1,25 @@
+/** The control room: a page that shows a simulated cloud, moves its time and breaks it. */
+import { render } from 'preact'
+import { App } from './shell/app.tsx'
+import type { Connection } from './simulator/connection.ts'
+import type { Location } from './store/place.ts'
+import { Session, SessionContext } from './store/session.ts'
+
+export type { Connection, Home } from './simulator/connection.ts'
+
+/**
+ * Draws the control room into an element and begins to follow the simulator.
+ *
+ * @param start where it begins, unless the address of the page says it
+ */
+export function openPage(root: HTMLElement, connection: Connection, start: Location = {}): void {
+  const session = new Session(connection)
+  if (session.place.value.view === undefined) session.place.go({ ...start, ...session.place.value }, 'replace')
+  session.start()
+  render(
+    <SessionContext.Provider value={session}>
+      <App />
+    </SessionContext.Provider>,
+    root,
+  )
+}

@@ -1,0 +1,109 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+
+/** The colours of the page, for drawings. They change with the theme. */
+export interface Palette {
+  /** Returns a colour of the style sheet by its name: `text`, `line`, `ok`, `owner-3`. */
+  color(name: string): string
+}
+
+export interface Drawing {
+  readonly context: CanvasRenderingContext2D
+  /** Size in CSS pixels. */
+  readonly width: number
+  readonly height: number
+  readonly palette: Palette
+}
+
+interface CanvasProps {
+  /** Draws everything. It is called when the size, the theme or `draw` itself changes. */
+  readonly draw: (drawing: Drawing) => void
+  /** Height in CSS pixels; the width is that of the place. */
+  readonly height: number
+  readonly class?: string
+  /** What the drawing shows, for those who do not see it. */
+  readonly label: string
+  readonly onPointerMove?: (x: number, y: number) => void
+  readonly onPointerLeave?: () => void
+  readonly onClick?: (x: number, y: number) => void
+  readonly onWheel?: (event: WheelEvent, x: number) => void
+  readonly children?: ComponentChildren
+}
+
+/** A canvas as sharp as the screen, which draws once a frame at most. */
+export function Canvas({ draw, height, label, onPointerMove, onPointerLeave, onClick, onWheel, ...rest }: CanvasProps) {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const width = useSignal(0)
+  const theme = useSignal(0)
+  useLayoutEffect(() => {
+    const element = canvas.current!
+    const observer = new ResizeObserver(() => {
+      width.value = element.clientWidth
+    })
+    observer.observe(element)
+    const repaint = () => {
+      theme.value++
+    }
+    const media = matchMedia('(prefers-color-scheme: dark)')
+    media.addEventListener('change', repaint)
+    const attributes = new MutationObserver(repaint)
+    attributes.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] })
+    return () => {
+      observer.disconnect()
+      attributes.disconnect()
+      media.removeEventListener('change', repaint)
+    }
+  }, [])
+  const [drawnWidth, drawnTheme] = [width.value, theme.value]
+  useEffect(() => {
+    if (drawnWidth === 0) return
+    const frame = requestAnimationFrame(() => {
+      const element = canvas.current
+      if (element === null) return
+      const scale = devicePixelRatio
+      element.width = Math.round(drawnWidth * scale)
+      element.height = Math.round(height * scale)
+      const context = element.getContext('2d')!
+      context.scale(scale, scale)
+      draw({ context, width: drawnWidth, height, palette: readPalette(element) })
+    })
+    return () => cancelAnimationFrame(frame)
+  }, [draw, drawnWidth, height, drawnTheme])
+  return (
+    <canvas
+      ref={canvas}
+      class={rest.class}
+      style={{ height: `${height}px` }}
+      role="img"
+      aria-label={label}
+      onPointerMove={event => onPointerMove?.(event.offsetX, event.offsetY)}
+      onPointerLeave={onPointerLeave}
+      onClick={event => onClick?.(event.offsetX, event.offsetY)}
+      onWheel={event => onWheel?.(event, event.offsetX)}
+    >
+      {rest.children}
+    </canvas>
+  )
+}
+
+/** Reads colours as the browser computes them, because a canvas does not know `var()` and `light-dark()`. */
+function readPalette(element: HTMLElement): Palette {
+  const known = new Map<string, string>()
+  const probe = document.createElement('span')
+  probe.hidden = true
+  element.parentElement!.append(probe)
+  // Its colours are read while it is in the document.
+  requestAnimationFrame(() => probe.remove())
+  return {
+    color(name) {
+      let color = known.get(name)
+      if (color === undefined) {
+        probe.style.color = `var(--${name})`
+        color = getComputedStyle(probe).color
+        known.set(name, color)
+      }
+      return color
+    },
+  }
+}

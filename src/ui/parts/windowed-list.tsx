@@ -1,0 +1,61 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+
+/** How many rows are drawn beyond each edge of what is visible. */
+const OVERSCAN = 8
+
+interface WindowedListProps<Item> {
+  readonly items: readonly Item[]
+  /** Height of every row in CSS pixels. */
+  readonly rowHeight: number
+  readonly label: string
+  /** Draws a row. It gets `height: rowHeight`. */
+  readonly row: (item: Item, index: number) => ComponentChildren
+  /** Index of the row that has to be visible. */
+  readonly shown?: number | undefined
+  /** Whether the list stays at its end when rows are added while the end is visible. Default: no. */
+  readonly followsEnd?: boolean
+}
+
+/** A list of which only the visible rows are in the document, so that 100,000 rows scroll as ten do. */
+export function WindowedList<Item>({ items, rowHeight, label, row, shown, followsEnd }: WindowedListProps<Item>) {
+  const box = useRef<HTMLDivElement>(null)
+  const top = useSignal(0)
+  const height = useSignal(600)
+  const wasAtEnd = useRef(true)
+  useLayoutEffect(() => {
+    const element = box.current!
+    const observer = new ResizeObserver(() => {
+      height.value = element.clientHeight
+    })
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  useLayoutEffect(() => {
+    if (followsEnd && wasAtEnd.current) box.current!.scrollTop = items.length * rowHeight
+  }, [items.length, followsEnd])
+  useLayoutEffect(() => {
+    if (shown === undefined || shown < 0) return
+    const element = box.current!
+    const [begin, end] = [shown * rowHeight, (shown + 1) * rowHeight]
+    if (begin < element.scrollTop) element.scrollTop = begin
+    else if (end > element.scrollTop + element.clientHeight) element.scrollTop = end - element.clientHeight
+  }, [shown])
+  const first = Math.max(0, Math.floor(top.value / rowHeight) - OVERSCAN)
+  const last = Math.min(items.length, Math.ceil((top.value + height.value) / rowHeight) + OVERSCAN)
+  const onScroll = () => {
+    const { scrollTop, clientHeight, scrollHeight } = box.current!
+    top.value = scrollTop
+    wasAtEnd.current = scrollTop + clientHeight >= scrollHeight - rowHeight
+  }
+  return (
+    <section class="windowed" ref={box} onScroll={onScroll} tabIndex={0} aria-label={label}>
+      <div class="windowed-space" style={{ height: `${items.length * rowHeight}px` }}>
+        <div class="windowed-rows" style={{ transform: `translateY(${first * rowHeight}px)` }}>
+          {items.slice(first, last).map((item, index) => row(item, first + index))}
+        </div>
+      </div>
+    </section>
+  )
+}

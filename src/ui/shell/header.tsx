@@ -1,0 +1,67 @@
+import type { LinkState } from '../store/feed.ts'
+import { DEFAULT_WORLD, useSession } from '../store/session.ts'
+import { useAnswer } from '../store/use-answer.ts'
+
+const LINK_WORDS: Readonly<Record<LinkState, readonly [glyph: string, words: string]>> = {
+  connecting: ['◌', 'connecting'],
+  live: ['●', 'live'],
+  lost: ['○', 'no answer, trying again'],
+  locked: ['⚿', 'locked'],
+}
+
+interface HeaderProps {
+  readonly openFinder: () => void
+  readonly openHelp: () => void
+}
+
+export function Header({ openFinder, openHelp }: HeaderProps) {
+  const session = useSession()
+  const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD })
+  const [glyph, words] = LINK_WORDS[session.feed.link.value]
+  const current = session.world.value
+  const names = new Set([...(worlds ?? []).map(({ world }) => world), current])
+  return (
+    <header class="top">
+      <a class="brand" href={session.place.link({})}>
+        modelhost-sim
+      </a>
+      <span class={`link ${session.feed.link.value}`} role="status">
+        <span class="glyph" aria-hidden="true">
+          {glyph}
+        </span>{' '}
+        {words}
+      </span>
+      <span class="space" />
+      <button type="button" class="quiet" onClick={openFinder} aria-label="Find by id" title="Ctrl K">
+        ⌕ <span class="wide-only">Find</span>
+      </button>
+      <label class="world-picker">
+        World{' '}
+        <select
+          value={current}
+          onChange={event => {
+            const world = event.currentTarget.value
+            session.place.go({ world: world === DEFAULT_WORLD ? undefined : world, origin: undefined })
+          }}
+        >
+          {[...names].map(name => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button
+        type="button"
+        class="quiet"
+        onClick={() => session.theme.next()}
+        aria-label={`Theme: ${session.theme.current.value}`}
+      >
+        {session.theme.current.value === 'dark' ? '☾' : session.theme.current.value === 'light' ? '☀' : '◐'}
+      </button>
+      <button type="button" class="quiet" onClick={openHelp} aria-label="Keys" title="?">
+        ?
+      </button>
+    </header>
+  )
+}

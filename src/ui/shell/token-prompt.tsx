@@ -1,0 +1,37 @@
+import { useSignal } from '@preact/signals'
+import { HttpConnection } from '../simulator/http-connection.ts'
+import { useSession } from '../store/session.ts'
+
+/** Asks for the control token of a server that other machines can reach. */
+export function TokenPrompt() {
+  const session = useSession()
+  const token = useSignal('')
+  const isWrong = useSignal(false)
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    const { connection } = session
+    if (!(connection instanceof HttpConnection)) return
+    connection.useToken(token.value.trim())
+    isWrong.value = (await session.send('/_sim/clock')).status === 401
+    if (!isWrong.value) session.reconnect()
+  }
+  return (
+    <form class="prompt" onSubmit={submit}>
+      <h1>Control token</h1>
+      <p>Other machines can reach this server, so its control plane requires the token that the server printed.</p>
+      <label>
+        Token
+        <input
+          type="password"
+          autocomplete="off"
+          value={token.value}
+          onInput={event => {
+            token.value = event.currentTarget.value
+          }}
+        />
+      </label>
+      {isWrong.value && <p role="alert">✗ The server does not accept this token. Copy it from the line “control”.</p>}
+      <button type="submit">Continue</button>
+    </form>
+  )
+}

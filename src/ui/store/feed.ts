@@ -1,0 +1,100 @@
+/** The live events of a world: its newest journal entries and requests, in the order in which they happened. */
+import { signal } from '@preact/signals'
+import type { ControlEntry, ControlRequest } from '../../control/client/index.ts'
+import { delayUnlessAborted } from '../../lib/real-time.ts'
+import { ServerSentEventParser } from '../../lib/server-sent-events.ts'
+import { AskError, readAnswer } from '../simulator/ask.ts'
+
+/** The most entries and the most requests that the page keeps. The oldest are dropped a tenth at a time. */
+const MAX_ENTRIES = 100_000
+const MAX_REQUESTS = 10_000
+/** Real milliseconds between two attempts to reach a server that is away. */
+const RETRY_MS = 1_000
+
+export type LinkState = 'connecting' | 'live' | 'lost' | 'locked'
+
+/** Opens the stream of events of a world: sends `GET /_sim/events` with a query. */
+type OpenEvents = (query: string, signal: AbortSignal) => Promise<Response>
+
+export class Feed {
+  readonly link = signal<LinkState>('connecting')
+  /** Counts the frames in which something arrived. What reads `entries` or `requests` reads this first. */
+  readonly revision = signal(0)
+  /** Entries that the simulator had dropped before the page could read them. */
+  readonly missed = signal(0)
+  entries: ControlEntry[] = []
+  requests: ControlRequest[] = []
+  #stop = new AbortController()
+  #isFramePending = false
+
+  /** Follows a world from the oldest event that is kept. What was read of another world is forgotten. */
+  follow(open: OpenEvents): void {
+    this.#stop.abort()
+    this.#stop = new AbortController()
+    this.#clear()
+    this.link.value = 'connecting'
+    void this.#run(open, this.#stop.signal)
+  }
+
+  close(): void {
+    this.#stop.abort()
+  }
+
+  async #run(open: OpenEvents, signal: AbortSignal): Promise<void> {
+    let last = 'start'
+    while (!signal.aborted) {
+      try {
+        const response = await open(`?after=${encodeURIComponent(last)}`, signal)
+        if (!response.ok) await readAnswer(response)
+        this.link.value = 'live'
+        const parser = new ServerSentEventParser()
+        for (const reader = response.body!.getReader(); ; ) {
+          const { done, value } = await reader.read()
+          if (done || signal.aborted) break
+          for (const { type, id, data } of parser.read(value)) {
+            last = id
+            this.#take(type, JSON.parse(data))
+          }
+          this.#announce()
+        }
+      } catch (error) {
+        if (signal.aborted) return
+        if (error instanceof AskError && error.status === 401) {
+          this.link.value = 'locked'
+          return
+        }
+        // A server that started again does not know the position.
+        if (error instanceof AskError && error.status === 400) last = 'start'
+      }
+      if (signal.aborted) return
+      this.link.value = 'lost'
+      await delayUnlessAborted(RETRY_MS, signal)
+    }
+  }
+
+  #take(type: string, value: unknown): void {
+    if (type === 'entry') this.entries.push(value as ControlEntry)
+    else if (type === 'request') this.requests.push(value as ControlRequest)
+    else if (type === 'gap') this.missed.value += (value as { entries: number }).entries
+    else if (type === 'world') this.#clear()
+    if (this.entries.length > MAX_ENTRIES) this.entries = this.entries.slice(MAX_ENTRIES / 10)
+    if (this.requests.length > MAX_REQUESTS) this.requests = this.requests.slice(MAX_REQUESTS / 10)
+  }
+
+  #clear(): void {
+    this.entries = []
+    this.requests = []
+    this.missed.value = 0
+    this.#announce()
+  }
+
+  /** Counts a revision with the next frame, so that a thousand events are drawn once. */
+  #announce(): void {
+    if (this.#isFramePending) return
+    this.#isFramePending = true
+    requestAnimationFrame(() => {
+      this.#isFramePending = false
+      this.revision.value++
+    })
+  }
+}

@@ -1,0 +1,198 @@
+/** What the page knows and does: one world of one simulator, its live events, and what the person did. */
+import { computed, effect, signal } from '@preact/signals'
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import { setRealTimeout } from '../../lib/real-time.ts'
+import { asCurl } from '../simulator/as-curl.ts'
+import {
+  type AnswersByRoute,
+  AskError,
+  type ControlRoute,
+  type EncodedRequest,
+  encodeRequest,
+  type FieldsByRoute,
+  readAnswer,
+} from '../simulator/ask.ts'
+import type { Connection } from '../simulator/connection.ts'
+import { Feed } from './feed.ts'
+import { Place } from './place.ts'
+import { ThemeChoice } from './theme.ts'
+
+/** Real milliseconds between two looks at a clock that moves by itself. */
+const CLOCK_POLL_MS = 500
+/** How many actions the page remembers. */
+const MAX_ACTIONS = 200
+
+export const DEFAULT_WORLD = 'default'
+
+export type Clock = AnswersByRoute['GET /_sim/clock']
+
+/** A message to the person, shown until it is closed or replaced. */
+export interface Notice {
+  readonly kind: 'done' | 'failed'
+  readonly text: string
+  /** The request that did it. */
+  readonly request?: EncodedRequest
+}
+
+/** Something that the person did here, with the request that did it. */
+export interface Action {
+  readonly label: string
+  /** Virtual time, ISO 8601. */
+  readonly at: string
+  readonly world: string
+  readonly request: EncodedRequest
+}
+
+export class Session {
+  readonly connection: Connection
+  readonly place = new Place()
+  readonly theme = new ThemeChoice()
+  readonly feed = new Feed()
+  readonly clock = signal<Clock | undefined>(undefined)
+  readonly notice = signal<Notice | undefined>(undefined)
+  readonly actions = signal<readonly Action[]>([])
+  /** Names of commands that are under way. */
+  readonly pending = signal<ReadonlySet<string>>(new Set())
+  /** Name of the world that the page shows. */
+  readonly world = computed(() => this.place.value.world ?? DEFAULT_WORLD)
+  /** Counts what may have changed the world: events, moves of the clock, commands. */
+  readonly revision = signal(0)
+
+  constructor(connection: Connection) {
+    this.connection = connection
+  }
+
+  /** Begins to follow the world that the page shows, and each one it is switched to. */
+  start(): void {
+    this.theme.apply()
+    effect(() => {
+      // A change of the world follows the other one from its beginning.
+      this.world.value
+      this.reconnect()
+    })
+    effect(() => {
+      this.feed.revision.value
+      this.revision.value = this.revision.peek() + 1
+    })
+    const watch = () => {
+      setRealTimeout(watch, CLOCK_POLL_MS)
+      if (!document.hidden && this.feed.link.value === 'live') void this.readClock()
+    }
+    watch()
+  }
+
+  /** Follows the shown world from the beginning again. */
+  reconnect(): void {
+    const world = this.world.peek()
+    this.feed.follow((query, signal) => this.send(`/_sim/events${query}`, { signal }, world))
+    this.clock.value = undefined
+    void this.readClock()
+    // From here on, the timeline can go back. A page that cannot keep the past says so when it is asked to go there.
+    if (this.place.value.origin === undefined) this.ask('POST /_sim/past', {}, { world }).catch(() => {})
+  }
+
+  /** Returns the command line that sends a request to the shown world. */
+  curlOf({ path, ...request }: EncodedRequest): string {
+    // A page in a browser alone has no server: the address is that of one with the default port.
+    const address = this.connection.home === 'server' ? location.host : '127.0.0.1:4010'
+    const world = this.world.peek()
+    return asCurl({ ...request, path: world === DEFAULT_WORLD ? path : `/_sim/worlds/${world}${path}` }, address)
+  }
+
+  /** Sends a request to a world. `path` is that of the default world. */
+  send(path: string, init?: RequestInit, world: string = this.world.value): Promise<Response> {
+    return this.connection.send(world === DEFAULT_WORLD ? path : `/_sim/worlds/${world}${path}`, init)
+  }
+
+  /** Asks the control plane of a world. Throws AskError if the answer is not a success. */
+  async ask<Route extends ControlRoute>(
+    route: Route,
+    fields?: FieldsByRoute[Route],
+    { world = this.world.value, signal }: { world?: string; signal?: AbortSignal } = {},
+  ): Promise<AnswersByRoute[Route]> {
+    const request = encodeRequest(route, fields as Record<string, unknown>)
+    return (await this.sendEncoded(request, world, signal)) as AnswersByRoute[Route]
+  }
+
+  async sendEncoded({ method, path, body }: EncodedRequest, world: string, signal?: AbortSignal): Promise<unknown> {
+    const response = await this.send(
+      path,
+      {
+        method,
+        ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
+        ...(signal !== undefined && { signal }),
+      },
+      world,
+    )
+    if (response.status === 401) this.feed.link.value = 'locked'
+    return readAnswer(response)
+  }
+
+  /**
+   * Does something that the person asked for: sends the request, remembers it, and says what it did or why it failed.
+   * Returns the answer; undefined if it failed.
+   *
+   * @param label what it does: 'Crash h100-0'
+   * @param world Default: the shown one
+   */
+  async act<Route extends ControlRoute>(
+    label: string,
+    route: Route,
+    fields?: FieldsByRoute[Route],
+    world: string = this.world.peek(),
+  ): Promise<AnswersByRoute[Route] | undefined> {
+    const request = encodeRequest(route, fields as Record<string, unknown>)
+    const at = this.clock.peek()?.now ?? ''
+    this.pending.value = new Set([...this.pending.value, label])
+    try {
+      const answer = (await this.sendEncoded(request, world)) as AnswersByRoute[Route]
+      this.actions.value = [...this.actions.value, { label, at, world, request }].slice(-MAX_ACTIONS)
+      this.notice.value = { kind: 'done', text: label, request }
+      return answer
+    } catch (error) {
+      this.notice.value = { kind: 'failed', text: describeError(error), request }
+      return undefined
+    } finally {
+      this.pending.value = new Set([...this.pending.value].filter(name => name !== label))
+      await this.readClock()
+      this.revision.value++
+    }
+  }
+
+  /** Reads the time of the world. A change of it counts as a revision. */
+  async readClock(): Promise<void> {
+    const world = this.world.value
+    try {
+      const clock = await this.ask('GET /_sim/clock', {}, { world })
+      if (world !== this.world.value) return
+      const before = this.clock.peek()
+      if (JSON.stringify(before) === JSON.stringify(clock)) return
+      this.clock.value = clock
+      this.revision.value++
+    } catch (error) {
+      if (error instanceof AskError && error.status === 404) this.leaveMissingWorld(error.message)
+      // Otherwise the feed says that the server is away.
+    }
+  }
+
+  /** Goes back to the default world, because the shown one is gone. */
+  private leaveMissingWorld(message: string): void {
+    if (this.world.peek() === DEFAULT_WORLD) return
+    this.notice.value = { kind: 'failed', text: message }
+    this.place.go({ world: undefined })
+  }
+}
+
+/** Returns what went wrong, for people. */
+export function describeError(error: unknown): string {
+  if (error instanceof AskError) return error.message
+  return `Failed to reach the simulator: ${(error as Error).message}.`
+}
+
+export const SessionContext = createContext<Session | undefined>(undefined)
+
+/** Returns the session of the page. */
+export function useSession(): Session {
+  return useContext(SessionContext)!
+}

@@ -1,0 +1,40 @@
+import { useEffect, useMemo } from 'preact/hooks'
+import type { AnswersByRoute, ControlRoute, FieldsByRoute } from '../simulator/ask.ts'
+import { type Asked, LiveAnswer } from './live-answer.ts'
+import { useSession } from './session.ts'
+
+interface AskOptions {
+  /** `changes`: asks again whenever the world may have changed. Default: `changes`. */
+  readonly refresh?: 'changes' | 'once'
+  /** Default: the shown world. */
+  readonly world?: string
+}
+
+/**
+ * Returns what the control plane answers, and draws the component again when the answer changes. With `undefined` as the
+ * fields, nothing is asked.
+ *
+ * @example const { value, error } = useAnswer('GET /_sim/cluster/nodes', {})
+ */
+export function useAnswer<Route extends ControlRoute>(
+  route: Route,
+  fields: FieldsByRoute[Route] | undefined,
+  { refresh = 'changes', world }: AskOptions = {},
+): Asked<AnswersByRoute[Route]> {
+  const session = useSession()
+  const answer = useMemo(() => new LiveAnswer(session, route), [session, route])
+  const shown = world ?? session.world.value
+  const key = JSON.stringify(fields)
+  useEffect(() => {
+    answer.change(fields, shown)
+    const begun = session.revision.peek()
+    const stop = session.revision.subscribe(revision => {
+      if (refresh === 'changes' && revision !== begun) answer.refresh()
+    })
+    return () => {
+      stop()
+      answer.close()
+    }
+  }, [answer, key, shown, refresh])
+  return answer.asked.value
+}

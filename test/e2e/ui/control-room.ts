@@ -1,0 +1,75 @@
+/** A browser with the control room of a server in this process, as a person would have it open. */
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, onTestFinished, test } from 'vitest'
+import type { SimulatorOptions } from '../../../src/simulator/options.ts'
+import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
+import { type ServeOptions, type Server, serve } from '../../../src/transports/http/server.ts'
+
+/** Chromium: that of `CHROME_PATH`, or Debian's. */
+const CHROME = [process.env.CHROME_PATH, '/usr/bin/chromium'].find(path => path !== undefined && existsSync(path))
+
+if (CHROME === undefined) {
+  process.stderr.write('Tests of pages are skipped: Chromium is missing. Install it, or set CHROME_PATH.\n')
+}
+
+/** A test that needs a browser. Without one it is skipped. */
+export const pageTest = test.skipIf(CHROME === undefined)
+
+let browser: Browser | undefined
+
+/** Starts the browser before the tests of a file, and closes it after them. */
+export function useBrowser(): void {
+  beforeAll(async () => {
+    if (CHROME !== undefined) browser = await chromium.launch({ executablePath: CHROME, args: ['--no-sandbox'] })
+  })
+  afterAll(() => browser?.close())
+}
+
+export interface ControlRoom {
+  readonly page: Page
+  readonly sim: Simulator
+  readonly server: Server
+  /** What the browser reported: errors of the page, and requests that the policy of the page refused. */
+  readonly problems: readonly string[]
+  /** Origins of all requests of the page. */
+  readonly origins: ReadonlySet<string>
+}
+
+interface ControlRoomOptions extends SimulatorOptions {
+  readonly view?: string
+  readonly serve?: ServeOptions
+  readonly context?: BrowserContextOptions
+}
+
+/** Serves a world and opens its control room. Both are closed at the end of the test. */
+export async function openControlRoom(options: ControlRoomOptions = {}): Promise<ControlRoom> {
+  const { view = '', serve: serveOptions, context, ...simulatorOptions } = options
+  const sim = createSimulator({ clock: 'manual', ...simulatorOptions })
+  const server = await serve(sim, { port: 0, ...serveOptions })
+  const opened = await openPage(`${server.url}/_sim/ui#/${view}`, context)
+  onTestFinished(() => server.close())
+  await opened.page.locator('.link.live').waitFor()
+  return { sim, server, ...opened }
+}
+
+/** Opens an address in a window of its own, and listens to what goes wrong. */
+export async function openPage(
+  url: string,
+  options?: BrowserContextOptions,
+): Promise<Pick<ControlRoom, 'page' | 'problems' | 'origins'>> {
+  const context = await browser!.newContext({ viewport: { width: 1440, height: 900 }, ...options })
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  const problems: string[] = []
+  const origins = new Set<string>()
+  page.on('pageerror', error => problems.push(error.stack ?? error.message))
+  page.on('console', message => {
+    if (message.type() === 'error') problems.push(message.text())
+  })
+  page.on('request', request => {
+    if (!request.url().startsWith('data:')) origins.add(new URL(request.url()).origin)
+  })
+  await page.goto(url)
+  return { page, problems, origins }
+}
