@@ -25,21 +25,22 @@ export interface Sources {
  * of the repository, but a `README.md` is the `index.md` of its folder. A file that is not Markdown gets a page with its
  * code, and a folder without a `README.md` gets a list.
  *
+ * @param root the folder of the repository
  * @throws Error for links that lead nowhere; it names each
  */
-export function collectPages(): Sources {
+export function collectPages(root = ROOT): Sources {
   const pages = new Map<string, string>()
   const images = new Set<string>()
   const dead: string[] = []
-  const waiting = ['README.md', ...filesBelow('docs').filter(path => path.endsWith('.md'))]
+  const waiting = ['README.md', ...filesBelow(root, 'docs').filter(path => path.endsWith('.md'))]
   const seen = new Set(waiting)
   for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
-    const text = markdownOf(path)
+    const text = markdownOf(root, path)
     const linked = mapLinks(text, link => {
       const [file, anchor] = link.split('#') as [string, string | undefined]
       if (file === '' || /^\w+:/.test(file)) return link
       const target = posix.join(posix.dirname(path!), file).replace(/\/$/, '')
-      if (target.startsWith('..') || !existsSync(join(ROOT, target))) {
+      if (target.startsWith('..') || !existsSync(join(root, target))) {
         dead.push(`${path}: ${link}`)
         return link
       }
@@ -47,15 +48,15 @@ export function collectPages(): Sources {
         images.add(target)
         return link
       }
-      const source = sourceOf(target)
+      const source = sourceOf(root, target)
       if (!seen.has(source)) {
         seen.add(source)
         waiting.push(source)
       }
-      const relative = posix.relative(posix.dirname(pagePath(path!)), pagePath(source))
+      const relative = posix.relative(posix.dirname(pagePath(root, path!)), pagePath(root, source))
       return `${relative.startsWith('.') ? '' : './'}${relative}${anchor === undefined ? '' : `#${anchor}`}`
     })
-    pages.set(pagePath(path), linked)
+    pages.set(pagePath(root, path), linked)
   }
   if (dead.length > 0) {
     throw new Error(`Failed to build the site: ${dead.length} links lead nowhere. Mend them:\n${dead.join('\n')}`)
@@ -78,20 +79,20 @@ export function mapLinks(markdown: string, map: (link: string) => string): strin
 }
 
 /** Returns the path of the file with the content of a path: the `README.md` of a folder that has one. */
-function sourceOf(path: string): string {
+function sourceOf(root: string, path: string): string {
   const readme = posix.join(path, 'README.md')
-  return statSync(join(ROOT, path)).isDirectory() && existsSync(join(ROOT, readme)) ? readme : path
+  return statSync(join(root, path)).isDirectory() && existsSync(join(root, readme)) ? readme : path
 }
 
 /** Returns the path of a page in the site. */
-function pagePath(path: string): string {
+function pagePath(root: string, path: string): string {
   if (path.endsWith('.md')) return path.replace(/(^|\/)README\.md$/, '$1index.md')
-  return statSync(join(ROOT, path)).isDirectory() ? `${path}/index.md` : `${path}.md`
+  return statSync(join(root, path)).isDirectory() ? `${path}/index.md` : `${path}.md`
 }
 
-function markdownOf(path: string): string {
-  const file = join(ROOT, path)
-  if (statSync(file).isDirectory()) return listOf(path)
+function markdownOf(root: string, path: string): string {
+  const file = join(root, path)
+  if (statSync(file).isDirectory()) return listOf(root, path)
   const text = readFileSync(file, 'utf8')
   if (path.endsWith('.md')) return text
   const fence = '`'.repeat(Math.max(3, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length + 1)))
@@ -99,22 +100,22 @@ function markdownOf(path: string): string {
 }
 
 /** Returns a page that lists the pages, files and folders of a folder. Its links begin beside the folder, as its path does. */
-function listOf(folder: string): string {
+function listOf(root: string, folder: string): string {
   const own = posix.basename(folder)
-  const items = readdirSync(join(ROOT, folder), { withFileTypes: true })
+  const items = readdirSync(join(root, folder), { withFileTypes: true })
     .filter(({ name }) => !SKIPPED.test(name))
     .map(({ name }) => {
-      const source = sourceOf(posix.join(folder, name))
-      const title = source.endsWith('.md') ? titleOf(readFileSync(join(ROOT, source), 'utf8')) : ''
+      const source = sourceOf(root, posix.join(folder, name))
+      const title = source.endsWith('.md') ? titleOf(readFileSync(join(root, source), 'utf8')) : ''
       return `- [${title === '' ? name : title}](${own}/${name})`
     })
     .sort()
   return `# ${own[0]!.toUpperCase()}${own.slice(1)}\n\n${items.join('\n')}\n`
 }
 
-function filesBelow(folder: string): string[] {
-  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+function filesBelow(root: string, folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map(name => `${folder}/${name.replaceAll('\\', '/')}`)
-    .filter(path => statSync(join(ROOT, path)).isFile())
+    .filter(path => statSync(join(root, path)).isFile())
     .sort()
 }

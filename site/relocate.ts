@@ -34,7 +34,7 @@ export function relocatePages(folder: string): void {
     const path = join(folder, name)
     if (name.endsWith('.css')) {
       writeFileSync(path, readFileSync(path, 'utf8').replaceAll(`${BASE}assets/`, ''))
-    } else if (name.endsWith('.html') && !name.startsWith('playground')) {
+    } else if (name.endsWith('.html') && !/^playground[\\/]/.test(name)) {
       writeFileSync(path, relocatePage(readFileSync(path, 'utf8'), name.replaceAll('\\', '/')))
     }
   }
