@@ -1,5 +1,6 @@
 /** The code of a saved page: runs its worlds again, then opens the control room. */
 
+import '../without-eval.ts'
 import { openPage } from '../../ui/main.tsx'
 import { decodeContent } from './content.ts'
 import { textOf } from './own-parts.ts'
@@ -22,6 +23,8 @@ async function open(): Promise<void> {
     progress.max = total
     progress.value = done
   })
+  // For the console of the browser: await simulator.send('/_sim/digest').
+  Object.assign(globalThis, { simulator: connection })
   root.replaceChildren()
   if (problems.length > 0) root.before(toAlert(problems.map(describeProblem).join('\n')))
   openPage(root, connection, content.start)
