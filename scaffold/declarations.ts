@@ -36,7 +36,7 @@ const OPERATION_SETS: readonly OperationSet[] = [
   {
     what: 'the control plane',
     home: 'src/control',
-    folders: ['endpoints'],
+    folders: ['endpoints', 'views'],
     factory: /= control\(/,
     table: '../service/operation-table.ts',
   },

@@ -24,6 +24,8 @@ import * as scenarios from './endpoints/scenarios.ts'
 import * as sendRequest from './endpoints/send-request.ts'
 import * as snapshots from './endpoints/snapshots.ts'
 import * as worlds from './endpoints/worlds.ts'
+import * as viewsAhead from './views/ahead.ts'
+import * as viewsFleet from './views/fleet.ts'
 
 /** The exports of all modules. */
 export type Declarations = typeof clock &
@@ -44,11 +46,14 @@ export type Declarations = typeof clock &
   typeof scenarios &
   typeof sendRequest &
   typeof snapshots &
-  typeof worlds
+  typeof worlds &
+  typeof viewsAhead &
+  typeof viewsFleet
 
 export const OPERATIONS: OperationTable<Declarations> = {
   getRoot: operation('GET /', 'assumed', () => overview.getRoot),
   getOverview: operation('GET /_sim', 'assumed', () => overview.getOverview),
+  getAhead: operation('GET /_sim/ahead', 'assumed', () => viewsAhead.getAhead),
   getClock: operation('GET /_sim/clock', 'assumed', () => clock.getClock),
   setClock: operation('PUT /_sim/clock', 'assumed', () => clock.setClock),
   advanceClock: operation('POST /_sim/clock/advance', 'assumed', () => clock.advanceClock),
@@ -75,6 +80,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   removeFault: operation('DELETE /_sim/faults/{id}', 'assumed', () => faults.removeFault),
   getFault: operation('GET /_sim/faults/{id}', 'assumed', () => faults.getFault),
   getFields: operation('GET /_sim/fields', 'assumed', () => fields.getFields),
+  getFleet: operation('GET /_sim/fleet', 'assumed', () => viewsFleet.getFleet),
   healWorld: operation('POST /_sim/heal', 'assumed', () => cluster.healWorld),
   getHealth: operation('GET /_sim/health', 'assumed', () => overview.getHealth),
   clearScriptedAnswers: operation('DELETE /_sim/inference', 'assumed', () => inference.clearScriptedAnswers),

@@ -1,3 +1,4 @@
+import type { FleetView } from '../evidence/views/fleet-tracker.ts'
 import { createEndpointFactory, type Operations } from '../service/endpoint.ts'
 import { RefusalError, refuse } from '../service/refusals.ts'
 import type { Simulator } from '../simulator/simulator.ts'
@@ -14,6 +15,8 @@ export interface ControlScope {
   library: TimelineLibrary
   /** The texts of live events of `sim` that its readers share. */
   eventTexts(): EventTexts
+  /** Returns what changed in the fleet of `sim` since an earlier look. */
+  lookAtFleet(since: number | undefined): FleetView
   /** Every operation of the control plane. */
   operations: Operations
   /** Calls `act`. The journal names this request as the cause of its commands and fault rules. */

@@ -1,5 +1,6 @@
 /** The control plane: the simulator's own endpoints, which take a `Request` and return a `Response` as the service does. */
 
+import * as fleetTracker from '../evidence/views/fleet-tracker.ts'
 import { actFor } from '../kernel/journal-origin.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import type { IncomingRequest } from '../service/http/incoming-request.ts'
@@ -50,6 +51,8 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
   'getUnread',
   'getFields',
   'explainSubject',
+  'getAhead',
+  'getFleet',
   'listScenarios',
   'getScenario',
   'listSnapshots',
@@ -67,12 +70,8 @@ const NO_SCENARIOS: TimelineLibrary = {
 
 /** Creates the control plane of a server, one for all its worlds. */
 export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCENARIOS): Control {
-  const texts = new WeakMap<Simulator, eventStream.EventTexts>()
-  const textsOf = (sim: Simulator) => {
-    const known = texts.get(sim) ?? new eventStream.EventTexts()
-    texts.set(sim, known)
-    return known
-  }
+  const textsOf = oneForEach(() => new eventStream.EventTexts())
+  const fleetOf = oneForEach(sim => new fleetTracker.FleetTracker(sim))
   const pipeline = new Pipeline<Simulator, ControlScope>({
     operations: controlOperations,
     routes: OPERATIONS,
@@ -81,6 +80,7 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
     createScope: ({ backend: sim, seq }) => ({
       ...{ sim, worlds, library, operations: controlOperations },
       eventTexts: () => textsOf(sim),
+      lookAtFleet: since => fleetOf(sim).look(since),
       actAsRequest: act => (seq === undefined ? act() : actFor(sim.world.journal, seq, act)),
     }),
     // The time of a scaled clock: reading it fires no events.
@@ -102,6 +102,16 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
       if (operation !== undefined) return response
       return Promise.resolve(response).then(response => (response.status === 404 ? notFound(path, response) : response))
     },
+  }
+}
+
+/** Returns a function that creates one thing for each simulator, with its first use. */
+function oneForEach<Thing>(create: (sim: Simulator) => Thing): (sim: Simulator) => Thing {
+  const things = new WeakMap<Simulator, { readonly thing: Thing }>()
+  return sim => {
+    const known = things.get(sim) ?? { thing: create(sim) }
+    things.set(sim, known)
+    return known.thing
   }
 }
 

@@ -1,4 +1,4 @@
-/** Requests to the service that the control plane sends for somebody without a token. */
+/** Requests to the service that the control plane sends for a page or a script without a token. */
 import { expect, test } from 'vitest'
 import { running } from '../transports/http/running-server.ts'
 

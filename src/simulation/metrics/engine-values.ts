@@ -166,13 +166,30 @@ export function engineWork(
     0,
   )
   const usedTokens = (load + lines) * sequenceTokens + requestTokens
-  const places = running.length / world.inferenceRequests.maxConcurrencyOf(deployment)
   return {
     running: (part ? wholeShare(part, estimate.concurrency) : 0) + lines + running.length,
     waiting: part ? wholeShare(part, waiting) : 0,
     cacheUsage: Math.min(1, usedTokens / cacheTokens(weights, gpu, numGpus)),
-    utilisation: part && isBusy ? 1 : Math.min(1, Math.max(part ? estimate.utilisation : 0, places)),
+    utilisation: engineUtilisation(world, deployment, part !== undefined, { estimate, isBusy }, running.length),
   }
+}
+
+/**
+ * Returns the share of its places or of its throughput that an engine uses, the higher of both, from 0 to 1.
+ *
+ * @param isReady whether it takes part in the load of its deployment
+ * @param running the number of single requests on it
+ */
+export function engineUtilisation(
+  world: World,
+  deployment: Readonly<DeploymentRow>,
+  isReady: boolean,
+  { estimate, isBusy }: Pick<ServingState, 'estimate' | 'isBusy'>,
+  running: number,
+): number {
+  if (isReady && isBusy) return 1
+  const places = running / world.inferenceRequests.maxConcurrencyOf(deployment)
+  return Math.min(1, Math.max(isReady ? estimate.utilisation : 0, places))
 }
 
 function wholeCount(count: number): number {

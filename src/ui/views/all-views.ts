@@ -1,6 +1,8 @@
 /** The views of the page, in the order of their tabs. */
 import type { FunctionComponent } from 'preact'
+import { CausesView } from './causes/causes-view.tsx'
 import { FleetView } from './fleet/fleet-view.tsx'
+import { RequestsView } from './requests/requests-view.tsx'
 
 export interface View {
   /** Its name in addresses: `#/fleet`. */
@@ -11,4 +13,8 @@ export interface View {
   readonly component: FunctionComponent
 }
 
-export const VIEWS: readonly View[] = [{ name: 'fleet', title: 'Fleet', glyph: '▦', component: FleetView }]
+export const VIEWS: readonly View[] = [
+  { name: 'fleet', title: 'Fleet', glyph: '▦', component: FleetView },
+  { name: 'requests', title: 'Requests', glyph: '⇄', component: RequestsView },
+  { name: 'causes', title: 'Causes', glyph: '↳', component: CausesView },
+]

@@ -55,6 +55,32 @@ class GetOverviewAnswer(TypedDict):
     endpoints: list[GetOverviewAnswerEndpointsItem]
 
 
+GetAheadAnswerEntriesItem = TypedDict(
+    "GetAheadAnswerEntriesItem",
+    {
+        "time": int,
+        "at": str,
+        "in": str,
+        "kind": str,
+        "subject": str,
+        "sentence": str,
+        "visible": bool,
+    },
+)
+
+
+GetAheadAnswer = TypedDict(
+    "GetAheadAnswer",
+    {
+        "from": str,
+        "to": str,
+        "stopped_by": Literal["time", "limit", "events", "nothing"],
+        "events": int,
+        "entries": list[GetAheadAnswerEntriesItem],
+    },
+)
+
+
 class GetClockAnswer(TypedDict):
     now: str
     elapsed_seconds: float
@@ -265,6 +291,43 @@ class GetFieldsAnswer(TypedDict):
     variants: list[str]
     tags: list[str]
     error_shapes: list[Literal["simple", "detail", "wrapped", "compat", "message"]]
+
+
+class GetFleetAnswerTotals(TypedDict):
+    nodes: int
+    gpus: int
+    free: int
+    held: int
+    others: int
+    broken: int
+
+
+class GetFleetAnswerGroupsItem(TypedDict):
+    pool: str
+    zone: str
+    market: Literal["on-demand", "spot"]
+    gpu: str
+    gpus: int
+
+
+class GetFleetAnswerOwnersItem(TypedDict):
+    id: str
+    kind: Literal["deployment", "container"]
+    name: str
+    status: str
+    utilisation: float | None
+
+
+class GetFleetAnswer(TypedDict):
+    revision: int
+    full: bool
+    now: str
+    totals: GetFleetAnswerTotals
+    groups: list[GetFleetAnswerGroupsItem]
+    states: list[str]
+    owners: list[GetFleetAnswerOwnersItem]
+    nodes: list[list[Any]]
+    removed: list[str]
 
 
 class HealWorldAnswerItemUndo(TypedDict):
@@ -629,6 +692,27 @@ class Control:
         )
         return result
 
+    def get_ahead(
+        self,
+        *,
+        by: str | None = None,
+        limit: int | None = None,
+        visible: Literal["true", "false"] | None = None,
+    ) -> GetAheadAnswer:
+        """List what will happen next without a further request or command: a copy of the world
+        runs ahead by a duration ("1h"), for at most limit journal entries. With visible,
+        entries that no client can see are left out. The world does not change.
+
+        Sends `GET /_sim/ahead`.
+        Refused with 400: an invalid duration.
+        """
+        result: GetAheadAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/ahead",
+            query={"by": by, "limit": limit, "visible": visible},
+        )
+        return result
+
     def get_clock(self) -> GetClockAnswer:
         """Return the time of the world, how it moves, and when the next event fires.
 
@@ -943,6 +1027,20 @@ class Control:
         result: GetFieldsAnswer = self._transport.send_for_json(
             "GET",
             "/_sim/fields",
+        )
+        return result
+
+    def get_fleet(self, *, since: int | None = None) -> GetFleetAnswer:
+        """Return the nodes of the fleet, the state of each GPU and who holds it. With since (the
+        revision of an earlier answer), it returns only nodes and owners that changed. With full
+        true, the answer replaces all earlier ones. Indexes are those of the same answer.
+
+        Sends `GET /_sim/fleet`.
+        """
+        result: GetFleetAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/fleet",
+            query={"since": since},
         )
         return result
 
