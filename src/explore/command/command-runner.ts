@@ -87,7 +87,7 @@ class ProcessRunner implements FlowRunner {
     return this.#slots.use(() => this.#run(plan, options))
   }
 
-  async #run(plan: Plan, { seed, fixtures, healAt }: RunOptions): Promise<RunResult> {
+  async #run(plan: Plan, { seed, fixtures, healAt, onWorld }: RunOptions): Promise<RunResult> {
     this.#assertUsable()
     this.runs++
     this.#server ??= this.#serve()
@@ -95,6 +95,7 @@ class ProcessRunner implements FlowRunner {
     this.#assertUsable()
     const changed = worldOf({ seed, fixtures })
     const world = server.worlds.make(Object.keys(changed).length > 0 ? { options: changed } : {})
+    onWorld?.(world.sim)
     try {
       return await this.#play(plan, world, server.url, healAt)
     } finally {

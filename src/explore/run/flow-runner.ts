@@ -52,6 +52,7 @@ class InProcessRunner implements FlowRunner {
     try {
       const world = this.#worldFor(options)
       world.sim.reset()
+      options.onWorld?.(world.sim)
       const run = new Run(this.#flow, world.sim, plan, options)
       const result = await run.finish(plan.length === 0 ? undefined : (world.base ?? this.#worldFor({}).base))
       if (plan.length === 0) world.base = result.base

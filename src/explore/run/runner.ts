@@ -1,6 +1,6 @@
 /** Runs of one flow under plans. Every other part of explore uses this interface alone. */
 
-import type { SimulatorOptions } from '../../simulator/simulator.ts'
+import type { Simulator, SimulatorOptions } from '../../simulator/simulator.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { RunResult } from './run-result.ts'
 
@@ -13,6 +13,8 @@ export interface RunOptions {
    * on nothing could save the client.
    */
   readonly healAt?: { readonly request: number }
+  /** Called with the simulator of the run before anything happens in its world. */
+  readonly onWorld?: ((sim: Simulator) => void) | undefined
 }
 
 export interface FlowRunner {
