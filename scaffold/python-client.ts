@@ -115,7 +115,7 @@ function parametersOf(schemas: FieldSchemas, typeName: string, types: PythonType
 
 function answerOf({ produces, returns }: AnyEndpoint, typeName: string, types: PythonTypes) {
   if (produces.startsWith('text/event-stream')) return { kind: 'for_events', returns: 'Iterator[ServerEvent]' }
-  if (produces.startsWith('text/')) return { kind: 'for_text', returns: 'str' }
+  if (/^(text\/|application\/x-ndjson)/.test(produces)) return { kind: 'for_text', returns: 'str' }
   if (produces === 'application/octet-stream') return { kind: 'for_bytes', returns: 'bytes' }
   return { kind: 'for_json', returns: types.of(returns, 'output', typeName) }
 }

@@ -226,6 +226,18 @@ const SECTIONS = {
       of: 'an answer in a recording',
       beyond: 'its length and its checksum are recorded',
     },
+    pastBytes: {
+      max: 64 * MIB,
+      unit: 'bytes',
+      of: 'the recorded past of a world',
+      beyond: 'the oldest part is dropped',
+    },
+    pastCheckpoints: {
+      max: 100,
+      unit: 'count',
+      of: 'the checkpoints of a past',
+      beyond: 'every second one is dropped',
+    },
     logLines: { max: 65_536, unit: 'count', of: 'the lines of a log', beyond: 'the oldest are dropped' },
     reportedBugs: {
       max: 100,

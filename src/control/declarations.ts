@@ -26,6 +26,7 @@ import * as snapshots from './endpoints/snapshots.ts'
 import * as worlds from './endpoints/worlds.ts'
 import * as viewsAhead from './views/ahead.ts'
 import * as viewsFleet from './views/fleet.ts'
+import * as viewsPast from './views/past.ts'
 
 /** The exports of all modules. */
 export type Declarations = typeof clock &
@@ -48,7 +49,8 @@ export type Declarations = typeof clock &
   typeof snapshots &
   typeof worlds &
   typeof viewsAhead &
-  typeof viewsFleet
+  typeof viewsFleet &
+  typeof viewsPast
 
 export const OPERATIONS: OperationTable<Declarations> = {
   getRoot: operation('GET /', 'assumed', () => overview.getRoot),
@@ -91,6 +93,10 @@ export const OPERATIONS: OperationTable<Declarations> = {
   judgeClients: operation('GET /_sim/judge', 'assumed', () => judge.judgeClients),
   getLedger: operation('GET /_sim/ledger', 'assumed', () => ledger.getLedger),
   getMetrics: operation('GET /_sim/metrics', 'assumed', () => metrics.getMetrics),
+  forgetPast: operation('DELETE /_sim/past', 'assumed', () => viewsPast.forgetPast),
+  getPast: operation('GET /_sim/past', 'assumed', () => viewsPast.getPast),
+  keepPast: operation('POST /_sim/past', 'assumed', () => viewsPast.keepPast),
+  getPastRecording: operation('GET /_sim/past/recording', 'assumed', () => viewsPast.getPastRecording),
   replayLine: operation('POST /_sim/replay', 'assumed', () => replay.replayLine),
   getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
   listRequests: operation('GET /_sim/requests', 'assumed', () => requests.listRequests),

@@ -1,3 +1,4 @@
+import type { Pasts } from '../evidence/past/pasts.ts'
 import type { FleetView } from '../evidence/views/fleet-tracker.ts'
 import { createEndpointFactory, type Operations } from '../service/endpoint.ts'
 import { RefusalError, refuse } from '../service/refusals.ts'
@@ -15,6 +16,8 @@ export interface ControlScope {
   library: TimelineLibrary
   /** The texts of live events of `sim` that its readers share. */
   eventTexts(): EventTexts
+  /** The pasts of the worlds. */
+  pasts: Pasts
   /** Returns what changed in the fleet of `sim` since an earlier look. */
   lookAtFleet(since: number | undefined): FleetView
   /** Every operation of the control plane. */

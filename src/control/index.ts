@@ -1,5 +1,7 @@
 /** The control plane: the simulator's own endpoints, which take a `Request` and return a `Response` as the service does. */
 
+import type { Pasts } from '../evidence/past/pasts.ts'
+import * as pastsOfWorlds from '../evidence/past/pasts.ts'
 import * as fleetTracker from '../evidence/views/fleet-tracker.ts'
 import { actFor } from '../kernel/journal-origin.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
@@ -24,6 +26,8 @@ export const controlOperations = declarationsOf(OPERATIONS)
 export interface Control {
   /** Answers a request to the control plane of a world. The transport applies the guards before. */
   answer(sim: Simulator, request: Request, call: IncomingRequest): Response | Promise<Response>
+  /** The pasts that are kept. */
+  readonly pasts: Pasts
 }
 
 /** Operations about the simulator or all its worlds. They do not wait for the clock of this world. */
@@ -53,6 +57,10 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
   'explainSubject',
   'getAhead',
   'getFleet',
+  'getPast',
+  'keepPast',
+  'forgetPast',
+  'getPastRecording',
   'listScenarios',
   'getScenario',
   'listSnapshots',
@@ -71,6 +79,7 @@ const NO_SCENARIOS: TimelineLibrary = {
 /** Creates the control plane of a server, one for all its worlds. */
 export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCENARIOS): Control {
   const textsOf = oneForEach(() => new eventStream.EventTexts())
+  const pasts = new pastsOfWorlds.Pasts()
   const fleetOf = oneForEach(sim => new fleetTracker.FleetTracker(sim))
   const pipeline = new Pipeline<Simulator, ControlScope>({
     operations: controlOperations,
@@ -78,7 +87,7 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
     // With an ignored typo, a request would do something else than its sender meant.
     strictQuery: true,
     createScope: ({ backend: sim, seq }) => ({
-      ...{ sim, worlds, library, operations: controlOperations },
+      ...{ sim, worlds, library, operations: controlOperations, pasts },
       eventTexts: () => textsOf(sim),
       lookAtFleet: since => fleetOf(sim).look(since),
       actAsRequest: act => (seq === undefined ? act() : actFor(sim.world.journal, seq, act)),
@@ -95,6 +104,7 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
   })
 
   return {
+    pasts,
     answer(sim, request, call) {
       const path = call.path ?? '/'
       const operation = pipeline.findOperationId(request.method, path.split('?', 1)[0]!)

@@ -172,6 +172,15 @@ export class Agenda {
     this.#free = archive.value(this.#free.subarray(0, end))
   }
 
+  /** The causes of the entries, for an agenda with the same entries that continues the same journal. */
+  get causes(): Float64Array {
+    return this.#cause.slice(0, this.#slots)
+  }
+
+  set causes(causes: Float64Array) {
+    this.#cause.set(causes)
+  }
+
   /** Returns an agenda with the same entries and without their causes: the fork begins an empty journal. */
   fork(): Agenda {
     const copy = new Agenda(0)

@@ -173,6 +173,16 @@ export class Journal {
     this.#next = last + 1
   }
 
+  /** Copies the entries of another journal that follow its own, up to a position. The digest does not change. */
+  copyEntries(other: Journal, last: number): void {
+    if (this.last === 0) this.continueAfter(Math.min(other.dropped, last))
+    for (let seq = this.#next; seq <= Math.min(last, other.last); seq++) {
+      const place = other.#placeOf(seq)
+      const cause = other.#causes[place]!
+      this.#push(other.#times[place]!, other.#kindOf[place]!, other.#subjects[place]!, cause, other.#fieldsOf[place])
+    }
+  }
+
   /** Calls `listener` with every entry from now on. Returns a function that removes it. */
   listen(listener: (entry: Entry) => void): () => void {
     this.#listeners = [...this.#listeners, listener]

@@ -92,6 +92,18 @@ export function recordUserWrite(world: World, { kind, key, action }: UserWrite):
   world.recordCommand(world.ledger.account, `data.${action}d`, { kind, key })
 }
 
+/** Throws RangeError if requests are in progress: an observer would miss their first steps. */
+export function assertQuiet(open: number): void {
+  if (open === 0) return
+  throw new RangeError(
+    `Failed to record: ${open === 1 ? 'a request is' : `${open} requests are`} in progress. Await the answers first, with their bodies.`,
+  )
+}
+
+export function alreadyRecordedError(): RangeError {
+  return new RangeError('Failed to record: a recording of this simulator is in progress. Stop it first.')
+}
+
 /** The observer of a simulator, and its reports. */
 export class ObserverSlot {
   #observer: SimulatorObserver | undefined
@@ -107,9 +119,7 @@ export class ObserverSlot {
    * @throws RangeError if there is one
    */
   attach(observer: SimulatorObserver): () => void {
-    if (this.#observer !== undefined) {
-      throw new RangeError('Failed to record: a recording of this simulator is in progress. Stop it first.')
-    }
+    if (this.#observer !== undefined) throw alreadyRecordedError()
     this.#observer = observer
     return () => {
       if (this.#observer === observer) this.#observer = undefined

@@ -149,6 +149,12 @@ export interface Simulator {
   /** @internal */
   readonly observer: SimulatorObserver | undefined
   /**
+   * The number of requests in progress, those included whose body is read.
+   *
+   * @internal
+   */
+  readonly openRequests: number
+  /**
    * Adds a request to the control plane to the journal.
    *
    * @internal

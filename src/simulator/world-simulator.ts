@@ -26,6 +26,7 @@ import type { World } from '../simulation/world.ts'
 import { reportEventErrors } from './event-errors.ts'
 import { JournalListeners } from './journal-listeners.ts'
 import {
+  assertQuiet,
   listControlRequest,
   ObserverSlot,
   type PerformAction,
@@ -313,13 +314,12 @@ export class WorldSimulator implements Simulator {
     return this.#observerSlot.observer
   }
 
+  get openRequests(): number {
+    return Math.max(this.#clients.inFlight.names.length, this.clock.pendingRequests.length)
+  }
+
   observe(observer: SimulatorObserver): () => void {
-    const open = Math.max(this.#clients.inFlight.names.length, this.clock.pendingRequests.length)
-    if (open > 0) {
-      throw new RangeError(
-        `Failed to record: ${open === 1 ? 'a request is' : `${open} requests are`} in progress. Await the answers first, with their bodies.`,
-      )
-    }
+    assertQuiet(this.openRequests)
     return this.#observerSlot.attach(observer)
   }
 

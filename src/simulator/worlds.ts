@@ -34,6 +34,8 @@ export interface WorldSpec {
   /** The snapshot to continue from. `options` then has only options that a snapshot does not always bring. */
   readonly snapshot?: Snapshot
   readonly clock?: ForkOptions['clock'] | undefined
+  /** The simulator of the world, which is made already. It takes the place of all above. */
+  readonly sim?: Simulator
   /** An alias of the first token of the world, at the root address. */
   readonly alias?: string | undefined
 }
@@ -183,20 +185,24 @@ export class Worlds {
     return undefined
   }
 
+  /** Throws TooManyWorlds if no further world can be created. */
+  assertRoom(): void {
+    this.#deleteExpired()
+    if (this.#worlds.size < this.maxWorlds) return
+    throw new TooManyWorlds(
+      `Failed to make a world: this server holds ${this.maxWorlds} beside its default one, which is its limit. ` +
+        'Delete one, or start the server with a higher --max-worlds.',
+    )
+  }
+
   /**
    * Creates a world.
    *
    * @throws TooManyWorlds at the maximum number, RangeError for a duplicate alias, and the errors of `createSimulator` for
    *   invalid options
    */
-  make({ options, from, snapshot, clock, alias }: WorldSpec = {}): ServedWorld {
-    this.#deleteExpired()
-    if (this.#worlds.size >= this.maxWorlds) {
-      throw new TooManyWorlds(
-        `Failed to make a world: this server holds ${this.maxWorlds} beside its default one, which is its limit. ` +
-          'Delete one, or start the server with a higher --max-worlds.',
-      )
-    }
+  make({ options, from, snapshot, clock, sim: made, alias }: WorldSpec = {}): ServedWorld {
+    this.assertRoom()
     if (alias !== undefined && (this.#aliases.has(alias) || this.default.sim.world.store.tokenByValue(alias))) {
       throw new RangeError(
         `Failed to make a world: the token '${alias}' leads to another one already. Give it another, or none.`,
@@ -204,7 +210,7 @@ export class Worlds {
     }
     const sim = snapshot
       ? createFromSnapshot(snapshot, from ?? this.default, options, clock)
-      : this.#createSimulator(options, from, clock)
+      : (made ?? this.#createSimulator(options, from, clock))
     if (alias !== undefined && sim.token === '') {
       throw new RangeError(
         `Failed to make a world: '${alias}' would stand for its first token, and it has none. Leave token out.`,

@@ -1,4 +1,9 @@
 import * as z from 'zod'
+import type { Moment } from '../../evidence/past/checkpoint.ts'
+import type { Past } from '../../evidence/past/past.ts'
+import type { Pasts } from '../../evidence/past/pasts.ts'
+import { isDuration } from '../../faults/kinds/fields.ts'
+import { micros } from '../../kernel/duration.ts'
 import { LIMITS } from '../../limits.ts'
 import { refuse } from '../../service/refusals.ts'
 import { fromHttpFields, httpFieldsBesideSnapshot } from '../../simulator/option-fields.ts'
@@ -6,7 +11,7 @@ import { OPTION_HTTP_FIELDS } from '../../simulator/option-schemas.ts'
 import type { SimulatorOptions } from '../../simulator/options.ts'
 import { DEFAULT_WORLD, type ServedWorld, TooManyWorlds, type WorldSpec, type Worlds } from '../../simulator/worlds.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
-import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { requireSnapshot } from '../named-snapshots.ts'
 import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
 
@@ -36,13 +41,15 @@ export const createWorld = control({
   summary:
     'Create a world: an account with its own clock, seed, journal and limits. Default of each option: as the server was ' +
     'started. The field from names the world to fork. The field snapshot names the snapshot to continue from, of that ' +
-    'world or of the default world. Options that a snapshot does not bring may go with it. The field token is an alias ' +
-    'of its first token',
+    'world or of the default world. Options that a snapshot does not bring may go with it. One of at (a time), entry (the seq of ' +
+    'a journal entry) and after_request (that of a request) makes the world from as it was then, with a manual clock. Its ' +
+    'past must be kept. The field token is an alias of its first token',
   example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
   maxBodyValues: LIMITS.worldBodyValues,
   refusals: {
-    400: 'an invalid option; a token that belongs to another world; an option that the origin or the snapshot sets',
+    400: 'an invalid option; a token of another world; an option that the origin or the snapshot sets; no such past',
     404: 'an unknown world in from, or an unknown snapshot',
+    409: 'the past of the origin is not kept',
     429: 'too many worlds',
   },
   body: z
@@ -50,6 +57,9 @@ export const createWorld = control({
       ...OPTION_HTTP_FIELDS,
       from: z.string().optional(),
       snapshot: z.string().optional(),
+      at: z.string().optional(),
+      entry: z.int().optional(),
+      after_request: z.int().optional(),
       token: z
         .string()
         .regex(/^[A-Za-z0-9_-]{1,200}$/, 'should be 1 to 200 letters, digits, dashes and underscores')
@@ -57,21 +67,26 @@ export const createWorld = control({
     })
     .optional(),
   returns: z.object({ world: z.string(), token: z.string().nullable(), base_url: z.string() }),
-  handle: async ({ body = {}, worlds, request }) => {
+  handle: async ({ body = {}, worlds, pasts, request }) => {
     const { clock, from, snapshot, token } = body
     assertServerClockMode(clock)
     const options = toOptions(body)
     assertNoInheritedFields(body)
     const origin = from === undefined ? undefined : requireWorld(worlds, from)
+    const moment = readMoment(origin, body)
     const savedSnapshot = snapshot === undefined ? undefined : requireSnapshot(origin ?? worlds.default, snapshot)
     await origin?.sim.clock.catchUp()
-    const world = makeWorld(worlds, {
-      ...(options !== undefined && { options }),
-      ...(origin !== undefined && { from: origin }),
-      ...(savedSnapshot !== undefined && { snapshot: savedSnapshot }),
-      clock: clock as WorldSpec['clock'],
-      alias: token,
-    })
+    const clockSetting = clock as WorldSpec['clock']
+    const world =
+      origin !== undefined && moment !== undefined
+        ? await makePastWorld(worlds, requirePast(pasts, origin), moment, { clock: clockSetting, alias: token })
+        : makeWorld(worlds, {
+            ...(options !== undefined && { options }),
+            ...(origin !== undefined && { from: origin }),
+            ...(savedSnapshot !== undefined && { snapshot: savedSnapshot }),
+            clock: clockSetting,
+            alias: token,
+          })
     return { world: world.name, token: world.token ?? null, base_url: worldUrl(world, request) }
   },
 })
@@ -139,8 +154,11 @@ export const deleteWorld = control({
 
 type CreateWorldBody = NonNullable<z.output<typeof createWorld.body>>
 
+/** Fields that name a moment of the past of the origin. */
+const MOMENT_FIELDS = ['at', 'entry', 'after_request'] as const
+
 /** Fields about the creation itself, not about the content of the world. */
-const CREATION_FIELDS = ['from', 'snapshot', 'clock', 'token']
+const CREATION_FIELDS = ['from', 'snapshot', 'clock', 'token', ...MOMENT_FIELDS]
 /** Fields that go with `snapshot`: those of the created world, and options that no snapshot settles. */
 const SNAPSHOT_FIELDS = [...CREATION_FIELDS, ...httpFieldsBesideSnapshot()]
 
@@ -187,13 +205,61 @@ function assertNotPath(field: string, value: unknown): void {
 }
 
 function makeWorld(worlds: Worlds, spec: WorldSpec): ServedWorld {
+  return translateErrors(() => worlds.make(spec))
+}
+
+/** Turns errors about the request into refusals. */
+function translateErrors<Result>(make: () => Result): Result {
   try {
-    return worlds.make(spec)
+    return make()
   } catch (error) {
     if (error instanceof TooManyWorlds) refuse(429, error.message)
     const { name, message } = error as Error
     // These are errors about the request; anything else is a bug.
     if (name === 'FixtureError' || name === 'ProfileError' || error instanceof RangeError) refuse(400, message)
+    throw error
+  }
+}
+
+/** Returns the moment of the past that the body names; undefined if it names none. */
+function readMoment(origin: ServedWorld | undefined, body: CreateWorldBody): Moment | undefined {
+  const [field, other] = MOMENT_FIELDS.filter(name => body[name] !== undefined)
+  if (field === undefined) return undefined
+  if (other !== undefined) refuse(400, `Failed to make a world: ${field} and ${other} contradict. Give one of them.`)
+  if (origin === undefined || body.snapshot !== undefined) {
+    refuse(400, `Failed to make a world: ${field} is a moment of the past of a world. Give that world in from.`)
+  }
+  const { at, entry, after_request: request } = body
+  if (entry !== undefined) return { entry }
+  if (request !== undefined) return { request }
+  const { clock } = origin.sim.world
+  const time = isDuration(at) ? micros(at) : clock.elapsedAt(at!)
+  if (Number.isFinite(time) && time >= 0) return { time }
+  return refuse(
+    400,
+    `Failed to make a world: at '${at}' is an invalid time. ` +
+      "Give a duration since the begin of the world, as in '10m', or ISO 8601 with an offset, as in '2026-01-01T01:00:00Z'.",
+  )
+}
+
+function requirePast(pasts: Pasts, { name, sim }: ServedWorld): Past {
+  const problem = `Failed to make a world: the past of the world '${name}' is not kept.`
+  return pasts.of(sim) ?? refuse(409, `${problem} Send POST /_sim/past before.`)
+}
+
+async function makePastWorld(
+  worlds: Worlds,
+  past: Past,
+  moment: Moment,
+  { clock, alias }: Pick<WorldSpec, 'clock' | 'alias'>,
+): Promise<ServedWorld> {
+  // Before the way back, which takes time.
+  translateErrors(() => worlds.assertRoom())
+  const sim = await refuseInvalid(() => past.forkAt(moment, clock))
+  try {
+    return makeWorld(worlds, { sim, alias })
+  } catch (error) {
+    await sim[Symbol.asyncDispose]()
     throw error
   }
 }

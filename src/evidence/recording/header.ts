@@ -30,16 +30,25 @@ export function createHeader(sim: Simulator): HeaderLine {
     recording: RECORDING_VERSION,
     version: VERSION,
     contains: CONTENTS,
-    fixtures:
-      typeof sim.options.fixtures === 'string' ? sim.options.fixtures : sim.options.fixtures ? 'given' : 'default',
+    ...describeSource(sim),
     ...(fromOptions && { fixtureDigest: digestOfFixture(options) }),
     seed: sim.seed,
     options,
-    clock: describeClock(sim),
     ...(!fromOptions && { snapshot: encodeBase64(sim.snapshot().toBytes()) }),
     digest: sim.digest,
     journal: world.journal.last,
     at: [world.clock.now, 0],
+  }
+}
+
+/** Returns what a header says about the fixture and the clock of a simulator. */
+export function describeSource({ options: { fixtures }, clock: { setting } }: Simulator): {
+  readonly fixtures: string
+  readonly clock: HeaderLine['clock']
+} {
+  return {
+    fixtures: typeof fixtures === 'string' ? fixtures : fixtures ? 'given' : 'default',
+    clock: typeof setting === 'object' && setting.mode === 'follow' ? 'follow' : setting,
   }
 }
 
@@ -78,7 +87,7 @@ function neverDeliver(): Promise<never> {
 }
 
 /** Whether the options alone make the simulator as it is now. */
-function isPristine(sim: Simulator): boolean {
+export function isPristine(sim: Simulator): boolean {
   const { options, world } = sim
   if (world.clock.now > 0 || world.agenda.taken > 0) return false
   if (isSnapshotFixture(options.fixtures) || isPath(options.profile)) return false
@@ -116,9 +125,4 @@ function digestOfFixture(options: SimulatorOptions): string {
   const fixture = loadFixture(source, { ...epochOf(options), ...(patch !== undefined && { patch }) })
   const { hi, lo } = hash32Pair(JSON.stringify(fixture), 1, 0)
   return [hi, lo].map(word => (word >>> 0).toString(16).padStart(8, '0')).join('')
-}
-
-function describeClock({ clock }: Simulator): HeaderLine['clock'] {
-  const { setting } = clock
-  return typeof setting === 'object' && setting.mode === 'follow' ? 'follow' : setting
 }

@@ -3,8 +3,10 @@
 import { describeFileError } from '../../lib/file-errors.ts'
 import { eventLoopTurn } from '../../lib/real-time.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
-import { RecordingError } from './file.ts'
-import { Recorder } from './recorder.ts'
+import { LineWriter, RecordingError } from './file.ts'
+import { createHeader } from './header.ts'
+import type { HeaderLine, StepLines } from './lines.ts'
+import { Recorder, type RecordingSink } from './recorder.ts'
 
 /** Options of a recording. */
 export interface RecordOptions {
@@ -36,8 +38,8 @@ export function recordSimulator(sim: Simulator, { file }: RecordOptions = {}): R
 
 function recordInMemory(sim: Simulator): Recording {
   const lines: string[] = []
-  const recorder = new Recorder(sim, line => lines.push(line))
-  return toRecording(recorder, undefined, () => lines.join(''))
+  const sink = startSink(sim, line => lines.push(line))
+  return toRecording(sink, undefined, () => lines.join(''))
 }
 
 function recordToFile(sim: Simulator, file: string): Recording {
@@ -76,12 +78,12 @@ function recordToFile(sim: Simulator, file: string): Recording {
     isOpen = false
   }
   try {
-    const recorder = new Recorder(sim, line => {
+    const sink = startSink(sim, line => {
       if (pending === '') eventLoopTurn().then(flush)
       pending += line
     })
     return toRecording(
-      recorder,
+      sink,
       file,
       () => {
         flush()
@@ -96,14 +98,54 @@ function recordToFile(sim: Simulator, file: string): Recording {
   }
 }
 
+/** Writes a recording: its header at once, and then each line with its checksum. */
+class RecordingWriter implements RecordingSink {
+  readonly kind = 'recording'
+  readonly needsResetState: boolean
+  readonly #writer: LineWriter
+
+  constructor(header: HeaderLine, write: (text: string) => void) {
+    this.#writer = new LineWriter(write)
+    this.needsResetState = header.snapshot !== undefined
+    this.#writer.add(header)
+  }
+
+  add(line: StepLines): void {
+    this.#writer.add(line)
+  }
+}
+
+/** A recording in progress. */
+interface OpenRecording {
+  /** Ends the recording with the digest of the world. Does nothing if it has ended. */
+  stop(): void
+}
+
+/** @param write writes a line at once */
+function startSink(sim: Simulator, write: (text: string) => void): OpenRecording {
+  let sink: RecordingSink | undefined
+  const recorder = Recorder.attach(sim, at => {
+    sink = new RecordingWriter({ ...createHeader(sim), at }, write)
+    return sink
+  })
+  return {
+    stop() {
+      if (sink === undefined) return
+      sink.add({ digest: sim.digest, at: recorder.position })
+      recorder.remove(sink)
+      sink = undefined
+    },
+  }
+}
+
 function toRecording(
-  recorder: Recorder,
+  sink: OpenRecording,
   file: string | undefined,
   read: () => string,
   close: () => void = () => {},
 ): Recording {
   const stop = () => {
-    recorder.stop()
+    sink.stop()
     close()
   }
   return {

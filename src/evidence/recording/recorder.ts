@@ -6,47 +6,49 @@ import type { IncomingRequest } from '../../service/http/incoming-request.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
 import { sourceOf } from '../../service/http/responses.ts'
 import type { World } from '../../simulation/world.ts'
-import type { AnswerRequest, ControlAction, SimulatorObserver } from '../../simulator/observer.ts'
+import {
+  type AnswerRequest,
+  alreadyRecordedError,
+  assertQuiet,
+  type ControlAction,
+  type SimulatorObserver,
+} from '../../simulator/observer.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { encodeAnswer, encodeAnswerText, encodeBytes } from './bodies.ts'
 import { HeaderRecorder } from './credentials.ts'
-import { LineWriter } from './file.ts'
-import { createHeader } from './header.ts'
-import type { AnswerLine, HeaderLine, Position, StepLines } from './lines.ts'
+import type { AnswerLine, Position, StepLines } from './lines.ts'
 import { RecordedRequest } from './recorded-request.ts'
 
+/** Where the lines of a recorder go. */
+export interface RecordingSink {
+  readonly kind: 'recording' | 'past'
+  /** Whether a reset leads to a state from before its first line, so that its line needs that state. */
+  readonly needsResetState: boolean
+  add(line: StepLines): void
+}
+
+/** Observes a simulator for one recording, for its past, or for both. */
 export class Recorder implements SimulatorObserver {
   readonly #sim: Simulator
   readonly #headers: HeaderRecorder
-  readonly #writer: LineWriter
   readonly #detach: () => void
-  readonly #header: HeaderLine
-  /** The world of the last line, and the events that it had performed when the recording or the world began. */
+  #sinks: readonly RecordingSink[] = []
+  /** The world of the last line, and the events that it had performed when the recorder or the world began. */
   #world: World
   #eventsBefore: number
   #requests = 0
   /** Requests without a step so far. */
   readonly #arrived = new Set<RecordedRequest>()
-  #isStopped = false
 
-  /** @param write writes a line at once */
-  constructor(sim: Simulator, write: (text: string) => void) {
+  private constructor(sim: Simulator) {
     this.#sim = sim
-    const { world } = sim
     this.#headers = new HeaderRecorder(sim)
-    this.#writer = new LineWriter(write)
     this.#world = sim.world
     this.#eventsBefore = sim.world.agenda.taken
     this.#detach = sim.observe(this)
     sim.api.keepSources()
-    try {
-      this.#header = createHeader(sim)
-    } catch (error) {
-      this.#detach()
-      throw error
-    }
-    this.#writer.add(this.#header)
-    for (const handle of sim.world.inferenceRequests.handles.values()) {
+    const { world } = sim
+    for (const handle of world.inferenceRequests.handles.values()) {
       const { ordinal } = handle
       handle.onEnd = (state, tokens) => {
         // The request of another world is over with that world.
@@ -55,7 +57,33 @@ export class Recorder implements SimulatorObserver {
     }
   }
 
-  get #position(): Position {
+  /**
+   * Returns the recorder of a simulator with one more sink.
+   *
+   * @param createSink gets the present position
+   * @throws RangeError if requests are in progress, or if there is another observer or a sink of the same kind
+   */
+  static attach(sim: Simulator, createSink: (at: Position) => RecordingSink): Recorder {
+    if (!(sim.observer instanceof Recorder)) {
+      const recorder = new Recorder(sim)
+      try {
+        recorder.#sinks = [createSink(recorder.position)]
+      } catch (error) {
+        recorder.#detach()
+        throw error
+      }
+      return recorder
+    }
+    const recorder = sim.observer
+    assertQuiet(sim.openRequests)
+    const sink = createSink(recorder.position)
+    if (recorder.#sinks.some(({ kind }) => kind === sink.kind)) throw alreadyRecordedError()
+    recorder.#sinks = [...recorder.#sinks, sink]
+    return recorder
+  }
+
+  /** The time of the world, and the number of its events since the recorder or the world began. */
+  get position(): Position {
     const { world } = this.#sim
     if (world !== this.#world) {
       this.#world = world
@@ -64,17 +92,20 @@ export class Recorder implements SimulatorObserver {
     return [world.clock.now, world.agenda.taken - this.#eventsBefore]
   }
 
-  /** Ends the recording with the digest of the world. Does nothing if it has ended. */
-  stop(): void {
-    if (this.#isStopped) return
-    this.add(at => ({ digest: this.#sim.digest, at }))
-    this.#isStopped = true
-    this.#detach()
+  /** Removes a sink. Does nothing if it is removed already. */
+  remove(sink: RecordingSink): void {
+    if (!this.#sinks.includes(sink)) return
+    this.#sinks = this.#sinks.filter(other => other !== sink)
+    if (this.#sinks.length === 0) this.#detach()
   }
 
   /** Adds a line at the present position. */
   add(createLine: (at: Position) => StepLines): void {
-    if (!this.#isStopped) this.#writer.add(createLine(this.#position))
+    if (this.#sinks.length > 0) this.#write(createLine(this.position))
+  }
+
+  #write(line: StepLines): void {
+    for (const sink of this.#sinks) sink.add(line)
   }
 
   onBegun(request: RecordedRequest): void {
@@ -95,10 +126,12 @@ export class Recorder implements SimulatorObserver {
   onBeforeAction(): (action: ControlAction) => void {
     this.#addArrived()
     // The world may be another one afterwards.
-    const at = this.#position
+    const at = this.position
     return action => {
-      const isForeignReset = action.do === 'reset' && this.#header.snapshot !== undefined
-      this.add(() => ({ action: isForeignReset ? this.#describeReset() : action, at }))
+      for (const sink of this.#sinks) {
+        const needsState = action.do === 'reset' && sink.needsResetState
+        sink.add({ action: needsState ? this.#describeReset() : action, at })
+      }
     }
   }
 

@@ -105,8 +105,7 @@ export class RequestLog {
       retryAfter,
       reason,
     } = request
-    this.#count(operation, status)
-    const entry: LogEntry = {
+    this.#keep({
       operation,
       method,
       path: shorten(path, LIMITS.requestPath),
@@ -121,7 +120,11 @@ export class RequestLog {
       retryAfter,
       reason,
       end,
-    }
+    })
+  }
+
+  #keep(entry: LogEntry): void {
+    this.#count(entry.operation, entry.status)
     this.#entries.push(entry)
     this.#chars += sizeOf(entry)
     if (this.#entries.length >= 2 * LIMITS.requests) this.#drop(LIMITS.requests)
@@ -132,6 +135,11 @@ export class RequestLog {
     if (excess > 0) this.#drop(excess)
     this.#total++
     if (this.#listeners.length > 0) this.#notify('added')
+  }
+
+  /** Adds the requests of another log whose answers came with the journal entry at `last` or before. */
+  copyEntries(other: RequestLog, last: number): void {
+    for (const entry of other.#entries.filter(({ end }) => end <= last)) this.#keep(entry)
   }
 
   /** The number of requests since the log was cleared. Each has a number, from 1. */

@@ -442,6 +442,37 @@ class GetLedgerAnswer(TypedDict):
     entries: list[GetLedgerAnswerEntriesItem]
 
 
+class ForgetPastAnswerKeptPartCheckpointsItem(TypedDict):
+    time: int
+    at: str
+    entry: int
+    inputs: int
+
+
+ForgetPastAnswerKeptPart = TypedDict(
+    "ForgetPastAnswerKeptPart",
+    {
+        "from": str,
+        "from_time": int,
+        "to": str,
+        "to_time": int,
+        "from_start": bool,
+        "first_entry": int,
+        "last_entry": int,
+        "inputs": int,
+        "dropped_inputs": int,
+        "bytes": int,
+        "checkpoints": list[ForgetPastAnswerKeptPartCheckpointsItem],
+    },
+)
+
+
+class ForgetPastAnswer(TypedDict):
+    kept: bool
+    waiting: bool
+    kept_part: ForgetPastAnswerKeptPart | None
+
+
 class ReplayLineBodyBegin(TypedDict):
     at: list[Any]
     snapshot: NotRequired[str]
@@ -1201,6 +1232,55 @@ class Control:
             "/_sim/metrics",
         )
 
+    def forget_past(self) -> ForgetPastAnswer:
+        """Forget the past of the world, and keep it no longer.
+
+        Sends `DELETE /_sim/past`.
+        """
+        result: ForgetPastAnswer = self._transport.send_for_json(
+            "DELETE",
+            "/_sim/past",
+        )
+        return result
+
+    def get_past(self) -> ForgetPastAnswer:
+        """Return which part of the past of the world is kept, for POST /_sim/worlds with at, entry
+        or after_request.
+
+        Sends `GET /_sim/past`.
+        """
+        result: ForgetPastAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/past",
+        )
+        return result
+
+    def keep_past(self) -> ForgetPastAnswer:
+        """Keep the past of the world from now on, in memory: every request and command, and
+        checkpoints. At 64 MiB, the oldest part is dropped. After a reset and a restore, it
+        begins again. It contains prompts and tokens of the world.
+
+        Sends `POST /_sim/past`.
+        Refused with 409: requests are in progress, or a replay drives the world.
+        """
+        result: ForgetPastAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/past",
+        )
+        return result
+
+    def get_past_recording(self) -> str:
+        """Return the past of the world as a recording, for the commands replay, what-if, trace and
+        export. It contains every request with its body, and tokens of the simulated account.
+
+        Sends `GET /_sim/past/recording`.
+        Refused with 409: the past is not kept, or waits for requests in progress.
+        """
+        return self._transport.send_for_text(
+            "GET",
+            "/_sim/past/recording",
+        )
+
     def replay_line(
         self,
         *,
@@ -1532,18 +1612,24 @@ class Control:
         max_storage_bytes: float | None = None,
         from_: str | None = None,
         snapshot: str | None = None,
+        at: str | None = None,
+        entry: int | None = None,
+        after_request: int | None = None,
         token: str | None = None,
     ) -> CreateWorldAnswer:
         """Create a world: an account with its own clock, seed, journal and limits. Default of each
         option: as the server was started. The field from names the world to fork. The field
         snapshot names the snapshot to continue from, of that world or of the default world.
-        Options that a snapshot does not bring may go with it. The field token is an alias of
-        its first token.
+        Options that a snapshot does not bring may go with it. One of at (a time), entry (the
+        seq of a journal entry) and after_request (that of a request) makes the world from as it
+        was then, with a manual clock. Its past must be kept. The field token is an alias of its
+        first token.
 
         Sends `POST /_sim/worlds`.
-        Refused with 400: an invalid option; a token that belongs to another world; an option
-        that the origin or the snapshot sets.
+        Refused with 400: an invalid option; a token of another world; an option that the origin
+        or the snapshot sets; no such past.
         Refused with 404: an unknown world in from, or an unknown snapshot.
+        Refused with 409: the past of the origin is not kept.
         Refused with 429: too many worlds.
         """
         result: CreateWorldAnswer = self._transport.send_for_json(
@@ -1569,6 +1655,9 @@ class Control:
                 "max_storage_bytes": max_storage_bytes,
                 "from": from_,
                 "snapshot": snapshot,
+                "at": at,
+                "entry": entry,
+                "after_request": after_request,
                 "token": token,
             },
         )

@@ -1,0 +1,45 @@
+/** Moments of a past from which its world can go on again. */
+
+import type { Micros } from '../../kernel/duration.ts'
+import { optionsOutsideSnapshot } from '../../simulator/option-fields.ts'
+import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
+import type { Snapshot } from '../../simulator/snapshot/snapshot.ts'
+import type { Position } from '../recording/lines.ts'
+
+/** A moment without open requests. */
+export interface Checkpoint {
+  readonly snapshot: Snapshot
+  /** The causes of the events to come, which a snapshot does not have. */
+  readonly causes: Float64Array
+  readonly at: Position
+  /** Position of the newest journal entry. */
+  readonly entry: number
+  /** The number of lines before it, since the past began. */
+  readonly lines: number
+  /** The number of inputs before it. */
+  readonly inputs: number
+}
+
+/** A moment of a past: a time, right after a journal entry, or right after the answer to a request. */
+export type Moment =
+  | { readonly time: Micros }
+  | { readonly entry: number }
+  /** Position of the journal entry of a request. */
+  | { readonly request: number }
+
+/** Whether a moment comes after a checkpoint, or at it. */
+export function isReached(checkpoint: Checkpoint, moment: Moment): boolean {
+  if ('time' in moment) return checkpoint.at[0] <= moment.time
+  return checkpoint.entry < ('entry' in moment ? moment.entry : moment.request)
+}
+
+/** Returns a simulator that goes on from a checkpoint, with a manual clock. It delivers no webhooks. */
+export function createFromCheckpoint({ snapshot, causes, entry }: Checkpoint, origin: Simulator): Simulator {
+  const options = optionsOutsideSnapshot(origin.options)
+  const sim = createSimulator({ ...options, fixtures: snapshot, clock: 'manual', timers: 'ignore' })
+  sim.world.journal.continueAfter(entry)
+  sim.world.agenda.causes = causes
+  // The recorded past has the outcomes.
+  sim.world.webhooks.sender = undefined
+  return sim
+}
