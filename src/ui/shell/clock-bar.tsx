@@ -1,10 +1,9 @@
 /** The clock of the world: its time, what comes next, and the ways to move it. */
 import { useSignal } from '@preact/signals'
-import { formatDay, formatDuration, formatTime } from '../parts/format.ts'
+import { formatDay, formatTime } from '../parts/format.ts'
 import { useSession } from '../store/session.ts'
-
-/** The name of the hold by which the page pauses a clock. */
-export const HOLD_OWNER = 'control-room'
+import { advance, HOLD_OWNER, nextEvent, togglePause } from './clock-moves.ts'
+import { Timeline } from './timeline/timeline.tsx'
 
 const STEPS = [
   { label: '+10 s', by: '10s' },
@@ -75,27 +74,7 @@ export function ClockBar() {
           </button>
         </form>
       </div>
-      <p class="clock-next">
-        {next === null ? 'Nothing is scheduled.' : `The next event is in ${formatDuration(next)}.`}
-      </p>
+      <Timeline />
     </section>
   )
-}
-
-type Moved = ReturnType<typeof useSession>
-
-export async function advance(session: Moved, by: string): Promise<void> {
-  await session.act(`Advance by ${by}`, 'POST /_sim/clock/advance', { by })
-}
-
-export async function nextEvent(session: Moved): Promise<void> {
-  await session.act('Go to the next event', 'POST /_sim/clock/next', {})
-}
-
-export async function togglePause(session: Moved): Promise<void> {
-  const clock = session.clock.peek()
-  if (clock === undefined || clock.mode === 'manual') return
-  const owner = HOLD_OWNER
-  if (clock.paused_by.includes(owner)) await session.act('Play', 'POST /_sim/clock/resume', { owner })
-  else await session.act('Pause', 'POST /_sim/clock/pause', { owner })
 }

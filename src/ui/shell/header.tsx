@@ -9,7 +9,12 @@ const LINK_WORDS: Readonly<Record<LinkState, readonly [glyph: string, words: str
   locked: ['⚿', 'locked'],
 }
 
-export function Header() {
+interface HeaderProps {
+  readonly openFinder: () => void
+  readonly openHelp: () => void
+}
+
+export function Header({ openFinder, openHelp }: HeaderProps) {
   const session = useSession()
   const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD })
   const [glyph, words] = LINK_WORDS[session.feed.link.value]
@@ -27,13 +32,16 @@ export function Header() {
         {words}
       </span>
       <span class="space" />
+      <button type="button" class="quiet" onClick={openFinder} aria-label="Find by id" title="Ctrl K">
+        ⌕ <span class="wide-only">Find</span>
+      </button>
       <label class="world-picker">
         World{' '}
         <select
           value={current}
           onChange={event => {
             const world = event.currentTarget.value
-            session.place.go({ world: world === DEFAULT_WORLD ? undefined : world })
+            session.place.go({ world: world === DEFAULT_WORLD ? undefined : world, origin: undefined })
           }}
         >
           {[...names].map(name => (
@@ -50,6 +58,9 @@ export function Header() {
         aria-label={`Theme: ${session.theme.current.value}`}
       >
         {session.theme.current.value === 'dark' ? '☾' : session.theme.current.value === 'light' ? '☀' : '◐'}
+      </button>
+      <button type="button" class="quiet" onClick={openHelp} aria-label="Keys" title="?">
+        ?
       </button>
     </header>
   )

@@ -6,6 +6,8 @@ export interface Location {
   readonly view?: string | undefined
   /** Name of a world. Default: `default`. */
   readonly world?: string | undefined
+  /** The world that `world` is a fork of, if the fork was made here. */
+  readonly origin?: string | undefined
   /** The id whose inspector is open. */
   readonly id?: string | undefined
   /** Settings of the view, such as a filter. */
@@ -29,7 +31,7 @@ export class Place {
   go(change: Location, how: 'push' | 'replace' = 'push'): void {
     const before = this.#location.peek()
     const isOtherView = change.view !== undefined && change.view !== before.view
-    const kept = isOtherView ? { world: before.world, id: before.id } : before
+    const kept = isOtherView ? { world: before.world, origin: before.origin, id: before.id } : before
     const hash = toHash({ ...kept, ...change })
     if (hash === location.hash) return
     if (how === 'push') history.pushState(null, '', hash)
@@ -39,8 +41,8 @@ export class Place {
 
   /** Returns the address of a location, for a link. */
   link(change: Location): string {
-    const { world } = this.#location.value
-    return toHash({ world, ...change })
+    const { world, origin } = this.#location.value
+    return toHash({ world, origin, ...change })
   }
 
   #read(): void {

@@ -88,6 +88,8 @@ export class Session {
     this.feed.follow((query, signal) => this.send(`/_sim/events${query}`, { signal }, world))
     this.clock.value = undefined
     void this.readClock()
+    // From here on, the timeline can go back. A page that cannot keep the past says so when it is asked to go there.
+    if (this.place.value.origin === undefined) this.ask('POST /_sim/past', {}, { world }).catch(() => {})
   }
 
   /** Returns the command line that sends a request to the shown world. */
@@ -132,15 +134,16 @@ export class Session {
    * Returns the answer; undefined if it failed.
    *
    * @param label what it does: 'Crash h100-0'
+   * @param world Default: the shown one
    */
   async act<Route extends ControlRoute>(
     label: string,
     route: Route,
     fields?: FieldsByRoute[Route],
+    world: string = this.world.peek(),
   ): Promise<AnswersByRoute[Route] | undefined> {
     const request = encodeRequest(route, fields as Record<string, unknown>)
-    const world = this.world.value
-    const at = this.clock.value?.now ?? ''
+    const at = this.clock.peek()?.now ?? ''
     this.pending.value = new Set([...this.pending.value, label])
     try {
       const answer = (await this.sendEncoded(request, world)) as AnswersByRoute[Route]

@@ -1,8 +1,10 @@
 /** The views of the page, in the order of their tabs. */
 import type { FunctionComponent } from 'preact'
 import { CausesView } from './causes/causes-view.tsx'
+import { FaultsView } from './faults/faults-view.tsx'
 import { FleetView } from './fleet/fleet-view.tsx'
 import { RequestsView } from './requests/requests-view.tsx'
+import { WorldsView } from './worlds/worlds-view.tsx'
 
 export interface View {
   /** Its name in addresses: `#/fleet`. */
@@ -17,4 +19,6 @@ export const VIEWS: readonly View[] = [
   { name: 'fleet', title: 'Fleet', glyph: '▦', component: FleetView },
   { name: 'requests', title: 'Requests', glyph: '⇄', component: RequestsView },
   { name: 'causes', title: 'Causes', glyph: '↳', component: CausesView },
+  { name: 'faults', title: 'Faults', glyph: '⚡', component: FaultsView },
+  { name: 'worlds', title: 'Worlds', glyph: '◉', component: WorldsView },
 ]

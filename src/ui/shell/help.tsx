@@ -1,0 +1,32 @@
+import { KEYS } from './keyboard.ts'
+
+/** The keys of the page. */
+export function Help({ close }: { close: () => void }) {
+  return (
+    <div class="overlay" role="dialog" aria-modal="true" aria-label="Keys">
+      <div class="overlay-box">
+        <div class="details-head">
+          <h2>Keys</h2>
+          <button type="button" class="quiet" aria-label="Close the help" onClick={close}>
+            ✕
+          </button>
+        </div>
+        <table>
+          <tbody>
+            {KEYS.map(([keys, meaning]) => (
+              <tr key={keys}>
+                <th scope="row">
+                  <kbd>{keys}</kbd>
+                </th>
+                <td>{meaning}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        <p class="faint">
+          Every number on this page has an address below /_sim, and every button says its curl after you press it.
+        </p>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,71 @@
+/** The keys of the page. Views add `j` and `k` themselves. */
+import { useEffect } from 'preact/hooks'
+import { isTyping } from '../store/list-keys.ts'
+import { useSession } from '../store/session.ts'
+import { VIEWS } from '../views/all-views.ts'
+import { forkHere, nextEvent, togglePause } from './clock-moves.ts'
+
+/** What the help lists. */
+export const KEYS: readonly (readonly [keys: string, meaning: string])[] = [
+  ['1 … 9', 'Go to a view'],
+  ['/', 'Filter the list'],
+  ['j k', 'Next and previous row'],
+  ['Space', 'Pause or play the clock'],
+  ['→', 'Go to the next event'],
+  ['f', 'Fork this world and show the fork'],
+  ['Ctrl K', 'Find anything by its id'],
+  ['Esc', 'Close what is open'],
+  ['?', 'Show or hide this help'],
+]
+
+interface Openings {
+  readonly openFinder: () => void
+  readonly toggleHelp: () => void
+  readonly closeAll: () => void
+}
+
+/** Follows the keyboard while the page is shown. */
+export function useKeyboard({ openFinder, toggleHelp, closeAll }: Openings): void {
+  const session = useSession()
+  useEffect(() => {
+    const act = (event: KeyboardEvent): boolean => {
+      if (event.key === 'k' && (event.ctrlKey || event.metaKey)) return done(openFinder)
+      if (event.key === 'Escape') return done(closeAll)
+      if (isTyping(event)) return false
+      if (/^[1-9]$/.test(event.key)) {
+        const view = VIEWS[Number(event.key) - 1]
+        return view !== undefined && done(() => session.place.go({ view: view.name }))
+      }
+      switch (event.key) {
+        case '/':
+          return done(() => document.querySelector<HTMLElement>('[data-filter]')?.focus())
+        case ' ':
+          // A focused button is pressed by the space bar.
+          return !isControl(event.target) && done(() => void togglePause(session))
+        case 'ArrowRight':
+          return !isControl(event.target) && done(() => void nextEvent(session))
+        case 'f':
+          return done(() => void forkHere(session))
+        case '?':
+          return done(toggleHelp)
+        default:
+          return false
+      }
+    }
+    const onKey = (event: KeyboardEvent) => {
+      if (act(event)) event.preventDefault()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [session])
+}
+
+function done(act: () => void): true {
+  act()
+  return true
+}
+
+/** Returns whether an element uses the space bar or the arrow keys itself. */
+function isControl(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest('button, a, summary, [data-arrow-keys]') !== null
+}

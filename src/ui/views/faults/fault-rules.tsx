@@ -1,0 +1,92 @@
+import { useSignal } from '@preact/signals'
+import { tryParseJson } from '../../../lib/json-text.ts'
+import { formatCount } from '../../parts/format.ts'
+import type { FieldsByRoute } from '../../simulator/ask.ts'
+import { useSession } from '../../store/session.ts'
+import { useAnswer } from '../../store/use-answer.ts'
+import { PRESETS } from './presets.ts'
+
+type Rule = FieldsByRoute['POST /_sim/faults']
+
+/** The fault rules of the world with their hits left, and a form that adds one. */
+export function FaultRules() {
+  const session = useSession()
+  const { value: rules, error } = useAnswer('GET /_sim/faults', {})
+  const text = useSignal(toText(PRESETS[0]!.rule))
+  const problem = useSignal<string | undefined>(undefined)
+  const add = async (event: Event) => {
+    event.preventDefault()
+    const rule = tryParseJson(text.value)
+    if (typeof rule !== 'object' || rule === null || Array.isArray(rule)) {
+      problem.value = 'Failed to read the rule: it is no JSON object. Begin with {"on": "create*", "fault": {…}}.'
+      return
+    }
+    problem.value = undefined
+    await session.act('Add a fault rule', 'POST /_sim/faults', rule as Rule)
+  }
+  return (
+    <section class="panel" aria-label="Fault rules">
+      <h2>Fault rules</h2>
+      {error !== undefined && <p role="alert">✗ {error}</p>}
+      {rules?.length === 0 && <p class="empty">Every request is answered as the service would.</p>}
+      <ul class="plain">
+        {rules?.map(({ id, rule, matches, hits }) => (
+          <li key={id} class="rule">
+            <div class="line">
+              <strong>{id}</strong>
+              <span class="faint">
+                {formatCount(hits)} hits{hitsLeft(rule, hits)}, {formatCount(matches)} matches
+              </span>
+              <button
+                type="button"
+                class="small"
+                onClick={() => session.act(`Remove ${id}`, 'DELETE /_sim/faults/{id}', { id })}
+              >
+                Remove <span class="hidden">{id}</span>
+              </button>
+            </div>
+            <code class="break">{JSON.stringify(rule)}</code>
+          </li>
+        ))}
+      </ul>
+      <form class="fields" onSubmit={add}>
+        <label>
+          Begin with
+          <select
+            onChange={event => {
+              text.value = toText(PRESETS[event.currentTarget.selectedIndex]!.rule)
+            }}
+          >
+            {PRESETS.map(({ title }) => (
+              <option key={title}>{title}</option>
+            ))}
+          </select>
+        </label>
+        <label class="whole">
+          Rule in JSON
+          <textarea
+            class="mono"
+            rows={8}
+            value={text.value}
+            onInput={event => {
+              text.value = event.currentTarget.value
+            }}
+          />
+        </label>
+        {problem.value !== undefined && <p role="alert">✗ {problem.value}</p>}
+        <button type="submit" class="primary">
+          Add the rule
+        </button>
+      </form>
+    </section>
+  )
+}
+
+function toText(rule: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(rule, undefined, 2)
+}
+
+/** A rule with `times` ends after so many hits. */
+function hitsLeft({ times }: Readonly<Record<string, unknown>>, hits: number): string {
+  return typeof times === 'number' ? `, ${Math.max(0, times - hits)} left` : ''
+}

@@ -1,0 +1,68 @@
+import { useSignal } from '@preact/signals'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { DownloadButton } from '../../parts/download-button.tsx'
+import { formatTime } from '../../parts/format.ts'
+import { describeError, useSession } from '../../store/session.ts'
+
+/** What the person did here, and the scenario that does it again. */
+export function Recorded() {
+  const session = useSession()
+  const scenario = useSignal<string | undefined>(undefined)
+  const problem = useSignal<string | undefined>(undefined)
+  const onlyActions = useSignal(true)
+  const world = session.world.value
+  const actions = session.actions.value.filter(action => action.world === world)
+  const record = async () => {
+    problem.value = undefined
+    try {
+      const fields = { format: 'yaml' as const, ...(onlyActions.value && { only: 'actions' as const }) }
+      scenario.value = await session.ask('GET /_sim/past/scenario', fields)
+    } catch (error) {
+      problem.value = describeError(error)
+    }
+  }
+  return (
+    <section class="panel" aria-label="What you did">
+      <h2>What you did</h2>
+      {actions.length === 0 && <p class="empty">Press something on this page. It is listed here with its curl.</p>}
+      <ol class="plain did">
+        {actions.map(({ label, at, request }) => (
+          <li key={`${at} ${label} ${request.body}`} class="line">
+            <span>
+              <time dateTime={at}>{formatTime(at)}</time> {label}
+            </span>
+            <CopyButton label="Copy as curl" text={() => session.curlOf(request)} />
+          </li>
+        ))}
+      </ol>
+      <div class="toolbar create">
+        <button type="button" class="primary" onClick={record}>
+          Record as scenario
+        </button>
+        <label>
+          <input
+            type="checkbox"
+            checked={onlyActions.value}
+            onChange={event => {
+              onlyActions.value = event.currentTarget.checked
+            }}
+          />{' '}
+          without the requests of clients
+        </label>
+      </div>
+      {problem.value !== undefined && <p role="alert">✗ {problem.value}</p>}
+      {scenario.value !== undefined && (
+        <>
+          <pre class="json" tabIndex={0} role="region" aria-label="Scenario in YAML">
+            {scenario.value}
+          </pre>
+          <div class="toolbar create">
+            <CopyButton label="Copy" text={() => scenario.value!} />
+            <DownloadButton label="Save as scenario.yaml" name="scenario.yaml" text={() => scenario.value!} />
+            <span class="faint">Run it with: modelhost-sim run scenario.yaml</span>
+          </div>
+        </>
+      )}
+    </section>
+  )
+}

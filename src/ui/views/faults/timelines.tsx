@@ -1,0 +1,61 @@
+import { formatDuration, secondsBetween } from '../../parts/format.ts'
+import { useSession } from '../../store/session.ts'
+import { useAnswer } from '../../store/use-answer.ts'
+
+/** The catalogue of incidents: scenarios whose commands and faults the simulator plays beside the clients. */
+export function Timelines() {
+  const session = useSession()
+  const { value: scenarios, error } = useAnswer('GET /_sim/scenarios', {})
+  const now = session.clock.value?.now
+  return (
+    <section class="panel" aria-label="Incidents">
+      <h2>Incidents</h2>
+      {error !== undefined && <p role="alert">✗ {error}</p>}
+      {scenarios?.length === 0 && <p class="empty">This simulator has no scenarios to play.</p>}
+      <ul class="plain">
+        {scenarios?.map(({ name, title, state, done, of, next_at: next, problems }) => (
+          <li key={name} class="rule">
+            <div class="line">
+              <span>{title ?? name}</span>
+              <span class="faint">
+                {state === 'playing'
+                  ? `▶ ${done}${of === null ? '' : ` of ${of}`} steps${
+                      next !== null && now !== undefined ? `, next in ${formatDuration(secondsBetween(now, next))}` : ''
+                    }`
+                  : state}
+              </span>
+              {state === 'playing' ? (
+                <button
+                  type="button"
+                  class="small"
+                  onClick={() => session.act(`Stop ${name}`, 'DELETE /_sim/scenarios/{name}', { name })}
+                >
+                  Stop <span class="hidden">{name}</span>
+                </button>
+              ) : (
+                <button
+                  type="button"
+                  class="small"
+                  disabled={state === 'unplayable'}
+                  onClick={() => session.act(`Start ${name}`, 'POST /_sim/scenarios/{name}/start', { name })}
+                >
+                  Start <span class="hidden">{name}</span>
+                </button>
+              )}
+            </div>
+            {problems.length > 0 && (
+              <details class="faint">
+                <summary>What is not played</summary>
+                <ul>
+                  {problems.map(problem => (
+                    <li key={problem}>{problem}</li>
+                  ))}
+                </ul>
+              </details>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

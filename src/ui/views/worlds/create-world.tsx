@@ -1,0 +1,45 @@
+import { useSignal } from '@preact/signals'
+import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
+
+/** Creates a world of a fixture. */
+export function CreateWorld() {
+  const session = useSession()
+  const fixtures = useSignal('')
+  const seed = useSignal('')
+  const weather = useSignal('')
+  const create = async (event: Event) => {
+    event.preventDefault()
+    const fields = {
+      ...(fixtures.value !== '' && { fixtures: fixtures.value }),
+      ...(seed.value !== '' && { seed: seed.value }),
+      ...(weather.value !== '' && { weather: weather.value }),
+      clock: 'manual' as const,
+    }
+    const made = await session.act('Create a world', 'POST /_sim/worlds', fields, DEFAULT_WORLD)
+    if (made !== undefined) session.place.go({ world: made.world, origin: undefined })
+  }
+  return (
+    <form class="toolbar create" aria-label="Create a world" onSubmit={create}>
+      <Field label="Fixture" placeholder="two-nodes" value={fixtures} />
+      <Field label="Seed" placeholder="7" value={seed} />
+      <Field label="Weather" placeholder="launch-day" value={weather} />
+      <button type="submit">Create a world</button>
+    </form>
+  )
+}
+
+function Field({ label, placeholder, value }: { label: string; placeholder: string; value: { value: string } }) {
+  return (
+    <label>
+      {label}{' '}
+      <input
+        size={12}
+        placeholder={placeholder}
+        value={value.value}
+        onInput={event => {
+          value.value = event.currentTarget.value.trim()
+        }}
+      />
+    </label>
+  )
+}

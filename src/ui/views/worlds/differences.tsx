@@ -1,0 +1,65 @@
+import { formatTime } from '../../parts/format.ts'
+import { ThingLink } from '../../parts/thing-link.tsx'
+import { DEFAULT_WORLD } from '../../store/session.ts'
+import { useAnswer } from '../../store/use-answer.ts'
+
+/** How many differences are listed. */
+const MAX_SHOWN = 200
+
+interface DifferencesProps {
+  /** The shown world. */
+  readonly world: string
+  readonly other: string
+}
+
+/** What differs between two worlds, and the entry with which they went apart. */
+export function Differences({ world, other }: DifferencesProps) {
+  const route = 'GET /_sim/worlds/{world}/differences'
+  const { value, error } = useAnswer(route, { world, with: other }, { world: DEFAULT_WORLD })
+  return (
+    <section class="panel" aria-label={`Differences between ${other} and ${world}`}>
+      <h2>
+        {other} → {world}
+      </h2>
+      {error !== undefined && <p role="alert">✗ {error}</p>}
+      {value?.equal && <p>✓ The two worlds are equal.</p>}
+      {value !== undefined && !value.same_time && <p class="warn">! The worlds are at different times.</p>}
+      {value?.diverged && (
+        <p>
+          They went apart at <time dateTime={value.diverged.at}>{formatTime(value.diverged.at)}</time>:{' '}
+          {value.diverged.before?.sentence ?? 'nothing happened'} <span class="faint">in {other}</span>,{' '}
+          {value.diverged.after?.sentence ?? 'nothing happened'} <span class="faint">in {world}</span>
+        </p>
+      )}
+      {value !== undefined && value.differences.length > 0 && (
+        <div class="scroll-x">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Kind</th>
+                <th scope="col">What</th>
+                <th scope="col">{other}</th>
+                <th scope="col">{world}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {value.differences.slice(0, MAX_SHOWN).map(({ kind, subject, before, after }) => (
+                <tr key={`${kind} ${subject}`}>
+                  <td>{kind}</td>
+                  <td>
+                    <ThingLink id={subject} />
+                  </td>
+                  <td>{before ?? '–'}</td>
+                  <td>{after ?? '–'}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {value !== undefined && value.differences.length > MAX_SHOWN && (
+        <p class="faint">{value.differences.length - MAX_SHOWN} more are at the address of this table.</p>
+      )}
+    </section>
+  )
+}

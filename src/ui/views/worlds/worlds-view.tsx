@@ -1,0 +1,99 @@
+/** The worlds of the simulator and the snapshots of the shown one: places to go, and to go back to. */
+import { useSignal } from '@preact/signals'
+import { formatCount, formatDay, formatTime } from '../../parts/format.ts'
+import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
+import { useAnswer } from '../../store/use-answer.ts'
+import { CreateWorld } from './create-world.tsx'
+import { Differences } from './differences.tsx'
+import { Snapshots } from './snapshots.tsx'
+
+export function WorldsView() {
+  const session = useSession()
+  const { value: worlds, error } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD })
+  const compared = useSignal<string | undefined>(undefined)
+  const here = session.world.value
+  const open = (world: string) =>
+    session.place.go({ world: world === DEFAULT_WORLD ? undefined : world, origin: undefined })
+  const fork = async (from: string) => {
+    const made = await session.act(`Fork ${from}`, 'POST /_sim/worlds', { from, clock: 'manual' }, DEFAULT_WORLD)
+    if (made !== undefined) session.place.go({ world: made.world, origin: from })
+  }
+  const remove = async (world: string) => {
+    if (world === here) open(DEFAULT_WORLD)
+    await session.act(`Delete ${world}`, 'DELETE /_sim/worlds/{world}', { world }, DEFAULT_WORLD)
+  }
+  return (
+    <div class="stack">
+      <section class="panel" aria-label="Worlds">
+        <h2>Worlds</h2>
+        {error !== undefined && <p role="alert">✗ {error}</p>}
+        <div class="scroll-x">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">World</th>
+                <th scope="col">Fixture</th>
+                <th scope="col">Seed</th>
+                <th scope="col">Time</th>
+                <th scope="col" class="number">
+                  Requests
+                </th>
+                <th scope="col">
+                  <span class="hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {worlds?.map(({ world, fixtures, seed, now, requests }) => (
+                <tr key={world} aria-current={world === here}>
+                  <th scope="row">
+                    {world === here ? '● ' : ''}
+                    {world}
+                  </th>
+                  <td>{fixtures}</td>
+                  <td class="mono">{seed}</td>
+                  <td>
+                    <time dateTime={now}>
+                      {formatDay(now)} {formatTime(now)}
+                    </time>
+                  </td>
+                  <td class="number">{formatCount(requests)}</td>
+                  <td class="buttons">
+                    {world !== here && (
+                      <>
+                        <button type="button" class="small" onClick={() => open(world)}>
+                          Open
+                        </button>
+                        <button
+                          type="button"
+                          class="small"
+                          aria-pressed={compared.value === world}
+                          onClick={() => {
+                            compared.value = compared.value === world ? undefined : world
+                          }}
+                        >
+                          Compare
+                        </button>
+                      </>
+                    )}
+                    <button type="button" class="small" onClick={() => fork(world)}>
+                      Fork
+                    </button>
+                    {world !== DEFAULT_WORLD && (
+                      <button type="button" class="small danger" onClick={() => remove(world)}>
+                        Delete
+                      </button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+        <CreateWorld />
+      </section>
+      {compared.value !== undefined && <Differences world={here} other={compared.value} />}
+      <Snapshots />
+    </div>
+  )
+}
