@@ -1,6 +1,6 @@
 // The scripts that run a simulator inside a page: everything is in them, since a page has no node_modules.
 import { createHash } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { deflateSync } from 'node:zlib'
@@ -52,20 +52,28 @@ const common = {
 }
 
 /**
- * Builds the modules for pages of a web server, with the tokenizer in a file of its own.
+ * Builds the playground, a folder of files for any web server: `index.html`, its script and style, the parts of saved
+ * pages, and `simulator.js` alone for other pages.
  *
  * @param outdir an empty folder
  */
-export async function buildPageModules(outdir) {
+export async function buildPlayground(outdir) {
+  const folder = 'src/pages/playground'
   await build({
     ...common,
-    entryPoints: { simulator: source('src/pages/simulator/connect.ts') },
+    entryPoints: [
+      { in: source('src/pages/simulator/connect.ts'), out: 'simulator' },
+      { in: source(`${folder}/main.ts`), out: 'playground' },
+      { in: source(`${folder}/playground.css`), out: 'playground' },
+    ],
     outdir,
     chunkNames: 'part-[name]-[hash]',
     format: 'esm',
     splitting: true,
     plugins: [containedWorlds, withoutUnreached],
   })
+  cpSync(source(`${folder}/index.html`), join(outdir, 'index.html'))
+  await writeSavedPageParts(outdir)
 }
 
 /**

@@ -1,5 +1,14 @@
 /** Why a run of scenarios cannot begin. */
-import type { RunArguments } from '../commands/run.ts'
+
+/** The flags that select scenarios and say how they are played. */
+interface RunFlags {
+  readonly filter?: string | undefined
+  readonly tag?: readonly string[] | undefined
+  readonly seed?: string | undefined
+  readonly seeds?: readonly string[] | undefined
+  readonly update?: boolean | undefined
+  readonly against?: string | undefined
+}
 
 /** Checks the server once before the first play: a missing server would fail every scenario with the same text. */
 export async function findServerProblem(url: string): Promise<string | undefined> {
@@ -9,7 +18,7 @@ export async function findServerProblem(url: string): Promise<string | undefined
 }
 
 /** Returns which flags exclude each other, with advice; undefined if none do. */
-export function findFlagConflict({ update, seed, seeds, against }: RunArguments): string | undefined {
+export function findFlagConflict({ update, seed, seeds, against }: RunFlags): string | undefined {
   if (seed !== undefined && seeds !== undefined) {
     return '--seed and --seeds exclude each other. Give one of them.'
   }
@@ -24,7 +33,7 @@ export function findFlagConflict({ update, seed, seeds, against }: RunArguments)
 }
 
 /** Explains that no scenario is selected. */
-export function describeNoMatch({ filter, tag = [] }: RunArguments): string {
+export function describeNoMatch({ filter, tag = [] }: RunFlags): string {
   if (tag.length === 0) return `no title, file name or tag contains '${filter ?? ''}'. Try a shorter word.`
   const also = filter === undefined ? '' : ` and matches '${filter}'`
   return `no scenario is tagged ${tag.map(one => `'${one}'`).join(' or ')}${also}. 'modelhost-sim scenarios' lists the tags.`

@@ -45,7 +45,7 @@ export async function runAgain(
   )
   const connection = connectInPage(first!, options)
   const sims = [first!, ...others]
-  for (const sim of others) connection.worlds.add(sim)
+  for (const sim of others) connection.worlds.make({ sim })
   const problems: WorldProblem[] = []
   // From the begin, so that every moment of the recordings can be visited.
   for (const sim of sims) connection.pasts.keep(sim)
