@@ -20,13 +20,14 @@ export async function writeFindingPage(
 ): Promise<void> {
   const runner = await createRunner(flow)
   try {
-    const base = await recordRun(runner, [], {}, 'the run without faults')
     const worlds: SavedWorld[] = []
-    for (const { plan, words, shrunk } of fresh.slice(0, MAX_FINDINGS)) {
-      worlds.push(await recordRun(runner, plan, { ...shrunk?.world }, `the run in which ${words}`))
+    for (const { plan, words, shrunk, inputs } of fresh.slice(0, MAX_FINDINGS)) {
+      const setting = { world: shrunk?.world, inputs }
+      worlds.push(await recordRun(runner, plan, setting, `the run in which ${words}`))
+      // Beside the first finding: the same world and the same inputs.
+      if (worlds.length === 1) worlds.push(await recordRun(runner, [], setting, 'the run without faults'))
     }
-    const [first, ...others] = worlds
-    await writePageFile(file, { title: `${flow.name}: ${fresh[0]!.words}`, worlds: [first!, base, ...others] })
+    await writePageFile(file, { title: `${flow.name}: ${fresh[0]!.words}`, worlds })
   } finally {
     await runner.dispose()
   }
