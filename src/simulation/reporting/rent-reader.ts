@@ -1,7 +1,7 @@
 import type { Micros } from '../../kernel/duration.ts'
+import { ForwardReader } from '../../kernel/forward-reader.ts'
 import { type BilledInterval, gpuTimeCost, gpuTimeWeight, type Microcents } from '../account/money.ts'
 import type { World } from '../world.ts'
-import { ForwardReader } from './forward-reader.ts'
 
 /** The rent of one meter, read at ever later times. Differences of two readings add up, as those of reports do. */
 export class RentReader {

@@ -1,6 +1,7 @@
 /** The views of the page, in the order of their tabs. */
 import type { FunctionComponent } from 'preact'
 import { CausesView } from './causes/causes-view.tsx'
+import { ExploreView } from './explore/explore-view.tsx'
 import { FaultsView } from './faults/faults-view.tsx'
 import { FleetView } from './fleet/fleet-view.tsx'
 import { LifecyclesView } from './lifecycles/lifecycles-view.tsx'
@@ -24,5 +25,6 @@ export const VIEWS: readonly View[] = [
   { name: 'requests', title: 'Requests', glyph: '⇄', component: RequestsView },
   { name: 'causes', title: 'Causes', glyph: '↳', component: CausesView },
   { name: 'faults', title: 'Faults', glyph: '⚡', component: FaultsView },
+  { name: 'explore', title: 'Explore', glyph: '⌖', component: ExploreView },
   { name: 'worlds', title: 'Worlds', glyph: '◉', component: WorldsView },
 ]

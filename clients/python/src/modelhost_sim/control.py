@@ -674,6 +674,84 @@ class RestoreSnapshotAnswer(TypedDict):
     clock: RestoreSnapshotAnswerClock
 
 
+class GetThingAnswerEntriesItem(TypedDict):
+    seq: int
+    time: int
+    at: str
+    kind: str
+    subject: str
+    cause: int
+    fields: NotRequired[dict[str, str | float | bool | None]]
+    sentence: str
+
+
+class GetThingAnswerLedgerItem(TypedDict):
+    time: str
+    kind: Literal["funds", "topup", "rent", "tokens", "units", "adjustment"]
+    microcents: int
+    open: NotRequired[Literal[True]]
+
+
+class GetThingAnswerRelatedItem(TypedDict):
+    id: str
+    kind: Literal[
+        "deployment",
+        "instance",
+        "hosted",
+        "container",
+        "batch",
+        "batch_line",
+        "file",
+        "node",
+        "token",
+        "account",
+        "fault",
+        "scenario",
+        "model",
+        "answer",
+        "other",
+        "request",
+        "entry",
+    ]
+    relation: str
+
+
+class GetThingAnswerLinksItem(TypedDict):
+    relation: str
+    path: str
+
+
+class GetThingAnswer(TypedDict):
+    id: str
+    kind: Literal[
+        "deployment",
+        "instance",
+        "hosted",
+        "container",
+        "batch",
+        "batch_line",
+        "file",
+        "node",
+        "token",
+        "account",
+        "fault",
+        "scenario",
+        "model",
+        "answer",
+        "other",
+        "request",
+        "entry",
+    ]
+    sentences: list[str]
+    object: Any
+    path: str | None
+    entries: list[GetThingAnswerEntriesItem]
+    requests: list[ListRequestsAnswerRequestsItem]
+    ledger: list[GetThingAnswerLedgerItem]
+    related: list[GetThingAnswerRelatedItem]
+    links: list[GetThingAnswerLinksItem]
+
+
 class GetUnreadAnswerItem(TypedDict):
     operation: str
     what: str
@@ -1370,10 +1448,10 @@ class Control:
         to: str | None = None,
         usage: Literal["true", "false"] | None = None,
     ) -> GetMoneyAnswer:
-        """Return where the money goes, in micro-cents: what each deployment, rental, batch and
-        model costs per hour now and cost so far, and when the balance is zero at this burn.
-        With step (5m), what each cost in each step between two times. With usage=true, the
-        GPU-hours of the report, which takes longer.
+        """Return what each deployment, rental, batch and model costs per hour now and cost so far,
+        in micro-cents, and when the balance is zero at this burn. With step (5m), what each
+        cost in each step between two times. With usage=true, the GPU-hours of the report, which
+        takes longer.
 
         Sends `GET /_sim/money`.
         Refused with 400: an invalid time, a time before the epoch or in the future, or an
@@ -1385,6 +1463,19 @@ class Control:
             query={"step": step, "from": from_, "to": to, "usage": usage},
         )
         return result
+
+    def save_page(self) -> bytes:
+        """Return one HTML file that runs the past of the world again when it is opened, without a
+        server. It contains every request with its body, and tokens of the simulated account.
+
+        Sends `GET /_sim/page`.
+        Refused with 409: the past is not kept, or waits for requests in progress.
+        Refused with 501: this host cannot write pages.
+        """
+        return self._transport.send_for_bytes(
+            "GET",
+            "/_sim/page",
+        )
 
     def forget_past(self) -> ForgetPastAnswer:
         """Forget the past of the world, and keep it no longer.
@@ -1689,6 +1780,21 @@ class Control:
         result: RestoreSnapshotAnswer = self._transport.send_for_json(
             "POST",
             f"/_sim/snapshots/{self._transport.quote(snapshot)}/restore",
+        )
+        return result
+
+    def get_thing(self, id: str) -> GetThingAnswer:
+        """Return what an id or a name is, and everything about it: the object as the service shows
+        it, and its newest journal entries, requests and postings, other things that belong to
+        it, and addresses that say more. A number is a position in the journal: a request or
+        another entry.
+
+        Sends `GET /_sim/things/{id}`.
+        Refused with 404: an unknown id, or a position that the journal does not have.
+        """
+        result: GetThingAnswer = self._transport.send_for_json(
+            "GET",
+            f"/_sim/things/{self._transport.quote(id)}",
         )
         return result
 

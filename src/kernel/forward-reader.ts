@@ -1,4 +1,4 @@
-import type { Micros } from '../../kernel/duration.ts'
+import type { Micros } from './duration.ts'
 
 /** Lines in order of time, of which the newest that holds is asked for at ever later moments. */
 export class ForwardReader<Line extends { readonly at: Micros }> {
