@@ -51,7 +51,7 @@ describe('lifecycles', () => {
   pageTest('have the states of their address', async () => {
     const { page, sim, server } = await openControlRoom(world)
     await createDeployment(sim, 'late')
-    sim.clock.advance('10m')
+    await sim.clock.advance('10m')
     await page.locator('.lane-name', { hasText: 'acme/late' }).getByText('running').waitFor()
     const answer = await (await fetch(`${server.url}/_sim/lifecycles?kind=deployment,batch,container,hosted`)).json()
     const { rows } = answer as { rows: { name: string; kind: string; state: string }[] }
@@ -69,12 +69,12 @@ describe('lifecycles', () => {
     const fork = await fetch(`${server.url}/_sim/worlds`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ from: 'default', world: 'calm' }),
+      body: JSON.stringify({ from: 'default' }),
     })
     const { world: name } = (await fork.json()) as { world: string }
     const id = await createDeployment(sim, 'late')
     sim.cluster.zone(sim.cluster.nodes()[0]!.zone).down()
-    sim.clock.advance('10m')
+    await sim.clock.advance('10m')
     await fetch(`${server.url}/_sim/worlds/${name}/_sim/clock/advance`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

@@ -39,7 +39,7 @@ describe('money', () => {
   pageTest('has the figures of its address', async () => {
     const { page, sim, server, problems } = await openControlRoom(world)
     await page.locator('[data-figure="spent"]').waitFor()
-    sim.clock.advance('3h')
+    await sim.clock.advance('3h')
     const money = (await (await fetch(`${server.url}/_sim/money?usage=true`)).json()) as Money
     expect(money.spent_microcents).toBeGreaterThan(0)
     const figure = (name: string) => page.locator(`[data-figure="${name}"]`).first()
@@ -68,7 +68,7 @@ describe('money', () => {
 
   pageTest('shows the lines of the ledger, and leads to the journal entry of each', async () => {
     const { page, sim, server } = await openControlRoom(world)
-    sim.clock.advance('2h')
+    await sim.clock.advance('2h')
     sim.cluster.node(sim.cluster.nodeOf('Chat000000000001').name).crash()
     await page.getByRole('button', { name: 'Ledger' }).click()
     const rows = page.locator('.ledger-row')
@@ -91,7 +91,7 @@ describe('money', () => {
 
   pageTest('draws the burn of each step, and tells its figures under the pointer', async () => {
     const { page, sim, server } = await openControlRoom(world)
-    sim.clock.advance('20m')
+    await sim.clock.advance('20m')
     const over = page.locator('.time-chart .u-over')
     await over.waitFor()
     const box = (await over.boundingBox())!
@@ -106,7 +106,7 @@ describe('money', () => {
 
   pageTest('shows names as text, and breaks no rule of axe-core', async () => {
     const { page, sim, problems } = await openControlRoom({ ...world, view: 'money?ledger=open' })
-    sim.clock.advance('1h')
+    await sim.clock.advance('1h')
     await page.locator('.chart-legend').getByText(CANARY).waitFor()
     await page.locator('.money-row').getByText(CANARY).waitFor()
     expect(await page.evaluate('[document.images.length, "canary" in globalThis]')).toEqual([0, false])
