@@ -143,6 +143,12 @@ const SECTIONS = {
     },
     eventReaders: { max: 100, unit: 'count', of: 'the readers of the events of a world', beyond: '429' },
     aheadEvents: { max: 50_000, unit: 'count', of: 'the events of a look ahead', beyond: 'it ends there' },
+    listedMarks: {
+      max: 100,
+      unit: 'count',
+      of: 'the marks of a row of lifecycles',
+      beyond: 'only the newest are listed',
+    },
     seriesRows: { max: 1_000_000, unit: 'count', of: 'the rows of a series of a report', beyond: '400' },
   },
   'Fault rules': {
@@ -199,6 +205,12 @@ const SECTIONS = {
       max: 50_000_000,
       unit: 'count',
       of: 'the rows of a file of `simulate --series`',
+      beyond: 'it is refused',
+    },
+    plotSteps: {
+      max: 2_000,
+      unit: 'count',
+      of: 'the steps of the pictures of `simulate --plot` and `report --plot`',
       beyond: 'it is refused',
     },
     openMetricsSamples: {

@@ -18,6 +18,7 @@ import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { Progress } from '../progress.ts'
 import { formatReport } from '../report-text.ts'
 import { OpenMetricsFile, selectMetrics } from '../series/openmetrics-file.ts'
+import { plotFlag, plotStep, requirePlottable, writePlots } from '../series/plot-files.ts'
 import { requireWritable, writeSeries } from '../series/series-file.ts'
 import { onSignals } from '../signals.ts'
 import { duration, flag, positive, requireKnownVariables, seed, text, toggle } from '../values.ts'
@@ -37,6 +38,7 @@ export interface SimulateArguments {
   series?: string | undefined
   openmetrics?: string | undefined
   metrics?: string | undefined
+  plot?: string | undefined
   step?: Micros | undefined
   commands?: string | undefined
   check?: boolean | undefined
@@ -54,6 +56,7 @@ export function builder(argv: Argv): Argv<SimulateArguments> {
     .example('$0 simulate --for 7d', 'a week of 1,000 GPUs, and what it cost')
     .example('$0 simulate --for 7d --weather realistic --seed 2', 'the same with failures at realistic rates')
     .example('$0 simulate --for 1d --series day.csv --step 15m', 'with a row for each deployment every 15 minutes')
+    .example('$0 simulate --for 7d --plot week.svg', 'with pictures of money, GPU-hours, queue, refusals and latency')
     .example(
       '$0 simulate --for 7d --openmetrics week.txt --step 15m',
       'with the metrics of engines and GPUs for promtool',
@@ -106,8 +109,13 @@ function flags() {
       ...flag('metrics', "Metrics of that file, by name: 'vllm:num_requests_*,DCGM_FI_DEV_XID_ERRORS'. Default: all"),
       coerce: text('metrics'),
     },
+    plot: plotFlag(),
     step: {
-      ...flag('step', 'Length of a step of the series (default: 5m) and of the OpenMetrics file (default: 1m)'),
+      ...flag(
+        'step',
+        'Length of a step of the series (default: 5m), of the OpenMetrics file (default: 1m), and of the pictures ' +
+          '(default: so that they have at most 200 steps)',
+      ),
       coerce: duration('step', '5m'),
     },
     check: toggle(
@@ -149,10 +157,10 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   if (length === undefined) {
     throw new UsageError('Failed to simulate: --for is missing. Give it, as in --for 7d.')
   }
-  const { series, openmetrics, step = DEFAULT_STEP } = args
-  if (args.step !== undefined && series === undefined && openmetrics === undefined) {
+  const { series, openmetrics, plot, step = DEFAULT_STEP } = args
+  if (args.step !== undefined && series === undefined && openmetrics === undefined && plot === undefined) {
     throw new UsageError(
-      'Failed to simulate: --step needs --series or --openmetrics. Leave it out, or give one of them and a file.',
+      'Failed to simulate: --step needs --series, --openmetrics or --plot. Leave it out, or give one of them.',
     )
   }
   if (args.metrics !== undefined && openmetrics === undefined) {
@@ -167,12 +175,12 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   }
   if (series !== undefined) requireWritable(series)
   if (openmetrics !== undefined) requireWritable(openmetrics, 'openmetrics')
-  if (series !== undefined && openmetrics !== undefined && resolve(series) === resolve(openmetrics)) {
-    throw new UsageError(
-      `Failed to simulate: --series and --openmetrics name the same file '${series}'. Give each its own.`,
-    )
+  if (plot !== undefined) {
+    requirePlottable(plot)
+    plotStep(length, args.step)
   }
   if (args.html !== undefined) requirePageFile(args.html)
+  requireDistinct({ series, openmetrics, plot, html: args.html })
   const selectedMetrics = selectMetrics(args.metrics ?? '*')
   const sim = createSimulator({
     fixtures: args.fixtures,
@@ -201,6 +209,13 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
     file?.finish()
     if (series !== undefined && sim.clock.elapsed > 0) {
       writeSeries(series, reportSeries(sim.world, { from: 0, to: sim.clock.elapsed, step }))
+    }
+    if (plot !== undefined && sim.clock.elapsed > 0) {
+      const to = sim.clock.elapsed
+      writePlots(plot, {
+        ...sim.report(),
+        series: reportSeries(sim.world, { from: 0, to, step: plotStep(to, args.step) }),
+      })
     }
     if (recording !== undefined) {
       await writeSimulationPage(args, recording)
@@ -265,6 +280,21 @@ function profileOf({ profile, weather, acceleration }: SimulateArguments): strin
     throw new UsageError('Failed to simulate: --acceleration needs weather. Leave it out, or give --weather realistic.')
   }
   return withChosenWeather
+}
+
+/** Refuses two flags that name one file. */
+function requireDistinct(files: Readonly<Record<string, string | undefined>>): void {
+  const flags = new Map<string, { readonly name: string; readonly path: string }>()
+  for (const [name, path] of Object.entries(files)) {
+    if (path === undefined) continue
+    const other = flags.get(resolve(path))
+    if (other !== undefined) {
+      throw new UsageError(
+        `Failed to simulate: --${other.name} and --${name} name the same file '${other.path}'. Give each its own.`,
+      )
+    }
+    flags.set(resolve(path), { name, path })
+  }
 }
 
 function requireRowLimit(sim: Simulator, length: Micros, step: Micros): void {
