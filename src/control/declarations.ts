@@ -105,6 +105,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   getPast: operation('GET /_sim/past', 'assumed', () => viewsPast.getPast),
   keepPast: operation('POST /_sim/past', 'assumed', () => viewsPast.keepPast),
   getPastRecording: operation('GET /_sim/past/recording', 'assumed', () => viewsPast.getPastRecording),
+  getPastScenario: operation('GET /_sim/past/scenario', 'assumed', () => viewsPast.getPastScenario),
   replayLine: operation('POST /_sim/replay', 'assumed', () => replay.replayLine),
   getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
   listRequests: operation('GET /_sim/requests', 'assumed', () => requests.listRequests),

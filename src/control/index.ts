@@ -66,6 +66,7 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
   'keepPast',
   'forgetPast',
   'getPastRecording',
+  'getPastScenario',
   'listScenarios',
   'getScenario',
   'listSnapshots',

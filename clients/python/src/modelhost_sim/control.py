@@ -1513,6 +1513,26 @@ class Control:
             "/_sim/past/recording",
         )
 
+    def get_past_scenario(
+        self,
+        *,
+        format: Literal["yaml", "typescript"] | None = None,
+        only: Literal["actions"] | None = None,
+    ) -> str:
+        """Return the past of the world as a scenario, in YAML or TypeScript: its requests with
+        their statuses, commands and fault rules. With only=actions, requests of clients are
+        left out. The command run --update writes its trace.
+
+        Sends `GET /_sim/past/scenario`.
+        Refused with 400: a past that no scenario can play, or in which nothing happened.
+        Refused with 409: the past is not kept, or waits for requests in progress.
+        """
+        return self._transport.send_for_text(
+            "GET",
+            "/_sim/past/scenario",
+            query={"format": format, "only": only},
+        )
+
     def replay_line(
         self,
         *,
@@ -1772,9 +1792,8 @@ class Control:
 
     def get_thing(self, id: str) -> GetThingAnswer:
         """Return what an id or a name is, and everything about it: the object as the service shows
-        it, and its newest journal entries, requests and postings, other things that belong to
-        it, and addresses that say more. A number is a position in the journal: a request or
-        another entry.
+        it, its newest journal entries, requests and postings, and related things. A number is a
+        position in the journal.
 
         Sends `GET /_sim/things/{id}`.
         Refused with 404: an unknown id, or a position that the journal does not have.
