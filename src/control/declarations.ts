@@ -25,6 +25,7 @@ import * as sendRequest from './endpoints/send-request.ts'
 import * as snapshots from './endpoints/snapshots.ts'
 import * as worlds from './endpoints/worlds.ts'
 import * as viewsAhead from './views/ahead.ts'
+import * as viewsDifferences from './views/differences.ts'
 import * as viewsFleet from './views/fleet.ts'
 import * as viewsLifecycles from './views/lifecycles.ts'
 import * as viewsMoney from './views/money.ts'
@@ -52,6 +53,7 @@ export type Declarations = typeof clock &
   typeof snapshots &
   typeof worlds &
   typeof viewsAhead &
+  typeof viewsDifferences &
   typeof viewsFleet &
   typeof viewsLifecycles &
   typeof viewsMoney &
@@ -78,6 +80,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   listNodes: operation('GET /_sim/cluster/nodes', 'assumed', () => cluster.listNodes),
   listVerbs: operation('GET /_sim/commands', 'assumed', () => cluster.listVerbs),
   giveCommand: operation('POST /_sim/commands', 'assumed', () => cluster.giveCommand),
+  compareWorlds: operation('GET /_sim/differences', 'assumed', () => viewsDifferences.compareWorlds),
   getDigest: operation('GET /_sim/digest', 'assumed', () => journal.getDigest),
   getEngineMetrics: operation('GET /_sim/engines/{instance}/metrics', 'assumed', () => metrics.getEngineMetrics),
   watchEvents: operation('GET /_sim/events', 'assumed', () => events.watchEvents),

@@ -14,6 +14,7 @@ import { TooManyWorlds, type WorldSpec, type Worlds } from '../../simulator/worl
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { requireSnapshot } from '../named-snapshots.ts'
+import { requireWorld } from '../require-world.ts'
 import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
 
 const WorldSummary = z.object({
@@ -263,10 +264,6 @@ async function makePastWorld(
     await sim[Symbol.asyncDispose]()
     throw error
   }
-}
-
-function requireWorld(worlds: Worlds, name: string): ServedWorld {
-  return worlds.get(name) ?? refuse(404, `Failed to find the world: ${worlds.explainMissing(name)}.`)
 }
 
 function toSummary(world: ServedWorld, request: Request): z.input<typeof WorldSummary> {

@@ -199,6 +199,44 @@ class GiveCommandAnswer(TypedDict):
     at: str
 
 
+class CompareWorldsAnswerDifferencesItem(TypedDict):
+    kind: Literal["state", "money", "count", "time"]
+    subject: str
+    before: str
+    after: str
+
+
+class CompareWorldsAnswerDivergedBefore(TypedDict):
+    seq: int
+    time: int
+    at: str
+    kind: str
+    subject: str
+    cause: int
+    fields: NotRequired[dict[str, str | float | bool | None]]
+    sentence: str
+
+
+class CompareWorldsAnswerDiverged(TypedDict):
+    time: int
+    at: str
+    before: CompareWorldsAnswerDivergedBefore | None
+    after: CompareWorldsAnswerDivergedBefore | None
+
+
+CompareWorldsAnswer = TypedDict(
+    "CompareWorldsAnswer",
+    {
+        "world": str,
+        "with": str,
+        "equal": bool,
+        "same_time": bool,
+        "differences": list[CompareWorldsAnswerDifferencesItem],
+        "diverged": CompareWorldsAnswerDiverged | None,
+    },
+)
+
+
 class GetDigestAnswer(TypedDict):
     digest: str
     now: str
@@ -674,17 +712,6 @@ class RestoreSnapshotAnswer(TypedDict):
     clock: RestoreSnapshotAnswerClock
 
 
-class GetThingAnswerEntriesItem(TypedDict):
-    seq: int
-    time: int
-    at: str
-    kind: str
-    subject: str
-    cause: int
-    fields: NotRequired[dict[str, str | float | bool | None]]
-    sentence: str
-
-
 class GetThingAnswerLedgerItem(TypedDict):
     time: str
     kind: Literal["funds", "topup", "rent", "tokens", "units", "adjustment"]
@@ -745,7 +772,7 @@ class GetThingAnswer(TypedDict):
     sentences: list[str]
     object: Any
     path: str | None
-    entries: list[GetThingAnswerEntriesItem]
+    entries: list[CompareWorldsAnswerDivergedBefore]
     requests: list[ListRequestsAnswerRequestsItem]
     ledger: list[GetThingAnswerLedgerItem]
     related: list[GetThingAnswerRelatedItem]
@@ -1100,6 +1127,20 @@ class Control:
             "POST",
             "/_sim/commands",
             body={"verb": verb, "target": target, "args": args, "at": at},
+        )
+        return result
+
+    def compare_worlds(self, *, with_: str) -> CompareWorldsAnswer:
+        """Compare this world (after) with another one (before), which with names: states, nodes,
+        money and counts that differ, and the first journal entry with which they went apart.
+
+        Sends `GET /_sim/differences`.
+        Refused with 404: an unknown world.
+        """
+        result: CompareWorldsAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/differences",
+            query={"with": with_},
         )
         return result
 
