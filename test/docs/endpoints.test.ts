@@ -26,6 +26,10 @@ test('every line of docs/control.md works on the default world as printed', asyn
     const { snapshots } = server.worlds.default
     if (line.includes('/_sim/snapshots/')) snapshots.set('before-the-storm', sim.snapshot())
     else snapshots.clear()
+    // The lines about a past are for one in which something happened. A replay needs a world that is not recorded.
+    const isOfPast = line.includes('/_sim/past/')
+    await fetch(`${server.url}/_sim/past`, { method: isOfPast ? 'POST' : 'DELETE' })
+    if (isOfPast) sim.cluster.node('h100-0').crash()
     const form = new FormData()
     if (upload !== undefined) form.set('file', new Blob([new Uint8Array(sim.snapshot().toBytes())]), 'before.snapshot')
     const { status } = await fetch(address!.replace('127.0.0.1:4010', server.url), {
