@@ -207,6 +207,12 @@ const SECTIONS = {
       of: 'the rows of a file of `simulate --series`',
       beyond: 'it is refused',
     },
+    plotSteps: {
+      max: 2_000,
+      unit: 'count',
+      of: 'the steps of the pictures of `simulate --plot` and `report --plot`',
+      beyond: 'it is refused',
+    },
     openMetricsSamples: {
       max: 100_000_000,
       unit: 'count',

@@ -24,6 +24,7 @@ export const LEVELS: readonly (readonly Room[])[] = [
     { name: 'limits', paths: ['limits.ts'] },
   ],
   [folder('lib')],
+  [folder('plots')],
   [folder('kernel')],
   [{ ...folder('data'), data: /^profiles\/[\w-]+\.json$/ }],
   [

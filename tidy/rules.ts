@@ -13,6 +13,7 @@ const CODE = [
   'test',
   'tidy',
   'scaffold',
+  'site',
   'bench',
   'sweep',
   'soak',

@@ -29,6 +29,7 @@ import * as viewsDifferences from './views/differences.ts'
 import * as viewsFleet from './views/fleet.ts'
 import * as viewsLifecycles from './views/lifecycles.ts'
 import * as viewsMoney from './views/money.ts'
+import * as viewsPage from './views/page.ts'
 import * as viewsPast from './views/past.ts'
 import * as viewsThings from './views/things.ts'
 
@@ -57,6 +58,7 @@ export type Declarations = typeof clock &
   typeof viewsFleet &
   typeof viewsLifecycles &
   typeof viewsMoney &
+  typeof viewsPage &
   typeof viewsPast &
   typeof viewsThings
 
@@ -104,6 +106,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   getLifecycles: operation('GET /_sim/lifecycles', 'assumed', () => viewsLifecycles.getLifecycles),
   getMetrics: operation('GET /_sim/metrics', 'assumed', () => metrics.getMetrics),
   getMoney: operation('GET /_sim/money', 'assumed', () => viewsMoney.getMoney),
+  savePage: operation('GET /_sim/page', 'assumed', () => viewsPage.savePage),
   forgetPast: operation('DELETE /_sim/past', 'assumed', () => viewsPast.forgetPast),
   getPast: operation('GET /_sim/past', 'assumed', () => viewsPast.getPast),
   keepPast: operation('POST /_sim/past', 'assumed', () => viewsPast.keepPast),

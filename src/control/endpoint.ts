@@ -9,6 +9,12 @@ import type { TimelineLibrary } from '../simulator/timelines.ts'
 import type { Worlds } from '../simulator/worlds.ts'
 import type { EventTexts } from './event-stream.ts'
 
+/** Writes a page that runs recordings of worlds again. */
+export type WritePage = (content: {
+  readonly title: string
+  readonly worlds: readonly { readonly title: string; readonly recording: string }[]
+}) => string | Promise<string>
+
 /** What handlers of the control plane get in addition to their input. */
 export interface ControlScope {
   sim: Simulator
@@ -26,6 +32,8 @@ export interface ControlScope {
   lookAtLifecycles(filter: LifeFilter, since: number | undefined): LifeView
   /** Returns where the money of the account of `sim` goes. */
   lookAtMoney(): MoneyView
+  /** Writes a saved page; undefined if the host cannot. */
+  writePage: WritePage | undefined
   /** Every operation of the control plane. */
   operations: Operations
   /** Calls `act`. The journal names this request as the cause of its commands and fault rules. */

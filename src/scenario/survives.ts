@@ -9,10 +9,11 @@ import type { InputValues } from '../explore/inputs/input.ts'
 import type { InvariantSettings } from '../explore/invariants.ts'
 import type { Plan } from '../explore/plan/plan.ts'
 import type { BrokenInvariant } from '../explore/run/run-result.ts'
+import type { RunOptions } from '../explore/run/runner.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { OpenName } from '../lib/open-name.ts'
-import { createScenario, type FlowOutcome, type Scenario } from './scenario.ts'
+import { createScenario, type FlowOutcome, type RunFlow, type Scenario } from './scenario.ts'
 
 /** What a flow should survive. The options of the world are in place of those of the flow. */
 export interface SurvivesOptions extends FlowWorld {
@@ -57,7 +58,7 @@ export function survives<Result>(
   }
   const named = inputs === undefined ? declared : withInputs(declared, inputs, context)
   assertKnownInvariants(invariants ?? [], named, context)
-  const runFlow = (otherWorld: FlowWorld) => runUnder(named, { plan, invariants }, otherWorld)
+  const runFlow: RunFlow = (otherWorld, onWorld) => runUnder(named, { plan, invariants }, otherWorld, onWorld)
   const play = async () => assertSurvived(await runFlow(world))
   return createScenario(title, { ...worldOf(named.options), ...world, seeds: 'own' }, play, runFlow)
 }
@@ -83,6 +84,7 @@ async function runUnder(
   flow: ExplorableFlow,
   { plan, invariants }: Pick<SurvivesOptions, 'plan' | 'invariants'>,
   world: FlowWorld,
+  onWorld?: RunOptions['onWorld'],
 ): Promise<FlowOutcome> {
   // Loaded on demand: a script that only declares a scenario loads faster.
   const { createRunner } = await import('../explore/run/create-runner.ts')
@@ -90,8 +92,8 @@ async function runUnder(
   const runner = await createRunner({ ...flow, options: { ...flow.options, ...worldOf(world), invariants: settings } })
   try {
     // The rules compare with the run without faults.
-    const base = await runner.run([])
-    const { digest, duration, requests, broken } = plan.length === 0 ? base : await runner.run(plan)
+    const base = await runner.run([], { onWorld: plan.length === 0 ? onWorld : undefined })
+    const { digest, duration, requests, broken } = plan.length === 0 ? base : await runner.run(plan, { onWorld })
     const isListed = ({ invariant }: BrokenInvariant) => invariants?.includes(invariant) ?? true
     return { digest, elapsed: duration, requests, broken: broken.filter(isListed) }
   } finally {

@@ -72,15 +72,15 @@ test('a series has a row for each step and deployment, its costs are the rent, a
   const [header, ...lines] = readFileSync(series, 'utf8').trimEnd().split('\n')
   expect(header).toBe(
     'time,deploy_id,deployment,status,ready,pending,arrival_rate,served,refused,failed,left,backlog,utilisation,' +
-      'concurrency,time_to_first_token_seconds,tokens_per_second,cost_microcents',
+      'concurrency,time_to_first_token_seconds,tokens_per_second,cost_microcents,held_gpu_hours,used_gpu_hours',
   )
   expect(lines).toHaveLength(6 * report.deployments.length)
-  const costs = lines.map(line => Number(line.split(',').at(-1)))
+  const costs = lines.map(line => Number(line.split(',').at(-3)))
   expect(costs.reduce((sum, cost) => sum + cost, 0)).toBe(
     report.deployments.reduce((sum, one) => sum + one.rent_microcents, 0),
   )
   expect(lines.find(line => line.includes('acme/code'))).toMatch(
-    /^2026-01-01T01:00:00\.000000\+00:00,\w{16},acme\/code,running,5,0,24,86400,0,0,0,0,0\.\d+,\d+\.\d+,0\.\d+,\d+,\d+$/,
+    /^2026-01-01T01:00:00\.000000\+00:00,\w{16},acme\/code,running,5,0,24,86400,0,0,0,0,0\.\d+,\d+\.\d+,0\.\d+,\d+,\d+,19\.\d+,12\.\d+$/,
   )
   expect(readdirSync(path)).toEqual(['day.csv'])
 })
@@ -170,7 +170,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     ['--for', '1h', '--seed', ''],
     "Failed to read --seed '': the seed is empty. Give one, as in --seed 7, or leave it out.",
   ],
-  [['--for', '1h', '--step', '5m'], 'Failed to simulate: --step needs --series or --openmetrics.'],
+  [['--for', '1h', '--step', '5m'], 'Failed to simulate: --step needs --series, --openmetrics or --plot.'],
   [['--for', '1h', '--series', 'x.csv', '--step', '0s'], "Failed to read --step '0s': it must be longer than 0."],
   [['--for', '1h', '--series', 'no/such/x.csv'], "Failed to write --series 'no/such/x.csv': there is no folder"],
   [['--for', '1h', '--series', 'src'], "Failed to write --series 'src': it is a folder. Give a file in it."],

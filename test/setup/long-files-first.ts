@@ -8,6 +8,7 @@ const LONG_FILES = [
   'e2e/scenario/remote',
   'e2e/docs/tutorial',
   'e2e/docs/pages',
+  'e2e/site/site',
   'e2e/sweep/sweep',
   'explore/mutants/careful-client.long',
   'service/bounded-work.long',

@@ -360,6 +360,10 @@ describe('a report', () => {
     expect(sum(row => row.cost_microcents)).toBe(report.money.rent_microcents)
     expect(sum(row => row.served)).toBe(report.totals.requests.served)
     expect(sum(row => row.refused)).toBe(report.totals.requests.refused)
+    expect(sum(row => row.held_gpu_hours)).toBeCloseTo(report.totals.held_gpu_hours, 6)
+    expect(sum(row => row.used_gpu_hours)).toBeCloseTo(report.totals.used_gpu_hours, 6)
+    const late = sim.report({ from: 5 * HOUR, to: 9 * HOUR, step: '11m' })
+    expect(late.series!.reduce((all, row) => all + row.held_gpu_hours, 0)).toBeCloseTo(late.totals.held_gpu_hours, 6)
     expect(Math.max(...rows.map(row => row.ready))).toBeGreaterThan(1)
     const last = rows.at(-1)!
     const { ready, waiting, pulling, starting, status } = sim.world.deployments.read(0)
@@ -412,6 +416,12 @@ describe('laws of every report', () => {
             expect(mean_utilisation ?? 0).toBeLessThanOrEqual(1)
           }
           for (const { utilisation } of whole.gpus) expect(utilisation ?? 0).toBeLessThanOrEqual(1 + 1e-9)
+          const { series = [], deployments } = sim.report({ from: cuts[1]!, step: '13m' })
+          for (const one of deployments) {
+            const rows = series.filter(row => row.deploy_id === one.deploy_id)
+            expect(rows.reduce((sum, row) => sum + row.held_gpu_hours, 0)).toBeCloseTo(one.held_gpu_hours, 6)
+            expect(rows.reduce((sum, row) => sum + row.used_gpu_hours, 0)).toBeCloseTo(one.used_gpu_hours, 6)
+          }
         },
       ),
       { numRuns: RUNS },

@@ -3,6 +3,7 @@
 import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { loadProfile, type ProfileInput, withWeather } from '../../data/profiles/load.ts'
+import { type Recording, recordSimulator } from '../../evidence/recording/record.ts'
 import { HOUR, MINUTE, type Micros } from '../../kernel/duration.ts'
 import { eventLoopTurn, monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { LIMITS } from '../../limits.ts'
@@ -13,9 +14,11 @@ import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { scheduleCommands } from '../command-file.ts'
+import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { Progress } from '../progress.ts'
 import { formatReport } from '../report-text.ts'
 import { OpenMetricsFile, selectMetrics } from '../series/openmetrics-file.ts'
+import { plotFlag, plotStep, requirePlottable, writePlots } from '../series/plot-files.ts'
 import { requireWritable, writeSeries } from '../series/series-file.ts'
 import { onSignals } from '../signals.ts'
 import { duration, flag, positive, requireKnownVariables, seed, text, toggle } from '../values.ts'
@@ -35,9 +38,11 @@ export interface SimulateArguments {
   series?: string | undefined
   openmetrics?: string | undefined
   metrics?: string | undefined
+  plot?: string | undefined
   step?: Micros | undefined
   commands?: string | undefined
   check?: boolean | undefined
+  html?: string | undefined
 }
 
 const DEFAULT_STEP = 5 * MINUTE
@@ -51,6 +56,7 @@ export function builder(argv: Argv): Argv<SimulateArguments> {
     .example('$0 simulate --for 7d', 'a week of 1,000 GPUs, and what it cost')
     .example('$0 simulate --for 7d --weather realistic --seed 2', 'the same with failures at realistic rates')
     .example('$0 simulate --for 1d --series day.csv --step 15m', 'with a row for each deployment every 15 minutes')
+    .example('$0 simulate --for 7d --plot week.svg', 'with pictures of money, GPU-hours, queue, refusals and latency')
     .example(
       '$0 simulate --for 7d --openmetrics week.txt --step 15m',
       'with the metrics of engines and GPUs for promtool',
@@ -103,14 +109,23 @@ function flags() {
       ...flag('metrics', "Metrics of that file, by name: 'vllm:num_requests_*,DCGM_FI_DEV_XID_ERRORS'. Default: all"),
       coerce: text('metrics'),
     },
+    plot: plotFlag(),
     step: {
-      ...flag('step', 'Length of a step of the series (default: 5m) and of the OpenMetrics file (default: 1m)'),
+      ...flag(
+        'step',
+        'Length of a step of the series (default: 5m), of the OpenMetrics file (default: 1m), and of the pictures ' +
+          '(default: so that they have at most 200 steps)',
+      ),
       coerce: duration('step', '5m'),
     },
     check: toggle(
       'check',
       'Check the invariants of the fleet after every event; a violation ends the simulation with exit code 1',
     ),
+    html: {
+      ...flag('html', 'File to write with a page that simulates the same again when it is opened'),
+      coerce: text('html'),
+    },
     commands: {
       ...flag('commands', 'JSON file with scheduled commands: [{"at":"2h","verb":"node.crash","target":"h100-0"}]'),
       coerce: text('commands'),
@@ -142,10 +157,10 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   if (length === undefined) {
     throw new UsageError('Failed to simulate: --for is missing. Give it, as in --for 7d.')
   }
-  const { series, openmetrics, step = DEFAULT_STEP } = args
-  if (args.step !== undefined && series === undefined && openmetrics === undefined) {
+  const { series, openmetrics, plot, step = DEFAULT_STEP } = args
+  if (args.step !== undefined && series === undefined && openmetrics === undefined && plot === undefined) {
     throw new UsageError(
-      'Failed to simulate: --step needs --series or --openmetrics. Leave it out, or give one of them and a file.',
+      'Failed to simulate: --step needs --series, --openmetrics or --plot. Leave it out, or give one of them.',
     )
   }
   if (args.metrics !== undefined && openmetrics === undefined) {
@@ -160,22 +175,24 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   }
   if (series !== undefined) requireWritable(series)
   if (openmetrics !== undefined) requireWritable(openmetrics, 'openmetrics')
-  if (series !== undefined && openmetrics !== undefined && resolve(series) === resolve(openmetrics)) {
-    throw new UsageError(
-      `Failed to simulate: --series and --openmetrics name the same file '${series}'. Give each its own.`,
-    )
+  if (plot !== undefined) {
+    requirePlottable(plot)
+    plotStep(length, args.step)
   }
+  if (args.html !== undefined) requirePageFile(args.html)
+  requireDistinct({ series, openmetrics, plot, html: args.html })
   const selectedMetrics = selectMetrics(args.metrics ?? '*')
   const sim = createSimulator({
     fixtures: args.fixtures,
     profile: profileOf(args),
     seed: args.seed,
     ...(args.check && { check: true }),
-    // A fleet without clients has no reader of its journal.
-    journalLimit: 1000,
+    // A fleet without clients has no reader of its journal, unless a page shows it.
+    ...(args.html === undefined && { journalLimit: 1000 }),
     ...(args.epoch !== undefined && { epoch: args.epoch === 'now' ? new Date(wallMs()).toISOString() : args.epoch }),
   })
   if (series !== undefined) requireRowLimit(sim, length, step)
+  const recording = args.html === undefined ? undefined : recordSimulator(sim)
   if (args.commands !== undefined) scheduleCommands(sim, args.commands, length)
   const file = openmetrics === undefined ? undefined : new OpenMetricsFile(openmetrics, sim.world, selectedMetrics)
   const points = file && { file, step: args.step ?? DEFAULT_METRICS_STEP }
@@ -192,6 +209,17 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
     file?.finish()
     if (series !== undefined && sim.clock.elapsed > 0) {
       writeSeries(series, reportSeries(sim.world, { from: 0, to: sim.clock.elapsed, step }))
+    }
+    if (plot !== undefined && sim.clock.elapsed > 0) {
+      const to = sim.clock.elapsed
+      writePlots(plot, {
+        ...sim.report(),
+        series: reportSeries(sim.world, { from: 0, to, step: plotStep(to, args.step) }),
+      })
+    }
+    if (recording !== undefined) {
+      await writeSimulationPage(args, recording)
+      io.error(`Page: ${args.html}\n`)
     }
   } finally {
     const report = sim.report()
@@ -240,12 +268,33 @@ async function advanceWithProgress(
   return exitCode
 }
 
+async function writeSimulationPage({ html, fixtures }: SimulateArguments, recording: Recording): Promise<void> {
+  recording.stop()
+  const worlds = [{ title: 'the simulation', recording: recording.text }]
+  await writePageFile(html!, { title: `A simulation of ${fixtures}`, worlds })
+}
+
 function profileOf({ profile, weather, acceleration }: SimulateArguments): string | ProfileInput {
   const withChosenWeather = withWeather(profile, { weather, acceleration })
   if (acceleration !== undefined && (weather ?? loadProfile(profile).weather.pack) === 'none') {
     throw new UsageError('Failed to simulate: --acceleration needs weather. Leave it out, or give --weather realistic.')
   }
   return withChosenWeather
+}
+
+/** Refuses two flags that name one file. */
+function requireDistinct(files: Readonly<Record<string, string | undefined>>): void {
+  const flags = new Map<string, { readonly name: string; readonly path: string }>()
+  for (const [name, path] of Object.entries(files)) {
+    if (path === undefined) continue
+    const other = flags.get(resolve(path))
+    if (other !== undefined) {
+      throw new UsageError(
+        `Failed to simulate: --${other.name} and --${name} name the same file '${other.path}'. Give each its own.`,
+      )
+    }
+    flags.set(resolve(path), { name, path })
+  }
 }
 
 function requireRowLimit(sim: Simulator, length: Micros, step: Micros): void {

@@ -100,6 +100,7 @@ class ProcessRunner implements FlowRunner {
     const changed = { ...worldOf(this.#options), ...worldOf(options.world ?? {}) }
     const world = server.worlds.make(isOwnSetting(options) ? {} : { options: changed })
     try {
+      options.onWorld?.(world.sim)
       return await this.#play(plan, world, server.url, options)
     } finally {
       server.worlds.delete(world)

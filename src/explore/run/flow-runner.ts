@@ -61,6 +61,7 @@ class InProcessRunner implements FlowRunner {
     try {
       const sim = await this.#worldFor(options)
       sim.reset()
+      options.onWorld?.(sim)
       const inputs = { ...defaultInputs(this.#flow.options.inputs), ...options.inputs }
       const run = new Run(this.#flow, sim, { plan, inputs, healAt: options.healAt?.request })
       const result = await run.finish(isBase ? undefined : this.#bases.get(key))

@@ -1,5 +1,6 @@
 /** Runs of one flow under plans. Every other part of explore uses this interface alone. */
 
+import type { Simulator } from '../../simulator/simulator.ts'
 import type { WorldChange } from '../flow-world.ts'
 import type { InputValues } from '../inputs/input.ts'
 import { stableJson } from '../plan/canonical.ts'
@@ -30,6 +31,8 @@ export interface RunOptions extends RunSetting {
    * on nothing could save the client.
    */
   readonly healAt?: { readonly request: number }
+  /** Called with the simulator of the run before anything happens in its world. */
+  readonly onWorld?: ((sim: Simulator) => void) | undefined
 }
 
 export interface FlowRunner {

@@ -1,8 +1,9 @@
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
-import type { Micros } from '../../kernel/duration.ts'
+import { HOUR, type Micros } from '../../kernel/duration.ts'
 import { ForwardReader } from '../../kernel/forward-reader.ts'
 import type { Deployment } from '../deployments/deployment.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
+import { INSTANCE_STATES } from '../deployments/instance-row.ts'
 import { estimateServing, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
 import type { ServingSegment } from '../recording/history-records.ts'
 import type { World } from '../world.ts'
@@ -58,6 +59,9 @@ export interface ReportStep extends ServingFigures {
   readonly utilisation: number | null
   /** Rent of this step. */
   readonly cost_microcents: number
+  /** GPU-hours of this step, as in the report of the deployment: what its instances held, and what work took. */
+  readonly held_gpu_hours: number
+  readonly used_gpu_hours: number
 }
 
 /** The columns of a series, in order. */
@@ -79,11 +83,14 @@ export const STEP_COLUMNS = [
   'time_to_first_token_seconds',
   'tokens_per_second',
   'cost_microcents',
+  'held_gpu_hours',
+  'used_gpu_hours',
 ] as const satisfies readonly (keyof ReportStep)[]
 
 /**
  * A row a step and deployment, by time, then creation. The steps are counted from the start of the window; the last one
- * may be shorter. What was deleted has no rows from the step after its deletion on. All deployments unless some are given.
+ * may be shorter. What was deleted has rows only for steps in which it still costs or holds something. All deployments
+ * unless some are given.
  */
 export function* reportSeries(
   world: World,
@@ -108,6 +115,7 @@ class DeploymentCursor {
   readonly #countReader: ForwardReader<{ at: Micros; ready: number; pending: number }>
   readonly #segmentReader: ForwardReader<ServingSegment>
   readonly #rentReader: RentReader
+  readonly #holdReader: ForwardReader<{ at: Micros; instances: number; before: Micros }>
   #previousTotals: {
     served: number
     refused: number
@@ -116,6 +124,7 @@ class DeploymentCursor {
     able: number
     used: number
     cost: number
+    held: number
   }
 
   constructor(world: World, row: Readonly<DeploymentRow>, from: Micros) {
@@ -125,6 +134,7 @@ class DeploymentCursor {
     this.#countReader = new ForwardReader(instanceCounts(world, row))
     this.#segmentReader = new ForwardReader([...world.history.servingSegments(row)].reverse())
     this.#rentReader = new RentReader(world, row.meter)
+    this.#holdReader = new ForwardReader(heldInstances(world, row))
     this.#previousTotals = this.#totalsAt(from)
   }
 
@@ -136,7 +146,10 @@ class DeploymentCursor {
     const previous = this.#previousTotals
     this.#previousTotals = totals
     const cost = totals.cost - previous.cost
-    if (status === undefined || (status === 'deleted' && cost === 0)) return undefined
+    const held = totals.held - previous.held
+    if (status === undefined || (status === 'deleted' && cost === 0 && held === 0)) return undefined
+    const { numGpus } = this.#row
+    const used = Math.floor(totals.used * numGpus) - Math.floor(previous.used * numGpus)
     const able = totals.able - previous.able
     return {
       time: this.#world.clock.iso(at),
@@ -154,18 +167,22 @@ class DeploymentCursor {
       utilisation: able > 0 ? (totals.used - previous.used) / able : null,
       ...totals.figures,
       cost_microcents: cost,
+      held_gpu_hours: (held * numGpus) / HOUR,
+      used_gpu_hours: used / HOUR,
     }
   }
 
   #totalsAt(at: Micros) {
     const segment = this.#segmentReader.readAt(at)
     const cost = this.#rentReader.totalAt(at)
+    const hold = this.#holdReader.readAt(at)
+    const held = hold === undefined ? 0 : hold.before + hold.instances * (at - hold.at)
     const { history } = this.#world
     const clientTotals = history.requestTotalsAt(this.#row, at === 0 ? -1 : at)
     const { failed, left } = clientTotals
     if (!segment) {
       const { served, refused } = clientTotals
-      return { served, refused, failed, left, backlog: 0, able: 0, used: 0, cost, figures: NO_SERVING }
+      return { served, refused, failed, left, backlog: 0, able: 0, used: 0, cost, held, figures: NO_SERVING }
     }
     const { served, capacityTime: able, usedTime: used } = history.totalsWithin(segment, at)
     const { served: done, refused, backlog } = toWholeRequests(served)
@@ -174,7 +191,7 @@ class DeploymentCursor {
       served: done + clientTotals.served,
       refused: refused + clientTotals.refused,
       ...{ failed, left },
-      ...{ backlog, able, used, cost, figures },
+      ...{ backlog, able, used, cost, held, figures },
     }
   }
 }
@@ -195,5 +212,25 @@ export function instanceCounts(world: World, row: Readonly<DeploymentRow>) {
     ready += change.ready
     pending += change.pending
     return { at: change.at, ready, pending }
+  })
+}
+
+/** How many instances held GPUs, from each change of that on, and what they held before: microseconds of instances. */
+function heldInstances(world: World, row: Readonly<DeploymentRow>) {
+  const changes: { at: Micros; change: number }[] = []
+  for (const timeline of instanceTimelines(world, row)) {
+    const times = INSTANCE_STATES.filter(state => state !== 'pending').map(state => timeline[state])
+    const placed = Math.min(...times.filter(time => time >= 0))
+    // An instance that was never placed has no such time, and one that lasts has no end.
+    if (placed < timeline.end) changes.push({ at: placed, change: 1 }, { at: timeline.end, change: -1 })
+  }
+  changes.sort((a, b) => a.at - b.at)
+  let [instances, before, since] = [0, 0, 0]
+  return changes.flatMap(({ at, change }) => {
+    if (at === Number.POSITIVE_INFINITY) return []
+    before += instances * (at - since)
+    since = at
+    instances += change
+    return [{ at, instances, before }]
   })
 }

@@ -358,3 +358,25 @@ describe('docs/conform.md', () => {
     )
   })
 })
+
+describe('docs/plots.md', () => {
+  const blocks = blocksOf('docs/plots.md')
+
+  test('has the blocks that are run below, and no other', () => {
+    expect(openings(blocks)).toEqual([
+      'sh npx modelhost-sim simulate --for 7d --plot week.svg',
+      'json [',
+      'sh npx modelhost-sim simulate --for 1d --commands zone-outage.json --plot zone-outage.svg',
+    ])
+  })
+
+  test('draws its pictures by the commands that it shows', async () => {
+    writeFileSync(join(folder.path, 'zone-outage.json'), blocks[1]!.code)
+    for (const block of [blocks[0]!, blocks[2]!]) {
+      await folder.command(block.code)
+      const name = block.code.trim().split(' ').at(-1)!
+      const drawn = readFileSync(join(folder.path, name), 'utf8')
+      expect(drawn === readFileSync(`docs/figures/${name}`, 'utf8'), name).toBe(true)
+    }
+  })
+})

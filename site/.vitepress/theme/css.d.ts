@@ -1,0 +1,2 @@
+/** Styles that a module brings with it. */
+declare module '*.css'

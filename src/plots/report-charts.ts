@@ -1,0 +1,214 @@
+import type { Chart, ChartSeries } from './chart.ts'
+import type { Caption } from './figure.ts'
+import { type PlottedReport, readSteps, type Steps } from './report-steps.ts'
+import { formatFigure } from './ticks.ts'
+
+const MICROCENTS_PER_DOLLAR = 100_000_000
+/** Series that a chart shows one by one. The others are one series together. */
+const MAX_SERIES = 7
+const PERCENTILES = [50, 95, 99] as const
+
+/** The charts of a report, in their order. Each is also the name of a file. */
+export const REPORT_CHARTS = ['money', 'gpu-hours', 'queue', 'refusals', 'latency'] as const
+
+/**
+ * Returns the charts of a report with a series: money, GPU-hours, queue, refusals and latency. The figures are those of the rows
+ * of the series, so a sum over a chart is the figure of the report.
+ */
+export function reportCharts(report: PlottedReport): Chart[] {
+  const steps = readSteps(report)
+  return [moneyChart(steps), gpuHoursChart(steps), queueChart(steps), refusalsChart(steps), latencyChart(steps)]
+}
+
+/** Returns the head of the pictures of a report: its window, and its world. */
+export function captionOf({ from, to, fixture, seed, profile, weather }: PlottedReport): Caption {
+  return {
+    title: `${formatDate(from)} to ${formatDate(to)}`,
+    detail: `fixture ${fixture}, seed ${seed}, profile ${profile}, weather ${weather}; virtual time in UTC`,
+  }
+}
+
+/** Formats ISO 8601 as `2026-01-01`, and the time of day behind it if it is not midnight. */
+function formatDate(iso: string): string {
+  const [date, clock] = [iso.slice(0, 10), iso.slice(11, 19)]
+  return clock === '00:00:00' ? date : `${date} ${clock.replace(/:00$/, '')}`
+}
+
+function moneyChart(steps: Steps): Chart {
+  const costs = steps.deployments.map(one => ({
+    name: one.name,
+    total: sumOf(one.cost) / MICROCENTS_PER_DOLLAR,
+    values: one.cost.map((cost, i) => cost / MICROCENTS_PER_DOLLAR / steps.hours[i]!),
+  }))
+  return {
+    name: 'money',
+    title: 'Rent of deployments',
+    description:
+      'What the GPU time of each deployment cost, as dollars per hour of each step. Its area is the rent of the report.',
+    unit: '$ per hour',
+    kind: 'areas',
+    shape: 'steps',
+    scale: 'linear',
+    ...windowOf(steps),
+    series: rankSeries(costs, total => formatFigure(total, 2)),
+    figureLabel: 'total, $',
+    emptyText: 'No deployment cost anything in this time.',
+  }
+}
+
+function gpuHoursChart(steps: Steps): Chart {
+  const { hours, deployments } = steps
+  const used = hours.map((_, i) => deployments.reduce((sum, one) => sum + one.used[i]!, 0))
+  const held = hours.map((_, i) => deployments.reduce((sum, one) => sum + one.held[i]!, 0))
+  // Both are sums of the same kind, so a difference can be a rounding error below 0.
+  const idle = held.map((hours, i) => Math.max(0, hours - used[i]!))
+  const series = [
+    { name: 'used', values: used },
+    { name: 'idle', values: idle },
+  ].map(({ name, values }) => ({
+    name,
+    values: values.map((value, i) => value / hours[i]!),
+    figure: formatFigure(sumOf(values), 1),
+  }))
+  return {
+    name: 'gpu-hours',
+    title: 'GPU-hours',
+    description:
+      'GPU-hours that instances of deployments held, per hour of each step: used by work, and idle. Idle are starts, draining and waiting for work.',
+    unit: 'GPU-hours per hour',
+    kind: 'areas',
+    shape: 'steps',
+    scale: 'linear',
+    ...windowOf(steps),
+    series: held.some(hours => hours > 0) ? series : [],
+    figureLabel: 'total, GPU-hours',
+    emptyText: 'No deployment held a GPU in this time.',
+  }
+}
+
+function queueChart(steps: Steps): Chart {
+  const queues = steps.deployments.map(({ name, backlog }) => ({
+    name,
+    total: Math.max(0, ...backlog),
+    values: backlog,
+  }))
+  return {
+    name: 'queue',
+    title: 'Requests that wait',
+    description: 'Requests of the load that wait for an instance, for each deployment at the end of each step.',
+    unit: 'requests',
+    kind: 'lines',
+    shape: 'points',
+    scale: 'linear',
+    ...windowOf(steps),
+    series: rankSeries(queues, (_, values) => formatFigure(Math.max(...values), 0)),
+    figureLabel: 'most',
+    emptyText: 'No request waited at the end of a step.',
+  }
+}
+
+function refusalsChart(steps: Steps): Chart {
+  const refusals = steps.deployments.map(({ name, refused }) => ({
+    name,
+    total: sumOf(refused),
+    values: refused.map((count, i) => count / steps.hours[i]!),
+  }))
+  return {
+    name: 'refusals',
+    title: 'Refused requests',
+    description: 'Requests that each deployment refused, per hour of each step.',
+    unit: 'requests per hour',
+    kind: 'areas',
+    shape: 'steps',
+    scale: 'linear',
+    ...windowOf(steps),
+    series: rankSeries(refusals, total => formatFigure(total, 0)),
+    figureLabel: 'total',
+    emptyText: 'No deployment refused a request in this time.',
+  }
+}
+
+function latencyChart(steps: Steps): Chart {
+  const samples = steps.hours.map((_, i) =>
+    steps.deployments.flatMap(({ firstToken, served }) => {
+      const seconds = firstToken[i]!
+      return seconds === null || served[i] === 0 ? [] : [{ seconds, weight: served[i]! }]
+    }),
+  )
+  for (const one of samples) one.sort((a, b) => a.seconds - b.seconds)
+  const lines = [
+    { name: 'slowest deployment', values: samples.map(one => one.at(-1)?.seconds ?? null) },
+    ...PERCENTILES.map(percent => ({
+      name: `p${percent}`,
+      values: samples.map(one => percentileOf(one, percent)),
+    })).reverse(),
+  ]
+  const series = lines.map(({ name, values }) => {
+    const most = Math.max(0, ...values.map(value => value ?? 0))
+    return { name, values, figure: formatFigure(most, most < 10 ? 2 : 1) }
+  })
+  return {
+    name: 'latency',
+    title: 'Time to the first token',
+    description:
+      'Seconds from the arrival of a request of the load to its first token, wait included: percentiles over the requests that were served in each step. Each request counts with the time of its deployment at the end of the step.',
+    unit: 'seconds',
+    kind: 'lines',
+    shape: 'points',
+    scale: 'log',
+    ...windowOf(steps),
+    series: samples.some(one => one.length > 0) ? series : [],
+    figureLabel: 'highest, s',
+    emptyText: 'No request of a load was served in this time.',
+  }
+}
+
+function windowOf({ from, times, marks }: Steps): Pick<Chart, 'from' | 'times' | 'marks'> {
+  return { from, times, marks }
+}
+
+interface RankedSeries {
+  readonly name: string
+  /** What decides the order. 0: it is left out. */
+  readonly total: number
+  readonly values: readonly number[]
+}
+
+/** Keeps the series with the highest totals, from the highest down, and adds the others up to one. */
+function rankSeries(
+  all: readonly RankedSeries[],
+  figureOf: (total: number, values: readonly number[]) => string,
+): ChartSeries[] {
+  const ranked = all.filter(({ total }) => total > 0).sort((a, b) => b.total - a.total || (a.name < b.name ? -1 : 1))
+  // One series alone is shown by its name.
+  const shown = ranked.length === MAX_SERIES + 1 ? ranked.length : MAX_SERIES
+  const rest = ranked.slice(shown)
+  const others = {
+    name: `${rest.length} others`,
+    total: sumOf(rest.map(({ total }) => total)),
+    values: rest[0]?.values.map((_, i) => sumOf(rest.map(({ values }) => values[i]!))) ?? [],
+  }
+  return [...ranked.slice(0, shown), ...(rest.length > 0 ? [others] : [])].map(({ name, total, values }) => ({
+    name,
+    values,
+    figure: figureOf(total, values),
+  }))
+}
+
+/** Returns the value of the nearest rank among weighted values in ascending order; null without any. */
+function percentileOf(
+  sorted: readonly { readonly seconds: number; readonly weight: number }[],
+  percent: number,
+): number | null {
+  const rank = (sumOf(sorted.map(({ weight }) => weight)) * percent) / 100
+  let passed = 0
+  for (const { seconds, weight } of sorted) {
+    passed += weight
+    if (passed >= rank) return seconds
+  }
+  return sorted.at(-1)?.seconds ?? null
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0)
+}

@@ -1,0 +1,105 @@
+import type { ChartMark } from './chart.ts'
+
+/** What charts read of a report. `Report` of the package fits, and so does the JSON of `GET /_sim/report`. */
+export interface PlottedReport {
+  /** ISO 8601. */
+  readonly from: string
+  readonly to: string
+  readonly fixture: string
+  readonly seed: string
+  readonly profile: string
+  readonly weather: string
+  readonly commands: {
+    readonly newest: readonly { readonly at: string; readonly verb: string; readonly target: string }[]
+  }
+  /** By time. A report without a step has none. */
+  readonly series?: Iterable<PlottedStep>
+}
+
+/** What charts read of a row of a series. */
+export interface PlottedStep {
+  /** The end of the step, ISO 8601. */
+  readonly time: string
+  readonly deployment: string
+  readonly served: number
+  readonly refused: number
+  readonly backlog: number
+  readonly time_to_first_token_seconds: number | null
+  readonly cost_microcents: number
+  readonly held_gpu_hours: number
+  readonly used_gpu_hours: number
+}
+
+/** The figures of the deployments with one name, with a value for each step. */
+export interface SteppedDeployment {
+  readonly name: string
+  /** Micro-cents. */
+  readonly cost: readonly number[]
+  readonly held: readonly number[]
+  readonly used: readonly number[]
+  readonly backlog: readonly number[]
+  readonly served: readonly number[]
+  readonly refused: readonly number[]
+  /** Seconds. */
+  readonly firstToken: readonly (number | null)[]
+}
+
+/** The series of a report, by deployment. */
+export interface Steps {
+  /** Unix seconds. */
+  readonly from: number
+  /** The end of each step in Unix seconds, and its length in hours, at least a microsecond. */
+  readonly times: readonly number[]
+  readonly hours: readonly number[]
+  readonly deployments: readonly SteppedDeployment[]
+  readonly marks: readonly ChartMark[]
+}
+
+/** Reads the rows of a report once. Deployments with one name, such as one that was created again, count as one. */
+export function readSteps({ from, commands, series = [] }: PlottedReport): Steps {
+  const start = toSeconds(from)
+  const times: number[] = []
+  /** By the name of the deployment, then by the index of the step. */
+  const rows = new Map<string, Map<number, readonly PlottedStep[]>>()
+  let time = ''
+  for (const row of series) {
+    if (row.time !== time) {
+      time = row.time
+      times.push(toSeconds(time))
+    }
+    let ofName = rows.get(row.deployment)
+    if (ofName === undefined) {
+      ofName = new Map()
+      rows.set(row.deployment, ofName)
+    }
+    const step = times.length - 1
+    ofName.set(step, [...(ofName.get(step) ?? []), row])
+  }
+  const columns = Array.from(rows, ([name, ofName]): SteppedDeployment => {
+    const of = (read: (row: PlottedStep) => number) =>
+      times.map((_, i) => (ofName.get(i) ?? []).reduce((sum, row) => sum + read(row), 0))
+    return {
+      name,
+      cost: of(row => row.cost_microcents),
+      held: of(row => row.held_gpu_hours),
+      used: of(row => row.used_gpu_hours),
+      backlog: of(row => row.backlog),
+      served: of(row => row.served),
+      refused: of(row => row.refused),
+      firstToken: times.map((_, i) => ofName.get(i)?.at(-1)?.time_to_first_token_seconds ?? null),
+    }
+  })
+  return {
+    from: start,
+    times,
+    hours: times.map((time, i) => Math.max(time - (times[i - 1] ?? start), 1e-6) / 3600),
+    deployments: columns,
+    marks: commands.newest.map(({ at, verb, target }) => ({ time: toSeconds(at), text: `${verb} ${target}` })),
+  }
+}
+
+/** Returns Unix seconds with their fraction: `Date.parse` keeps three digits of it. */
+function toSeconds(iso: string): number {
+  const [, whole, fraction = '', offset] = /^(.*?)(\.\d+)?(Z|[+-]\d\d:\d\d)$/.exec(iso) ?? []
+  return Date.parse(`${whole}${offset}`) / 1000 + Number(`0${fraction}`)
+}
