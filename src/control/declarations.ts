@@ -32,6 +32,7 @@ import * as viewsMoney from './views/money.ts'
 import * as viewsPage from './views/page.ts'
 import * as viewsPast from './views/past.ts'
 import * as viewsThings from './views/things.ts'
+import * as viewsWeather from './views/weather.ts'
 
 /** The exports of all modules. */
 export type Declarations = typeof clock &
@@ -60,7 +61,8 @@ export type Declarations = typeof clock &
   typeof viewsMoney &
   typeof viewsPage &
   typeof viewsPast &
-  typeof viewsThings
+  typeof viewsThings &
+  typeof viewsWeather
 
 export const OPERATIONS: OperationTable<Declarations> = {
   getRoot: operation('GET /', 'assumed', () => overview.getRoot),
@@ -131,6 +133,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   listTroubles: operation('GET /_sim/troubles', 'assumed', () => cluster.listTroubles),
   getUnread: operation('GET /_sim/unread', 'assumed', () => overview.getUnread),
   verifyReceived: operation('POST /_sim/verify', 'assumed', () => requests.verifyReceived),
+  getWeather: operation('GET /_sim/weather', 'assumed', () => viewsWeather.getWeather),
   listWorlds: operation('GET /_sim/worlds', 'assumed', () => worlds.listWorlds),
   createWorld: operation('POST /_sim/worlds', 'assumed', () => worlds.createWorld),
   deleteWorld: operation('DELETE /_sim/worlds/{world}', 'assumed', () => worlds.deleteWorld),

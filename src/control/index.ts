@@ -62,6 +62,7 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
   'getLifecycles',
   'getMoney',
   'getThing',
+  'getWeather',
   'compareWorlds',
   'getPast',
   'keepPast',

@@ -113,6 +113,15 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
       { path: '/_sim/differences', status: 422, says: 'with' },
     ],
   },
+  sendRequest: {
+    good: [{ path: '/_sim/requests', body: { method: 'GET', path: '/deploy/list' } }],
+    bad: [
+      { path: '/_sim/requests', body: { path: '/_sim/reset' }, status: 400, says: 'it is no path of the service' },
+      { path: '/_sim/requests', body: { method: 'GET' }, status: 422, says: 'path' },
+    ],
+  },
+  savePage: { good: [{ path: '/_sim/page' }], bad: [] },
+  getWeather: { good: [{ path: '/_sim/weather' }], bad: [] },
   getPast: { good: [{ path: '/_sim/past' }], bad: [] },
   keepPast: { good: [{ path: '/_sim/past' }, { path: '/_sim/past' }], bad: [] },
   forgetPast: { good: [{ path: '/_sim/past' }], bad: [] },
@@ -508,9 +517,12 @@ function send({ server }: Running, method: string, { path, body, file }: Command
 
 /** With rules, a snapshot and scenarios to speak of. */
 async function prepared(operation: string): Promise<Running> {
-  const world = await running({ faults: FAULTS, answers: ANSWERS }, { scenarios })
+  const world = await running(
+    { faults: FAULTS, answers: ANSWERS },
+    { scenarios, writePage: async () => '<!doctype html>' },
+  )
   world.server.worlds.default.snapshots.set('known', SNAPSHOT)
-  if (operation.startsWith('getPast')) {
+  if (/^(getPast|savePage)/.test(operation)) {
     await world.command('/_sim/past')
     world.sim.cluster.node('h100-0').crash()
   }

@@ -839,6 +839,26 @@ class VerifyReceivedAnswer(TypedDict):
     dropped: int
 
 
+class GetWeatherAnswerKindsItemActiveItem(TypedDict):
+    place: str
+    undo: HealWorldAnswerItemUndo
+
+
+class GetWeatherAnswerKindsItem(TypedDict):
+    kind: str
+    places: int
+    strikes_per_hour: float
+    strikes: int
+    active: list[GetWeatherAnswerKindsItemActiveItem]
+
+
+class GetWeatherAnswer(TypedDict):
+    pack: str
+    packs: list[str]
+    profile: str
+    kinds: list[GetWeatherAnswerKindsItem]
+
+
 class ListWorldsAnswerItem(TypedDict):
     world: str
     token: str | None
@@ -1896,6 +1916,19 @@ class Control:
             "POST",
             "/_sim/verify",
             body=body,
+        )
+        return result
+
+    def get_weather(self) -> GetWeatherAnswer:
+        """Return the weather of the world: its pack, the packs of its profile, and for each kind
+        of trouble how often it strikes and what it has struck now, with the command that undoes
+        it. The option weather of a world chooses a pack.
+
+        Sends `GET /_sim/weather`.
+        """
+        result: GetWeatherAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/weather",
         )
         return result
 
