@@ -1,6 +1,9 @@
 // The worlds of the package as a module for browsers, which have no folders. A text that several worlds have is in it once.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const FIXTURES = fileURLToPath(new URL('fixtures', import.meta.url))
 
 /** A plugin of esbuild: what imports `bundled-worlds.ts` imports `worlds.js` beside the bundle instead. */
 export const bundledWorlds = {
@@ -26,8 +29,8 @@ export function writeBundledWorlds(folder) {
 function bundledWorldsModule() {
   const texts = new Map()
   const worlds = Object.fromEntries(
-    readdirSync('fixtures').map(name => {
-      const paths = readdirSync(join('fixtures', name), { recursive: true, withFileTypes: true })
+    readdirSync(FIXTURES).map(name => {
+      const paths = readdirSync(join(FIXTURES, name), { recursive: true, withFileTypes: true })
         .filter(entry => entry.isFile())
         .map(entry => join(entry.parentPath, entry.name))
         .sort()
@@ -35,7 +38,7 @@ function bundledWorldsModule() {
         const text = readFileSync(path, 'utf8')
         const content = path.endsWith('.json') ? JSON.stringify(JSON.parse(text)) : text
         if (!texts.has(content)) texts.set(content, texts.size)
-        return `${JSON.stringify(path.slice(join('fixtures', name).length + 1).replaceAll('\\', '/'))}:t[${texts.get(content)}]`
+        return `${JSON.stringify(path.slice(join(FIXTURES, name).length + 1).replaceAll('\\', '/'))}:t[${texts.get(content)}]`
       })
       return [name, `{${files.join(',')}}`]
     }),

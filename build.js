@@ -8,7 +8,7 @@ import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { bundledWorlds, writeBundledWorlds } from './browser-worlds.js'
-import { buildSavedPage } from './build/pages.js'
+import { writeSavedPageParts } from './build/pages.js'
 import { bundlePage } from './bundle-page.js'
 import { deferredImports } from './defer-modules.js'
 import { joinChunks } from './join-chunks.js'
@@ -88,7 +88,7 @@ await build({
   plugins: [bundledWorlds],
 })
 writeBundledWorlds(`${outdir}/browser`)
-await buildSavedPage(`${outdir}/pages`)
+await writeSavedPageParts(`${outdir}/pages`)
 
 const { metafile: cliFiles } = await build({
   ...common,

@@ -1,10 +1,13 @@
 // The scripts that run a simulator inside a page: everything is in them, since a page has no node_modules.
 import { createHash } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { deflateSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { containedWorlds } from '../browser-worlds.js'
+
+const source = path => fileURLToPath(new URL(`../${path}`, import.meta.url))
 
 /** Packages that a page never reaches: it parses forms by the platform, and has no collections of @msw/data. */
 const UNREACHED = /^(?:@fastify\/busboy|@msw\/data)$/
@@ -40,7 +43,7 @@ const tokenizerApart = {
 const common = {
   bundle: true,
   target: ['chrome123', 'firefox120', 'safari17.5'],
-  tsconfigRaw: { compilerOptions: { jsx: 'react-jsx', jsxImportSource: 'preact' } },
+  tsconfigRaw: { compilerOptions: { useDefineForClassFields: false, jsx: 'react-jsx', jsxImportSource: 'preact' } },
   minify: true,
   legalComments: 'none',
   logLevel: 'warning',
@@ -49,48 +52,68 @@ const common = {
 }
 
 /**
- * Builds the modules for pages of a web server, with the tokenizer in a file of its own.
+ * Builds the playground, a folder of files for any web server: `index.html`, its script and style, the parts of saved
+ * pages, and `simulator.js` alone for other pages.
  *
  * @param outdir an empty folder
  */
-export async function buildPageModules(outdir) {
+export async function buildPlayground(outdir) {
+  const folder = 'src/pages/playground'
   await build({
     ...common,
-    entryPoints: { simulator: 'src/pages/simulator/connect.ts' },
+    entryPoints: [
+      { in: source('src/pages/simulator/connect.ts'), out: 'simulator' },
+      { in: source(`${folder}/main.ts`), out: 'playground' },
+      { in: source(`${folder}/playground.css`), out: 'playground' },
+    ],
     outdir,
     chunkNames: 'part-[name]-[hash]',
     format: 'esm',
     splitting: true,
     plugins: [containedWorlds, withoutUnreached],
   })
+  cpSync(source(`${folder}/index.html`), join(outdir, 'index.html'))
+  await writeSavedPageParts(outdir)
 }
 
 /**
- * Builds the parts of saved pages: `saved-page.json`, and `tokenizer.json` for the pages that need it.
+ * Writes the parts of saved pages: `saved-page.json`, and `tokenizer.json` for the pages that need it.
  *
  * @param outdir the folder, as in `dist/pages`
  */
-export async function buildSavedPage(outdir) {
+export async function writeSavedPageParts(outdir) {
+  const { tokenizer, ...parts } = await bundleSavedPage()
+  mkdirSync(outdir, { recursive: true })
+  writeFileSync(join(outdir, 'saved-page.json'), JSON.stringify(parts))
+  writeFileSync(join(outdir, 'tokenizer.json'), JSON.stringify(tokenizer))
+}
+
+/**
+ * Returns the parts of saved pages, as `src/pages/saved/parts.ts` declares them.
+ *
+ * @returns {Promise<Required<import('../src/pages/saved/parts.ts').PageParts>>}
+ */
+export async function bundleSavedPage() {
   const plugins = [containedWorlds, withoutUnreached, tokenizerApart]
-  const [loader, code, tokenizer] = await Promise.all([
-    bundleText({ entryPoints: ['src/pages/saved/loader.ts'] }),
-    bundleText({ entryPoints: ['src/pages/saved/main.ts'], plugins }),
+  const [loader, style, code, tokenizer] = await Promise.all([
+    bundleText({ entryPoints: [source('src/pages/saved/loader.ts')] }),
+    bundleText({ entryPoints: [source('src/pages/saved/saved.css')] }),
+    bundleText({ entryPoints: [source('src/pages/saved/main.ts')], plugins }),
     bundleText({
       stdin: {
         contents: `import encoding from '${TOKENIZER}'; globalThis[Symbol.for('${TOKENIZER_KEY}')] = encoding`,
-        resolveDir: '.',
+        resolveDir: source('.'),
       },
     }),
   ])
-  const style = await bundleText({ entryPoints: ['src/pages/saved/saved.css'] })
   // The page contains the loader and the style as they are.
   for (const text of [loader, style]) {
     if (/<\/(?:script|style)|<!--/i.test(text)) throw new Error('A part of saved pages ends its own element.')
   }
-  mkdirSync(outdir, { recursive: true })
-  const write = (name, content) => writeFileSync(join(outdir, name), JSON.stringify(content))
-  write('saved-page.json', { loader: toPlain(loader), style: toPlain(style), code: toCompressed(code) })
-  write('tokenizer.json', toCompressed(tokenizer))
+  return {
+    ...{ loader: toPlain(loader), style: toPlain(style) },
+    ...{ code: toCompressed(code), tokenizer: toCompressed(tokenizer) },
+  }
 }
 
 async function bundleText(options) {

@@ -26,6 +26,7 @@ import * as snapshots from './endpoints/snapshots.ts'
 import * as worlds from './endpoints/worlds.ts'
 import * as viewsAhead from './views/ahead.ts'
 import * as viewsFleet from './views/fleet.ts'
+import * as viewsPage from './views/page.ts'
 import * as viewsPast from './views/past.ts'
 
 /** The exports of all modules. */
@@ -50,6 +51,7 @@ export type Declarations = typeof clock &
   typeof worlds &
   typeof viewsAhead &
   typeof viewsFleet &
+  typeof viewsPage &
   typeof viewsPast
 
 export const OPERATIONS: OperationTable<Declarations> = {
@@ -93,6 +95,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   judgeClients: operation('GET /_sim/judge', 'assumed', () => judge.judgeClients),
   getLedger: operation('GET /_sim/ledger', 'assumed', () => ledger.getLedger),
   getMetrics: operation('GET /_sim/metrics', 'assumed', () => metrics.getMetrics),
+  savePage: operation('GET /_sim/page', 'assumed', () => viewsPage.savePage),
   forgetPast: operation('DELETE /_sim/past', 'assumed', () => viewsPast.forgetPast),
   getPast: operation('GET /_sim/past', 'assumed', () => viewsPast.getPast),
   keepPast: operation('POST /_sim/past', 'assumed', () => viewsPast.keepPast),

@@ -7,6 +7,12 @@ import type { TimelineLibrary } from '../simulator/timelines.ts'
 import type { Worlds } from '../simulator/worlds.ts'
 import type { EventTexts } from './event-stream.ts'
 
+/** Writes a page that runs recordings of worlds again. */
+export type WritePage = (content: {
+  readonly title: string
+  readonly worlds: readonly { readonly title: string; readonly recording: string }[]
+}) => string | Promise<string>
+
 /** What handlers of the control plane get in addition to their input. */
 export interface ControlScope {
   sim: Simulator
@@ -20,6 +26,8 @@ export interface ControlScope {
   pasts: Pasts
   /** Returns what changed in the fleet of `sim` since an earlier look. */
   lookAtFleet(since: number | undefined): FleetView
+  /** Writes a saved page; undefined if the host cannot. */
+  writePage: WritePage | undefined
   /** Every operation of the control plane. */
   operations: Operations
   /** Calls `act`. The journal names this request as the cause of its commands and fault rules. */

@@ -13,7 +13,7 @@ import type { Simulator } from '../simulator/simulator.ts'
 import type { TimelineLibrary } from '../simulator/timelines.ts'
 import type { Worlds } from '../simulator/worlds.ts'
 import { OPERATIONS } from './declarations.ts'
-import type { ControlScope } from './endpoint.ts'
+import type { ControlScope, WritePage } from './endpoint.ts'
 import * as eventStream from './event-stream.ts'
 
 /**
@@ -61,6 +61,7 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
   'keepPast',
   'forgetPast',
   'getPastRecording',
+  'savePage',
   'listScenarios',
   'getScenario',
   'listSnapshots',
@@ -76,8 +77,16 @@ const NO_SCENARIOS: TimelineLibrary = {
   },
 }
 
+/** What a control plane gets from its host. */
+export interface ControlHost {
+  /** The scenarios whose timelines it can play. Default: none. */
+  readonly library?: TimelineLibrary | undefined
+  /** Default: it cannot save pages. */
+  readonly writePage?: WritePage | undefined
+}
+
 /** Creates the control plane of a server, one for all its worlds. */
-export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCENARIOS): Control {
+export function createControl(worlds: Worlds, { library = NO_SCENARIOS, writePage }: ControlHost = {}): Control {
   const textsOf = oneForEach(() => new eventStream.EventTexts())
   const pasts = new pastsOfWorlds.Pasts()
   const fleetOf = oneForEach(sim => new fleetTracker.FleetTracker(sim))
@@ -87,7 +96,7 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
     // With an ignored typo, a request would do something else than its sender meant.
     strictQuery: true,
     createScope: ({ backend: sim, seq }) => ({
-      ...{ sim, worlds, library, operations: controlOperations, pasts },
+      ...{ sim, worlds, library, operations: controlOperations, pasts, writePage },
       eventTexts: () => textsOf(sim),
       lookAtFleet: since => fleetOf(sim).look(since),
       actAsRequest: act => (seq === undefined ? act() : actFor(sim.world.journal, seq, act)),

@@ -2,21 +2,28 @@
 
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, FlowOptions, NamedFlow } from './flow.ts'
+import type { InputDeclarations, ValuesOf } from './inputs/input.ts'
+import { assertInputs } from './inputs/values.ts'
 import { assertInvariants } from './invariants.ts'
 
 const OPTIONS: readonly (keyof FlowOptions)[] = [
-  ...(['fixtures', 'with', 'seed', 'profile', 'budget', 'invariants', 'own', 'lines'] as const),
+  ...(['fixtures', 'with', 'seed', 'profile', 'weather', 'budget', 'invariants', 'own', 'lines', 'inputs'] as const),
 ]
 
 /**
  * Declares a flow with a name and options. A module of `modelhost-sim explore` exports it as its default.
  *
- * @throws TypeError if the name or the function is missing, RangeError for an unknown option or invariant
+ * @throws TypeError if the name or the function is missing, RangeError for an unknown option or invariant, and for an invalid
+ *   input
  * @example
  * export default flow('deploy', { fixtures: 'two-nodes', invariants: { spendsAtMost: 5 } }, async ({ fetch, url, token }) =>
  *   deploy({ fetch, url, token }))
  */
-export function flow<Result>(name: string, options: FlowOptions<Result>, run: FlowFunction<Result>): NamedFlow<Result> {
+export function flow<Result, Declared extends InputDeclarations = Record<never, never>>(
+  name: string,
+  options: FlowOptions<Result, Declared>,
+  run: FlowFunction<Result, ValuesOf<Declared>>,
+): NamedFlow<Result> {
   if (typeof name !== 'string' || name.trim() === '' || name.includes('\n')) {
     throw new TypeError("Failed to declare a flow: its name is missing. Give a text of one line, as in 'deploy'.")
   }
@@ -29,7 +36,9 @@ export function flow<Result>(name: string, options: FlowOptions<Result>, run: Fl
   const context = `Failed to declare the flow '${name}'`
   assertKnownKeys(options, OPTIONS, context)
   assertInvariants(options.invariants ?? {}, context)
-  return Object.freeze({ name, options, run })
+  if (options.inputs !== undefined) assertInputs(options.inputs, context)
+  // The runner gives the flow the values of these declarations.
+  return Object.freeze({ name, options, run: run as FlowFunction<Result> })
 }
 
 /**

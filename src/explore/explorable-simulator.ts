@@ -9,10 +9,11 @@ import type { Simulator } from '../simulator/simulator-interface.ts'
 import type { ExploreOptions } from './explore.ts'
 import type { FlowReport } from './explore-flow.ts'
 import type { FlowFunction, FlowOptions } from './flow.ts'
+import type { InputDeclarations, ValuesOf } from './inputs/input.ts'
 
 /** Options of `sim.explore`. The world of the flow is that of the simulator. */
-export interface SimulatorExploreOptions<Result = unknown>
-  extends Pick<FlowOptions<Result>, 'invariants' | 'own' | 'lines'>,
+export interface SimulatorExploreOptions<Result = unknown, Declared extends InputDeclarations = InputDeclarations>
+  extends Pick<FlowOptions<Result, Declared>, 'invariants' | 'own' | 'lines' | 'inputs'>,
     Pick<ExploreOptions, 'budget' | 'faults' | 'classes' | 'exhaustive' | 'signal' | 'onProgress'> {
   /** The name of the flow, for messages. Default: the name of the function. */
   readonly name?: string | undefined
@@ -45,7 +46,10 @@ export interface ExplorableSimulator extends Simulator, RequestEvidence {
    * @example
    * const { findings } = await sim.explore(({ fetch, url, token }) => deploy({ fetch, url, token }), { faults: 'singles' })
    */
-  explore<Result>(flow: FlowFunction<Result>, options?: SimulatorExploreOptions<Result>): Promise<FlowReport>
+  explore<Result, Declared extends InputDeclarations = Record<never, never>>(
+    flow: FlowFunction<Result, ValuesOf<Declared>>,
+    options?: SimulatorExploreOptions<Result, Declared>,
+  ): Promise<FlowReport>
   /**
    * Records every request, command and fault from now on, for `modelhost-sim replay`. The recording contains prompts.
    *

@@ -10,7 +10,8 @@ import * as find from '../evidence/requests/find.ts'
 import * as verify from '../evidence/requests/verify.ts'
 import type { SimulatorOptions } from '../simulator/options.ts'
 import { createSimulator as createBareSimulator, type Simulator } from '../simulator/simulator.ts'
-import type { ExplorableSimulator } from './explorable-simulator.ts'
+import type { ExplorableSimulator, SimulatorExploreOptions } from './explorable-simulator.ts'
+import type { FlowFunction } from './flow.ts'
 
 /**
  * Creates a simulator. It opens no port and starts no timer.
@@ -28,7 +29,7 @@ function toExplorable(sim: Simulator): ExplorableSimulator {
     explain: subject => explanations.explain(sim, subject),
     explore: async (flow, options = {}) => {
       const { exploreSimulator } = await import('#explore')
-      return exploreSimulator(sim, flow, options)
+      return exploreSimulator(sim, flow as FlowFunction, options as SimulatorExploreOptions)
     },
     judge: options => judging.judge(sim, options),
     findRequests: filter => find.findRequests(sim, filter).requests,

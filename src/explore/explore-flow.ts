@@ -7,6 +7,8 @@ import { toExplorableFlow } from './declare-flow.ts'
 import { type ExploreOptions, type ExploreReport, exploreRuns, prepare } from './explore.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from './flow.ts'
 import { worldOf } from './flow-world.ts'
+import { inputsOf, withInputs } from './inputs/flow-inputs.ts'
+import type { InputValues } from './inputs/input.ts'
 import { assertInvariants, type InvariantSettings } from './invariants.ts'
 import type { Plan } from './plan/plan.ts'
 import { readPlanFile, writePlanFile } from './plan/plan-file.ts'
@@ -23,9 +25,14 @@ import { OracleCheck } from './stages/oracle-check.ts'
 /** Options of `explore`. */
 export interface ExploreFlowOptions
   extends Pick<ExploreOptions, 'budget' | 'faults' | 'classes' | 'exhaustive' | 'signal' | 'onProgress'> {
-  /** In place of those of the flow. */
+  /** In place of the world of the flow, as are the other options of worlds. */
   readonly fixtures?: SimulatorOptions['fixtures'] | undefined
+  readonly with?: SimulatorOptions['with'] | undefined
   readonly seed?: SimulatorOptions['seed'] | undefined
+  readonly profile?: SimulatorOptions['profile'] | undefined
+  readonly weather?: SimulatorOptions['weather'] | undefined
+  /** Values of inputs of the flow, which all its runs have. Default: the simplest ones, and others in random plans. */
+  readonly inputs?: InputValues | undefined
   /** Beside those of the flow. */
   readonly invariants?: InvariantSettings | undefined
   /** The name of a flow that is a function. Default: the name of the function. */
@@ -34,7 +41,7 @@ export interface ExploreFlowOptions
 
 const OPTIONS: readonly (keyof ExploreFlowOptions)[] = [
   ...(['budget', 'faults', 'classes', 'exhaustive', 'signal', 'onProgress'] as const),
-  ...(['fixtures', 'seed', 'invariants', 'name'] as const),
+  ...(['fixtures', 'with', 'seed', 'profile', 'weather', 'inputs', 'invariants', 'name'] as const),
 ]
 
 /** A finding and what to do about it. */
@@ -73,11 +80,12 @@ export async function explore<Result>(
       ...{ classes, exhaustive, signal, onProgress },
       name: flow.name,
       invariants: flow.options.invariants,
+      inputs: inputsOf(flow),
       budget: options.budget ?? flow.options.budget,
       // Each run of a command is a process, which takes long.
       faults: options.faults ?? ('command' in flow ? 'singles' : undefined),
       oracle: new OracleCheck(createFlowRunner),
-      shrinker: createShrinker(),
+      shrinker: createShrinker({ world: worldOf(flow.options), declaredInputs: inputsOf(flow) }),
     })
     const findings: ExplainedFinding[] = []
     for (const finding of report.findings) {
@@ -92,7 +100,8 @@ export async function explore<Result>(
 
 /** What one plan breaks. */
 export interface PlanReport extends Pick<FlowReport, 'flow' | 'runs' | 'points'> {
-  readonly findings: readonly Pick<ExplainedFinding, 'invariant' | 'signature' | 'words' | 'plan' | 'why' | 'story'>[]
+  readonly findings: readonly (Pick<ExplainedFinding, 'invariant' | 'signature' | 'words' | 'plan' | 'why' | 'story'> &
+    Partial<Pick<ExplainedFinding, 'inputs' | 'shrunk'>>)[]
 }
 
 /**
@@ -127,7 +136,7 @@ export async function replayPlan(value: unknown, plan: Plan, options: ExploreFlo
  * @throws TypeError for a value that is no flow
  */
 export function withOptions(value: unknown, options: ExploreFlowOptions): ExplorableFlow {
-  const { fixtures, seed, name, invariants } = options
+  const { name, invariants, inputs } = options
   const flow = toExplorableFlow(value, name)
   if (flow === undefined) {
     throw new TypeError(
@@ -140,20 +149,25 @@ export function withOptions(value: unknown, options: ExploreFlowOptions): Explor
     if (settings !== undefined) assertInvariants(settings, `Failed to explore ${flow.name}`)
   }
   const settings = { ...own.invariants, ...invariants } as InvariantSettings
-  return { ...flow, options: { ...own, ...worldOf({ fixtures, seed }), invariants: settings } }
+  const world = { ...worldOf(own), ...worldOf(options) }
+  const explored: ExplorableFlow = { ...flow, options: { ...own, ...world, invariants: settings } }
+  return inputs === undefined ? explored : withInputs(explored, inputs, `Failed to explore ${flow.name}`)
 }
 
 /** Returns what is said of a finding. It takes a run of its plan, and one for each request of that run. */
 async function explain(
-  { invariant, signature, words, plan, shrunk }: Finding,
+  { invariant, signature, words, plan, inputs, shrunk }: Finding,
   runner: FlowRunner,
   signal: AbortSignal | undefined,
 ): Promise<FindingWords> {
-  const { requests } = await runner.run(plan, shrunk?.world)
+  const setting = { world: shrunk?.world, inputs }
+  const { requests } = await runner.run(plan, setting)
   const inevitability =
     signal?.aborted || plan.length === 0 || runner.isSlow === true
       ? undefined
-      : await findInevitability({ runner, plan, world: shrunk?.world, signature, requests: requests.length })
+      : await findInevitability({ runner, plan, setting, signature, requests: requests.length })
   const isMinimal = plan.length === 0 || shrunk?.isMinimal === true
-  return describeFinding({ violation: { invariant, words }, plan, requests, isMinimal, inevitability }, adviceOf)
+  const leftOut = shrunk?.leftOut
+  const violation = { invariant, words }
+  return describeFinding({ violation, plan, requests, isMinimal, inevitability, inputs, leftOut }, adviceOf)
 }

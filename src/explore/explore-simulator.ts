@@ -6,11 +6,12 @@ import type { Simulator } from '../simulator/simulator-interface.ts'
 import type { SimulatorExploreOptions } from './explorable-simulator.ts'
 import { explore, type FlowReport, replayPlan } from './explore-flow.ts'
 import type { FlowFunction } from './flow.ts'
+import { assertInputs } from './inputs/values.ts'
 
 export { explore, replayPlan }
 
 const OPTIONS: readonly (keyof SimulatorExploreOptions)[] = [
-  ...(['name', 'invariants', 'own', 'lines', 'budget', 'faults', 'classes', 'exhaustive'] as const),
+  ...(['name', 'invariants', 'own', 'lines', 'inputs', 'budget', 'faults', 'classes', 'exhaustive'] as const),
   ...(['signal', 'onProgress'] as const),
 ]
 
@@ -27,7 +28,8 @@ export async function exploreSimulator<Result>(
     )
   }
   assertKnownKeys(options, OPTIONS, 'Failed to explore')
-  const { name = run.name || 'flow', invariants = {}, own, lines, ...others } = options
+  const { name = run.name || 'flow', invariants = {}, own, lines, inputs, ...others } = options
+  if (inputs !== undefined) assertInputs(inputs, `Failed to explore ${name}`)
   // The runner moves the clock of its worlds itself.
   const origin = sim.fork({ clock: 'manual' })
   const fixtures = origin.snapshot()
@@ -36,6 +38,7 @@ export async function exploreSimulator<Result>(
     ...{ fixtures, invariants },
     ...(own !== undefined && { own }),
     ...(lines !== undefined && { lines }),
+    ...(inputs !== undefined && { inputs }),
   }
   return explore({ name, options: flowOptions, run }, others)
 }

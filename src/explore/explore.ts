@@ -4,6 +4,7 @@ import type { Duration } from '../kernel/duration.ts'
 import { nearestWord } from '../lib/did-you-mean.ts'
 import { quote } from '../lib/quote.ts'
 import { monotonicMs } from '../lib/real-time.ts'
+import type { InputDeclarations } from './inputs/input.ts'
 import type { InvariantSettings } from './invariants.ts'
 import { FAULT_CLASSES, type FaultClass, type FaultClassName } from './plan/classes.ts'
 import { RandomPlans } from './plan/random-plan.ts'
@@ -20,7 +21,7 @@ import type { OracleCheck, OracleReport } from './stages/oracle-check.ts'
 import { Pairs } from './stages/pairs.ts'
 import type { Shrinker } from './stages/shrinker.ts'
 import { pointsOf, runSingles } from './stages/singles.ts'
-import { runSwarm } from './stages/swarm.ts'
+import { runSwarm, type SeedSpace } from './stages/swarm.ts'
 
 /** The last stage of an exploration. Each one includes those before it. */
 export const EXPLORE_DEPTHS = ['singles', 'pairs', 'swarm'] as const
@@ -37,6 +38,8 @@ export interface ExploreOptions {
   readonly classes?: readonly FaultClassName[] | undefined
   /** Runs the points that look alike to the client, too. Default: false. */
   readonly exhaustive?: boolean | undefined
+  /** The inputs of the flow, for random plans. */
+  readonly inputs?: InputDeclarations | undefined
   /** The first seed of the swarm. Default: 1. */
   readonly firstSeed?: number | undefined
   readonly shrinker?: Shrinker | undefined
@@ -82,10 +85,9 @@ export interface ExploreReport {
 }
 
 /** The base run of a flow and what follows from it: what the runs of seeds need. */
-export interface Prepared {
+export interface Prepared extends Pick<SeedSpace, 'plans' | 'plansOf'> {
   readonly base: RunResult
   readonly space: Space
-  readonly plans: RandomPlans
 }
 
 /**
@@ -97,7 +99,8 @@ export async function prepare(runner: FlowRunner, options: ExploreOptions): Prom
   const spaceOptions = toSpaceOptions(options)
   const base = await runBase(runner, options.name)
   const space = spaceOf(base, spaceOptions)
-  return { base, space, plans: new RandomPlans(space) }
+  const plansOf = (result: RunResult) => new RandomPlans(spaceOf(result, spaceOptions))
+  return { base, space, plans: new RandomPlans(space), plansOf }
 }
 
 /**
@@ -112,7 +115,8 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
   const spaceOptions = toSpaceOptions(options)
   const oracle = await options.oracle?.check(options.invariants ?? {})
   const exploration = new Exploration(runner, { flow: name, budget, shrinker, signal, onProgress })
-  const { base, space, plans } = await prepare(runner, options)
+  const prepared = await prepare(runner, options)
+  const { base, space } = prepared
   exploration.addBase(base)
   const points = pointsOf(space)
   const coverage = new Coverage(points)
@@ -140,7 +144,7 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
     unreachedPairs = await pairs.run(exploration, depth >= 2 ? budget.runsBeforeSwarm : Number.POSITIVE_INFINITY)
   // Without a run of the swarm, the chance is that of the runs before.
   if (exploration.stoppedBecause !== undefined || depth < 2) return report(exploration.stoppedBecause ?? 'done')
-  const isSaturated = await runSwarm(exploration, plans, firstSeed)
+  const isSaturated = await runSwarm(exploration, { ...prepared, inputs: options.inputs }, firstSeed)
   return report(isSaturated ? 'saturated' : exploration.stoppedBecause!)
 }
 

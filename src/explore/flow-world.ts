@@ -3,15 +3,19 @@
 import type { SimulatorOptions } from '../simulator/simulator.ts'
 
 /** The options of the world of a flow. */
-export type FlowWorld = Pick<SimulatorOptions, 'fixtures' | 'with' | 'seed' | 'profile'>
+export type FlowWorld = Pick<SimulatorOptions, 'fixtures' | 'with' | 'seed' | 'profile' | 'weather'>
+
+/** What is in place of parts of the world of a flow. */
+export type WorldChange = { readonly [Name in keyof FlowWorld]?: FlowWorld[Name] | undefined }
 
 /** Returns the options of a world that have a value. */
-export function worldOf(options: { readonly [Name in keyof FlowWorld]?: FlowWorld[Name] | undefined }): FlowWorld {
-  const { fixtures, with: patch, seed, profile } = options
+export function worldOf(options: WorldChange): FlowWorld {
+  const { fixtures, with: patch, seed, profile, weather } = options
   return {
     ...(fixtures !== undefined && { fixtures }),
     ...(patch !== undefined && { with: patch }),
     ...(seed !== undefined && { seed }),
     ...(profile !== undefined && { profile }),
+    ...(weather !== undefined && { weather }),
   }
 }

@@ -3,10 +3,11 @@
 import type { Duration } from '../kernel/duration.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import type { FlowWorld } from './flow-world.ts'
+import type { InputDeclarations, InputValues } from './inputs/input.ts'
 import type { InvariantSettings } from './invariants.ts'
 
 /** What a flow gets for one run. */
-export interface FlowContext {
+export interface FlowContext<Inputs = InputValues> {
   /** A `fetch` that reaches the world. A request that is not answered within 300 s of the world fails. */
   readonly fetch: typeof globalThis.fetch
   /** The base address of the service. */
@@ -18,13 +19,20 @@ export interface FlowContext {
   /** Returns the time of the world in milliseconds since 1970. */
   now(): number
   readonly sim: Simulator
+  /** What the client is asked to do in this run: the values of the declared inputs. */
+  readonly inputs: Inputs
 }
 
 /** The client code on trial. Its result names what it keeps. */
-export type FlowFunction<Result = unknown> = (context: FlowContext) => Result | Promise<Result>
+export type FlowFunction<Result = unknown, Inputs = InputValues> = (
+  context: FlowContext<Inputs>,
+) => Result | Promise<Result>
 
 /** Options of a flow: its world, the invariants, and the budget. */
-export interface FlowOptions<Result = unknown> extends FlowWorld {
+export interface FlowOptions<Result = unknown, Declared extends InputDeclarations = InputDeclarations>
+  extends FlowWorld {
+  /** What differs between the uses of the client. Single faults are tried with the simplest values, random plans with others. */
+  readonly inputs?: Declared | undefined
   /** Runs at most, or real time as in '60s'. Default: 2,000 runs. */
   readonly budget?: number | Duration
   readonly invariants?: InvariantSettings
@@ -44,7 +52,7 @@ export interface NamedFlow<Result = unknown> {
 /** A client that is a command in any language. Each run starts its process. */
 export interface CommandFlow {
   readonly name: string
-  readonly options: Omit<FlowOptions, 'own' | 'lines'>
+  readonly options: Omit<FlowOptions, 'own' | 'lines' | 'inputs'>
   /** The program and its arguments. */
   readonly command: readonly string[]
   /** Real time after which a process is ended. Default: '60s'. */

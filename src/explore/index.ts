@@ -6,6 +6,17 @@ export { commandFlow, flow } from './declare-flow.ts'
 export type { ExploreDepth, StopReason } from './explore.ts'
 export { type ExplainedFinding, type ExploreFlowOptions, explore, type FlowReport } from './explore-flow.ts'
 export type { CommandFlow, FlowContext, FlowFunction, FlowOptions, NamedFlow } from './flow.ts'
+export {
+  type Input,
+  type InputDeclarations,
+  type InputValues,
+  integers,
+  type LengthOptions,
+  lists,
+  oneOf,
+  texts,
+  type ValuesOf,
+} from './inputs/input.ts'
 export type { InvariantSettings, OwnInvariant } from './invariants.ts'
 export type { FaultClassName } from './plan/classes.ts'
 export type { Anchor, Plan, PlanItem } from './plan/plan.ts'

@@ -7,6 +7,7 @@ import { nearestWord } from '../lib/did-you-mean.ts'
 import type { Client } from '../service/client/client.ts'
 import type { LedgerEntry } from '../simulation/account/ledger-types.ts'
 import { isSnapshotFixture, type SimulatorOptions } from '../simulator/options.ts'
+import type { Simulator } from '../simulator/simulator.ts'
 import type { Check, ExpectRefusal } from './check.ts'
 import type { CountRange, EventPattern } from './events.ts'
 import type { ScenarioCluster } from './play/command-proxy.ts'
@@ -132,7 +133,8 @@ export interface Scenario {
   readonly runFlow?: RunFlow | undefined
 }
 
-export type RunFlow = (world: FlowWorld) => Promise<FlowOutcome>
+/** @param onWorld called with the simulator of the run under the plan, before anything happens in its world */
+export type RunFlow = (world: FlowWorld, onWorld?: (sim: Simulator) => void) => Promise<FlowOutcome>
 
 /** What a flow did under its plan. */
 export interface FlowOutcome {

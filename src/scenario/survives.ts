@@ -4,36 +4,37 @@ import { OPTIONAL_RULE_NAMES, type OptionalRuleName, RULE_NAMES, type RuleName }
 import { toExplorableFlow } from '../explore/declare-flow.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from '../explore/flow.ts'
 import { type FlowWorld, worldOf } from '../explore/flow-world.ts'
+import { withInputs } from '../explore/inputs/flow-inputs.ts'
+import type { InputValues } from '../explore/inputs/input.ts'
 import type { InvariantSettings } from '../explore/invariants.ts'
 import type { Plan } from '../explore/plan/plan.ts'
 import type { BrokenInvariant } from '../explore/run/run-result.ts'
+import type { RunOptions } from '../explore/run/runner.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { OpenName } from '../lib/open-name.ts'
-import { createScenario, type FlowOutcome, type Scenario } from './scenario.ts'
+import { createScenario, type FlowOutcome, type RunFlow, type Scenario } from './scenario.ts'
 
 /** What a flow should survive. The options of the world are in place of those of the flow. */
 export interface SurvivesOptions extends FlowWorld {
   /** The faults, as `explore` reports them. */
   readonly plan: Plan
+  /** The inputs of the flow. Default: the simplest ones. */
+  readonly inputs?: InputValues | undefined
   /** The invariants that should hold. Default: all of the flow. */
   readonly invariants?: readonly OpenName<RuleName | OptionalRuleName>[] | undefined
 }
 
 const OPTION_KEYS = [
-  'plan',
-  'invariants',
-  'fixtures',
-  'with',
-  'seed',
-  'profile',
+  ...(['plan', 'inputs', 'invariants'] as const),
+  ...(['fixtures', 'with', 'seed', 'profile', 'weather'] as const),
 ] as const satisfies readonly (keyof SurvivesOptions)[]
 
 /**
  * Declares a scenario that plays a flow under a plan of faults, in a world of its own. It fails with the words of the
  * first invariant that does not hold. It has no trace file.
  *
- * @throws TypeError for an invalid flow, an invalid plan, or an unknown invariant
+ * @throws TypeError for an invalid flow, an invalid plan, or an unknown invariant, RangeError for an invalid input
  * @example
  * export default survives('a lost answer to the create', flow, {
  *   plan: [{ fault: { on: 'createLlmDeployment', nth: 1, fault: { kind: 'reset', effect: 'done' } } }],
@@ -46,17 +47,18 @@ export function survives<Result>(
   options: SurvivesOptions,
 ): Scenario {
   const context = `Failed to declare the scenario '${title}'`
-  const named = toExplorableFlow(flow, title)
-  if (named === undefined) {
+  const declared = toExplorableFlow(flow, title)
+  if (declared === undefined) {
     throw new TypeError(`${context}: the flow is no function. Give the default export of the file of the flow.`)
   }
   assertKnownKeys(options, OPTION_KEYS, context, { ErrorType: TypeError })
-  const { plan, invariants, ...world } = options
+  const { plan, inputs, invariants, ...world } = options
   if (!Array.isArray(plan)) {
     throw new TypeError(`${context}: it has no plan. Give the list of faults that explore reports, as plan: […].`)
   }
+  const named = inputs === undefined ? declared : withInputs(declared, inputs, context)
   assertKnownInvariants(invariants ?? [], named, context)
-  const runFlow = (otherWorld: FlowWorld) => runUnder(named, { plan, invariants }, otherWorld)
+  const runFlow: RunFlow = (otherWorld, onWorld) => runUnder(named, { plan, invariants }, otherWorld, onWorld)
   const play = async () => assertSurvived(await runFlow(world))
   return createScenario(title, { ...worldOf(named.options), ...world, seeds: 'own' }, play, runFlow)
 }
@@ -82,6 +84,7 @@ async function runUnder(
   flow: ExplorableFlow,
   { plan, invariants }: Pick<SurvivesOptions, 'plan' | 'invariants'>,
   world: FlowWorld,
+  onWorld?: RunOptions['onWorld'],
 ): Promise<FlowOutcome> {
   // Loaded on demand: a script that only declares a scenario loads faster.
   const { createRunner } = await import('../explore/run/create-runner.ts')
@@ -89,8 +92,8 @@ async function runUnder(
   const runner = await createRunner({ ...flow, options: { ...flow.options, ...worldOf(world), invariants: settings } })
   try {
     // The rules compare with the run without faults.
-    const base = await runner.run([])
-    const { digest, duration, requests, broken } = plan.length === 0 ? base : await runner.run(plan)
+    const base = await runner.run([], { onWorld: plan.length === 0 ? onWorld : undefined })
+    const { digest, duration, requests, broken } = plan.length === 0 ? base : await runner.run(plan, { onWorld })
     const isListed = ({ invariant }: BrokenInvariant) => invariants?.includes(invariant) ?? true
     return { digest, elapsed: duration, requests, broken: broken.filter(isListed) }
   } finally {

@@ -216,11 +216,6 @@ export class Worlds {
         `Failed to make a world: '${alias}' would stand for its first token, and it has none. Leave token out.`,
       )
     }
-    return this.add(sim, alias)
-  }
-
-  /** Adds the world of a simulator. */
-  add(sim: Simulator, alias?: string): ServedWorld {
     const world = new ServedWorld(`w${++this.#createdCount}`, sim, alias)
     this.#worlds.set(world.name, world)
     this.#keyHeaders = undefined

@@ -8,8 +8,11 @@ import { toLabelledTexts } from '../explore/report/labelled-texts.ts'
 import { nearestWord } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 
+/** The options of a world. */
+type WorldOption = 'fixtures' | 'with' | 'seed' | 'profile' | 'weather'
+
 /** What a flow must survive. */
-export interface SurviveOptions extends Pick<ExploreFlowOptions, 'budget' | 'fixtures' | 'seed'> {
+export interface SurviveOptions extends Pick<ExploreFlowOptions, 'budget' | WorldOption | 'inputs'> {
   /** `all`: pairs and random plans, too. Default: singles. */
   readonly faults?: 'singles' | 'pairs' | 'all'
   /** Default: all classes. */
@@ -27,7 +30,8 @@ interface Verdict {
   message(): string
 }
 
-const KEYS = ['budget', 'fixtures', 'seed', 'faults', 'classes', 'invariants', 'known', 'plan'] as const
+const WORLD_KEYS = ['fixtures', 'with', 'seed', 'profile', 'weather'] as const
+const KEYS = [...WORLD_KEYS, 'budget', 'inputs', 'faults', 'classes', 'invariants', 'known', 'plan'] as const
 const DEPTHS = { singles: 'singles', pairs: 'pairs', all: 'swarm' } as const
 
 /**
@@ -50,24 +54,30 @@ export async function toSurvive(flow: unknown, options: SurviveOptions = {}): Pr
       ? await explore(flow as never, { ...rest, faults: DEPTHS[faults] })
       : await replayPlan(flow as never, plan, rest)
   const found = report.findings.filter(({ signature }) => !known.includes(signature))
-  return { pass: found.length === 0, message: () => describe(report, found, printableWorld(rest)) }
+  return { pass: found.length === 0, message: () => describe(report, found, rest) }
 }
 
 const MAX_LISTED = 5
 
-function describe({ flow, runs, points }: PlanReport, found: PlanReport['findings'], world: object): string {
+function describe({ flow, runs, points }: PlanReport, found: PlanReport['findings'], options: SurviveOptions): string {
   const tried = `${runs} runs, ${points} ${points === 1 ? 'fault' : 'faults'}`
   if (found.length === 0) return `expected '${flow}' not to survive: nothing broke it in ${tried}`
-  const listed = found.slice(0, MAX_LISTED).map(({ signature, story, plan }) => {
-    const options = JSON.stringify({ ...world, plan }, (key, value: unknown) => (key === 'name' ? undefined : value))
+  const listed = found.slice(0, MAX_LISTED).map(({ signature, story, plan, inputs = options.inputs, shrunk }) => {
+    const setting = { ...printableWorld({ ...options, ...shrunk?.world }), ...(inputs !== undefined && { inputs }) }
+    const repeat = JSON.stringify({ ...setting, plan }, (key, value: unknown) => (key === 'name' ? undefined : value))
     const lines = toLabelledTexts(story).map(([label, text]) => `\n    ${label}: ${text}`)
-    return `\n  ${signature}${lines.join('')}\n    Repeat: await expect(flow).toSurvive(${options})`
+    return `\n  ${signature}${lines.join('')}\n    Repeat: await expect(flow).toSurvive(${repeat})`
   })
   const more = found.length > MAX_LISTED ? `\n  and ${found.length - MAX_LISTED} more` : ''
   return `expected '${flow}' to survive, and ${found.length === 1 ? '1 thing breaks it' : `${found.length} things break it`} (${tried}):${listed.join('')}${more}`
 }
 
 /** Returns the part of the options that names the world, as far as it can be printed. */
-function printableWorld({ fixtures, seed }: SurviveOptions): object {
-  return { ...(typeof fixtures === 'string' && { fixtures }), ...(seed !== undefined && { seed }) }
+function printableWorld(options: SurviveOptions): object {
+  // A snapshot has too many bytes.
+  const isPrintable = (value: unknown) =>
+    value !== undefined && (typeof value !== 'object' || Object.getPrototypeOf(value) === Object.prototype)
+  return Object.fromEntries(
+    WORLD_KEYS.map(name => [name, options[name]] as const).filter(([, value]) => isPrintable(value)),
+  )
 }

@@ -101,8 +101,11 @@ async function useSimulator(
     if (task.result?.state === 'fail') {
       const location = { test: fullNameOf(task), file: task.file.name }
       process.stderr.write(formatFailureReport(sim, location))
-      if (recording !== undefined)
-        process.stderr.write(recorded!.keepRecording(recording, location, record as true | string))
+      if (recording !== undefined) {
+        const folder = record as true | string
+        process.stderr.write(recorded!.keepRecording(recording, location, folder))
+        process.stderr.write(await recorded!.keepPage(recording, location, folder))
+      }
     }
     await sim[Symbol.asyncDispose]()
   }

@@ -141,6 +141,7 @@ export async function observe(client: Client, options: ObserveOptions = {}): Pro
     sleep: ms => sim.clock.sleep(ms),
     now: () => sim.clock.now.getTime(),
     sim,
+    inputs: {},
     print: text => {
       output += `${text}\n`
     },

@@ -30,7 +30,7 @@ test('an exploration with a swarm gives the same report twice', async () => {
 test('a naive client leaks if the answer to its create is lost, and each finding is small', async () => {
   const report = await explore(naive, {
     faults: 'singles',
-    shrinker: { shrink: (plan, signature, runner) => shrink({ runner, plan, signature }) },
+    shrinker: { shrink },
   })
   const leak = report.findings.find(({ invariant }) => invariant === 'noLeak')!
   expect(leak.plan).toMatchObject([{ fault: { on: 'createLlmDeployment', nth: 1, fault: { effect: 'done' } } }])

@@ -199,9 +199,10 @@ describe('a mistake in a file is reported with its line and the nearest word', (
     [document('plan: []\n').replace('explore: 1\n', ''), "1:1: 'explore' is missing. Add it."],
     [document('plan: []\ngiven: { fixture: empty }\n'), "5:10: unknown key 'fixture'. Did you mean 'fixtures'?"],
     [
-      document('plan: []\ngiven: { weather: gremlins }\n'),
-      "5:10: unknown key 'weather'. Keys are fixtures, seed, profile, with.",
+      document('plan: []\ngiven: { clock: idle }\n'),
+      "5:10: unknown key 'clock'. Keys are fixtures, seed, profile, weather, with.",
     ],
+    [document('plan: []\ngiven: { weather: gremlins }\n'), "5:10: unknown weather 'gremlins'."],
     [
       document('plan:\n  - crsh: 2\n').replace('1', '2'),
       '3:1: plan format 2 is unsupported. Run it with the version of modelhost-sim that wrote it, or explore again.',

@@ -71,6 +71,13 @@ export function builder(argv: Argv): Argv<ExploreArguments> {
         coerce: text('write'),
         describe: 'Write a scenario for each new finding to this folder',
       },
+      html: {
+        type: 'string',
+        requiresArg: true,
+        coerce: text('html'),
+        describe:
+          'Write a page that runs the new findings of the first flow that has any again, and the run without faults',
+      },
       'write-as': {
         type: 'string',
         requiresArg: true,

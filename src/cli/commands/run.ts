@@ -15,6 +15,8 @@ import { createApi } from '../../service/http/service.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES } from '../command.ts'
 import { exitProcess, exitWhenWritten } from '../exit.ts'
+import { describeNoMatch, findFlagConflict, findServerProblem } from '../run/problems.ts'
+import { RunPage } from '../run/run-page.ts'
 import { type ShardArguments, shardFlags } from '../shards/flags.ts'
 import { runAgain } from '../shards/play.ts'
 import { isSharded, runSharded } from '../shards/run-scenarios.ts'
@@ -46,6 +48,7 @@ export interface RunArguments extends ShardArguments {
   watch?: boolean | undefined
   dryRun?: boolean | undefined
   check?: boolean | undefined
+  html?: string | undefined
   /** Microseconds. */
   loopLimit?: number | undefined
 }
@@ -119,10 +122,17 @@ export function builder(argv: Argv): Argv<RunArguments> {
         describe: 'Print the steps of each scenario, without comparing traces',
       },
       check: { type: 'boolean', default: false, describe: 'Check the invariants of every world after every event' },
+      html: {
+        type: 'string',
+        requiresArg: true,
+        coerce: text('html'),
+        describe: 'Also write a page that runs the scenario again when it is opened. It contains prompts',
+      },
       ...shardFlags(),
     })
     .example('$0 run scenarios/money', 'every scenario of a folder')
     .example('$0 run scenarios/deploy/cold-start.ts --update', 'write its trace again')
+    .example('$0 run cold-start.ts --html cold-start.html', 'with a page to look at the run')
     .example('$0 run --seeds 1..200', 'every scenario with 200 seeds')
     .example('$0 run --seeds 1..200 --shard 2/8 --out out', 'an eighth of them; merge out joins the results')
     .epilogue(`${EXIT_CODES} With --out: 3 incomplete.`) as unknown as Argv<RunArguments>
@@ -262,6 +272,7 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
     const played = { ...selection(args), names, against: args.against, check: args.check, folder }
     return runSharded(args, scenarios, played, { ...io, folder })
   }
+  let page: RunPage | undefined
   const counter = new PlayCounter(io.progress)
   const loadErrors: string[] = []
   const options: RunFilesOptions = {
@@ -288,10 +299,13 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
     },
     onPlay: (title, file) => io.playing?.(`'${title}' (${file})`),
     onProgress: (done, most) => counter.update(done, most),
+    onWorld: sim => page?.record(sim),
   }
   let results: FileResult[] = []
   let steps: number | undefined
   try {
+    // In the try: scenarios that cannot be loaded are an error of both.
+    if (args.html !== undefined) page = await RunPage.prepare(args.html, scenarios, options, args)
     if (args.dryRun) steps = await dryRun(scenarios, { ...options, write: io.out })
     else results = await runFiles(scenarios, options)
   } catch (error) {
@@ -305,37 +319,12 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
     return 2
   }
   if (steps === undefined) resultReporter.end(results, monotonicMs() - startedMs, loadErrors)
+  const [result] = results
+  if (page && result && (await page.write(result))) io.error(`Page: ${args.html}\n`)
   if (loadErrors.length > 0) return 2
   return results.every(({ passed }) => passed) ? 0 : 1
 }
 
-/** Checks the server once before the first play: a missing server would fail every scenario with the same text. */
-async function findServerProblem(url: string): Promise<string | undefined> {
-  const health = await fetch(`${url.replace(/\/+$/, '')}/_sim/health`).catch(() => undefined)
-  if (health?.ok) return undefined
-  return `no modelhost-sim answers at ${url}. Start one with 'modelhost-sim serve --clock manual', or give another URL.`
-}
-
 function selection({ filter, tag }: RunArguments): Pick<RunFilesOptions, 'filter' | 'tags'> {
   return { filter, ...(tag !== undefined && tag.length > 0 && { tags: tag }) }
-}
-
-function findFlagConflict({ update, seed, seeds, against }: RunArguments): string | undefined {
-  if (seed !== undefined && seeds !== undefined) {
-    return '--seed and --seeds exclude each other. Give one of them.'
-  }
-  if (update && (seed !== undefined || seeds !== undefined)) {
-    const flag = seed === undefined ? '--seeds' : '--seed'
-    return `--update writes traces of the scenarios' own seeds, and excludes ${flag}. Give one of them.`
-  }
-  if (against !== undefined && !URL.canParse(against)) {
-    return `--against '${against}' is not a URL. Give one, as in --against http://127.0.0.1:4010.`
-  }
-  return undefined
-}
-
-function describeNoMatch({ filter, tag = [] }: RunArguments): string {
-  if (tag.length === 0) return `no title, file name or tag contains '${filter ?? ''}'. Try a shorter word.`
-  const also = filter === undefined ? '' : ` and matches '${filter}'`
-  return `no scenario is tagged ${tag.map(one => `'${one}'`).join(' or ')}${also}. 'modelhost-sim scenarios' lists the tags.`
 }

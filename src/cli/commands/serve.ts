@@ -201,6 +201,8 @@ export async function handler(argv: Arguments): Promise<void> {
     ...(argv.maxWorlds !== undefined && { maxWorlds: argv.maxWorlds }),
     ...(argv.worldIdle !== undefined && { worldIdleMs: argv.worldIdle / 1000 }),
     scenarios: new ScenarioLibrary(scenarioFolders(argv.scenarios)),
+    // Loaded on demand: few servers save a page.
+    writePage: async content => (await import('../../pages/saved/create-page.ts')).createSavedPage(content),
     trustProxy: argv.trustProxy,
     allowHosts: argv.allowHost,
     ownProcess: true,

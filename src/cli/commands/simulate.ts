@@ -3,6 +3,7 @@
 import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { loadProfile, type ProfileInput, withWeather } from '../../data/profiles/load.ts'
+import { type Recording, recordSimulator } from '../../evidence/recording/record.ts'
 import { HOUR, MINUTE, type Micros } from '../../kernel/duration.ts'
 import { eventLoopTurn, monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { LIMITS } from '../../limits.ts'
@@ -13,6 +14,7 @@ import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { scheduleCommands } from '../command-file.ts'
+import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { Progress } from '../progress.ts'
 import { formatReport } from '../report-text.ts'
 import { OpenMetricsFile, selectMetrics } from '../series/openmetrics-file.ts'
@@ -40,6 +42,7 @@ export interface SimulateArguments {
   step?: Micros | undefined
   commands?: string | undefined
   check?: boolean | undefined
+  html?: string | undefined
 }
 
 const DEFAULT_STEP = 5 * MINUTE
@@ -119,6 +122,10 @@ function flags() {
       'check',
       'Check the invariants of the fleet after every event; a violation ends the simulation with exit code 1',
     ),
+    html: {
+      ...flag('html', 'File to write with a page that simulates the same again when it is opened'),
+      coerce: text('html'),
+    },
     commands: {
       ...flag('commands', 'JSON file with scheduled commands: [{"at":"2h","verb":"node.crash","target":"h100-0"}]'),
       coerce: text('commands'),
@@ -172,18 +179,20 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
     requirePlottable(plot)
     plotStep(length, args.step)
   }
-  requireDistinct({ series, openmetrics, plot })
+  if (args.html !== undefined) requirePageFile(args.html)
+  requireDistinct({ series, openmetrics, plot, html: args.html })
   const selectedMetrics = selectMetrics(args.metrics ?? '*')
   const sim = createSimulator({
     fixtures: args.fixtures,
     profile: profileOf(args),
     seed: args.seed,
     ...(args.check && { check: true }),
-    // A fleet without clients has no reader of its journal.
-    journalLimit: 1000,
+    // A fleet without clients has no reader of its journal, unless a page shows it.
+    ...(args.html === undefined && { journalLimit: 1000 }),
     ...(args.epoch !== undefined && { epoch: args.epoch === 'now' ? new Date(wallMs()).toISOString() : args.epoch }),
   })
   if (series !== undefined) requireRowLimit(sim, length, step)
+  const recording = args.html === undefined ? undefined : recordSimulator(sim)
   if (args.commands !== undefined) scheduleCommands(sim, args.commands, length)
   const file = openmetrics === undefined ? undefined : new OpenMetricsFile(openmetrics, sim.world, selectedMetrics)
   const points = file && { file, step: args.step ?? DEFAULT_METRICS_STEP }
@@ -207,6 +216,10 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
         ...sim.report(),
         series: reportSeries(sim.world, { from: 0, to, step: plotStep(to, args.step) }),
       })
+    }
+    if (recording !== undefined) {
+      await writeSimulationPage(args, recording)
+      io.error(`Page: ${args.html}\n`)
     }
   } finally {
     const report = sim.report()
@@ -253,6 +266,12 @@ async function advanceWithProgress(
     release?.()
   }
   return exitCode
+}
+
+async function writeSimulationPage({ html, fixtures }: SimulateArguments, recording: Recording): Promise<void> {
+  recording.stop()
+  const worlds = [{ title: 'the simulation', recording: recording.text }]
+  await writePageFile(html!, { title: `A simulation of ${fixtures}`, worlds })
 }
 
 function profileOf({ profile, weather, acceleration }: SimulateArguments): string | ProfileInput {

@@ -8,11 +8,13 @@ import type { Duration } from '../../kernel/duration.ts'
 import { loadFlowFile } from '../../scenario/runner/load-flow.ts'
 import { guardProcess } from '../../scenario/runner/process-guard.ts'
 import { UsageError } from '../command.ts'
+import { requirePageFile } from '../pages/page-file.ts'
 import { requireWritable } from '../series/series-file.ts'
 import { readShardRequest, type ShardArguments, type ShardRequest } from '../shards/flags.ts'
 import { playSharded, type ShardIo } from '../shards/play.ts'
 import { hashOf } from '../shards/scenario-tests.ts'
 import { writeTextFile } from '../shards/text-file.ts'
+import { writeFindingPage } from './finding-page.ts'
 import { type FlowTest, flowTest } from './flow-tests.ts'
 import { KnownFindings } from './known.ts'
 import { ProgressLine } from './progress-line.ts'
@@ -36,6 +38,7 @@ export interface ExploreArguments extends ShardArguments {
   seed?: string | undefined
   known?: string | undefined
   write?: string | undefined
+  html?: string | undefined
   writeAs?: ScenarioLanguage | undefined
   /** The command after `--`. */
   otherCommand?: readonly string[] | undefined
@@ -65,6 +68,7 @@ export async function exploreFlows(args: ExploreArguments, io: ExploreIo): Promi
       throw new UsageError('Failed to read --seeds: it needs a folder for the results. Give one, as in --out results.')
     }
     if (args.junit !== undefined) requireWritable(args.junit, 'junit')
+    if (args.html !== undefined) requirePageFile(args.html)
     const known = await KnownFindings.read(args.known, io.folder)
     const flows = await loadAll(args, io.folder)
     requireUniqueNames(flows)
@@ -128,7 +132,7 @@ async function exploreAll(
   args: ExploreArguments,
   io: ExploreIo,
 ): Promise<number> {
-  const { json = false, junit, budget, faults, write, writeAs: language = 'yaml', findingCode = 1 } = args
+  const { json = false, junit, html, budget, faults, write, writeAs: language = 'yaml', findingCode = 1 } = args
   assertWritable(flows, args)
   const explored: ExploredFlow[] = []
   for (const loaded of flows) {
@@ -150,6 +154,12 @@ async function exploreAll(
       fileOf: ({ signature }) => files?.get(signature),
     }
     explored.push(one)
+    const isFirst =
+      findings.fresh.length > 0 && explored.every(other => other === one || other.findings.fresh.length === 0)
+    if (html !== undefined && isFirst) {
+      await writeFindingPage(html, loaded, one)
+      io.error(`Page: ${html}\n`)
+    }
     if (!json && explored.length > 1) io.out('\n')
     io.out(json ? formatFlowJson(one) : formatFlow(one, known.file))
   }
@@ -163,10 +173,10 @@ async function exploreAll(
 async function runShard(
   flows: readonly ExploredClient[],
   request: ShardRequest,
-  { json, junit, budget, faults, write }: ExploreArguments,
+  { json, junit, html, budget, faults, write }: ExploreArguments,
   io: ExploreIo,
 ): Promise<number> {
-  const flags = { json, junit, budget, faults, write }
+  const flags = { json, junit, html, budget, faults, write }
   const [other] = Object.entries(flags).find(([, value]) => value !== undefined && value !== false) ?? []
   if (other !== undefined) {
     throw new UsageError(

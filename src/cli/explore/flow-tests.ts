@@ -3,12 +3,10 @@
 import { readFileSync } from 'node:fs'
 import { prepare } from '../../explore/explore.ts'
 import { createFlowRunner } from '../../explore/run/flow-runner.ts'
-import type { RunResult } from '../../explore/run/run-result.ts'
-import type { FlowRunner } from '../../explore/run/runner.ts'
 import type { RunnableTest, SeedOutcome } from '../../explore/shards/play-shard.ts'
 import type { SeedFinding } from '../../explore/shards/records.ts'
-import { shrink } from '../../explore/shrink/shrink.ts'
-import { runSeed, type SeedPlan } from '../../explore/stages/swarm.ts'
+import { type ShrinkOptions, shrink } from '../../explore/shrink/shrink.ts'
+import { runSeed } from '../../explore/stages/swarm.ts'
 import { SECOND } from '../../kernel/duration.ts'
 import type { LoadedFlow } from '../../scenario/runner/load-flow.ts'
 import { hashOf } from '../shards/scenario-tests.ts'
@@ -25,32 +23,46 @@ export interface FlowTest extends RunnableTest {
  */
 export async function flowTest({ flow, file }: LoadedFlow): Promise<FlowTest> {
   const runner = createFlowRunner(flow)
-  const { base, plans } = await prepare(runner, { name: flow.name })
-  const ofBase = new Set(base.broken.map(({ signature }) => signature))
+  const prepared = await prepare(runner, { name: flow.name })
+  const ofBase = new Set(prepared.base.broken.map(({ signature }) => signature))
   return {
     name: flow.name,
     // Fixtures, seed and profile change the digest of the base run.
-    hash: hashOf([readFileSync(file), flow.name, base.digest]),
+    hash: hashOf([readFileSync(file), flow.name, prepared.base.digest]),
     async run(seed, isKnown) {
-      const run = await runSeed(runner, plans, Number(seed))
-      return toOutcome(run, runner, signature => ofBase.has(signature), isKnown)
+      const run = await runSeed(runner, { ...prepared, inputs: flow.options.inputs }, Number(seed))
+      return toOutcome(
+        run,
+        { runner, declaredInputs: flow.options.inputs },
+        signature => ofBase.has(signature),
+        isKnown,
+      )
     },
     dispose: () => runner.dispose(),
   }
 }
 
 async function toOutcome(
-  { plan, result }: SeedPlan & { readonly result: RunResult },
-  runner: FlowRunner,
+  { plan, inputs, ofInputs, result }: Awaited<ReturnType<typeof runSeed>>,
+  { runner, declaredInputs }: Pick<ShrinkOptions, 'runner' | 'declaredInputs'>,
   isOfBase: (signature: string) => boolean,
   isKnown: (signature: string) => boolean,
 ): Promise<SeedOutcome> {
   const findings = new Map<string, SeedFinding>()
-  for (const { signature, words } of result.broken) {
+  // What the inputs break alone is no effect of the plan.
+  const origins = [
+    ...(ofInputs?.broken ?? []).map(violation => ({ ...violation, plan: [] })),
+    ...result.broken.map(violation => ({ ...violation, plan })),
+  ]
+  for (const { signature, words, plan } of origins) {
     // What fails without a fault is found by the exploration without shards.
     if (findings.has(signature) || isOfBase(signature)) continue
-    const small = isKnown(signature) ? undefined : await shrink({ runner, plan, signature })
-    findings.set(signature, { signature, words, ...(small !== undefined && { plan: [...small.plan] }) })
+    const small = isKnown(signature) ? undefined : await shrink({ runner, plan, inputs, signature, declaredInputs })
+    findings.set(signature, {
+      ...{ signature, words },
+      ...(small !== undefined && { plan: [...small.plan] }),
+      ...(small?.inputs !== undefined && { inputs: small.inputs }),
+    })
   }
   const { digest, features, duration } = result
   return {

@@ -47,10 +47,24 @@ export function formatFlow({ report, findings, fileOf }: ExploredFlow, knownFile
 export function formatFlowJson({ report, findings, scenarioOf, fileOf }: ExploredFlow): string {
   const { flow, runs, points, unreached, surfaced, chanceOfNew, stoppedBecause } = report
   const toJson = (finding: ExplainedFinding, known?: object) => {
-    const { invariant, signature, plan, why, stage, seed } = finding
+    const { invariant, signature, plan, why, stage, seed, inputs } = finding
+    const world = finding.shrunk?.world
+    const isSimpler = Object.keys(world ?? {}).length > 0
+    const setting = { ...(isSimpler && { world }), ...(inputs !== undefined && { inputs }) }
     const file = fileOf(finding)
     const scenario = scenarioOf(finding)
-    return { invariant, signature, plan, scenario, why, stage, ...(seed !== undefined && { seed }), file, known }
+    return {
+      invariant,
+      signature,
+      plan,
+      ...setting,
+      scenario,
+      why,
+      stage,
+      ...(seed !== undefined && { seed }),
+      file,
+      known,
+    }
   }
   const all = [
     ...findings.fresh.map(finding => toJson(finding)),

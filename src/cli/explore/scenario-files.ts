@@ -4,8 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import type { ExplainedFinding } from '../../explore/explore-flow.ts'
 import type { ExplorableFlow } from '../../explore/flow.ts'
+import type { WorldChange } from '../../explore/flow-world.ts'
 import { toTypeScriptScenario, toYamlScenario } from '../../explore/report/finding-files.ts'
-import type { RunOptions } from '../../explore/run/runner.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { UsageError } from '../command.ts'
 
@@ -15,7 +15,7 @@ export interface ExploredClient {
   /** The module of a flow that is a function; undefined for a command. */
   readonly file: string | undefined
   /** The world that flags gave, in place of that of the module. */
-  readonly world?: Pick<RunOptions, 'seed' | 'fixtures'> | undefined
+  readonly world?: WorldChange | undefined
 }
 
 /** The language of a written scenario. */
@@ -47,8 +47,8 @@ function textIn(
   finding: ExplainedFinding,
   folder: string,
 ): string {
-  const { plan, invariant, why, shrunk } = finding
-  const content = { plan, world: { ...world, ...shrunk?.world }, invariants: [invariant], comment: why }
+  const { plan, invariant, why, shrunk, inputs } = finding
+  const content = { plan, inputs, world: { ...world, ...shrunk?.world }, invariants: [invariant], comment: why }
   if ('command' in client) return toYamlScenario({ flow: client.command, ...content })
   const flow = pathFrom(folder, file!)
   return language === 'yaml' ? toYamlScenario({ flow, ...content }) : toTypeScriptScenario({ flow, ...content })

@@ -111,11 +111,12 @@ function listMissing({ missing, missingShards }: MergeReport): string[] {
   return [...shards, ...seeds, ...(more > 0 ? [`  and ${formatCount(more)} more seeds`] : [])]
 }
 
-function formatFinding({ test, signature, count, firstSeed, words, plan, replay }: MergedFinding): string[] {
+function formatFinding({ test, signature, count, firstSeed, words, plan, inputs, replay }: MergedFinding): string[] {
   return [
     `${signature}: ${plural(count, 'seed')}, first seed ${firstSeed} of ${test}`,
     words,
     ...(plan === undefined ? [] : [`plan: ${JSON.stringify(plan)}`]),
+    ...(inputs === undefined ? [] : [`inputs: ${JSON.stringify(inputs)}`]),
     ...(replay === undefined ? [] : [replay]),
   ]
 }

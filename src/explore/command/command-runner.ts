@@ -11,7 +11,7 @@ import { worldOf } from '../flow-world.ts'
 import type { Plan } from '../plan/plan.ts'
 import { JOURNAL_LIMIT } from '../run/conclude.ts'
 import type { RunResult } from '../run/run-result.ts'
-import type { FlowRunner, RunOptions } from '../run/runner.ts'
+import { type FlowRunner, isOwnSetting, type RunOptions, settingKey } from '../run/runner.ts'
 import { clientEnvironment } from './client-environment.ts'
 import { StartError } from './client-process.ts'
 import { CommandRun } from './command-run.ts'
@@ -62,7 +62,8 @@ class ProcessRunner implements FlowRunner {
   #server: Promise<Server> | undefined
   #strayRequests = 0
   #isDisposed = false
-  #base: Observation['base']
+  /** Runs without faults, by their settings. */
+  readonly #bases = new Map<string, Observation['base']>()
   runs = 0
 
   constructor(argv: readonly [string, ...string[]], options: CommandRunnerOptions) {
@@ -83,30 +84,35 @@ class ProcessRunner implements FlowRunner {
     return this.#slots.size
   }
 
-  run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
+  async run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
+    // The rules compare with the run without faults in the same world.
+    const isBaseMissing = plan.length > 0 && !isOwnSetting(options) && !this.#bases.has(settingKey(options))
+    if (isBaseMissing) await this.run([], { world: options.world })
     return this.#slots.use(() => this.#run(plan, options))
   }
 
-  async #run(plan: Plan, { seed, fixtures, healAt }: RunOptions): Promise<RunResult> {
+  async #run(plan: Plan, options: RunOptions): Promise<RunResult> {
     this.#assertUsable()
     this.runs++
     this.#server ??= this.#serve()
     const server = await this.#server
     this.#assertUsable()
-    const changed = worldOf({ seed, fixtures })
-    const world = server.worlds.make(Object.keys(changed).length > 0 ? { options: changed } : {})
+    const changed = { ...worldOf(this.#options), ...worldOf(options.world ?? {}) }
+    const world = server.worlds.make(isOwnSetting(options) ? {} : { options: changed })
     try {
-      return await this.#play(plan, world, server.url, healAt)
+      options.onWorld?.(world.sim)
+      return await this.#play(plan, world, server.url, options)
     } finally {
       server.worlds.delete(world)
     }
   }
 
-  async #play(plan: Plan, world: ServedWorld, url: string, healAt: RunOptions['healAt']): Promise<RunResult> {
+  async #play(plan: Plan, world: ServedWorld, url: string, options: RunOptions): Promise<RunResult> {
     const { env: environment = process.env, cwd = process.cwd(), invariants } = this.#options
     const argv = this.#argv
     const env = clientEnvironment(environment, url, world)
     const timeoutMs = this.#timeoutMs
+    const { healAt } = options
     const run = new CommandRun(plan, { argv, world, env, cwd, timeoutMs, invariants, healAt })
     this.#active.add(run)
     try {
@@ -116,8 +122,9 @@ class ProcessRunner implements FlowRunner {
         const lastLines = run.output.lastLines(PRINTED_LINES)
         throw explainSilence({ argv, end, lastLines, timeoutMs, strayRequests: this.#strayRequests })
       }
-      const result = await run.conclude(end, isBase ? undefined : this.#base)
-      if (isBase) this.#base = result.base
+      const key = settingKey(options)
+      const result = await run.conclude(end, isBase ? undefined : this.#bases.get(key))
+      if (isBase) this.#bases.set(key, result.base)
       return result
     } catch (error) {
       throw error instanceof StartError ? explainStart(error, argv[0], environment.PATH) : error

@@ -46,7 +46,7 @@ function hashOf(text: string): string {
 }
 
 /** Returns JSON whose fields are sorted by name; fields without a value are left out. */
-function stableJson(value: unknown): string {
+export function stableJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(stableJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   // A date of a rule has no fields of its own.

@@ -19,6 +19,11 @@ export type Tape = readonly Choice[]
 export interface Choices {
   /** Returns one of the options, which are in the order of simplicity. Throws RangeError for an empty list. */
   pick<Option>(label: string, options: readonly Option[]): Option
+  /**
+   * Returns a number from 0, the simplest, to `bound` - 1. Chance prefers the least and the greatest one, because
+   * mistakes are often at the ends of a range.
+   */
+  pickNumber(label: string, bound: number): number
 }
 
 /** Makes something of choices. Equal choices give equal results. */
@@ -35,15 +40,26 @@ export class TapeMismatchError extends RangeError {
   override readonly name = 'TapeMismatchError'
 }
 
+/** Which options chance prefers: none, or the ends. */
+type Preference = 'even' | 'ends'
+
 abstract class TapeWriter implements Choices {
   protected readonly written: Choice[] = []
 
   pick<Option>(label: string, options: readonly Option[]): Option {
-    const bound = options.length
-    if (bound === 0) throw new RangeError(`Failed to choose '${label}': it has no options. Ask only if it has one.`)
-    const value = this.choose(label, bound, this.written.length)
+    if (options.length === 0)
+      throw new RangeError(`Failed to choose '${label}': it has no options. Ask only if it has one.`)
+    return options[this.#write(label, options.length, 'even')]!
+  }
+
+  pickNumber(label: string, bound: number): number {
+    return this.#write(label, bound, 'ends')
+  }
+
+  #write(label: string, bound: number, preference: Preference): number {
+    const value = this.choose(label, bound, this.written.length, preference)
     this.written.push({ label, bound, value })
-    return options[value]!
+    return value
   }
 
   interpret<Result>(interpretation: Interpretation<Result>): Interpreted<Result> {
@@ -52,7 +68,7 @@ abstract class TapeWriter implements Choices {
   }
 
   /** Returns a number from 0 to `bound` - 1. */
-  protected abstract choose(label: string, bound: number, position: number): number
+  protected abstract choose(label: string, bound: number, position: number, preference: Preference): number
 }
 
 /**
@@ -111,10 +127,12 @@ class DrawnChoices extends TapeWriter {
     this.#run = run
   }
 
-  protected choose(label: string, bound: number): number {
+  protected choose(label: string, bound: number, _position: number, preference: Preference): number {
     const known = this.#keys.get(label) ?? { key: this.#chance.key('explore', label, this.#run), count: 0 }
     this.#keys.set(label, known)
-    return this.#chance.integer(bound, known.key, CHOICE, known.count++)
+    const drawn = (options: number) => this.#chance.integer(options, known.key, CHOICE, known.count++)
+    if (preference === 'even') return drawn(bound)
+    return [0, bound - 1, undefined][drawn(3)] ?? drawn(bound)
   }
 }
 

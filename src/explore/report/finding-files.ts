@@ -2,9 +2,10 @@
 
 import { stringify } from 'yaml'
 import { wrapText } from '../../lib/text/wrap.ts'
+import type { WorldChange } from '../flow-world.ts'
+import type { InputValues } from '../inputs/input.ts'
 import type { Plan } from '../plan/plan.ts'
 import { PLAN_VERSION } from '../plan/plan-file.ts'
-import type { PlanWorld } from '../shrink/measure.ts'
 import { describeItem } from './item-words.ts'
 
 export interface FindingFile {
@@ -13,7 +14,9 @@ export interface FindingFile {
   /** The path of the flow, relative to the file, as in `./client.ts`; or the command that is the client. */
   readonly flow: string | readonly string[]
   /** What differs from the world of the flow. A fixture is a name or a path. */
-  readonly world?: PlanWorld | undefined
+  readonly world?: WorldChange | undefined
+  /** The inputs of the flow; undefined for the simplest ones. */
+  readonly inputs?: InputValues | undefined
   readonly plan: Plan
   /** The names of the invariants that should hold. */
   readonly invariants: readonly string[]
@@ -32,6 +35,7 @@ export function toYamlScenario(file: FindingFile): string {
     ...(typeof file.flow === 'string' ? { flow: file.flow } : { command: file.flow }),
     explore: PLAN_VERSION,
     ...(given !== undefined && { given }),
+    ...(file.inputs !== undefined && { inputs: file.inputs }),
     plan: file.plan,
     invariants: file.invariants,
   }
@@ -40,7 +44,8 @@ export function toYamlScenario(file: FindingFile): string {
 
 /** Returns the scenario of a finding in TypeScript. */
 export function toTypeScriptScenario(file: FindingFile & { readonly flow: string }): string {
-  const options = { ...givenOf(file), plan: file.plan, invariants: file.invariants }
+  const inputs = file.inputs === undefined ? {} : { inputs: file.inputs }
+  const options = { ...givenOf(file), ...inputs, plan: file.plan, invariants: file.invariants }
   return [
     "import { survives } from 'modelhost-sim/scenario'",
     `import flow from ${toSource(file.flow)}`,

@@ -3,6 +3,8 @@
 import type { ObservedRequest } from '../../evidence/observation.ts'
 import { formatDuration, type Micros } from '../../kernel/duration.ts'
 import { formatCount } from '../../lib/format-count.ts'
+import { quote } from '../../lib/quote.ts'
+import type { InputValues } from '../inputs/input.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { BrokenInvariant } from '../run/run-result.ts'
 import type { Inevitability } from '../shrink/inevitability.ts'
@@ -17,6 +19,10 @@ export interface FindingStory {
   /** Whether every item of the plan is known to be necessary; undefined if that was not tried. */
   readonly isMinimal: boolean | undefined
   readonly inevitability?: Inevitability | undefined
+  /** The inputs of the flow that it takes; undefined for the simplest ones. */
+  readonly inputs?: InputValues | undefined
+  /** What was left out of the world of the flow. */
+  readonly leftOut?: readonly string[] | undefined
 }
 
 /** Returns the advice of an invariant; undefined for one of the user's own. */
@@ -24,31 +30,45 @@ export type AdviceOf = (invariant: string) => string | undefined
 
 /** Returns the words of a finding. */
 export function describeFinding(story: FindingStory, adviceOf: AdviceOf = () => undefined): FindingWords {
-  const { violation, plan, requests, inevitability } = story
+  const { violation, plan, requests, inevitability, inputs, leftOut = [] } = story
   const advice = adviceOf(violation.invariant)
   return {
     invariant: violation.invariant,
     what: asSentence(violation.words),
     causes: plan.map(item => asSentence(describeItem(item, requests))),
+    inputs: inputs === undefined ? '' : describeInputs(inputs),
     requests: describeRequests(requests),
     tooLateFrom: inevitability === undefined || plan.length === 0 ? '' : describeMoment(inevitability, requests),
     necessary: describeNecessity(story),
+    leftOut: leftOut.length === 0 ? '' : `It happens without ${listed(leftOut)}, too.`,
     advice: advice === undefined ? '' : asSentence(advice),
   }
 }
 
 /** Returns the words of a finding as one paragraph. */
 export function toParagraph(words: FindingWords): string {
-  const { invariant, what, causes, requests, tooLateFrom, necessary, advice } = words
+  const { invariant, what, causes, inputs, requests, tooLateFrom, necessary, leftOut, advice } = words
   const parts = [
     `The invariant ${invariant} does not hold. ${what}`,
     causes.length === 0 ? WITHOUT_FAULT : `${causes.length === 1 ? 'Cause' : 'Causes'}: ${numbered(causes)}`,
+    inputs === '' ? '' : `Inputs: ${inputs}`,
     `Requests: ${requests}`,
     tooLateFrom === '' ? '' : `Too late from: ${tooLateFrom}`,
     necessary,
+    leftOut === '' ? '' : `Left out of the world: ${leftOut}`,
     advice === '' ? '' : `What to do: ${advice}`,
   ]
   return parts.filter(part => part !== '').join(' ')
+}
+
+function describeInputs(inputs: InputValues): string {
+  return `${Object.entries(inputs)
+    .map(([name, value]) => `${name} is ${quote(value)}`)
+    .join(', ')}.`
+}
+
+function listed(parts: readonly string[]): string {
+  return parts.length === 1 ? parts[0]! : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 }
 
 function numbered(causes: readonly string[]): string {

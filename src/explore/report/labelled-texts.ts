@@ -6,11 +6,15 @@ export interface FindingWords {
   readonly what: string
   /** What led to it, in the order of the plan. Empty if it takes no fault. */
   readonly causes: readonly string[]
+  /** The inputs of the flow. Empty if it has none, or if the simplest ones are enough. */
+  readonly inputs: string
   /** The requests of the client, in short. */
   readonly requests: string
   /** From when on nothing could save the client. Empty if it is unknown. */
   readonly tooLateFrom: string
   readonly necessary: string
+  /** What the world of the finding lacks, of that of the flow. Empty if it is that of the flow. */
+  readonly leftOut: string
   /** Empty for an invariant without advice. */
   readonly advice: string
 }
@@ -23,15 +27,17 @@ export type LabelledText = readonly [label: string, text: string]
 
 /** Returns the words of a finding as labelled texts, for people. Parts that say nothing are left out. */
 export function toLabelledTexts(words: FindingWords): readonly LabelledText[] {
-  const { what, causes, requests, tooLateFrom, necessary, advice } = words
+  const { what, causes, inputs, requests, tooLateFrom, necessary, leftOut, advice } = words
   const [only, ...others] = causes
   const texts: readonly LabelledText[] = [
     ['What happened', what],
     ...(others.length === 0
       ? [['Cause', only === undefined ? WITHOUT_FAULT : `${only} ${necessary}`.trim()] as const]
       : [...causes.map((cause, i) => [`Cause ${i + 1}`, cause] as const), ['Needed', necessary] as const]),
+    ['Inputs', inputs],
     ['Requests', requests],
     ['Too late from', tooLateFrom],
+    ['Left out', leftOut],
     ['What to do', advice],
   ]
   return texts.filter(([, text]) => text !== '')

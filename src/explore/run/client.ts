@@ -7,6 +7,7 @@ import { micros } from '../../kernel/duration.ts'
 import type { AnsweredRequest } from '../../service/http/incoming-request.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import type { FlowContext, FlowFunction } from '../flow.ts'
+import type { InputValues } from '../inputs/input.ts'
 import type { RecordedRequest, RequestRecorder } from './request-recorder.ts'
 import { simulatorOfRun } from './simulator-of-run.ts'
 
@@ -26,6 +27,7 @@ export interface ClientOptions {
   readonly recorder: RequestRecorder
   /** Which start it is, from 1. */
   readonly start: number
+  readonly inputs: InputValues
   /** Returns whether the process of the client ends with this request. */
   endsWith(request: RecordedRequest): boolean
   /** Called when the process has ended with a request. */
@@ -46,8 +48,10 @@ export class Client {
 
   /** Starts the flow. */
   start(flow: FlowFunction): void {
-    const { sim } = this.#options
+    const { sim, inputs } = this.#options
     const context: FlowContext = {
+      // A flow that changes its inputs would change them for the next run.
+      inputs: structuredClone(inputs),
       fetch: this.fetch,
       url: FLOW_URL,
       token: sim.token,

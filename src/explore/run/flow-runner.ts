@@ -9,7 +9,9 @@ import { monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
 import { LIMITS } from '../../limits.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import type { NamedFlow } from '../flow.ts'
-import { worldOf } from '../flow-world.ts'
+import { type WorldChange, worldOf } from '../flow-world.ts'
+import type { InputValues } from '../inputs/input.ts'
+import { defaultInputs } from '../inputs/values.ts'
 import type { Plan } from '../plan/plan.ts'
 import { AppliedPlan } from './applied-plan.ts'
 import { Client } from './client.ts'
@@ -17,7 +19,7 @@ import { ClientGlobals } from './client-globals.ts'
 import { concludeRun, type EndedClient, heal, JOURNAL_LIMIT, settlesWithin } from './conclude.ts'
 import { RequestRecorder } from './request-recorder.ts'
 import type { RunResult } from './run-result.ts'
-import type { FlowRunner, RunOptions } from './runner.ts'
+import { type FlowRunner, isOwnSetting, type RunOptions, settingKey } from './runner.ts'
 import { takeTurn } from './turns.ts'
 
 /** Real time that a flow may wait for something outside of the world, such as a file. */
@@ -28,54 +30,87 @@ export function createFlowRunner(flow: NamedFlow): FlowRunner {
   return new InProcessRunner(flow)
 }
 
-/** The world of some runs, and what its run without faults was. */
-interface RunWorld {
-  readonly seed: RunOptions['seed']
-  readonly fixtures: RunOptions['fixtures']
-  readonly sim: Simulator
-  base: Observation['base']
-}
+/** Worlds besides that of the flow that are kept for further runs. */
+const MAX_KEPT_WORLDS = 3
+/** Runs without faults that are kept for the rules. */
+const MAX_KEPT_BASES = 50
 
 class InProcessRunner implements FlowRunner {
   readonly #flow: NamedFlow
-  readonly #worlds: RunWorld[] = []
+  readonly #own: Simulator
+  /** Worlds that are not that of the flow, the one that was used last at the end. */
+  readonly #others = new Map<string, Simulator>()
+  /** Runs without faults, by their settings. That of the flow itself comes first. */
+  readonly #bases = new Map<string, Observation['base']>()
   runs = 0
 
   constructor(flow: NamedFlow) {
     this.#flow = flow
-    this.#worldFor({})
+    this.#own = this.#createWorld({})
   }
 
   async run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
+    const key = settingKey(options)
+    const isBase = plan.length === 0
+    // The rules compare with the run without faults in the same world, with the same inputs.
+    if (!isBase && !isOwnSetting(options) && !this.#bases.has(key)) {
+      await this.run([], { world: options.world, inputs: options.inputs })
+    }
     this.runs++
     const endTurn = await takeTurn(this.#flow.name)
     try {
-      const world = this.#worldFor(options)
-      world.sim.reset()
-      const run = new Run(this.#flow, world.sim, plan, options)
-      const result = await run.finish(plan.length === 0 ? undefined : (world.base ?? this.#worldFor({}).base))
-      if (plan.length === 0) world.base = result.base
+      const sim = await this.#worldFor(options)
+      sim.reset()
+      options.onWorld?.(sim)
+      const inputs = { ...defaultInputs(this.#flow.options.inputs), ...options.inputs }
+      const run = new Run(this.#flow, sim, { plan, inputs, healAt: options.healAt?.request })
+      const result = await run.finish(isBase ? undefined : this.#bases.get(key))
+      if (isBase) this.#keepBase(key, result.base)
       return result
     } finally {
       endTurn()
     }
   }
 
-  async dispose(): Promise<void> {
-    for (const { sim } of this.#worlds) await sim[Symbol.asyncDispose]()
-    this.#worlds.length = 0
+  #keepBase(key: string, base: Observation['base']): void {
+    this.#bases.set(key, base)
+    if (this.#bases.size <= MAX_KEPT_BASES) return
+    const [, oldest] = this.#bases.keys()
+    this.#bases.delete(oldest!)
   }
 
-  /** Returns the world of these options. It goes back to its start before each run. */
-  #worldFor({ seed, fixtures }: RunOptions): RunWorld {
-    const known = this.#worlds.find(world => world.seed === seed && world.fixtures === fixtures)
-    if (known !== undefined) return known
-    const options = { ...worldOf(this.#flow.options), ...worldOf({ seed, fixtures }) }
-    const sim = createSimulator({ ...options, journalLimit: JOURNAL_LIMIT })
-    const world: RunWorld = { seed, fixtures, sim, base: undefined }
-    this.#worlds.push(world)
-    return world
+  async dispose(): Promise<void> {
+    for (const sim of [this.#own, ...this.#others.values()]) await sim[Symbol.asyncDispose]()
+    this.#others.clear()
   }
+
+  /** Returns the world of a setting. It goes back to its start before each run. */
+  async #worldFor({ world = {} }: RunOptions): Promise<Simulator> {
+    if (isOwnSetting({ world })) return this.#own
+    const key = settingKey({ world })
+    const sim = this.#others.get(key) ?? this.#createWorld(world)
+    this.#others.delete(key)
+    this.#others.set(key, sim)
+    if (this.#others.size > MAX_KEPT_WORLDS) {
+      const [oldest] = this.#others.keys()
+      const ended = this.#others.get(oldest!)!
+      this.#others.delete(oldest!)
+      await ended[Symbol.asyncDispose]()
+    }
+    return sim
+  }
+
+  #createWorld(change: WorldChange): Simulator {
+    return createSimulator({ ...worldOf(this.#flow.options), ...worldOf(change), journalLimit: JOURNAL_LIMIT })
+  }
+}
+
+/** What makes a run differ from others of its flow. */
+interface RunParts {
+  readonly plan: Plan
+  readonly inputs: InputValues
+  /** The request before which the service recovers. */
+  readonly healAt: number | undefined
 }
 
 /** One run: the starts of the client, the plan that acts on its world, and what was recorded. */
@@ -84,6 +119,7 @@ class Run {
   readonly #sim: Simulator
   readonly #plan: AppliedPlan
   readonly #healAt: number | undefined
+  readonly #inputs: InputValues
   readonly #recorder = new RequestRecorder()
   #globals: ClientGlobals | undefined
   #client: Client | undefined
@@ -91,11 +127,12 @@ class Run {
   #isEndless = false
   #output = ''
 
-  constructor(flow: NamedFlow, sim: Simulator, plan: Plan, { healAt }: RunOptions) {
+  constructor(flow: NamedFlow, sim: Simulator, { plan, inputs, healAt }: RunParts) {
     this.#flow = flow
     this.#sim = sim
     this.#plan = new AppliedPlan(sim, plan)
-    this.#healAt = healAt?.request
+    this.#healAt = healAt
+    this.#inputs = inputs
   }
 
   /** Runs the client to its end, and returns what remains of the run. */
@@ -129,6 +166,7 @@ class Run {
       sim,
       recorder: this.#recorder,
       start: ++this.#starts,
+      inputs: this.#inputs,
       endsWith: ({ index }) => this.#onRequest(index),
       // The next start begins when the request of this one has ended.
       onCrashed: () => this.#start(),

@@ -1,18 +1,38 @@
 /** Runs of one flow under plans. Every other part of explore uses this interface alone. */
 
-import type { SimulatorOptions } from '../../simulator/simulator.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
+import type { WorldChange } from '../flow-world.ts'
+import type { InputValues } from '../inputs/input.ts'
+import { stableJson } from '../plan/canonical.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { RunResult } from './run-result.ts'
 
-export interface RunOptions {
-  /** The world, when given: fixture or seed of a shrunk world. Default: those of the flow. */
-  readonly seed?: string | number | undefined
-  readonly fixtures?: SimulatorOptions['fixtures'] | undefined
+/** The world and the inputs of a run. */
+export interface RunSetting {
+  /** What is in place of parts of the world of the flow. */
+  readonly world?: WorldChange | undefined
+  /** The inputs of the flow. Default: the simplest ones. */
+  readonly inputs?: InputValues | undefined
+}
+
+/** Returns whether a run has the world and the inputs of its flow. */
+export function isOwnSetting({ world, inputs }: RunSetting): boolean {
+  return inputs === undefined && Object.values(world ?? {}).every(value => value === undefined)
+}
+
+/** Returns a text that equal settings share. */
+export function settingKey({ world = {}, inputs }: RunSetting): string {
+  return `${stableJson(world)} ${stableJson(inputs)}`
+}
+
+export interface RunOptions extends RunSetting {
   /**
    * Ends all faults and failures before this request, as if the service recovered there. It answers from which moment
    * on nothing could save the client.
    */
   readonly healAt?: { readonly request: number }
+  /** Called with the simulator of the run before anything happens in its world. */
+  readonly onWorld?: ((sim: Simulator) => void) | undefined
 }
 
 export interface FlowRunner {

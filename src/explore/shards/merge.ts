@@ -29,6 +29,8 @@ export interface MergedFinding {
   readonly words: string
   /** The smallest of all shards. */
   readonly plan: readonly unknown[] | undefined
+  /** The inputs of the flow for this plan; undefined for the simplest ones. */
+  readonly inputs: SeedFinding['inputs']
   readonly replay: string | undefined
 }
 
@@ -249,6 +251,7 @@ class Union {
         firstSeed,
         words,
         plan: best.plan,
+        inputs: best.inputs,
         replay: best.replay,
       }))
       .sort((one, other) => other.count - one.count || (one.signature < other.signature ? -1 : 1))

@@ -49,6 +49,8 @@ const SeedFinding = z.object({
   words: z.string(),
   /** The faults that lead to it; the smallest that are known. */
   plan: z.array(z.unknown()).optional(),
+  /** The inputs of the flow that it needs; missing for the simplest ones. */
+  inputs: z.record(z.string(), z.unknown()).optional(),
   /** The command that shows it again. */
   replay: z.string().optional(),
 })

@@ -1,14 +1,13 @@
 /** Inevitability: after which request the client fails even if the service works again. */
 
 import type { Plan } from '../plan/plan.ts'
-import type { FlowRunner } from '../run/runner.ts'
-import type { PlanWorld } from './measure.ts'
+import type { FlowRunner, RunSetting } from '../run/runner.ts'
 import { breaks } from './trials.ts'
 
 export interface InevitabilityOptions {
   readonly runner: FlowRunner
   readonly plan: Plan
-  readonly world?: PlanWorld | undefined
+  readonly setting?: RunSetting | undefined
   readonly signature: string
   /** The number of requests of the run that fails. */
   readonly requests: number
@@ -35,9 +34,9 @@ const MAX_TESTED_REQUESTS = 100
 
 /** Finds the request after which nothing can save the client. It takes one run for each tested request. */
 export async function findInevitability(options: InevitabilityOptions): Promise<Inevitability> {
-  const { runner, plan, world, signature, requests } = options
+  const { runner, plan, setting, signature, requests } = options
   const isLostAt = async (request: number) =>
-    breaks(await runner.run(plan, { ...world, healAt: { request } }), signature)
+    breaks(await runner.run(plan, { ...setting, healAt: { request } }), signature)
   if (requests > MAX_TESTED_REQUESTS) {
     return { afterRequest: await bisect(requests, isLostAt), method: 'bisection', exceptions: [] }
   }

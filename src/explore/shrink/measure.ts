@@ -5,13 +5,6 @@ import { micros } from '../../kernel/duration.ts'
 import { canonicalText, withContentName } from '../plan/canonical.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'
 import type { RunResult } from '../run/run-result.ts'
-import type { RunOptions } from '../run/runner.ts'
-
-/** The world of a run. */
-export type PlanWorld = Pick<RunOptions, 'seed' | 'fixtures'>
-
-/** The simplest world. */
-export const SIMPLEST_WORLD = { seed: 1, fixtures: 'empty' } as const satisfies PlanWorld
 
 /** Fault kinds from the simplest one. A fault after the effect comes after every fault before it. */
 const KIND_ORDER: readonly string[] = ['status', 'rateLimit', 'reset', 'empty', 'truncated', 'garbled']
@@ -49,16 +42,15 @@ const UNLIMITED = 1_000_000
 
 /**
  * Returns what is compared of a plan, the most important value first: rules that draw or select without a count, items,
- * the world, fired faults, requests, selected requests, offsets and durations, kinds.
+ * fired faults, requests, selected requests, offsets and durations, kinds.
  */
-export function measurePlan(plan: Plan, world: PlanWorld, result: RunResult): readonly number[] {
+export function measurePlan(plan: Plan, result: RunResult): readonly number[] {
   const rules = plan.flatMap(item => ('fault' in item ? [item.fault] : []))
   const faultyRequests = result.requests.filter(({ fault }) => fault !== undefined).length
   const otherFired = plan.filter((item, i) => !('fault' in item) && result.fired.has(i)).length
   return [
     rules.filter(isVague).length,
     plan.length,
-    rankOfWorld(world),
     faultyRequests + otherFired,
     result.requests.length,
     sum(rules.map(rule => (rule.nth === undefined ? (rule.times ?? UNLIMITED) : 1))),
@@ -76,11 +68,6 @@ export function isVague({ nth, times }: FaultRule): boolean {
 export function isSimpler(one: readonly number[], other: readonly number[]): boolean {
   const at = one.findIndex((value, i) => value !== other[i])
   return at >= 0 && one[at]! < other[at]!
-}
-
-/** Returns the values of the world that are not the simplest. */
-function rankOfWorld({ seed = SIMPLEST_WORLD.seed, fixtures }: PlanWorld): number {
-  return Number(String(seed) !== String(SIMPLEST_WORLD.seed)) + Number(fixtures !== SIMPLEST_WORLD.fixtures)
 }
 
 /** Returns the sum of the durations of an item in microseconds. */

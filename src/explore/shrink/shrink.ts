@@ -1,27 +1,26 @@
 /** Shrinking: finds the simplest plan that still breaks the same invariant in the same way. */
 
-import type { Plan } from '../plan/plan.ts'
-import type { FlowRunner } from '../run/runner.ts'
-import type { Shrinker, ShrunkFinding } from '../stages/shrinker.ts'
+import type { FlowWorld } from '../flow-world.ts'
+import type { InputDeclarations } from '../inputs/input.ts'
+import type { Shrinker, ShrinkRequest, ShrunkFinding } from '../stages/shrinker.ts'
 import { cutByLineage, cutSingles, cutSubsets, cutUnfired } from './cut.ts'
-import type { PlanWorld } from './measure.ts'
-import { concretize, simplifyKinds, simplifyTimes, simplifyWorld } from './simplify.ts'
+import { concretize, simplifyKinds, simplifyTimes } from './simplify.ts'
+import { simplifyInputs } from './simplify-inputs.ts'
+import { simplifyWorld } from './simplify-world.ts'
 import { Trials } from './trials.ts'
 
-export interface ShrinkOptions {
-  readonly runner: FlowRunner
-  readonly plan: Plan
-  /** The violation to keep. Others may come and go. */
-  readonly signature: string
-  /** The seed and the fixture of the flow. A simpler world is tried in their place. Default: the world stays. */
-  readonly world?: PlanWorld | undefined
+export interface ShrinkOptions extends ShrinkRequest {
+  /** The world of the flow. Simpler ones are tried in its place. Default: the world stays. */
+  readonly world?: FlowWorld | undefined
+  /** The inputs of the flow. Default: the inputs of the run stay. */
+  readonly declaredInputs?: InputDeclarations | undefined
   /** Runs at most. Default: 500. */
   readonly maxRuns?: number | undefined
 }
 
 /** Returns the shrinker of an exploration, with the same options for each of its findings. */
-export function createShrinker(options: Pick<ShrinkOptions, 'world' | 'maxRuns'> = {}): Shrinker {
-  return { shrink: (plan, signature, runner) => shrink({ ...options, runner, plan, signature }) }
+export function createShrinker(options: Pick<ShrinkOptions, 'world' | 'declaredInputs' | 'maxRuns'> = {}): Shrinker {
+  return { shrink: request => shrink({ ...options, ...request }) }
 }
 
 /** Runs at most, by default. */
@@ -36,9 +35,8 @@ const CONFIRMING_RUNS = 2
  * @example await shrink({ runner, plan, signature: 'noLeak@createLlmDeployment/error' })
  */
 export async function shrink(options: ShrinkOptions): Promise<ShrunkFinding | undefined> {
-  const { runner, plan, signature, world, maxRuns = DEFAULT_MAX_RUNS } = options
-  const start = world === undefined ? {} : { seed: world.seed, fixtures: world.fixtures }
-  const trials = await Trials.start(plan, start, { runner, signature, maxRuns: maxRuns - CONFIRMING_RUNS })
+  const { runner, plan, inputs, signature, world, declaredInputs, maxRuns = DEFAULT_MAX_RUNS } = options
+  const trials = await Trials.start(plan, inputs, { runner, signature, maxRuns: maxRuns - CONFIRMING_RUNS })
   if (trials === undefined) return undefined
   await cutUnfired(trials)
   await cutByLineage(trials, signature)
@@ -50,11 +48,15 @@ export async function shrink(options: ShrinkOptions): Promise<ShrunkFinding | un
   if (trials.best.plan.length > length) await cutSubsets(trials)
   await simplifyKinds(trials)
   await simplifyTimes(trials)
-  if (world !== undefined) await simplifyWorld(trials)
+  if (declaredInputs !== undefined) await simplifyInputs(trials, declaredInputs)
+  const leftOut = world === undefined ? [] : await simplifyWorld(trials, world, runner.isSlow === true)
   // A simpler item can make another one unnecessary.
   await cutSingles(trials)
   const isMinimal = !trials.isOver
   const isRepeatable = await trials.confirm()
   const { best, runs } = trials
-  return { plan: best.plan, world: best.world, result: best.result, isRepeatable, isMinimal, runs }
+  return {
+    ...{ plan: best.plan, world: best.world, leftOut, inputs: best.inputs?.result, result: best.result },
+    ...{ isRepeatable, isMinimal, runs },
+  }
 }

@@ -4,7 +4,7 @@ import type { Fault, FaultRule } from '../../faults/rules.ts'
 import { type Duration, formatDuration, micros } from '../../kernel/duration.ts'
 import type { PlanItem } from '../plan/plan.ts'
 import { hitsOf } from './cut.ts'
-import { happensAfterEffect, isVague, type PlanWorld, rankOfFault, SIMPLE_FAULTS, SIMPLEST_WORLD } from './measure.ts'
+import { happensAfterEffect, isVague, rankOfFault, SIMPLE_FAULTS } from './measure.ts'
 import type { Trials } from './trials.ts'
 
 /** Counts up to this one are tried one after the other, higher ones by bisection. */
@@ -124,17 +124,6 @@ async function moveToAnchor(item: CommandItem, swap: Swap): Promise<CommandItem>
     if (await swap(item, earlier)) return earlier
   }
   return item
-}
-
-/** Replaces the world by the simplest one. */
-export async function simplifyWorld(trials: Trials): Promise<void> {
-  const { plan, world } = trials.best
-  const candidates: readonly PlanWorld[] = [
-    SIMPLEST_WORLD,
-    { ...world, fixtures: SIMPLEST_WORLD.fixtures },
-    { ...world, seed: SIMPLEST_WORLD.seed },
-  ]
-  for (const candidate of candidates) if (await trials.acceptWorld(plan, candidate)) return
 }
 
 function durationsBelow(duration: Duration): Duration[] {

@@ -1,6 +1,5 @@
 /** What the stages of an exploration share: the runner, the budget, and what was found so far. */
 
-import type { Plan } from '../plan/plan.ts'
 import { InvariantThrew } from '../run/judge.ts'
 import type { RunResult } from '../run/run-result.ts'
 import type { FlowRunner } from '../run/runner.ts'
@@ -96,7 +95,7 @@ export class Exploration {
     const start = () => {
       const { done, value: origin } = next.next()
       if (done) return false
-      const result = this.#run(origin.plan)
+      const result = this.#run(origin)
       // It is awaited when its turn comes.
       result.catch(() => {})
       ahead.push({ origin, result })
@@ -126,13 +125,13 @@ export class Exploration {
     this.#novelty.add(result.features)
     const found = this.findings.add(result, origin)
     this.#report(stage)
-    for (const finding of found) await this.#shrink(finding)
+    for (const finding of found) await this.#shrink(finding, origin)
     return { result, isBroken: result.broken.some(({ signature }) => !this.#brokenInBase.has(signature)) }
   }
 
-  async #run(plan: Plan): Promise<RunResult> {
+  async #run({ plan, inputs }: RunOrigin): Promise<RunResult> {
     try {
-      return await this.#runner.run(plan)
+      return await this.#runner.run(plan, { inputs: inputs?.result })
     } catch (cause) {
       if (cause instanceof InvariantThrew) throw cause
       const text = cause instanceof Error ? cause.message : String(cause)
@@ -143,10 +142,15 @@ export class Exploration {
     }
   }
 
-  async #shrink(finding: Finding): Promise<void> {
+  async #shrink(finding: Finding, { inputs }: RunOrigin): Promise<void> {
     const { shrinker, signal } = this.#options
     if (shrinker === undefined || signal?.aborted) return
-    const shrunk = await shrinker.shrink(finding.plan, finding.signature, this.#runner)
+    const shrunk = await shrinker.shrink({
+      plan: finding.plan,
+      inputs,
+      signature: finding.signature,
+      runner: this.#runner,
+    })
     if (shrunk === undefined) return
     this.runsOf.shrinking += shrunk.runs
     this.findings.setShrunk(finding, shrunk)

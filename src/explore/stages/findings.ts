@@ -1,5 +1,7 @@
 /** What was found, once for each signature. */
 
+import type { InputValues } from '../inputs/input.ts'
+import type { Interpreted } from '../plan/choices.ts'
 import type { Plan } from '../plan/plan.ts'
 import { surfaceReasonOf } from '../plan/surfacing.ts'
 import type { BrokenInvariant, RunResult } from '../run/run-result.ts'
@@ -16,8 +18,10 @@ export interface Finding extends BrokenInvariant {
   readonly stage: StageName
   /** The seed of the swarm run; undefined for other stages. */
   readonly seed: number | undefined
+  /** The inputs of the flow that the finding needs; undefined for the simplest ones. */
+  readonly inputs: InputValues | undefined
   /** What shrinking came to; undefined if there was no time for it, or no fault to remove. */
-  readonly shrunk: Omit<ShrunkFinding, 'plan' | 'result'> | undefined
+  readonly shrunk: Omit<ShrunkFinding, 'plan' | 'inputs' | 'result'> | undefined
 }
 
 /** A violation after a fault that no client can survive without help of the service. It is no finding. */
@@ -32,6 +36,7 @@ export interface RunOrigin {
   readonly stage: StageName
   readonly plan: Plan
   readonly seed?: number
+  readonly inputs?: Interpreted<InputValues> | undefined
   readonly maySurface?: string | undefined
 }
 
@@ -54,7 +59,7 @@ export class Findings {
   }
 
   /** Adds what a run broke. Returns the findings that are new. */
-  add({ broken }: RunResult, { stage, plan, seed, maySurface }: RunOrigin): Finding[] {
+  add({ broken }: RunResult, { stage, plan, seed, inputs, maySurface }: RunOrigin): Finding[] {
     const added: Finding[] = []
     for (const violation of broken) {
       const { signature } = violation
@@ -65,7 +70,10 @@ export class Findings {
         if (!this.#surfaced.has(signature)) this.#surfaced.set(signature, { ...violation, plan, reason: maySurface })
         continue
       }
-      const finding = { ...violation, plan, foundWith: plan, stage, seed, shrunk: undefined }
+      const finding = {
+        ...{ ...violation, plan, foundWith: plan, stage, seed },
+        ...{ inputs: inputs?.result, shrunk: undefined },
+      }
       this.#findings.set(signature, finding)
       added.push(finding)
     }
@@ -73,8 +81,9 @@ export class Findings {
   }
 
   /** Gives a finding its shrunk plan, and the words and the evidence of the run of that plan. */
-  setShrunk(finding: Finding, { plan, result, ...shrunk }: ShrunkFinding): void {
+  setShrunk(finding: Finding, { plan, inputs, result, ...shrunk }: ShrunkFinding): void {
     const violation = result.broken.find(({ signature }) => signature === finding.signature)
-    if (violation !== undefined) this.#findings.set(finding.signature, { ...finding, ...violation, plan, shrunk })
+    if (violation !== undefined)
+      this.#findings.set(finding.signature, { ...finding, ...violation, plan, inputs, shrunk })
   }
 }

@@ -1,10 +1,12 @@
 /** The code of a saved page: runs its worlds again, then opens the control room. */
 
+import '../without-eval.ts'
 import { openPage } from '../../ui/main.tsx'
-import { decodeContent } from './content.ts'
-import { textOf } from './own-parts.ts'
+import { decodeContent, type SavedContent } from './content.ts'
+import { readOwnParts, textOf } from './own-parts.ts'
 import { ELEMENTS } from './parts.ts'
 import { runAgain, type WorldProblem } from './run-again.ts'
+import { savedPage } from './saved-page.ts'
 
 open().catch((error: unknown) => {
   const message = error instanceof Error ? error.message : String(error)
@@ -18,13 +20,20 @@ async function open(): Promise<void> {
   const status = root.querySelector('[role=status]')!
   status.textContent = 'The worlds of this page run again.'
   status.after(progress)
-  const { connection, problems } = await runAgain(content.worlds, { home: 'file' }, (done, total) => {
+  const { connection, problems } = await runAgain(content.worlds, { home: 'file', writePage }, (done, total) => {
     progress.max = total
     progress.value = done
   })
+  // For the console of the browser: await simulator.send('/_sim/digest').
+  Object.assign(globalThis, { simulator: connection })
   root.replaceChildren()
   if (problems.length > 0) root.before(toAlert(problems.map(describeProblem).join('\n')))
   openPage(root, connection, content.start)
+}
+
+/** Writes a page with the parts of this one. */
+function writePage(content: SavedContent): string {
+  return savedPage(readOwnParts(), content)
 }
 
 function showMessage(text: string): void {

@@ -45,8 +45,10 @@ export async function runAgain(
   )
   const connection = connectInPage(first!, options)
   const sims = [first!, ...others]
-  for (const sim of others) connection.worlds.add(sim)
+  for (const sim of others) connection.worlds.make({ sim })
   const problems: WorldProblem[] = []
+  // From the begin, so that every moment of the recordings can be visited.
+  for (const sim of sims) connection.pasts.keep(sim)
   let before = 0
   for (const [index, { title, recording }] of recordings.entries()) {
     const { divergence, cut } = await performLines(sims[index]!, recording, done => onProgress(before + done, total))

@@ -1,6 +1,8 @@
 /** Connects the control room of a page with simulators in the same page. It needs no server and no network. */
 
+import type { WritePage } from '../../control/endpoint.ts'
 import { createControl } from '../../control/index.ts'
+import type { Pasts } from '../../evidence/past/pasts.ts'
 import { WireFaultResponse } from '../../faults/broken-response.ts'
 import { deliverFaultInProcess } from '../../faults/deliver-in-process.ts'
 import { delayUnlessAborted } from '../../lib/real-time.ts'
@@ -16,12 +18,16 @@ export const PAGE_ORIGIN = 'http://127.0.0.1:4010'
 export interface PageConnectionOptions {
   /** Default: `page`. */
   readonly home?: 'page' | 'file'
+  /** Writes a saved page of a world. Default: the page cannot be saved. */
+  readonly writePage?: WritePage | undefined
 }
 
 /** A connection to a simulator in this page. */
 export interface PageConnection extends Connection {
   /** The worlds that it answers for. */
   readonly worlds: Worlds
+  /** The pasts of the worlds that are kept. */
+  readonly pasts: Pasts
 }
 
 /**
@@ -43,12 +49,17 @@ export function openSimulatorInPage(
 }
 
 /** Connects to a simulator of this page, which becomes the default world. */
-export function connectInPage(sim: Simulator, { home = 'page' }: PageConnectionOptions = {}): PageConnection {
+export function connectInPage(
+  sim: Simulator,
+  { home = 'page', writePage }: PageConnectionOptions = {},
+): PageConnection {
   const worlds = new Worlds(sim)
-  const router = new RequestRouter<PageRequest>(worlds, createControl(worlds))
+  const control = createControl(worlds, { writePage })
+  const router = new RequestRouter<PageRequest>(worlds, control)
   return {
     home,
     worlds,
+    pasts: control.pasts,
     async send(path, init = {}) {
       const request = new Request(new URL(path, PAGE_ORIGIN), init)
       const answering = Promise.resolve().then(() => router.answer(request, new PageRequest(request)))

@@ -43,7 +43,7 @@ export function readFlowDocument(value: object, context: FlowDocumentContext): S
   // Each item is checked by the schema of its kind: a union would report every mistake once for each kind.
   const { plan: _, ...top } = FlowDocument.shape
   checkSchema(z.strictObject({ ...top, plan: z.array(z.unknown()) }), value, [])
-  const { plan, flow, command, invariants, given, ...about } = value as z.output<typeof FlowDocument>
+  const { plan, flow, command, inputs, invariants, given, ...about } = value as z.output<typeof FlowDocument>
   if ((flow === undefined) === (command === undefined)) {
     mistakes.add({
       path: flow === undefined ? [] : ['command'],
@@ -61,7 +61,13 @@ export function readFlowDocument(value: object, context: FlowDocumentContext): S
     ...(given !== undefined && { given }),
     seeds: 'own',
     steps: [],
-    survival: { flow, command, plan: plan as Plan, ...(invariants !== undefined && { invariants }) },
+    survival: {
+      flow,
+      command,
+      plan: plan as Plan,
+      ...(inputs !== undefined && { inputs }),
+      ...(invariants !== undefined && { invariants }),
+    },
   }
 }
 

@@ -42,7 +42,7 @@ export const ITEM_SCHEMAS = {
 
 export type ItemKind = keyof typeof ITEM_SCHEMAS
 
-const { fixtures, seed, profile, with: patch } = OPTION_SCENARIO_KEYS
+const { fixtures, seed, profile, weather, with: patch } = OPTION_SCENARIO_KEYS
 
 /** The keys of a scenario that plays a flow. */
 export const FLOW_KEYS = {
@@ -58,9 +58,13 @@ export const FLOW_KEYS = {
     .describe('In place of flow: the program and its arguments, which run in the working directory'),
   explore: z.literal(PLAN_VERSION).describe('The version of the form of the plan'),
   given: z
-    .strictObject({ fixtures, seed, profile, with: patch })
+    .strictObject({ fixtures, seed, profile, weather, with: patch })
     .optional()
     .describe('The initial world. Default: that of the flow'),
+  inputs: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('The inputs of the flow by name. Default: the simplest ones'),
   plan: z.array(z.union(Object.values(ITEM_SCHEMAS))).describe('The faults of the run, in any order'),
   invariants: z
     .array(z.string().min(1))

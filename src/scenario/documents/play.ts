@@ -38,10 +38,10 @@ export function scenarioOf(
  */
 export function flowScenarioOf(
   { title, given, tags, teaches, client }: ScenarioData,
-  { plan, invariants }: FlowSurvival,
+  { plan, inputs, invariants }: FlowSurvival,
   flow: ExplorableFlow,
 ): Scenario {
-  const declared = survives(title, flow, { ...(given as FlowWorld), plan, invariants })
+  const declared = survives(title, flow, { ...(given as FlowWorld), plan, inputs, invariants })
   const about = Object.entries({ tags, teaches, client }).filter(([, value]) => value !== undefined)
   return { ...declared, options: { ...declared.options, ...Object.fromEntries(about) } }
 }

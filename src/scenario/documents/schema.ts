@@ -198,7 +198,8 @@ export interface ScenarioData extends Omit<z.output<typeof ScenarioDocument>, 's
 }
 
 /** A flow and the plan that it should survive. */
-export interface FlowSurvival extends Pick<z.output<typeof FlowDocument>, 'flow' | 'command' | 'invariants'> {
+export interface FlowSurvival
+  extends Pick<z.output<typeof FlowDocument>, 'flow' | 'command' | 'inputs' | 'invariants'> {
   readonly plan: Plan
 }
 

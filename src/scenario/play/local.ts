@@ -28,14 +28,18 @@ export class InProcessEnvironment implements ScenarioEnvironment {
   #heartbeatAtRead = 0
   #entryQueue: Promise<unknown> = Promise.resolve()
 
-  /** @throws FixtureError or RangeError for invalid options of a world */
-  constructor(options: ScenarioOptions) {
+  /**
+   * @param onWorld called with the simulator before anything happens in its world
+   * @throws FixtureError or RangeError for invalid options of a world
+   */
+  constructor(options: ScenarioOptions, onWorld?: (sim: Simulator) => void) {
     this.#sim = createSimulator({
       ...worldOptionsOf(options),
       onBug: error => {
         this.bug ??= error
       },
     })
+    onWorld?.(this.#sim)
     // The first fault rules were added before the listener.
     this.#entries.push(...this.#sim.journal.entries())
     this.#stopListening = this.#sim.journal.listen(entry => {

@@ -1,3 +1,4 @@
+import type { Simulator } from '../../simulator/simulator.ts'
 import { type ScenarioOptions, worldOptionsOf } from '../scenario.ts'
 import type { ServerAddress } from './control-client.ts'
 import type { ScenarioEnvironment } from './environment.ts'
@@ -8,6 +9,8 @@ import { openRemoteEnvironment } from './open-remote.ts'
 export interface EnvironmentOptions {
   /** Address of a running server. Default: this process. */
   readonly against?: string | ServerAddress | undefined
+  /** Called with the simulator of the world before the script begins. A world of a server has none here. */
+  readonly onWorld?: ((sim: Simulator) => void) | undefined
 }
 
 /**
@@ -17,9 +20,9 @@ export interface EnvironmentOptions {
  */
 export async function createEnvironment(
   options: ScenarioOptions,
-  { against }: EnvironmentOptions,
+  { against, onWorld }: EnvironmentOptions,
 ): Promise<ScenarioEnvironment> {
   return against === undefined
-    ? new InProcessEnvironment(options)
+    ? new InProcessEnvironment(options, onWorld)
     : openRemoteEnvironment(against, worldOptionsOf(options))
 }

@@ -11,11 +11,11 @@ import { describeBroken } from '../survives.ts'
 import type { ServerAddress } from './control-client.ts'
 import type { ScenarioEnvironment } from './environment.ts'
 import { bugError, createFailure, type Failure, failureMessage } from './failures.ts'
-import { createEnvironment } from './open-environment.ts'
+import { createEnvironment, type EnvironmentOptions } from './open-environment.ts'
 import { type OnStep, ScriptRun } from './script-run.ts'
 import { STUCK_TIMEOUT_MS, withStuckDetection } from './stuck-detection.ts'
 
-export interface RunOptions {
+export interface RunOptions extends Pick<EnvironmentOptions, 'onWorld'> {
   /** Instead of the scenario's own seed. */
   readonly seed?: string | number | undefined
   /**
@@ -116,7 +116,7 @@ async function playFlow({ title, options }: Scenario, runFlow: RunFlow, play: Ru
   let message = unsupportedOption(play)
   if (message === undefined) {
     try {
-      outcome = await runFlow({ ...options, ...(seed !== undefined && { seed }) })
+      outcome = await runFlow({ ...options, ...(seed !== undefined && { seed }) }, play.onWorld)
       for (const { operation, method, path, sentAt, outcome: end, status } of outcome.requests) {
         play.onStep?.(`${operation || `${method} ${path}`}: ${end === 'answered' ? status : end}`, sentAt)
       }

@@ -27,6 +27,8 @@ export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'names' | 'pa
   readonly onPlay?: ((title: string, file: string) => void) | undefined
   /** Called with the number of finished plays and the number of all. */
   readonly onProgress?: ((done: number, of: number) => void) | undefined
+  /** Called with the simulator of each world that this process plays, before its scenario begins. */
+  readonly onWorld?: RunOptions['onWorld']
 }
 
 /** The result of a scenario in a file. */
@@ -44,13 +46,14 @@ export interface FileResult extends Result {
 }
 
 /** How one scenario is played. */
-export interface PlayerOptions extends Pick<RunFilesOptions, 'names' | 'patienceMs' | 'against' | 'check' | 'update'> {
+export interface PlayerOptions
+  extends Pick<RunFilesOptions, 'names' | 'patienceMs' | 'against' | 'check' | 'update' | 'onWorld'> {
   readonly file: string
   readonly folder: string
 }
 
 /** One scenario to play with some seeds, the job of a worker. */
-export interface PlayJob extends PlayerOptions {
+export interface PlayJob extends Omit<PlayerOptions, 'onWorld'> {
   readonly title: string
   /** Undefined for the scenario's own seed. */
   readonly seeds: readonly (string | undefined)[]

@@ -46,7 +46,7 @@ export async function runFiles(patterns: readonly string[], options: RunFilesOpt
     for (const promise of pending ?? []) promise.catch(() => {})
     for (const [i, job] of jobs.entries()) {
       if (!pending) options.onPlay?.(job.title, relative(job.folder, job.file))
-      for (const result of pending ? await pending[i]! : await playJob(job, onPlayed)) {
+      for (const result of pending ? await pending[i]! : await playJob(job, onPlayed, options.onWorld)) {
         results.push(result)
         options.onResult?.(result)
       }
@@ -118,10 +118,14 @@ function createJobs(file: string, { title, options: own }: Scenario, options: Ru
 }
 
 /** Plays one scenario with each of its seeds. */
-export async function playJob(job: PlayJob, onPlayed?: () => void): Promise<FileResult[]> {
+export async function playJob(
+  job: PlayJob,
+  onPlayed?: () => void,
+  onWorld?: RunFilesOptions['onWorld'],
+): Promise<FileResult[]> {
   const scenarios = await loadScenarios(job.file, job.folder)
   const scenario = scenarios.find(one => one.title === job.title)!
-  const player = new ScenarioPlayer(scenario, scenarios.length > 1, job)
+  const player = new ScenarioPlayer(scenario, scenarios.length > 1, { ...job, onWorld })
   const results: FileResult[] = []
   for (const seed of job.seeds) {
     results.push(await player.play(seed))
@@ -148,8 +152,8 @@ export class ScenarioPlayer {
 
   /** @param seed undefined for the scenario's own seed */
   async play(seed: string | undefined): Promise<FileResult> {
-    const { file, folder, names, patienceMs, against, check } = this.#options
-    const played = await runScenario(this.#scenario, { seed, names, patienceMs, against, check, file })
+    const { file, folder, names, patienceMs, against, check, onWorld } = this.#options
+    const played = await runScenario(this.#scenario, { seed, names, patienceMs, against, check, file, onWorld })
     const location = {
       file: relative(folder, file),
       isOneOfMany: this.#isOneOfMany,

@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import type { WritePage } from '../../control/endpoint.ts'
 import { hostGuard, isLoopback, originGuard, serviceGuard, tokenGuard } from '../../control/guards.ts'
 import { createControl } from '../../control/index.ts'
 import { realDelay } from '../../lib/real-time.ts'
@@ -61,6 +62,8 @@ export interface ServeOptions extends WorldsOptions {
   readonly latency?: Latency
   /** Scenarios whose timelines it can play in its worlds. Default: none. */
   readonly scenarios?: TimelineLibrary
+  /** Writes saved pages, for `GET /_sim/page`. Default: the server has none. */
+  readonly writePage?: WritePage
   /** The origin whose pages may use the service, or `*` for every origin. They never reach `/_sim`. Default: none. */
   readonly cors?: string
   /** Called with each request that was answered. It must not throw. */
@@ -132,16 +135,20 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   )
   const halfOpen = new HalfOpenConnections(server)
   const checkToken = isPublic ? tokenGuard(controlToken!) : () => undefined
-  const requestRouter = new RequestRouter<ServerRequest>(worlds, createControl(worlds, options.scenarios), {
-    guards: {
-      checkService: ({ incoming }, hasToken) => serviceGuard(incoming, hasToken),
-      checkOrigin: ({ incoming }) => originGuard(incoming),
-      checkToken: ({ incoming }) => checkToken(incoming),
+  const requestRouter = new RequestRouter<ServerRequest>(
+    worlds,
+    createControl(worlds, { library: options.scenarios, writePage: options.writePage }),
+    {
+      guards: {
+        checkService: ({ incoming }, hasToken) => serviceGuard(incoming, hasToken),
+        checkOrigin: ({ incoming }) => originGuard(incoming),
+        checkToken: ({ incoming }) => checkToken(incoming),
+      },
+      controlToken,
+      pageFiles: new BundledPageFiles(),
+      cors: options.cors === undefined ? undefined : new Cors(options.cors),
     },
-    controlToken,
-    pageFiles: new BundledPageFiles(),
-    cors: options.cors === undefined ? undefined : new Cors(options.cors),
-  })
+  )
   const servedRequests = new ServedRequests(options.onRequest)
   const context: ServerContext = { latency: options.latency, halfOpen, hangingSockets, trustProxy, servedRequests }
   const listener = getRequestListener(

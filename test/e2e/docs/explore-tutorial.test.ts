@@ -56,10 +56,14 @@ test('the test of the page passes', { timeout: 120_000 }, async () => {
   expect(printed).toMatch(/Tests {2}1 passed \(1\)/)
 })
 
-test('docs/explore.md lists every invariant with its meaning, and its flow runs', async () => {
+test('docs/explore.md lists every invariant with its meaning, and its flows run', async () => {
   const page = readFileSync('docs/explore.md', 'utf8')
   for (const [name, { summary }] of Object.entries(RULES)) expect(page).toContain(`| \`${name}\` | ${summary} |`)
-  folder.write('listing.mjs', blocksOf('docs/explore.md')[0]!.code)
-  const { code, stdout } = await folder.command('npx modelhost-sim explore listing.mjs --faults singles --budget 5')
-  expect([code, stdout.split(':')[0]]).toEqual([0, 'listing'])
+  const [listing, batch] = blocksOf('docs/explore.md')
+  folder.write('listing.mjs', listing!.code)
+  folder.write('batch.mjs', batch!.code)
+  for (const name of ['listing', 'batch']) {
+    const { code, stdout } = await folder.command(`npx modelhost-sim explore ${name}.mjs --faults singles --budget 5`)
+    expect([code, stdout.split(':')[0]]).toEqual([0, name])
+  }
 })

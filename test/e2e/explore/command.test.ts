@@ -173,9 +173,9 @@ describe('a run', () => {
   test('can have another seed', async () => {
     const runner = runnerOf(CAREFUL)
     const base = await runner.run([])
-    const other = await runner.run([], { seed: 'other' })
+    const other = await runner.run([], { world: { seed: 'other' } })
     expect(other.digest).not.toBe(base.digest)
-    expect((await runner.run([], { seed: 'other' })).digest).toBe(other.digest)
+    expect((await runner.run([], { world: { seed: 'other' } })).digest).toBe(other.digest)
   })
 })
 

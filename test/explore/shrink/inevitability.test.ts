@@ -8,7 +8,13 @@ const plan = [{ fault: { on: 'getDeployment', nth: 3, fault: { kind: 'reset' } a
 async function inevitability(saves: PlantedFlow['isSavedAt'], requests: number) {
   const causes = [{ operation: 'getDeployment', nth: 3 }]
   const runner = new PlantedRunner({ causes, lineage: 'exact', ...(saves && { isSavedAt: saves }) })
-  const found = await findInevitability({ runner, plan, signature: SIGNATURE, requests, world: { seed: 4 } })
+  const found = await findInevitability({
+    runner,
+    plan,
+    signature: SIGNATURE,
+    requests,
+    setting: { world: { seed: 4 } },
+  })
   return { ...found, runs: runner.runs }
 }
 

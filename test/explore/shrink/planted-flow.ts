@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import type { ObservedRequest } from '../../../src/evidence/observation.ts'
+import type { WorldChange } from '../../../src/explore/flow-world.ts'
 import type { Plan, PlanItem } from '../../../src/explore/plan/plan.ts'
 import type { RunResult } from '../../../src/explore/run/run-result.ts'
 import type { FlowRunner, RunOptions } from '../../../src/explore/run/runner.ts'
@@ -34,8 +35,10 @@ export type Lineage = 'exact' | 'partial' | 'generous' | 'none'
 export interface PlantedFlow {
   readonly causes: readonly Cause[]
   readonly lineage: Lineage
-  /** The seeds and fixtures in which it fails. Default: all. */
-  readonly failsIn?: (world: RunOptions) => boolean
+  /** The changes of its world in which it fails. Default: all. */
+  readonly failsIn?: (world: WorldChange) => boolean
+  /** The changes of its world in which it ends without faults as in its own. Default: all. */
+  readonly worksIn?: (world: WorldChange) => boolean
   /** The plans with which it fails, if its causes are met. Default: all. */
   readonly failsWith?: (plan: Plan) => boolean
   /** Whether the client is saved if the service heals at a request. Default: never. */
@@ -52,12 +55,22 @@ export class PlantedRunner implements FlowRunner {
 
   async run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
     this.runs++
-    const { causes, lineage, failsIn = () => true, failsWith = () => true, isSavedAt = () => false } = this.#flow
+    const {
+      causes,
+      lineage,
+      failsIn = () => true,
+      worksIn = () => true,
+      failsWith = () => true,
+      isSavedAt = () => false,
+    } = this.#flow
     const { requests, hits } = sendRequests(plan)
     const fired = new Set(plan.flatMap((item, i) => (hits[i]! > 0 || isReached(item) ? [i] : [])))
     const isHealed = options.healAt !== undefined && isSavedAt(options.healAt.request)
     const isBroken =
-      failsIn(options) && failsWith(plan) && !isHealed && causes.every(cause => isMet(cause, plan, requests))
+      failsIn(options.world ?? {}) &&
+      failsWith(plan) &&
+      !isHealed &&
+      causes.every(cause => isMet(cause, plan, requests))
     const causing = plan.flatMap((item, i) => (causes.some(cause => isPartOf(item, cause)) ? [i] : []))
     const known = {
       exact: causing,
@@ -72,7 +85,7 @@ export class PlantedRunner implements FlowRunner {
     return {
       digest: String(hash32(JSON.stringify([requests.map(one => one.fault), [...fired].map(i => plan[i]), options]))),
       requests,
-      end: 'threw',
+      end: worksIn(options.world ?? {}) ? 'threw' : 'returned',
       broken: broken.flatMap(({ signature, isBroken }) =>
         isBroken ? [{ invariant: 'noLeak', signature, words: '', evidence: [], subject: undefined }] : [],
       ),

@@ -32,11 +32,14 @@ test('a plan of 20 items shrinks to the lost answer of the create, in a simpler 
   await runner.run([])
   const signature = 'noLeak@createLlmDeployment/error'
   const shrunk = (await shrink({ runner, plan: PLAN, signature, world: options }))!
-  expect(shrunk).toMatchObject({ isMinimal: true, isRepeatable: true, world: { seed: 1, fixtures: 'empty' } })
+  expect(shrunk).toMatchObject({ isMinimal: true, isRepeatable: true, world: { seed: 1, fixtures: 'two-nodes' } })
   expect(shrunk.plan).toEqual([PLAN[0]])
   expect(shrunk.runs).toBeLessThanOrEqual(25)
   const { plan, world, result } = shrunk
-  expect(await findInevitability({ runner, plan, world, signature, requests: result.requests.length })).toEqual({
+  expect(shrunk.leftOut).toEqual(['the fixture default (two-nodes is enough)', 'the seed 7 (1 is enough)'])
+  expect(
+    await findInevitability({ runner, plan, setting: { world }, signature, requests: result.requests.length }),
+  ).toEqual({
     afterRequest: 1,
     method: 'each',
     exceptions: [],

@@ -1,9 +1,12 @@
 /** Plans with planted causes, shrunk to what is necessary. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { ObservedRequest } from '../../../src/evidence/observation.ts'
+import type { FlowWorld, WorldChange } from '../../../src/explore/flow-world.ts'
 import type { Plan, PlanItem } from '../../../src/explore/plan/plan.ts'
 import { groupItems } from '../../../src/explore/shrink/cut.ts'
 import { shrink } from '../../../src/explore/shrink/shrink.ts'
+import { translatePlan } from '../../../src/explore/shrink/translate.ts'
 import type { ShrunkFinding } from '../../../src/explore/stages/shrinker.ts'
 import type { Fault } from '../../../src/faults/rules.ts'
 import { SECOND } from '../../../src/kernel/duration.ts'
@@ -65,7 +68,7 @@ const unavailable: Fault = { kind: 'status', status: 503 }
 async function shrinkCause(
   cause: Cause,
   plan: Plan,
-  more: Partial<PlantedFlow> & { readonly world?: object } = {},
+  more: Partial<PlantedFlow> & { readonly world?: FlowWorld } = {},
 ): Promise<ShrunkFinding> {
   const { world, ...flow } = more
   const runner = new PlantedRunner({ causes: [cause], lineage: 'none', ...flow })
@@ -151,23 +154,63 @@ describe('an item becomes simpler', () => {
 
 describe('a world becomes simpler', () => {
   const plan = [{ fault: { on, nth: 3, fault: unavailable } }]
-  const world = { seed: 7, fixtures: 'default' }
-  test.each([
-    ['both', () => true, { seed: 1, fixtures: 'empty' }],
-    ['the fixture alone', ({ seed }: { seed?: unknown }) => seed === 7, { seed: 7, fixtures: 'empty' }],
-    [
-      'the seed alone',
-      ({ fixtures }: { fixtures?: unknown }) => fixtures === 'default',
-      { seed: 1, fixtures: 'default' },
-    ],
-    [
-      'neither',
-      ({ seed, fixtures }: { seed?: unknown; fixtures?: unknown }) => seed === 7 && fixtures === 'default',
-      world,
-    ],
+  const cause = { operation: on, nth: 3 } as const
+  const world: FlowWorld = { seed: 7, fixtures: 'default' }
+  type Failing = (world: WorldChange) => boolean
+  test.each<[string, Failing, FlowWorld]>([
+    ['both', () => true, { seed: 1, fixtures: 'two-nodes' }],
+    ['a larger fixture', ({ fixtures }) => fixtures !== 'two-nodes', { seed: 1, fixtures: 'empty' }],
+    ['the fixture alone', ({ seed }) => seed === undefined, { fixtures: 'two-nodes' }],
+    ['the seed alone', ({ fixtures }) => fixtures === undefined, { seed: 1 }],
+    ['neither', ({ seed, fixtures }) => seed === undefined && fixtures === undefined, {}],
   ])('%s', async (_, failsIn, expected) => {
-    const cause = { operation: on, nth: 3 } as const
-    expect((await shrinkCause(cause, plan, { world, failsIn })).world).toEqual(expected)
+    const shrunk = await shrinkCause(cause, plan, { world, failsIn })
+    expect(shrunk).toMatchObject({ isMinimal: true, isRepeatable: true })
+    expect(shrunk.world).toEqual(expected)
+    expect(shrunk.leftOut).toHaveLength(Object.keys(expected).length)
+  })
+
+  test('a world in which the flow ends differently without faults is rejected', async () => {
+    const worksIn: Failing = ({ fixtures }) => fixtures === undefined
+    const shrunk = await shrinkCause(cause, plan, { world, worksIn })
+    expect(shrunk.world).toEqual({ seed: 1 })
+    expect(shrunk.leftOut).toEqual(['the seed 7 (1 is enough)'])
+  })
+
+  test('weather, profile and added records are left out, each as far as it is not needed', async () => {
+    const files = ['a', 'b', 'c', 'd'].map(id => ({ id })) as never
+    const large = { ...{ fixtures: 'empty', weather: 'bad-week', profile: 'rough' }, with: { files, voices: [] } }
+    const failsIn: Failing = ({ weather, with: added = large.with }) =>
+      weather === undefined && JSON.stringify(added).includes('"c"')
+    const shrunk = await shrinkCause(cause, plan, { world: large, failsIn })
+    expect(shrunk.world).toEqual({ profile: 'realistic', with: { files: [{ id: 'c' }] } })
+    expect(shrunk.leftOut).toEqual(['the profile rough (realistic is enough)', '4 parts of the added records'])
+  })
+
+  test('a fixture of the flow keeps the nodes that it needs', async () => {
+    const group = { prefix: 'h100', gpu: 'H100-80GB', gpus_per_node: 8, count: 40 }
+    const fixtures = { account: {}, nodes: { pools: [{ name: 'a', zone: 'east', nodes: [group, group] }] } } as never
+    const failsIn: Failing = ({ fixtures: now = fixtures }) => /"gpu":.*"count"/.test(JSON.stringify(now))
+    const { world: small } = await shrinkCause(cause, plan, { world: { fixtures }, failsIn })
+    expect(small).toEqual({ fixtures: { nodes: { pools: [{ nodes: [{ gpu: 'H100-80GB', count: 1 }] }] } } })
+  })
+
+  test('a slow client is tried in few worlds', async () => {
+    const runner = new PlantedRunner({ causes: [cause], lineage: 'exact', failsIn: ({ seed }) => seed === undefined })
+    const slow = Object.assign(runner, { isSlow: true })
+    const { world: same, leftOut } = (await shrink({ runner: slow, plan, signature, world }))!
+    expect({ same, leftOut }).toEqual({ same: {}, leftOut: [] })
+    expect(runner.runs).toBeLessThan(15)
+  })
+
+  test('ids in a plan are those of the other world', () => {
+    const requests = (id: string) =>
+      [`/deploy/${id}`, `/deploy/${id}`, '/deploy/list'].map(path => ({ operation: on, path })) as ObservedRequest[]
+    const item = (id: string) => ({ fault: { on, path: `/deploy/${id}`, nth: 2, fault: unavailable } })
+    const crash = (id: string) => ({ command: { verb: 'node.crash', target: id }, after: { kind: 'start' } })
+    const [one, other] = ['deploy_AAAAAAAA', 'deploy_BBBBBBBB']
+    const moved = translatePlan([item(one!), crash(one!), item('deploy_C')], requests(one!), requests(other!))
+    expect(moved).toEqual([item(other!), crash(other!), item('deploy_C')])
   })
 
   test('without a world it stays that of the flow', async () => {

@@ -180,7 +180,7 @@ describe('the swarm', () => {
     const plans = async () => {
       const runner = new FakeRunner(pairClient)
       const prepared = await prepare(runner, { name: 'deploys' })
-      for (const seed of [1, 2, 3]) await runSeed(runner, prepared.plans, seed)
+      for (const seed of [1, 2, 3]) await runSeed(runner, prepared, seed)
       return runner.texts.slice(2)
     }
     expect(await plans()).toEqual(await plans())
@@ -254,12 +254,13 @@ describe('an exploration', () => {
   test('gives each finding to the shrinker once, and takes its words from the shrunk plan', async () => {
     const shrunk: string[] = []
     const shrinker: Shrinker = {
-      async shrink(plan, signature, runner) {
+      async shrink({ plan, signature, runner }) {
         shrunk.push(signature)
         const small = plan.slice(0, 1)
         const result = await runner.run(small)
         const broken = result.broken.map(one => ({ ...one, words: 'small' }))
-        return { plan: small, world: {}, result: { ...result, broken }, isMinimal: true, isRepeatable: true, runs: 1 }
+        const setting = { world: {}, leftOut: [], inputs: undefined }
+        return { plan: small, ...setting, result: { ...result, broken }, isMinimal: true, isRepeatable: true, runs: 1 }
       },
     }
     const runner = new FakeRunner(carelessClient)

@@ -1232,6 +1232,19 @@ class Control:
             "/_sim/metrics",
         )
 
+    def save_page(self) -> bytes:
+        """Return one HTML file that runs the past of the world again when it is opened, without a
+        server. It contains every request with its body, and tokens of the simulated account.
+
+        Sends `GET /_sim/page`.
+        Refused with 409: the past is not kept, or waits for requests in progress.
+        Refused with 501: this host cannot write pages.
+        """
+        return self._transport.send_for_bytes(
+            "GET",
+            "/_sim/page",
+        )
+
     def forget_past(self) -> ForgetPastAnswer:
         """Forget the past of the world, and keep it no longer.
 

@@ -1,0 +1,21 @@
+/** Saved pages as files of commands. */
+
+import type { SavedContent } from '../../pages/saved/content.ts'
+import { createSavedPage } from '../../pages/saved/create-page.ts'
+import { UsageError } from '../command.ts'
+import { requireWritable } from '../series/series-file.ts'
+import { writeTextFile } from '../shards/text-file.ts'
+
+/** Rejects a path that cannot be written, or that a browser would not open as a page. */
+export function requirePageFile(path: string): void {
+  requireWritable(path, 'html')
+  if (/\.html?$/i.test(path)) return
+  throw new UsageError(
+    `Failed to write --html '${path}': a browser opens a page by its ending. Give a file that ends in .html.`,
+  )
+}
+
+/** Writes a page that runs recordings again. Only its owner can read it, because it contains prompts. */
+export async function writePageFile(path: string, content: SavedContent): Promise<void> {
+  writeTextFile(path, await createSavedPage(content), 'html', 0o600)
+}

@@ -1,0 +1,21 @@
+/** Writes saved pages in a page of a web server, which has the parts of pages beside its script. */
+
+import type { SavedContent } from '../saved/content.ts'
+import { toPageRecording } from '../saved/page-recording.ts'
+import type { CompressedScript, PageParts } from '../saved/parts.ts'
+import { savedPage } from '../saved/saved-page.ts'
+
+/** Returns a page that runs recordings again. Rejects if the parts cannot be loaded. */
+export async function writePage(content: SavedContent): Promise<string> {
+  const needsTokenizer = content.worlds.some(({ title, recording }) => toPageRecording(recording, title).needsTokenizer)
+  const parts = await load<PageParts>('saved-page.json')
+  const tokenizer = needsTokenizer ? await load<CompressedScript>('tokenizer.json') : undefined
+  return savedPage({ ...parts, tokenizer }, content)
+}
+
+async function load<Part>(name: string): Promise<Part> {
+  const response = await fetch(new URL(name, import.meta.url))
+  if (!response.ok)
+    throw new Error(`Failed to load ${name}: the server answers ${response.status}. Build the site again.`)
+  return (await response.json()) as Part
+}

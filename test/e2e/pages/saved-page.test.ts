@@ -1,0 +1,265 @@
+/** Saved pages: they run again from a file, and nothing in them does anything else. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { LineWriter, parseRecording } from '../../../src/evidence/recording/file.ts'
+import { recordSimulator } from '../../../src/evidence/recording/record.ts'
+import type { SavedContent } from '../../../src/pages/saved/content.ts'
+import { createSavedPage } from '../../../src/pages/saved/create-page.ts'
+import { readPageParts } from '../../../src/pages/saved/package-parts.ts'
+import { savedPage } from '../../../src/pages/saved/saved-page.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import type { Connection } from '../../../src/ui/simulator/connection.ts'
+import { executablePath, launch, SKIPPED } from './page-browser.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'saved-pages-'))
+
+describe.skipIf(executablePath === undefined)(`a saved page${SKIPPED}`, () => {
+  let browser: Browser
+
+  beforeAll(async () => {
+    browser = await launch()
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  /** Opens a page from a file, and waits until its worlds have run. */
+  async function open(html: string) {
+    const context = await browser.newContext()
+    onTestFinished(() => context.close())
+    const page = await context.newPage()
+    const problems: string[] = []
+    const requests: string[] = []
+    page.on('pageerror', error => problems.push(error.stack ?? error.message))
+    page.on('console', message => message.type() === 'error' && problems.push(message.text()))
+    page.on('request', request => requests.push(request.url()))
+    const file = join(folder, 'page.html')
+    writeFileSync(file, html)
+    await page.goto(pathToFileURL(file).href)
+    return { page, problems, requests }
+  }
+
+  test('shows the digest of the run that it holds, without a request that leaves the file', async () => {
+    const { sim, content } = await record({ fixtures: 'default', seed: 7 }, useDeployments)
+    const { page, problems, requests } = await open(await createSavedPage(content))
+    expect(await digestIn(page)).toBe(sim.digest)
+    expect(await page.title()).toBe('a run')
+    expect(problems).toEqual([])
+    expect(requests.filter(url => !url.startsWith('file:'))).toEqual([])
+  }, 120_000)
+
+  test('goes back to each moment of its run, exactly as it was', async () => {
+    const digests: [time: string, digest: string][] = []
+    const { content } = await record({ fixtures: 'two-nodes', seed: 3 }, async sim => {
+      await useDeployments(sim, () => {
+        digests.push([sim.clock.iso, sim.digest])
+      })
+    })
+    const { page } = await open(await createSavedPage(content))
+    await digestIn(page)
+    for (const [at, digest] of [digests[0]!, digests[4]!, digests.at(-1)!]) {
+      const found = await page.evaluate(async at => {
+        const { simulator } = globalThis as unknown as { simulator: Connection }
+        const headers = { 'content-type': 'application/json' }
+        const body = JSON.stringify({ from: 'default', at })
+        const made = await simulator.send('/_sim/worlds', { method: 'POST', headers, body })
+        const { world } = (await made.json()) as { world: string }
+        return (await (await simulator.send(`/_sim/worlds/${world}/_sim/digest`)).json()) as { digest: string }
+      }, at)
+      expect([at, found.digest]).toEqual([at, digest])
+    }
+  }, 120_000)
+
+  test('holds several worlds, and can be saved again after a change', async () => {
+    const first = await record({ fixtures: 'empty', seed: 1 }, useDeployments)
+    const second = await record({ fixtures: 'empty', seed: 2 }, useDeployments)
+    const worlds = [...first.content.worlds, ...second.content.worlds]
+    const { page } = await open(await createSavedPage({ title: 'two', worlds }))
+    expect(await digestIn(page)).toBe(first.sim.digest)
+    expect(await digestIn(page, '/_sim/worlds/w1')).toBe(second.sim.digest)
+    const again = await page.evaluate(async () => {
+      const { simulator } = globalThis as unknown as { simulator: Connection }
+      const headers = { 'content-type': 'application/json' }
+      await simulator.send('/_sim/clock/advance', { method: 'POST', headers, body: '{"by":"3h"}' })
+      return (await simulator.send('/_sim/page')).text()
+    })
+    const digest = await digestIn(page)
+    expect(digest).not.toBe(first.sim.digest)
+    const { page: saved, problems } = await open(again)
+    expect(await digestIn(saved)).toBe(digest)
+    expect(problems).toEqual([])
+  }, 120_000)
+
+  test('has the tokenizer if its run counts tokens, and says what is missing if it does not', async () => {
+    const chat = async (sim: Simulator) => {
+      const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+      const body = JSON.stringify({
+        model: 'acme/assistant',
+        messages: [{ role: 'user', content: 'Hi' }],
+        stream: true,
+      })
+      await (await sim.fetch('http://sim/v1/chat/completions', { method: 'POST', headers, body })).text()
+    }
+    const { sim, content } = await record({ fixtures: 'default', seed: 7 }, chat)
+    const { page } = await open(await createSavedPage(content))
+    expect(await digestIn(page)).toBe(sim.digest)
+
+    const small = await record({ fixtures: 'empty' }, useDeployments)
+    const html = await createSavedPage(small.content)
+    expect(html.length).toBeLessThan(1_000_000)
+    const { page: other } = await open(html)
+    await digestIn(other)
+    const answer = await other.evaluate(async token => {
+      const { simulator } = globalThis as unknown as { simulator: Connection }
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const body = '{"model":"acme/assistant","messages":[{"role":"user","content":"Hi"}]}'
+      const response = await simulator.send('/v1/chat/completions', { method: 'POST', headers, body })
+      return `${response.status} ${await response.text()}`
+    }, small.sim.token)
+    expect(answer).toMatch(/saved without its tokenizer/)
+  }, 120_000)
+
+  test('runs bulk records, which only Node can make', async () => {
+    const { sim, content } = await record({ fixtures: 'empty', fill: { models: 40 } }, useDeployments)
+    const { page } = await open(await createSavedPage(content))
+    expect(await digestIn(page)).toBe(sim.digest)
+  }, 120_000)
+
+  test('does nothing with markup in names, headers, bodies, fixtures and titles', async () => {
+    const canary = `<img src=x onerror="document.title='canary'"></script><!--<script>document.title='canary'</script>\u2028`
+    const { sim, content } = await record(
+      {
+        fixtures: 'default',
+        with: { deployments: [{ model_name: `acme/${'x'}`, status: 'stopped', description: canary }] },
+      } as SimulatorOptions,
+      async sim => {
+        const headers = {
+          authorization: `Bearer ${sim.token}`,
+          'content-type': 'application/json',
+          'x-note': canary.slice(0, 40),
+        }
+        const body = JSON.stringify({ model_name: canary, hub: { repo: canary }, gpu: canary })
+        await sim.fetch(`http://sim/deploy/llm?x=${encodeURIComponent(canary)}`, { method: 'POST', headers, body })
+        sim.faults.add({
+          name: 'canary',
+          on: 'listDeployments',
+          fault: { kind: 'status', status: 500, message: canary },
+        })
+        await sim.fetch('http://sim/deploy/list', { headers })
+      },
+    )
+    const worlds = [{ ...content.worlds[0]!, title: canary }]
+    const { page, problems, requests } = await open(await createSavedPage({ title: canary, worlds }))
+    expect(await digestIn(page)).toBe(sim.digest)
+    for (const view of ['requests', 'causes', 'faults', 'worlds']) {
+      await page.evaluate(view => {
+        location.hash = `#/${view}`
+      }, view)
+      await page.waitForTimeout(300)
+    }
+    expect(await page.title()).toBe(canary)
+    expect(await page.locator('img').count()).toBe(0)
+    expect(problems).toEqual([])
+    expect(requests.filter(url => !url.startsWith('file:'))).toEqual([])
+  }, 120_000)
+
+  test('opens with 1,000 requests, without a long task after its start', { timeout: 180_000, retry: 2 }, async () => {
+    const { sim, content } = await record({ fixtures: 'default', seed: 5 }, async sim => {
+      const headers = { authorization: `Bearer ${sim.token}` }
+      for (let n = 0; n < 1_000; n++) {
+        await sim.fetch(`http://sim/${n % 2 === 0 ? 'deploy/list' : 'v1/models'}`, { headers })
+        if (n % 10 === 0) await sim.clock.advance('1m')
+      }
+    })
+    const { page } = await open(await createSavedPage(content))
+    expect(await digestIn(page)).toBe(sim.digest)
+  })
+
+  test('says what is wrong if its content was changed or is cut off', async () => {
+    const { content } = await record({ fixtures: 'empty' }, useDeployments)
+    const html = await createSavedPage(content)
+    const cut = await open(html.slice(0, html.length / 2))
+    await cut.page.getByText('the file is incomplete').waitFor()
+
+    const lines = content.worlds[0]!.recording.trimEnd().split('\n')
+    const broken = { ...content, worlds: [{ title: 'the run', recording: 'no recording' }] }
+    const parts = await readPageParts(false)
+    const changed = await open(savedPage(parts, broken))
+    await changed.page.getByRole('alert').getByText('Failed to read the recording of the run: line 1').waitFor()
+
+    const code = html.replace(
+      /"code":\{"compressed":"[^"]{100}/,
+      text => `${text.slice(0, -1)}${text.endsWith('A') ? 'B' : 'A'}`,
+    )
+    const otherCode = await open(code)
+    await otherCode.page.getByRole('alert').getByText('Failed to open this page').waitFor()
+
+    const shorter = { ...content, worlds: [{ title: 'the run', recording: `${lines.slice(0, -1).join('\n')}\n` }] }
+    const { page } = await open(savedPage(parts, shorter))
+    await page.getByRole('alert').getByText('the run: the recording is cut off after line').waitFor()
+    await digestIn(page)
+  }, 120_000)
+
+  test('says where its run differs from its recording', async () => {
+    const { content } = await record({ fixtures: 'empty' }, useDeployments)
+    const { header, lines } = parseRecording(content.worlds[0]!.recording, 'run')
+    let recording = ''
+    const writer = new LineWriter(text => {
+      recording += text
+    })
+    writer.add(header)
+    for (const { line: _, ...line } of lines) writer.add('answer' in line ? { ...line, status: 299 } : line)
+    const { page } = await open(
+      savedPage(await readPageParts(false), { ...content, worlds: [{ title: 'the run', recording }] }),
+    )
+    const alert = page.getByRole('alert')
+    await alert
+      .getByText(/the run differs from its recording at .* POST \/deploy\/llm .*Recorded: status 299/)
+      .waitFor()
+    await digestIn(page)
+  }, 120_000)
+})
+
+/** Records what a client does with a simulator. */
+async function record(
+  options: SimulatorOptions,
+  use: (sim: Simulator) => Promise<void>,
+): Promise<{ sim: Simulator; content: SavedContent }> {
+  const sim = createSimulator(options)
+  const recording = recordSimulator(sim)
+  await use(sim)
+  recording.stop()
+  return { sim, content: { title: 'a run', worlds: [{ title: 'the run', recording: recording.text }] } }
+}
+
+async function useDeployments(sim: Simulator, afterMinute: () => void = () => {}): Promise<void> {
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ model_name: 'acme/new', hub: { repo: 'acme/chat-8b' }, gpu: 'H100-80GB' })
+  await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body })
+  for (let minute = 0; minute < 10; minute++) {
+    await sim.fetch('http://sim/deploy/list', { headers })
+    await sim.clock.advance('1m')
+    afterMinute()
+  }
+}
+
+/** Asks the simulator of a page for the digest of a world, when the control room is open. */
+async function digestIn(page: Page, base = ''): Promise<string> {
+  await page
+    .locator('.link.live')
+    .waitFor({ timeout: 20_000 })
+    .catch(async error => {
+      throw new Error(await page.locator('body').innerText(), { cause: error })
+    })
+  return page.evaluate(async base => {
+    const { simulator } = globalThis as unknown as { simulator: Connection }
+    const { digest } = (await (await simulator.send(`${base}/_sim/digest`)).json()) as { digest: string }
+    return digest
+  }, base)
+}
