@@ -143,6 +143,12 @@ const SECTIONS = {
     },
     eventReaders: { max: 100, unit: 'count', of: 'the readers of the events of a world', beyond: '429' },
     aheadEvents: { max: 50_000, unit: 'count', of: 'the events of a look ahead', beyond: 'it ends there' },
+    listedMarks: {
+      max: 100,
+      unit: 'count',
+      of: 'the marks of a row of lifecycles',
+      beyond: 'only the newest are listed',
+    },
     seriesRows: { max: 1_000_000, unit: 'count', of: 'the rows of a series of a report', beyond: '400' },
   },
   'Fault rules': {

@@ -26,8 +26,11 @@ import * as snapshots from './endpoints/snapshots.ts'
 import * as worlds from './endpoints/worlds.ts'
 import * as viewsAhead from './views/ahead.ts'
 import * as viewsFleet from './views/fleet.ts'
+import * as viewsLifecycles from './views/lifecycles.ts'
+import * as viewsMoney from './views/money.ts'
 import * as viewsPage from './views/page.ts'
 import * as viewsPast from './views/past.ts'
+import * as viewsThings from './views/things.ts'
 
 /** The exports of all modules. */
 export type Declarations = typeof clock &
@@ -51,8 +54,11 @@ export type Declarations = typeof clock &
   typeof worlds &
   typeof viewsAhead &
   typeof viewsFleet &
+  typeof viewsLifecycles &
+  typeof viewsMoney &
   typeof viewsPage &
-  typeof viewsPast
+  typeof viewsPast &
+  typeof viewsThings
 
 export const OPERATIONS: OperationTable<Declarations> = {
   getRoot: operation('GET /', 'assumed', () => overview.getRoot),
@@ -94,7 +100,9 @@ export const OPERATIONS: OperationTable<Declarations> = {
   getJournal: operation('GET /_sim/journal', 'assumed', () => journal.getJournal),
   judgeClients: operation('GET /_sim/judge', 'assumed', () => judge.judgeClients),
   getLedger: operation('GET /_sim/ledger', 'assumed', () => ledger.getLedger),
+  getLifecycles: operation('GET /_sim/lifecycles', 'assumed', () => viewsLifecycles.getLifecycles),
   getMetrics: operation('GET /_sim/metrics', 'assumed', () => metrics.getMetrics),
+  getMoney: operation('GET /_sim/money', 'assumed', () => viewsMoney.getMoney),
   savePage: operation('GET /_sim/page', 'assumed', () => viewsPage.savePage),
   forgetPast: operation('DELETE /_sim/past', 'assumed', () => viewsPast.forgetPast),
   getPast: operation('GET /_sim/past', 'assumed', () => viewsPast.getPast),
@@ -115,6 +123,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   exportSnapshot: operation('GET /_sim/snapshots/{snapshot}/export', 'assumed', () => snapshots.exportSnapshot),
   importSnapshot: operation('POST /_sim/snapshots/{snapshot}/import', 'assumed', () => snapshots.importSnapshot),
   restoreSnapshot: operation('POST /_sim/snapshots/{snapshot}/restore', 'assumed', () => snapshots.restoreSnapshot),
+  getThing: operation('GET /_sim/things/{id}', 'assumed', () => viewsThings.getThing),
   listTroubles: operation('GET /_sim/troubles', 'assumed', () => cluster.listTroubles),
   getUnread: operation('GET /_sim/unread', 'assumed', () => overview.getUnread),
   verifyReceived: operation('POST /_sim/verify', 'assumed', () => requests.verifyReceived),

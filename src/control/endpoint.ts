@@ -1,5 +1,7 @@
 import type { Pasts } from '../evidence/past/pasts.ts'
 import type { FleetView } from '../evidence/views/fleet-tracker.ts'
+import type { LifeFilter, LifeView } from '../evidence/views/lifecycle-tracker.ts'
+import type { MoneyView } from '../evidence/views/money-tracker.ts'
 import { createEndpointFactory, type Operations } from '../service/endpoint.ts'
 import { RefusalError, refuse } from '../service/refusals.ts'
 import type { Simulator } from '../simulator/simulator.ts'
@@ -26,6 +28,10 @@ export interface ControlScope {
   pasts: Pasts
   /** Returns what changed in the fleet of `sim` since an earlier look. */
   lookAtFleet(since: number | undefined): FleetView
+  /** Returns what changed in the lives of things of `sim` since an earlier look. */
+  lookAtLifecycles(filter: LifeFilter, since: number | undefined): LifeView
+  /** Returns where the money of the account of `sim` goes. */
+  lookAtMoney(): MoneyView
   /** Writes a saved page; undefined if the host cannot. */
   writePage: WritePage | undefined
   /** Every operation of the control plane. */

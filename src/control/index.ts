@@ -3,6 +3,8 @@
 import type { Pasts } from '../evidence/past/pasts.ts'
 import * as pastsOfWorlds from '../evidence/past/pasts.ts'
 import * as fleetTracker from '../evidence/views/fleet-tracker.ts'
+import * as lifecycleTracker from '../evidence/views/lifecycle-tracker.ts'
+import * as moneyTracker from '../evidence/views/money-tracker.ts'
 import { actFor } from '../kernel/journal-origin.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import type { IncomingRequest } from '../service/http/incoming-request.ts'
@@ -57,6 +59,9 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
   'explainSubject',
   'getAhead',
   'getFleet',
+  'getLifecycles',
+  'getMoney',
+  'getThing',
   'getPast',
   'keepPast',
   'forgetPast',
@@ -90,6 +95,8 @@ export function createControl(worlds: Worlds, { library = NO_SCENARIOS, writePag
   const textsOf = oneForEach(() => new eventStream.EventTexts())
   const pasts = new pastsOfWorlds.Pasts()
   const fleetOf = oneForEach(sim => new fleetTracker.FleetTracker(sim))
+  const moneyOf = oneForEach(sim => new moneyTracker.MoneyTracker(sim))
+  const lifecyclesOf = oneForEach(sim => new lifecycleTracker.LifecycleTracker(sim))
   const pipeline = new Pipeline<Simulator, ControlScope>({
     operations: controlOperations,
     routes: OPERATIONS,
@@ -98,6 +105,8 @@ export function createControl(worlds: Worlds, { library = NO_SCENARIOS, writePag
     createScope: ({ backend: sim, seq }) => ({
       ...{ sim, worlds, library, operations: controlOperations, pasts, writePage },
       eventTexts: () => textsOf(sim),
+      lookAtLifecycles: (filter, since) => lifecyclesOf(sim).look(filter, since),
+      lookAtMoney: () => moneyOf(sim).look(),
       lookAtFleet: since => fleetOf(sim).look(since),
       actAsRequest: act => (seq === undefined ? act() : actFor(sim.world.journal, seq, act)),
     }),

@@ -17,7 +17,7 @@ import type { FindingWords } from './report/labelled-texts.ts'
 import { createRunner } from './run/create-runner.ts'
 import { createFlowRunner } from './run/flow-runner.ts'
 import type { FlowRunner } from './run/runner.ts'
-import { findInevitability } from './shrink/inevitability.ts'
+import { findInevitability, type Inevitability } from './shrink/inevitability.ts'
 import { createShrinker } from './shrink/shrink.ts'
 import type { Finding } from './stages/findings.ts'
 import { OracleCheck } from './stages/oracle-check.ts'
@@ -50,6 +50,10 @@ export interface ExplainedFinding extends Finding {
   readonly why: string
   /** The parts of that paragraph. */
   readonly story: FindingWords
+  /** The request after which nothing can save the client. Undefined without a fault, and after an abort. */
+  readonly inevitability: Inevitability | undefined
+  /** The requests of the run of its plan, in their order. */
+  readonly requests: readonly { readonly operation: string; readonly status: number }[]
 }
 
 /** What was found in a flow. */
@@ -89,8 +93,8 @@ export async function explore<Result>(
     })
     const findings: ExplainedFinding[] = []
     for (const finding of report.findings) {
-      const story = await explain(finding, runner, signal)
-      findings.push({ ...finding, why: toParagraph(story), story })
+      const { story, inevitability, requests } = await explain(finding, runner, signal)
+      findings.push({ ...finding, why: toParagraph(story), story, inevitability, requests })
     }
     return { ...report, findings }
   } finally {
@@ -159,7 +163,7 @@ async function explain(
   { invariant, signature, words, plan, inputs, shrunk }: Finding,
   runner: FlowRunner,
   signal: AbortSignal | undefined,
-): Promise<FindingWords> {
+): Promise<Pick<ExplainedFinding, 'story' | 'inevitability' | 'requests'>> {
   const setting = { world: shrunk?.world, inputs }
   const { requests } = await runner.run(plan, setting)
   const inevitability =
@@ -169,5 +173,7 @@ async function explain(
   const isMinimal = plan.length === 0 || shrunk?.isMinimal === true
   const leftOut = shrunk?.leftOut
   const violation = { invariant, words }
-  return describeFinding({ violation, plan, requests, isMinimal, inevitability, inputs, leftOut }, adviceOf)
+  const story = describeFinding({ violation, plan, requests, isMinimal, inevitability, inputs, leftOut }, adviceOf)
+  const sent = requests.map(({ operation, status }) => ({ operation, status }))
+  return { story, inevitability, requests: sent }
 }

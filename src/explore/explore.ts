@@ -14,7 +14,7 @@ import type { FlowRunner } from './run/runner.ts'
 import { runBase } from './stages/base.ts'
 import { Budget } from './stages/budget.ts'
 import { Coverage, type MatrixCell, type UnreachedPoint } from './stages/coverage.ts'
-import { Exploration, type ExploreProgress } from './stages/exploration.ts'
+import { Exploration, type ExploreProgress, type Saturation } from './stages/exploration.ts'
 import { ExploreError } from './stages/explore-error.ts'
 import type { Finding, StageName, Surfaced } from './stages/findings.ts'
 import type { OracleCheck, OracleReport } from './stages/oracle-check.ts'
@@ -79,6 +79,8 @@ export interface ExploreReport {
   readonly surfaced: readonly Surfaced[]
   /** The chance that the next run of the last stage shows something new, from 0 to 1. */
   readonly chanceOfNew: number
+  /** How that chance fell with the runs, oldest first: at most 200 points. */
+  readonly saturation: readonly Saturation[]
   readonly stoppedBecause: StopReason
   /** False if the number of runs depended on real time or an abort. */
   readonly isReproducible: boolean
@@ -133,6 +135,7 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
     findings: exploration.findings.all,
     surfaced: exploration.findings.surfaced,
     chanceOfNew: exploration.novelty.chanceOfNew,
+    saturation: exploration.saturation,
     stoppedBecause,
     isReproducible: budget.isReproducible && stoppedBecause !== 'aborted',
   })

@@ -11,7 +11,8 @@ import type { Simulator } from '../simulator/simulator.ts'
 import type { Check, ExpectRefusal } from './check.ts'
 import type { CountRange, EventPattern } from './events.ts'
 import type { ScenarioCluster } from './play/command-proxy.ts'
-import type { ScenarioClock, ScenarioFaults } from './play/environment.ts'
+import type { ScenarioClock, ScenarioFaults, ScenarioInference } from './play/environment.ts'
+import type { SendOptions, SentRequest } from './play/sent-request.ts'
 import type { Always, Condition, LeadsTo } from './play/temporal-assertions.ts'
 import type { At, Every } from './play/timeline.ts'
 
@@ -69,6 +70,8 @@ export interface Props {
   readonly cluster: ScenarioCluster
   /** Fault rules. Like commands to the fleet they are applied in order. */
   readonly faults: ScenarioFaults
+  /** Scripted answers of models. Like commands to the fleet they are applied in order. */
+  readonly inference: ScenarioInference
   readonly ledger: ScenarioLedger
   readonly journal: {
     /** Returns the journal so far, oldest entry first. */
@@ -94,6 +97,18 @@ export interface Props {
   readonly at: At
   /** Plans a repeated step. */
   readonly every: Every
+  /**
+   * Sends a request as it is, beside the script: time does not move for its answer until the script asks for it.
+   *
+   * @param what method and path, as in `POST /v1/chat/completions`
+   * @throws TypeError for another text
+   * @example
+   * const chat = send('POST /v1/chat/completions', { body: { model: 'acme/chat', messages } })
+   * await chat.sent
+   * await cluster.node('h100-0').crash()
+   * check(await chat.answer(), { status: 503 })
+   */
+  readonly send: (what: string, options?: SendOptions) => SentRequest
   /** For your own clients: a `fetch` that reaches this world, the address of the world, and a token. */
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>
   readonly baseUrl: string

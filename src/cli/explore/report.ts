@@ -43,11 +43,14 @@ export function formatFlow({ report, findings, fileOf }: ExploredFlow, knownFile
   return `${lines.join('\n')}\n`
 }
 
+/** How many requests of a finding the JSON has. */
+const MAX_REQUESTS = 100
+
 /** Returns the report as one line of JSON. */
 export function formatFlowJson({ report, findings, scenarioOf, fileOf }: ExploredFlow): string {
-  const { flow, runs, points, unreached, surfaced, chanceOfNew, stoppedBecause } = report
+  const { flow, runs, runsOf, points, unreached, matrix, surfaced, chanceOfNew, saturation, stoppedBecause } = report
   const toJson = (finding: ExplainedFinding, known?: object) => {
-    const { invariant, signature, plan, why, stage, seed, inputs } = finding
+    const { invariant, signature, plan, foundWith, why, stage, seed, inputs, shrunk, inevitability, requests } = finding
     const world = finding.shrunk?.world
     const isSimpler = Object.keys(world ?? {}).length > 0
     const setting = { ...(isSimpler && { world }), ...(inputs !== undefined && { inputs }) }
@@ -57,11 +60,17 @@ export function formatFlowJson({ report, findings, scenarioOf, fileOf }: Explore
       invariant,
       signature,
       plan,
+      found_with: foundWith,
       ...setting,
       scenario,
       why,
       stage,
       ...(seed !== undefined && { seed }),
+      ...(shrunk !== undefined && { shrinking: { runs: shrunk.runs, minimal: shrunk.isMinimal } }),
+      ...{ requests: requests.slice(0, MAX_REQUESTS), requests_total: requests.length },
+      ...(inevitability !== undefined && {
+        inevitable: { after_request: inevitability.afterRequest, exceptions: inevitability.exceptions },
+      }),
       file,
       known,
     }
@@ -70,7 +79,11 @@ export function formatFlowJson({ report, findings, scenarioOf, fileOf }: Explore
     ...findings.fresh.map(finding => toJson(finding)),
     ...findings.known.map(({ finding, entry: { reason, date } }) => toJson(finding, { reason, date })),
   ]
-  const more = { surfaced, chance_of_new: chanceOfNew, stopped_because: stoppedBecause, gone: findings.gone }
+  const more = {
+    ...{ surfaced, chance_of_new: chanceOfNew, stopped_because: stoppedBecause, gone: findings.gone },
+    ...{ runs_of: runsOf, matrix },
+    saturation: saturation.map(({ chanceOfNew, ...rest }) => ({ ...rest, chance_of_new: chanceOfNew })),
+  }
   return `${JSON.stringify({ flow, runs, points, unreached, findings: all, ...more })}\n`
 }
 

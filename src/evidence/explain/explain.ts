@@ -138,7 +138,8 @@ function outlookOf(sim: Simulator, causes: Causes, subject: string): Outlook {
   return lookAhead(sim.world, entry => thing?.isOwn(entry) ?? entry.subject === subject)
 }
 
-function findEntry(sim: Simulator, causes: Causes, seq: number): Entry {
+/** Returns the entry at a position. @throws RangeError if the journal has none there */
+export function findEntry(sim: Simulator, causes: Causes, seq: number): Entry {
   const entry = causes.at(seq)
   if (entry !== undefined) return entry
   // The journal knows best what is wrong with a position.
@@ -146,7 +147,8 @@ function findEntry(sim: Simulator, causes: Causes, seq: number): Entry {
   throw new RangeError(`Failed to explain entry ${seq} of the journal: a position is a whole number. Give one.`)
 }
 
-function unknownIdError(sim: Simulator, causes: Causes, id: string): RangeError {
+/** Returns the error about an unknown id, with the nearest known one. */
+export function unknownIdError(sim: Simulator, causes: Causes, id: string): RangeError {
   const advice = formatSuggestion(id, knownIds(sim, causes), 'Give an id of the world, or a position in the journal.')
   return new RangeError(`Failed to explain ${quoteText(id)}: unknown id. ${advice}`)
 }

@@ -8,8 +8,16 @@ import { describeDeployment, describeInstance } from './deployment-words.ts'
 import { describeRule } from './rule-words.ts'
 import { formatCents, formatNumberOf, formatValue, quoteText } from './sentence.ts'
 
+/** What an id can name. */
+export const THING_KINDS = [
+  ...(['deployment', 'instance', 'hosted', 'container', 'batch', 'batch_line', 'file', 'node', 'token'] as const),
+  ...(['account', 'fault', 'scenario', 'model', 'answer', 'other'] as const),
+] as const
+export type ThingKind = (typeof THING_KINDS)[number]
+
 /** A thing with an id or a name. */
 export interface Thing {
+  readonly kind: ThingKind
   /** The id. A name gives the id of its thing. */
   readonly id: string
   /** What it is, and its state. */
@@ -34,6 +42,7 @@ const findDeployment: Finder = ({ world }, id) => {
   const row = world.deployments.read(ordinal)
   const waits = row.plan.hasInstances && row.ready === 0 && row.instances.length > 0
   return {
+    kind: 'deployment',
     id,
     sentences: describeDeployment(world, row),
     isOwn: ({ kind, subject }) => subject === id || (kind.startsWith('instance.') && subject.startsWith(`${id}-`)),
@@ -50,11 +59,12 @@ function isStatus(kind: string): boolean {
 
 const findInstance: Finder = ({ world }, id, causes) => {
   for (const [, row] of world.instances.entries()) {
-    if (row.id === id) return { id, sentences: describeInstance(world, row), isOwn: isAbout(id) }
+    if (row.id === id) return { kind: 'instance', id, sentences: describeInstance(world, row), isOwn: isAbout(id) }
   }
   const last = causes.of(id).at(-1)
   if (last === undefined || !last.kind.startsWith('instance.')) return undefined
-  return { id, sentences: [`${formatValue(id)} is an instance that has ended.`], isOwn: isAbout(id) }
+  const sentences = [`${formatValue(id)} is an instance that has ended.`]
+  return { kind: 'instance', id, sentences, isOwn: isAbout(id) }
 }
 
 const findRental: Finder = ({ world }, id) => {
@@ -69,7 +79,7 @@ const findRental: Finder = ({ world }, id) => {
   }
   if (row.failReason !== '') sentences.push(`Its reason is ${quoteText(row.failReason)}.`)
   sentences.push(row.isBilled ? 'It is billed now.' : 'It is not billed now.')
-  return { id, sentences, isOwn: isAbout(id), decides: ({ kind }) => !kind.endsWith('.renamed') }
+  return { kind: row.kind, id, sentences, isOwn: isAbout(id), decides: ({ kind }) => !kind.endsWith('.renamed') }
 }
 
 const findBatch: Finder = ({ world }, id) => {
@@ -86,7 +96,7 @@ const findBatch: Finder = ({ world }, id) => {
   if (status === 'in_progress' || status === 'validating') {
     sentences.push(`Its completion window ends at ${world.clock.iso(expires_at * 1e6 - world.clock.epochMs * 1000)}.`)
   }
-  return { id, sentences, isOwn: isAbout(id), decides: ({ kind }) => kind !== 'batch.progressed' }
+  return { kind: 'batch', id, sentences, isOwn: isAbout(id), decides: ({ kind }) => kind !== 'batch.progressed' }
 }
 
 /** Finds a line of a batch by its `custom_id`. */
@@ -99,6 +109,7 @@ const findBatchLine: Finder = ({ world }, id) => {
     const isDone = index < completed + failed
     const state = !isDone ? 'has not run yet' : line.error === undefined ? 'is complete' : 'failed'
     return {
+      kind: 'batch_line',
       id,
       sentences: [
         `${formatValue(id)} is a line of the batch ${batch}, which runs it as number ${index + 1} of ${work.lines.length}.`,
@@ -115,10 +126,12 @@ const findFile: Finder = ({ world }, id, causes) => {
   const file = world.files.get(id)
   if (file === undefined) {
     const isFile = causes.of(id).at(-1)?.kind.startsWith('file.')
-    return isFile ? { id, sentences: [`${formatValue(id)} is a file that is gone.`], isOwn: isAbout(id) } : undefined
+    if (!isFile) return undefined
+    return { kind: 'file', id, sentences: [`${formatValue(id)} is a file that is gone.`], isOwn: isAbout(id) }
   }
   const { filename, bytes, purpose, expiresAt } = file
   return {
+    kind: 'file',
     id,
     sentences: [
       `${formatValue(id)} is the file ${formatValue(filename)} with ${formatNumberOf(bytes, 'byte')}, for the purpose ${formatValue(purpose)}.`,
@@ -142,7 +155,7 @@ const findNode: Finder = ({ world }, id) => {
   if (broken > 0) sentences.push(`Broken GPUs: ${broken}.`)
   if (slowdown !== 1) sentences.push(`It is slower by the factor ${Math.round(slowdown * 100) / 100}.`)
   if (gpu !== undefined) sentences.push(`Its GPU ${Number(gpu)} ${isBroken ? 'is broken' : 'works'}.`)
-  return { id: name, sentences, isOwn: isAbout(name), decides: ({ kind }) => !/Evicted$/.test(kind) }
+  return { kind: 'node', id: name, sentences, isOwn: isAbout(name), decides: ({ kind }) => !/Evicted$/.test(kind) }
 }
 
 const findToken: Finder = ({ world }, id) => {
@@ -161,7 +174,7 @@ const findToken: Finder = ({ world }, id) => {
       `It may be used from these addresses alone: ${token.allowed_ips.slice(0, 5).map(formatValue).join(', ')}.`,
     )
   }
-  return { id: tokenId, sentences, isOwn: ({ fields }) => fields?.token_id === tokenId }
+  return { kind: 'token', id: tokenId, sentences, isOwn: ({ fields }) => fields?.token_id === tokenId }
 }
 
 const findAccount: Finder = ({ world, ledger }, id) => {
@@ -175,6 +188,7 @@ const findAccount: Finder = ({ world, ledger }, id) => {
   if (!world.ledger.isCardAccepted) sentences.push('Its card declines charges.')
   const kinds = /^(?:account|funds|topup|card|spendingLimit|limit|rateLimit)\./
   return {
+    kind: 'account',
     id: uid,
     sentences,
     isOwn: ({ kind, subject }) => subject === uid && kinds.test(kind),
@@ -185,9 +199,9 @@ const findAccount: Finder = ({ world, ledger }, id) => {
 const findRule: Finder = (sim, id, causes) => {
   const view = sim.faults.list().find(rule => rule.id === id)
   const isRule = ({ kind, subject }: Entry) => subject === id && kind.startsWith('fault.')
-  if (view !== undefined) return { id, sentences: describeRule(view), isOwn: isRule }
+  if (view !== undefined) return { kind: 'fault', id, sentences: describeRule(view), isOwn: isRule }
   if (!causes.of(id).some(isRule)) return undefined
-  return { id, sentences: [`${formatValue(id)} is a fault rule that was removed.`], isOwn: isRule }
+  return { kind: 'fault', id, sentences: [`${formatValue(id)} is a fault rule that was removed.`], isOwn: isRule }
 }
 
 const findTimeline: Finder = (sim, id) => {
@@ -201,7 +215,8 @@ const findTimeline: Finder = (sim, id) => {
   if (nextAt !== undefined) {
     sentences.push(`Its next step comes in ${formatDuration(nextAt - sim.clock.elapsed)}.`)
   }
-  return { id, sentences, isOwn: ({ kind, subject }) => subject === id && kind.startsWith('scenario.') }
+  const isOwn = ({ kind, subject }: Entry) => subject === id && kind.startsWith('scenario.')
+  return { kind: 'scenario', id, sentences, isOwn }
 }
 
 /** Finds a model by its name: the newest deployment of the account that has it, or a model of the catalog. */
@@ -219,6 +234,7 @@ const findModel: Finder = (sim, id, causes) => {
   const model = store.models.get(id)
   if (model === undefined) return undefined
   return {
+    kind: 'model',
     id,
     sentences: [`${formatValue(id)} is a model of the catalog. The provider serves it on shared capacity.`],
     isOwn: ({ kind, subject, fields }) => subject === id || (kind.startsWith('catalog.') && fields?.model === id),
@@ -239,14 +255,15 @@ const NAMED_FIELDS: readonly (readonly [field: string, noun: string])[] = [
 const findInJournal: Finder = (_, id, causes) => {
   const last = causes.of(id).at(-1)
   if (last !== undefined && last.kind !== 'request') {
-    const noun = /^(?:inference|webhook)\./.test(last.kind)
-      ? 'the answer to a request to a model'
-      : 'a thing of the journal'
-    return { id, sentences: [`${formatValue(id)} is ${noun}.`], isOwn: isAbout(id) }
+    const isAnswer = /^(?:inference|webhook)\./.test(last.kind)
+    const noun = isAnswer ? 'the answer to a request to a model' : 'a thing of the journal'
+    const sentences = [`${formatValue(id)} is ${noun}.`]
+    return { kind: isAnswer ? 'answer' : 'other', id, sentences, isOwn: isAbout(id) }
   }
   for (const [field, noun] of NAMED_FIELDS) {
     if (!causes.entries.some(({ fields }) => fields?.[field] === id)) continue
-    return { id, sentences: [`${formatValue(id)} is ${noun}.`], isOwn: ({ fields }) => fields?.[field] === id }
+    const sentences = [`${formatValue(id)} is ${noun}.`]
+    return { kind: 'other', id, sentences, isOwn: ({ fields }) => fields?.[field] === id }
   }
   return undefined
 }

@@ -48,6 +48,7 @@ class World:
 
     def request(self, method, path, headers, body):
         headers = {"authorization": f"Bearer {self.token}", **headers}
+        headers = {name: value for name, value in headers.items() if value is not None}
         request = urllib.request.Request(f"{self.base}{path}", body, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:

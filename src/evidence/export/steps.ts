@@ -4,10 +4,12 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { ControlAction } from '../../simulator/observer.ts'
 import type { SimulatorOptions } from '../../simulator/options.ts'
 import { type ParsedRecording, RecordingError } from '../recording/file.ts'
+import { createRecordedSimulator } from '../recording/header.ts'
 import { paceOf } from '../replay/free-world.ts'
 import { collectRequests } from '../replay/request-facts.ts'
 import { NO_CHANGE } from '../what-if/changes.ts'
 import { playFreely } from '../what-if/play.ts'
+import { keptHeaders } from './kept-headers.ts'
 
 /** A step of a test. */
 export type TestStep =
@@ -17,7 +19,8 @@ export type TestStep =
       readonly number: number
       readonly method: string
       readonly path: string
-      readonly headers: Readonly<Record<string, string>>
+      /** `null` leaves out one of the test's own. */
+      readonly headers: Readonly<Record<string, string | null>>
       readonly body: string | { readonly base64: string } | undefined
       /** Whether the answer is there at once. */
       readonly isImmediate: boolean
@@ -50,9 +53,6 @@ const TESTABLE: readonly string[] = [
 /** Actions that say nothing about the world. */
 const SILENT: readonly string[] = ['listControlRequest', 'setClock']
 
-/** Headers that a test keeps, beside those of its own. */
-const KEPT_HEADERS = /^(content-type|content-encoding|idempotency-key|x-sim-.*|accept)$/i
-
 /**
  * Returns the plan of a test. What it expects comes from a play of the recording: its requests at their times.
  *
@@ -66,12 +66,16 @@ export async function planTest(recording: ParsedRecording, what: string): Promis
     )
   }
   for (const line of lines) {
-    if (!('action' in line) || TESTABLE.includes(line.action.do) || SILENT.includes(line.action.do)) continue
+    if (!('action' in line)) continue
+    const { action } = line
+    const repeats = action.do === 'command' && action.repetition !== undefined
+    if (!repeats && (TESTABLE.includes(action.do) || SILENT.includes(action.do))) continue
     throw new RecordingError(
-      `Failed to export ${what}: line ${line.line}: a test cannot do '${line.action.do}'. Record without it, or replay the file.`,
+      `Failed to export ${what}: line ${line.line}: a test cannot do ${repeats ? 'a command that repeats' : `'${action.do}'`}. Record without it, or replay the file.`,
     )
   }
   const { answers, digest } = await playFreely(recording, what, NO_CHANGE)
+  const { token } = createRecordedSimulator(header, what)
   const facts = collectRequests(lines)
   const open = new Map<number, { readonly endedAt: Micros; readonly status: number }>()
   const steps: TestStep[] = []
@@ -94,12 +98,9 @@ export async function planTest(recording: ParsedRecording, what: string): Promis
       const isImmediate = endedAt === now
       if (endedAt !== undefined && !isImmediate) open.set(number, { endedAt, status })
       const { body } = facts.get(number)!
-      const headers = Object.fromEntries(Object.entries(line.headers).filter(([name]) => KEPT_HEADERS.test(name)))
-      const isOwn = line.headers.authorization === undefined || !line.headers.authorization.includes('sha256-')
       steps.push({
         ...{ kind: 'send', number, method: line.method, path: line.path, isImmediate, status },
-        // A foreign credential stays one.
-        headers: isOwn ? headers : { ...headers, authorization: line.headers.authorization! },
+        headers: keptHeaders(line, { token, isJson: false }),
         body: typeof body === 'string' || (body && 'base64' in body) ? body : undefined,
       })
     } else if (('end' in line && line.state === 'left') || ('answer' in line && line.status === 0)) {

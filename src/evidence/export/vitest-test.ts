@@ -1,8 +1,8 @@
 /** Writes the plan of a test for vitest. */
 
 import { formatDuration } from '../../kernel/duration.ts'
-import { COMMANDS, type Command } from '../../simulation/operations/commands.ts'
 import type { ControlAction } from '../../simulator/observer.ts'
+import { toCommandCall } from './command-call.ts'
 import type { TestPlan, TestStep } from './steps.ts'
 
 /** The part of a test with requests that wait. */
@@ -12,9 +12,6 @@ const SETTLE = `  /** Lets a request take its first step, before the next one is
   }
 
 `
-
-/** Groups whose commands are methods of one thing that the cluster selects. */
-const SELECTORS: readonly string[] = ['node', 'deployment', 'hosted', 'pool', 'zone']
 
 /** Returns the source of a test in TypeScript. */
 export function toVitest({ options, steps, digest }: TestPlan, title: string): string {
@@ -33,7 +30,8 @@ test(${JSON.stringify(title)}, async () => {
     const client = new AbortController()
     clients.set(number, client)
     try {
-      const init = { method, headers: { authorization: \`Bearer \${sim.token}\`, ...headers }, signal: client.signal }
+      const all = Object.entries({ authorization: \`Bearer \${sim.token}\`, ...headers })
+      const init = { method, headers: all.filter(([, value]) => value !== null) as [string, string][], signal: client.signal }
       const answer = await sim.fetch(\`http://sim\${path}\`, body === undefined ? init : { ...init, body })
       await answer.text().catch(() => '')
       return answer.status
@@ -76,7 +74,7 @@ function toStatements(step: TestStep): string[] {
 function toStatement(action: ControlAction): string {
   switch (action.do) {
     case 'command':
-      return toCommand(action.command, action.delay ?? 0)
+      return toCommandCall('sim.cluster', action.command, action.delay ? `${action.delay}us` : undefined)
     case 'addFault':
       return `sim.faults.add(${JSON.stringify(action.rule)} as never)`
     case 'removeFault':
@@ -90,25 +88,6 @@ function toStatement(action: ControlAction): string {
     default:
       return 'sim.reset()'
   }
-}
-
-/** Returns the call of `sim.cluster` for a command. */
-function toCommand({ verb, target, args = {} }: Command, delay: number): string {
-  const [group = '', method = ''] = verb.split('.')
-  const kind = COMMANDS[verb as keyof typeof COMMANDS].target
-  const values = Object.values(args).map(value => JSON.stringify(value))
-  const takesValue = 'args' in COMMANDS[verb as keyof typeof COMMANDS]
-  const when = delay === 0 ? [] : [...(takesValue && values.length === 0 ? ['undefined'] : []), `{ at: '${delay}us' }`]
-  if (kind === 'gpu') {
-    const [node = '', index = '0'] = String(target).split('/')
-    return `sim.cluster.gpu(${quoteText(node)}, ${Number(index)}).${method}(${[...values, ...when].join(', ')})`
-  }
-  if (SELECTORS.includes(group) && kind === group) {
-    return `sim.cluster.${group}(${quoteText(target ?? '')}).${method}(${[...values, ...when].join(', ')})`
-  }
-  const owner = SELECTORS.includes(group) ? 'sim.cluster' : `sim.cluster.${group}`
-  const first = kind === 'none' ? [] : [quoteText(target ?? '')]
-  return `${owner}.${method}(${[...first, ...values, ...when].join(', ')})`
 }
 
 function quoteText(text: string): string {

@@ -3,6 +3,7 @@
 import type { Micros } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import type { RecordedExchange } from '../recording/timeline.ts'
+import { Lifecycle } from '../views/lifecycle.ts'
 
 /** An event in the Trace Event Format. Times are microseconds. */
 export interface TraceEvent {
@@ -35,9 +36,6 @@ const GROUPS = [
     /^(node|zone|pool|hub|registry|autoscaler|disk|gpu|funds|card|account|price|limit|scenario|topup)\./,
   ],
 ] as const
-
-/** Last words of a kind after which its subject changes no more. */
-const FINAL = /\.(deleted|failed|completed|cancelled|canceled|expired|lost|stopped|gone|removed)$/
 
 /**
  * Returns the trace of a recording.
@@ -91,28 +89,24 @@ class Lanes {
   }
 }
 
-/** Adds a slice for each state of a subject, and a mark for its last state and for a fault. */
+/** Adds a slice for each state of a subject, and a mark for its last state and for what changes no state. */
 function addEntries(lanes: Lanes, pid: number, entries: readonly Entry[], end: Micros): void {
-  const bySubject = new Map<string, Entry[]>()
+  const bySubject = new Map<string, Lifecycle>()
   for (const entry of entries) {
-    const own = bySubject.get(entry.subject)
-    if (own === undefined) bySubject.set(entry.subject, [entry])
-    else own.push(entry)
+    const lifecycle = bySubject.get(entry.subject) ?? new Lifecycle()
+    bySubject.set(entry.subject, lifecycle)
+    lifecycle.add(entry)
   }
-  for (const [subject, own] of bySubject) {
+  for (const [subject, { items }] of bySubject) {
     const tid = lanes.tidOf(pid, subject)
-    for (const [index, { kind, time, fields, seq }] of own.entries()) {
-      const name = kind.slice(kind.indexOf('.') + 1)
+    for (const item of items) {
+      const { kind, time, fields, seq } = 'mark' in item ? item.mark : item.segment.entry!
+      const name = 'mark' in item ? kind.slice(kind.indexOf('.') + 1) : item.segment.name
       const event = { name, cat: kind, ts: time, pid, tid, args: { ...fields, seq } }
-      const isMark = FINAL.test(kind) || kind === 'fault.hit'
-      if (isMark) lanes.events.push({ ...event, ph: 'i', s: 't' })
-      else lanes.events.push({ ...event, ph: 'X', dur: (nextState(own, index)?.time ?? end) - time })
+      if ('mark' in item || item.segment.isFinal) lanes.events.push({ ...event, ph: 'i', s: 't' })
+      else lanes.events.push({ ...event, ph: 'X', dur: (item.segment.end ?? end) - time })
     }
   }
-}
-
-function nextState(own: readonly Entry[], index: number): Entry | undefined {
-  return own.slice(index + 1).find(({ kind }) => kind !== 'fault.hit')
 }
 
 /** Adds a slice for each request. Requests that overlap are in lanes of their own. */

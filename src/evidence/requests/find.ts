@@ -79,7 +79,18 @@ export function compileWindow(
 
 const DURATION = new RegExp(DURATION_PATTERN)
 
-function parseMoment(clock: Simulator['world']['clock'], moment: Moment, field: string, context: string): Micros {
+/**
+ * Returns a moment in microseconds since the epoch of the world.
+ *
+ * @param context what failed, as in `Failed to list requests`
+ * @throws RangeError for an invalid moment
+ */
+export function parseMoment(
+  clock: Simulator['world']['clock'],
+  moment: Moment,
+  field: string,
+  context: string,
+): Micros {
   const text = typeof moment === 'string' ? moment.trim() : ''
   const time =
     typeof moment === 'number'

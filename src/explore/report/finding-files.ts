@@ -1,6 +1,7 @@
 /** Findings as files: a scenario in YAML, and the same in TypeScript. */
 
 import { stringify } from 'yaml'
+import { toSource } from '../../lib/text/source.ts'
 import { wrapText } from '../../lib/text/wrap.ts'
 import type { WorldChange } from '../flow-world.ts'
 import type { InputValues } from '../inputs/input.ts'
@@ -48,9 +49,9 @@ export function toTypeScriptScenario(file: FindingFile & { readonly flow: string
   const options = { ...givenOf(file), ...inputs, plan: file.plan, invariants: file.invariants }
   return [
     "import { survives } from 'modelhost-sim/scenario'",
-    `import flow from ${toSource(file.flow)}`,
+    `import flow from ${toSource(file.flow, COMMENT_WIDTH)}`,
     '',
-    `${commentOf(file, '// ')}export default survives(${toSource(titleOf(file))}, flow, ${toSource(options)})`,
+    `${commentOf(file, '// ')}export default survives(${toSource(titleOf(file), COMMENT_WIDTH)}, flow, ${toSource(options, COMMENT_WIDTH)})`,
     '',
   ].join('\n')
 }
@@ -71,25 +72,4 @@ function titleOf({ title, plan, invariants }: FindingFile): string {
 function commentOf({ comment }: FindingFile, mark: string): string {
   const lines = comment === undefined ? [] : wrapText(comment, COMMENT_WIDTH, mark)
   return lines.map(line => `${line}\n`).join('')
-}
-
-/** Returns a value as source text: short values in one line, keys without quotes. */
-function toSource(value: unknown, indent = ''): string {
-  if (typeof value === 'string')
-    return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const isList = Array.isArray(value)
-  const inner = `${indent}  `
-  const parts = isList
-    ? value.map(item => toSource(item, inner))
-    : Object.entries(value).map(([key, item]) => `${toKey(key)}: ${toSource(item, inner)}`)
-  const [open, close, space] = isList ? ['[', ']', ''] : ['{', '}', ' ']
-  const line = `${open}${space}${parts.join(', ')}${space}${close}`
-  if (parts.length === 0) return `${open}${close}`
-  if (line.length + indent.length <= COMMENT_WIDTH && !line.includes('\n')) return line
-  return `${open}\n${parts.map(part => `${inner}${part},\n`).join('')}${indent}${close}`
-}
-
-function toKey(key: string): string {
-  return /^[A-Za-z_]\w*$/.test(key) ? key : toSource(key)
 }

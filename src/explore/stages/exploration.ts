@@ -28,6 +28,17 @@ export interface ExplorationOptions {
   readonly onProgress?: ((progress: ExploreProgress) => void) | undefined
 }
 
+/** How much was known after so many runs. */
+export interface Saturation {
+  readonly runs: number
+  readonly findings: number
+  /** The chance that the next run shows something new, from 0 to 1. */
+  readonly chanceOfNew: number
+}
+
+/** The most points of the curve of saturation. When there are more, every second one is dropped. */
+const MAX_SATURATION = 200
+
 /** A run, and whether it broke something that the base run did not break. */
 export interface Explored {
   readonly result: RunResult
@@ -39,6 +50,8 @@ export class Exploration {
   readonly findings = new Findings()
   readonly runsOf: Record<StageName | 'shrinking', number> = { base: 0, singles: 0, pairs: 0, swarm: 0, shrinking: 0 }
   #novelty = new Novelty()
+  #saturation: Saturation[] = []
+  #saturationStep = 1
   readonly #runner: FlowRunner
   readonly #options: ExplorationOptions
   readonly #brokenInBase = new Set<string>()
@@ -46,6 +59,11 @@ export class Exploration {
   constructor(runner: FlowRunner, options: ExplorationOptions) {
     this.#runner = runner
     this.#options = options
+  }
+
+  /** How the chance of something new fell, oldest first. */
+  get saturation(): readonly Saturation[] {
+    return this.#saturation
   }
 
   /** Runs of the stages. Those of shrinking have a bound of their own. */
@@ -124,6 +142,7 @@ export class Exploration {
     this.runsOf[stage]++
     this.#novelty.add(result.features)
     const found = this.findings.add(result, origin)
+    this.#noteSaturation()
     this.#report(stage)
     for (const finding of found) await this.#shrink(finding, origin)
     return { result, isBroken: result.broken.some(({ signature }) => !this.#brokenInBase.has(signature)) }
@@ -155,6 +174,15 @@ export class Exploration {
     this.runsOf.shrinking += shrunk.runs
     this.findings.setShrunk(finding, shrunk)
     this.#report('shrinking')
+  }
+
+  #noteSaturation(): void {
+    const runs = this.stageRuns
+    if (runs % this.#saturationStep !== 0) return
+    this.#saturation.push({ runs, findings: this.findings.all.length, chanceOfNew: this.#novelty.chanceOfNew })
+    if (this.#saturation.length <= MAX_SATURATION) return
+    this.#saturation = this.#saturation.filter((_, index) => index % 2 === 1)
+    this.#saturationStep *= 2
   }
 
   #report(stage: ExploreProgress['stage']): void {

@@ -44,6 +44,8 @@ class ScenarioReader {
   readonly #mistakes: MistakeList
   readonly #world: WorldChecks
   readonly #folder: string
+  /** The names of the requests that steps send with `later`. */
+  readonly #sent: string[] = []
 
   /** @param folder the folder of the file */
   constructor(text: string, name: string, folder: string) {
@@ -139,6 +141,7 @@ class ScenarioReader {
         else this.#world.checkCommand(body.fault as CommandStep, [...path, kind])
       }
     }
+    this.#checkSentNames(kind, body, path)
     this.#checkReferences(inner === undefined ? body : { ...body, [kind]: {} }, path, saved)
     return Object.entries(inner ?? {}).map(([when, steps]) => {
       const here = [...path, kind, when]
@@ -211,6 +214,32 @@ class ScenarioReader {
         ? "Give a duration from now, as in '5m', or a virtual time, as in '2026-01-01T01:00:00Z'"
         : "Give a duration above 0, as in '1h'"
     this.#addMistake(path, `invalid ${kind === 'at' ? 'time' : 'interval'} '${when}'`, advice)
+  }
+
+  /** Reports an answer to a request that no earlier step sends, and a second request of the same name. */
+  #checkSentNames(
+    kind: StepKind,
+    { later, answered, leave, body, base64, status }: Record<string, unknown>,
+    path: Path,
+  ) {
+    if (kind === 'request') {
+      if (body !== undefined && base64 !== undefined) {
+        this.#addMistake([...path, 'base64'], "a request has both 'body' and 'base64'", 'Give one of them')
+      }
+      if (typeof later !== 'string') return
+      if (this.#sent.includes(later)) {
+        this.#addMistake([...path, 'later'], `'${later}' is sent already`, 'Give another name')
+      }
+      if (status !== undefined) {
+        this.#addMistake([...path, 'status'], 'the answer comes later', "Give the status to the step 'answered'")
+      }
+      this.#sent.push(later)
+      return
+    }
+    const name = kind === 'answered' ? answered : kind === 'leave' ? leave : undefined
+    if (typeof name !== 'string' || this.#sent.includes(name)) return
+    const fallback = "Send it first, with 'later'"
+    this.#addMistake([...path, kind], `no earlier step sends '${name}'`, formatSuggestion(name, this.#sent, fallback))
   }
 
   /** Reports each `${name…}` that no earlier step saves. */

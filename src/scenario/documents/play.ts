@@ -5,15 +5,24 @@ import { differences } from '../../evidence/differences.ts'
 import type { ExplorableFlow } from '../../explore/flow.ts'
 import type { FlowWorld } from '../../explore/flow-world.ts'
 import { formatDuration, micros } from '../../kernel/duration.ts'
+import { decodeBase64 } from '../../lib/base64.ts'
 import { findCommandMethod } from '../../simulation/operations/command-methods.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import { CheckError } from '../check.ts'
+import type { SentRequest } from '../play/sent-request.ts'
 import { type Props, type Scenario, scenario } from '../scenario.ts'
 import { survives } from '../survives.ts'
 import { decodeUpload } from './operation-input.ts'
 import type { DocumentStep, FlowSurvival, ScenarioData } from './schema.ts'
 
 type SavedValues = Map<string, unknown>
+
+/** What earlier steps of a play left: answers by name, and requests that were sent with `later`. */
+interface Played {
+  readonly saved: SavedValues
+  readonly sent: Map<string, SentRequest>
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: the names in a file are known only when it is played
 type Dynamic = any
 
@@ -28,7 +37,9 @@ export function scenarioOf(
 ): Scenario {
   const about = { tags, teaches, client, seeds }
   const options = { ...given, ...Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined)) }
-  return scenario(title, options as Scenario['options'], props => playSteps(props, steps, new Map(), file))
+  return scenario(title, options as Scenario['options'], props =>
+    playSteps(props, steps, { saved: new Map(), sent: new Map() }, file),
+  )
 }
 
 /**
@@ -46,15 +57,10 @@ export function flowScenarioOf(
   return { ...declared, options: { ...declared.options, ...Object.fromEntries(about) } }
 }
 
-async function playSteps(
-  props: Props,
-  steps: readonly DocumentStep[],
-  saved: SavedValues,
-  file: string,
-): Promise<void> {
+async function playSteps(props: Props, steps: readonly DocumentStep[], played: Played, file: string): Promise<void> {
   for (const step of steps) {
     try {
-      await playStep(props, step, saved, file)
+      await playStep(props, step, played, file)
     } catch (error) {
       // The innermost step comes first: a nested step fails in its own line.
       if (error instanceof Error && !error.stack?.includes(file))
@@ -64,8 +70,9 @@ async function playSteps(
   }
 }
 
-async function playStep(props: Props, step: DocumentStep, saved: SavedValues, file: string): Promise<void> {
+async function playStep(props: Props, step: DocumentStep, played: Played, file: string): Promise<void> {
   const { api, clock, check, expectRefusal, at, every } = props
+  const { saved, sent } = played
   const body = fillReferences(step.body, saved) as Dynamic
   const client = body.token === undefined ? api : api.as(body.token)
   switch (step.kind) {
@@ -115,6 +122,27 @@ async function playStep(props: Props, step: DocumentStep, saved: SavedValues, fi
       if ('on' in body.fault) await props.faults.add(body.fault)
       else await runCommand(props, body.fault)
       return
+    case 'removeFault':
+      await props.faults.remove(body.removeFault)
+      return
+    case 'addAnswer':
+      await props.inference.add(body.addAnswer)
+      return
+    case 'removeAnswer':
+      await props.inference.remove(body.removeAnswer)
+      return
+    case 'clearAnswers':
+      await props.inference.clear()
+      return
+    case 'request':
+      await playRequest(props, body, sent)
+      return
+    case 'answered':
+      check(await getSent(body.answered, sent).answer(), { status: body.status }, body.answered)
+      return
+    case 'leave':
+      getSent(body.leave, sent).leave()
+      return
     case 'always': {
       const { get, is, what } = body.always
       const wanted = toPatterns(is)
@@ -138,13 +166,36 @@ async function playStep(props: Props, step: DocumentStep, saved: SavedValues, fi
       return
     }
     case 'at':
-      for (const [when, steps] of Object.entries(step.nestedSteps)) at(when, () => playSteps(props, steps, saved, file))
+      for (const [when, steps] of Object.entries(step.nestedSteps))
+        at(when, () => playSteps(props, steps, played, file))
       return
     case 'every':
       for (const [interval, steps] of Object.entries(step.nestedSteps)) {
-        every(interval, () => playSteps(props, steps, saved, file), { times: body.times })
+        every(interval, () => playSteps(props, steps, played, file), { times: body.times })
       }
   }
+}
+
+function getSent(name: string, sent: Played['sent']): SentRequest {
+  const one = sent.get(name)
+  if (one === undefined) throw new Error(`Failed to find the request '${name}': it is not sent yet. Send it earlier.`)
+  return one
+}
+
+/** Sends a request as it is, and checks its status unless a later step takes the answer. */
+async function playRequest(
+  { send, check }: Props,
+  { request, base64, status, later, ...options }: Dynamic,
+  sent: Played['sent'],
+): Promise<void> {
+  const one = send(request, base64 === undefined ? options : { ...options, body: decodeBase64(base64) })
+  await one.sent
+  if (later !== undefined) {
+    sent.set(later, one)
+    return
+  }
+  const answer = await one.answer()
+  if (status !== undefined) check(answer, { status }, request)
 }
 
 function callOperation(client: Dynamic, operation: Record<string, unknown>): Promise<unknown> {

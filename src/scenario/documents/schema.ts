@@ -4,6 +4,7 @@ import type { Plan } from '../../explore/plan/plan.ts'
 import { RuleSchema, TIME_INPUT_PATTERN } from '../../faults/rules.ts'
 import { DURATION_PATTERN } from '../../kernel/duration.ts'
 import { operations } from '../../service/index.ts'
+import { ScriptRule } from '../../service/openai/scripted-answers.ts'
 import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import { OPTION_SCENARIO_KEYS } from '../../simulator/option-schemas.ts'
@@ -53,6 +54,9 @@ const SaveAs = z
   .string()
   .regex(/^[A-Za-z_]\w*$/)
   .describe('Saves the answer under this name. Later steps refer to its fields with a dollar sign and braces')
+const AnswerStatus = z.int().min(0).max(599).describe('The expected status; 0 for no answer')
+const REQUEST_LINE = /^[A-Z]+ \/\S*$/
+const SentName = z.string().regex(/^[A-Za-z_]\w*$/)
 const Token = z.string().describe('The API token to send. Default: the first of the world')
 const CheckLabel = z.string().describe('Name of the check in the report')
 
@@ -131,6 +135,49 @@ export const STEP_SCHEMAS = {
   fault: z
     .strictObject({ fault: z.union([CommandFault, WireFault]) })
     .describe('Executes a command, or adds a fault rule'),
+  removeFault: z
+    .strictObject({ removeFault: z.string().describe('The name of a fault rule, or its id as in fault-1') })
+    .describe('Removes a fault rule'),
+  addAnswer: z
+    .strictObject({ addAnswer: ScriptRule.describe('A scripted answer of models') })
+    .describe('Adds a scripted answer'),
+  removeAnswer: z
+    .strictObject({ removeAnswer: z.string().describe('The name of a scripted answer, as in script-1') })
+    .describe('Removes a scripted answer'),
+  clearAnswers: z.strictObject({ clearAnswers: z.literal(true) }).describe('Removes every scripted answer'),
+  request: z
+    .strictObject({
+      request: z
+        .custom<string>(value => typeof value === 'string' && REQUEST_LINE.test(value), {
+          error: "a method with a path, as in 'GET /deploy/list'",
+        })
+        .meta({
+          type: 'string',
+          pattern: REQUEST_LINE.source,
+          description: 'Method and path, as in POST /v1/chat/completions',
+        }),
+      headers: z
+        .record(z.string(), z.string().nullable())
+        .optional()
+        .describe('Headers; null leaves out one that is sent otherwise'),
+      body: Anything.optional().describe('The body: a text as it is, any other value as JSON'),
+      base64: z.base64().optional().describe('In place of body: its bytes'),
+      status: AnswerStatus.optional(),
+      later: SentName.optional().describe(
+        'The step ends when the request is in the world. A step `answered` with this name takes the answer',
+      ),
+      token: Token.optional(),
+    })
+    .describe('Sends a request as it is'),
+  answered: z
+    .strictObject({
+      answered: SentName.describe('The name of a request that was sent with later'),
+      status: AnswerStatus,
+    })
+    .describe('Takes the answer to an earlier request. If it is not there yet, time moves to it'),
+  leave: z
+    .strictObject({ leave: SentName.describe('The name of a request that was sent with later') })
+    .describe('Ends an earlier request: its client leaves'),
   always: z
     .strictObject({ always: HeldCondition, token: Token.optional() })
     .describe('Asserts that the query matches from now on, at every change'),

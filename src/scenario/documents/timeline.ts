@@ -76,6 +76,8 @@ export function timelineOf({ title, steps, survival }: ScenarioData, name: strin
       const isPlayed = step.kind === 'fault' || step.kind === 'at' || step.kind === 'every'
       if (isPlayed && until) skip(step, `its time depends on the 'until' at ${until.position}`)
       else if (step.kind === 'fault') fault(step, { ...around, at })
+      else if (step.kind === 'removeFault')
+        skip(step, 'a timeline only adds fault rules; give the rule times, or until')
       else if (isPlayed) walkNested(step, { ...around, at })
       else if (step.kind === 'advance') at += toMicros(step.body.advance as string, step)
       else {

@@ -5,8 +5,8 @@ import type { ChunkPoll, ResponsePoll } from '../../simulator/polled-response.ts
 import type { PassTime } from './environment.ts'
 import { callContext } from './timeline.ts'
 
-/** Virtual time in microseconds after which the client gives up. */
-const CLIENT_TIMEOUT = 60 * SECOND
+/** Virtual time in microseconds after which a client gives up, unless it says otherwise. */
+export const CLIENT_TIMEOUT = 60 * SECOND
 
 /**
  * Waits for the end of an answer's delay. Time does not move while a condition is evaluated or a planned step runs.
@@ -14,18 +14,20 @@ const CLIENT_TIMEOUT = 60 * SECOND
  *
  * @param what the request, as in `GET /deploy/list`
  * @param wait lets time pass by at most this span
- * @throws Error with `broken: true` for an answer after the client's timeout, or one that never comes
+ * @param patience microseconds after which the client gives up
+ * @throws Error with `broken: true` for an answer after that time, or one that never comes
  */
 export async function waitOutDelay(
   delay: Micros,
   what: string,
   wait: PassTime,
   clock: { readonly elapsed: Micros },
+  patience: Micros,
 ): Promise<void> {
-  const at = clock.elapsed + Math.min(delay, CLIENT_TIMEOUT)
+  const at = clock.elapsed + Math.min(delay, patience)
   while (findFrozenContext() === undefined && clock.elapsed < at) await wait(at - clock.elapsed)
-  if (delay <= CLIENT_TIMEOUT) return
-  const error = new Error(`no answer to ${what} within ${formatDuration(CLIENT_TIMEOUT)}`)
+  if (delay <= patience) return
+  const error = new Error(`no answer to ${what} within ${formatDuration(patience)}`)
   throw Object.assign(error, { broken: true })
 }
 
@@ -53,6 +55,7 @@ export async function waitForHeldResponse(
   request: Request,
   what: string,
   clock: { readonly elapsed: Micros },
+  patience: Micros,
 ): Promise<Response> {
   let abort = () => {}
   const gone = new Promise<never>((_, reject) => {
@@ -62,7 +65,7 @@ export async function waitForHeldResponse(
   gone.catch(() => {})
   request.signal.addEventListener('abort', abort)
   try {
-    return await Promise.race([gone, pollHeldRequest(held, what, clock)])
+    return await Promise.race([gone, pollHeldRequest(held, what, clock, patience)])
   } catch (error) {
     if (request.signal.aborted) await held.leave(request.signal.reason)
     throw error
@@ -75,15 +78,16 @@ async function pollHeldRequest(
   held: HeldRequest,
   what: string,
   clock: { readonly elapsed: Micros },
+  patience: Micros,
 ): Promise<Response> {
-  const deadline = clock.elapsed + CLIENT_TIMEOUT
+  const deadline = clock.elapsed + patience
   for (;;) {
     const state = await held.look()
     if ('answer' in state) return state.answer
     const frozenIn = findFrozenContext()
     const left = deadline - clock.elapsed
     if (frozenIn !== undefined || left <= 0) {
-      const why = frozenIn ? describeFrozenTime(frozenIn) : ` within ${formatDuration(CLIENT_TIMEOUT)}`
+      const why = frozenIn ? describeFrozenTime(frozenIn) : ` within ${formatDuration(patience)}`
       const error = broken(`no answer to ${what}${why}`)
       await held.leave(error)
       throw error

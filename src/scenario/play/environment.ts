@@ -8,6 +8,7 @@ import type { FaultView } from '../../faults/fault-controls.ts'
 import type { FaultRule } from '../../faults/rules.ts'
 import type { Duration, Micros } from '../../kernel/duration.ts'
 import type { Entry, EntryFields } from '../../kernel/journal.ts'
+import type { ScriptRule, ScriptRuleView } from '../../service/openai/scripted-answers.ts'
 import type { LedgerEntry } from '../../simulation/account/ledger-types.ts'
 
 /** The clock of an environment. Its times are those after the last awaited call. */
@@ -51,6 +52,16 @@ export interface ScenarioFaults {
   clear(): Promise<void>
 }
 
+/** The scripted answers of models in an environment. */
+export interface ScenarioInference {
+  /** Adds a rule. Rejects for an invalid rule, or a name that is taken. */
+  add(rule: ScriptRule): Promise<ScriptRuleView>
+  /** Removes the rule of this name. Rejects for an unknown name. */
+  remove(name: string): Promise<void>
+  /** Removes every rule. */
+  clear(): Promise<void>
+}
+
 /**
  * One step to a command: `[{ name: 'nodeOf', args: [id] }, { name: 'crash', args: [] }]`. Without `args` a property.
  */
@@ -76,6 +87,7 @@ export interface ScenarioEnvironment {
   readonly token: string
   readonly clock: ScenarioClock
   readonly faults: ScenarioFaults
+  readonly inference: ScenarioInference
   /** Changes whenever time moves or something happens. A read of the world is no change. */
   readonly revision: number
   /** The same for stuck detection: it also changes while a server is working. */
@@ -85,12 +97,13 @@ export interface ScenarioEnvironment {
   /** The first exception that is a bug of the simulator. The scenario then fails in any case. */
   readonly bug: unknown
   /**
-   * Sends a request to the service. A delayed answer comes when time has moved to it, within 60 s. Without an answer it
-   * rejects with an error that has `broken: true`.
+   * Sends a request to the service. A delayed answer comes when time has moved to it. Without an answer it rejects with
+   * an error that has `broken: true`.
    *
    * @param pass lets time pass for the answer
+   * @param patience microseconds of the world after which the client gives up. Default: 60 s
    */
-  send(request: Request, pass: PassTime): Promise<Response>
+  send(request: Request, pass: PassTime, patience?: Micros): Promise<Response>
   /** Waits for time that another call moves, until it has moved by `span` or `over` is settled. */
   waitForTime(span: Micros, over: Promise<unknown>): Promise<void>
   /** Executes a command, or reads the state of the fleet. */

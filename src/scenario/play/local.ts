@@ -8,8 +8,15 @@ import type { LedgerEntry } from '../../simulation/account/ledger-types.ts'
 import { PolledResponse, type ResponsePoll } from '../../simulator/polled-response.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { type ScenarioOptions, worldOptionsOf } from '../scenario.ts'
-import { readPacedBody, waitForHeldResponse, waitOutDelay } from './answer-waiting.ts'
-import type { CommandPath, PassTime, ScenarioClock, ScenarioEnvironment, ScenarioFaults } from './environment.ts'
+import { CLIENT_TIMEOUT, readPacedBody, waitForHeldResponse, waitOutDelay } from './answer-waiting.ts'
+import type {
+  CommandPath,
+  PassTime,
+  ScenarioClock,
+  ScenarioEnvironment,
+  ScenarioFaults,
+  ScenarioInference,
+} from './environment.ts'
 
 /** Reads of an unchanged world after which a script counts as polling a clock that does not move. */
 const MAX_UNCHANGED_READS = 20_000
@@ -74,7 +81,7 @@ export class InProcessEnvironment implements ScenarioEnvironment {
     return describeUnmovedSleep(first.duration, first.at - now)
   }
 
-  async send(request: Request, pass: PassTime): Promise<Response> {
+  async send(request: Request, pass: PassTime, patience = CLIENT_TIMEOUT): Promise<Response> {
     this.#countRead()
     const what = `${request.method} ${new URL(request.url).pathname}`
     const [awaited, first] = await this.#enter(request)
@@ -85,8 +92,8 @@ export class InProcessEnvironment implements ScenarioEnvironment {
       known = undefined
       return seen
     }
-    const answer = await waitForHeldResponse({ look, leave, pass }, request, what, this.#sim.clock)
-    const response = await this.#deliver(answer, request, pass)
+    const answer = await waitForHeldResponse({ look, leave, pass }, request, what, this.#sim.clock, patience)
+    const response = await this.#deliver(answer, request, pass, patience)
     if (!awaited.isPaced || !isStreamed(response)) return response
     const { body } = response
     return readPacedBody(response, { read: () => awaited.pollChunk(body!), leave, pass }, request, what)
@@ -102,11 +109,13 @@ export class InProcessEnvironment implements ScenarioEnvironment {
     return entered
   }
 
-  async #deliver(answer: Response, request: Request, pass: PassTime): Promise<Response> {
+  async #deliver(answer: Response, request: Request, pass: PassTime, patience: Micros): Promise<Response> {
     if (!(answer instanceof WireFaultResponse)) return answer
-    return deliverFaultInProcess(answer, delay => this.#wait(delay, request, pass)).catch((error: unknown) => {
-      throw error instanceof Error ? Object.assign(error, { broken: true }) : error
-    })
+    return deliverFaultInProcess(answer, delay => this.#wait(delay, request, pass, patience)).catch(
+      (error: unknown) => {
+        throw error instanceof Error ? Object.assign(error, { broken: true }) : error
+      },
+    )
   }
 
   async waitForTime(span: Micros, over: Promise<unknown>): Promise<void> {
@@ -127,11 +136,20 @@ export class InProcessEnvironment implements ScenarioEnvironment {
     }
   }
 
+  get inference(): ScenarioInference {
+    const { inference } = this.#sim
+    return {
+      add: async rule => inference.get(inference.add(rule).name),
+      remove: async name => inference.remove(name),
+      clear: async () => inference.clear(),
+    }
+  }
+
   /** Moves time to the end of a delay. If time is moving already, it sleeps. */
-  #wait(delay: Micros, { method, url, signal }: Request, pass: PassTime): Promise<void> {
+  #wait(delay: Micros, { method, url, signal }: Request, pass: PassTime, patience: Micros): Promise<void> {
     const { clock } = this.#sim
     const wait = (span: Micros) => (clock.isMoving ? clock.hold(span, { signal }) : pass(span))
-    return waitOutDelay(delay, `${method} ${new URL(url).pathname}`, wait, clock)
+    return waitOutDelay(delay, `${method} ${new URL(url).pathname}`, wait, clock, patience)
   }
 
   async runCommand(path: CommandPath): Promise<unknown> {

@@ -5,9 +5,9 @@ import type { Entry, EntryFields } from '../../kernel/journal.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import type { LedgerEntry } from '../../simulation/account/ledger-types.ts'
 import { NO_CHUNK_HEADER, POLLED_BODY_HEADER, POLLED_RESPONSE_HEADER } from '../../simulator/polled-response.ts'
-import { readPacedBody, waitForHeldResponse, waitOutDelay } from './answer-waiting.ts'
+import { CLIENT_TIMEOUT, readPacedBody, waitForHeldResponse, waitOutDelay } from './answer-waiting.ts'
 import { BrokenConnection, type ControlClient, reasonOf } from './control-client.ts'
-import type { CommandPath, PassTime, ScenarioEnvironment, ScenarioFaults } from './environment.ts'
+import type { CommandPath, PassTime, ScenarioEnvironment, ScenarioFaults, ScenarioInference } from './environment.ts'
 import { RemoteClock } from './remote-clock.ts'
 import { RemoteCluster } from './remote-cluster.ts'
 import { RemoteWorld } from './remote-world.ts'
@@ -53,18 +53,18 @@ export class RemoteEnvironment implements ScenarioEnvironment {
     return this.clock.waitReason
   }
 
-  async send(request: Request, pass: PassTime): Promise<Response> {
+  async send(request: Request, pass: PassTime, patience = CLIENT_TIMEOUT): Promise<Response> {
     const before = this.#world.lastReadSeq
     const first = await this.#sendRequest(request)
     const number = first.headers.get(POLLED_RESPONSE_HEADER)
-    const response = number === null ? first : await this.#waitForHeldResponse(first, number, request, pass)
+    const response = number === null ? first : await this.#waitForHeldResponse(first, number, request, pass, patience)
     // The journal recorded a success while the answer was pending.
     if (number !== null && !response.ok) await this.#world.inOrder(() => this.#world.rereadRequests(before))
     const hangs = response.headers.has('x-sim-hang')
     const delay = hangs ? Number.POSITIVE_INFINITY : Number(response.headers.get('x-sim-delay') ?? 0)
     const { clock } = this
     const wait = (span: Micros) => (clock.isMoving ? clock.moveBeside(clock.elapsed + span) : pass(span))
-    if (delay > 0) await waitOutDelay(delay, this.#nameOf(request), wait, this.clock)
+    if (delay > 0) await waitOutDelay(delay, this.#nameOf(request), wait, this.clock, patience)
     const pieces = response.headers.get(POLLED_BODY_HEADER)
     return pieces === null ? response : this.#readPacedBody(response, pieces, request, pass)
   }
@@ -81,7 +81,13 @@ export class RemoteEnvironment implements ScenarioEnvironment {
   }
 
   /** Polls for an answer that the world holds, and moves time to it. */
-  #waitForHeldResponse(first: Response, number: string, request: Request, pass: PassTime): Promise<Response> {
+  #waitForHeldResponse(
+    first: Response,
+    number: string,
+    request: Request,
+    pass: PassTime,
+    patience: Micros,
+  ): Promise<Response> {
     const again = (method: string) =>
       this.#sendRequest(new Request(request.url, { method, headers: { [POLLED_RESPONSE_HEADER]: number } }))
     let known: Response | undefined = first
@@ -96,7 +102,7 @@ export class RemoteEnvironment implements ScenarioEnvironment {
       leave: () => again('DELETE'),
       pass,
     }
-    return waitForHeldResponse(held, request, this.#nameOf(request), this.clock)
+    return waitForHeldResponse(held, request, this.#nameOf(request), this.clock, patience)
   }
 
   /** Polls for each chunk of a body that the world sends as time moves. */
@@ -132,6 +138,16 @@ export class RemoteEnvironment implements ScenarioEnvironment {
       get: id => world.inOrder(() => world.request('GET', pathOf(id))),
       remove: async id => void (await world.sendChange(() => world.request('DELETE', pathOf(id)))),
       clear: async () => void (await world.sendChange(() => world.request('DELETE', '/faults'))),
+    }
+  }
+
+  get inference(): ScenarioInference {
+    const world = this.#world
+    const remove = async (path: string) => void (await world.sendChange(() => world.request('DELETE', path)))
+    return {
+      add: rule => world.sendChange(() => world.request('POST', '/inference', rule)),
+      remove: name => remove(`/inference/${encodeURIComponent(name)}`),
+      clear: () => remove('/inference'),
     }
   }
 
@@ -188,16 +204,24 @@ export class RemoteEnvironment implements ScenarioEnvironment {
     const body = request.body === null ? undefined : await request.arrayBuffer()
     this.#world.onServiceRequest(method === 'GET' || method === 'HEAD')
     const init = { method, headers, signal: request.signal, ...(body !== undefined && { body }) }
+    const broken = () => new BrokenConnection(`the connection broke during ${method} ${pathname}`)
     let response: Response
-    let bytes: ArrayBuffer
     try {
       response = await fetch(`${base.origin}${path}${search}`, init)
-      bytes = await response.arrayBuffer()
     } catch (error) {
       if (request.signal.aborted) throw error
       const reason = reasonOf(error)
       if (reason === 'ECONNREFUSED') throw new Error(`Failed to go on: the server at ${base.origin} is gone.`)
-      throw new BrokenConnection(`the connection broke during ${method} ${pathname}`)
+      throw broken()
+    }
+    let bytes: ArrayBuffer
+    try {
+      bytes = await response.arrayBuffer()
+    } catch (error) {
+      if (request.signal.aborted) throw error
+      // The client has the head of the answer, as in one process.
+      const { status, headers } = response
+      return new Response(new ReadableStream({ start: controller => controller.error(broken()) }), { status, headers })
     }
     const bug = response.headers.get('x-sim-error')
     if (bug !== null) this.bug ??= new Error(bug)

@@ -11,6 +11,7 @@ import { CallQueue, createCluster, createObservedClient, isAwaited } from './com
 import type { CommandPath, PassTime, ScenarioEnvironment } from './environment.ts'
 import { formatVirtualTime } from './failures.ts'
 import { ScriptChecks } from './script-checks.ts'
+import { BesideRequest, createSentRequest, type SendOptions, type SentRequest } from './sent-request.ts'
 import { TemporalAssertions } from './temporal-assertions.ts'
 import { TimeMover } from './time-mover.ts'
 import { type CallContext, callContext, type DueStep, Timeline, type TimelineStep } from './timeline.ts'
@@ -31,6 +32,8 @@ export class ScriptRun {
   #movesInProgress: readonly string[] = []
   /** Moves of the clock that were requested, each with an error that holds the place in the script. */
   #requestedMoves: readonly { readonly name: string; readonly promise: Promise<unknown>; readonly from: Error }[] = []
+  /** Requests that the script has sent beside itself. */
+  readonly #besideRequests: BesideRequest[] = []
   /** The first error of a move of time for an awaited answer. */
   #passTimeFailure: { readonly error: unknown } | undefined
 
@@ -62,6 +65,7 @@ export class ScriptRun {
     try {
       await scenario.play(this.#createProps())
     } catch (error) {
+      this.#endBesideRequests()
       if (this.#assertions.violation) throw this.#assertions.violation
       if (this.#passTimeFailure) throw this.#passTimeFailure.error
       // An unhandled failure came first, and may be the cause of this one.
@@ -69,6 +73,7 @@ export class ScriptRun {
       throw failure && failure.error !== error ? failure.error : error
     }
     const unhandled = await this.#calls.whenIdle()
+    this.#endBesideRequests()
     if (this.#assertions.violation) throw this.#assertions.violation
     if (this.#passTimeFailure) throw this.#passTimeFailure.error
     if (unhandled) throw unhandled.error
@@ -127,6 +132,20 @@ export class ScriptRun {
           return calls.enqueueCommand(() => environment.faults.clear())
         },
       },
+      inference: {
+        add: rule => {
+          this.#reportStep('inference.add', [rule])
+          return calls.enqueueCommand(() => environment.inference.add(rule))
+        },
+        remove: name => {
+          this.#reportStep('inference.remove', [name])
+          return calls.enqueueCommand(() => environment.inference.remove(name))
+        },
+        clear: () => {
+          this.#reportStep('inference.clear', [])
+          return calls.enqueueCommand(() => environment.inference.clear())
+        },
+      },
       ledger: {
         balance: () => calls.afterCommands(() => environment.balance()),
         entries: subject => calls.afterCommands(() => this.#ledgerEntries(subject)),
@@ -168,9 +187,28 @@ export class ScriptRun {
       at: (moment, act, what) => this.#plan('at', [moment, what], () => this.#timeline.at(moment, act, what)),
       every: (interval, act, options) =>
         this.#plan('every', [interval, options], () => this.#timeline.every(interval, act, options)),
+      send: (what, options) => this.#send(what, options),
       fetch: (input, init) => calls.afterCommands(() => environment.send(new Request(input, init), this.#passTime)),
       baseUrl: environment.baseUrl,
       token: environment.token,
+    }
+  }
+
+  /** Ends the requests whose answers the script did not take. */
+  #endBesideRequests(): void {
+    for (const beside of this.#besideRequests) beside.leave()
+  }
+
+  #send(what: string, options: SendOptions = {}): SentRequest {
+    this.#reportStep(`send ${what}`, [])
+    const request = createSentRequest(what, options, this.#environment)
+    const beside = new BesideRequest(this.#environment, this.#passTime)
+    this.#besideRequests.push(beside)
+    const sent = this.#calls.afterCommands(() => beside.begin(request))
+    return {
+      sent,
+      answer: () => this.#calls.afterCommands(() => sent.then(() => beside.answer())),
+      leave: () => beside.leave(),
     }
   }
 

@@ -1,6 +1,6 @@
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
 import { HOUR, type Micros } from '../../kernel/duration.ts'
-import { type BilledInterval, gpuTimeCost, gpuTimeWeight } from '../account/money.ts'
+import { ForwardReader } from '../../kernel/forward-reader.ts'
 import type { Deployment } from '../deployments/deployment.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { INSTANCE_STATES } from '../deployments/instance-row.ts'
@@ -8,6 +8,7 @@ import { estimateServing, type RequestFlow, toWholeRequests } from '../load/thro
 import type { ServingSegment } from '../recording/history-records.ts'
 import type { World } from '../world.ts'
 import { instanceTimelines } from './instance-timelines.ts'
+import { RentReader } from './rent-reader.ts'
 
 /** How a deployment serves at one moment. Slow instances count by their speed. */
 export interface ServingFigures {
@@ -113,7 +114,7 @@ class DeploymentCursor {
   readonly #statusReader: ForwardReader<{ at: Micros; status: DeploymentStatus }>
   readonly #countReader: ForwardReader<{ at: Micros; ready: number; pending: number }>
   readonly #segmentReader: ForwardReader<ServingSegment>
-  readonly #costReader: ForwardReader<BilledInterval & { at: Micros; before: bigint }>
+  readonly #rentReader: RentReader
   readonly #holdReader: ForwardReader<{ at: Micros; instances: number; before: Micros }>
   #previousTotals: {
     served: number
@@ -132,7 +133,7 @@ class DeploymentCursor {
     this.#statusReader = new ForwardReader([...world.history.statuses(row)].reverse())
     this.#countReader = new ForwardReader(instanceCounts(world, row))
     this.#segmentReader = new ForwardReader([...world.history.servingSegments(row)].reverse())
-    this.#costReader = new ForwardReader(billedIntervals(world, row))
+    this.#rentReader = new RentReader(world, row.meter)
     this.#holdReader = new ForwardReader(heldInstances(world, row))
     this.#previousTotals = this.#totalsAt(from)
   }
@@ -173,10 +174,7 @@ class DeploymentCursor {
 
   #totalsAt(at: Micros) {
     const segment = this.#segmentReader.readAt(at)
-    const interval = this.#costReader.readAt(at)
-    const cost = interval
-      ? gpuTimeCost(interval.before + gpuTimeWeight(interval, interval.from, Math.min(at, interval.to)))
-      : 0
+    const cost = this.#rentReader.totalAt(at)
     const hold = this.#holdReader.readAt(at)
     const held = hold === undefined ? 0 : hold.before + hold.instances * (at - hold.at)
     const { history } = this.#world
@@ -198,23 +196,8 @@ class DeploymentCursor {
   }
 }
 
-/** Lines in order of time, of which the newest that holds is asked for at ever later moments. */
-class ForwardReader<Line extends { readonly at: Micros }> {
-  readonly #lines: readonly Line[]
-  #next = 0
-
-  constructor(lines: readonly Line[]) {
-    this.#lines = lines
-  }
-
-  readAt(at: Micros): Line | undefined {
-    while (this.#next < this.#lines.length && this.#lines[this.#next]!.at <= at) this.#next++
-    return this.#lines[this.#next - 1]
-  }
-}
-
-/** How many instances were ready and on their way, from each moment on at which that changed. */
-function instanceCounts(world: World, row: Readonly<DeploymentRow>) {
+/** Returns how many instances were ready and on their way, from each moment on at which that changed. */
+export function instanceCounts(world: World, row: Readonly<DeploymentRow>) {
   const changes: { at: Micros; ready: number; pending: number }[] = []
   for (const timeline of instanceTimelines(world, row)) {
     const pendingEnd = timeline.ready >= 0 ? timeline.ready : timeline.end
@@ -249,16 +232,5 @@ function heldInstances(world: World, row: Readonly<DeploymentRow>) {
     since = at
     instances += change
     return [{ at, instances, before }]
-  })
-}
-
-/** The stretches of its meter, and what all before each weigh together. */
-function billedIntervals(world: World, row: Readonly<DeploymentRow>) {
-  if (row.meter < 0) return []
-  let weightBefore = 0n
-  return [...world.ledger.meters.intervalsOf(row.meter)].reverse().map(ran => {
-    const interval = { ...ran, at: ran.from, before: weightBefore }
-    weightBefore += gpuTimeWeight(ran, ran.from, ran.to)
-    return interval
   })
 }

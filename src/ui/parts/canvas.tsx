@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useTheme } from './use-theme.ts'
 
 /** The colours of the page, for drawings. They change with the theme. */
 export interface Palette {
@@ -35,27 +36,16 @@ interface CanvasProps {
 export function Canvas({ draw, height, label, onPointerMove, onPointerLeave, onClick, onWheel, ...rest }: CanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const width = useSignal(0)
-  const theme = useSignal(0)
+  const drawnTheme = useTheme()
   useLayoutEffect(() => {
     const element = canvas.current!
     const observer = new ResizeObserver(() => {
       width.value = element.clientWidth
     })
     observer.observe(element)
-    const repaint = () => {
-      theme.value++
-    }
-    const media = matchMedia('(prefers-color-scheme: dark)')
-    media.addEventListener('change', repaint)
-    const attributes = new MutationObserver(repaint)
-    attributes.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] })
-    return () => {
-      observer.disconnect()
-      attributes.disconnect()
-      media.removeEventListener('change', repaint)
-    }
+    return () => observer.disconnect()
   }, [])
-  const [drawnWidth, drawnTheme] = [width.value, theme.value]
+  const drawnWidth = width.value
   useEffect(() => {
     if (drawnWidth === 0) return
     const frame = requestAnimationFrame(() => {

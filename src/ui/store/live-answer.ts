@@ -5,7 +5,7 @@ import type { AnswersByRoute, ControlRoute, FieldsByRoute } from '../simulator/a
 import { describeError, type Session } from './session.ts'
 
 /** Least real milliseconds between the end of one request and the begin of the next. */
-const MIN_PAUSE_MS = 300
+const DEFAULT_PAUSE_MS = 300
 
 export interface Asked<Answer> {
   /** The newest answer; undefined before the first one. */
@@ -14,12 +14,24 @@ export interface Asked<Answer> {
   readonly error: string | undefined
 }
 
+/** How the page keeps a value of which an answer has only what changed. */
+export interface Folding<Route extends ControlRoute, Value> {
+  /** Returns the fields that ask for what changed. They are added to those of the question. */
+  readonly since: (value: Value) => Partial<FieldsByRoute[Route]>
+  /** Returns the new value. `before` is undefined for the first answer to a question. */
+  /** Returns whether more of the same answer is to be asked for. */
+  readonly isPartial?: (value: Value) => boolean
+  readonly fold: (before: Value | undefined, answer: AnswersByRoute[Route]) => Value
+}
+
 const NOTHING = { value: undefined, error: undefined }
 
-export class LiveAnswer<Route extends ControlRoute> {
-  readonly asked = signal<Asked<AnswersByRoute[Route]>>(NOTHING)
+export class LiveAnswer<Route extends ControlRoute, Value = AnswersByRoute[Route]> {
+  readonly asked = signal<Asked<Value>>(NOTHING)
   readonly #session: Session
   readonly #route: Route
+  readonly #pauseMs: number
+  readonly #folding: Folding<Route, Value> | undefined
   #fields: FieldsByRoute[Route] | undefined
   #world = ''
   /** The request under way. */
@@ -28,9 +40,16 @@ export class LiveAnswer<Route extends ControlRoute> {
   #endedAt = Number.NEGATIVE_INFINITY
   #timer: unknown
 
-  constructor(session: Session, route: Route) {
+  /**
+   * Without a folding, an answer is kept as it is.
+   *
+   * @param pauseMs least real milliseconds between the end of one request and the begin of the next
+   */
+  constructor(session: Session, route: Route, folding?: Folding<Route, Value>, pauseMs: number = DEFAULT_PAUSE_MS) {
+    this.#pauseMs = pauseMs
     this.#session = session
     this.#route = route
+    this.#folding = folding
   }
 
   /** Asks another question at once. The answer to the one before is forgotten. With `undefined`, nothing is asked. */
@@ -48,7 +67,7 @@ export class LiveAnswer<Route extends ControlRoute> {
     this.#isStale = true
     if (this.#running !== undefined) return
     clearRealTimeout(this.#timer)
-    const wait = this.#endedAt + MIN_PAUSE_MS - monotonicMs()
+    const wait = this.#endedAt + this.#pauseMs - monotonicMs()
     if (wait <= 0) void this.#ask()
     else this.#timer = setRealTimeout(() => void this.#ask(), wait)
   }
@@ -65,9 +84,14 @@ export class LiveAnswer<Route extends ControlRoute> {
     this.#isStale = false
     try {
       const options = { signal: own.signal, world: this.#world }
-      const value = await this.#session.ask(this.#route, this.#fields, options)
+      const before = this.asked.peek().value
+      const since = before === undefined ? undefined : this.#folding?.since(before)
+      const fields = { ...this.#fields, ...since } as FieldsByRoute[Route]
+      const answer = await this.#session.ask(this.#route, fields, options)
       if (own.signal.aborted) return
+      const value = this.#folding === undefined ? (answer as Value) : this.#folding.fold(before, answer)
       this.asked.value = { value, error: undefined }
+      if (this.#folding?.isPartial?.(value)) this.#isStale = true
     } catch (error) {
       if (own.signal.aborted) return
       this.asked.value = { value: this.asked.peek().value, error: describeError(error) }

@@ -14,6 +14,7 @@ import {
   readAnswer,
 } from '../simulator/ask.ts'
 import type { Connection } from '../simulator/connection.ts'
+import type { ExploreReport } from '../views/explore/report.ts'
 import { Feed } from './feed.ts'
 import { Place } from './place.ts'
 import { ThemeChoice } from './theme.ts'
@@ -51,6 +52,8 @@ export class Session {
   readonly feed = new Feed()
   readonly clock = signal<Clock | undefined>(undefined)
   readonly notice = signal<Notice | undefined>(undefined)
+  /** Reports of explorations that were opened. */
+  readonly explored = signal<readonly ExploreReport[]>([])
   readonly actions = signal<readonly Action[]>([])
   /** Names of commands that are under way. */
   readonly pending = signal<ReadonlySet<string>>(new Set())

@@ -1,11 +1,13 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import type { AnswersByRoute, ControlRoute, FieldsByRoute } from '../simulator/ask.ts'
-import { type Asked, LiveAnswer } from './live-answer.ts'
+import { type Asked, type Folding, LiveAnswer } from './live-answer.ts'
 import { useSession } from './session.ts'
 
 interface AskOptions {
   /** `changes`: asks again whenever the world may have changed. Default: `changes`. */
   readonly refresh?: 'changes' | 'once'
+  /** Least real milliseconds between two requests. Default: 300. */
+  readonly pauseMs?: number
   /** Default: the shown world. */
   readonly world?: string
 }
@@ -19,10 +21,20 @@ interface AskOptions {
 export function useAnswer<Route extends ControlRoute>(
   route: Route,
   fields: FieldsByRoute[Route] | undefined,
-  { refresh = 'changes', world }: AskOptions = {},
+  options?: AskOptions,
 ): Asked<AnswersByRoute[Route]> {
+  return useFoldedAnswer<Route, AnswersByRoute[Route]>(route, fields, undefined, options)
+}
+
+/** Works as `useAnswer`, for an operation that answers what changed. `folding` has to stay the same object. */
+export function useFoldedAnswer<Route extends ControlRoute, Value>(
+  route: Route,
+  fields: FieldsByRoute[Route] | undefined,
+  folding: Folding<Route, Value> | undefined,
+  { refresh = 'changes', pauseMs, world }: AskOptions = {},
+): Asked<Value> {
   const session = useSession()
-  const answer = useMemo(() => new LiveAnswer(session, route), [session, route])
+  const answer = useMemo(() => new LiveAnswer(session, route, folding, pauseMs), [session, route, folding, pauseMs])
   const shown = world ?? session.world.value
   const key = JSON.stringify(fields)
   useEffect(() => {

@@ -65,20 +65,25 @@ test('the blocks of faults.md and model.md run', async () => {
 
 test('the scenarios of scenarios.md pass', async () => {
   const [scripts, documents] = [blocksOf('scenarios', 'ts'), blocksOf('scenarios', 'yaml')]
-  expect([scripts.length, documents.length]).toEqual([2, 2])
+  expect([scripts.length, documents.length]).toEqual([3, 2])
   writeFileSync(join(SCRATCH, 'hub-outage.ts'), scripts[0]!)
+  writeFileSync(join(SCRATCH, 'lost-answer-node.ts'), scripts[1]!)
   writeFileSync(join(SCRATCH, 'lost-node.yaml'), documents[0]!)
-  const { stdout } = await run(process.execPath, [BIN, 'run', 'hub-outage.ts', 'lost-node.yaml', '--update'], {
-    cwd: SCRATCH,
-  })
-  expect(stdout).toContain('2 scenarios passed')
+  const { stdout } = await run(
+    process.execPath,
+    [BIN, 'run', 'hub-outage.ts', 'lost-answer-node.ts', 'lost-node.yaml', '--update'],
+    {
+      cwd: SCRATCH,
+    },
+  )
+  expect(stdout).toContain('3 scenarios passed')
 })
 
 test('the scenarios of scenarios.md that play a client fail until the client is mended', async () => {
   const [flow] = blocksOf('scenarios', 'js') as [string]
   writeFileSync(join(SCRATCH, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(SCRATCH, 'lost-answer.yaml'), blocksOf('scenarios', 'yaml')[1]!)
-  writeFileSync(join(SCRATCH, 'lost-answer.ts'), blocksOf('scenarios', 'ts')[1]!)
+  writeFileSync(join(SCRATCH, 'lost-answer.ts'), blocksOf('scenarios', 'ts')[2]!)
   const play = async (client: string) => {
     writeFileSync(join(SCRATCH, 'client.js'), client)
     const args = [BIN, 'run', 'lost-answer.yaml', 'lost-answer.ts']

@@ -162,7 +162,7 @@ describe('a mistake is reported with its line, its column and the nearest word',
     [`${STEP}  - advnace: 10m\n`, "story.yaml:3:5: unknown step 'advnace'. Did you mean 'advance'?"],
     [
       `${STEP}  - sleep: 10m\n`,
-      "story.yaml:3:5: unknown step 'sleep'. Steps are do, expect, advance, until, fault, always, never, leadsTo, countOf, at, every.",
+      "story.yaml:3:5: unknown step 'sleep'. Steps are do, expect, advance, until, fault, removeFault, addAnswer, removeAnswer, clearAnswers, request, answered, leave, always, never, leadsTo, countOf, at, every.",
     ],
     [
       `${STEP}  - do: { creatLlmDeployment: { } }\n`,

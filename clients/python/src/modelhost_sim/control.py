@@ -442,6 +442,104 @@ class GetLedgerAnswer(TypedDict):
     entries: list[GetLedgerAnswerEntriesItem]
 
 
+class GetLifecyclesAnswerRowsItemSegmentsItem(TypedDict):
+    state: str
+    begin: int
+    end: int | None
+    seq: int
+
+
+class GetLifecyclesAnswerRowsItemReplicasItem(TypedDict):
+    time: int
+    ready: int
+    starting: int
+
+
+class GetLifecyclesAnswerRowsItemMarksItem(TypedDict):
+    time: int
+    seq: int
+    kind: str
+    subject: str
+    sentence: str
+
+
+class GetLifecyclesAnswerRowsItem(TypedDict):
+    id: str
+    kind: Literal[
+        "deployment",
+        "instance",
+        "batch",
+        "hosted",
+        "container",
+        "node",
+    ]
+    name: str
+    owner: str | None
+    state: str
+    begin: int
+    end: int | None
+    segments: list[GetLifecyclesAnswerRowsItemSegmentsItem]
+    replicas: list[GetLifecyclesAnswerRowsItemReplicasItem]
+    marks: list[GetLifecyclesAnswerRowsItemMarksItem]
+    requests: int
+
+
+class GetLifecyclesAnswer(TypedDict):
+    revision: int
+    full: bool
+    now: str
+    now_time: int
+    matched: int
+    dropped: int
+    rows: list[GetLifecyclesAnswerRowsItem]
+    world_marks: list[GetLifecyclesAnswerRowsItemMarksItem]
+
+
+class GetMoneyAnswerOwnersItem(TypedDict):
+    id: str
+    kind: Literal["deployment", "hosted", "container", "batch", "model"]
+    name: str
+    burn_microcents_per_hour: float
+    spent_microcents: int
+    gpus: int
+
+
+class GetMoneyAnswerSeries(TypedDict):
+    step_seconds: float
+    times: list[str]
+    owners: list[str]
+    spent_microcents: list[list[int]]
+
+
+class GetMoneyAnswerUsageDeploymentsItem(TypedDict):
+    held_gpu_hours: float
+    used_gpu_hours: float
+    wasted_gpu_hours: float
+    id: str
+
+
+class GetMoneyAnswerUsage(TypedDict):
+    held_gpu_hours: float
+    used_gpu_hours: float
+    wasted_gpu_hours: float
+    deployments: list[GetMoneyAnswerUsageDeploymentsItem]
+
+
+class GetMoneyAnswer(TypedDict):
+    now: str
+    balance_microcents: int
+    opening_microcents: int
+    added_microcents: int
+    spent_microcents: int
+    burn_microcents_per_hour: float
+    runs_out_at: str | None
+    runs_out_in: str | None
+    tops_up: bool
+    owners: list[GetMoneyAnswerOwnersItem]
+    series: NotRequired[GetMoneyAnswerSeries]
+    usage: NotRequired[GetMoneyAnswerUsage]
+
+
 class ForgetPastAnswerKeptPartCheckpointsItem(TypedDict):
     time: int
     at: str
@@ -574,6 +672,84 @@ class RestoreSnapshotAnswer(TypedDict):
     now: str
     digest: str
     clock: RestoreSnapshotAnswerClock
+
+
+class GetThingAnswerEntriesItem(TypedDict):
+    seq: int
+    time: int
+    at: str
+    kind: str
+    subject: str
+    cause: int
+    fields: NotRequired[dict[str, str | float | bool | None]]
+    sentence: str
+
+
+class GetThingAnswerLedgerItem(TypedDict):
+    time: str
+    kind: Literal["funds", "topup", "rent", "tokens", "units", "adjustment"]
+    microcents: int
+    open: NotRequired[Literal[True]]
+
+
+class GetThingAnswerRelatedItem(TypedDict):
+    id: str
+    kind: Literal[
+        "deployment",
+        "instance",
+        "hosted",
+        "container",
+        "batch",
+        "batch_line",
+        "file",
+        "node",
+        "token",
+        "account",
+        "fault",
+        "scenario",
+        "model",
+        "answer",
+        "other",
+        "request",
+        "entry",
+    ]
+    relation: str
+
+
+class GetThingAnswerLinksItem(TypedDict):
+    relation: str
+    path: str
+
+
+class GetThingAnswer(TypedDict):
+    id: str
+    kind: Literal[
+        "deployment",
+        "instance",
+        "hosted",
+        "container",
+        "batch",
+        "batch_line",
+        "file",
+        "node",
+        "token",
+        "account",
+        "fault",
+        "scenario",
+        "model",
+        "answer",
+        "other",
+        "request",
+        "entry",
+    ]
+    sentences: list[str]
+    object: Any
+    path: str | None
+    entries: list[GetThingAnswerEntriesItem]
+    requests: list[ListRequestsAnswerRequestsItem]
+    ledger: list[GetThingAnswerLedgerItem]
+    related: list[GetThingAnswerRelatedItem]
+    links: list[GetThingAnswerLinksItem]
 
 
 class GetUnreadAnswerItem(TypedDict):
@@ -1220,6 +1396,38 @@ class Control:
         )
         return result
 
+    def get_lifecycles(
+        self,
+        *,
+        since: int | None = None,
+        kind: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> GetLifecyclesAnswer:
+        """List the lives of deployments, instances, batches, rentals and nodes: their states with
+        begin and end, replicas and marks. With since (the revision of an earlier answer), only
+        those that changed. kind is a list with commas; after is the id of the last row. With
+        from and to (times), only those that overlap the window.
+
+        Sends `GET /_sim/lifecycles`.
+        Refused with 400: an unknown kind, or an invalid time.
+        """
+        result: GetLifecyclesAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/lifecycles",
+            query={
+                "since": since,
+                "kind": kind,
+                "from": from_,
+                "to": to,
+                "after": after,
+                "limit": limit,
+            },
+        )
+        return result
+
     def get_metrics(self) -> str:
         """Return the metrics of the simulator, the deployments, all engines and all GPUs for
         Prometheus, at the virtual time. The format follows Accept: text 0.0.4 or OpenMetrics.
@@ -1231,6 +1439,30 @@ class Control:
             "GET",
             "/_sim/metrics",
         )
+
+    def get_money(
+        self,
+        *,
+        step: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        usage: Literal["true", "false"] | None = None,
+    ) -> GetMoneyAnswer:
+        """Return what each deployment, rental, batch and model costs per hour now and cost so far,
+        in micro-cents, and when the balance is zero at this burn. With step (5m), what each
+        cost in each step between two times. With usage=true, the GPU-hours of the report, which
+        takes longer.
+
+        Sends `GET /_sim/money`.
+        Refused with 400: an invalid time, a time before the epoch or in the future, or an
+        invalid step.
+        """
+        result: GetMoneyAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/money",
+            query={"step": step, "from": from_, "to": to, "usage": usage},
+        )
+        return result
 
     def save_page(self) -> bytes:
         """Return one HTML file that runs the past of the world again when it is opened, without a
@@ -1548,6 +1780,21 @@ class Control:
         result: RestoreSnapshotAnswer = self._transport.send_for_json(
             "POST",
             f"/_sim/snapshots/{self._transport.quote(snapshot)}/restore",
+        )
+        return result
+
+    def get_thing(self, id: str) -> GetThingAnswer:
+        """Return what an id or a name is, and everything about it: the object as the service shows
+        it, and its newest journal entries, requests and postings, other things that belong to
+        it, and addresses that say more. A number is a position in the journal: a request or
+        another entry.
+
+        Sends `GET /_sim/things/{id}`.
+        Refused with 404: an unknown id, or a position that the journal does not have.
+        """
+        result: GetThingAnswer = self._transport.send_for_json(
+            "GET",
+            f"/_sim/things/{self._transport.quote(id)}",
         )
         return result
 

@@ -1,16 +1,19 @@
-/** `modelhost-sim export`: writes a recording as a test. */
-import { basename } from 'node:path'
+/** `modelhost-sim export`: writes a recording as a test or a scenario. */
+import { basename, relative } from 'node:path'
 import type { Argv } from 'yargs'
 import { toPytest } from '../../../evidence/export/pytest-test.ts'
+import { type ScenarioFormat, toScenario } from '../../../evidence/export/scenario.ts'
 import { planTest } from '../../../evidence/export/steps.ts'
 import { toVitest } from '../../../evidence/export/vitest-test.ts'
+import type { ParsedRecording } from '../../../evidence/recording/file.ts'
 import { shellQuote } from '../../../lib/quote.ts'
+import { runFiles } from '../../../scenario/runner/runner.ts'
 import { EXIT_CODES, UsageError } from '../../command.ts'
 import { readRecording, writeOutput } from '../../recording-files.ts'
 
 export const command = 'export <file> <test>'
 export const example = 'export run.ndjson run.test.ts'
-export const describe = 'Write a recording as a test for vitest or pytest'
+export const describe = 'Write a recording as a test for vitest or pytest, or as a scenario'
 
 interface Arguments {
   file: string
@@ -20,23 +23,56 @@ interface Arguments {
 export function builder(argv: Argv): Argv<Arguments> {
   return argv
     .positional('file', { type: 'string', describe: 'A file of serve --record or sim.record()' })
-    .positional('test', { type: 'string', describe: 'The file to write: *.test.ts for vitest, test_*.py for pytest' })
+    .positional('test', {
+      type: 'string',
+      describe: 'The file to write: *.test.ts for vitest, test_*.py for pytest, *.yaml or another *.ts for a scenario',
+    })
     .example('$0 export run.ndjson run.test.ts', 'a test for vitest')
     .example('$0 export run.ndjson test_run.py', 'a test for pytest, with a running server')
+    .example('$0 export run.ndjson run.yaml', 'a scenario with its trace, for modelhost-sim run')
     .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
 }
 
+/** Kinds of files by the ends of their names. The first that fits counts. */
+const KINDS = [
+  [/\.test\.[mc]?ts$/, 'vitest'],
+  [/^test_\w+\.py$/, 'pytest'],
+  [/\.ya?ml$/, 'yaml'],
+  [/\.m?ts$/, 'typescript'],
+] as const
+
 export async function handler({ file, test }: Arguments): Promise<void> {
   const name = basename(test)
-  const isPython = /^test_\w+\.py$/.test(name)
-  if (!isPython && !/\.test\.[mc]?ts$/.test(name)) {
+  const [, kind] = KINDS.find(([pattern]) => pattern.test(name)) ?? []
+  if (kind === undefined) {
     throw new UsageError(
-      `Failed to export to '${test}': unknown kind of test. Give a file *.test.ts for vitest, or test_*.py for pytest.`,
+      `Failed to export to '${test}': unknown kind of file. Give *.test.ts for vitest, test_*.py for pytest, or *.yaml or *.ts for a scenario.`,
     )
   }
-  const plan = await planTest(readRecording(file), shellQuote(file))
-  const source = isPython
-    ? toPytest(plan, name.replace(/^test_|\.py$/g, ''))
-    : toVitest(plan, `the recording ${basename(file)} plays as before`)
+  const recording = readRecording(file)
+  if (kind === 'yaml' || kind === 'typescript') return exportScenario(recording, file, test, kind)
+  const plan = await planTest(recording, shellQuote(file))
+  const source =
+    kind === 'pytest'
+      ? toPytest(plan, name.replace(/^test_|\.py$/g, ''))
+      : toVitest(plan, `the recording ${basename(file)} plays as before`)
   writeOutput(test, source.trimEnd())
+}
+
+/** Writes a scenario, plays it once, and writes its trace. */
+async function exportScenario(
+  recording: ParsedRecording,
+  file: string,
+  path: string,
+  format: ScenarioFormat,
+): Promise<void> {
+  const name = `the recording ${basename(file)} plays as before`
+  writeOutput(path, toScenario(recording, { format, name, what: shellQuote(file) }).trimEnd())
+  const [result] = await runFiles([path], { update: true, workers: 1 })
+  if (result?.passed) return
+  process.stderr.write(
+    `Failed to play ${shellQuote(path)}, which was written: ${result?.failure?.message ?? 'it has no result'}\n` +
+      `See more with: npx modelhost-sim run ${relative(process.cwd(), path)}\n`,
+  )
+  process.exitCode = 1
 }

@@ -1,8 +1,100 @@
-import { useAnswer } from '../../store/use-answer.ts'
+import { useSignal } from '@preact/signals'
+import { useMemo } from 'preact/hooks'
+import { Address } from '../../parts/address.tsx'
+import { Choice } from '../../parts/choice.tsx'
+import { formatCount } from '../../parts/format.ts'
+import { useSession } from '../../store/session.ts'
+import { useFoldedAnswer } from '../../store/use-answer.ts'
+import { COLORINGS, type Coloring } from './fleet-drawing.ts'
+import { FleetMap } from './fleet-map.tsx'
+import { FLEET_FOLDING, type Fleet, type FleetNode } from './fleet-model.ts'
+import { FleetSummary } from './fleet-summary.tsx'
+import { FleetTable } from './fleet-table.tsx'
+import { NodePanel } from './node-panel.tsx'
 
-/** The nodes of the fleet. */
+const COLORING_TITLES: Readonly<Record<Coloring, string>> = { owner: 'Owner', load: 'Load', health: 'Health' }
+
+/** The nodes of the fleet, and who holds each GPU. */
 export function FleetView() {
-  const { value: nodes, error } = useAnswer('GET /_sim/cluster/nodes', {})
-  if (error !== undefined) return <p role="alert">✗ {error}</p>
-  return <pre>{JSON.stringify(nodes, null, 1)}</pre>
+  const session = useSession()
+  const { value: fleet, error } = useFoldedAnswer('GET /_sim/fleet', {}, FLEET_FOLDING)
+  const { place } = session
+  const { by, as, node: selected, gpu: gpuText } = place.value
+  const owner = useSignal<string | undefined>(undefined)
+  const coloring = COLORINGS.find(name => name === by) ?? 'owner'
+  const node = selected === undefined ? undefined : fleet?.nodes.get(selected)
+  const gpu = gpuText === undefined ? undefined : Number(gpuText)
+  const choose = (chosen: FleetNode, chosenGpu: number | undefined) => {
+    const holder = chosenGpu === undefined ? undefined : chosen.holders[chosen.gpus[chosenGpu]!]
+    place.go({
+      node: chosen.name,
+      gpu: chosenGpu === undefined ? undefined : String(chosenGpu),
+      ...(holder !== undefined && { id: holder.id }),
+    })
+  }
+  const table = useMemo(() => fleet && [...fleet.nodes.values()], [fleet])
+  return (
+    <div class="fleet">
+      <div class="toolbar">
+        <h1>Fleet</h1>
+        {fleet !== undefined && <Totals fleet={fleet} />}
+        <span class="space" />
+        <Choice
+          label="Colour"
+          options={COLORINGS.map(value => ({ value, title: COLORING_TITLES[value] }))}
+          value={coloring}
+          onChange={value => place.go({ by: value === 'owner' ? undefined : value }, 'replace')}
+        />
+        <Choice
+          label="Show"
+          options={[
+            { value: 'map', title: 'Map' },
+            { value: 'table', title: 'Table' },
+          ]}
+          value={as === 'table' ? 'table' : 'map'}
+          onChange={value => place.go({ as: value === 'table' ? value : undefined }, 'replace')}
+        />
+        <Address route="GET /_sim/fleet" />
+      </div>
+      {error !== undefined && <p role="alert">✗ {error}</p>}
+      {fleet !== undefined && (
+        <div class="fleet-body">
+          {as === 'table' ? (
+            <FleetTable nodes={table!} selected={selected} onChoose={name => place.go({ node: name })} />
+          ) : (
+            <FleetMap {...{ fleet, coloring, selected }} owner={owner.value} onChoose={choose} />
+          )}
+          <aside class="fleet-aside" aria-label="Owners and types">
+            {node !== undefined && (
+              <NodePanel
+                {...{ fleet, node, gpu }}
+                onChooseGpu={chosen => choose(node, chosen)}
+                onClose={() => place.go({ node: undefined, gpu: undefined })}
+              />
+            )}
+            <FleetSummary
+              fleet={fleet}
+              coloring={coloring}
+              onHover={id => {
+                owner.value = id
+              }}
+            />
+          </aside>
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Totals({ fleet: { totals } }: { fleet: Fleet }) {
+  const { nodes, gpus, held, free, others, broken } = totals
+  return (
+    <p class="totals">
+      <b>{formatCount(nodes)}</b> nodes · <b>{formatCount(gpus)}</b> GPUs: <b>{formatCount(held)}</b> held,{' '}
+      <b>{formatCount(free)}</b> free, <b>{formatCount(others)}</b> of others,{' '}
+      <span class={broken > 0 ? 'bad' : ''}>
+        <b>{formatCount(broken)}</b> broken
+      </span>
+    </p>
+  )
 }

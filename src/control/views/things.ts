@@ -1,0 +1,101 @@
+import * as z from 'zod'
+import { describeEntry } from '../../evidence/explain/kind-sentences.ts'
+import { askForThing } from '../../evidence/views/service-object.ts'
+import { type ThingView, VIEWED_KINDS, viewThing } from '../../evidence/views/thing-view.ts'
+import { refuse } from '../../service/refusals.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
+import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { JournalEntrySchema, toJournalView } from '../journal-view.ts'
+import { RequestSchema, toRequestView } from '../request-view.ts'
+import { redactTexts, tokenRedactor } from '../token-redactor.ts'
+
+const PostingSchema = z.object({
+  time: z.string(),
+  kind: z.enum(['funds', 'topup', 'rent', 'tokens', 'units', 'adjustment']),
+  microcents: z.int(),
+  open: z.literal(true).optional().describe('Accrued, and not posted yet'),
+})
+
+export const getThing = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/things/{id}',
+  summary:
+    'Return what an id or a name is, and everything about it: the object as the service shows it, and its newest journal ' +
+    'entries, requests and postings, other things that belong to it, and addresses that say more. A number is a position ' +
+    'in the journal: a request or another entry',
+  example: { target: '/_sim/things/h100-0' },
+  refusals: { 404: 'an unknown id, or a position that the journal does not have' },
+  returns: z.object({
+    id: z.string(),
+    kind: z.enum(VIEWED_KINDS),
+    sentences: z.array(z.string()).describe('What it is, and its state'),
+    object: z.unknown().describe('The object as the service shows it, or the node or fault rule; null for none'),
+    path: z.string().nullable().describe('Where the service shows it'),
+    entries: z.array(JournalEntrySchema.extend({ sentence: z.string() })).describe('The newest first'),
+    requests: z.array(RequestSchema).describe('The newest first'),
+    ledger: z.array(PostingSchema).describe('The newest first'),
+    related: z.array(
+      z.object({
+        id: z.string(),
+        kind: z.enum(VIEWED_KINDS),
+        relation: z.string().describe('What this thing does with it, as in `runs on`'),
+      }),
+    ),
+    links: z.array(z.object({ relation: z.string(), path: z.string() })),
+  }),
+  handle: async ({ params: { id }, sim }) => {
+    const redact = tokenRedactor(sim)
+    const view = view404(sim, id, redact)
+    const asked = await askForThing(sim, view.kind, view.id)
+    const { path = null, object = ownObject(sim, view) } = asked ?? {}
+    return {
+      ...{ id: redact(view.id), kind: view.kind, sentences: view.sentences.map(redact) },
+      ...{ object: redactTexts(object, redact), path },
+      entries: view.entries.map(entry => ({
+        ...toJournalView(entry, sim, redact),
+        sentence: redact(describeEntry(entry)),
+      })),
+      requests: view.requests.map(request => toRequestView(request, redact)),
+      ledger: view.ledger.map(({ time, kind, microcents, open }) => ({
+        ...{ time: sim.world.clock.iso(time), kind, microcents, ...(open && { open }) },
+      })),
+      related: view.related.map(related => ({ ...related, id: redact(related.id) })),
+      links: linksOf(view).map(link => ({ ...link, path: redact(link.path) })),
+    }
+  },
+})
+
+function view404(sim: Simulator, id: string, redact: (text: string) => string): ThingView {
+  try {
+    return viewThing(sim, id)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    return refuse(404, redact(error.message))
+  }
+}
+
+/** Returns what the simulator shows of a thing that the service does not. */
+function ownObject({ world, faults }: Simulator, { id, kind }: ThingView): unknown {
+  if (kind === 'node') return world.nodes.view(world.nodes.ordinalOf(id)!)
+  if (kind === 'fault') return faults.list().find(rule => rule.id === id) ?? null
+  return null
+}
+
+function linksOf({ id, kind }: ThingView): { relation: string; path: string }[] {
+  const name = encodeURIComponent(id)
+  const isPosition = kind === 'entry' || kind === 'request'
+  return [
+    { relation: 'explanation', path: `/_sim/explain/${name}` },
+    ...(isPosition
+      ? [{ relation: 'journal', path: `/_sim/journal?after=${Math.max(0, Number(id) - 5)}&limit=10` }]
+      : [
+          { relation: 'events', path: `/_sim/events?after=start&follow=false&subject=${name}` },
+          { relation: 'requests', path: `/_sim/requests?subject=${name}` },
+          { relation: 'ledger', path: `/_sim/ledger?subject=${name}` },
+        ]),
+    ...(kind === 'instance' ? [{ relation: 'metrics', path: `/_sim/engines/${name}/metrics` }] : []),
+    ...(kind === 'deployment' ? [{ relation: 'node', path: `/_sim/cluster/deployments/${name}/node` }] : []),
+    ...(kind === 'fault' ? [{ relation: 'rule', path: `/_sim/faults/${name}` }] : []),
+    ...(kind === 'scenario' ? [{ relation: 'scenario', path: `/_sim/scenarios/${name}` }] : []),
+  ]
+}

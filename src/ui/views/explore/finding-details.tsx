@@ -1,0 +1,90 @@
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { DownloadButton } from '../../parts/download-button.tsx'
+import { formatCount } from '../../parts/format.ts'
+import { StatusMark } from '../../parts/status-mark.tsx'
+import type { Finding } from './report.ts'
+import { ReproduceButton } from './reproduce.tsx'
+
+/** One finding: its story, the shrunk plan against the original, and from which request on nothing could save the client. */
+export function FindingDetails({ finding }: { finding: Finding }) {
+  const { signature, why, plan, found_with: original, scenario, shrinking, stage } = finding
+  return (
+    <section class="panel" aria-label={`Finding ${signature}`}>
+      <h2>{signature}</h2>
+      <p>{why}</p>
+      <div class="columns">
+        <Plan
+          title={`The shrunk plan: ${items(plan.length)}`}
+          words={
+            shrinking === undefined
+              ? ''
+              : `It took ${formatCount(shrinking.runs)} runs${shrinking.minimal ? ', and without any one item it survives' : ''}.`
+          }
+          plan={plan}
+        />
+        <Plan title={`The plan that found it: ${items(original.length)}`} words={`Stage: ${stage}.`} plan={original} />
+      </div>
+      <Inevitability finding={finding} />
+      <div class="toolbar actions">
+        <CopyButton label="Copy the scenario" text={() => scenario} />
+        <DownloadButton label="Save the scenario" name={`${toFileName(signature)}.yaml`} text={() => scenario} />
+        <ReproduceButton finding={finding} />
+      </div>
+    </section>
+  )
+}
+
+function Plan({ title, words, plan }: { title: string; words: string; plan: readonly unknown[] }) {
+  return (
+    <div>
+      <h3>{title}</h3>
+      {words !== '' && <p class="faint">{words}</p>}
+      <ol class="plan">
+        {plan.map(item => (
+          <li key={JSON.stringify(item)}>
+            <code class="break">{JSON.stringify(item)}</code>
+          </li>
+        ))}
+      </ol>
+    </div>
+  )
+}
+
+/** Shows the requests of the failing run, and the point after which no recovery of the service helps. */
+function Inevitability({ finding: { requests, requests_total: total, inevitable } }: { finding: Finding }) {
+  if (requests.length === 0) return null
+  const after = inevitable?.after_request
+  return (
+    <>
+      <h3>Its requests</h3>
+      {after !== undefined && (
+        <p>
+          {after === 0
+            ? 'Even if the service works again before the first request, the client is lost.'
+            : `If the service works again up to request ${after}, the client is saved. After it, nothing can save it.`}
+        </p>
+      )}
+      <ol class="requests-strip">
+        {requests.map((request, index) => {
+          const number = index + 1
+          const isLost = after !== undefined && number > after
+          return (
+            <li key={number} class={isLost ? 'lost' : ''}>
+              <span class="faint">{number}</span> {request.operation} <StatusMark status={request.status} />
+              {number === after && <span class="bad"> ◄ the last moment</span>}
+            </li>
+          )
+        })}
+      </ol>
+      {total > requests.length && <p class="faint">{formatCount(total - requests.length)} more requests follow.</p>}
+    </>
+  )
+}
+
+function items(count: number): string {
+  return count === 1 ? '1 item' : `${formatCount(count)} items`
+}
+
+function toFileName(signature: string): string {
+  return signature.replaceAll(/[^\w-]+/g, '-')
+}

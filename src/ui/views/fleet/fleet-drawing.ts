@@ -1,0 +1,198 @@
+/** Draws the fleet. What a GPU is shows without its colour too: by a letter, a mark or a pattern. */
+import { Brush } from '../../parts/brush.ts'
+import type { Drawing } from '../../parts/canvas.tsx'
+import { formatCount } from '../../parts/format.ts'
+import type { FleetLayout, Line } from './fleet-layout.ts'
+import { colorOf, countGpus, type Fleet, type FleetNode, GPU_CODES, lettersOf } from './fleet-model.ts'
+
+/** By what the GPUs are coloured. */
+export const COLORINGS = ['owner', 'load', 'health'] as const
+export type Coloring = (typeof COLORINGS)[number]
+
+/** From this size on, a GPU has a letter or a figure in it. */
+const LETTERED_CELL = 11
+const FIGURED_CELL = 26
+
+export interface FleetScene {
+  readonly fleet: Fleet
+  readonly layout: FleetLayout
+  readonly coloring: Coloring
+  /** First visible pixel of the layout. */
+  readonly top: number
+  /** Name of the node under the cursor, and of the selected one. */
+  readonly cursor: string | undefined
+  readonly selected: string | undefined
+  /** The owner whose GPUs stand out. */
+  readonly owner: string | undefined
+}
+
+/** Draws the lines of the fleet that are visible. */
+export function drawFleet(drawing: Drawing, scene: FleetScene): void {
+  const { context, height } = drawing
+  const brush = new FleetBrush(drawing, scene)
+  context.translate(0, -scene.top)
+  for (const line of scene.layout.lines) {
+    if (line.y + line.height < scene.top || line.y > scene.top + height) continue
+    if (line.kind === 'nodes') brush.drawRow(line)
+    else brush.drawTitle(line)
+  }
+}
+
+class FleetBrush extends Brush {
+  readonly #scene: FleetScene
+
+  constructor(drawing: Drawing, scene: FleetScene) {
+    super(drawing)
+    this.#scene = scene
+  }
+
+  drawTitle(line: Extract<Line, { kind: 'zone' | 'section' }>): void {
+    const context = this.context
+    context.textBaseline = 'alphabetic'
+    context.textAlign = 'left'
+    if (line.kind === 'zone') {
+      const nodes = line.sections.flatMap(section => section.nodes)
+      const { gpus, held, free } = countGpus(nodes)
+      context.font = `600 14px ${this.sans}`
+      context.fillStyle = this.color('text')
+      const { zone } = line.sections[0]!
+      context.fillText(zone, 0, line.y + 18)
+      const begin = context.measureText(zone).width + 12
+      context.font = `12px ${this.sans}`
+      context.fillStyle = this.color('faint')
+      const text = `${formatCount(nodes.length)} nodes · ${formatCount(held)} of ${formatCount(gpus)} GPUs held · ${formatCount(free)} free`
+      context.fillText(text, begin, line.y + 18, Math.max(0, this.width - begin))
+      context.fillStyle = this.color('line')
+      context.fillRect(0, line.y + 25, this.width, 1)
+      return
+    }
+    const { gpu, gpus, pool, market, nodes } = line.section
+    context.font = `12px ${this.sans}`
+    context.fillStyle = this.color('faint')
+    const text = `${gpu} · ${formatCount(nodes.length)} ${nodes.length === 1 ? 'node' : 'nodes'} of ${gpus} · ${pool}${market === 'spot' ? ' · ⚡ spot' : ''}`
+    context.fillText(this.shorten(text, line.width), line.x, line.y + 15)
+  }
+
+  drawRow({ nodes, shape, x: rowLeft, y }: Extract<Line, { kind: 'nodes' }>): void {
+    for (const [column, node] of nodes.entries()) {
+      const x = rowLeft + column * shape.pitch
+      this.#drawFrame(node, x, y, shape.width, shape.height)
+      const { cell, padding, nameHeight } = this.#scene.layout
+      for (const [gpu, code] of node.gpus.entries()) {
+        const left = x + padding + (gpu % shape.columns) * cell
+        const top = y + padding + nameHeight + Math.floor(gpu / shape.columns) * cell
+        this.#drawGpu(node, code, left, top)
+      }
+      if (node.state === 'down') this.cross(x + 3, y + nameHeight + 3, shape.width - 6, shape.height - nameHeight - 6)
+    }
+  }
+
+  #drawFrame(node: FleetNode, x: number, y: number, width: number, height: number): void {
+    const context = this.context
+    const { cursor, selected, layout } = this.#scene
+    const { state, name, slowdown, isDiskFull } = node
+    const isClosed = state === 'cordoned' || state === 'draining'
+    context.beginPath()
+    context.roundRect(x + 0.5, y + 0.5, width - 1, height - 1, layout.nameHeight > 0 ? 5 : 2)
+    context.fillStyle = this.color('panel')
+    context.fill()
+    if (isClosed) {
+      context.fillStyle = this.hatch('warn')
+      context.fill()
+    }
+    context.setLineDash(state === 'provisioning' ? [3, 3] : [])
+    context.lineWidth = 1
+    context.strokeStyle = this.color(state === 'down' ? 'bad' : isClosed ? 'warn' : 'line')
+    context.stroke()
+    context.setLineDash([])
+    if (name === selected || name === cursor) {
+      context.lineWidth = 2
+      context.strokeStyle = this.color('accent')
+      if (name !== selected) context.setLineDash([4, 3])
+      context.beginPath()
+      context.roundRect(x - 1, y - 1, width + 2, height + 2, 6)
+      context.stroke()
+      context.setLineDash([])
+    }
+    if (layout.nameHeight === 0) return
+    const marks = [
+      state === 'down' ? '✗' : isClosed ? '⊘' : state === 'provisioning' ? '…' : '',
+      slowdown === 1 ? '' : `÷${slowdown}`,
+      isDiskFull ? '▤' : '',
+    ]
+    context.textBaseline = 'middle'
+    context.font = `600 11px ${this.sans}`
+    context.textAlign = 'right'
+    context.fillStyle = this.color(state === 'down' ? 'bad' : 'warn')
+    const mark = marks.join('')
+    context.fillText(mark, x + width - 6, y + 13)
+    const room = width - 12 - (mark === '' ? 0 : context.measureText(mark).width + 4)
+    context.font = `11px ${this.mono}`
+    context.textAlign = 'left'
+    context.fillStyle = this.color(state === 'ready' ? 'text' : 'faint')
+    context.fillText(this.shorten(name, room), x + 6, y + 13)
+  }
+
+  #drawGpu(node: FleetNode, code: number, left: number, top: number): void {
+    const context = this.context
+    const { layout, coloring, fleet, owner } = this.#scene
+    const size = layout.cell - (layout.cell >= LETTERED_CELL ? 2 : 1)
+    const holder = code >= 0 ? node.holders[code]! : undefined
+    const held = holder === undefined ? undefined : fleet.owners.get(holder.owner)
+    const square = (color: string | CanvasPattern) => {
+      context.fillStyle = color
+      context.fillRect(left, top, size, size)
+    }
+    if (owner !== undefined && owner !== held?.id) context.globalAlpha = 0.3
+    if (code === GPU_CODES.broken) {
+      square(this.color('free'))
+      this.cross(left + size * 0.22, top + size * 0.22, size * 0.56, size * 0.56)
+    } else if (code === GPU_CODES.others) {
+      square(this.color('free'))
+      context.fillStyle = this.color('faint')
+      const dot = Math.max(2, Math.round(size / 7))
+      context.fillRect(left + (size - dot) / 2, top + (size - dot) / 2, dot, dot)
+    } else if (holder === undefined || held === undefined) {
+      square(this.color('free'))
+      if (coloring === 'health' && node.state === 'ready') this.#underline('ok', left, top, size)
+    } else if (coloring === 'owner') {
+      square(this.color(colorOf(held.index)))
+      if (holder.state !== 'ready' && holder.state !== 'running') square(this.hatch('panel', 0.65))
+      if (layout.cell >= LETTERED_CELL) this.#write(lettersOf(held.index), 'on-owner', left, top, size)
+    } else if (coloring === 'load') {
+      square(this.color('free'))
+      const load = held.utilisation
+      if (load !== null) {
+        const filled = Math.round(size * Math.min(1, load))
+        context.fillStyle = this.color(load > 0.9 ? 'warn' : 'accent')
+        context.fillRect(left, top + size - filled, size, filled)
+      }
+      context.strokeStyle = this.color('accent')
+      context.lineWidth = 1
+      context.strokeRect(left + 0.5, top + 0.5, size - 1, size - 1)
+      if (layout.cell >= FIGURED_CELL) {
+        const isDark = load !== null && load > 0.55
+        this.#write(load === null ? '–' : `${Math.round(load * 100)}`, isDark ? 'on-accent' : 'text', left, top, size)
+      }
+    } else {
+      const isReady = holder.state === 'ready' || holder.state === 'running'
+      square(this.color(isReady ? 'ok' : 'warn'))
+      if (layout.cell >= LETTERED_CELL) this.#write(isReady ? '✓' : '…', 'on-accent', left, top, size)
+    }
+    context.globalAlpha = 1
+  }
+
+  #underline(color: string, left: number, top: number, size: number): void {
+    this.context.fillStyle = this.color(color)
+    this.context.fillRect(left, top + size - 2, size, 2)
+  }
+
+  #write(text: string, color: string, left: number, top: number, size: number): void {
+    const context = this.context
+    context.font = `600 ${Math.min(13, Math.round(size * (text.length > 1 ? 0.44 : 0.58)))}px ${this.sans}`
+    context.textAlign = 'center'
+    context.textBaseline = 'middle'
+    context.fillStyle = this.color(color)
+    context.fillText(text, left + size / 2, top + size / 2 + 0.5, size)
+  }
+}

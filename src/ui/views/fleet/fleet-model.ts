@@ -1,0 +1,135 @@
+/** The fleet as the page keeps it: whole, from answers that have only what changed. */
+import type { AnswersByRoute } from '../../simulator/ask.ts'
+import type { Folding } from '../../store/live-answer.ts'
+
+type FleetAnswer = AnswersByRoute['GET /_sim/fleet']
+export type FleetTotals = FleetAnswer['totals']
+type Group = FleetAnswer['groups'][number]
+type Owner = FleetAnswer['owners'][number]
+
+/** In the list of a node's GPUs: a free GPU, one of another customer, and a broken one. */
+export const GPU_CODES = { free: -1, others: -2, broken: -3 } as const
+
+/** A deployment or container that holds GPUs, with its place among the owners: its colour and its letters follow. */
+export interface FleetOwner extends Owner {
+  readonly index: number
+}
+
+export interface FleetHolder {
+  readonly owner: string
+  /** Id of the instance or the container. */
+  readonly id: string
+  readonly state: string
+}
+
+export interface FleetNode {
+  readonly name: string
+  readonly group: Group
+  readonly state: FleetAnswer['nodes'][number][2]
+  /** For each GPU: the index of its holder, or one of `GPU_CODES`. */
+  readonly gpus: readonly number[]
+  readonly holders: readonly FleetHolder[]
+  /** By which factor it is slower. */
+  readonly slowdown: number
+  readonly isDiskFull: boolean
+}
+
+export interface Fleet {
+  readonly revision: number
+  readonly totals: FleetTotals
+  readonly owners: ReadonlyMap<string, FleetOwner>
+  readonly nodes: ReadonlyMap<string, FleetNode>
+}
+
+export const FLEET_FOLDING: Folding<'GET /_sim/fleet', Fleet> = {
+  since: ({ revision }) => ({ since: revision }),
+  fold: foldFleet,
+}
+
+/** Returns the fleet after an answer. If nothing changed, it is the same object. */
+export function foldFleet(before: Fleet | undefined, answer: FleetAnswer): Fleet {
+  const { revision, full, totals, groups, states, owners, nodes, removed } = answer
+  if (before !== undefined && !full && revision === before.revision) return before
+  const known = full ? undefined : before
+  const ownersById = new Map(known?.owners)
+  for (const owner of owners) {
+    const index = ownersById.get(owner.id)?.index ?? ownersById.size
+    ownersById.set(owner.id, { ...owner, index })
+  }
+  const nodesByName = new Map(known?.nodes)
+  for (const name of removed) nodesByName.delete(name)
+  for (const [name, group, state, gpus, holders, slowdown, isDiskFull] of nodes) {
+    nodesByName.set(name, {
+      ...{ name, state, gpus, slowdown, isDiskFull },
+      group: groups[group]!,
+      holders: holders.map(([owner, number, holderState]) => {
+        const { id } = owners[owner]!
+        return { owner: id, id: number === null ? id : `${id}-${number}`, state: states[holderState]! }
+      }),
+    })
+  }
+  return { revision, totals, owners: ownersById, nodes: nodesByName }
+}
+
+/** A group of equal nodes in a zone. */
+export interface FleetSection {
+  readonly zone: string
+  readonly pool: string
+  readonly market: string
+  readonly gpu: string
+  /** GPUs of each node. */
+  readonly gpus: number
+  readonly nodes: readonly FleetNode[]
+}
+
+const collator = new Intl.Collator('en', { numeric: true })
+
+/** Returns the nodes by zone, GPU type and pool, each in the order of their names. */
+export function toSections({ nodes }: Fleet): FleetSection[] {
+  const byKey = new Map<string, FleetNode[]>()
+  for (const node of nodes.values()) {
+    const { zone, gpu, gpus, pool, market } = node.group
+    const key = [zone, gpu, gpus, pool, market].join('\n')
+    const list = byKey.get(key)
+    if (list === undefined) byKey.set(key, [node])
+    else list.push(node)
+  }
+  return [...byKey]
+    .sort(([a], [b]) => collator.compare(a, b))
+    .map(([, list]) => ({ ...list[0]!.group, nodes: list.sort((a, b) => collator.compare(a.name, b.name)) }))
+}
+
+/** How many GPUs of each kind there are. */
+export interface GpuCounts {
+  readonly gpus: number
+  readonly held: number
+  readonly free: number
+  readonly others: number
+  readonly broken: number
+}
+
+/** Counts the GPUs of nodes as the totals of the fleet do: a free GPU takes an instance now. */
+export function countGpus(nodes: Iterable<FleetNode>): GpuCounts {
+  const counts = { gpus: 0, held: 0, free: 0, others: 0, broken: 0 }
+  for (const { gpus, state } of nodes) {
+    for (const code of gpus) {
+      counts.gpus++
+      if (code >= 0) counts.held++
+      else if (code === GPU_CODES.others) counts.others++
+      else if (code === GPU_CODES.broken) counts.broken++
+      else if (state === 'ready') counts.free++
+    }
+  }
+  return counts
+}
+
+/** Returns the letters of an owner: A to Z, then AA. They stand in its GPUs, so that it is known without its colour. */
+export function lettersOf(index: number): string {
+  const letter = String.fromCharCode(65 + (index % 26))
+  return index < 26 ? letter : lettersOf(Math.floor(index / 26) - 1) + letter
+}
+
+/** Returns the name of the colour of an owner. */
+export function colorOf(index: number): string {
+  return `owner-${index % 8}`
+}

@@ -1,0 +1,56 @@
+import { formatCount, formatDuration } from '../../parts/format.ts'
+import { ThingLink } from '../../parts/thing-link.tsx'
+import { compareSegments } from './lane-places.ts'
+import type { Lifecycle, Row } from './lifecycle-model.ts'
+import { styleOfState, wordsOfState } from './state-styles.ts'
+
+const MICROS = 1_000_000
+
+interface LaneNameProps {
+  readonly row: Row
+  readonly now: number
+  readonly ghostNow: number | undefined
+  readonly ghostWorld: string | undefined
+  readonly height: number
+}
+
+/** The name of a row with its state, in words. */
+export function LaneName({ row: { id, kind, name, own, ghost }, now, ghostNow, ghostWorld, height }: LaneNameProps) {
+  const life = own ?? ghost!
+  const { color, glyph } = styleOfState(life.state)
+  const since = life.segments.at(-1)
+  const requests = life.requests ?? 0
+  const other =
+    own === undefined
+      ? `only in ${ghostWorld}`
+      : ghostWorld !== undefined && ghost === undefined
+        ? `not in ${ghostWorld}`
+        : ghost !== undefined && ghostNow !== undefined && differs(ghost, own, ghostNow, now)
+          ? `≠ ${ghostWorld}`
+          : undefined
+  return (
+    <li class="lane-name" style={{ height: `${height}px` }}>
+      <span class="lane-title">
+        <ThingLink id={id} text={name === '' ? id : name} />
+        {name !== '' && name !== id && <span class="faint mono lane-id">{id}</span>}
+      </span>
+      <span class="lane-state faint">
+        <span class={`glyph ${color}`} aria-hidden="true">
+          {glyph}
+        </span>{' '}
+        {kind} {wordsOfState(life.state)}
+        {since !== undefined && since.end === null && own !== undefined && (
+          <> · {formatDuration(Math.max(0, now - since.begin) / MICROS)}</>
+        )}
+        {requests > 0 && <> · {formatCount(requests)} req.</>}
+        {other !== undefined && <span class="warn"> · {other}</span>}
+      </span>
+    </li>
+  )
+}
+
+function differs(ghost: Lifecycle, own: Lifecycle, ghostNow: number, ownNow: number): boolean {
+  // After the end of one world, the other one has nothing to differ from.
+  const end = Math.min(ghostNow, ownNow)
+  return compareSegments(ghost, own, { ghostNow, ownNow }).some(({ isSame, begin }) => !isSame && begin < end)
+}

@@ -1,0 +1,105 @@
+import { formatDay, formatDuration, formatTime } from '../../parts/format.ts'
+import { Tip } from '../../parts/tip.tsx'
+import { useAnswer } from '../../store/use-answer.ts'
+import { compareSegments, placeSegments } from './lane-places.ts'
+import { AXIS_HEIGHT, GHOST_HEIGHT, type LanesScene, toTime, toX } from './lanes-scene.ts'
+import { isBadNews, type Mark, type Row, type Segment } from './lifecycle-model.ts'
+import { styleOfState, wordsOfState } from './state-styles.ts'
+
+const MICROS = 1_000_000
+/** How near the pointer has to be to a mark, in pixels. */
+const MARK_REACH = 6
+const MAX_MARKS = 4
+
+/** What lies under the pointer. */
+export interface Under {
+  /** Undefined on the axis. */
+  readonly row: Row | undefined
+  readonly segment: Segment | undefined
+  readonly marks: readonly Mark[]
+  /** Whether the state is that of the other world. */
+  readonly isGhost: boolean
+}
+
+/** Returns what lies at a place of the drawing. */
+export function findUnder(scene: LanesScene, x: number, y: number): Under | undefined {
+  const { rows, shape, top, now, ghostNow, width } = scene
+  const isNear = ({ time }: Mark) => Math.abs(toX(scene, time) - x) <= MARK_REACH
+  if (y < AXIS_HEIGHT) {
+    const marks = scene.worldMarks.filter(mark => isBadNews(mark) && isNear(mark))
+    return marks.length === 0 ? undefined : { row: undefined, segment: undefined, marks, isGhost: false }
+  }
+  const inRows = y - AXIS_HEIGHT + top
+  const row = rows[Math.floor(inRows / shape.height)]
+  if (row === undefined) return undefined
+  const within = inRows % shape.height
+  const isGhost = shape.ghost > 0 && within >= shape.ghost - 2 && within <= shape.ghost + GHOST_HEIGHT + 2
+  const nothing = { row, segment: undefined, marks: [], isGhost }
+  if (isGhost) {
+    if (row.ghost === undefined || ghostNow === undefined) return nothing
+    const time = toTime(scene, x)
+    const part = compareSegments(row.ghost, row.own, { ownNow: now, ghostNow }).find(
+      ({ begin, end }) => begin <= time && time < end,
+    )
+    return { ...nothing, segment: part?.segment }
+  }
+  if (row.own === undefined) return nothing
+  const placed = placeSegments(row.own, time => toX(scene, time), now, width).find(
+    ({ left, right }) => left <= x && x < right,
+  )
+  return { ...nothing, segment: placed?.segment, marks: row.own.marks.filter(isNear) }
+}
+
+interface LaneTipProps {
+  readonly x: number
+  readonly y: number
+  readonly under: Under
+  readonly scene: LanesScene
+  readonly ghostWorld: string | undefined
+}
+
+/** Says which state lies under the pointer, since when, for how long, and why. */
+export function LaneTip({ x, y, under: { row, segment, marks, isGhost }, scene, ghostWorld }: LaneTipProps) {
+  const now = isGhost ? (scene.ghostNow ?? scene.now) : scene.now
+  const { value: why } = useAnswer(
+    'GET /_sim/explain/{subject}',
+    segment === undefined || segment.seq === 0 ? undefined : { subject: String(segment.seq) },
+    { refresh: 'once', ...(isGhost && ghostWorld !== undefined && { world: ghostWorld }) },
+  )
+  const at = toTime(scene, x)
+  const replicas = isGhost ? undefined : row?.own?.replicas.findLast(({ time }) => time <= at)
+  const isoOf = (time: number) => new Date(scene.epochMs + time / 1000).toISOString()
+  return (
+    <Tip x={x} y={y} width={scene.width}>
+      {row !== undefined && <strong>{row.name === '' ? row.id : row.name}</strong>}
+      {isGhost && <span class="faint"> in {ghostWorld}</span>}
+      {segment !== undefined && (
+        <>
+          <div>
+            <span class={styleOfState(segment.state).color} aria-hidden="true">
+              {styleOfState(segment.state).glyph}
+            </span>{' '}
+            {wordsOfState(segment.state)} since {formatDay(isoOf(segment.begin))}{' '}
+            <span class="mono">{formatTime(isoOf(segment.begin))}</span>, for{' '}
+            {formatDuration(((segment.end ?? now) - segment.begin) / MICROS)}
+            {segment.end === null && ' so far'}
+          </div>
+          {replicas !== undefined && (
+            <div class="faint">
+              {replicas.ready} ready{replicas.starting > 0 && `, ${replicas.starting} starting`}
+            </div>
+          )}
+          {why?.sentences.slice(1).map(sentence => (
+            <div key={sentence}>{sentence}</div>
+          ))}
+        </>
+      )}
+      {marks.slice(0, MAX_MARKS).map(mark => (
+        <div key={mark.seq} class={isBadNews(mark) ? 'bad' : ''}>
+          {isBadNews(mark) ? '▼' : '•'} <span class="mono">{formatTime(isoOf(mark.time))}</span> {mark.sentence}
+        </div>
+      ))}
+      {marks.length > MAX_MARKS && <div class="faint">and {marks.length - MAX_MARKS} more</div>}
+    </Tip>
+  )
+}

@@ -1,0 +1,348 @@
+/** Draws the lanes of lifecycles: the axis, the states as bars, the replicas as steps, and the ghost of another world. */
+import { Brush } from '../../parts/brush.ts'
+import type { Drawing } from '../../parts/canvas.tsx'
+import { formatDuration, formatTime } from '../../parts/format.ts'
+import { compareSegments, placeSegments } from './lane-places.ts'
+import { AXIS_HEIGHT, BAR_HEIGHT, GHOST_HEIGHT, type LanesScene, REPLICAS_HEIGHT, toTime, toX } from './lanes-scene.ts'
+import { isBadNews, type Lifecycle, type Mark, type Row } from './lifecycle-model.ts'
+import { styleOfState, wordsOfState } from './state-styles.ts'
+import { tickStep } from './time-scale.ts'
+
+const MICROS = 1_000_000
+const DAY = 86_400 * MICROS
+/** Least pixels between two ticks. */
+const TICK_ROOM = 84
+
+export function drawLanes(drawing: Drawing, scene: LanesScene): void {
+  new LanesBrush(drawing, scene).draw()
+}
+
+class LanesBrush extends Brush {
+  readonly #scene: LanesScene
+
+  constructor(drawing: Drawing, scene: LanesScene) {
+    super(drawing)
+    this.#scene = scene
+  }
+
+  draw(): void {
+    const { context } = this
+    const { rows, shape, top, now, ghostNow } = this.#scene
+    const last = Math.min(rows.length, Math.ceil((top + this.height) / shape.height))
+    context.save()
+    context.beginPath()
+    context.rect(0, AXIS_HEIGHT, this.width, this.height)
+    context.clip()
+    this.#drawTicks('lines')
+    for (let index = Math.floor(top / shape.height); index < last; index++) {
+      this.#drawRow(rows[index]!, AXIS_HEIGHT + index * shape.height - top)
+    }
+    this.#drawGaps('bands')
+    this.#drawWorldMarks('lines')
+    if (ghostNow !== undefined && ghostNow !== now) this.#drawNow(ghostNow, 'warn', [2, 3])
+    this.#drawNow(now, 'accent', [])
+    context.restore()
+    context.fillStyle = this.color('panel')
+    context.fillRect(0, 0, this.width, AXIS_HEIGHT)
+    context.fillStyle = this.color('line')
+    context.fillRect(0, AXIS_HEIGHT - 1, this.width, 1)
+    this.#drawTicks('labels')
+    this.#drawGaps('labels')
+    this.#drawWorldMarks('marks')
+    this.#drawPointer()
+  }
+
+  #drawRow(row: Row, y: number): void {
+    const { context } = this
+    const { shape, selected, now, ghostNow } = this.#scene
+    if (row.id === selected) {
+      context.fillStyle = this.color('accent')
+      context.globalAlpha = 0.1
+      context.fillRect(0, y, this.width, shape.height)
+      context.globalAlpha = 1
+    }
+    context.fillStyle = this.color('line')
+    context.globalAlpha = 0.6
+    context.fillRect(0, y + shape.height - 1, this.width, 1)
+    context.globalAlpha = 1
+    if (row.own !== undefined) {
+      for (const { segment, left, right } of placeSegments(row.own, this.#toX, now, this.width)) {
+        this.#drawBar(segment.state, left, right, y + shape.bar, BAR_HEIGHT)
+      }
+      this.#drawReplicas(row.own, y + shape.replicas)
+      this.#drawMarks(row.own.marks, y + 1)
+    }
+    if (row.ghost !== undefined && ghostNow !== undefined) this.#drawGhost(row.ghost, row.own, y + shape.ghost)
+  }
+
+  #drawBar(state: string, left: number, right: number, y: number, height: number): void {
+    const { context } = this
+    const { color, glyph, pattern } = styleOfState(state)
+    const [begin, end] = [Math.max(-4, left), Math.min(this.width + 4, right)]
+    const width = Math.max(1, end - begin - 1)
+    context.beginPath()
+    context.roundRect(begin, y, width, height, Math.min(3, width / 2))
+    context.fillStyle = this.color(color)
+    context.globalAlpha = pattern === 'empty' ? 0.08 : 0.24
+    context.fill()
+    context.globalAlpha = 1
+    if (pattern === 'hatch' || pattern === 'cross') {
+      context.fillStyle = this.hatch(color, 0.3, pattern)
+      context.fill()
+    }
+    context.fillStyle = this.color(color)
+    context.fillRect(begin, y, Math.min(3, width), height)
+    context.fillRect(begin, y + height - 2, width, 2)
+    // A state that began before the visible time has its label at the edge.
+    const from = Math.max(begin + 7, 6)
+    const room = end - from - 4
+    if (room < 8) return
+    context.font = `11px ${this.sans}`
+    context.textAlign = 'left'
+    context.textBaseline = 'middle'
+    context.fillStyle = this.color('text')
+    const label = `${glyph} ${wordsOfState(state)}`
+    context.fillText(context.measureText(label).width <= room ? label : glyph, from, y + height / 2)
+  }
+
+  #drawReplicas({ replicas }: Lifecycle, y: number): void {
+    if (replicas.length === 0) return
+    const { context } = this
+    const { now } = this.#scene
+    const most = Math.max(1, ...replicas.map(({ ready, starting }) => ready + starting))
+    const levelOf = (count: number) => y + REPLICAS_HEIGHT - (count / most) * (REPLICAS_HEIGHT - 1)
+    const steps = replicas.map((step, index) => ({
+      ...step,
+      left: this.#toX(step.time),
+      right: this.#toX(replicas[index + 1]?.time ?? now),
+    }))
+    context.font = `10px ${this.sans}`
+    context.textAlign = 'left'
+    context.textBaseline = 'bottom'
+    for (const { ready, starting, left, right } of steps) {
+      if (right < 0 || left > this.width) continue
+      const width = Math.max(1, right - left)
+      if (starting > 0) {
+        context.fillStyle = this.hatch('warn', 0.5)
+        context.fillRect(left, levelOf(ready + starting), width, levelOf(ready) - levelOf(ready + starting))
+      }
+      context.fillStyle = this.color('ok')
+      context.globalAlpha = 0.18
+      context.fillRect(left, levelOf(ready), width, y + REPLICAS_HEIGHT - levelOf(ready))
+      context.globalAlpha = 1
+      context.fillRect(left, levelOf(ready) - 1, width, 1.5)
+      const label = `${ready}${starting > 0 ? `+${starting}` : ''}`
+      const from = Math.max(left, 0) + 4
+      if (right - from < context.measureText(label).width + 6) continue
+      context.fillStyle = this.color('panel')
+      context.globalAlpha = 0.8
+      context.fillRect(from - 2, y + 2, context.measureText(label).width + 4, REPLICAS_HEIGHT - 2)
+      context.globalAlpha = 1
+      context.fillStyle = this.color('text')
+      context.fillText(label, from, y + REPLICAS_HEIGHT)
+    }
+  }
+
+  /** Draws triangles for bad news, and dots for other marks. Marks on the same pixels are one. */
+  #drawMarks(marks: readonly Mark[], y: number): void {
+    const { context } = this
+    for (const isBad of [false, true]) {
+      let last = Number.NEGATIVE_INFINITY
+      for (const mark of marks) {
+        const x = this.#toX(mark.time)
+        if (isBadNews(mark) !== isBad || x < -6 || x > this.width + 6 || x - last < 3) continue
+        last = x
+        context.beginPath()
+        if (isBad) {
+          context.moveTo(x - 4.5, y)
+          context.lineTo(x + 4.5, y)
+          context.lineTo(x, y + 8)
+        } else context.arc(x, y + 4, 2.5, 0, 7)
+        context.closePath()
+        context.fillStyle = this.color(isBad ? 'bad' : 'faint')
+        context.fill()
+        context.strokeStyle = this.color('panel')
+        context.lineWidth = 1
+        context.stroke()
+      }
+    }
+  }
+
+  /** Draws lines through all rows for what went wrong in the world. */
+  #drawWorldMarks(part: 'lines' | 'marks'): void {
+    const { context } = this
+    const bad = this.#scene.worldMarks.filter(isBadNews)
+    if (part === 'marks') {
+      this.#drawMarks(bad, AXIS_HEIGHT - 9)
+      return
+    }
+    context.fillStyle = this.color('bad')
+    context.globalAlpha = 0.35
+    let last = Number.NEGATIVE_INFINITY
+    for (const { time } of bad) {
+      const x = Math.round(this.#toX(time))
+      if (x < 0 || x > this.width || x === last) continue
+      last = x
+      for (let y = AXIS_HEIGHT; y < this.height; y += 6) context.fillRect(x, y, 1, 3)
+    }
+    context.globalAlpha = 1
+  }
+
+  /** Draws the states of the other world: thin where both are equal, and as a bar where they differ. */
+  #drawGhost(ghost: Lifecycle, own: Lifecycle | undefined, y: number): void {
+    const { context } = this
+    const { now, ghostNow } = this.#scene
+    for (const { segment, begin, end, isSame } of compareSegments(ghost, own, { ownNow: now, ghostNow: ghostNow! })) {
+      const [left, right] = [Math.max(-4, this.#toX(begin)), Math.min(this.width + 4, this.#toX(end))]
+      if (right < 0 || left > this.width) continue
+      const { color, glyph } = styleOfState(segment.state)
+      const width = Math.max(2, right - left - 1)
+      context.fillStyle = this.color(color)
+      if (isSame) {
+        context.globalAlpha = 0.45
+        context.fillRect(left, y + GHOST_HEIGHT - 3, width, 2)
+        context.globalAlpha = 1
+        continue
+      }
+      context.globalAlpha = 0.3
+      context.fillRect(left, y, width, GHOST_HEIGHT)
+      context.globalAlpha = 1
+      context.strokeStyle = this.color(color)
+      context.lineWidth = 1
+      context.strokeRect(left + 0.5, y + 0.5, Math.max(1, width - 1), GHOST_HEIGHT - 1)
+      context.font = `9px ${this.sans}`
+      context.textAlign = 'left'
+      context.textBaseline = 'middle'
+      context.fillStyle = this.color('text')
+      const label = `≠ ${glyph} ${wordsOfState(segment.state)}`
+      const from = Math.max(left, 0) + 4
+      if (right - from > context.measureText(label).width) context.fillText(label, from, y + GHOST_HEIGHT / 2 + 0.5)
+    }
+  }
+
+  #drawGaps(part: 'bands' | 'labels'): void {
+    const { context } = this
+    for (const { begin, end } of this.#scene.scale.gaps) {
+      const [left, right] = [this.#toX(begin), this.#toX(end)]
+      if (right < 0 || left > this.width) continue
+      if (part === 'bands') {
+        context.fillStyle = this.color('sunken')
+        context.globalAlpha = 0.72
+        context.fillRect(left, AXIS_HEIGHT, right - left, this.height)
+        context.globalAlpha = 1
+        context.fillStyle = this.color('line')
+        context.fillRect(left, AXIS_HEIGHT, 1, this.height)
+        context.fillRect(right - 1, AXIS_HEIGHT, 1, this.height)
+        continue
+      }
+      context.fillStyle = this.color('sunken')
+      context.fillRect(left, 0, right - left, AXIS_HEIGHT - 1)
+      context.font = `11px ${this.sans}`
+      context.textAlign = 'center'
+      context.textBaseline = 'middle'
+      context.fillStyle = this.color('faint')
+      const words = formatDuration((end - begin) / MICROS)
+      const rough = words.split(' ').slice(0, 2).join(' ')
+      const label = [`‖ ${words} ‖`, `‖ ${rough} ‖`, `‖${rough}‖`, '‖'].find(
+        text => context.measureText(text).width <= right - left - 2,
+      )
+      if (label !== undefined) context.fillText(label, (left + right) / 2, AXIS_HEIGHT / 2)
+    }
+  }
+
+  #drawTicks(part: 'lines' | 'labels'): void {
+    const { context, width } = this
+    const { scale, window } = this.#scene
+    const pixelsPerMicro = (width / (window.to - window.from)) * scale.slope
+    const step = tickStep(TICK_ROOM / pixelsPerMicro)
+    const isFine = step < 60 * MICROS
+    context.font = `11px ${this.mono}`
+    context.textAlign = 'left'
+    context.textBaseline = 'middle'
+    let free = Number.NEGATIVE_INFINITY
+    let day = ''
+    const [from, to] = [toTime(this.#scene, 0), toTime(this.#scene, width)]
+    let tick = Math.ceil(from / step) * step
+    // Ticks within a compressed gap are skipped as a whole, so that a month without events is no loop of seconds.
+    for (; tick <= to; tick = this.#afterGap(tick + step, step)) {
+      const x = this.#toX(tick)
+      if (x < 0 || x < free || this.#isInGap(tick)) continue
+      if (part === 'lines') {
+        context.fillStyle = this.color('line')
+        context.globalAlpha = 0.5
+        context.fillRect(Math.round(x), AXIS_HEIGHT, 1, this.height)
+        context.globalAlpha = 1
+        continue
+      }
+      const iso = this.#isoOf(tick)
+      const isNewDay = iso.slice(5, 10) !== day
+      const time = iso.slice(11, isFine ? 19 : 16)
+      const label = step >= DAY ? iso.slice(5, 10) : isNewDay ? `${iso.slice(5, 10)} ${time}` : time
+      const end = x + 4 + context.measureText(label).width
+      if (end > width || this.#touchesGap(x, end)) continue
+      day = iso.slice(5, 10)
+      context.fillStyle = this.color('line')
+      context.fillRect(Math.round(x), AXIS_HEIGHT - 8, 1, 7)
+      context.fillStyle = this.color('faint')
+      context.fillText(label, x + 4, AXIS_HEIGHT / 2)
+      free = end + 10
+    }
+  }
+
+  #drawNow(time: number, color: string, dash: readonly number[]): void {
+    const { context } = this
+    const x = Math.round(this.#toX(time)) + 0.5
+    if (x < 0 || x > this.width) return
+    context.strokeStyle = this.color(color)
+    context.lineWidth = 1.5
+    context.setLineDash([...dash])
+    context.beginPath()
+    context.moveTo(x, AXIS_HEIGHT)
+    context.lineTo(x, this.height)
+    context.stroke()
+    context.setLineDash([])
+  }
+
+  #drawPointer(): void {
+    const { context } = this
+    const { pointerX } = this.#scene
+    if (pointerX === undefined) return
+    const time = toTime(this.#scene, pointerX)
+    context.fillStyle = this.color('faint')
+    context.globalAlpha = 0.5
+    context.fillRect(Math.round(pointerX), AXIS_HEIGHT, 1, this.height)
+    context.globalAlpha = 1
+    const label = formatTime(this.#isoOf(time)).slice(0, 8)
+    context.font = `11px ${this.mono}`
+    const width = context.measureText(label).width + 10
+    const left = Math.min(Math.max(0, pointerX - width / 2), this.width - width)
+    context.beginPath()
+    context.roundRect(left, 4, width, AXIS_HEIGHT - 9, 3)
+    context.fillStyle = this.color('text')
+    context.fill()
+    context.textAlign = 'left'
+    context.textBaseline = 'middle'
+    context.fillStyle = this.color('panel')
+    context.fillText(label, left + 5, AXIS_HEIGHT / 2)
+  }
+
+  readonly #toX = (time: number): number => toX(this.#scene, time)
+
+  #isoOf(time: number): string {
+    return new Date(this.#scene.epochMs + time / 1000).toISOString()
+  }
+
+  #isInGap(time: number): boolean {
+    return this.#scene.scale.gaps.some(({ begin, end }) => time > begin && time < end)
+  }
+
+  #touchesGap(left: number, right: number): boolean {
+    return this.#scene.scale.gaps.some(({ begin, end }) => this.#toX(begin) < right && this.#toX(end) > left)
+  }
+
+  /** Returns the first tick from a time on that lies in no gap. */
+  #afterGap(tick: number, step: number): number {
+    const gap = this.#scene.scale.gaps.find(({ begin, end }) => tick > begin && tick < end)
+    return gap === undefined ? tick : Math.ceil(gap.end / step) * step
+  }
+}

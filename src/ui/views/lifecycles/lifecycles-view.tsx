@@ -1,0 +1,186 @@
+import { useSignal } from '@preact/signals'
+import { useMemo } from 'preact/hooks'
+import { Address } from '../../parts/address.tsx'
+import { Choice } from '../../parts/choice.tsx'
+import { formatCount } from '../../parts/format.ts'
+import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
+import { useAnswer, useFoldedAnswer } from '../../store/use-answer.ts'
+import { Lanes, type Span } from './lanes.tsx'
+import { KIND_CHOICES, LIFECYCLES_FOLDING, type Mark, PAGE_ROWS, timesOf, toRows } from './lifecycle-model.ts'
+import { styleOfState } from './state-styles.ts'
+import { findIdleGaps, TimeScale } from './time-scale.ts'
+
+/** States that stand for the styles, for the legend. */
+const LEGEND = [
+  ['running', 'works'],
+  ['starting', 'on its way'],
+  ['stopped', 'rests or ended'],
+  ['failed', 'failed or lost'],
+  ['completed', 'completed'],
+] as const
+
+/** Microseconds that the scale has at least. */
+const LEAST_SPAN = 60_000_000
+const NO_MARKS: readonly Mark[] = []
+
+/** The states of deployments, batches, containers and other things over time. */
+export function LifecyclesView() {
+  const session = useSession()
+  const { place } = session
+  const { kind, q = '', scale: scaleName, with: ghostWorld } = place.value
+  const world = session.world.value
+  const choice = KIND_CHOICES.find(({ value }) => value === kind) ?? KIND_CHOICES[0]
+  const fields = { kind: choice.kinds.join(','), limit: PAGE_ROWS }
+  const { value: own, error } = useFoldedAnswer('GET /_sim/lifecycles', fields, LIFECYCLES_FOLDING)
+  const { value: ghost, error: ghostError } = useFoldedAnswer(
+    'GET /_sim/lifecycles',
+    ghostWorld === undefined ? undefined : fields,
+    LIFECYCLES_FOLDING,
+    { world: ghostWorld ?? world },
+  )
+  const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD })
+  const span = useSignal<Span | undefined>(undefined)
+  const clock = session.clock.value
+  const epochMs = clock === undefined ? 0 : Math.round(Date.parse(clock.now) - clock.elapsed_seconds * 1000)
+  const rows = useMemo(
+    () => toRows(own, ghostWorld === undefined ? undefined : ghost, { kinds: choice.kinds, text: q }),
+    [own, ghost, ghostWorld, choice, q],
+  )
+  const now = own?.now ?? 0
+  const ghostNow = ghostWorld === undefined ? undefined : ghost?.now
+  const worldMarks = own?.worldMarks ?? NO_MARKS
+  const isTrue = scaleName === 'true'
+  const scale = useMemo(() => {
+    const end = Math.max(now, ghostNow ?? 0, LEAST_SPAN)
+    return new TimeScale(0, end, isTrue ? [] : findIdleGaps(timesOf(rows, worldMarks), 0, end))
+  }, [rows, worldMarks, now, ghostNow, isTrue])
+  const others = (worlds ?? []).map(({ world: name }) => name).filter(name => name !== world)
+  const zoom = (factor: number) => {
+    const { from, to } = span.value ?? { from: scale.toTime(0), to: scale.toTime(1) }
+    const [begin, end] = [scale.toPlace(from), scale.toPlace(to)]
+    const half = ((end - begin) * factor) / 2
+    const middle = (begin + end) / 2
+    span.value =
+      half >= 0.5
+        ? undefined
+        : { from: scale.toTime(Math.max(0, middle - half)), to: scale.toTime(Math.min(1, middle + half)) }
+  }
+  return (
+    <div class="lifecycles">
+      <div class="toolbar">
+        <h1>Lifecycles</h1>
+        <label>
+          <span class="hidden">Kind</span>
+          <select
+            value={choice.value}
+            onChange={event => {
+              const { value } = event.currentTarget
+              place.go({ kind: value === 'all' ? undefined : value }, 'replace')
+            }}
+          >
+            {KIND_CHOICES.map(({ value, title }) => (
+              <option key={value} value={value}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </label>
+        <input
+          type="search"
+          data-filter
+          aria-label="Filter by name or id"
+          placeholder="Name or id  /"
+          size={14}
+          value={q}
+          onInput={event => place.go({ q: event.currentTarget.value }, 'replace')}
+        />
+        <span class="faint" role="status">
+          {formatCount(rows.length)} {rows.length === 1 ? 'row' : 'rows'}
+        </span>
+        <span class="space" />
+        {others.length > 0 && (
+          <label>
+            <span class="faint">Compare with</span>{' '}
+            <select
+              value={ghostWorld ?? ''}
+              onChange={event => place.go({ with: event.currentTarget.value || undefined }, 'replace')}
+            >
+              <option value="">no world</option>
+              {others.map(name => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <Choice
+          label="Idle time"
+          options={[
+            { value: 'compressed', title: 'Compressed' },
+            { value: 'true', title: 'True scale' },
+          ]}
+          value={isTrue ? 'true' : 'compressed'}
+          onChange={value => place.go({ scale: value === 'true' ? value : undefined }, 'replace')}
+        />
+        <div class="choice" role="group" aria-label="Zoom">
+          <button type="button" aria-label="Show more time" title="s" onClick={() => zoom(1.5)}>
+            −
+          </button>
+          <button type="button" aria-label="Show less time" title="w" onClick={() => zoom(1 / 1.5)}>
+            +
+          </button>
+          <button
+            type="button"
+            title="0"
+            disabled={span.value === undefined}
+            onClick={() => {
+              span.value = undefined
+            }}
+          >
+            All
+          </button>
+        </div>
+        <Address route="GET /_sim/lifecycles" fields={{ kind: fields.kind }} />
+      </div>
+      {error !== undefined && <p role="alert">✗ {error}</p>}
+      {ghostError !== undefined && <p role="alert">✗ {ghostError}</p>}
+      {own !== undefined && own.dropped > 0 && (
+        <p class="warn">
+          ! The journal has dropped its first {formatCount(own.dropped)} entries, so early states are missing.
+        </p>
+      )}
+      {own !== undefined && rows.length === 0 && (
+        <p class="empty">Nothing of this kind has happened yet. Create a deployment or a batch, and it appears here.</p>
+      )}
+      {rows.length > 0 && (
+        <Lanes
+          {...{ rows, scale, worldMarks, now, ghostNow, ghostWorld, epochMs }}
+          span={span.value}
+          onSpan={next => {
+            span.value = next
+          }}
+        />
+      )}
+      <p class="lanes-legend faint">
+        {LEGEND.map(([state, words]) => (
+          <span key={state}>
+            <span class={`glyph ${styleOfState(state).color}`} aria-hidden="true">
+              {styleOfState(state).glyph}
+            </span>{' '}
+            {words}
+          </span>
+        ))}
+        <span>
+          <span class="glyph bad" aria-hidden="true">
+            ▼
+          </span>{' '}
+          trouble
+        </span>
+        <span>‖ idle time ‖</span>
+        <span class="wide-only">below: ready replicas, + starting</span>
+        {ghostWorld !== undefined && <span>≠ differs in {ghostWorld}</span>}
+      </p>
+    </div>
+  )
+}

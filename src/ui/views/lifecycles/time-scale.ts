@@ -1,0 +1,106 @@
+/**
+ * Where a time lies in the drawing. Times are microseconds since the epoch of the world; places are shares of the whole
+ * width, from 0 to 1. A gap in which nothing happens may be compressed, so that what happens has the room.
+ */
+
+export interface IdleGap {
+  readonly begin: number
+  readonly end: number
+}
+
+/** A gap is idle if it has more than this share of the time that is not yet compressed. */
+const IDLE_SHARE = 0.15
+/** A shorter gap is never compressed, in microseconds. */
+const MIN_IDLE = 120_000_000
+const MAX_GAPS = 8
+/** What a gap keeps of itself at each of its ends, at most. */
+const MAX_MARGIN = 60_000_000
+/** The share of the width that a compressed gap has, and the most that all have together. */
+const GAP_SHARE = 0.06
+const MAX_GAPS_SHARE = 0.5
+
+export class TimeScale {
+  readonly gaps: readonly IdleGap[]
+  /** Share of the width of each microsecond that is not compressed. */
+  readonly slope: number
+  /** Corners of the scale, in the order of time. */
+  readonly #corners: readonly { readonly time: number; readonly place: number }[]
+
+  constructor(from: number, to: number, gaps: readonly IdleGap[]) {
+    this.gaps = gaps
+    const active = to - from - gaps.reduce((sum, { begin, end }) => sum + end - begin, 0)
+    const gapShare = gaps.length === 0 ? 0 : Math.min(GAP_SHARE, MAX_GAPS_SHARE / gaps.length)
+    this.slope = (1 - gapShare * gaps.length) / Math.max(1, active)
+    const corners = [{ time: from, place: 0 }]
+    for (const { begin, end } of gaps) {
+      const last = corners.at(-1)!
+      const place = last.place + (begin - last.time) * this.slope
+      corners.push({ time: begin, place }, { time: end, place: place + gapShare })
+    }
+    corners.push({ time: Math.max(to, from + 1), place: 1 })
+    this.#corners = corners
+  }
+
+  /** Returns the place of a time. Times before and after the scale lie outside of 0 and 1. */
+  toPlace(time: number): number {
+    const corners = this.#corners
+    if (time <= corners[0]!.time) return (time - corners[0]!.time) * this.slope
+    for (let i = 1; i < corners.length; i++) {
+      const [a, b] = [corners[i - 1]!, corners[i]!]
+      if (time > b.time) continue
+      return a.place + ((time - a.time) / (b.time - a.time)) * (b.place - a.place)
+    }
+    return 1 + (time - corners.at(-1)!.time) * this.slope
+  }
+
+  /** Returns the time at a place: the opposite of `toPlace`. */
+  toTime(place: number): number {
+    const corners = this.#corners
+    if (place <= 0) return corners[0]!.time + place / this.slope
+    for (let i = 1; i < corners.length; i++) {
+      const [a, b] = [corners[i - 1]!, corners[i]!]
+      if (place > b.place || b.place === a.place) continue
+      return a.time + ((place - a.place) / (b.place - a.place)) * (b.time - a.time)
+    }
+    return corners.at(-1)!.time + (place - 1) / this.slope
+  }
+}
+
+/**
+ * Returns the gaps between times in which nothing happens for long, in their order. The longest gap goes first: it is
+ * idle if it is long beside the rest of the time. Then the next longest is compared with what is left.
+ *
+ * @param times in any order
+ */
+export function findIdleGaps(times: readonly number[], from: number, to: number): IdleGap[] {
+  const sorted = [...new Set([from, ...times.filter(time => time > from && time < to), to])].sort((a, b) => a - b)
+  const gaps = sorted.slice(1).map((end, index) => ({ begin: sorted[index]!, end }))
+  gaps.sort((a, b) => b.end - b.begin - (a.end - a.begin))
+  let active = to - from
+  const idle: IdleGap[] = []
+  for (const { begin, end } of gaps) {
+    const length = end - begin
+    if (length < MIN_IDLE || length < IDLE_SHARE * active || idle.length === MAX_GAPS) break
+    active -= length
+    // What comes before and after the gap keeps a little of it, so that its states are seen to go on.
+    const margin = Math.min(length * 0.05, MAX_MARGIN)
+    idle.push({ begin: begin + margin, end: end - margin })
+  }
+  return idle.sort((a, b) => a.begin - b.begin)
+}
+
+const SECOND = 1_000_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const STEPS = [
+  ...[1, 2, 5, 10, 15, 30].map(count => count * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map(count => count * MINUTE),
+  ...[1, 2, 3, 6, 12].map(count => count * HOUR),
+  ...[1, 2, 7, 14, 28].map(count => count * DAY),
+]
+
+/** Returns a step between ticks that leaves at least so much time between them. */
+export function tickStep(least: number): number {
+  return STEPS.find(step => step >= least) ?? Math.ceil(least / (28 * DAY)) * 28 * DAY
+}

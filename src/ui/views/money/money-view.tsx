@@ -1,0 +1,106 @@
+import { useMemo } from 'preact/hooks'
+import { Address } from '../../parts/address.tsx'
+import { formatDay, formatMoney, formatTime } from '../../parts/format.ts'
+import { AreaMark, TimeChart } from '../../parts/time-chart.tsx'
+import { useSession } from '../../store/session.ts'
+import { useAnswer } from '../../store/use-answer.ts'
+import { LedgerLines } from './ledger-lines.tsx'
+import { burnChart, MICROCENTS, type Money, stepFor } from './money-chart.ts'
+import { OwnerRows } from './owner-rows.tsx'
+
+/** The series and the GPU-hours take the simulator longer, so that they are asked for less often. */
+const SERIES_PAUSE_MS = 1_000
+const USAGE_PAUSE_MS = 4_000
+
+/** What is spent now, what was spent, by whom, and how long it lasts. */
+export function MoneyView() {
+  const session = useSession()
+  const { place } = session
+  const clock = session.clock.value
+  const step = clock === undefined ? undefined : stepFor(clock.elapsed_seconds)
+  const { value: money, error } = useAnswer('GET /_sim/money', {})
+  const { value: stepped } = useAnswer('GET /_sim/money', step === undefined ? undefined : { step }, {
+    pauseMs: SERIES_PAUSE_MS,
+  })
+  const { value: used } = useAnswer('GET /_sim/money', { usage: 'true' }, { pauseMs: USAGE_PAUSE_MS })
+  const startSeconds = clock === undefined ? 0 : Math.round(Date.parse(clock.now) / 1000 - clock.elapsed_seconds)
+  const chart = useMemo(() => stepped && burnChart(stepped, startSeconds), [stepped, startSeconds])
+  return (
+    <div class="money">
+      <div class="toolbar">
+        <h1>Money</h1>
+        <span class="space" />
+        <Address route="GET /_sim/money" fields={{ ...(step !== undefined && { step }), usage: 'true' }} />
+      </div>
+      {error !== undefined && <p role="alert">✗ {error}</p>}
+      {money !== undefined && <Tiles money={money} />}
+      {chart !== undefined && chart.series.length > 0 && (
+        <section class="panel" aria-label="Burn over time">
+          <h2>Burn over time</h2>
+          <TimeChart chart={chart} height={220} />
+          <ul class="chart-legend" aria-label="Areas, the lowest first">
+            {chart.series.map(({ name }, index) => (
+              <li key={name}>
+                <AreaMark index={index} /> {name}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {money !== undefined && <OwnerRows owners={money.owners} usage={used?.usage} />}
+      <LedgerLines
+        subject={place.value.subject}
+        isOpen={place.value.ledger === 'open'}
+        onOpen={open => place.go({ ledger: open ? 'open' : undefined, subject: undefined }, 'replace')}
+      />
+    </div>
+  )
+}
+
+function Tiles({ money }: { money: Money }) {
+  const {
+    balance_microcents: balance,
+    opening_microcents: opening,
+    added_microcents: added,
+    spent_microcents: spent,
+    burn_microcents_per_hour: burn,
+    runs_out_at: end,
+    runs_out_in: left,
+    tops_up: topsUp,
+  } = money
+  const dollars = (microcents: number) => formatMoney(microcents / MICROCENTS)
+  return (
+    <dl class="tiles">
+      <div class="panel">
+        <dt>Burn now</dt>
+        <dd data-figure="burn">
+          {dollars(burn)}
+          <small>/h</small>
+        </dd>
+        <dd class="faint">rent of all that is billed now</dd>
+      </div>
+      <div class="panel">
+        <dt>Spent</dt>
+        <dd data-figure="spent">{dollars(spent)}</dd>
+        <dd class="faint">since the begin of the world</dd>
+      </div>
+      <div class="panel">
+        <dt>Balance</dt>
+        <dd data-figure="balance" class={balance < 0 ? 'bad' : ''}>
+          {dollars(balance)}
+        </dd>
+        <dd class="faint">
+          {dollars(opening)} at first {added < 0 ? '−' : '+'} {dollars(Math.abs(added))} added − {dollars(spent)} spent
+        </dd>
+      </div>
+      <div class="panel">
+        <dt>Runs out</dt>
+        <dd data-figure="runs-out">{left === null ? 'never' : `in ${left}`}</dd>
+        <dd class="faint">
+          {end === null ? 'at this burn' : `at this burn: ${formatDay(end)} ${formatTime(end).slice(0, 5)}`}
+          {topsUp && ', unless the card tops it up'}
+        </dd>
+      </div>
+    </dl>
+  )
+}

@@ -1,0 +1,107 @@
+import { formatCount, formatMoney, trimmed } from '../../parts/format.ts'
+import { ThingLink } from '../../parts/thing-link.tsx'
+import { WindowedList } from '../../parts/windowed-list.tsx'
+import { MICROCENTS, type Money, type MoneyOwner } from './money-chart.ts'
+
+const ROW = 32
+/** How many rows are visible without scrolling. */
+const VISIBLE_ROWS = 12
+
+type Usage = NonNullable<Money['usage']>
+
+interface OwnerRowsProps {
+  readonly owners: readonly MoneyOwner[]
+  readonly usage: Usage | undefined
+}
+
+/** What each owner costs, and what of its GPU-hours was not used. */
+export function OwnerRows({ owners, usage }: OwnerRowsProps) {
+  const byId = new Map(usage?.deployments.map(one => [one.id, one]))
+  const most = Math.max(1, ...owners.map(owner => owner.burn_microcents_per_hour))
+  return (
+    <section class="panel" aria-label="By owner">
+      <h2>By owner</h2>
+      <div class="money-row head" aria-hidden="true">
+        <span>Owner</span>
+        <span>Kind</span>
+        <span class="number">GPUs</span>
+        <span class="number">Burn per hour</span>
+        <span class="number">Spent</span>
+        <span class="number">GPU-hours held</span>
+        <span class="number">wasted</span>
+      </div>
+      {owners.length === 0 && <p class="empty">Nothing has cost anything yet.</p>}
+      <div style={{ height: `${Math.min(owners.length, VISIBLE_ROWS) * ROW}px` }}>
+        <WindowedList
+          items={owners}
+          rowHeight={ROW}
+          label={`Owners, ${owners.length} rows`}
+          row={owner => <OwnerRow key={owner.id} owner={owner} usage={byId.get(owner.id)} most={most} />}
+        />
+      </div>
+      {usage !== undefined && (
+        <p class="money-row total">
+          <strong>All deployments</strong>
+          <span />
+          <span />
+          <span />
+          <span />
+          <span class="number" data-figure="held">
+            {trimmed(usage.held_gpu_hours, 2)}
+          </span>
+          <Wasted usage={usage} />
+        </p>
+      )}
+    </section>
+  )
+}
+
+interface OwnerRowProps {
+  readonly owner: MoneyOwner
+  readonly usage: Usage['deployments'][number] | undefined
+  /** The highest burn of all owners, in micro-cents per hour. */
+  readonly most: number
+}
+
+function OwnerRow({ owner, usage, most }: OwnerRowProps) {
+  const { id, kind, name, gpus, burn_microcents_per_hour: burn, spent_microcents: spent } = owner
+  return (
+    <div class="money-row" data-owner={id}>
+      <span>
+        <ThingLink id={id} text={name === '' ? id : name} />
+      </span>
+      <span class="faint">{kind}</span>
+      <span class={`number${gpus === 0 ? ' faint' : ''}`}>
+        {formatCount(gpus)}
+        <span class="hidden"> GPUs</span>
+      </span>
+      <span class={`number burn${burn === 0 ? ' faint' : ''}`}>
+        <span class="burn-bar" style={{ width: `${(burn / most) * 100}%` }} />
+        <span class="burn-figure">
+          {formatMoney(burn / MICROCENTS)}
+          <span class="hidden"> per hour</span>
+        </span>
+      </span>
+      <span class="number">
+        {formatMoney(spent / MICROCENTS)}
+        <span class="hidden"> spent</span>
+      </span>
+      <span class="number">
+        {usage === undefined ? '' : trimmed(usage.held_gpu_hours, 2)}
+        {usage !== undefined && <span class="hidden"> GPU-hours held</span>}
+      </span>
+      {usage === undefined ? <span /> : <Wasted usage={usage} />}
+    </div>
+  )
+}
+
+function Wasted({ usage: { held_gpu_hours: held, wasted_gpu_hours: wasted } }: { usage: Omit<Usage, 'deployments'> }) {
+  const share = held === 0 ? 0 : wasted / held
+  return (
+    <span class={`number${share > 0.5 ? ' warn' : ''}`} data-figure="wasted">
+      {trimmed(wasted, 2)}
+      <span class="hidden"> wasted</span>
+      {held > 0 && <span class="share"> {Math.round(share * 100)} %</span>}
+    </span>
+  )
+}

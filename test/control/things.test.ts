@@ -1,0 +1,111 @@
+/** The inspector: what an id is, and everything about it. */
+import { expect, test } from 'vitest'
+import { type Running, running } from '../transports/http/running-server.ts'
+
+const ID = 'Chat000000000001'
+const deployments = [{ deploy_id: ID, model_name: 'acme/chat' }]
+const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b', token: 'hub_canary_token' } }
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever the server answers
+type Answer = any
+
+async function inspect({ command }: Running, id: string | number): Promise<Answer> {
+  const { status, body } = await command(`/_sim/things/${encodeURIComponent(id)}`, undefined, 'GET')
+  expect([status, body.error]).toEqual([200, undefined])
+  return body
+}
+
+async function create({ ask }: Running): Promise<string> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await ask('/deploy/llm', { method: 'POST', headers, body: JSON.stringify(MODEL) })
+  return ((await response.json()) as { deploy_id: string }).deploy_id
+}
+
+test('a deployment is shown as the service shows it, with its entries, requests, postings and relations', async () => {
+  const server = await running({ fixtures: 'two-nodes', with: { deployments } })
+  const id = await create(server)
+  await server.sim.clock.advance('1h')
+  const before = [server.sim.digest, server.sim.world.journal.last, server.sim.requests.length]
+  const thing = await inspect(server, id)
+  expect([server.sim.digest, server.sim.world.journal.last, server.sim.requests.length]).toEqual(before)
+  expect(thing).toMatchObject({ id, kind: 'deployment', path: `/deploy/${id}` })
+  expect(JSON.stringify(thing)).not.toContain('hub_canary_token')
+  const shown = await (await server.ask(thing.path)).json()
+  expect({ ...thing.object, config: undefined }).toEqual({ ...shown, config: undefined })
+  const { node } = server.sim.world.instances.read(
+    server.sim.world.deployments.read(server.sim.world.deployments.ordinalOf(id)!).instances[0]!,
+  )
+  expect(thing.related).toEqual([
+    { id: `${id}-0`, kind: 'instance', relation: 'has' },
+    { id: server.sim.world.nodes.read(node).id, kind: 'node', relation: 'runs on' },
+  ])
+  expect(thing.requests.map(({ operation }: Answer) => operation)).toEqual(['createLlmDeployment'])
+  expect(thing.entries.map(({ kind }: Answer) => kind)).toContain('deployment.running')
+  const { entries } = (await server.command(`/_sim/ledger?subject=${id}`, undefined, 'GET')).body
+  expect(thing.ledger.map(({ microcents }: Answer) => microcents)).toEqual(
+    entries.map(({ microcents }: Answer) => microcents).reverse(),
+  )
+  for (const { path } of thing.links) expect([path, (await server.ask(path)).status]).toEqual([path, 200])
+})
+
+test('each kind of id is known, by its relations one comes back to where one began', async () => {
+  const server = await running()
+  const { sim } = server
+  const { batches, files, rentals, nodes, store, ledger } = sim.world
+  const [batch] = batches.list()
+  const [token] = store.tokens.all()
+  const rule = sim.faults.add({ on: 'listDeployments', fault: { kind: 'status', status: 503 } })
+  await server.ask('/deploy/list')
+  const ids: [string, string][] = [
+    [batch!.id, 'batch'],
+    [files.list()[0]!.id, 'file'],
+    [nodes.read(0).id, 'node'],
+    [token!.token_id, 'token'],
+    [ledger.uid, 'account'],
+    [rule.id, 'fault'],
+    [String(sim.requests[0]!.seq), 'request'],
+    ...[...rentals.entries()].map(([, { id, kind }]): [string, string] => [id, kind]),
+    ...[...sim.world.instances.entries()].slice(0, 1).map(([, { id }]): [string, string] => [id, 'instance']),
+  ]
+  expect(new Set(ids.map(([, kind]) => kind)).size).toBeGreaterThan(7)
+  for (const [id, kind] of ids) {
+    const thing = await inspect(server, id)
+    expect([id, thing.kind]).toEqual([id, kind])
+    if (thing.path !== null) expect([id, thing.object]).not.toEqual([id, null])
+    for (const related of thing.related) {
+      const other = await inspect(server, related.id)
+      const isMutual = kind === 'batch' ? other.kind === 'file' : ['instance', 'node'].includes(kind)
+      if (isMutual && ['deployment', 'instance', 'node', 'file'].includes(other.kind)) {
+        expect(other.related.map((back: Answer) => back.id)).toContain(thing.id)
+      }
+    }
+  }
+  const fault = await inspect(server, rule.id)
+  expect(fault.requests.map(({ path }: Answer) => path)).toEqual(['/deploy/list'])
+  expect(fault.object).toMatchObject({ hits: 1 })
+})
+
+test('an entry leads to its cause and its effects, and an unknown id to the nearest', async () => {
+  const server = await running({ fixtures: 'two-nodes', with: { deployments } })
+  await server.command('/_sim/commands', { verb: 'zone.down', target: 'east-a' })
+  const down = server.sim.journal.entries().find(({ kind }) => kind === 'zone.down')!
+  const entry = await inspect(server, down.seq)
+  expect(entry).toMatchObject({
+    kind: 'entry',
+    sentences: ['The zone east-a went down, and all of its nodes are lost.'],
+  })
+  const relations = new Set(entry.related.map(({ relation }: Answer) => relation))
+  expect(relations).toEqual(new Set(['is about', 'is caused by', 'caused']))
+  const unknown = await server.command('/_sim/things/h100-00', undefined, 'GET')
+  expect([unknown.status, unknown.body.error]).toEqual([404, expect.stringContaining("Did you mean 'h100-0'?")])
+  expect((await server.command('/_sim/things/99999', undefined, 'GET')).status).toBe(404)
+})
+
+test('an API token appears nowhere, not even if it is the id that is asked for', async () => {
+  const server = await running()
+  await server.ask(`/deploy/list?token=${server.sim.token}`)
+  const answer = await server.ask(`/_sim/things/${server.sim.token}`)
+  expect(await answer.text()).not.toContain(server.sim.token)
+  const [token] = server.sim.world.store.tokens.all()
+  expect(JSON.stringify(await inspect(server, token!.token_id))).not.toContain(server.sim.token)
+})

@@ -1,0 +1,22 @@
+/** Checks pages for people who use a keyboard, a screen reader, or few colours: the rules of axe-core. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** Returns the violations of a page, in the light and in the dark theme: theme, rule, and the elements that break it. */
+export async function findViolations(page: Page): Promise<string[]> {
+  const found: string[] = []
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    // The page allows no script but its own, so axe-core comes in by the debugger.
+    if (!(await page.evaluate('"axe" in window'))) await page.evaluate(readFileSync(AXE, 'utf8'))
+    const { violations } = (await page.evaluate('axe.run(document)')) as AxeResults
+    for (const { id, nodes } of violations) {
+      for (const { html, failureSummary } of nodes) found.push(`${colorScheme} ${id}: ${html} ${failureSummary}`)
+    }
+  }
+  return found
+}
