@@ -1,6 +1,7 @@
 /** Every request of the list at three transports, except those of the file for short tests. */
-import { firstOfEachStatus, ROWS } from './request-table.ts'
+
 import { testTransports } from './equal-transports.ts'
+import { firstOfEachStatus, ROWS } from './request-table.ts'
 
 const rest = ROWS.map(row => {
   const first = firstOfEachStatus(row).cases

@@ -1,8 +1,8 @@
 /** Each operation at three transports, with one request for each status. The file for long tests has all requests. */
 import { describe, expect, test } from 'vitest'
 import { documentedOperations } from '../../src/service/index.ts'
-import { firstOfEachStatus, NOT_BROUGHT_ABOUT, ROWS } from './request-table.ts'
 import { testTransports } from './equal-transports.ts'
+import { firstOfEachStatus, NOT_BROUGHT_ABOUT, ROWS } from './request-table.ts'
 
 testTransports(ROWS.map(firstOfEachStatus))
 
