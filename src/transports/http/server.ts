@@ -62,6 +62,8 @@ export interface ServeOptions extends WorldsOptions {
   readonly latency?: Latency
   /** Scenarios whose timelines it can play in its worlds. Default: none. */
   readonly scenarios?: TimelineLibrary
+  /** Keeps the past of the world from the start. Default: from the first `POST /_sim/past`. */
+  readonly keepPast?: boolean
   /** Writes saved pages, for `GET /_sim/page`. Default: the server has none. */
   readonly writePage?: WritePage
   /** The origin whose pages may use the service, or `*` for every origin. They never reach `/_sim`. Default: none. */
@@ -135,20 +137,18 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   )
   const halfOpen = new HalfOpenConnections(server)
   const checkToken = isPublic ? tokenGuard(controlToken!) : () => undefined
-  const requestRouter = new RequestRouter<ServerRequest>(
-    worlds,
-    createControl(worlds, { library: options.scenarios, writePage: options.writePage }),
-    {
-      guards: {
-        checkService: ({ incoming }, hasToken) => serviceGuard(incoming, hasToken),
-        checkOrigin: ({ incoming }) => originGuard(incoming),
-        checkToken: ({ incoming }) => checkToken(incoming),
-      },
-      controlToken,
-      pageFiles: new BundledPageFiles(),
-      cors: options.cors === undefined ? undefined : new Cors(options.cors),
+  const control = createControl(worlds, { library: options.scenarios, writePage: options.writePage })
+  if (options.keepPast) control.pasts.keep(sim)
+  const requestRouter = new RequestRouter<ServerRequest>(worlds, control, {
+    guards: {
+      checkService: ({ incoming }, hasToken) => serviceGuard(incoming, hasToken),
+      checkOrigin: ({ incoming }) => originGuard(incoming),
+      checkToken: ({ incoming }) => checkToken(incoming),
     },
-  )
+    controlToken,
+    pageFiles: new BundledPageFiles(),
+    cors: options.cors === undefined ? undefined : new Cors(options.cors),
+  })
   const servedRequests = new ServedRequests(options.onRequest)
   const context: ServerContext = { latency: options.latency, halfOpen, hangingSockets, trustProxy, servedRequests }
   const listener = getRequestListener(
