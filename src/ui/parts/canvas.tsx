@@ -37,6 +37,7 @@ export function Canvas({ draw, height, label, onPointerMove, onPointerLeave, onC
   const canvas = useRef<HTMLCanvasElement>(null)
   const width = useSignal(0)
   const drawnTheme = useTheme()
+  const palette = useRef<(Palette & { readonly theme: number }) | undefined>(undefined)
   useLayoutEffect(() => {
     const element = canvas.current!
     const observer = new ResizeObserver(() => {
@@ -56,7 +57,8 @@ export function Canvas({ draw, height, label, onPointerMove, onPointerLeave, onC
       element.height = Math.round(height * scale)
       const context = element.getContext('2d')!
       context.scale(scale, scale)
-      draw({ context, width: drawnWidth, height, palette: readPalette(element) })
+      if (palette.current?.theme !== drawnTheme) palette.current = { theme: drawnTheme, ...readPalette(element) }
+      draw({ context, width: drawnWidth, height, palette: palette.current })
     })
     return () => cancelAnimationFrame(frame)
   }, [draw, drawnWidth, height, drawnTheme])
@@ -80,17 +82,15 @@ export function Canvas({ draw, height, label, onPointerMove, onPointerLeave, onC
 /** Reads colours as the browser computes them, because a canvas does not know `var()` and `light-dark()`. */
 function readPalette(element: HTMLElement): Palette {
   const known = new Map<string, string>()
-  const probe = document.createElement('span')
-  probe.hidden = true
-  element.parentElement!.append(probe)
-  // Its colours are read while it is in the document.
-  requestAnimationFrame(() => probe.remove())
   return {
     color(name) {
       let color = known.get(name)
       if (color === undefined) {
+        const probe = document.createElement('span')
         probe.style.color = `var(--${name})`
+        element.parentElement!.append(probe)
         color = getComputedStyle(probe).color
+        probe.remove()
         known.set(name, color)
       }
       return color
