@@ -7,6 +7,8 @@ import { useTheme } from './use-theme.ts'
 export interface Palette {
   /** Returns a colour of the style sheet by its name: `text`, `line`, `ok`, `owner-3`. */
   color(name: string): string
+  /** Returns one of two colours: that for a light ground, or that for a dark one. */
+  pick(light: string, dark: string): string
 }
 
 export interface Drawing {
@@ -82,18 +84,20 @@ export function Canvas({ draw, height, label, onPointerMove, onPointerLeave, onC
 /** Reads colours as the browser computes them, because a canvas does not know `var()` and `light-dark()`. */
 function readPalette(element: HTMLElement): Palette {
   const known = new Map<string, string>()
+  const resolve = (css: string) => {
+    let color = known.get(css)
+    if (color === undefined) {
+      const probe = document.createElement('span')
+      probe.style.color = css
+      element.parentElement!.append(probe)
+      color = getComputedStyle(probe).color
+      probe.remove()
+      known.set(css, color)
+    }
+    return color
+  }
   return {
-    color(name) {
-      let color = known.get(name)
-      if (color === undefined) {
-        const probe = document.createElement('span')
-        probe.style.color = `var(--${name})`
-        element.parentElement!.append(probe)
-        color = getComputedStyle(probe).color
-        probe.remove()
-        known.set(name, color)
-      }
-      return color
-    },
+    color: name => resolve(`var(--${name})`),
+    pick: (light, dark) => resolve(`light-dark(${light}, ${dark})`),
   }
 }
