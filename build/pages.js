@@ -25,17 +25,12 @@ const withoutUnreached = {
   },
 }
 
-/** Takes the tokenizer from a script of its own, which is two thirds of a page and which few pages need. */
+/** Takes the tokenizer from a script of its own. */
 const tokenizerApart = {
   name: 'tokenizer apart',
   setup: build => {
-    build.onResolve({ filter: new RegExp(`^${TOKENIZER}$`) }, ({ path }) => ({ path, namespace: 'tokenizer apart' }))
-    build.onLoad({ filter: /./, namespace: 'tokenizer apart' }, () => ({
-      contents: `export default { get bytePairEncodingCoreProcessor() {
-        const encoding = globalThis[Symbol.for(${JSON.stringify(TOKENIZER_KEY)})]
-        if (encoding !== undefined) return encoding.bytePairEncodingCoreProcessor
-        throw new Error('Failed to count tokens: this page was saved without its tokenizer, because no request of it needed one. Send the request to a server, or save a page after such a request.')
-      } }`,
+    build.onResolve({ filter: new RegExp(`^${TOKENIZER}$`) }, () => ({
+      path: source('src/pages/saved/tokenizer-apart.ts'),
     }))
   },
 }

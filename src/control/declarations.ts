@@ -31,6 +31,7 @@ import * as viewsLifecycles from './views/lifecycles.ts'
 import * as viewsMoney from './views/money.ts'
 import * as viewsPage from './views/page.ts'
 import * as viewsPast from './views/past.ts'
+import * as viewsRecordings from './views/recordings.ts'
 import * as viewsThings from './views/things.ts'
 import * as viewsWeather from './views/weather.ts'
 
@@ -61,6 +62,7 @@ export type Declarations = typeof clock &
   typeof viewsMoney &
   typeof viewsPage &
   typeof viewsPast &
+  typeof viewsRecordings &
   typeof viewsThings &
   typeof viewsWeather
 
@@ -114,6 +116,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   keepPast: operation('POST /_sim/past', 'assumed', () => viewsPast.keepPast),
   getPastRecording: operation('GET /_sim/past/recording', 'assumed', () => viewsPast.getPastRecording),
   getPastScenario: operation('GET /_sim/past/scenario', 'assumed', () => viewsPast.getPastScenario),
+  openRecording: operation('POST /_sim/recordings', 'assumed', () => viewsRecordings.openRecording),
   replayLine: operation('POST /_sim/replay', 'assumed', () => replay.replayLine),
   getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
   listRequests: operation('GET /_sim/requests', 'assumed', () => requests.listRequests),

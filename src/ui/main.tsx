@@ -4,6 +4,7 @@ import { App } from './shell/app.tsx'
 import type { Connection } from './simulator/connection.ts'
 import type { Location } from './store/place.ts'
 import { Session, SessionContext } from './store/session.ts'
+import { readReports } from './views/explore/report.ts'
 
 export type { Connection, Home } from './simulator/connection.ts'
 
@@ -11,9 +12,11 @@ export type { Connection, Home } from './simulator/connection.ts'
  * Draws the control room into an element and begins to follow the simulator.
  *
  * @param start where it begins, unless the address of the page says it
+ * @param explored the reports that `explore --json` printed. Default: none
  */
-export function openPage(root: HTMLElement, connection: Connection, start: Location = {}): void {
+export function openPage(root: HTMLElement, connection: Connection, start: Location = {}, explored?: string): void {
   const session = new Session(connection)
+  if (explored !== undefined) session.explored.value = readReports(explored)
   if (session.place.value.view === undefined) session.place.go({ ...start, ...session.place.value }, 'replace')
   session.start()
   render(

@@ -6,18 +6,17 @@ import { createRunner } from '../../explore/run/create-runner.ts'
 import type { FlowRunner, RunOptions } from '../../explore/run/runner.ts'
 import type { SavedWorld } from '../../pages/saved/content.ts'
 import { writePageFile } from '../pages/page-file.ts'
-import type { ExploredFlow } from './report.ts'
+import { type ExploredFlow, formatFlowJson } from './report.ts'
 import type { ExploredClient } from './scenario-files.ts'
 
 /** Findings in one page. Each has a world, and a reader compares few. */
 const MAX_FINDINGS = 8
 
 /** Runs the client again under the plan of each finding and without faults, and writes the page of these runs. */
-export async function writeFindingPage(
-  file: string,
-  { flow }: ExploredClient,
-  { findings: { fresh } }: ExploredFlow,
-): Promise<void> {
+export async function writeFindingPage(file: string, { flow }: ExploredClient, explored: ExploredFlow): Promise<void> {
+  const { fresh } = explored.findings
+  const [first] = fresh
+  if (first === undefined) return
   const runner = await createRunner(flow)
   try {
     const worlds: SavedWorld[] = []
@@ -27,7 +26,12 @@ export async function writeFindingPage(
       // Beside the first finding: the same world and the same inputs.
       if (worlds.length === 1) worlds.push(await recordRun(runner, [], setting, 'the run without faults'))
     }
-    await writePageFile(file, { title: `${flow.name}: ${fresh[0]!.words}`, worlds })
+    await writePageFile(file, {
+      title: `${flow.name}: ${first.words}`,
+      worlds,
+      start: { view: 'explore', flow: flow.name, finding: first.signature },
+      explored: formatFlowJson(explored),
+    })
   } finally {
     await runner.dispose()
   }

@@ -149,7 +149,8 @@ export class Past implements RecordingSink {
    */
   async forkAt(moment: Moment, clock: ClockSetting = 'manual'): Promise<Simulator> {
     this.#assertWithin(moment)
-    await loadTokenizer()
+    // Requests of the past that counted tokens have loaded it.
+    if (this.#sim.world.needsTokenizer) await loadTokenizer()
     const index = this.#checkpoints.findLastIndex(checkpoint => isReached(checkpoint, moment))
     const start = this.#checkpoints[index]!
     const next = this.#checkpoints[index + 1]

@@ -192,8 +192,11 @@ class RecordedWaiter implements ResponseWaiter {
 
   onBegin(call: InferenceHandle): void {
     this.#inner.onBegin?.(call)
-    call.onEnd = state => {
+    // That of a client which is replayed: it waits for the end, too.
+    const { onEnd } = call
+    call.onEnd = (state, tokens) => {
       if (this.#mayEnd || state === 'left') this.#listener.onEnd(state)
+      onEnd?.(state, tokens)
     }
   }
 

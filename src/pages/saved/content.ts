@@ -17,6 +17,8 @@ export interface SavedContent {
   readonly worlds: readonly SavedWorld[]
   /** Where the control room begins, as `openPage` takes it. */
   readonly start?: Location | undefined
+  /** The report of `explore --json`, a line for each flow. */
+  readonly explored?: string | undefined
 }
 
 /** Returns the content as JSON, with compressed recordings. */

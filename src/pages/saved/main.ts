@@ -28,7 +28,7 @@ async function open(): Promise<void> {
   Object.assign(globalThis, { simulator: connection })
   root.replaceChildren()
   if (problems.length > 0) root.before(toAlert(problems.map(describeProblem).join('\n')))
-  openPage(root, connection, content.start)
+  openPage(root, connection, content.start, content.explored)
 }
 
 /** Writes a page with the parts of this one. */

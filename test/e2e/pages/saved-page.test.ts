@@ -87,6 +87,7 @@ describe.skipIf(executablePath === undefined)(`a saved page${SKIPPED}`, () => {
       const { simulator } = globalThis as unknown as { simulator: Connection }
       const headers = { 'content-type': 'application/json' }
       await simulator.send('/_sim/clock/advance', { method: 'POST', headers, body: '{"by":"3h"}' })
+      await simulator.send('/_sim/commands', { method: 'POST', headers, body: '{"verb":"funds.set","args":{"usd":3}}' })
       return (await simulator.send('/_sim/page')).text()
     })
     const digest = await digestIn(page)
@@ -126,7 +127,7 @@ describe.skipIf(executablePath === undefined)(`a saved page${SKIPPED}`, () => {
   }, 120_000)
 
   test('runs bulk records, which only Node can make', async () => {
-    const { sim, content } = await record({ fixtures: 'empty', fill: { models: 40 } }, useDeployments)
+    const { sim, content } = await record({ fixtures: 'empty', fill: { models: 60 } }, useDeployments)
     const { page } = await open(await createSavedPage(content))
     expect(await digestIn(page)).toBe(sim.digest)
   }, 120_000)

@@ -1,0 +1,31 @@
+/**
+ * The tokenizer of a saved page. Its tables are two thirds of a page, so they are a script of their own,
+ * which only the pages have whose worlds count tokens.
+ */
+
+import { RefusalError } from '../../service/refusals.ts'
+import { TOKENIZER_KEY } from './parts.ts'
+
+interface Encoding {
+  readonly bytePairEncodingCoreProcessor: unknown
+}
+
+/** @throws RefusalError in a page without the tables */
+function readEncoding(): Encoding {
+  const encoding = (globalThis as Record<symbol, unknown>)[Symbol.for(TOKENIZER_KEY)]
+  if (encoding !== undefined) return encoding as Encoding
+  throw new RefusalError(
+    501,
+    'Failed to count tokens: this page was saved without its tokenizer, because no request of it needed one. ' +
+      'Send the request to a server, or save a page after such a request.',
+  )
+}
+
+const onDemand: Encoding = {
+  get bytePairEncodingCoreProcessor() {
+    return readEncoding().bytePairEncodingCoreProcessor
+  },
+}
+
+// It has the exports of the package that it replaces
+export default onDemand
