@@ -8,7 +8,7 @@ export const getWeather = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/weather',
   summary:
-    'Return the weather of the world: for each kind of trouble how often it strikes, and what it has struck now, with the ' +
+    'Return the weather of the world: how often each kind of trouble strikes, and what it has struck now. Each has the ' +
     'command that undoes it. packs is for the option weather of a world',
   returns: z.object({
     pack: z.string().describe('none: no weather'),

@@ -1942,8 +1942,8 @@ class Control:
         return result
 
     def get_weather(self) -> GetWeatherAnswer:
-        """Return the weather of the world: for each kind of trouble how often it strikes, and what
-        it has struck now, with the command that undoes it. packs is for the option weather of a
+        """Return the weather of the world: how often each kind of trouble strikes, and what it has
+        struck now. Each has the command that undoes it. packs is for the option weather of a
         world.
 
         Sends `GET /_sim/weather`.
