@@ -13,7 +13,9 @@ test('every line of docs/control.md works on the default world as printed', asyn
   const answers = [{ name: 'script-1', answer: { text: 'Yes.' } }]
   // GET /_sim/unread lists unread fields only with strict requests.
   const sim = createSimulator({ seed: 1, faults, answers, strictRequests: true })
-  const server = await serve(sim, { port: 0, scenarios: new ScenarioLibrary(['scenarios']) })
+  // The parts of a page need a build of the package.
+  const writePage = async () => '<!doctype html>'
+  const server = await serve(sim, { port: 0, scenarios: new ScenarioLibrary(['scenarios']), writePage })
   onTestFinished(() => server.close())
   const lines = [...page.matchAll(/^curl .*$/gm)].map(([line]) => line)
   expect(lines).toHaveLength(Object.keys(controlOperations).length)
@@ -26,6 +28,10 @@ test('every line of docs/control.md works on the default world as printed', asyn
     const { snapshots } = server.worlds.default
     if (line.includes('/_sim/snapshots/')) snapshots.set('before-the-storm', sim.snapshot())
     else snapshots.clear()
+    // The lines about a past are for one in which something happened. A replay needs a world that is not recorded.
+    const isOfPast = /_sim\/(past\/|page)/.test(line)
+    await fetch(`${server.url}/_sim/past`, { method: isOfPast ? 'POST' : 'DELETE' })
+    if (isOfPast) sim.cluster.node('h100-0').crash()
     const form = new FormData()
     if (upload !== undefined) form.set('file', new Blob([new Uint8Array(sim.snapshot().toBytes())]), 'before.snapshot')
     const { status } = await fetch(address!.replace('127.0.0.1:4010', server.url), {
