@@ -30,6 +30,7 @@ import * as viewsLifecycles from './views/lifecycles.ts'
 import * as viewsMoney from './views/money.ts'
 import * as viewsPage from './views/page.ts'
 import * as viewsPast from './views/past.ts'
+import * as viewsRecordings from './views/recordings.ts'
 import * as viewsThings from './views/things.ts'
 
 /** The exports of all modules. */
@@ -58,6 +59,7 @@ export type Declarations = typeof clock &
   typeof viewsMoney &
   typeof viewsPage &
   typeof viewsPast &
+  typeof viewsRecordings &
   typeof viewsThings
 
 export const OPERATIONS: OperationTable<Declarations> = {
@@ -108,6 +110,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   getPast: operation('GET /_sim/past', 'assumed', () => viewsPast.getPast),
   keepPast: operation('POST /_sim/past', 'assumed', () => viewsPast.keepPast),
   getPastRecording: operation('GET /_sim/past/recording', 'assumed', () => viewsPast.getPastRecording),
+  openRecording: operation('POST /_sim/recordings', 'assumed', () => viewsRecordings.openRecording),
   replayLine: operation('POST /_sim/replay', 'assumed', () => replay.replayLine),
   getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
   listRequests: operation('GET /_sim/requests', 'assumed', () => requests.listRequests),

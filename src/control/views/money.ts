@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type MoneyOwner, moneySeries } from '../../evidence/views/money-tracker.ts'
 import { formatDuration, MAX_DURATION, type Micros, SECOND } from '../../kernel/duration.ts'
-import * as reportWindows from '../../simulation/reporting/report-window.ts'
+import { parseReportWindow } from '../../simulation/reporting/report-window.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { nameOfThing } from '../thing-names.ts'
@@ -85,7 +85,7 @@ function seriesOf(sim: Simulator, text: string, query: { from?: string | undefin
     const value = query[name]
     return value === undefined ? {} : { [name]: parseTimeParam(sim, `report the money ${name}`, value) }
   }
-  const window = reportWindows.parseReportWindow(sim.world, { ...time('from'), ...time('to'), step: text })
+  const window = parseReportWindow(sim.world, { ...time('from'), ...time('to'), step: text })
   const { step, times, owners, spent } = moneySeries(sim.world, { ...window, step: window.step as Micros })
   return {
     step_seconds: step / SECOND,

@@ -1,7 +1,17 @@
 /** Everything about one thing, found by its id: beside every view. */
+
+import { CopyButton } from '../parts/copy-button.tsx'
 import { formatTime } from '../parts/format.ts'
+import { JsonView } from '../parts/json-view.tsx'
+import { StatusMark } from '../parts/status-mark.tsx'
+import { ThingLink } from '../parts/thing-link.tsx'
+import type { AnswersByRoute } from '../simulator/ask.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
+import { Commands } from './commands.tsx'
+import { Explanation } from './explanation.tsx'
+
+type Thing = AnswersByRoute['GET /_sim/things/{id}']
 
 interface InspectorProps {
   readonly id: string
@@ -9,53 +19,129 @@ interface InspectorProps {
 }
 
 export function Inspector({ id, close }: InspectorProps) {
-  const session = useSession()
-  const { value: explanation, error } = useAnswer('GET /_sim/explain/{subject}', { subject: id })
+  const { value: thing, error } = useAnswer('GET /_sim/things/{id}', { id })
   return (
     <aside class="inspector" aria-label={`Inspector: ${id}`}>
       <div class="details-head">
-        <h2 class="mono break">{id}</h2>
+        <div>
+          <h2 class="mono break">{id}</h2>
+          {thing !== undefined && <p class="faint">{thing.kind.replaceAll('_', ' ')}</p>}
+        </div>
         <button type="button" class="quiet" aria-label="Close the inspector" onClick={close}>
           ✕
         </button>
       </div>
       {error !== undefined && <p role="alert">✗ {error}</p>}
-      <ul class="sentences">
-        {explanation?.sentences.map(sentence => (
-          <li key={sentence}>{sentence}</li>
-        ))}
-      </ul>
-      {explanation?.next !== undefined && (
-        <p class="next">
-          <strong>Next, in {explanation.next.in}:</strong> {explanation.next.sentence}
-        </p>
-      )}
-      {explanation !== undefined && explanation.chain.length > 0 && (
+      {thing !== undefined && (
         <>
-          <h3>Because</h3>
-          <ol class="chain">
-            {explanation.chain.map(entry => (
-              <li key={entry.seq}>
-                <time dateTime={entry.at}>{formatTime(entry.at)}</time>{' '}
-                <a href={session.place.link({ view: 'causes', entry: String(entry.seq), id })}>{entry.sentence}</a>
-              </li>
+          <ul class="sentences">
+            {thing.sentences.map(sentence => (
+              <li key={sentence}>{sentence}</li>
             ))}
-          </ol>
-        </>
-      )}
-      {explanation !== undefined && explanation.effects.length > 0 && (
-        <>
-          <h3>What came of it</h3>
-          <ol class="chain">
-            {explanation.effects.map(entry => (
-              <li key={entry.seq}>
-                <time dateTime={entry.at}>{formatTime(entry.at)}</time>{' '}
-                <a href={session.place.link({ view: 'causes', entry: String(entry.seq), id })}>{entry.sentence}</a>
-              </li>
-            ))}
-          </ol>
+          </ul>
+          <Explanation id={id} />
+          <Commands kind={thing.kind} id={thing.id} />
+          <Related thing={thing} />
+          <Entries thing={thing} />
+          <Requests thing={thing} />
+          <Ledger thing={thing} />
+          <Seen thing={thing} />
+          <Addresses thing={thing} />
         </>
       )}
     </aside>
+  )
+}
+
+function Related({ thing: { related } }: { thing: Thing }) {
+  if (related.length === 0) return null
+  return (
+    <>
+      <h3>Related</h3>
+      <ul class="plain">
+        {related.map(({ id, kind, relation }) => (
+          <li key={`${relation} ${id}`}>
+            <span class="faint">{relation}</span> <ThingLink id={id} /> <span class="faint">{kind}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function Entries({ thing: { entries } }: { thing: Thing }) {
+  const { place } = useSession()
+  if (entries.length === 0) return null
+  return (
+    <details open={entries.length < 8}>
+      <summary>{entries.length} newest journal entries</summary>
+      <ol class="plain">
+        {entries.map(({ seq, at, sentence }) => (
+          <li key={seq}>
+            <time dateTime={at}>{formatTime(at)}</time>{' '}
+            <a href={place.link({ view: 'causes', entry: String(seq) })}>{sentence}</a>
+          </li>
+        ))}
+      </ol>
+    </details>
+  )
+}
+
+function Requests({ thing: { requests } }: { thing: Thing }) {
+  const { place } = useSession()
+  if (requests.length === 0) return null
+  return (
+    <details>
+      <summary>{requests.length} newest requests</summary>
+      <ol class="plain">
+        {requests.map(({ seq, at, method, path, status }) => (
+          <li key={seq}>
+            <time dateTime={at}>{formatTime(at)}</time> <StatusMark status={status} />{' '}
+            <a class="mono break" href={place.link({ view: 'requests', request: String(seq) })}>
+              {method} {path}
+            </a>
+          </li>
+        ))}
+      </ol>
+    </details>
+  )
+}
+
+function Ledger({ thing: { ledger } }: { thing: Thing }) {
+  if (ledger.length === 0) return null
+  return (
+    <details>
+      <summary>{ledger.length} ledger lines</summary>
+      <JsonView value={ledger} label="Ledger lines" />
+    </details>
+  )
+}
+
+/** The thing as the service shows it to clients. */
+function Seen({ thing: { object, path } }: { thing: Thing }) {
+  if (object === null) return null
+  return (
+    <details>
+      <summary>As clients see it{path !== null && <span class="mono faint"> {path}</span>}</summary>
+      <JsonView value={object} label="The thing as clients see it" />
+    </details>
+  )
+}
+
+function Addresses({ thing: { id, links } }: { thing: Thing }) {
+  const session = useSession()
+  const all = [{ relation: 'all of this', path: `/_sim/things/${encodeURIComponent(id)}` }, ...links]
+  return (
+    <details>
+      <summary>Addresses of these figures</summary>
+      <ul class="plain">
+        {all.map(({ relation, path }) => (
+          <li key={relation} class="line">
+            <span class="mono break">{path}</span>
+            <CopyButton label="Copy as curl" text={() => session.curlOf({ method: 'GET', path })} />
+          </li>
+        ))}
+      </ul>
+    </details>
   )
 }

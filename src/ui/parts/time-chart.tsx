@@ -16,6 +16,8 @@ export interface AreaChart {
   /** Each has a value for each step. */
   readonly series: readonly { readonly name: string; readonly values: readonly number[] }[]
   readonly format: (value: number) => string
+  /** Writes a value of the axis. */
+  readonly formatTick: (value: number) => string
 }
 
 /** How many areas have a colour and a pattern of their own. */
@@ -188,7 +190,7 @@ function optionsOf(
         ...axis,
         grid: { stroke: line, width: 1 },
         size: 64,
-        values: (_, splits) => splits.map(value => chart.format(value)),
+        values: (_, splits) => splits.map(value => chart.formatTick(value)),
       },
     ],
     series: [{}, ...areas.reverse()],

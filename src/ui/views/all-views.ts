@@ -25,6 +25,6 @@ export const VIEWS: readonly View[] = [
   { name: 'requests', title: 'Requests', glyph: '⇄', component: RequestsView },
   { name: 'causes', title: 'Causes', glyph: '↳', component: CausesView },
   { name: 'faults', title: 'Faults', glyph: '⚡', component: FaultsView },
-  { name: 'explore', title: 'Explore', glyph: '⌖', component: ExploreView },
+  { name: 'explore', title: 'Explore', glyph: '◎', component: ExploreView },
   { name: 'worlds', title: 'Worlds', glyph: '◉', component: WorldsView },
 ]

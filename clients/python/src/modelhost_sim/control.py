@@ -571,6 +571,13 @@ class ForgetPastAnswer(TypedDict):
     kept_part: ForgetPastAnswerKeptPart | None
 
 
+class OpenRecordingAnswer(TypedDict):
+    world: str
+    now: str
+    lines: int
+    problem: str | None
+
+
 class ReplayLineBodyBegin(TypedDict):
     at: list[Any]
     snapshot: NotRequired[str]
@@ -1525,6 +1532,21 @@ class Control:
             "GET",
             "/_sim/past/recording",
         )
+
+    def open_recording(self, *, recording: str) -> OpenRecordingAnswer:
+        """Create a world that runs a recording again, up to its end or to the first answer that
+        differs. Its past is kept from the begin. Webhooks of the recording are not sent again.
+
+        Sends `POST /_sim/recordings`.
+        Refused with 400: a text that is no recording of this version.
+        Refused with 429: too many worlds.
+        """
+        result: OpenRecordingAnswer = self._transport.send_for_json(
+            "POST",
+            "/_sim/recordings",
+            body={"recording": recording},
+        )
+        return result
 
     def replay_line(
         self,

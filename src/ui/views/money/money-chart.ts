@@ -1,5 +1,5 @@
 /** What the money of a world is as a picture: the burn of each owner over time. */
-import { formatMoney } from '../../parts/format.ts'
+import { formatCount, formatMoney } from '../../parts/format.ts'
 import { type AreaChart, MAX_AREAS } from '../../parts/time-chart.tsx'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
 
@@ -61,5 +61,6 @@ export function burnChart(money: Money, startSeconds: number): AreaChart | undef
     times,
     series: rest.length === 0 ? own : [...own, others],
     format: value => `${formatMoney(value)}/h`,
+    formatTick: value => `$${formatCount(value)}/h`,
   }
 }

@@ -1,4 +1,4 @@
-import { formatCount, formatMoney, trimmed } from '../../parts/format.ts'
+import { formatCount, formatMoney } from '../../parts/format.ts'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { WindowedList } from '../../parts/windowed-list.tsx'
 import { MICROCENTS, type Money, type MoneyOwner } from './money-chart.ts'
@@ -47,7 +47,7 @@ export function OwnerRows({ owners, usage }: OwnerRowsProps) {
           <span />
           <span />
           <span class="number" data-figure="held">
-            {trimmed(usage.held_gpu_hours, 2)}
+            {formatHours(usage.held_gpu_hours)}
           </span>
           <Wasted usage={usage} />
         </p>
@@ -87,7 +87,7 @@ function OwnerRow({ owner, usage, most }: OwnerRowProps) {
         <span class="hidden"> spent</span>
       </span>
       <span class="number">
-        {usage === undefined ? '' : trimmed(usage.held_gpu_hours, 2)}
+        {usage === undefined ? '' : formatHours(usage.held_gpu_hours)}
         {usage !== undefined && <span class="hidden"> GPU-hours held</span>}
       </span>
       {usage === undefined ? <span /> : <Wasted usage={usage} />}
@@ -95,11 +95,15 @@ function OwnerRow({ owner, usage, most }: OwnerRowProps) {
   )
 }
 
+function formatHours(hours: number): string {
+  return hours.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+}
+
 function Wasted({ usage: { held_gpu_hours: held, wasted_gpu_hours: wasted } }: { usage: Omit<Usage, 'deployments'> }) {
   const share = held === 0 ? 0 : wasted / held
   return (
     <span class={`number${share > 0.5 ? ' warn' : ''}`} data-figure="wasted">
-      {trimmed(wasted, 2)}
+      {formatHours(wasted)}
       <span class="hidden"> wasted</span>
       {held > 0 && <span class="share"> {Math.round(share * 100)} %</span>}
     </span>

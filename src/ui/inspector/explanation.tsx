@@ -1,0 +1,43 @@
+import { formatTime } from '../parts/format.ts'
+import type { AnswersByRoute } from '../simulator/ask.ts'
+import { useSession } from '../store/session.ts'
+import { useAnswer } from '../store/use-answer.ts'
+
+type Entries = AnswersByRoute['GET /_sim/explain/{subject}']['chain']
+
+/** What decided the state of a thing, what came of it, and what happens to it next. */
+export function Explanation({ id }: { id: string }) {
+  // Things that the journal does not name have no explanation. What is known of them is shown all the same.
+  const { value: explanation } = useAnswer('GET /_sim/explain/{subject}', { subject: id })
+  if (explanation === undefined) return null
+  const { chain, effects, next } = explanation
+  return (
+    <>
+      {next !== undefined && (
+        <p class="next">
+          <strong>Next, in {next.in}:</strong> {next.sentence}
+        </p>
+      )}
+      <EntryList title="Because" entries={chain} />
+      <EntryList title="What came of it" entries={effects} />
+    </>
+  )
+}
+
+function EntryList({ title, entries }: { title: string; entries: Entries }) {
+  const { place } = useSession()
+  if (entries.length === 0) return null
+  return (
+    <>
+      <h3>{title}</h3>
+      <ol class="chain">
+        {entries.map(({ seq, at, sentence }) => (
+          <li key={seq}>
+            <time dateTime={at}>{formatTime(at)}</time>{' '}
+            <a href={place.link({ view: 'causes', entry: String(seq) })}>{sentence}</a>
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}

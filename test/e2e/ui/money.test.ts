@@ -1,0 +1,116 @@
+import { describe, expect } from 'vitest'
+import { findViolations } from './axe.ts'
+import { openControlRoom, pageTest, useBrowser } from './control-room.ts'
+
+useBrowser()
+
+const CANARY = 'acme/<img src=x onerror="globalThis.canary=1">'
+const deployments = [
+  { deploy_id: 'Chat000000000001', model_name: 'acme/chat', gpu: 'H100-80GB' as const, num_gpus: 2 },
+  { deploy_id: 'Chat000000000002', model_name: CANARY, gpu: 'H100-80GB' as const, num_gpus: 1 },
+]
+const world = { fixtures: 'two-nodes' as const, view: 'money', with: { deployments } }
+
+interface Money {
+  balance_microcents: number
+  spent_microcents: number
+  burn_microcents_per_hour: number
+  runs_out_in: string | null
+  owners: { id: string; gpus: number; burn_microcents_per_hour: number; spent_microcents: number }[]
+  usage: {
+    held_gpu_hours: number
+    wasted_gpu_hours: number
+    deployments: { id: string; held_gpu_hours: number; wasted_gpu_hours: number }[]
+  }
+}
+
+/** Returns the amount that a text begins with. Small amounts have four decimals, others two. */
+function amountIn(text: string | null): number {
+  return Number(/-?\$?([\d,]+(?:\.\d+)?)/.exec(text ?? '')![0].replaceAll(/[$,]/g, ''))
+}
+
+/** Whether a shown amount is a figure in micro-cents, rounded as the page does. */
+function isShown(shown: number, microcents: number): boolean {
+  const dollars = microcents / 1e8
+  return Math.abs(shown - dollars) <= (dollars !== 0 && Math.abs(dollars) < 0.1 ? 0.00005 : 0.005) + 1e-9
+}
+
+describe('money', () => {
+  pageTest('has the figures of its address', async () => {
+    const { page, sim, server, problems } = await openControlRoom(world)
+    await page.locator('[data-figure="spent"]').waitFor()
+    await sim.clock.advance('3h')
+    const money = (await (await fetch(`${server.url}/_sim/money?usage=true`)).json()) as Money
+    expect(money.spent_microcents).toBeGreaterThan(0)
+    const figure = (name: string) => page.locator(`[data-figure="${name}"]`).first()
+    await page.waitForFunction(
+      text => document.querySelector('[data-figure="runs-out"]')?.textContent === text,
+      money.runs_out_in === null ? 'never' : `in ${money.runs_out_in}`,
+    )
+    expect(isShown(amountIn(await figure('burn').textContent()), money.burn_microcents_per_hour)).toBe(true)
+    expect(isShown(amountIn(await figure('spent').textContent()), money.spent_microcents)).toBe(true)
+    expect(isShown(amountIn(await figure('balance').textContent()), money.balance_microcents)).toBe(true)
+
+    const held = money.usage.held_gpu_hours.toFixed(2)
+    await page.waitForFunction(text => document.querySelector('[data-figure="held"]')?.textContent === text, held)
+    expect(money.owners.length).toBeGreaterThan(1)
+    for (const { id, gpus, burn_microcents_per_hour: burn, spent_microcents: spent } of money.owners) {
+      const cells = await page.locator(`[data-owner="${id}"] > span`).allTextContents()
+      const used = money.usage.deployments.find(one => one.id === id)!
+      expect(amountIn(cells[2]!)).toBe(gpus)
+      expect(isShown(amountIn(cells[3]!), burn)).toBe(true)
+      expect(isShown(amountIn(cells[4]!), spent)).toBe(true)
+      expect(amountIn(cells[5]!)).toBe(Number(used.held_gpu_hours.toFixed(2)))
+      expect(amountIn(cells[6]!)).toBe(Number(used.wasted_gpu_hours.toFixed(2)))
+    }
+    expect(problems).toEqual([])
+  })
+
+  pageTest('shows the lines of the ledger, and leads to the journal entry of each', async () => {
+    const { page, sim, server } = await openControlRoom(world)
+    await sim.clock.advance('2h')
+    sim.cluster.node(sim.cluster.nodeOf('Chat000000000001').name).crash()
+    await page.getByRole('button', { name: 'Ledger' }).click()
+    const rows = page.locator('.ledger-row')
+    await rows.first().waitFor()
+    const answer = await (await fetch(`${server.url}/_sim/ledger`)).json()
+    const { entries } = answer as { entries: { subject: string; microcents: number; open?: true }[] }
+    expect(await rows.count()).toBe(entries.length)
+    for (const [index, { subject, microcents, open }] of entries.toReversed().entries()) {
+      const cells = await rows.nth(index).locator('> *').allTextContents()
+      expect(cells[2]).toBe(subject)
+      expect(cells[1]).toBe(open ? 'rent, open' : 'rent')
+      expect(isShown(amountIn(cells[4]!), microcents)).toBe(true)
+    }
+    await rows
+      .getByRole('link', { name: /instance|node|command/ })
+      .first()
+      .click()
+    await page.waitForFunction(() => /causes\?.*entry=\d+/.test(location.hash))
+  })
+
+  pageTest('draws the burn of each step, and tells its figures under the pointer', async () => {
+    const { page, sim, server } = await openControlRoom(world)
+    await sim.clock.advance('20m')
+    const over = page.locator('.time-chart .u-over')
+    await over.waitFor()
+    const box = (await over.boundingBox())!
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 20)
+    await page.locator('.chart-figure').first().waitFor()
+    const money = await (await fetch(`${server.url}/_sim/money?step=1m`)).json()
+    const { series } = money as { series: { owners: string[]; spent_microcents: number[][] } }
+    const step = series.spent_microcents[Math.floor(series.spent_microcents.length / 2)]!
+    const together = await page.locator('.chart-figure strong.number').textContent()
+    expect(isShown(amountIn(together), step.reduce((sum, spent) => sum + spent, 0) * 60)).toBe(true)
+  })
+
+  pageTest('shows names as text, and breaks no rule of axe-core', async () => {
+    const { page, sim, problems } = await openControlRoom({ ...world, view: 'money?ledger=open' })
+    await sim.clock.advance('1h')
+    await page.locator('.chart-legend').getByText(CANARY).waitFor()
+    await page.locator('.money-row').getByText(CANARY).waitFor()
+    expect(await page.evaluate('[document.images.length, "canary" in globalThis]')).toEqual([0, false])
+    expect(await findViolations(page)).toEqual([])
+    expect(problems).toEqual([])
+  })
+})
