@@ -96,7 +96,7 @@ describe.skipIf(executablePath === undefined)(`a page${SKIPPED}`, () => {
     })
     expect(decided).toEqual(['fault', 'none'])
     await open.getByRole('heading', { name: 'The shrunk plan' }).waitFor()
-    expect(await open.title()).toMatch(/^deploy: /)
+    expect(await open.title()).toMatch(/^client: noLeak@/)
   }, 180_000)
 
   test('of a failed test of vitest is beside its recording', async () => {
