@@ -1,6 +1,7 @@
 /** `npm run docs`: builds the pages of docs to site/dist: static files that work at any address, without a network. */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { build } from 'vitepress'
 import { collectPages, ROOT } from './pages.ts'
 import { relocatePages } from './relocate.ts'
@@ -25,6 +26,9 @@ if (errors.length > 0) {
   )
 }
 relocatePages(OUTPUT)
+// A script without types, which also builds the package.
+const { buildPlayground } = await import(pathToFileURL(join(ROOT, 'build/pages.js')).href)
+await buildPlayground(join(OUTPUT, 'playground'))
 console.log(`wrote ${pages.size + 1} pages to site/dist`)
 
 function write(path: string, text: string): void {

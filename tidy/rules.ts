@@ -50,7 +50,15 @@ export function applyRules(): Record<string, Finding[]> {
     ...readFiles(TEXTS, ['.md', '.json', '.sh', 'run']),
   ]
   const documents = readFiles(
-    ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs', 'bench/README.md'],
+    [
+      'README.md',
+      'ARCHITECTURE.md',
+      'CONTRIBUTING.md',
+      'CHANGELOG.md',
+      'docs',
+      'bench/README.md',
+      'site/playground.md',
+    ],
     ['.md'],
   ).map(file => checkDocument(file))
   return {

@@ -9,6 +9,15 @@ const site = resolve(import.meta.dirname, '..')
 /** The cells of a fleet: two held, one idle, one broken. */
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect x="1" y="1" width="6" height="6" rx="1.5" fill="#1f6fb4"/><rect x="9" y="1" width="6" height="6" rx="1.5" fill="#1f6fb4"/><rect x="1" y="9" width="6" height="6" rx="1.5" fill="#9aa3b2"/><rect x="9" y="9" width="6" height="6" rx="1.5" fill="#d97706"/></svg>`
 
+/**
+ * A page of its own within the page of the site, because its style and its rules for content are its own. A link with a
+ * target leaves the router of VitePress alone.
+ */
+const PLAYGROUND = `<p><a href="./playground/index.html" target="_self">Open it alone</a>, in the whole window.</p>
+<ClientOnly><iframe class="playground" src="./playground/index.html" title="Playground"></iframe></ClientOnly>
+<p class="only-from-files">Browsers start the playground from a web server only. Any server of files will do, for example
+<code>python3 -m http.server</code> in the folder of this page.</p>`
+
 export default defineConfig({
   title: 'modelhost-sim',
   description: 'A flight simulator for integrations with a model-hosting cloud',
@@ -35,6 +44,12 @@ export default defineConfig({
         if (!state.src.startsWith('<br>', state.pos)) return false
         if (!silent) state.push('hardbreak', 'br', 0)
         state.pos += '<br>'.length
+        return true
+      })
+      markdown.block.ruler.before('paragraph', 'playground', (state, line, _end, silent) => {
+        if (state.getLines(line, line + 1, 0, false) !== '[[playground]]') return false
+        if (!silent) state.push('html_block', '', 0).content = PLAYGROUND
+        state.line = line + 1
         return true
       })
     },

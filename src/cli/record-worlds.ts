@@ -2,8 +2,8 @@
 
 import { extname } from 'node:path'
 import { type Recording, recordSimulator } from '../evidence/recording/record.ts'
+import type { ServedWorld } from '../simulator/served-world.ts'
 import type { Simulator } from '../simulator/simulator.ts'
-import type { ServedWorld } from '../simulator/worlds.ts'
 
 /** Records the default world to a file, and each further world to a file beside it: `run.ndjson` and `run.w1.ndjson`. */
 export class WorldRecordings {

@@ -25,6 +25,7 @@ import * as sendRequest from './endpoints/send-request.ts'
 import * as snapshots from './endpoints/snapshots.ts'
 import * as worlds from './endpoints/worlds.ts'
 import * as viewsAhead from './views/ahead.ts'
+import * as viewsDifferences from './views/differences.ts'
 import * as viewsFleet from './views/fleet.ts'
 import * as viewsLifecycles from './views/lifecycles.ts'
 import * as viewsMoney from './views/money.ts'
@@ -32,6 +33,7 @@ import * as viewsPage from './views/page.ts'
 import * as viewsPast from './views/past.ts'
 import * as viewsRecordings from './views/recordings.ts'
 import * as viewsThings from './views/things.ts'
+import * as viewsWeather from './views/weather.ts'
 
 /** The exports of all modules. */
 export type Declarations = typeof clock &
@@ -54,13 +56,15 @@ export type Declarations = typeof clock &
   typeof snapshots &
   typeof worlds &
   typeof viewsAhead &
+  typeof viewsDifferences &
   typeof viewsFleet &
   typeof viewsLifecycles &
   typeof viewsMoney &
   typeof viewsPage &
   typeof viewsPast &
   typeof viewsRecordings &
-  typeof viewsThings
+  typeof viewsThings &
+  typeof viewsWeather
 
 export const OPERATIONS: OperationTable<Declarations> = {
   getRoot: operation('GET /', 'assumed', () => overview.getRoot),
@@ -82,6 +86,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   listNodes: operation('GET /_sim/cluster/nodes', 'assumed', () => cluster.listNodes),
   listVerbs: operation('GET /_sim/commands', 'assumed', () => cluster.listVerbs),
   giveCommand: operation('POST /_sim/commands', 'assumed', () => cluster.giveCommand),
+  compareWorlds: operation('GET /_sim/differences', 'assumed', () => viewsDifferences.compareWorlds),
   getDigest: operation('GET /_sim/digest', 'assumed', () => journal.getDigest),
   getEngineMetrics: operation('GET /_sim/engines/{instance}/metrics', 'assumed', () => metrics.getEngineMetrics),
   watchEvents: operation('GET /_sim/events', 'assumed', () => events.watchEvents),
@@ -110,6 +115,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   getPast: operation('GET /_sim/past', 'assumed', () => viewsPast.getPast),
   keepPast: operation('POST /_sim/past', 'assumed', () => viewsPast.keepPast),
   getPastRecording: operation('GET /_sim/past/recording', 'assumed', () => viewsPast.getPastRecording),
+  getPastScenario: operation('GET /_sim/past/scenario', 'assumed', () => viewsPast.getPastScenario),
   openRecording: operation('POST /_sim/recordings', 'assumed', () => viewsRecordings.openRecording),
   replayLine: operation('POST /_sim/replay', 'assumed', () => replay.replayLine),
   getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
@@ -130,6 +136,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   listTroubles: operation('GET /_sim/troubles', 'assumed', () => cluster.listTroubles),
   getUnread: operation('GET /_sim/unread', 'assumed', () => overview.getUnread),
   verifyReceived: operation('POST /_sim/verify', 'assumed', () => requests.verifyReceived),
+  getWeather: operation('GET /_sim/weather', 'assumed', () => viewsWeather.getWeather),
   listWorlds: operation('GET /_sim/worlds', 'assumed', () => worlds.listWorlds),
   createWorld: operation('POST /_sim/worlds', 'assumed', () => worlds.createWorld),
   deleteWorld: operation('DELETE /_sim/worlds/{world}', 'assumed', () => worlds.deleteWorld),

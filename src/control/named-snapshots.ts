@@ -2,8 +2,8 @@
 
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { refuse } from '../service/refusals.ts'
+import type { ServedWorld } from '../simulator/served-world.ts'
 import type { Snapshot } from '../simulator/snapshot/snapshot.ts'
-import type { ServedWorld } from '../simulator/worlds.ts'
 
 /** Returns the snapshot of this name. An unknown name is refused with a 404 that suggests the nearest. */
 export function requireSnapshot({ name: world, snapshots }: ServedWorld, name: string): Snapshot {

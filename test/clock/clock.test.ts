@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { SimulatorClock } from '../../src/clock/simulator-clock.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { wall } from '../setup/wall-clock.ts'
 
 const arranged = (status = 'deploying') =>
   createSimulator({
@@ -130,6 +131,10 @@ describe('a client that never ends its request', () => {
     const body = new ReadableStream({ pull: () => new Promise(() => {}) })
     const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'multipart/form-data; boundary=x' }
     void sim.fetch('http://sim/v1/files', { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+    wall.ahead = 100
+    onTestFinished(() => {
+      wall.ahead = 0
+    })
     await expect(sim.clock.advance('1s')).rejects.toThrow('POST /v1/files has been in flight for 2 s')
   })
 })

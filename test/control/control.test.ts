@@ -523,3 +523,20 @@ describe('answers of the control plane', () => {
     expect(response.headers.get('access-control-allow-origin')).toBeNull()
   })
 })
+
+test('the weather says what it has struck, and its command undoes that', async () => {
+  const { sim, command } = await running({ fixtures: 'fleet', weather: 'rough', seed: 3 })
+  const read = async () => (await command('/_sim/weather', undefined, 'GET')).body
+  expect(await read()).toMatchObject({ pack: 'rough', packs: expect.arrayContaining(['none', 'realistic', 'rough']) })
+  type Kind = { kind: string; strikes: number; active: { undo: object }[] }
+  const struck = async () => ((await read()).kinds as Kind[]).flatMap(({ active }) => active)
+  for (let hour = 0; hour < 500 && (await struck()).length === 0; hour++) await sim.clock.advance('1h')
+  const [{ undo }] = (await struck()) as [{ undo: object }]
+  const troubles = (await command('/_sim/troubles', undefined, 'GET')).body
+  expect(troubles.map((trouble: { undo?: object }) => trouble.undo)).toContainEqual(undo)
+  expect((await command('/_sim/commands', undo)).status).toBe(200)
+  const later = (await command('/_sim/troubles', undefined, 'GET')).body
+  expect(later.map((trouble: { undo?: object }) => trouble.undo)).not.toContainEqual(undo)
+  const calm = await running({ fixtures: 'two-nodes', weather: 'none' })
+  expect((await calm.command('/_sim/weather', undefined, 'GET')).body).toMatchObject({ pack: 'none', kinds: [] })
+})

@@ -7,11 +7,14 @@ import { ScenarioLibrary } from '../../src/scenario/runner/library.ts'
 import type { ScriptRule } from '../../src/service/openai/scripted-answers.ts'
 import { JOURNAL_KINDS } from '../../src/simulation/journal-kinds.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { recordMinute } from '../evidence/recorded-minute.ts'
 import { type Running, running } from '../transports/http/running-server.ts'
 
 const RUNNING = '2cZeTxVFN7tKxCCh'
 const STOPPED = 'ZULBVvLkUPftB8Mo'
 const MODEL = 'aurora-labs/aurora-8b-instruct'
+
+const RECORDING = recordMinute()
 
 interface Command {
   readonly path: string
@@ -72,6 +75,79 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
       set({ mode: 'idle', after: -1 }, 400, 'invalid number of milliseconds -1'),
       set([], 422, 'detail'),
     ],
+  },
+  getAhead: {
+    good: [{ path: '/_sim/ahead' }, { path: '/_sim/ahead?by=2h&limit=3&visible=true' }],
+    bad: [
+      { path: '/_sim/ahead?by=soon', status: 400, says: 'Failed to read the duration' },
+      { path: '/_sim/ahead?limit=0', status: 422, says: 'limit' },
+      { path: '/_sim/ahead?visible=yes', status: 422, says: 'visible' },
+    ],
+  },
+  getFleet: {
+    good: [{ path: '/_sim/fleet' }, { path: '/_sim/fleet?since=1' }],
+    bad: [{ path: '/_sim/fleet?since=soon', status: 422, says: 'since' }],
+  },
+  getLifecycles: {
+    good: [{ path: '/_sim/lifecycles' }, { path: '/_sim/lifecycles?kind=batch,node&from=0s&to=1h&limit=2' }],
+    bad: [
+      { path: '/_sim/lifecycles?kind=batsh', status: 400, says: "Did you mean 'batch'?" },
+      { path: '/_sim/lifecycles?to=later', status: 400, says: 'invalid time "later"' },
+    ],
+  },
+  getMoney: {
+    good: [{ path: '/_sim/money' }, { path: '/_sim/money?step=1h&usage=true' }],
+    bad: [
+      { path: '/_sim/money?step=0s', status: 400, says: 'a step of no time has no end' },
+      { path: '/_sim/money?step=1h&from=2027-01-01T00:00:00Z', status: 400, says: 'what is to come is not known' },
+    ],
+  },
+  getThing: {
+    good: [{ path: `/_sim/things/${RUNNING}` }, { path: '/_sim/things/account' }],
+    bad: [
+      { path: '/_sim/things/h100-00', status: 404, says: "Did you mean 'h100-0'?" },
+      { path: '/_sim/things/99999', status: 404, says: 'Failed to explain entry 99999' },
+    ],
+  },
+  compareWorlds: {
+    good: [{ path: '/_sim/differences?with=default' }],
+    bad: [
+      { path: '/_sim/differences?with=w9', status: 404, says: "unknown world 'w9'" },
+      { path: '/_sim/differences', status: 422, says: 'with' },
+    ],
+  },
+  sendRequest: {
+    good: [{ path: '/_sim/requests', body: { method: 'GET', path: '/deploy/list' } }],
+    bad: [
+      { path: '/_sim/requests', body: { path: '/_sim/reset' }, status: 400, says: 'it is no path of the service' },
+      { path: '/_sim/requests', body: { method: 'GET' }, status: 422, says: 'path' },
+    ],
+  },
+  openRecording: {
+    good: [{ path: '/_sim/recordings', body: { recording: RECORDING } }],
+    bad: [
+      { path: '/_sim/recordings', body: { recording: '{"x":1}' }, status: 400, says: 'Failed to read the recording' },
+      {
+        path: '/_sim/recordings',
+        body: { recording: RECORDING.replace('h100-0', 'h100-1') },
+        status: 400,
+        says: 'line',
+      },
+    ],
+  },
+  savePage: { good: [{ path: '/_sim/page' }], bad: [] },
+  getWeather: { good: [{ path: '/_sim/weather' }], bad: [] },
+  getPast: { good: [{ path: '/_sim/past' }], bad: [] },
+  keepPast: { good: [{ path: '/_sim/past' }, { path: '/_sim/past' }], bad: [] },
+  forgetPast: { good: [{ path: '/_sim/past' }], bad: [] },
+  getPastRecording: { good: [{ path: '/_sim/past/recording' }], bad: [] },
+  getPastScenario: {
+    good: [
+      { path: '/_sim/past/scenario' },
+      { path: '/_sim/past/scenario?format=typescript' },
+      { path: '/_sim/past/scenario?only=actions' },
+    ],
+    bad: [{ path: '/_sim/past/scenario?format=toml', status: 422, says: 'format' }],
   },
   listTroubles: { good: [{ path: '/_sim/troubles' }], bad: [] },
   healWorld: { good: [{ path: '/_sim/heal' }], bad: [] },
@@ -455,9 +531,16 @@ function send({ server }: Running, method: string, { path, body, file }: Command
 }
 
 /** With rules, a snapshot and scenarios to speak of. */
-async function prepared(): Promise<Running> {
-  const world = await running({ faults: FAULTS, answers: ANSWERS }, { scenarios })
+async function prepared(operation: string): Promise<Running> {
+  const world = await running(
+    { faults: FAULTS, answers: ANSWERS },
+    { scenarios, writePage: async () => '<!doctype html>' },
+  )
   world.server.worlds.default.snapshots.set('known', SNAPSHOT)
+  if (/^(getPast|savePage)/.test(operation)) {
+    await world.command('/_sim/past')
+    world.sim.cluster.node('h100-0').crash()
+  }
   return world
 }
 
@@ -481,7 +564,7 @@ describe('every command', () => {
   test.each(TABLE)(
     '$operation answers as it is declared, and never to another origin',
     async ({ operation, endpoint }) => {
-      const world = await prepared()
+      const world = await prepared(operation)
       for (const command of COMMANDS[operation]!.good) {
         const response = await send(world, endpoint.method, command)
         const text = await response.text()
@@ -498,7 +581,7 @@ describe('every command', () => {
   test.each(TABLE.filter(({ operation }) => COMMANDS[operation]!.bad.length > 0))(
     '$operation says what is wrong with what it will not take, and changes nothing',
     async ({ operation, endpoint }) => {
-      const world = await prepared()
+      const world = await prepared(operation)
       const before = worldOf(world)
       for (const { status, says, ...command } of COMMANDS[operation]!.bad) {
         const response = await send(world, endpoint.method, command)

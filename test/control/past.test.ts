@@ -1,7 +1,12 @@
 /** The past of a world over HTTP: kept, read, and gone back to. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { run } from '../../src/cli/commands/run.ts'
 import { parseRecording } from '../../src/evidence/recording/file.ts'
 import { replayRecording } from '../../src/evidence/replay/replay.ts'
+import { commandOutput } from '../cli/command-output.ts'
 import { type Running, running } from '../transports/http/running-server.ts'
 
 const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
@@ -142,4 +147,36 @@ test('going back is refused when the past is not kept, and when no further world
   expect(await refused()).toBe(409)
   await command('/_sim/past')
   expect(await refused()).toBe(429)
+})
+
+test('clicks become a scenario that passes, and requests can be left out of it', async () => {
+  const server = await running({ fixtures: 'two-nodes' })
+  const { command, ask } = server
+  await command('/_sim/past')
+  await create(server)
+  await command('/_sim/clock/advance', { by: '8m' })
+  await command('/_sim/commands', { verb: 'node.crash', target: 'h100-0' })
+  await command('/_sim/faults', { on: 'listDeployments', times: 1, fault: { kind: 'status', status: 503 } })
+  await command('/_sim/clock/advance', { by: '5m' })
+  const whole = await (await ask('/_sim/past/scenario')).text()
+  const folder = mkdtempSync(join(tmpdir(), 'past-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const play = async (text: string) => {
+    writeFileSync(join(folder, 'past.yaml'), text)
+    const { written, output } = commandOutput()
+    return { code: await run({ scenarios: ['past.yaml'], update: true }, { ...output, folder }), ...written }
+  }
+  expect(await play(whole)).toMatchObject({ code: 0, error: '' })
+  expect(whole).toContain('POST /deploy/llm')
+
+  const actions = await (await ask('/_sim/past/scenario?only=actions')).text()
+  expect(actions).not.toContain('/deploy/llm')
+  expect(actions).toMatch(/node\.crash[\s\S]*listDeployments/)
+  expect(await play(actions)).toMatchObject({ code: 0, error: '' })
+  expect(await (await ask('/_sim/past/scenario?format=typescript')).text()).toContain('export default')
+
+  const empty = await running({ fixtures: 'two-nodes' })
+  expect((await empty.command('/_sim/past/scenario', undefined, 'GET')).status).toBe(409)
+  await empty.command('/_sim/past')
+  expect((await empty.command('/_sim/past/scenario', undefined, 'GET')).status).toBe(400)
 })

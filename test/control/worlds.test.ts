@@ -510,3 +510,68 @@ test('two simulators of one process share no state', async () => {
   await alone.clock.advance('7d')
   expect(two.digest).toBe(alone.digest)
 })
+
+describe('the differences of two worlds', () => {
+  const differences = async (server: Running, name: string) =>
+    (await server.command(`/_sim/worlds/${name}/_sim/differences?with=default`, undefined, 'GET')).body
+
+  test('name the entry with which they went apart, and what came of it', async () => {
+    const server = await running({ fixtures: 'two-nodes' })
+    await server.command('/_sim/past')
+    const { body: created } = await ask(server, '/deploy/llm', server.sim.token, { json: MODEL })
+    await server.command('/_sim/clock/advance', { by: '8m' })
+    const { world: name } = await world(server, { from: 'default', at: '8m' })
+    expect(await differences(server, name)).toMatchObject({ equal: true, differences: [], diverged: null })
+
+    await server.command('/_sim/commands', { verb: 'node.crash', target: 'h100-0' })
+    await server.command('/_sim/commands', { verb: 'node.crash', target: 'h100-1' })
+    await server.command('/_sim/clock/advance', { by: '20m' })
+    await server.command(`/_sim/worlds/${name}/_sim/clock/advance`, { by: '20m' })
+    const found = await differences(server, name)
+    expect(found).toMatchObject({
+      ...{ world: name, with: 'default', equal: false, same_time: true },
+      diverged: { at: '2026-01-01T00:08:00.000000+00:00', before: { kind: 'node.crashed', subject: 'h100-0' } },
+    })
+    const kinds = new Set(found.differences.map(({ kind }: { kind: string }) => kind))
+    expect(kinds).toEqual(new Set(['state', 'money']))
+    const nodes = found.differences.filter(({ subject }: { subject: string }) => subject === 'h100-0')
+    expect(nodes).toEqual([
+      {
+        kind: 'state',
+        subject: 'h100-0',
+        before: expect.stringContaining('down'),
+        after: expect.stringContaining('ready'),
+      },
+    ])
+    const balances = found.differences.find(({ subject }: { subject: string }) => subject === 'balance')
+    expect(balances.after).toBe(`${(server.server.worlds.get(name)!.sim.ledger.balance / 1e8).toFixed(6)} USD`)
+
+    await ask(server, `${server.server.url}/_sim/worlds/${name}/deploy/${created.deploy_id}`, server.sim.token, {
+      method: 'DELETE',
+    })
+    await server.command('/_sim/clock/advance', { by: '1m' })
+    const later = await differences(server, name)
+    expect(later.same_time).toBe(false)
+    expect(later.differences).toContainEqual(
+      expect.objectContaining({ kind: 'state', subject: created.deploy_id, after: expect.stringContaining('deleted') }),
+    )
+    expect(later.differences).toContainEqual({
+      kind: 'count',
+      subject: 'requests to deleteDeployment with 200',
+      before: '0',
+      after: '1',
+    })
+  })
+
+  test('of a plain fork come from the time of the fork on, and an unknown world is refused', async () => {
+    const server = await running({ fixtures: 'two-nodes' })
+    server.sim.cluster.node('h100-0').crash()
+    await server.command('/_sim/clock/advance', { by: '5m' })
+    const { world: name } = await world(server, { from: 'default' })
+    expect(await differences(server, name)).toMatchObject({ equal: true, differences: [], diverged: null })
+    await server.command(`/_sim/worlds/${name}/_sim/commands`, { verb: 'zone.down', target: 'east-a' })
+    expect(await differences(server, name)).toMatchObject({ equal: false, diverged: { after: { kind: 'zone.down' } } })
+    const unknown = await server.command(`/_sim/worlds/${name}/_sim/differences?with=w9`, undefined, 'GET')
+    expect([unknown.status, unknown.body.error]).toEqual([404, expect.stringContaining("unknown world 'w9'")])
+  })
+})

@@ -5,6 +5,7 @@ import type { FaultRule } from '../../src/faults/rules.ts'
 import { ScenarioLibrary } from '../../src/scenario/runner/library.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { serve } from '../../src/transports/http/server.ts'
+import { recordMinute } from '../evidence/recorded-minute.ts'
 
 test('every line of docs/control.md works on the default world as printed', async () => {
   const page = readFileSync('docs/control.md', 'utf8')
@@ -13,7 +14,9 @@ test('every line of docs/control.md works on the default world as printed', asyn
   const answers = [{ name: 'script-1', answer: { text: 'Yes.' } }]
   // GET /_sim/unread lists unread fields only with strict requests.
   const sim = createSimulator({ seed: 1, faults, answers, strictRequests: true })
-  const server = await serve(sim, { port: 0, scenarios: new ScenarioLibrary(['scenarios']) })
+  // The parts of a page need a build of the package.
+  const writePage = async () => '<!doctype html>'
+  const server = await serve(sim, { port: 0, scenarios: new ScenarioLibrary(['scenarios']), writePage })
   onTestFinished(() => server.close())
   const lines = [...page.matchAll(/^curl .*$/gm)].map(([line]) => line)
   expect(lines).toHaveLength(Object.keys(controlOperations).length)
@@ -26,11 +29,17 @@ test('every line of docs/control.md works on the default world as printed', asyn
     const { snapshots } = server.worlds.default
     if (line.includes('/_sim/snapshots/')) snapshots.set('before-the-storm', sim.snapshot())
     else snapshots.clear()
+    // The lines about a past are for one in which something happened. A replay needs a world that is not recorded.
+    const isOfPast = /_sim\/(past\/|page)/.test(line)
+    await fetch(`${server.url}/_sim/past`, { method: isOfPast ? 'POST' : 'DELETE' })
+    if (isOfPast) sim.cluster.node('h100-0').crash()
+    // A recording has a checksum in every line, which an example cannot show.
+    const sent = line.includes('/_sim/recordings') ? JSON.stringify({ recording: recordMinute() }) : body
     const form = new FormData()
     if (upload !== undefined) form.set('file', new Blob([new Uint8Array(sim.snapshot().toBytes())]), 'before.snapshot')
     const { status } = await fetch(address!.replace('127.0.0.1:4010', server.url), {
       method: method ?? (body === undefined && upload === undefined ? 'GET' : 'POST'),
-      ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
+      ...(sent !== undefined && { body: sent, headers: { 'content-type': 'application/json' } }),
       ...(upload !== undefined && { body: form }),
     })
     expect([line, status]).toEqual([line, 200])

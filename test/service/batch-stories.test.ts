@@ -79,8 +79,8 @@ describe('a batch', () => {
 
   test('expires with the lines that had ended, and charges only these', async () => {
     const here = await begun(
-      ids(12_000).map(id => line(id)),
-      { profile: { timings: { batch_shared_tokens_per_second: 7, batch_shared_day_swing: 0 } } },
+      ids(3_000).map(id => line(id)),
+      { profile: { timings: { batch_shared_tokens_per_second: 1.75, batch_shared_day_swing: 0 } } },
     )
     await here.sim.clock.advance('23h59m59s')
     const before = (await here.now()).request_counts!
@@ -91,10 +91,10 @@ describe('a batch', () => {
     const { output, errors } = await here.files()
     expect(output).toHaveLength(request_counts!.completed)
     expect(new Set(errors.map(one => one.error!.code))).toEqual(new Set(['batch_expired']))
-    // All lines except the running one: 24 hours at 7 tokens/s, minus the validation.
+    // All lines except the running one: 24 hours at 1.75 tokens/s, minus the validation.
     const tokens = output.reduce((sum, one) => sum + one.response!.body.usage.total_tokens, 0)
-    expect(tokens).toBeLessThanOrEqual(7 * 86_400)
-    expect(tokens).toBeGreaterThan(7 * 86_400 - 400)
+    expect(tokens).toBeLessThanOrEqual(1.75 * 86_400)
+    expect(tokens).toBeGreaterThan(1.75 * 86_400 - 400)
     const finished = await begun(output.map(one => line(one.custom_id)))
     await finished.until('completed')
     expect(here.charged()).toBe(finished.charged())

@@ -141,15 +141,6 @@ test('a scripted error answers in place of an image', async () => {
   })
 })
 
-test('an upload of very many chunks costs little time', async () => {
-  const { sim } = imageWorld()
-  const image = createPng({ width: 299, height: 1_000, colorType: 0, level: 0, chunks: 300_030 })
-  const before = process.cpuUsage()
-  expect((await sendForm(sim, '/v1/images/variations', { model: MODEL, image })).status).toBe(200)
-  const { user, system } = process.cpuUsage(before)
-  expect((user + system) / 1_000).toBeLessThan(3_000)
-})
-
 test('a fault rule for a model also matches its uploads', async () => {
   const { sim } = imageWorld()
   const edit = (model: string) => sendForm(sim, '/v1/images/edits', { model, prompt: 'A river.', image: UPLOAD })

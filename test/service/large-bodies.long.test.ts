@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { running } from '../transports/http/running-server.ts'
+import { createPng } from './media/png-writer.ts'
 import { service } from './service-world.ts'
 
 const LLM = { model_name: 'chat', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } }
@@ -67,3 +68,36 @@ test.each([
     expect(refused.body.detail[100].msg).toBe('Only the first 100 errors are listed; there are 199900 more')
   },
 )
+
+/** Sends a form with one file. */
+async function sendForm(
+  path: string,
+  fields: Readonly<Record<string, string>>,
+  name: string,
+  file: Uint8Array<ArrayBuffer>,
+) {
+  const sim = createSimulator()
+  const body = new FormData()
+  for (const [field, value] of Object.entries(fields)) body.set(field, value)
+  body.set(name, new Blob([file]), 'file')
+  const headers = { authorization: `Bearer ${sim.token}` }
+  return sim.fetch(`http://sim${path}`, { method: 'POST', headers, body })
+}
+
+test('an image of very many chunks costs little time', async () => {
+  const image = createPng({ width: 299, height: 1_000, colorType: 0, level: 0, chunks: 300_030 })
+  const before = process.cpuUsage()
+  const response = await sendForm('/v1/images/variations', { model: 'inkfold/canvas-xl' }, 'image', image)
+  expect(response.status).toBe(200)
+  const { user, system } = process.cpuUsage(before)
+  expect((user + system) / 1_000).toBeLessThan(3_000)
+})
+
+test('audio above the limit is 413, as a form and as a data URL', async () => {
+  const path = '/v1/inference/larkspur-audio/lark-scribe-large'
+  const large = new Uint8Array(25 * 1_048_576 + 1)
+  expect((await sendForm(path, {}, 'audio', large)).status).toBe(413)
+  const { ask } = service()
+  const { status, body } = await ask(`POST ${path}`, { audio: `data:;base64,${Buffer.from(large).toString('base64')}` })
+  expect([status, body]).toEqual([413, { error: 'file is larger than 25 MB' }])
+})

@@ -19,7 +19,7 @@ const LONG_FILES = [
   'scenario/shipped',
   'service/fuzz.long',
   'service/naming/names.long',
-  'transports/three-transports',
+  'transports/three-transports.long',
   'service/model-schemas.long',
   'conform/conform.long',
 ]

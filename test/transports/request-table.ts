@@ -558,6 +558,14 @@ export async function seen(response: Response): Promise<Seen> {
   }
 }
 
+/** Returns a row with one case for each status. */
+export function firstOfEachStatus(row: Row): Row {
+  return {
+    ...row,
+    cases: row.cases.filter((one, i, all) => all.findIndex(({ status }) => status === one.status) === i),
+  }
+}
+
 /** Asks what has to be asked before, then the request itself. */
 export async function ask(
   one: Case,

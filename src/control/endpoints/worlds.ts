@@ -9,10 +9,12 @@ import { refuse } from '../../service/refusals.ts'
 import { fromHttpFields, httpFieldsBesideSnapshot } from '../../simulator/option-fields.ts'
 import { OPTION_HTTP_FIELDS } from '../../simulator/option-schemas.ts'
 import type { SimulatorOptions } from '../../simulator/options.ts'
-import { DEFAULT_WORLD, type ServedWorld, TooManyWorlds, type WorldSpec, type Worlds } from '../../simulator/worlds.ts'
+import { DEFAULT_WORLD, type ServedWorld } from '../../simulator/served-world.ts'
+import { TooManyWorlds, type WorldSpec, type Worlds } from '../../simulator/worlds.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { requireSnapshot } from '../named-snapshots.ts'
+import { requireWorld } from '../require-world.ts'
 import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
 
 const WorldSummary = z.object({
@@ -262,10 +264,6 @@ async function makePastWorld(
     await sim[Symbol.asyncDispose]()
     throw error
   }
-}
-
-function requireWorld(worlds: Worlds, name: string): ServedWorld {
-  return worlds.get(name) ?? refuse(404, `Failed to find the world: ${worlds.explainMissing(name)}.`)
 }
 
 function toSummary(world: ServedWorld, request: Request): z.input<typeof WorldSummary> {

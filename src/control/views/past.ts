@@ -1,5 +1,8 @@
 import * as z from 'zod'
+import * as scenarios from '../../evidence/export/scenario.ts'
 import type { Past } from '../../evidence/past/past.ts'
+import { parseRecording } from '../../evidence/recording/file.ts'
+import type { StepLines } from '../../evidence/recording/lines.ts'
 import { eventLoopTurn, monotonicMs } from '../../lib/real-time.ts'
 import { refuse } from '../../service/refusals.ts'
 import { Bytes } from '../../service/results.ts'
@@ -8,8 +11,6 @@ import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 
 /** Longest real time that the begin of a past waits for the end of requests, in milliseconds. */
 const PATIENCE_MS = 500
-
-const NOT_KEPT = 'Failed to return the recording: the past of this world is not kept. Send POST /_sim/past before.'
 
 const CheckpointSchema = z.object({
   time: z.int().describe('Microseconds since the epoch of the world'),
@@ -83,7 +84,7 @@ export const getPastRecording = control({
   produces: 'application/x-ndjson; charset=utf-8',
   returns: z.string(),
   handle: async ({ sim, pasts }) => {
-    const past = pasts.of(sim) ?? refuse(409, NOT_KEPT)
+    const past = pasts.of(sim) ?? refuse(409, notKept('return the recording'))
     const text = await refuseInvalid(() => past.recording(), 409)
     return new Bytes([new TextEncoder().encode(text)], { filename: 'past.ndjson' })
   },
@@ -105,4 +106,35 @@ function toPastJson({ world }: Simulator, past: Past | undefined): z.input<typeo
       })),
     },
   }
+}
+
+export const getPastScenario = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/past/scenario',
+  summary:
+    'Return the past of the world as a scenario, in YAML or TypeScript: its requests with their statuses, commands and ' +
+    'fault rules. With only=actions, requests of clients are left out. The command run --update writes its trace',
+  example: { target: '/_sim/past/scenario?only=actions' },
+  refusals: {
+    400: 'a past that no scenario can play, or in which nothing happened',
+    409: 'the past is not kept, or waits for requests in progress',
+  },
+  produces: 'text/plain; charset=utf-8',
+  query: { format: z.enum(['yaml', 'typescript']).default('yaml'), only: z.enum(['actions']).optional() },
+  returns: z.string(),
+  handle: async ({ query: { format, only }, sim, pasts }) => {
+    const past = pasts.of(sim) ?? refuse(409, notKept('return the scenario'))
+    const text = await refuseInvalid(() => past.recording(only && isActionOrEnd), 409)
+    const what = 'the past'
+    const scenario = await refuseInvalid(() => scenarios.toScenario(parseRecording(text, what), { format, what }))
+    return new Bytes([new TextEncoder().encode(scenario)])
+  },
+})
+
+function isActionOrEnd(line: StepLines): boolean {
+  return 'action' in line || 'digest' in line
+}
+
+function notKept(purpose: string): string {
+  return `Failed to ${purpose}: the past of this world is not kept. Send POST /_sim/past before.`
 }

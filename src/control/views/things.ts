@@ -20,9 +20,8 @@ export const getThing = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/things/{id}',
   summary:
-    'Return what an id or a name is, and everything about it: the object as the service shows it, and its newest journal ' +
-    'entries, requests and postings, other things that belong to it, and addresses that say more. A number is a position ' +
-    'in the journal: a request or another entry',
+    'Return what an id or a name is, and everything about it: the object as the service shows it, its newest journal ' +
+    'entries, requests and postings, and related things. A number is a position in the journal',
   example: { target: '/_sim/things/h100-0' },
   refusals: { 404: 'an unknown id, or a position that the journal does not have' },
   returns: z.object({

@@ -122,8 +122,12 @@ export class Past implements RecordingSink {
     }
   }
 
-  /** Returns the recording of the past, as `serve --record` writes it. */
-  recording(): string {
+  /**
+   * Returns the recording of the past, as `serve --record` writes it.
+   *
+   * @param isMeant selects lines. Default: all
+   */
+  recording(isMeant: (line: StepLines) => boolean = () => true): string {
     const [first] = this.#checkpoints
     if (first === undefined) throw waitingError()
     let text = ''
@@ -131,7 +135,7 @@ export class Past implements RecordingSink {
       text += line
     })
     writer.add(this.#header ?? createLaterHeader(createFromCheckpoint(first, this.#sim), this.#sim, first))
-    for (const { line } of this.#lines) writer.add(line)
+    for (const { line } of this.#lines) if (isMeant(line)) writer.add(line)
     writer.add({ digest: this.#sim.digest, at: this.#recorder.position })
     return text
   }

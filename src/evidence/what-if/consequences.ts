@@ -82,10 +82,11 @@ function shorten(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
-function compareStates(before: Outcome, after: Outcome): Consequence[] {
+/** Returns the things that went through other states, or at other times: what each did after the last equal one. */
+export function compareStates(before: Pick<Outcome, 'states'>, after: Pick<Outcome, 'states'>): Consequence[] {
   const subjects = new Set([...before.states.keys(), ...after.states.keys()])
   return [...subjects].flatMap(subject => {
-    const describe = ({ states }: Outcome) =>
+    const describe = ({ states }: Pick<Outcome, 'states'>) =>
       (states.get(subject) ?? []).map(({ at, became }) => `${became.replace(/^\w+\./, '')} at ${formatDuration(at)}`)
     const [one, other] = [describe(before), describe(after)]
     if (one.join() === other.join()) return []
@@ -96,7 +97,10 @@ function compareStates(before: Outcome, after: Outcome): Consequence[] {
   })
 }
 
-function compareMoney(before: Outcome, after: Outcome): Consequence[] {
+type Money = Pick<Outcome, 'balance' | 'postings'>
+
+/** Returns the sums of postings by kind that differ, and the balance. */
+export function compareMoney(before: Money, after: Money): Consequence[] {
   const kinds = [...new Set([...before.postings.keys(), ...after.postings.keys()])].sort()
   const rows = kinds.map(kind => [kind, before.postings.get(kind) ?? 0, after.postings.get(kind) ?? 0] as const)
   return [...rows, ['balance', before.balance, after.balance] as const].flatMap(([subject, one, other]) =>

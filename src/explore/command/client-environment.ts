@@ -1,4 +1,4 @@
-import type { ServedWorld } from '../../simulator/worlds.ts'
+import type { ServedWorld } from '../../simulator/served-world.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

@@ -3,8 +3,8 @@
 import { isStreamed, WireFaultResponse } from '../../faults/broken-response.ts'
 import { delayUnlessAborted, realDelay } from '../../lib/real-time.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
+import type { ServedWorld } from '../../simulator/served-world.ts'
 import type { FetchOptions, Simulator } from '../../simulator/simulator.ts'
-import type { ServedWorld } from '../../simulator/worlds.ts'
 import type { RecordedRequest, RequestRecorder } from '../run/request-recorder.ts'
 import { ClientWaits } from './client-waits.ts'
 

@@ -1,5 +1,6 @@
 /** Replaces the world of a finding by a simpler one, in which the flow without faults does the same. */
 
+import { loadProfile } from '../../data/profiles/load.ts'
 import { Snapshot } from '../../simulator/snapshot/snapshot.ts'
 import type { FlowWorld, WorldChange } from '../flow-world.ts'
 import { stableJson } from '../plan/canonical.ts'
@@ -47,9 +48,9 @@ export async function simplifyWorld(trials: Trials, world: FlowWorld, isSlow: bo
     if (!chosen.some(({ change }) => change.fixtures === fixtures)) break
   }
   for (const options of parts) {
-    // A single part was tried already.
-    if (parts.length === 1 && options.every(({ change }) => change.profile === undefined)) continue
-    for (const option of options) if (await attempt(option)) break
+    // A single part was tried already, except the weather of a profile.
+    const untried = parts.length > 1 ? options : options.filter(({ change }) => change.weather !== undefined)
+    for (const option of untried) if (await attempt(option)) break
   }
   for (const name of ['with', 'fixtures', 'profile'] as const) {
     const value = world[name]
@@ -65,13 +66,14 @@ const WORDS = { with: 'the added records', fixtures: 'the fixture', profile: 'th
 /** Returns the parts of a world that are not the simplest, each with what can be in their place, the simplest first. */
 function partsOf({ fixtures = DEFAULT_FIXTURE, with: added, seed, profile, weather }: FlowWorld): Simplification[][] {
   const parts: Simplification[][] = []
-  if (weather !== undefined && weather !== 'none') {
-    parts.push([{ change: { weather: 'none' }, leftOut: [`the weather ${weather}`] }])
-  }
+  const pack = weather ?? loadProfile(profile).weather.pack
+  const calm = pack === 'none' ? [] : [{ change: { weather: 'none' }, leftOut: [`the weather ${pack}`] }]
+  if (weather !== undefined && calm.length > 0) parts.push(calm)
   if (profile !== undefined && profile !== DEFAULT_PROFILE) {
     const name = typeof profile === 'string' ? `the profile ${profile}` : 'the profile of the flow'
-    const calm = weather === undefined ? [{ change: { weather: 'none' }, leftOut: [`the weather of ${name}`] }] : []
-    parts.push([{ change: { profile: DEFAULT_PROFILE }, leftOut: [`${name} (${DEFAULT_PROFILE} is enough)`] }, ...calm])
+    const simplest = { change: { profile: DEFAULT_PROFILE }, leftOut: [`${name} (${DEFAULT_PROFILE} is enough)`] }
+    // With another profile, its weather goes with it.
+    parts.push(weather === undefined ? [simplest, ...calm] : [simplest])
   }
   if (added !== undefined && stableJson(added) !== '{}') {
     parts.push([{ change: { with: {} }, leftOut: ['all added records'] }])

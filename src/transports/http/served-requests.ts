@@ -3,8 +3,8 @@ import { tokenRedactor } from '../../control/token-redactor.ts'
 import type { DecidedBy } from '../../kernel/journal.ts'
 import type { AnsweredRequest } from '../../service/http/incoming-request.ts'
 import { inProgress } from '../../simulation/reporting/progress.ts'
+import type { ServedWorld } from '../../simulator/served-world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
-import type { ServedWorld } from '../../simulator/worlds.ts'
 
 /** A request that a server answered. */
 export interface ServedRequest {

@@ -7,8 +7,9 @@ import {
   POLLED_RESPONSE_HEADER,
   PolledResponse,
 } from '../../simulator/polled-response.ts'
+import type { ServedWorld } from '../../simulator/served-world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
-import type { ServedWorld, Worlds } from '../../simulator/worlds.ts'
+import type { Worlds } from '../../simulator/worlds.ts'
 import { answerWorldRequest, type HttpRequest, serverResponse } from './world-routing.ts'
 
 /** A body that its client reads piece by piece. */

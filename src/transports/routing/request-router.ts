@@ -4,7 +4,8 @@
  */
 import type { GuardRefusal } from '../../control/guards.ts'
 import type { Control } from '../../control/index.ts'
-import type { ServedWorld, Worlds } from '../../simulator/worlds.ts'
+import type { ServedWorld } from '../../simulator/served-world.ts'
+import type { Worlds } from '../../simulator/worlds.ts'
 import type { Cors } from './cors.ts'
 import { isPoll, PollingClients } from './polling-clients.ts'
 import {

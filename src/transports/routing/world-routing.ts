@@ -5,14 +5,9 @@ import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
 import { type HeaderReader, KEY_HEADER, presentedToken, SECOND_KEY_HEADER } from '../../service/http/authentication.ts'
 import type { IncomingRequest } from '../../service/http/incoming-request.ts'
+import { DEFAULT_WORLD, type ServedWorld } from '../../simulator/served-world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
-import {
-  DEFAULT_WORLD,
-  type Destination,
-  type ServedWorld,
-  TooManyWorlds,
-  type Worlds,
-} from '../../simulator/worlds.ts'
+import { type Destination, TooManyWorlds, type Worlds } from '../../simulator/worlds.ts'
 
 const WORLD_PATH = /^\/_sim\/worlds\/([^/?]+)(\/[^?].*)$/
 const TOKENS_PATH = /^(\/v1\/api-tokens)(?:\/([^/?]+))?(\/?(?:\?.*)?)$/

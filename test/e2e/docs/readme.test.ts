@@ -31,7 +31,7 @@ describe('the README', () => {
       "ts for (const step of ['10s', '10s', '30s']) {",
       "ts import { createSimulator } from 'modelhost-sim'",
       "ts import { scenario } from 'modelhost-sim/scenario'",
-      'sh npx modelhost-sim simulate --fixtures fleet --for 7d --series week.csv --step 1h',
+      'sh npx modelhost-sim simulate --fixtures fleet --for 7d --step 1h --series week.csv --plot week.svg',
     ])
     for (const { code } of blocks) expect(code.trim().split('\n').length).toBeLessThanOrEqual(10)
   })
@@ -110,10 +110,11 @@ describe('the README', () => {
     expect(folder.read('no-gpu.trace')).toContain('pool.stockedOut')
   })
 
-  test('reports a week of a fleet without clients, with a row an hour and deployment', async () => {
+  test('reports a week of a fleet without clients, with a row an hour and deployment, and draws it', async () => {
     const { stdout } = await folder.command(blockWith(blocks, 'simulate'))
     expect(stdout).toContain('to 2026-01-08T00:00:00Z (7d)')
     expect(folder.read('week.csv').trimEnd().split('\n')).toHaveLength(1 + 7 * 24 * 13)
+    expect(folder.read('week.svg')).toBe(readFileSync('docs/figures/week.svg', 'utf8'))
   }, 120_000)
 
   test('names no page that the package would not hold', () => {

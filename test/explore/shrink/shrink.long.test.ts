@@ -187,6 +187,16 @@ describe('a world becomes simpler', () => {
     expect(shrunk.leftOut).toEqual(['the profile rough (realistic is enough)', '4 parts of the added records'])
   })
 
+  test.each<[string, FlowWorld, readonly string[]]>([
+    ['rough', { weather: 'none' }, ['the weather rough']],
+    // It has none.
+    ['quick', {}, []],
+  ])('a profile that is necessary loses its weather: %s', async (profile, expected, leftOut) => {
+    const failsIn: Failing = ({ profile: other }) => other === undefined
+    const shrunk = await shrinkCause(cause, plan, { world: { fixtures: 'empty', profile }, failsIn })
+    expect([shrunk.world, shrunk.leftOut]).toEqual([expected, leftOut])
+  })
+
   test('a fixture of the flow keeps the nodes that it needs', async () => {
     const group = { prefix: 'h100', gpu: 'H100-80GB', gpus_per_node: 8, count: 40 }
     const fixtures = { account: {}, nodes: { pools: [{ name: 'a', zone: 'east', nodes: [group, group] }] } } as never

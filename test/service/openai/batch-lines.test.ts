@@ -254,8 +254,8 @@ test('a body that is nested too deeply fails the batch', async () => {
   ])
 })
 
-test('a line with 150,000 invalid messages gives one error with a short message', async () => {
-  const messages = Array.from({ length: 150_000 }, () => 1)
+test('a line with 20,000 invalid messages gives one error with a short message', async () => {
+  const messages = Array.from({ length: 20_000 }, () => 1)
   const name = 'x'.repeat(100_000)
   const { errors } = await failedBatch(here(), CHAT, {
     a: chat({ messages }),

@@ -172,7 +172,7 @@ test('requests in flight scale a deployment like a load, until they end', async 
     with: { deployments: [{ model_name: 'acme/chat', max_batch_size: 4, settings }] },
   })
   const clients = Array.from({ length: 8 }, async () => {
-    for (let i = 0; i < 60; i++) await one.client.chat.completions.create(ASK)
+    for (let i = 0; i < 30; i++) await one.client.chat.completions.create(ASK)
   })
   await one.sim.clock.advance('1m')
   expect((await one.ask('/deploy/list')).body[0].instances.running).toBe(3)
@@ -219,7 +219,7 @@ describe('a client that aborts', () => {
     })
     const one = { sim } as OpenaiWorld
     const planned = sim.world.agenda.size
-    for (let i = 0; i < 500; i++) {
+    for (let i = 0; i < 200; i++) {
       const { body } = await stream(one)
       if (i % 2 === 0) await body!.cancel()
       else {

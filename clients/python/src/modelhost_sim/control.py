@@ -199,6 +199,44 @@ class GiveCommandAnswer(TypedDict):
     at: str
 
 
+class CompareWorldsAnswerDifferencesItem(TypedDict):
+    kind: Literal["state", "money", "count", "time"]
+    subject: str
+    before: str
+    after: str
+
+
+class CompareWorldsAnswerDivergedBefore(TypedDict):
+    seq: int
+    time: int
+    at: str
+    kind: str
+    subject: str
+    cause: int
+    fields: NotRequired[dict[str, str | float | bool | None]]
+    sentence: str
+
+
+class CompareWorldsAnswerDiverged(TypedDict):
+    time: int
+    at: str
+    before: CompareWorldsAnswerDivergedBefore | None
+    after: CompareWorldsAnswerDivergedBefore | None
+
+
+CompareWorldsAnswer = TypedDict(
+    "CompareWorldsAnswer",
+    {
+        "world": str,
+        "with": str,
+        "equal": bool,
+        "same_time": bool,
+        "differences": list[CompareWorldsAnswerDifferencesItem],
+        "diverged": CompareWorldsAnswerDiverged | None,
+    },
+)
+
+
 class GetDigestAnswer(TypedDict):
     digest: str
     now: str
@@ -681,17 +719,6 @@ class RestoreSnapshotAnswer(TypedDict):
     clock: RestoreSnapshotAnswerClock
 
 
-class GetThingAnswerEntriesItem(TypedDict):
-    seq: int
-    time: int
-    at: str
-    kind: str
-    subject: str
-    cause: int
-    fields: NotRequired[dict[str, str | float | bool | None]]
-    sentence: str
-
-
 class GetThingAnswerLedgerItem(TypedDict):
     time: str
     kind: Literal["funds", "topup", "rent", "tokens", "units", "adjustment"]
@@ -752,7 +779,7 @@ class GetThingAnswer(TypedDict):
     sentences: list[str]
     object: Any
     path: str | None
-    entries: list[GetThingAnswerEntriesItem]
+    entries: list[CompareWorldsAnswerDivergedBefore]
     requests: list[ListRequestsAnswerRequestsItem]
     ledger: list[GetThingAnswerLedgerItem]
     related: list[GetThingAnswerRelatedItem]
@@ -817,6 +844,26 @@ class VerifyReceivedAnswer(TypedDict):
     message: str
     compared: int
     dropped: int
+
+
+class GetWeatherAnswerKindsItemActiveItem(TypedDict):
+    place: str
+    undo: HealWorldAnswerItemUndo
+
+
+class GetWeatherAnswerKindsItem(TypedDict):
+    kind: str
+    places: int
+    strikes_per_hour: float
+    strikes: int
+    active: list[GetWeatherAnswerKindsItemActiveItem]
+
+
+class GetWeatherAnswer(TypedDict):
+    pack: str
+    packs: list[str]
+    profile: str
+    kinds: list[GetWeatherAnswerKindsItem]
 
 
 class ListWorldsAnswerItem(TypedDict):
@@ -1107,6 +1154,20 @@ class Control:
             "POST",
             "/_sim/commands",
             body={"verb": verb, "target": target, "args": args, "at": at},
+        )
+        return result
+
+    def compare_worlds(self, *, with_: str) -> CompareWorldsAnswer:
+        """Compare this world (after) with another one (before), which with names: states, nodes,
+        money and counts that differ, and the first journal entry with which they went apart.
+
+        Sends `GET /_sim/differences`.
+        Refused with 404: an unknown world.
+        """
+        result: CompareWorldsAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/differences",
+            query={"with": with_},
         )
         return result
 
@@ -1533,6 +1594,26 @@ class Control:
             "/_sim/past/recording",
         )
 
+    def get_past_scenario(
+        self,
+        *,
+        format: Literal["yaml", "typescript"] | None = None,
+        only: Literal["actions"] | None = None,
+    ) -> str:
+        """Return the past of the world as a scenario, in YAML or TypeScript: its requests with
+        their statuses, commands and fault rules. With only=actions, requests of clients are
+        left out. The command run --update writes its trace.
+
+        Sends `GET /_sim/past/scenario`.
+        Refused with 400: a past that no scenario can play, or in which nothing happened.
+        Refused with 409: the past is not kept, or waits for requests in progress.
+        """
+        return self._transport.send_for_text(
+            "GET",
+            "/_sim/past/scenario",
+            query={"format": format, "only": only},
+        )
+
     def open_recording(self, *, recording: str) -> OpenRecordingAnswer:
         """Create a world that runs a recording again, up to its end or to the first answer that
         differs. Its past is kept from the begin. Webhooks of the recording are not sent again.
@@ -1807,9 +1888,8 @@ class Control:
 
     def get_thing(self, id: str) -> GetThingAnswer:
         """Return what an id or a name is, and everything about it: the object as the service shows
-        it, and its newest journal entries, requests and postings, other things that belong to
-        it, and addresses that say more. A number is a position in the journal: a request or
-        another entry.
+        it, its newest journal entries, requests and postings, and related things. A number is a
+        position in the journal.
 
         Sends `GET /_sim/things/{id}`.
         Refused with 404: an unknown id, or a position that the journal does not have.
@@ -1858,6 +1938,19 @@ class Control:
             "POST",
             "/_sim/verify",
             body=body,
+        )
+        return result
+
+    def get_weather(self) -> GetWeatherAnswer:
+        """Return the weather of the world: its pack, the packs of its profile, and for each kind
+        of trouble how often it strikes and what it has struck now, with the command that undoes
+        it. The option weather of a world chooses a pack.
+
+        Sends `GET /_sim/weather`.
+        """
+        result: GetWeatherAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/weather",
         )
         return result
 

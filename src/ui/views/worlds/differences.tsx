@@ -1,6 +1,5 @@
 import { formatTime } from '../../parts/format.ts'
 import { ThingLink } from '../../parts/thing-link.tsx'
-import { DEFAULT_WORLD } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 
 /** How many differences are listed. */
@@ -14,8 +13,7 @@ interface DifferencesProps {
 
 /** What differs between two worlds, and the entry with which they went apart. */
 export function Differences({ world, other }: DifferencesProps) {
-  const route = 'GET /_sim/worlds/{world}/differences'
-  const { value, error } = useAnswer(route, { world, with: other }, { world: DEFAULT_WORLD })
+  const { value, error } = useAnswer('GET /_sim/differences', { with: other }, { world })
   return (
     <section class="panel" aria-label={`Differences between ${other} and ${world}`}>
       <h2>

@@ -1,0 +1,134 @@
+/** What differs between two worlds now, and the entry with which they went apart. */
+
+import type { Micros } from '../../kernel/duration.ts'
+import type { Entry } from '../../kernel/journal.ts'
+import type { World } from '../../simulation/world.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
+import { isControlRequest } from '../explain/kind-sentences.ts'
+import { compareMoney, compareStates } from '../what-if/consequences.ts'
+
+/** A difference between a world and another one. */
+export interface WorldDifference {
+  readonly kind: 'state' | 'money' | 'count' | 'time'
+  /** An id, or what is counted. */
+  readonly subject: string
+  readonly before: string
+  readonly after: string
+}
+
+/** The first entry that one journal has and the other has not. */
+export interface Divergence {
+  readonly before: Entry | undefined
+  readonly after: Entry | undefined
+}
+
+export interface WorldDifferences {
+  /** Whether the worlds have the same digest and time. */
+  readonly isEqual: boolean
+  readonly hasSameTime: boolean
+  readonly differences: readonly WorldDifference[]
+  /** Undefined if the journals have no such entry: they agree, or have dropped it. */
+  readonly divergence: Divergence | undefined
+}
+
+/** Compares two worlds. Journals are compared from the time on that both have. */
+export function compareWorlds(before: Simulator, after: Simulator): WorldDifferences {
+  const hasSameTime = before.world.clock.now === after.world.clock.now
+  const [one, other] = [present(before), present(after)]
+  return {
+    isEqual: hasSameTime && before.digest === after.digest,
+    hasSameTime,
+    differences: [
+      ...(hasSameTime
+        ? []
+        : [{ kind: 'time' as const, subject: 'now', before: before.clock.iso, after: after.clock.iso }]),
+      ...(compareStates(one, other) as WorldDifference[]),
+      ...compareTexts('state', nodeStates(before.world), nodeStates(after.world)),
+      ...(compareMoney(one, other) as WorldDifference[]),
+      ...compareTexts('count', countsOf(before), countsOf(after)),
+    ],
+    divergence: findDivergence(before, after),
+  }
+}
+
+/** Returns the states that things went through, and the money, as far as two plays are compared by them. */
+function present({ world, ledger }: Simulator) {
+  const states = new Map<string, readonly { readonly at: Micros; readonly became: string }[]>()
+  for (const [, row] of world.deployments.entries()) {
+    const statuses = [...world.history.statuses(row)].reverse()
+    states.set(
+      row.id,
+      statuses.map(({ at, status }) => ({ at: Math.max(0, at), became: status })),
+    )
+  }
+  for (const [, { id, createdAt, status, statusTimes }] of world.batches.entries()) {
+    const times = Object.entries(statusTimes) as [string, Micros][]
+    const passed = times.sort(([, a], [, b]) => a - b).map(([became, at]) => ({ at: Math.max(0, at), became }))
+    states.set(id, passed.length > 0 ? passed : [{ at: Math.max(0, createdAt), became: status }])
+  }
+  for (const [, { id, state, since }] of world.rentals.entries()) {
+    states.set(id, [{ at: Math.max(0, since), became: state }])
+  }
+  const postings = new Map<string, number>()
+  for (const { kind, microcents } of ledger.entries()) postings.set(kind, (postings.get(kind) ?? 0) + microcents)
+  return { states, balance: ledger.balance, postings }
+}
+
+function nodeStates({ nodes }: World): Map<string, string> {
+  return new Map(
+    nodes.list().map(({ name, state, free, broken, slowdown }) => {
+      const more = [broken > 0 ? `${broken} broken` : '', slowdown === 1 ? '' : `slower by ${slowdown}`]
+      return [name, [state, `${free} free`, ...more].filter(Boolean).join(', ')]
+    }),
+  )
+}
+
+function countsOf({ world, requestCounts }: Simulator): Map<string, string> {
+  const { deployments, instances, batches, files } = world
+  const counts = new Map<string, number>([
+    ...[['deployments', deployments.count] as const, ['instances', instances.count] as const],
+    ...[['batches', [...batches.entries()].length] as const, ['files', files.list().length] as const],
+  ])
+  for (const { operation, status, count } of requestCounts) {
+    counts.set(`requests to ${operation || 'unknown paths'} with ${status === 0 ? 'no answer' : status}`, count)
+  }
+  return new Map(Array.from(counts, ([subject, count]) => [subject, String(count)]))
+}
+
+function compareTexts(
+  kind: WorldDifference['kind'],
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): WorldDifference[] {
+  const missing = kind === 'count' ? '0' : 'missing'
+  return [...new Set([...before.keys(), ...after.keys()])].flatMap(subject => {
+    const [one, other] = [before.get(subject) ?? missing, after.get(subject) ?? missing]
+    return one === other ? [] : [{ kind, subject, before: one, after: other }]
+  })
+}
+
+/** Compares what happened at the times that both journals have, requests to the control plane left out. */
+function findDivergence(before: Simulator, after: Simulator): Divergence | undefined {
+  const lists = [before, after].map(sim => sim.journal.entries().filter(entry => !isControlRequest(entry)))
+  const [one, other] = lists as [Entry[], Entry[]]
+  const begin = Math.max(begins(before, one), begins(after, other))
+  const end = Math.min(before.world.clock.now, after.world.clock.now)
+  const isCommon = ({ time }: Entry) => time >= begin && time <= end
+  const [left, right] = [one.filter(isCommon), other.filter(isCommon)]
+  for (let index = 0; index < Math.max(left.length, right.length); index++) {
+    const [first, second] = [left[index], right[index]]
+    if (keyOf(first) !== keyOf(second)) return { before: first, after: second }
+  }
+  return undefined
+}
+
+/** Returns the time from which on a journal is complete. */
+function begins({ world }: Simulator, [first]: readonly Entry[]): Micros {
+  return world.journal.dropped === 0 && first === undefined ? world.clock.now : (first?.time ?? 0)
+}
+
+function keyOf(entry: Entry | undefined): string {
+  if (entry === undefined) return ''
+  const { time, kind, subject, fields } = entry
+  return JSON.stringify([time, kind, subject, kind === 'request' ? undefined : fields])
+}
