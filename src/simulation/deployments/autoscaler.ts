@@ -2,7 +2,8 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { Environment } from '../fleet/environment.ts'
-import { advanceFlow, maxRateFor, requiredInstances, toWholeRequests } from '../load/throughput.ts'
+import { advanceFlow, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
+import { maxRateFor, requiredInstances } from '../load/throughput.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
 import type { Deployments } from './deployments.ts'
 import { speedOfInstance } from './instance-speed.ts'
@@ -167,7 +168,15 @@ export class Autoscaler implements Scaler {
     const currentRow = deployments.read(ordinal)
     if (!currentRow.load || currentRow.flowAt === clock.now) return
     const row = deployments.writable(ordinal)
-    row.flow = this.#flowAt(row, clock.now)
+    const queueLimit = this.#context.profile.limits.queuePerDeployment
+    row.flow.advance(
+      currentRow.load.curve,
+      currentRow.load.speed,
+      row.effectiveInstances,
+      queueLimit,
+      row.flowAt,
+      clock.now,
+    )
     row.flowAt = clock.now
   }
 
@@ -176,7 +185,7 @@ export class Autoscaler implements Scaler {
     return toWholeRequests(this.#flowAt(row, this.#context.clock.now))
   }
 
-  #flowAt(row: Readonly<DeploymentRow>, to: Micros): DeploymentRow['flow'] {
+  #flowAt(row: Readonly<DeploymentRow>, to: Micros): RequestFlow {
     if (!row.load || to <= row.flowAt) return row.flow
     const { load } = row
     const queueLimit = this.#context.profile.limits.queuePerDeployment

@@ -311,9 +311,7 @@ export class Deployments implements DeploymentControls, InstanceOwner {
     const row = this.#table.read(ordinal)
     if (row.meter < 0) return
     const billsFromPlaced = this.#context.profile.policies.billFrom === 'placed'
-    const units = billsFromPlaced
-      ? row.instances.filter(instance => this.#parts.instances.read(instance).node >= 0).length
-      : row.ready + row.draining
+    const units = billsFromPlaced ? this.#scaling.placedInstances(row) : row.ready + row.draining
     this.#parts.ledger.setUnits(row.meter, units)
   }
 
