@@ -5,6 +5,7 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { Table } from '../../kernel/table.ts'
+import { withItem, withoutItem } from '../../lib/short-lists.ts'
 import type { SimulationContext } from '../context.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
 import type { UsageHistory } from '../recording/history.ts'
@@ -17,7 +18,7 @@ import {
   type GpuTypeIndex,
   updateGpuTypeIndex,
 } from './gpu-type-index.ts'
-import { evictToFit, formatImageName } from './node-caches.ts'
+import { bytesOf, evictToFit, formatImageName, imageOf, repoOf, withUse } from './node-caches.ts'
 import { bitCount, freeGpus, type NodeGroup, NodeRow, type NodeState, toNodeGroup } from './node-row.ts'
 import type { NodeProvisionerPort } from './provisioner.ts'
 import type { Tenants } from './tenants.ts'
@@ -232,7 +233,7 @@ export class Nodes {
     }
     if (missing > 0) throw new Error(`Failed to place an instance on ${row.id}: it lacks ${missing} GPUs.`)
     row.allocated |= bits
-    row.tenants = [...row.tenants, tenant]
+    row.tenants = withItem(row.tenants, tenant)
     this.updateFreeGpus(node)
     return bits
   }
@@ -241,7 +242,7 @@ export class Nodes {
   release(node: number, bits: number, tenant: number): void {
     const row = this.#table.writable(node)
     row.allocated &= ~bits
-    row.tenants = row.tenants.filter(other => other !== tenant)
+    row.tenants = withoutItem(row.tenants, tenant)
     this.updateFreeGpus(node)
     if (row.tenants.length > 0) return
     this.#context.cancel(row.drainEvent)
@@ -253,40 +254,35 @@ export class Nodes {
   cacheImage(node: number, image: string): void {
     const row = this.#table.writable(node)
     const { clock, profile } = this.#context
-    const { tenants } = this.#parts
     const { imageBytes, imageCacheBytes } = profile.timings
-    const entries = row.images.filter(cached => cached.image !== image)
-    entries.push({ image, bytes: imageBytes, usedAt: clock.now })
+    const entries = withUse(row.images, imageOf, { image, bytes: imageBytes, usedAt: clock.now })
     if (row.pulls.length > 0) row.pulls = row.pulls.filter(pull => pull.image !== image)
-    const namesInUse = () => new Set(row.tenants.map(tenant => tenants.imageOf(tenant)))
-    row.images = evictToFit(
-      entries,
-      imageCacheBytes,
-      ({ image }) => image,
-      namesInUse,
-      image => {
-        this.#context.record(row, 'node.imageEvicted', { image: formatImageName(image) })
-      },
-    )
+    if (bytesOf(entries) <= imageCacheBytes) {
+      row.images = entries
+      return
+    }
+    const { tenants } = this.#parts
+    const namesInUse = new Set(row.tenants.map(tenant => tenants.imageOf(tenant)))
+    row.images = evictToFit(entries, imageCacheBytes, imageOf, namesInUse, image => {
+      this.#context.record(row, 'node.imageEvicted', { image: formatImageName(image) })
+    })
   }
 
   /** Adds weights to the disk of a node, or marks them as read now. The least recently read weights are evicted. */
   cacheWeights(node: number, repo: string, bytes: number): void {
     const row = this.#table.writable(node)
     const { clock, profile } = this.#context
+    const { weightCacheBytes } = profile.timings
+    const entries = withUse(row.weights, repoOf, { repo, bytes, usedAt: clock.now })
+    if (bytesOf(entries) <= weightCacheBytes) {
+      row.weights = entries
+      return
+    }
     const { tenants } = this.#parts
-    const entries = row.weights.filter(cached => cached.repo !== repo)
-    entries.push({ repo, bytes, usedAt: clock.now })
-    const namesInUse = () => new Set(row.tenants.map(tenant => tenants.weightsOf(tenant)))
-    row.weights = evictToFit(
-      entries,
-      profile.timings.weightCacheBytes,
-      ({ repo }) => repo,
-      namesInUse,
-      repo => {
-        this.#context.record(row, 'node.weightsEvicted', { repo })
-      },
-    )
+    const namesInUse = new Set(row.tenants.map(tenant => tenants.weightsOf(tenant)))
+    row.weights = evictToFit(entries, weightCacheBytes, repoOf, namesInUse, repo => {
+      this.#context.record(row, 'node.weightsEvicted', { repo })
+    })
   }
 
   /** Adds a node to a group, in the state `provisioning`. Returns its ordinal. */
