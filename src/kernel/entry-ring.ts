@@ -5,6 +5,10 @@ import { type EntryShape, EntryShapes, NO_FIELDS } from './entry-shapes.ts'
 /** Values of fields that a place holds. Entries with more fields keep the object. */
 const MAX_VALUES = 4
 
+/** Places in a block of values. */
+const BLOCK_BITS = 7
+const BLOCK = 1 << BLOCK_BITS
+
 /** The shape of an entry that keeps its object of fields. */
 const KEPT_OBJECT = -1
 
@@ -24,8 +28,8 @@ export class EntryRing {
   #kinds = new Int32Array(16)
   #shapeNumbers = new Int32Array(16)
   readonly #subjects: string[] = []
-  /** `MAX_VALUES` for each place. */
-  readonly #values: FieldValue[] = []
+  /** `MAX_VALUES` for each place, in blocks of `BLOCK` places. A growing list would copy them. */
+  readonly #values: FieldValue[][] = []
   /** The objects of the places whose shape is `KEPT_OBJECT`. */
   readonly #objects = new Map<number, EntryFields>()
 
@@ -47,7 +51,9 @@ export class EntryRing {
 
   /** Writes a value of the fields of an entry. */
   putValue(place: number, index: number, value: FieldValue): void {
-    if (index < MAX_VALUES) this.#values[place * MAX_VALUES + index] = value
+    if (index >= MAX_VALUES) return
+    const block = this.#values[place >> BLOCK_BITS] ?? this.#addBlock(place >> BLOCK_BITS)
+    block[(place & (BLOCK - 1)) * MAX_VALUES + index] = value
   }
 
   /** Ends the fields of an entry. Their values are written already. */
@@ -83,7 +89,15 @@ export class EntryRing {
     if (number === KEPT_OBJECT) return this.#objects.get(place)
     if (number === NO_FIELDS.number) return undefined
     const { names } = this.shapes.at(number)
-    return Object.fromEntries(names.map((name, i) => [name, this.#values[place * MAX_VALUES + i]!]))
+    const block = this.#values[place >> BLOCK_BITS]!
+    const start = (place & (BLOCK - 1)) * MAX_VALUES
+    return Object.fromEntries(names.map((name, i) => [name, block[start + i]!]))
+  }
+
+  #addBlock(position: number): FieldValue[] {
+    const block = new Array<FieldValue>(BLOCK * MAX_VALUES).fill(null)
+    this.#values[position] = block
+    return block
   }
 
   #grow(): void {
