@@ -58,7 +58,8 @@ export class EntryRing {
 
   /** Ends the fields of an entry. Their values are written already. */
   endFields(place: number, shape: EntryShape, fields: EntryFields): void {
-    if (shape.names.length > MAX_VALUES) this.keepFields(place, fields)
+    // An entry with an empty object of fields differs from one without fields.
+    if (shape === NO_FIELDS || shape.names.length > MAX_VALUES) this.keepFields(place, fields)
     else this.#shapeNumbers[place] = shape.number
   }
 

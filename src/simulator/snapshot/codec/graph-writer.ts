@@ -86,7 +86,7 @@ class GraphWalker implements ObjectRegistry {
       form = this.forms[column.formIndex]!
     }
     const id = FIRST_OBJECT_ID + this.#count
-    // No other object refers to what one row owns, so nobody looks for it.
+    // No other object refers to what one row owns, so it needs no look-up.
     if (!column.isOwned) {
       const known = form.ids.get(object)
       if (known !== undefined) return known
