@@ -16,6 +16,8 @@ const NOT_STATE: Readonly<Record<string, readonly string[]>> = {
   DeploymentLogs: ['#formOfKind'],
   DeploymentRecorder: ['#usesByKind'],
   UsageHistory: ['#segmentTotals'],
+  // A fork shares every index until its first write.
+  Nodes: ['#ownTypes'],
   Chance: ['#words'],
   Clock: ['#cachedIso', '#cachedIsoAt'],
   // It sends for its own world alone.

@@ -70,6 +70,8 @@ export class Nodes {
   readonly #table: Table<NodeRow>
   readonly #read = (ordinal: number): Readonly<NodeRow> => this.#table.read(ordinal)
   #byType: GpuTypeIndex[]
+  /** The GPU types whose index belongs to this world alone, as bits. Forks share the others. */
+  #ownTypes = 0
   readonly #byName: LayeredMap<number>
   /** Replaced, never modified, because forks share it. */
   #groups: readonly GroupState[]
@@ -82,7 +84,8 @@ export class Nodes {
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
       : new Table(NodeRow, context.generation)
-    this.#byType = origin ? origin.#byType.map(copyGpuTypeIndex) : []
+    this.#byType = origin ? origin.#byType.slice() : []
+    if (origin) origin.#ownTypes = 0
     this.#byName = origin ? origin.#byName.fork() : new LayeredMap()
     this.#groups = origin ? origin.#groups : []
     this.#slowCount = origin ? origin.#slowCount : 0
@@ -96,6 +99,7 @@ export class Nodes {
   archive(archive: Archive): void {
     this.#table.archive(archive)
     this.#byType = archive.value(this.#byType)
+    this.#ownTypes = 0
     this.#byName.archive(archive)
     this.#groups = archive.value(this.#groups)
     this.#slowCount = archive.value(this.#slowCount)
@@ -257,12 +261,9 @@ export class Nodes {
     const { imageBytes, imageCacheBytes } = profile.timings
     const entries = withUse(row.images, imageOf, { image, bytes: imageBytes, usedAt: clock.now })
     if (row.pulls.length > 0) row.pulls = row.pulls.filter(pull => pull.image !== image)
-    if (bytesOf(entries) <= imageCacheBytes) {
-      row.images = entries
-      return
-    }
-    const { tenants } = this.#parts
-    const namesInUse = new Set(row.tenants.map(tenant => tenants.imageOf(tenant)))
+    row.images = entries
+    if (bytesOf(entries) <= imageCacheBytes) return
+    const namesInUse = new Set(row.tenants.map(tenant => this.#parts.tenants.imageOf(tenant)))
     row.images = evictToFit(entries, imageCacheBytes, imageOf, namesInUse, image => {
       this.#context.record(row, 'node.imageEvicted', { image: formatImageName(image) })
     })
@@ -274,12 +275,9 @@ export class Nodes {
     const { clock, profile } = this.#context
     const { weightCacheBytes } = profile.timings
     const entries = withUse(row.weights, repoOf, { repo, bytes, usedAt: clock.now })
-    if (bytesOf(entries) <= weightCacheBytes) {
-      row.weights = entries
-      return
-    }
-    const { tenants } = this.#parts
-    const namesInUse = new Set(row.tenants.map(tenant => tenants.weightsOf(tenant)))
+    row.weights = entries
+    if (bytesOf(entries) <= weightCacheBytes) return
+    const namesInUse = new Set(row.tenants.map(tenant => this.#parts.tenants.weightsOf(tenant)))
     row.weights = evictToFit(entries, weightCacheBytes, repoOf, namesInUse, repo => {
       this.#context.record(row, 'node.weightsEvicted', { repo })
     })
@@ -296,7 +294,7 @@ export class Nodes {
     this.#groups = this.#groups.with(groupIndex, { ...state, nextNumber: nextNumber + 1 })
     const type = gpuIndex(group.gpu)
     const ordinals = [...this.#byType[type]!.ordinals, ordinal].sort((a, b) => a - b)
-    this.#byType[type] = buildGpuTypeIndex(ordinals, this.#read)
+    this.#setIndex(type, buildGpuTypeIndex(ordinals, this.#read))
     return ordinal
   }
 
@@ -306,7 +304,7 @@ export class Nodes {
     const row = this.#table.read(ordinal)
     const type = gpuIndex(row.group.gpu)
     const ordinals = [...this.#byType[type]!.ordinals].filter(other => other !== ordinal)
-    this.#byType[type] = buildGpuTypeIndex(ordinals, this.#read)
+    this.#setIndex(type, buildGpuTypeIndex(ordinals, this.#read))
     this.#recordCapacity(type)
     this.#byName.delete(row.id)
     this.#table.remove(ordinal)
@@ -335,7 +333,13 @@ export class Nodes {
   updateFreeGpus(ordinal: number): void {
     const row = this.#table.read(ordinal)
     const type = gpuIndex(row.group.gpu)
+    if ((this.#ownTypes & (1 << type)) === 0) this.#setIndex(type, copyGpuTypeIndex(this.#byType[type]!))
     if (updateGpuTypeIndex(this.#byType[type]!, ordinal, row)) this.#recordCapacity(type)
+  }
+
+  #setIndex(type: number, index: GpuTypeIndex): void {
+    this.#byType[type] = index
+    this.#ownTypes |= 1 << type
   }
 
   #recordCapacity(type: number): void {
