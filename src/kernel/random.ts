@@ -35,6 +35,34 @@ export function hash32Pair(text: string, hi: number, lo: number): EntityKey {
   return finalizePair(mixTextPair({ hi, lo }, text), text.length)
 }
 
+/** The same as `hash32Pair` without a new object for each text. A journal hashes a text at nearly every event. */
+export class TextHasher {
+  readonly #hiSeed: number
+  readonly #loSeed: number
+  /** The hashes of the last text, as signed integers. */
+  hi = 0
+  lo = 0
+
+  constructor(hiSeed: number, loSeed: number) {
+    this.#hiSeed = hiSeed
+    this.#loSeed = loSeed
+  }
+
+  /** Hashes a text to `hi` and `lo`. */
+  hash(text: string): void {
+    let hi = this.#hiSeed
+    let lo = this.#loSeed
+    const { length } = text
+    for (let i = 0; i < length; i++) {
+      const scrambled = scrambleWord(text.charCodeAt(i))
+      hi = mixScrambled(hi, scrambled)
+      lo = mixScrambled(lo, scrambled)
+    }
+    this.hi = finalizeHash(hi ^ length) | 0
+    this.lo = finalizeHash(lo ^ length) | 0
+  }
+}
+
 /** Returns the hashes of the texts with a zero between them, without joining them. */
 function hashJoinedPair(first: string, second: string, third: string, seeds: EntityKey): EntityKey {
   const afterFirst = mixTextPair(mixTextPair(seeds, first), ZERO)
