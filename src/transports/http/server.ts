@@ -172,9 +172,8 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   await listen(server, port, hostname)
   const address = server.address()
   const boundPort = typeof address === 'object' && address !== null ? address.port : port
-  // Later: it blocks the process for a tenth of a second, and a client that polls health would wait for that. While time
-  // does not move by itself, the first request or move that counts tokens loads it: its tables take 50 MB.
-  if (sim.world.needsTokenizer && sim.clock.speed !== undefined)
+  // Later: it blocks the process for a tenth of a second, and a client that polls health would wait for that.
+  if (sim.world.needsTokenizer)
     realDelay(PRELOAD_MS)
       .then(loadTokenizer)
       .catch(() => {})
