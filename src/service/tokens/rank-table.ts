@@ -2,6 +2,8 @@
 
 const SPACE = 0x20
 const NEWLINE = 0x0a
+const PADDING = 0x3d
+const ZERO = 0x30
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 /** The share of the slots that is taken is below a half, so that most look-ups end at once. */
 const SLOTS = 2 ** 19
@@ -18,36 +20,15 @@ export class RankTable {
 
   /** @param file lines of a token in Base64, a space and its rank, ascending: the format of tiktoken */
   constructor(file: Uint8Array) {
-    const values = new Uint8Array(256)
-    for (let i = 0; i < BASE64.length; i++) values[BASE64.charCodeAt(i)] = i
-    const bytes = new Uint8Array(file.length)
-    const starts: number[] = []
-    let used = 0
-    for (let at = 0; at < file.length; at++) {
-      const start = used
-      for (let bits = 0, pending = 0; file[at] !== SPACE; at++) {
-        // Padding has no bits.
-        if (file[at] === 0x3d) continue
-        pending = ((pending << 6) | values[file[at]!]!) & 0xffff
-        bits += 6
-        if (bits < 8) continue
-        bits -= 8
-        bytes[used++] = pending >> bits
-      }
-      let rank = 0
-      for (at++; at < file.length && file[at] !== NEWLINE; at++) rank = rank * 10 + file[at]! - 0x30
-      while (starts.length < rank) starts.push(start)
-      starts.push(start)
-      this.#add(bytes, start, used, rank)
+    const { bytes, starts } = readTokens(file)
+    this.#bytes = bytes
+    this.#starts = starts
+    for (let rank = 0; rank + 1 < starts.length; rank++) {
+      if (starts[rank] === starts[rank + 1]) continue
+      let slot = hashOf(bytes, starts[rank]!, starts[rank + 1]!)
+      while (this.#slots[slot] !== 0) slot = (slot + 1) % SLOTS
+      this.#slots[slot] = rank + 1
     }
-    this.#bytes = bytes.slice(0, used)
-    this.#starts = Uint32Array.from([...starts, used])
-  }
-
-  #add(bytes: Uint8Array, start: number, end: number, rank: number): void {
-    let slot = hashOf(bytes, start, end)
-    while (this.#slots[slot] !== 0) slot = (slot + 1) % SLOTS
-    this.#slots[slot] = rank + 1
   }
 
   /** Returns the rank of the token with these bytes; undefined if they are not one token. */
@@ -92,6 +73,32 @@ export class RankTable {
 }
 
 const utf8 = new TextEncoder()
+
+/** Returns the bytes of all tokens, and where those of each rank begin. Holes have no bytes. */
+function readTokens(file: Uint8Array): { bytes: Uint8Array<ArrayBuffer>; starts: Uint32Array } {
+  const values = new Uint8Array(256)
+  for (let i = 0; i < BASE64.length; i++) values[BASE64.charCodeAt(i)] = i
+  const bytes = new Uint8Array(file.length)
+  const starts = new Uint32Array(file.length)
+  let count = 0
+  let used = 0
+  for (let at = 0; at < file.length; at++) {
+    const start = used
+    for (let bits = 0, pending = 0; file[at] !== SPACE; at++) {
+      if (file[at] === PADDING) continue
+      pending = ((pending << 6) | values[file[at]!]!) & 0xffff
+      bits += 6
+      if (bits < 8) continue
+      bits -= 8
+      bytes[used++] = pending >> bits
+    }
+    let rank = 0
+    for (at++; at < file.length && file[at] !== NEWLINE; at++) rank = rank * 10 + file[at]! - ZERO
+    while (count <= rank) starts[count++] = start
+  }
+  starts[count++] = used
+  return { bytes: bytes.slice(0, used), starts: starts.slice(0, count) }
+}
 
 /** Returns the first slot of some bytes: FNV-1a, with its upper bits folded in. */
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
