@@ -54,7 +54,7 @@ export class ServerRequest implements HttpRequest {
     this.incoming = incoming
     this.clientAddress = clientAddressOf(incoming, server.trustProxy)
     this.path = toPathAndQuery(request.url)
-    this.header = undefined
+    this.header = name => readHeader(incoming.rawHeaders, name)
     this.controlPath = undefined
     this.mayStream = false
     this.world = undefined
@@ -127,6 +127,22 @@ export class ServerRequest implements HttpRequest {
     const delivered = await deliverFaultToSocket(response, this.incoming, this.#outgoing, options)
     return cutWhenBroken(delivered, this.#outgoing)
   }
+}
+
+/**
+ * Returns the value of a header, or null; several values are joined. The headers of a `Request` give the same, and are
+ * created first.
+ */
+function readHeader(rawHeaders: readonly string[], name: string): string | null {
+  const wanted = name.toLowerCase()
+  const separator = wanted === 'cookie' ? '; ' : ', '
+  let value: string | null = null
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const rawName = rawHeaders[i]!
+    if (rawName.length !== wanted.length || (rawName !== wanted && rawName.toLowerCase() !== wanted)) continue
+    value = value === null ? rawHeaders[i + 1]! : value + separator + rawHeaders[i + 1]!
+  }
+  return value
 }
 
 function clientAddressOf(incoming: IncomingMessage, trustProxy: boolean): string | undefined {
