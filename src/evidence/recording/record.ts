@@ -1,10 +1,16 @@
 /** Starts recordings: in memory, or to a file that is complete up to its last line at any moment. */
 
 import { describeFileError } from '../../lib/file-errors.ts'
-import { eventLoopTurn } from '../../lib/real-time.ts'
+import { setRealTimeout } from '../../lib/real-time.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { RecordingError } from './file.ts'
 import { Recorder } from './recorder.ts'
+
+/**
+ * Real milliseconds in which lines are collected for one write: a write costs as much as a request. A killed process
+ * loses at most the lines of that time.
+ */
+const FLUSH_MS = 20
 
 /** Options of a recording. */
 export interface RecordOptions {
@@ -36,8 +42,15 @@ export function recordSimulator(sim: Simulator, { file }: RecordOptions = {}): R
 
 function recordInMemory(sim: Simulator): Recording {
   const lines: string[] = []
-  const recorder = new Recorder(sim, line => lines.push(line))
-  return toRecording(recorder, undefined, () => lines.join(''))
+  const recorder = new Recorder(
+    sim,
+    text => lines.push(text),
+    () => {},
+  )
+  return toRecording(recorder, undefined, () => {
+    recorder.flush()
+    return lines.join('')
+  })
 }
 
 function recordToFile(sim: Simulator, file: string): Recording {
@@ -53,12 +66,8 @@ function recordToFile(sim: Simulator, file: string): Recording {
     throw new RecordingError(`Failed to record to '${file}': ${problem}. Give the path of a new file.`)
   }
   let isOpen = true
-  let pending = ''
-  // The lines of one turn of the event loop are written together. A killed process loses at most that turn.
-  const flush = () => {
-    const text = pending
-    pending = ''
-    if (!isOpen || text === '') return
+  const write = (text: string) => {
+    if (!isOpen) return
     try {
       fs.writeSync(handle, text)
     } catch (error) {
@@ -71,20 +80,16 @@ function recordToFile(sim: Simulator, file: string): Recording {
     }
   }
   const close = () => {
-    flush()
     if (isOpen) fs.closeSync(handle)
     isOpen = false
   }
   try {
-    const recorder = new Recorder(sim, line => {
-      if (pending === '') eventLoopTurn().then(flush)
-      pending += line
-    })
+    const recorder = new Recorder(sim, write, () => setRealTimeout(() => recorder.flush(), FLUSH_MS, 'held'))
     return toRecording(
       recorder,
       file,
       () => {
-        flush()
+        recorder.flush()
         return fs.readFileSync(file, 'utf8')
       },
       close,

@@ -10,11 +10,12 @@ import type {
 import type { ResponseWaiter } from '../../service/results.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import { encodeBytes } from './bodies.ts'
-import type { Position, ReadLine, RecordedBody, RequestLine, StepLines } from './lines.ts'
+import type { AnswerContent, Position, ReadLine, RecordedBody, RequestLine, StepLines } from './lines.ts'
 
 /** Where lines go. */
 interface LineSink {
   add(createLine: (at: Position) => StepLines): void
+  addAnswer(request: number, content: AnswerContent): void
   /** Called after the line of a request. */
   onBegun(request: RecordedRequest): void
 }
@@ -101,9 +102,9 @@ export class RecordedRequest implements IncomingRequest {
   }
 
   /** Adds the line of the answer. A request without a step in the world gets its first line with it. */
-  end(createLine: (at: Position) => StepLines): void {
+  end(content: AnswerContent): void {
     if (!this.#hasBegun) this.onStep(undefined)
-    this.#sink.add(at => ({ ...createLine(at), ...this.#clientTime }))
+    this.#sink.addAnswer(this.number, this.#waiter?.differs ? { ...content, ...this.#clientTime } : content)
   }
 
   /** Returns a body that adds a line for each piece that its client reads. */

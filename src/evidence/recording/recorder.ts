@@ -12,7 +12,7 @@ import { encodeAnswer, encodeAnswerText, encodeBytes } from './bodies.ts'
 import { HeaderRecorder } from './credentials.ts'
 import { LineWriter } from './file.ts'
 import { createHeader } from './header.ts'
-import type { AnswerLine, HeaderLine, Position, StepLines } from './lines.ts'
+import type { AnswerContent, AnswerLine, HeaderLine, Position, StepLines } from './lines.ts'
 import { RecordedRequest } from './recorded-request.ts'
 
 export class Recorder implements SimulatorObserver {
@@ -29,12 +29,15 @@ export class Recorder implements SimulatorObserver {
   readonly #arrived = new Set<RecordedRequest>()
   #isStopped = false
 
-  /** @param write writes a line at once */
-  constructor(sim: Simulator, write: (text: string) => void) {
+  /**
+   * @param write writes whole lines
+   * @param onPending called when there is something to flush, once for each flush
+   */
+  constructor(sim: Simulator, write: (text: string) => void, onPending: () => void) {
     this.#sim = sim
     const { world } = sim
     this.#headers = new HeaderRecorder(sim)
-    this.#writer = new LineWriter(write)
+    this.#writer = new LineWriter(write, onPending)
     this.#world = sim.world
     this.#eventsBefore = sim.world.agenda.taken
     this.#detach = sim.observe(this)
@@ -70,11 +73,21 @@ export class Recorder implements SimulatorObserver {
     this.add(at => ({ digest: this.#sim.digest, at }))
     this.#isStopped = true
     this.#detach()
+    this.flush()
+  }
+
+  /** Writes the lines so far. */
+  flush(): void {
+    this.#writer.flush()
   }
 
   /** Adds a line at the present position. */
   add(createLine: (at: Position) => StepLines): void {
     if (!this.#isStopped) this.#writer.add(createLine(this.#position))
+  }
+
+  addAnswer(request: number, content: AnswerContent): void {
+    if (!this.#isStopped) this.#writer.addAnswer(request, this.#position, content)
   }
 
   onBegun(request: RecordedRequest): void {
@@ -145,7 +158,7 @@ export class Recorder implements SimulatorObserver {
     return answering.then(
       response => this.#recordAnswer(response, recorded),
       (error: unknown) => {
-        recorded.end(at => ({ answer: recorded.number, at, status: 0 }))
+        recorded.end({ status: 0 })
         throw error
       },
     )
@@ -156,7 +169,7 @@ export class Recorder implements SimulatorObserver {
     if (source === undefined) return this.#recordReadAnswer(response, recorded)
     const { status } = response
     const { headers, text } = source
-    recorded.end(at => ({ answer: recorded.number, at, status, headers, body: encodeAnswerText(text) }))
+    recorded.end({ status, headers, body: encodeAnswerText(text) })
     return response
   }
 
@@ -166,10 +179,7 @@ export class Recorder implements SimulatorObserver {
     const headers = Object.fromEntries(response.headers)
     const outcome = response instanceof WireFaultResponse ? response.outcome : undefined
     const note = (content: Pick<AnswerLine, 'body' | 'streamed'>) =>
-      recorded.end(at => ({
-        ...{ answer: recorded.number, at, status, headers, ...content },
-        ...(outcome !== undefined && { wire: outcome }),
-      }))
+      recorded.end({ status, headers, ...content, ...(outcome !== undefined && { wire: outcome }) })
     const rebuild = (body: BodyInit | null) => {
       const rebuilt = new Response(body, { status, headers: response.headers })
       return outcome === undefined ? rebuilt : new WireFaultResponse(outcome, rebuilt)
