@@ -103,6 +103,8 @@ describe('a figure', () => {
     const text = drawFigure([chart({ series: [] })], caption)
     expect(text).toContain('>Nothing cost anything.</text>')
     expect(text).toContain('What it cost. Nothing cost anything.</desc>')
+    // Its window is shown all the same.
+    expect(drawFigure([chart({ series: [], times: [], to: 86_400 })], caption)).toContain('>Jan 2</text>')
   })
 
   test('cuts a long name, and shows it whole on request', () => {
