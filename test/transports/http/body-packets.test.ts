@@ -46,16 +46,10 @@ test.each(Object.keys(BODIES))('a body %s is read the same with its head and beh
   expect(early!.answer).toMatch(name.startsWith('of letters') ? /^HTTP\/1.1 200 / : /^HTTP\/1.1 (200|422) /)
 })
 
-test('the log has no body of a client that was refused, whenever the body came', async () => {
-  const [early, late] = await Promise.all(
-    [false, true].map(async isLate => {
-      const one = await running({ fixtures: 'default' })
-      const answer = await post(one, BODIES['of letters']!, isLate, 'unknown')
-      return { answer, log: one.sim.requests.map(({ status, body }) => ({ status, body })) }
-    }),
-  )
-  expect(late).toEqual(early)
-  expect(early!.log).toEqual([{ status: 401, body: undefined }])
+test('the log has no body of a client that was refused, although the body came with the head', async () => {
+  const one = await running({ fixtures: 'default' })
+  expect(await post(one, BODIES['of letters']!, false, 'unknown')).toMatch(/^HTTP\/1.1 401 /)
+  expect(one.sim.requests.map(({ status, body }) => ({ status, body }))).toEqual([{ status: 401, body: undefined }])
 })
 
 test('a stream is the same from a world with a fault rule, whose answers pass through the rules', async () => {
