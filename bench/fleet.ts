@@ -55,11 +55,11 @@ export const fleet: Group = {
   heavy: true,
   figures: [
     { name: 'create_100k_gpus_ms', unit: 'ms of CPU', goal: atMost(50), run: async bench => create(bench) },
-    { name: 'day_1000_gpus_ms', unit: 'ms of CPU', goal: atMost(20), run: async bench => day(bench) },
+    { name: 'day_1000_gpus_ms', unit: 'ms of CPU', goal: atMost(15), run: async bench => day(bench) },
     {
       name: 'month_10000_gpus_s',
       unit: 's of CPU',
-      goal: atMost(10),
+      goal: atMost(6),
       run: async bench => {
         const size = bench.quick ? { gpus: 100, deployments: 20, days: 1 } : MONTH
         bench.progress('month_10000_gpus_s: ours')
@@ -73,7 +73,7 @@ export const fleet: Group = {
         return { value: run.cpuSeconds, baseline, ratio: run.cpuSeconds / baseline, beside }
       },
     },
-    ofMonth({ name: 'month_10000_gpus_mb', unit: 'MB at the peak', goal: atMost(500) }, run => ({
+    ofMonth({ name: 'month_10000_gpus_mb', unit: 'MB at the peak', goal: atMost(400) }, run => ({
       value: run.peakMegabytes,
     })),
     { name: 'fleet_growth', unit: 'power of the events', goal: atMost(1.15), run: async bench => grow(bench) },
