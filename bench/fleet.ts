@@ -10,6 +10,7 @@ import { growthPlot, type Point } from './growth-plot.ts'
 import { emptyFleet, loadedFleet } from './loaded-fleet.ts'
 import { meanMs } from './measure.ts'
 import { NaiveFleet } from './naive-fleet.ts'
+import { slopeOf } from './slope.ts'
 import { scriptOf } from './worker.ts'
 
 /** What `processes/fleet.ts` tells of a life of so many days. */
@@ -147,13 +148,8 @@ async function grow(bench: Bench): Promise<Measured> {
   return { value: power(ours), baseline: power(naive), ratio: power(ours) / power(naive), beside }
 }
 
-/** The slope of the straight line through the points on paper that is logarithmic both ways: 1 is linear. */
 function power(points: readonly Point[]): number {
-  const x = points.map(({ events }) => Math.log(events))
-  const y = points.map(({ ms }) => Math.log(ms))
-  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
-  const [middleX, middleY] = [mean(x), mean(y)]
-  return mean(x.map((at, i) => (at - middleX) * (y[i]! - middleY))) / mean(x.map(at => (at - middleX) ** 2))
+  return slopeOf(points.map(({ events, ms }) => [events, ms]))
 }
 
 function lived(bench: Bench, which: 'ours' | 'naive', { gpus, deployments, days }: Size): Promise<FleetRun> {
