@@ -58,7 +58,7 @@ describe('a page beside a large world', () => {
         )
         found.push(...(await readLongTasks()))
       }
-      expect(sim.journal.length).toBeGreaterThan(100_000)
+      expect(sim.journal.entries().at(-1)!.seq).toBeGreaterThan(100_000)
       expect(found.filter(milliseconds => milliseconds > LONG_TASK_MS)).toEqual([])
       expect(problems).toEqual([])
     })
