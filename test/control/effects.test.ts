@@ -7,11 +7,14 @@ import { ScenarioLibrary } from '../../src/scenario/runner/library.ts'
 import type { ScriptRule } from '../../src/service/openai/scripted-answers.ts'
 import { JOURNAL_KINDS } from '../../src/simulation/journal-kinds.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { recordMinute } from '../evidence/recorded-minute.ts'
 import { type Running, running } from '../transports/http/running-server.ts'
 
 const RUNNING = '2cZeTxVFN7tKxCCh'
 const STOPPED = 'ZULBVvLkUPftB8Mo'
 const MODEL = 'aurora-labs/aurora-8b-instruct'
+
+const RECORDING = recordMinute()
 
 interface Command {
   readonly path: string
@@ -118,6 +121,18 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     bad: [
       { path: '/_sim/requests', body: { path: '/_sim/reset' }, status: 400, says: 'it is no path of the service' },
       { path: '/_sim/requests', body: { method: 'GET' }, status: 422, says: 'path' },
+    ],
+  },
+  openRecording: {
+    good: [{ path: '/_sim/recordings', body: { recording: RECORDING } }],
+    bad: [
+      { path: '/_sim/recordings', body: { recording: '{"x":1}' }, status: 400, says: 'Failed to read the recording' },
+      {
+        path: '/_sim/recordings',
+        body: { recording: RECORDING.replace('h100-0', 'h100-1') },
+        status: 400,
+        says: 'line',
+      },
     ],
   },
   savePage: { good: [{ path: '/_sim/page' }], bad: [] },
