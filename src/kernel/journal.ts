@@ -178,9 +178,8 @@ export class Journal {
   copyEntries(other: Journal, last: number): void {
     if (this.last === 0) this.continueAfter(Math.min(other.dropped, last))
     for (let seq = this.#next; seq <= Math.min(last, other.last); seq++) {
-      const place = other.#placeOf(seq)
-      const cause = other.#causes[place]!
-      this.#push(other.#times[place]!, other.#kindOf[place]!, other.#subjects[place]!, cause, other.#fieldsOf[place])
+      const { time, kind, subject, fields } = other.#read(seq)
+      this.#push(time, kind, subject, other.#ring.causeAt(other.#placeOf(seq)), fields)
     }
   }
 
