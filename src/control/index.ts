@@ -44,9 +44,10 @@ const HOOKS: RequestHooks<Simulator> = {
     operationId === undefined || IMMEDIATE_OPERATIONS.includes(operationId) ? undefined : sim.clock.catchUp(),
 }
 
-/** Operations that the journal leaves out: they only read, often repeatedly. */
+/** Operations that the journal leaves out: they only read, often repeatedly. The control room asks them all the time. */
 const UNJOURNALED_OPERATIONS: readonly string[] = [
   ...IMMEDIATE_OPERATIONS,
+  ...['getClock', 'getLedger', 'listNodes', 'listVerbs', 'listFaults', 'listTroubles'],
   'getJournal',
   'listRequests',
   'verifyReceived',
