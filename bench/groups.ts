@@ -10,6 +10,7 @@ import { lockstep } from './lockstep.ts'
 import { recorder } from './recorder.ts'
 import { server } from './server.ts'
 import { startup } from './startup.ts'
+import { ui } from './ui.ts'
 import { worlds } from './worlds.ts'
 
 /** Every figure, in the order in which it is taken. */
@@ -25,5 +26,6 @@ export const groups: readonly Group[] = [
   server,
   recorder,
   startup,
+  ui,
   fleet,
 ]

@@ -50,6 +50,7 @@ await build({
   tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
   alias: {
     '#fixture-files': join(root, 'src/data/fixtures/files.ts'),
+    '#token-encoding': join(root, 'src/service/tokens/encoding.ts'),
     '#snapshot-files': join(root, 'src/simulator/snapshot/files.ts'),
     // Without a build there is only the source to measure.
     ...(dist

@@ -48,7 +48,7 @@ const common = {
 
 /**
  * Builds the playground, a folder of files for any web server: `index.html`, its script and style, the parts of saved
- * pages, and `simulator.js` alone for other pages.
+ * pages, and `simulator.js` alone for other pages. From the file system it works too, by one script with everything.
  *
  * @param outdir an empty folder
  */
@@ -65,6 +65,16 @@ export async function buildPlayground(outdir) {
     chunkNames: 'part-[name]-[hash]',
     format: 'esm',
     splitting: true,
+    plugins: [containedWorlds, withoutUnreached],
+  })
+  await build({
+    ...common,
+    entryPoints: [
+      { in: source(`${folder}/start.ts`), out: 'start' },
+      { in: source(`${folder}/main.ts`), out: 'playground-from-files' },
+    ],
+    outdir,
+    format: 'iife',
     plugins: [containedWorlds, withoutUnreached],
   })
   cpSync(source(`${folder}/index.html`), join(outdir, 'index.html'))

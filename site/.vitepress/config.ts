@@ -14,9 +14,7 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect 
  * target leaves the router of VitePress alone.
  */
 const PLAYGROUND = `<p><a href="./playground/index.html" target="_self">Open it alone</a>, in the whole window.</p>
-<ClientOnly><iframe class="playground" src="./playground/index.html" title="Playground"></iframe></ClientOnly>
-<p class="only-from-files">Browsers start the playground from a web server only. Any server of files will do, for example
-<code>python3 -m http.server</code> in the folder of this page.</p>`
+<iframe class="playground" src="./playground/index.html" title="Playground"></iframe>`
 
 export default defineConfig({
   title: 'modelhost-sim',

@@ -11,6 +11,8 @@ export interface ClockOptions {
 
 /** The requests that are not answered yet. */
 export interface RequestsInFlight {
+  /** How many there are. */
+  readonly count: number
   /** Each as method and path. */
   readonly names: readonly string[]
   /** Grows with each activity of a client: a request that arrives or is answered. */

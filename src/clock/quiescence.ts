@@ -50,7 +50,7 @@ export class Quiescence {
 
   /** Whether every request is answered, or waits for time. */
   get isEveryRequestServed(): boolean {
-    return this.#host.inFlight.names.length <= this.#parkedInFlight
+    return this.#host.inFlight.count <= this.#parkedInFlight
   }
 
   /**
@@ -67,13 +67,13 @@ export class Quiescence {
     while (idleTurns < requiredTurns) {
       await eventLoopTurn()
       const activity = this.#activitySignature()
-      const inFlight = this.#inFlight()
-      idleTurns = activity === lastActivity && inFlight.length === 0 ? idleTurns + 1 : 0
+      const isIdle = this.#isIdle
+      idleTurns = activity === lastActivity && isIdle ? idleTurns + 1 : 0
       if (activity !== lastActivity || this.#host.inFlight.isLoading) activeAt = this.#realTime()
       // Not at once: the process may have had no processor time for a while.
-      else if (inFlight.length > 0 && this.#realTime() - activeAt > STUCK_MS) {
+      else if (!isIdle && this.#realTime() - activeAt > STUCK_MS) {
         throw new Error(
-          `Failed to move time: ${inFlight.join(', ')} has been in flight for ${STUCK_MS / 1000} s without activity. ` +
+          `Failed to move time: ${this.#namesInFlight.join(', ')} has been in flight for ${STUCK_MS / 1000} s without activity. ` +
             'End its body, or await its answer before you move time. An address that no handler answers is a real one, and takes real time.',
         )
       }
@@ -81,7 +81,11 @@ export class Quiescence {
     }
   }
 
-  #inFlight(): readonly string[] {
+  get #isIdle(): boolean {
+    return this.isEveryRequestServed && this.#monitor.inFlight.length <= this.#parked
+  }
+
+  get #namesInFlight(): readonly string[] {
     const calls = this.#monitor.inFlight
     const entered = this.isEveryRequestServed ? [] : this.#host.inFlight.names
     return calls.length > this.#parked ? [...entered, ...calls] : entered

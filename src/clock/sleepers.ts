@@ -11,7 +11,7 @@ export interface Sleeper {
 
 /** Sleepers in the order of their times; at one time, in the order of their arrival. */
 export class Sleepers<S extends Sleeper = Sleeper> {
-  #list: readonly S[] = []
+  #list: S[] = []
 
   /** The sleeper that wakes first. */
   get first(): S | undefined {
@@ -28,21 +28,19 @@ export class Sleepers<S extends Sleeper = Sleeper> {
   }
 
   add(sleeper: S): void {
-    const index = this.#list.findIndex(other => other.at > sleeper.at)
-    this.#list = index < 0 ? [...this.#list, sleeper] : this.#list.toSpliced(index, 0, sleeper)
+    let index = this.#list.length
+    while (index > 0 && this.#list[index - 1]!.at > sleeper.at) index--
+    this.#list.splice(index, 0, sleeper)
   }
 
   remove(sleeper: S): void {
-    this.#list = this.#list.filter(other => other !== sleeper)
+    const index = this.#list.indexOf(sleeper)
+    if (index >= 0) this.#list.splice(index, 1)
   }
 
   /** Wakes every sleeper up to `now()`, which a woken sleeper may move. */
   wake(now: () => Micros): void {
-    while (this.next <= now()) {
-      const [first, ...rest] = this.#list
-      this.#list = rest
-      first!.wake()
-    }
+    while (this.next <= now()) this.#list.shift()!.wake()
   }
 
   /** Wakes the sleepers that check the time themselves, after a change of the clock. */

@@ -66,6 +66,11 @@ export class Agenda {
     return this.#size > 0 ? this.#heapTime[0]! : Number.POSITIVE_INFINITY
   }
 
+  /** Whether an entry is due at a time. */
+  isDue(time: Micros): boolean {
+    return this.#size > 0 && this.#heapTime[0]! <= time
+  }
+
   /** Returns the time of the earliest entry of a wanted kind, or Infinity without such an entry. Reads every entry. */
   nextTimeMatching(matches: (kind: number) => boolean): Micros {
     let earliest = Number.POSITIVE_INFINITY

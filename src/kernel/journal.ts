@@ -1,27 +1,14 @@
 import { LIMITS } from '../limits.ts'
 import type { Archive } from './archive.ts'
 import type { Micros } from './duration.ts'
+import type { Entry, EntryFields } from './entry.ts'
+import { EntryRing } from './entry-ring.ts'
+import { type EntryShape, hashOfName, NO_FIELDS } from './entry-shapes.ts'
 import { type Giver, ORIGIN } from './journal-origin.ts'
-import { hash32, hash32Pair } from './random.ts'
+import { TextHasher } from './random.ts'
 import type { Row } from './row.ts'
 
-/** The fields of an event, for people and traces. */
-export type EntryFields = Readonly<Record<string, string | number | boolean | null>>
-
-/** An entry of the journal: an event of a subject, or a request. */
-export interface Entry {
-  /** Position in the journal of this world, from 1. Never part of the digest. */
-  readonly seq: number
-  /** Microseconds since the epoch of the world. */
-  readonly time: Micros
-  /** Past tense, as in `instance.ready`; `request` for a request. */
-  readonly kind: string
-  /** Wire id or name of the subject, or method and path of a request. */
-  readonly subject: string
-  /** Position of the entry that caused this one. 0: the world began with it. */
-  readonly cause: number
-  readonly fields: EntryFields | undefined
-}
+export type { Entry, EntryFields } from './entry.ts'
 
 /**
  * What decided the answer to a request: a fault rule, a limit, the state of account or fleet, or the rule of a scripted
@@ -36,12 +23,15 @@ export interface RequestEntry extends Entry {
   readonly fields: { operation: string; status: number; decidedBy: DecidedBy }
 }
 
-const fieldHashes = createHashCache()
-
-/** The count of a kind of event and the hash of its name, so that both need one look-up. */
-interface Tally {
+/** What is known of a kind of entries, so that each entry needs one look-up. */
+interface KindTally {
+  readonly number: number
+  readonly name: string
   readonly hash: number
+  /** Number of events. Requests and undigested entries do not count. */
   count: number
+  /** The shape of the fields of the last entry, which the next one probably has too. */
+  shape: EntryShape
 }
 
 /**
@@ -56,17 +46,15 @@ export class Journal {
   cause = 0
   /** What causes the next command: the position of an entry, or one of `ORIGIN`. */
   origin: number = ORIGIN.program
+  /** The number of the kind of the last event. Kinds are numbered from 0, in the order of their first entry. */
+  lastKindNumber = 0
 
   readonly limit: number
   #next = 1
   /** Entries before the first one of this journal. */
   #skipped = 0
-  /** The kept entries, one array for each field. The entry at position n has the index (n - 1 - skipped) % limit. */
-  #times = new Float64Array(16)
-  #causes = new Float64Array(16)
-  #kindOf: string[] = []
-  #subjects: string[] = []
-  #fieldsOf: (EntryFields | undefined)[] = []
+  /** The kept entries. The entry at position n has the place (n - 1 - skipped) % limit. */
+  readonly #ring: EntryRing
   #d0 = 0
   #d1 = 0
   #d2 = 0
@@ -76,17 +64,27 @@ export class Journal {
   #h1 = 0
   #h2 = 0
   #h3 = 0
-  #kinds = new Map<string, Tally>()
+  readonly #kinds = new Map<string, KindTally>()
+  /** The names of the kinds by their numbers. */
+  readonly #kindNames: string[] = []
+  readonly #hasher = new TextHasher(0x6a09e667, 0x3c6ef372)
   #listeners: readonly ((entry: Entry) => void)[] = []
 
   /** @param limit number of kept entries. The digest and the counts are of all entries. */
   constructor(limit = LIMITS.journalEntries) {
     this.limit = limit
+    this.#ring = new EntryRing(limit)
   }
 
   /** Records an event of a subject, and updates the hash of the subject and the digest. */
   record(row: Row, time: Micros, kind: string, fields?: EntryFields): number {
     const { id, h0, h1, h2, h3 } = row
+    const tally = this.#kindOf(kind)
+    tally.count++
+    this.lastKindNumber = tally.number
+    const seq = this.#next++
+    const place = this.#placeOf(seq)
+    this.#ring.put(place, time, tally.number, id, this.cause)
     this.#h0 = h0
     this.#h1 = h1
     this.#h2 = h2
@@ -95,15 +93,16 @@ export class Journal {
     if (h0 === 0 && h1 === 0 && h2 === 0 && h3 === 0) this.#absorbText(id)
     this.#absorb(time | 0)
     this.#absorb(Math.floor(time / 4_294_967_296))
-    this.#absorb(this.#countKind(kind).hash)
-    if (fields !== undefined) this.#absorbFields(fields)
+    this.#absorb(tally.hash)
+    if (fields !== undefined) this.#recordFields(place, tally, fields)
     row.h0 = this.#h0
     row.h1 = this.#h1
     row.h2 = this.#h2
     row.h3 = this.#h3
     this.#subtract(h0, h1, h2, h3)
     this.#add(this.#h0, this.#h1, this.#h2, this.#h3)
-    return this.#push(time, kind, id, this.cause, fields)
+    if (this.#listeners.length > 0) this.#tellListeners(seq)
+    return seq
   }
 
   /** Records an entry that is no event of a subject. It is neither digested nor counted. */
@@ -125,7 +124,9 @@ export class Journal {
 
   /** Number of events by kind. */
   get counts(): ReadonlyMap<string, number> {
-    return new Map(Array.from(this.#kinds, ([kind, { count }]) => [kind, count]))
+    const counts = new Map<string, number>()
+    for (const { name, count } of this.#kinds.values()) if (count > 0) counts.set(name, count)
+    return counts
   }
 
   /** Position of the newest entry. */
@@ -163,7 +164,7 @@ export class Journal {
 
   /** Returns who gave the command that an entry records; undefined if it records no command, or if an entry caused it. */
   giverOf(seq: number): Giver | undefined {
-    const cause = this.#at(seq) === undefined ? 0 : this.#causes[this.#placeOf(seq)]!
+    const cause = this.#at(seq) === undefined ? 0 : this.#ring.causeAt(this.#placeOf(seq))
     return cause === ORIGIN.program ? 'program' : cause === ORIGIN.weather ? 'weather' : undefined
   }
 
@@ -177,9 +178,8 @@ export class Journal {
   copyEntries(other: Journal, last: number): void {
     if (this.last === 0) this.continueAfter(Math.min(other.dropped, last))
     for (let seq = this.#next; seq <= Math.min(last, other.last); seq++) {
-      const place = other.#placeOf(seq)
-      const cause = other.#causes[place]!
-      this.#push(other.#times[place]!, other.#kindOf[place]!, other.#subjects[place]!, cause, other.#fieldsOf[place])
+      const { time, kind, subject, fields } = other.#read(seq)
+      this.#push(time, kind, subject, other.#ring.causeAt(other.#placeOf(seq)), fields)
     }
   }
 
@@ -226,73 +226,65 @@ export class Journal {
   }
 
   #read(seq: number): Entry {
-    const place = this.#placeOf(seq)
-    return {
-      seq,
-      time: this.#times[place]!,
-      kind: this.#kindOf[place]!,
-      subject: this.#subjects[place]!,
-      cause: Math.max(0, this.#causes[place]!),
-      fields: this.#fieldsOf[place],
-    }
+    return this.#ring.read(this.#placeOf(seq), seq, this.#kindNames)
   }
 
   #push(time: Micros, kind: string, subject: string, cause: number, fields: EntryFields | undefined): number {
     const seq = this.#next++
     const place = this.#placeOf(seq)
-    if (place === this.#times.length) this.#grow()
-    this.#times[place] = time
-    this.#causes[place] = cause
-    this.#kindOf[place] = kind
-    this.#subjects[place] = subject
-    this.#fieldsOf[place] = fields
-    if (this.#listeners.length > 0) {
-      const entry = this.#read(seq)
-      for (const listener of this.#listeners) listener(entry)
-    }
+    this.#ring.put(place, time, this.#kindOf(kind).number, subject, cause)
+    if (fields !== undefined) this.#ring.keepFields(place, fields)
+    if (this.#listeners.length > 0) this.#tellListeners(seq)
     return seq
+  }
+
+  #tellListeners(seq: number): void {
+    const entry = this.#read(seq)
+    for (const listener of this.#listeners) listener(entry)
   }
 
   #placeOf(seq: number): number {
     return (seq - 1 - this.#skipped) % this.limit
   }
 
-  #grow(): void {
-    const widen = (old: Float64Array) => {
-      const array = new Float64Array(Math.min(this.limit, old.length * 2))
-      array.set(old)
-      return array
-    }
-    this.#times = widen(this.#times)
-    this.#causes = widen(this.#causes)
+  #kindOf(name: string): KindTally {
+    return this.#kinds.get(name) ?? this.#addKind(name)
   }
 
-  /** Counts an event of a kind. */
-  #countKind(kind: string): Tally {
-    let tally = this.#kinds.get(kind)
-    if (tally === undefined) {
-      tally = { hash: hashOf(kind), count: 0 }
-      this.#kinds.set(kind, tally)
-    }
-    tally.count++
+  #addKind(name: string): KindTally {
+    const tally = { number: this.#kindNames.length, name, hash: hashOfName(name), count: 0, shape: NO_FIELDS }
+    this.#kindNames.push(name)
+    this.#kinds.set(name, tally)
     return tally
   }
 
-  #absorbFields(fields: EntryFields): void {
+  /** Adds the fields to the hash of the subject, and writes their values. */
+  #recordFields(place: number, tally: KindTally, fields: EntryFields): void {
+    let { shape } = tally
+    let count = 0
     for (const name in fields) {
-      this.#absorb(fieldHashes(name))
+      // The fields before this one have the same names in both shapes.
+      if (shape.names[count] !== name) shape = this.#ring.shapes.of(fields)
       const value = fields[name]!
+      this.#absorb(shape.hashes[count]!)
+      this.#ring.putValue(place, count, value)
+      count++
       if (typeof value === 'number') {
         this.#absorb(value | 0)
         if (!Number.isInteger(value) || value > 0x7fffffff || value < -0x80000000) this.#absorbText(String(value))
-      } else this.#absorbText(String(value))
+      } else if (typeof value === 'string') this.#absorbText(value)
+      else this.#absorbText(String(value))
     }
+    if (count !== shape.names.length) shape = this.#ring.shapes.of(fields)
+    tally.shape = shape
+    this.#ring.endFields(place, shape, fields)
   }
 
   #absorbText(text: string): void {
-    const { hi, lo } = hash32Pair(text, 0x6a09e667, 0x3c6ef372)
-    this.#absorb(hi)
-    this.#absorb(lo)
+    const hasher = this.#hasher
+    hasher.hash(text)
+    this.#absorb(hasher.hi)
+    this.#absorb(hasher.lo)
   }
 
   #absorb(value: number): void {
@@ -329,21 +321,4 @@ export class Journal {
 
 function rotateLeft(value: number, bits: number): number {
   return (value << bits) | (value >>> (32 - bits))
-}
-
-function hashOf(word: string): number {
-  return hash32(word, 0x510e527f) | 0
-}
-
-/** Cache of the hashes of recurring names. It caches a pure function, so it is not state of a world. */
-function createHashCache(): (text: string) => number {
-  const known = new Map<string, number>()
-  return text => {
-    let hash = known.get(text)
-    if (hash === undefined) {
-      hash = hashOf(text)
-      known.set(text, hash)
-    }
-    return hash
-  }
 }

@@ -107,6 +107,14 @@ export class AppendLog<T> {
     return this.length - 1
   }
 
+  /** Drops the blocks that have only items before a position. */
+  dropBefore(position: number): void {
+    const blocks = Math.min(this.#fullBlocks.length, Math.floor((position - this.#dropped) / BLOCK))
+    if (blocks <= 0) return
+    this.#fullBlocks = this.#fullBlocks.slice(blocks)
+    this.#dropped += blocks * BLOCK
+  }
+
   /** Returns the kept items, oldest first. */
   *[Symbol.iterator](): Generator<T> {
     for (const block of this.#fullBlocks) yield* block

@@ -48,7 +48,7 @@ export class Loop {
    */
   runTo(target: Micros): number {
     this.#resetCounts()
-    while (this.#agenda.nextTime <= target) this.#step()
+    while (this.#agenda.isDue(target)) this.#step()
     if (target > this.#clock.now) this.#clock.moveTo(target)
     return this.#fired
   }

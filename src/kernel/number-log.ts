@@ -15,6 +15,8 @@ export class NumberLog {
   #lastBlock = new Float64Array(0)
   /** Number of written rows in the last block. */
   #usedRows = 0
+  /** Where the row that was added last starts in the last block. */
+  #lastStart = 0
   /** Number of dropped rows. */
   #droppedRows = 0
 
@@ -39,6 +41,14 @@ export class NumberLog {
 
   /** Adds a row. Returns its position. */
   push(row: readonly number[]): number {
+    const position = this.add()
+    // Not `set` of the array, which is slow for a plain array.
+    for (let i = 0; i < row.length; i++) this.#lastBlock[this.#lastStart + i] = row[i]!
+    return position
+  }
+
+  /** Adds a row of zeros, to be written by `set`: a row that many events add needs no array. Returns its position. */
+  add(): number {
     if (this.#usedRows === BLOCK) {
       this.#fullBlocks = [...this.#fullBlocks, this.#lastBlock]
       if (this.#fullBlocks.length * BLOCK > this.#limit) {
@@ -52,11 +62,14 @@ export class NumberLog {
       grown.set(this.#lastBlock)
       this.#lastBlock = grown
     }
-    const start = this.#usedRows * this.#width
-    // Not `set`, which is slow for a plain array.
-    for (let i = 0; i < row.length; i++) this.#lastBlock[start + i] = row[i]!
+    this.#lastStart = this.#usedRows * this.#width
     this.#usedRows++
-    return this.length - 1
+    return this.#droppedRows + this.#fullBlocks.length * BLOCK + this.#usedRows - 1
+  }
+
+  /** Writes a number of the row that was added last. */
+  set(column: number, value: number): void {
+    this.#lastBlock[this.#lastStart + column] = value
   }
 
   /** Returns a number of a kept row. */

@@ -32,31 +32,65 @@ function mixText(seed: number, text: string): number {
 
 /** Returns `hash32` of a text by two seeds. It takes one pass, because prompts are long. */
 export function hash32Pair(text: string, hi: number, lo: number): EntityKey {
-  return finalizePair(mixTextPair({ hi, lo }, text), text.length)
+  // In one function with plain numbers: an object between two steps costs more than a step.
+  let [mixedHi, mixedLo] = [hi, lo]
+  for (let i = 0; i < text.length; i++) {
+    const scrambled = scrambleWord(text.charCodeAt(i))
+    mixedHi = mixScrambled(mixedHi, scrambled)
+    mixedLo = mixScrambled(mixedLo, scrambled)
+  }
+  return { hi: finalizeHash(mixedHi ^ text.length), lo: finalizeHash(mixedLo ^ text.length) }
+}
+
+/** The same as `hash32Pair` without a new object for each text. A journal hashes a text at nearly every event. */
+export class TextHasher {
+  readonly #hiSeed: number
+  readonly #loSeed: number
+  /** The hashes of the last text, as signed integers. */
+  hi = 0
+  lo = 0
+
+  constructor(hiSeed: number, loSeed: number) {
+    this.#hiSeed = hiSeed
+    this.#loSeed = loSeed
+  }
+
+  /** Hashes a text to `hi` and `lo`. */
+  hash(text: string): void {
+    let hi = this.#hiSeed
+    let lo = this.#loSeed
+    const { length } = text
+    for (let i = 0; i < length; i++) {
+      const scrambled = scrambleWord(text.charCodeAt(i))
+      hi = mixScrambled(hi, scrambled)
+      lo = mixScrambled(lo, scrambled)
+    }
+    this.hi = finalizeHash(hi ^ length) | 0
+    this.lo = finalizeHash(lo ^ length) | 0
+  }
 }
 
 /** Returns the hashes of the texts with a zero between them, without joining them. */
 function hashJoinedPair(first: string, second: string, third: string, seeds: EntityKey): EntityKey {
-  const afterFirst = mixTextPair(mixTextPair(seeds, first), ZERO)
-  const words = mixTextPair(mixTextPair(mixTextPair(afterFirst, second), ZERO), third)
-  return finalizePair(words, first.length + second.length + third.length + 2)
-}
-
-const ZERO = '\u0000'
-
-function mixTextPair(words: EntityKey, text: string): EntityKey {
-  let { hi, lo } = words
-  for (let i = 0; i < text.length; i++) {
-    const scrambled = scrambleWord(text.charCodeAt(i))
-    hi = mixScrambled(hi, scrambled)
-    lo = mixScrambled(lo, scrambled)
+  let { hi, lo } = seeds
+  for (let part = 0; part < 3; part++) {
+    const text = part === 0 ? first : part === 1 ? second : third
+    if (part > 0) {
+      hi = mixScrambled(hi, 0)
+      lo = mixScrambled(lo, 0)
+    }
+    for (let i = 0; i < text.length; i++) {
+      const scrambled = scrambleWord(text.charCodeAt(i))
+      hi = mixScrambled(hi, scrambled)
+      lo = mixScrambled(lo, scrambled)
+    }
   }
-  return { hi, lo }
-}
-
-function finalizePair({ hi, lo }: EntityKey, length: number): EntityKey {
+  const length = first.length + second.length + third.length + 2
   return { hi: finalizeHash(hi ^ length), lo: finalizeHash(lo ^ length) }
 }
+
+/** The longest text whose list of letters is kept. */
+const MAX_KEPT = 128
 
 function mixWord(h: number, value: number): number {
   return mixScrambled(h, scrambleWord(value))
@@ -96,6 +130,7 @@ export class Chance {
   readonly #hi: number
   readonly #lo: number
   readonly #words = new Uint32Array(4)
+  readonly #codes = new Map<number, number[]>()
 
   constructor(seed: string | number) {
     this.seed = String(seed)
@@ -142,13 +177,24 @@ export class Chance {
 
   #text(alphabet: string, length: number, key: EntityKey, purpose: Purpose): string {
     const words = this.#words
-    const codes = new Array<number>(length)
+    const codes = this.#codesOf(length)
     for (let i = 0; i < length; i++) {
       if ((i & 3) === 0) this.#draw(key, purpose, i >> 2)
       codes[i] = alphabet.charCodeAt(Math.floor((words[i & 3]! / 4_294_967_296) * alphabet.length))
     }
     // In one step. A text that grows by single letters is a rope, which the first read has to flatten.
     return String.fromCharCode.apply(undefined, codes)
+  }
+
+  /** Returns the list for the letters of a text of this length. Each text overwrites the one before. */
+  #codesOf(length: number): number[] {
+    if (length > MAX_KEPT) return new Array<number>(length)
+    let codes = this.#codes.get(length)
+    if (codes === undefined) {
+      codes = new Array<number>(length).fill(0)
+      this.#codes.set(length, codes)
+    }
+    return codes
   }
 
   #draw(key: EntityKey, purpose: Purpose, index: number): void {

@@ -134,6 +134,11 @@ export class RowLayout<R extends Row = Row> {
     return values
   }
 
+  /** Whether a field has an object that belongs to the row. */
+  isOwned(index: number): boolean {
+    return this.fields[index]!.storage === 'owned'
+  }
+
   /** Throws if a value does not fit the storage of a field. */
   assertFits(index: number, value: unknown): void {
     const { name, storage } = this.fields[index]!

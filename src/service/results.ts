@@ -32,11 +32,29 @@ export class Bytes {
   }
 }
 
+/** Pieces of a body that are sent together, as text or bytes. */
+export interface BodyChunk {
+  readonly content: string | Uint8Array<ArrayBuffer>
+  readonly isLast: boolean
+}
+
+/** A body that is made while it is read. It is read in one of two ways: as a stream, or by `read`. */
+export interface PulledBody {
+  /**
+   * Returns what is due; a promise if nothing is due yet. Undefined: the body was cancelled. Throws, or rejects, if the
+   * body breaks.
+   */
+  read(): BodyChunk | undefined | Promise<BodyChunk | undefined>
+  /** Ends the body because its client has left. */
+  cancel(): void
+  toStream(): ReadableStream<Uint8Array<ArrayBuffer>>
+}
+
 /** An answer of raw bytes, sent as they come. */
 export class ByteStream {
-  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>
+  readonly body: PulledBody
   readonly contentType: string
-  constructor(body: ReadableStream<Uint8Array<ArrayBuffer>>, contentType: string) {
+  constructor(body: PulledBody, contentType: string) {
     this.body = body
     this.contentType = contentType
   }
@@ -44,8 +62,8 @@ export class ByteStream {
 
 /** An answer of server-sent events, sent as they come. */
 export class ServerSentEvents {
-  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>
-  constructor(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
+  readonly body: PulledBody | ReadableStream<Uint8Array<ArrayBuffer>>
+  constructor(body: PulledBody | ReadableStream<Uint8Array<ArrayBuffer>>) {
     this.body = body
   }
 }

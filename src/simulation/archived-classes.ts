@@ -18,6 +18,7 @@ import { NodeRow } from './fleet/node-row.ts'
 import { InferenceRow } from './inference/request-row.ts'
 import { WebhookRow } from './inference/webhook-row.ts'
 import { type CurveRandomness, LoadCurve } from './load/load-curve.ts'
+import { FlowState } from './load/request-flow.ts'
 import { ScheduledCommandRow } from './operations/commands.ts'
 import { WeatherSourceRow } from './operations/weather.ts'
 import { InstanceTimeline } from './recording/instance-timeline.ts'
@@ -43,7 +44,7 @@ export const ROW_CLASSES = {
 } as const
 
 /** Classes that have nothing but fields. */
-export const CLASSES_ARCHIVED_BY_FIELDS = { InstanceTimeline } as const
+export const CLASSES_ARCHIVED_BY_FIELDS = { FlowState, InstanceTimeline } as const
 
 /** What is taken apart and put together again. */
 export const CLASSES_ARCHIVED_BY_PARTS = {

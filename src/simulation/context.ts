@@ -28,7 +28,8 @@ export interface ContextOptions {
 
 /** Keeps what a report or a log needs of a journal entry. */
 export interface Recorder {
-  onJournalEntry(row: Row, kind: string, fields: EntryFields | undefined): void
+  /** @param kindNumber the number of the kind in the journal of the world */
+  onJournalEntry(row: Row, kind: string, kindNumber: number, fields: EntryFields | undefined): void
 }
 
 /**
@@ -138,7 +139,7 @@ export class SimulationContext implements Part {
   /** Records that something happened to a subject now. Entries that follow in the same step are caused by it. */
   record(row: Row, kind: JournalKindName, fields?: EntryFields): void {
     const seq = this.journal.record(row, this.clock.now, kind, fields)
-    this.recorder.onJournalEntry(row, kind, fields)
+    this.recorder.onJournalEntry(row, kind, this.journal.lastKindNumber, fields)
     if (this.#nextEntryIsCause) {
       this.journal.cause = seq
       this.#nextEntryIsCause = false

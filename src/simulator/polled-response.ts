@@ -82,6 +82,21 @@ export class PolledResponse {
     }
   }
 
+  /** Waits with a signal that is aborted with the given one, or if the client leaves. */
+  async #whileWanted(signal: AbortSignal, wait: (wanted: AbortSignal) => Promise<void>): Promise<void> {
+    const wanted = new AbortController()
+    const sources = [signal, this.#cancellation.signal]
+    // `AbortSignal.any` costs the collector more than the rest of the wait: it holds its sources weakly.
+    const abort = () => wanted.abort(sources.find(source => source.aborted)!.reason)
+    for (const source of sources) source.addEventListener('abort', abort)
+    try {
+      if (sources.some(source => source.aborted)) abort()
+      await wait(wanted.signal)
+    } finally {
+      for (const source of sources) source.removeEventListener('abort', abort)
+    }
+  }
+
   #expectWait(): void {
     this.#waitBegan = new Promise(resolve => {
       this.#onWait = resolve
@@ -100,7 +115,7 @@ export class PolledResponse {
         this.#waitsUntil = clock.elapsed + delay
         this.#onWait()
         try {
-          await waiter.hold(delay, AbortSignal.any([signal, this.#cancellation.signal]), part, call, true)
+          await this.#whileWanted(signal, wanted => waiter.hold(delay, wanted, part, call, true))
         } finally {
           this.#waitsUntil = undefined
           this.#expectWait()

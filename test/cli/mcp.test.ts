@@ -40,7 +40,7 @@ test('every operation of the control plane is a tool, but uploads, files and str
   const others = Object.keys(controlOperations).filter(
     id => !names.includes(id.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)),
   )
-  expect(others).toEqual(['watchEvents', 'getPastRecording', 'exportSnapshot', 'importSnapshot'])
+  expect(others).toEqual(['watchEvents', 'savePage', 'getPastRecording', 'exportSnapshot', 'importSnapshot'])
   for (const { inputSchema, description } of tools) {
     expect(inputSchema.type).toBe('object')
     expect(description).toMatch(/^[A-Z]/)

@@ -33,3 +33,20 @@ test('a fork is independent, and drops as many items', () => {
   expect([...log]).toEqual([...before, 7])
   expect([fork.length, fork.at(5499), [...fork].length]).toEqual([5500, -2999, 1404])
 })
+
+test('what is dropped before a position are whole blocks, and both sides of a fork keep their own', () => {
+  fc.assert(
+    fc.property(fc.nat(5_000), fc.nat(5_000), (count, position) => {
+      const log = new AppendLog<number>()
+      for (let i = 0; i < count; i++) log.push(i)
+      const fork = log.fork()
+      log.dropBefore(Math.min(position, count))
+      const kept = [...log]
+      expect(kept).toEqual(Array.from({ length: kept.length }, (_, i) => count - kept.length + i))
+      expect(count - kept.length).toBeLessThanOrEqual(position)
+      expect(Math.min(position, count) - (count - kept.length)).toBeLessThanOrEqual(1024)
+      expect([log.push(count), log.at(count), [...fork].length]).toEqual([count, count, count])
+    }),
+    { numRuns: 50 },
+  )
+})

@@ -71,6 +71,41 @@ describe('the journal', () => {
     expect(journal.entries(9).map(entry => entry.time)).toEqual([9])
   })
 
+  test('returns the fields of every entry as they were recorded, whatever their names, number and values', () => {
+    const value = fc.oneof(fc.string(), fc.integer(), fc.double({ noNaN: true }), fc.boolean(), fc.constant(null))
+    const name = fc.constantFrom('gpu', 'node', 'reason', 'from', 'to', 'image', 'weights')
+    const fields = fc.option(fc.dictionary(name, value, { maxKeys: 7, noNullPrototype: true }), { nil: undefined })
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom(...kinds), fields), { maxLength: 60 }),
+        fc.nat(60),
+        (events, kept) => {
+          const journal = new Journal(kept + 1)
+          const thing = new Thing(generation, 'a')
+          const heard: unknown[] = []
+          journal.listen(entry => heard.push([entry.kind, entry.fields]))
+          for (const [i, [kind, given]] of events.entries()) journal.record(thing, i, kind, given)
+          const entries = journal.entries().map(entry => [entry.kind, entry.fields])
+          expect(entries).toEqual(events.slice(-(kept + 1)))
+          expect(heard).toEqual(events)
+          const names = (of: readonly unknown[]) => of.map(one => Object.keys((one as [string, object])[1] ?? {}))
+          expect(names(entries)).toEqual(names(events.slice(-(kept + 1))))
+        },
+      ),
+    )
+  })
+
+  test('shows the outcome of a request that ended after it was recorded, until its place has another entry', () => {
+    const journal = new Journal(2)
+    const thing = new Thing(generation, 'a')
+    const request = journal.recordRequest(0, 'makeThing', 'POST /things')
+    request.fields.status = 201
+    expect(journal.entries()[0]?.fields).toEqual({ operation: 'makeThing', status: 201, decidedBy: 'none' })
+    journal.record(thing, 1, 'thing.made', { size: 1 })
+    journal.record(thing, 2, 'thing.moved')
+    expect(journal.entries().map(entry => entry.fields)).toEqual([{ size: 1 }, undefined])
+  })
+
   test('refuses to explain an unknown or dropped entry', () => {
     const journal = new Journal(2)
     expect(() => journal.chain(99)).toThrow('Failed to explain entry 99 of the journal: the journal is empty.')

@@ -14,7 +14,11 @@ test('both sides of a fork read the rows as they were added, also after further 
       const log = new NumberLog(2)
       for (const one of before) log.push(one)
       const fork = log.fork()
-      for (const one of mine) log.push(one)
+      for (const [first, second] of mine) {
+        expect(log.add()).toBe(log.length - 1)
+        log.set(1, second)
+        log.set(0, first)
+      }
       for (const one of theirs) fork.push(one)
       expect(rowsOf(log)).toEqual([...before, ...mine])
       expect(rowsOf(fork)).toEqual([...before, ...theirs])

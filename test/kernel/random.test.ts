@@ -10,6 +10,7 @@ import {
   normalQuantile,
   philox,
   purpose,
+  TextHasher,
 } from '../../src/kernel/random.ts'
 
 const DRAW = purpose('test.draw')
@@ -49,6 +50,10 @@ describe('chance', () => {
     fc.assert(
       fc.property(anyText, fc.nat(), fc.nat(), (text, hi, lo) => {
         expect(hash32Pair(text, hi, lo)).toEqual({ hi: hash32(text, hi), lo: hash32(text, lo) })
+        const hasher = new TextHasher(hi, lo)
+        hasher.hash('another text')
+        hasher.hash(text)
+        expect([hasher.hi >>> 0, hasher.lo >>> 0]).toEqual([hash32(text, hi), hash32(text, lo)])
         const joined = `kind\u0000${text}\u00003`
         const key = { hi: hash32(joined, 0x243f6a88), lo: hash32(joined, 0x85a308d3) }
         expect(new Chance(1).key('kind', text, 3)).toEqual(key)

@@ -1,10 +1,59 @@
 import fc from 'fast-check'
-import { encode, countTokens as exactly } from 'gpt-tokenizer/encoding/o200k_base'
+import encoding, { encode, countTokens as exactly } from 'gpt-tokenizer/encoding/o200k_base'
 import { expect, test } from 'vitest'
-import { mergeBytePairs } from '../../src/service/openai/byte-pairs.ts'
 import { CountedTexts, countTokens, decodeTokens, loadTokenizer } from '../../src/service/openai/tokenizer.ts'
+import { type BytePairCore, mergeBytePairs } from '../../src/service/tokens/byte-pairs.ts'
+import { loadEncoding } from '../../src/service/tokens/encoding.ts'
 
 await loadTokenizer()
+
+/** The encoding of gpt-tokenizer, whose ranks are strings in a Map. */
+const { bytePairEncodingCoreProcessor: reference } = encoding as unknown as {
+  readonly bytePairEncodingCoreProcessor: BytePairCore
+}
+
+test('each token has the text, the bytes and the rank that it has in gpt-tokenizer', async () => {
+  const core = await loadEncoding()
+  const differing: number[] = []
+  for (let token = 0; token < 200_020; token++) {
+    const content = reference.tryDecodeToken(token)
+    if (content === undefined) {
+      if (core.tryDecodeToken(token) !== undefined) differing.push(token)
+      continue
+    }
+    const bytes = Buffer.from(content as string)
+    const views = [core, reference].map(one => [
+      Buffer.from(one.tryDecodeToken(token) as string).toString('hex'),
+      typeof one.tryDecodeToken(token),
+      one.getBpeRankFromString(bytes.toString()),
+      one.getBpeRankFromBytes(bytes),
+    ])
+    if (views[0]!.join() !== views[1]!.join()) differing.push(token)
+  }
+  expect(differing).toEqual([])
+})
+
+test('any text has the tokens of gpt-tokenizer, with marks of the byte order and halves of characters', async () => {
+  const core = await loadEncoding()
+  const unit = fc.constantFrom(
+    ...'abc XYZ019-_=.\n\t',
+    'é',
+    '中',
+    'ก',
+    '🙂',
+    '\u0301',
+    '\ufeff',
+    '\ud800',
+    '\udc00',
+    '\ufffd',
+  )
+  fc.assert(
+    fc.property(fc.string({ unit, maxLength: 60 }), text => {
+      expect(core.encodeNative(text, new Set())).toEqual(reference.encodeNative(text, new Set()))
+    }),
+    { numRuns: 2_000 },
+  )
+})
 
 test('ordinary text of any length is counted exactly', () => {
   const text = 'The quick brown fox, 1234 times; naïve — 日本語のテキスト。\n'.repeat(300)

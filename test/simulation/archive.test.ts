@@ -11,7 +11,13 @@ const NOT_STATE: Readonly<Record<string, readonly string[]>> = {
   Agenda: ['*'],
   Journal: ['*'],
   Loop: ['*'],
-  NumberLog: ['#lastBlock'],
+  NumberLog: ['#lastBlock', '#lastStart'],
+  // Caches, and an object that is used again.
+  DeploymentLogs: ['#formOfKind'],
+  DeploymentRecorder: ['#usesByKind'],
+  UsageHistory: ['#segmentTotals'],
+  // A fork shares every index until its first write.
+  Nodes: ['#ownTypes'],
   Chance: ['#words'],
   Clock: ['#cachedIso', '#cachedIsoAt'],
   // It sends for its own world alone.

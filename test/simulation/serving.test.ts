@@ -2,16 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GPU_TYPES } from '../../src/data/records/gpu-config.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/duration.ts'
+import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../../src/simulation/load/request-flow.ts'
 import {
-  advanceFlow,
-  EMPTY_FLOW,
   estimateServing,
   type InstanceWorkload,
   instanceSpeed,
   maxRateFor,
-  type RequestFlow,
   requiredInstances,
-  toWholeRequests,
 } from '../../src/simulation/load/throughput.ts'
 import { anyLoad, anyStretch, curveOf } from './any-load.ts'
 
@@ -230,7 +227,7 @@ describe('serving', () => {
         const curve = curveOf(load)
         const whole = advanceFlow(EMPTY_FLOW, curve, speed, ready, limit, from, to)
         const moments = [...at.map(share => Math.floor(from + (to - from) * share)).sort((a, b) => a - b), to]
-        let state = EMPTY_FLOW
+        let state: RequestFlow = EMPTY_FLOW
         let before = from
         for (const moment of moments) {
           state = advanceFlow(state, curve, speed, ready, limit, before, moment)
@@ -272,7 +269,7 @@ describe('serving', () => {
 
   test('ten tenths of a request are one', () => {
     const curve = curveOf({ kind: 'constant', rps: 0.1 })
-    let state = EMPTY_FLOW
+    let state: RequestFlow = EMPTY_FLOW
     for (let i = 0; i < 10; i++) state = advanceFlow(state, curve, speed, 1, 10, i * SECOND, (i + 1) * SECOND)
     expect(state.served).toBeLessThan(1)
     expect(toWholeRequests(state)).toEqual({ arrived: 1, served: 1, refused: 0, backlog: 0 })
@@ -282,7 +279,7 @@ describe('serving', () => {
     fc.assert(
       fc.property(anyLoad(), anyStretch(), anyReady(), anyQueueLimit(), (load, [from, to], ready, limit) => {
         const curve = curveOf(load)
-        let state = EMPTY_FLOW
+        let state: RequestFlow = EMPTY_FLOW
         let before = toWholeRequests(state)
         for (let i = 0; i < 20; i++) {
           const [a, b] = [from + Math.floor(((to - from) * i) / 20), from + Math.floor(((to - from) * (i + 1)) / 20)]

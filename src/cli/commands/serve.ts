@@ -16,6 +16,7 @@ import type { SERVED_CLOCK_MODES, SimulatorOptions } from '../../simulator/optio
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
 import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type Server, serve } from '../../transports/http/server.ts'
+import { PAGE_PATH } from '../../transports/routing/request-router.ts'
 import { banner } from '../banner.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
@@ -64,6 +65,7 @@ interface Arguments {
   log: LogFormat | undefined
   quiet: boolean
   record: string | undefined
+  open: boolean
 }
 
 export const command = ['serve', '$0']
@@ -174,6 +176,7 @@ export function flags() {
       ...flag('record', 'New file for a recording of every request, prompts included, for the command replay'),
       coerce: text('record'),
     },
+    open: toggle('open', 'Open the control room in a browser, and keep the past of the world from the start'),
     'control-token': {
       ...flag('control-token', 'Token of the control plane for addresses other than loopback. Default: generated.'),
       coerce: secret('control-token'),
@@ -204,6 +207,7 @@ export async function handler(argv: Arguments): Promise<void> {
     // Loaded on demand: few servers save a page.
     writePage: async content => (await import('../../pages/saved/create-page.ts')).createSavedPage(content),
     trustProxy: argv.trustProxy,
+    keepPast: argv.open,
     allowHosts: argv.allowHost,
     ownProcess: true,
     ...(argv.latency !== undefined && { latency: argv.latency }),
@@ -224,7 +228,27 @@ export async function handler(argv: Arguments): Promise<void> {
       ...(controlToken !== undefined && { controlToken }),
     }),
   )
+  if (argv.open) await openInBrowser(`${server.url}${PAGE_PATH}`)
   closeOnSignals(server, () => recordings?.stop())
+}
+
+/** Opens a page in the browser of this machine. Without one, the server still serves. */
+async function openInBrowser(url: string): Promise<void> {
+  try {
+    const { default: open } = await import('open')
+    // The process of the browser emits an error later if there is no such program.
+    const browser = await open(url)
+    browser.on('error', () => sayHowToOpen(url))
+    browser.on('exit', code => {
+      if (code !== 0 && code !== null) sayHowToOpen(url)
+    })
+  } catch {
+    sayHowToOpen(url)
+  }
+}
+
+function sayHowToOpen(url: string): void {
+  process.stderr.write(`Failed to open a browser: this machine has none that can be started. Open ${url} yourself.\n`)
 }
 
 /** Returns the format of the lines for requests. Throws UsageError for flags that contradict each other. */

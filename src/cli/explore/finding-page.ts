@@ -27,7 +27,7 @@ export async function writeFindingPage(file: string, { flow }: ExploredClient, e
       if (worlds.length === 1) worlds.push(await recordRun(runner, [], setting, 'the run without faults'))
     }
     await writePageFile(file, {
-      title: `${flow.name}: ${first.words}`,
+      title: `${flow.name}: ${first.signature}`,
       worlds,
       start: { view: 'explore', flow: flow.name, finding: first.signature },
       explored: formatFlowJson(explored),

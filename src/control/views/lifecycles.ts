@@ -9,7 +9,7 @@ import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { LIMITS } from '../../limits.ts'
 import { queryInteger } from '../../service/fields.ts'
 import { refuse } from '../../service/refusals.ts'
-import * as timeSeries from '../../simulation/reporting/time-series.ts'
+import { instanceCounts } from '../../simulation/reporting/time-series.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
 import { nameOfThing } from '../thing-names.ts'
@@ -138,7 +138,7 @@ function replicasOf({ world }: Simulator, id: string) {
   const ordinal = world.deployments.ordinalOf(id)
   if (ordinal === undefined) return []
   const steps: { time: number; ready: number; starting: number }[] = []
-  for (const { at, ready, pending } of timeSeries.instanceCounts(world, world.deployments.read(ordinal))) {
+  for (const { at, ready, pending } of instanceCounts(world, world.deployments.read(ordinal))) {
     if (!Number.isFinite(at)) continue
     const step = { time: Math.max(0, at), ready, starting: pending }
     if (steps.at(-1)?.time === step.time) steps.pop()

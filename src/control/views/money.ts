@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type MoneyOwner, moneySeries } from '../../evidence/views/money-tracker.ts'
+import * as moneyTracker from '../../evidence/views/money-tracker.ts'
 import { formatDuration, MAX_DURATION, type Micros, SECOND } from '../../kernel/duration.ts'
 import { parseReportWindow } from '../../simulation/reporting/report-window.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
@@ -86,7 +86,7 @@ function seriesOf(sim: Simulator, text: string, query: { from?: string | undefin
     return value === undefined ? {} : { [name]: parseTimeParam(sim, `report the money ${name}`, value) }
   }
   const window = parseReportWindow(sim.world, { ...time('from'), ...time('to'), step: text })
-  const { step, times, owners, spent } = moneySeries(sim.world, { ...window, step: window.step as Micros })
+  const { step, times, owners, spent } = moneyTracker.moneySeries(sim.world, { ...window, step: window.step as Micros })
   return {
     step_seconds: step / SECOND,
     times: times.map(end => sim.world.clock.iso(end)),
@@ -95,7 +95,11 @@ function seriesOf(sim: Simulator, text: string, query: { from?: string | undefin
   }
 }
 
-function toOwner(sim: Simulator, { id, kind, burnPerHour, spent, gpus }: MoneyOwner, redact: (text: string) => string) {
+function toOwner(
+  sim: Simulator,
+  { id, kind, burnPerHour, spent, gpus }: moneyTracker.MoneyOwner,
+  redact: (text: string) => string,
+) {
   const name = kind === 'model' || kind === 'batch' ? id : nameOfThing(sim.world, id)
   return { id, kind, name: redact(name), burn_microcents_per_hour: burnPerHour, spent_microcents: spent, gpus }
 }

@@ -8,8 +8,8 @@ export const getWeather = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/weather',
   summary:
-    'Return the weather of the world: its pack, the packs of its profile, and for each kind of trouble how often it ' +
-    'strikes and what it has struck now, with the command that undoes it. The option weather of a world chooses a pack',
+    'Return the weather of the world: how often each kind of trouble strikes, and what it has struck now. Each has the ' +
+    'command that undoes it. packs is for the option weather of a world',
   returns: z.object({
     pack: z.string().describe('none: no weather'),
     packs: z.array(z.string()).describe('For the option weather of POST /_sim/worlds'),

@@ -6,17 +6,19 @@ import { toHttpFields } from '../../simulator/option-fields.ts'
 import type { TestPlan, TestStep } from './steps.ts'
 
 /** Returns the source of a test in Python. */
-export function toPytest({ options, steps }: TestPlan, name: string): string {
+export function toPytest({ options, steps, digest }: TestPlan, name: string): string {
   const { webhooks: _, ...others } = options
   const world = JSON.stringify({ ...toHttpFields(others), clock: 'manual' })
   const body = steps.flatMap(step => toStatements(step)).map(line => (line === '' ? '\n' : `        ${line}\n`))
   return `"""Plays a recording again. It needs a server: npx modelhost-sim serve --clock manual"""
 import base64
 import concurrent.futures
+import http.client
 import json
 import os
+import socket
 import time
-import urllib.error
+import urllib.parse
 import urllib.request
 
 URL = os.environ.get("MODELHOST_SIM_URL", "http://127.0.0.1:4010")
@@ -30,6 +32,7 @@ class World:
         made = self.call(f"{URL}/_sim/worlds", "POST", OPTIONS)
         self.name = made["world"]
         self.base = f"{URL}/_sim/worlds/{self.name}"
+        self.path = urllib.parse.urlsplit(self.base).path
         # At its own address, a world accepts its tokens without the suffix that routes them.
         self.token = (made["token"] or "").removesuffix(f".{self.name}")
         self.pool = concurrent.futures.ThreadPoolExecutor(max_workers=64)
@@ -46,30 +49,40 @@ class World:
     def waiting(self):
         return len(self.call(f"{URL}/_sim/worlds/{self.name}", "GET")["waiting"])
 
-    def request(self, method, path, headers, body):
+    def request(self, connection, method, path, headers, body):
         headers = {"authorization": f"Bearer {self.token}", **headers}
         headers = {name: value for name, value in headers.items() if value is not None}
-        request = urllib.request.Request(f"{self.base}{path}", body, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                try:
-                    answer.read()
-                except Exception:
-                    pass  # A fault cuts some bodies.
-                return answer.status
-        except urllib.error.HTTPError as error:
-            return error.code
+            connection.request(method, f"{self.path}{path}", body, headers)
+            answer = connection.getresponse()
         except Exception:
             return 0
+        try:
+            answer.read()
+        except Exception:
+            pass  # A fault cuts some bodies.
+        return answer.status
 
     def send(self, method, path, headers, body=None):
         """Sends a request. Returns when it is answered, or waits for time."""
         before = self.waiting()
-        sent = self.pool.submit(self.request, method, path, headers, body)
-        deadline = time.monotonic() + 30
-        while not sent.done() and self.waiting() <= before and time.monotonic() < deadline:
-            time.sleep(0.005)
+        connection = http.client.HTTPConnection(urllib.parse.urlsplit(URL).netloc, timeout=60)
+        sent = self.pool.submit(self.request, connection, method, path, headers, body)
+        sent.connection = connection
+        self.wait(lambda: sent.done() or self.waiting() > before)
         return sent
+
+    def leave(self, sent):
+        """Ends a request: its client leaves."""
+        before = self.waiting()
+        if not sent.done():
+            sent.connection.sock.shutdown(socket.SHUT_RDWR)
+            self.wait(lambda: sent.done() and self.waiting() < before)
+
+    def wait(self, is_there):
+        deadline = time.monotonic() + 30
+        while not is_there() and time.monotonic() < deadline:
+            time.sleep(0.005)
 
     def advance(self, microseconds):
         self.control("POST", "clock/advance", {"by": f"{microseconds}us"})
@@ -82,7 +95,8 @@ class World:
 def test_${name}():
     world = World()
     try:
-${body.join('')}    finally:
+${body.join('')}        assert world.control("GET", "digest")["digest"] == "${digest}"
+    finally:
         world.close()
 `
 }
@@ -103,7 +117,7 @@ function toStatements(step: TestStep): string[] {
     case 'expect':
       return [`assert answer_${step.number}.result(60) == ${step.status}`]
     case 'leave':
-      return [`# Its client leaves request ${step.number}. A thread cannot, and its answer is not asserted.`]
+      return [`world.leave(answer_${step.number})`]
     case 'act':
       return [toStatement(step.action)]
   }

@@ -137,6 +137,7 @@ export class Past implements RecordingSink {
     writer.add(this.#header ?? createLaterHeader(createFromCheckpoint(first, this.#sim), this.#sim, first))
     for (const { line } of this.#lines) if (isMeant(line)) writer.add(line)
     writer.add({ digest: this.#sim.digest, at: this.#recorder.position })
+    writer.flush()
     return text
   }
 

@@ -1,15 +1,16 @@
 /** The checksum CRC-32 of text in UTF-8. */
 
-type Crc32 = (text: string, crc: number) => number
+/** Returns the CRC-32 of a text, continued from that of the text before it. The first one continues from 0. */
+export type Crc32 = (text: string, before: number) => number
 
-/** Returns the CRC-32 of a text, continued from that of the text before it. Node has it in native code. */
-export function crc32(text: string, before = 0): number {
-  const native = globalThis.process?.getBuiltinModule?.('node:zlib') as { readonly crc32?: Crc32 } | undefined
-  return native?.crc32 === undefined ? portableCrc32(text, before) : native.crc32(text, before)
+/** Returns the fastest form of the checksum: Node has it in native code. */
+export function createCrc32(): Crc32 {
+  const { crc32 } = (globalThis.process?.getBuiltinModule?.('node:zlib') ?? {}) as { readonly crc32?: Crc32 }
+  return crc32 ?? portableCrc32
 }
 
 /** Returns the same where there is no Node. */
-export function portableCrc32(text: string, before = 0): number {
+export function portableCrc32(text: string, before: number): number {
   let crc = ~before
   for (const byte of new TextEncoder().encode(text)) {
     crc ^= byte

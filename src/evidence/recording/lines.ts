@@ -7,7 +7,7 @@ import type { ControlAction } from '../../simulator/observer.ts'
 import type { SimulatorOptions } from '../../simulator/options.ts'
 
 /** The version of the file format. */
-export const RECORDING_VERSION = 1
+export const RECORDING_VERSION = 2
 
 /** The time of the world in microseconds since its epoch, and the number of its events so far. */
 export type Position = readonly [time: Micros, events: number]
@@ -57,6 +57,8 @@ export interface RequestLine {
   readonly arrived?: true
   /** A request that a move of the clock made, not a client. */
   readonly look?: true
+  /** The answer, if nothing comes between. A reader of the file gets it as a line of its own. */
+  readonly answered?: AnswerContent
 }
 
 /** A further step of a request: its fault rules were tried before. */
@@ -111,6 +113,9 @@ export interface AnswerLine {
   /** What a wire fault does to the answer on its way. */
   readonly wire?: WireOutcome
 }
+
+/** What an answer is, without its place in the recording. */
+export type AnswerContent = Omit<AnswerLine, 'answer' | 'at'>
 
 /** A change that no request makes. */
 export interface ActionLine {

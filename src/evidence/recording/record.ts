@@ -1,12 +1,18 @@
 /** Starts recordings: in memory, or to a file that is complete up to its last line at any moment. */
 
 import { describeFileError } from '../../lib/file-errors.ts'
-import { eventLoopTurn } from '../../lib/real-time.ts'
+import { setRealTimeout } from '../../lib/real-time.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { LineWriter, RecordingError } from './file.ts'
 import { createHeader } from './header.ts'
 import type { HeaderLine, StepLines } from './lines.ts'
 import { Recorder, type RecordingSink } from './recorder.ts'
+
+/**
+ * Real milliseconds in which lines are collected for one write: a write costs as much as a request. A killed process
+ * loses at most the lines of that time.
+ */
+const FLUSH_MS = 20
 
 /** Options of a recording. */
 export interface RecordOptions {
@@ -38,8 +44,15 @@ export function recordSimulator(sim: Simulator, { file }: RecordOptions = {}): R
 
 function recordInMemory(sim: Simulator): Recording {
   const lines: string[] = []
-  const sink = startSink(sim, line => lines.push(line))
-  return toRecording(sink, undefined, () => lines.join(''))
+  const sink = startSink(
+    sim,
+    text => lines.push(text),
+    () => {},
+  )
+  return toRecording(sink, undefined, () => {
+    sink.flush()
+    return lines.join('')
+  })
 }
 
 function recordToFile(sim: Simulator, file: string): Recording {
@@ -55,12 +68,8 @@ function recordToFile(sim: Simulator, file: string): Recording {
     throw new RecordingError(`Failed to record to '${file}': ${problem}. Give the path of a new file.`)
   }
   let isOpen = true
-  let pending = ''
-  // The lines of one turn of the event loop are written together. A killed process loses at most that turn.
-  const flush = () => {
-    const text = pending
-    pending = ''
-    if (!isOpen || text === '') return
+  const write = (text: string) => {
+    if (!isOpen) return
     try {
       fs.writeSync(handle, text)
     } catch (error) {
@@ -73,20 +82,16 @@ function recordToFile(sim: Simulator, file: string): Recording {
     }
   }
   const close = () => {
-    flush()
     if (isOpen) fs.closeSync(handle)
     isOpen = false
   }
   try {
-    const sink = startSink(sim, line => {
-      if (pending === '') eventLoopTurn().then(flush)
-      pending += line
-    })
+    const sink = startSink(sim, write, () => setRealTimeout(() => sink.flush(), FLUSH_MS, 'held'))
     return toRecording(
       sink,
       file,
       () => {
-        flush()
+        sink.flush()
         return fs.readFileSync(file, 'utf8')
       },
       close,
@@ -104,8 +109,8 @@ class RecordingWriter implements RecordingSink {
   readonly needsResetState: boolean
   readonly #writer: LineWriter
 
-  constructor(header: HeaderLine, write: (text: string) => void) {
-    this.#writer = new LineWriter(write)
+  constructor(header: HeaderLine, write: (text: string) => void, onPending: () => void) {
+    this.#writer = new LineWriter(write, onPending)
     this.needsResetState = header.snapshot !== undefined
     this.#writer.add(header)
   }
@@ -113,27 +118,39 @@ class RecordingWriter implements RecordingSink {
   add(line: StepLines): void {
     this.#writer.add(line)
   }
+
+  flush(): void {
+    this.#writer.flush()
+  }
 }
 
 /** A recording in progress. */
 interface OpenRecording {
+  /** Writes the lines so far. */
+  flush(): void
   /** Ends the recording with the digest of the world. Does nothing if it has ended. */
   stop(): void
 }
 
-/** @param write writes a line at once */
-function startSink(sim: Simulator, write: (text: string) => void): OpenRecording {
-  let sink: RecordingSink | undefined
+/**
+ * @param write writes whole lines
+ * @param onPending called when there is something to flush, once for each flush
+ */
+function startSink(sim: Simulator, write: (text: string) => void, onPending: () => void): OpenRecording {
+  let sink: RecordingWriter | undefined
   const recorder = Recorder.attach(sim, at => {
-    sink = new RecordingWriter({ ...createHeader(sim), at }, write)
+    sink = new RecordingWriter({ ...createHeader(sim), at }, write, onPending)
     return sink
   })
+  const writer = sink!
   return {
+    flush: () => writer.flush(),
     stop() {
       if (sink === undefined) return
       sink.add({ digest: sim.digest, at: recorder.position })
       recorder.remove(sink)
       sink = undefined
+      writer.flush()
     },
   }
 }

@@ -10,7 +10,7 @@ import type {
 import type { ResponseWaiter } from '../../service/results.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import { encodeBytes } from './bodies.ts'
-import type { Position, ReadLine, RecordedBody, RequestLine, StepLines } from './lines.ts'
+import type { AnswerContent, Position, ReadLine, RecordedBody, RequestLine, StepLines } from './lines.ts'
 
 /** Where lines go. */
 interface LineSink {
@@ -101,9 +101,10 @@ export class RecordedRequest implements IncomingRequest {
   }
 
   /** Adds the line of the answer. A request without a step in the world gets its first line with it. */
-  end(createLine: (at: Position) => StepLines): void {
+  end(content: AnswerContent): void {
     if (!this.#hasBegun) this.onStep(undefined)
-    this.#sink.add(at => ({ ...createLine(at), ...this.#clientTime }))
+    const clientTime = this.#waiter?.differs ? this.#clientTime : undefined
+    this.#sink.add(at => ({ answer: this.number, at, ...content, ...clientTime }))
   }
 
   /** Returns a body that adds a line for each piece that its client reads. */

@@ -178,7 +178,7 @@ export class Recorder implements SimulatorObserver {
     return answering.then(
       response => this.#recordAnswer(response, recorded),
       (error: unknown) => {
-        recorded.end(at => ({ answer: recorded.number, at, status: 0 }))
+        recorded.end({ status: 0 })
         throw error
       },
     )
@@ -189,7 +189,7 @@ export class Recorder implements SimulatorObserver {
     if (source === undefined) return this.#recordReadAnswer(response, recorded)
     const { status } = response
     const { headers, text } = source
-    recorded.end(at => ({ answer: recorded.number, at, status, headers, body: encodeAnswerText(text) }))
+    recorded.end({ status, headers, body: encodeAnswerText(text) })
     return response
   }
 
@@ -199,10 +199,7 @@ export class Recorder implements SimulatorObserver {
     const headers = Object.fromEntries(response.headers)
     const outcome = response instanceof WireFaultResponse ? response.outcome : undefined
     const note = (content: Pick<AnswerLine, 'body' | 'streamed'>) =>
-      recorded.end(at => ({
-        ...{ answer: recorded.number, at, status, headers, ...content },
-        ...(outcome !== undefined && { wire: outcome }),
-      }))
+      recorded.end({ status, headers, ...content, ...(outcome !== undefined && { wire: outcome }) })
     const rebuild = (body: BodyInit | null) => {
       const rebuilt = new Response(body, { status, headers: response.headers })
       return outcome === undefined ? rebuilt : new WireFaultResponse(outcome, rebuilt)

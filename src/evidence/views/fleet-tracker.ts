@@ -7,7 +7,7 @@ import type { Simulator } from '../../simulator/simulator.ts'
 import { OwnerLoads } from './owner-loads.ts'
 
 /** In the list of a node's GPUs: a free GPU, one of another customer, and a broken one. */
-export const GPU_CODES = { free: -1, others: -2, broken: -3 } as const
+const GPU_CODES = { free: -1, others: -2, broken: -3 } as const
 
 /** Who holds GPUs: a deployment or a container. */
 export interface FleetOwner {

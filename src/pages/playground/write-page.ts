@@ -14,7 +14,12 @@ export async function writePage(content: SavedContent): Promise<string> {
 }
 
 async function load<Part>(name: string): Promise<Part> {
-  const response = await fetch(new URL(name, import.meta.url))
+  if (location.protocol === 'file:') {
+    throw new Error(
+      'Failed to save a page: a page from the file system cannot read its parts. Open it from a web server.',
+    )
+  }
+  const response = await fetch(new URL(name, document.baseURI))
   if (!response.ok)
     throw new Error(`Failed to load ${name}: the server answers ${response.status}. Build the site again.`)
   return (await response.json()) as Part

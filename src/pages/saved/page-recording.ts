@@ -45,5 +45,6 @@ function withSnapshot(header: HeaderLine, lines: readonly Numbered[], sim: Simul
   })
   writer.add({ ...rest, options: optionsOutsideSnapshot(options), snapshot: encodeBase64(sim.snapshot().toBytes()) })
   for (const { line: _, ...line } of lines) writer.add(line)
+  writer.flush()
   return text
 }

@@ -122,7 +122,8 @@ export class InProcessEnvironment implements ScenarioEnvironment {
     const leaving = new AbortController()
     const passed = this.#sim.clock.hold(span, { signal: leaving.signal }).catch(() => {})
     await Promise.race([passed, over])
-    leaving.abort()
+    // Without a reason, each abort would create an error with a stack.
+    leaving.abort('over')
   }
 
   get faults(): ScenarioFaults {

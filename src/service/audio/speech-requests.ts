@@ -7,16 +7,16 @@ import { countCodePoints } from '../fields.ts'
 import { audioCode } from '../media/load-audio.ts'
 import { speechFrames, speechPieces, speechSeconds } from '../media/speech-plan.ts'
 import {
+  answerWhenStarted,
   hashRequest,
   INFERENCE_REFUSALS,
   startMediaInference,
   waitForWholeAnswer,
-  waitUntilStarted,
 } from '../openai/request-lifecycle.ts'
 import { throwScriptedError } from '../openai/scripted-answers.ts'
 import { type BytePiece, createByteStream } from '../openai/sse.ts'
 import { refuse, refuseInput } from '../refusals.ts'
-import { type ByteStream, Bytes, DeferredResult } from '../results.ts'
+import { Bytes, DeferredResult } from '../results.ts'
 
 /** The formats of the interface. Those that are not made are refused. */
 export const SpeechFormatName = z.enum(['mp3', 'opus', 'flac', 'wav', 'pcm'])
@@ -78,13 +78,14 @@ export function streamSpeech(scope: SpeechScope, speech: SpeechRequest): Deferre
   const { world, request } = scope
   const pieceCount = speechPieces(speechFrames(countCodePoints(speech.text), speech.speed))
   const { handle, format } = startSpeech(scope, speech, pieceCount)
-  return new DeferredResult<never>(async (waiter): Promise<ByteStream> => {
-    await waitUntilStarted(world, handle, waiter, request)
-    const { pieces, contentType } = synthesize(world, handle.plan.name, speech, format)
-    const frames = pieces.map((bytes, token): BytePiece => ({ token, bytes })).values()
-    const stream = { world, handle, key: handle.plan.key, longestAnswer: pieceCount, waiter, client: request, frames }
-    return createByteStream(stream, contentType)
-  })
+  return new DeferredResult<never>(waiter =>
+    answerWhenStarted<never>(world, handle, waiter, request, () => {
+      const { pieces, contentType } = synthesize(world, handle.plan.name, speech, format)
+      const frames = pieces.map((bytes, token): BytePiece => ({ token, bytes })).values()
+      const stream = { world, handle, key: handle.plan.key, longestAnswer: pieceCount, waiter, client: request, frames }
+      return createByteStream(stream, contentType)
+    }),
+  )
 }
 
 function startSpeech(

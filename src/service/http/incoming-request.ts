@@ -1,7 +1,7 @@
 /** What a transport knows of a request, and what it learns of its answer. */
 import type { Micros } from '../../kernel/duration.ts'
 import type { DecidedBy } from '../../kernel/journal.ts'
-import type { AnswerPart, ResponseWaiter } from '../results.ts'
+import type { AnswerPart, PulledBody, ResponseWaiter } from '../results.ts'
 import type { HeaderReader } from './authentication.ts'
 
 /** A request that has its answer, for logs. */
@@ -84,6 +84,12 @@ export interface IncomingRequest {
    */
   readonly headerFields?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined
   /**
+   * The body as text, if the transport has read it whole. The request can be read too.
+   *
+   * @internal
+   */
+  readonly text?: string | undefined
+  /**
    * Called before the request enters its world, once for the fault rules and once for the endpoint. A promise delays it.
    *
    * @internal
@@ -108,6 +114,14 @@ export interface IncomingRequest {
    * @internal
    */
   onStreamed?(): void
+  /**
+   * Takes the body of a stream, which the transport sends without a `ReadableStream`. The response has no body then.
+   *
+   * @param headers those of the response; one may be added until it is returned
+   * @returns false if the response shall have the body
+   * @internal
+   */
+  takeBody?(body: PulledBody, headers: Readonly<Record<string, string>>): boolean
 }
 
 export const NO_INCOMING: IncomingRequest = Object.freeze({})

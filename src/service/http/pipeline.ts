@@ -2,13 +2,13 @@
  * From a request to its response: route, faults, authentication, body, validation, handler, response.
  *
  * A request enters its world in one synchronous step, after its body has been read. A request without a body is answered
- * without a promise.
+ * without a promise, and so is one whose body the transport has read.
  */
 import type { RequestEntry } from '../../kernel/journal.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import { RefusalError } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
-import { type RawBody, readBody } from './bodies/body.ts'
+import { type RawBody, readBody, takeReadText } from './bodies/body.ts'
 import { type CompiledOperation, getRouter } from './compiled-operation.ts'
 import { type AnsweredRequest, type IncomingRequest, NO_INCOMING } from './incoming-request.ts'
 import type { PipelineOptions } from './pipeline-options.ts'
@@ -71,6 +71,7 @@ export class Pipeline<Backend, Scope extends object> {
     const search = queryStart < 0 ? '' : target.slice(queryStart + 1)
     const context = this.#createContext(backend, hooks, request, incoming, match.target, path, match.params, search)
     const { middleware } = hooks
+    context.isDirect = middleware === undefined
     return middleware === undefined
       ? this.#run(context)
       : middleware(context, options => this.#run(options === undefined ? context : context.with(options)))
@@ -146,21 +147,23 @@ export class Pipeline<Backend, Scope extends object> {
 
   #run(context: RequestContext<Backend>): Response | Promise<Response> {
     const { operation } = context
-    if (operation.readsBody || operation.lacksPrerequisite) return this.#runAsync(context)
+    const { readsBody } = operation
+    const readText = readsBody ? takeReadText(context) : undefined
+    if ((readsBody && readText === undefined) || operation.lacksPrerequisite) return this.#runAsync(context)
     try {
       const entering = context.enter()
-      if (entering instanceof Promise) return this.#runAfter(entering, context)
-      const response = this.#handle(context, undefined)
+      if (entering instanceof Promise) return this.#runAfter(entering, context, readText)
+      const response = this.#handle(context, readText)
       return response instanceof Promise ? response.catch(error => this.#respondFailure(context, error)) : response
     } catch (error) {
       return this.#respondFailure(context, error)
     }
   }
 
-  async #runAfter(entering: Promise<void>, context: RequestContext<Backend>): Promise<Response> {
+  async #runAfter(entering: Promise<void>, context: RequestContext<Backend>, body: RawBody): Promise<Response> {
     try {
       await entering
-      return await this.#handle(context, undefined)
+      return await this.#handle(context, body)
     } catch (error) {
       return this.#respondFailure(context, error)
     }

@@ -90,6 +90,8 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
   unread: readonly string[] | undefined
   decidedBy: DecidedBy
   reason: string | undefined
+  /** Whether the response goes to the transport as it is made. */
+  isDirect: boolean
   #waiter: ResponseWaiter | undefined
 
   constructor(
@@ -124,6 +126,7 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
     this.unread = undefined
     this.decidedBy = 'none'
     this.reason = undefined
+    this.isDirect = false
   }
 
   /** Returns the context of the same request with the changes of a fault. */

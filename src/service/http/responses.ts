@@ -59,14 +59,14 @@ export class Responses<Backend> {
     if (value instanceof ServerSentEvents) {
       incoming.onStreamed?.()
       const event = responseMapping?.event
-      const body = event === undefined || event.isIdentity ? value.body : value.body.pipeThrough(translateEvents(event))
-      return new Response(body, { headers: { ...EVENT_STREAM_HEADERS, date: this.#formatDate(backend) } })
+      const headers = { ...EVENT_STREAM_HEADERS, date: this.#formatDate(backend) }
+      if (event === undefined || event.isIdentity) return createStreamResponse(context, value.body, headers)
+      return new Response(toStream(value.body).pipeThrough(translateEvents(event)), { headers })
     }
     if (value instanceof ByteStream) {
       incoming.onStreamed?.()
-      return new Response(value.body, {
-        headers: { 'content-type': value.contentType, date: this.#formatDate(backend) },
-      })
+      const headers = { 'content-type': value.contentType, date: this.#formatDate(backend) }
+      return createStreamResponse(context, value.body, headers)
     }
     if (value instanceof Bytes) {
       return createBytesResponse(value, {
@@ -150,6 +150,23 @@ export class Responses<Backend> {
     }
     return this.#cachedDate
   }
+}
+
+/** Returns the response of a stream. If the transport takes the body, it sends the headers of its source. */
+function createStreamResponse(
+  { incoming, isDirect, method }: RequestContext,
+  body: ServerSentEvents['body'],
+  headers: Record<string, string>,
+): Response {
+  const isTaken = isDirect && method !== 'HEAD' && 'read' in body && (incoming.takeBody?.(body, headers) ?? false)
+  if (!isTaken) return new Response(toStream(body), { headers })
+  const response = new Response(null, { headers })
+  Object.defineProperty(response, SOURCE, { value: { text: '', headers } satisfies TextSource })
+  return response
+}
+
+function toStream(body: ServerSentEvents['body']): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return 'read' in body ? body.toStream() : body
 }
 
 /** Returns a stream that translates the data of server-sent events. Each chunk has whole events. */

@@ -6,11 +6,11 @@ import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import type { World } from '../../simulation/world.ts'
 import type { ApiScope } from '../api-scope.ts'
 import {
+  answerWhenStarted,
   findPromptBlocks,
   hashRequest,
   startInference,
   waitForWholeAnswer,
-  waitUntilStarted,
 } from '../openai/request-lifecycle.ts'
 import { createEventStream } from '../openai/sse.ts'
 import { refuse } from '../refusals.ts'
@@ -77,10 +77,11 @@ export function runNative(
       })),
     ) as DeferredResult<never>
   }
-  return new DeferredResult<never>(async waiter => {
-    await waitUntilStarted(world, handle, waiter, request)
-    return createEventStream({ world, handle, longestAnswer, waiter, client: request, ...stream })
-  })
+  return new DeferredResult<never>(waiter =>
+    answerWhenStarted<never>(world, handle, waiter, request, () =>
+      createEventStream({ world, handle, longestAnswer, waiter, client: request, ...stream }),
+    ),
+  )
 }
 
 /** Returns the status of a request whose answer is complete. */

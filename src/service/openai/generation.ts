@@ -8,11 +8,11 @@ import { DeferredResult } from '../results.ts'
 import type { Reply, ReplyBounds } from './answers.ts'
 import { drawLogprobs, type TokenLogprob } from './logprobs.ts'
 import {
+  answerWhenStarted,
   findPromptBlocks,
   hashRequest,
   startInference,
   waitForWholeAnswer,
-  waitUntilStarted,
 } from './request-lifecycle.ts'
 import type { SamplingFields } from './sampling.ts'
 import { createEventStream, type SseFrame } from './sse.ts'
@@ -202,19 +202,20 @@ export function deliverText<Whole>(
       waitForWholeAnswer<Whole>(world, handle, longestAnswer, waiter, request, () => toWhole(head, replies, usage)),
     )
   }
-  return new DeferredResult<never>(async waiter => {
-    await waitUntilStarted(world, handle, waiter, request)
-    return createEventStream({
-      world,
-      handle,
-      key: textRequest.keys[0]!,
-      longestAnswer,
-      waiter,
-      client: request,
-      frames: createFrames(head, replies, usage),
-      createLossFrame,
-    })
-  })
+  return new DeferredResult<never>(waiter =>
+    answerWhenStarted<never>(world, handle, waiter, request, () =>
+      createEventStream({
+        world,
+        handle,
+        key: textRequest.keys[0]!,
+        longestAnswer,
+        waiter,
+        client: request,
+        frames: createFrames(head, replies, usage),
+        createLossFrame,
+      }),
+    ),
+  )
 }
 
 /** Creates the answers within a context length in tokens. Throws RefusalError if that is impossible. */

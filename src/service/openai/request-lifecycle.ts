@@ -175,8 +175,21 @@ export function waitForWholeAnswer<Value>(
   }
 }
 
+/** Returns the beginning of an answer when an instance works on the request; without a promise if it does already. */
+export function answerWhenStarted<Value>(
+  world: World,
+  handle: InferenceHandle,
+  waiter: ResponseWaiter,
+  client: AbortSource,
+  createAnswer: () => HandlerResult<Value>,
+): HandlerResult<Value> | Promise<HandlerResult<Value>> {
+  if (!handle.isStarted) return waitUntilStarted(world, handle, waiter, client).then(createAnswer)
+  waiter.onBegin?.(handle)
+  return createAnswer()
+}
+
 /** Waits until an instance works on the request. Throws RefusalError if the request is turned away or lost. */
-export async function waitUntilStarted(
+async function waitUntilStarted(
   world: World,
   handle: InferenceHandle,
   waiter: ResponseWaiter,

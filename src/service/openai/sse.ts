@@ -1,10 +1,11 @@
 /** Answers in pieces, as server-sent events or bytes. Each piece is sent when its token is due. */
 
+import type { Micros } from '../../kernel/duration.ts'
 import { type EntityKey, normalQuantile, purpose } from '../../kernel/random.ts'
 import { createConnectionClosedError } from '../../lib/connection-closed.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import type { World } from '../../simulation/world.ts'
-import { ByteStream, type ResponseWaiter, ServerSentEvents } from '../results.ts'
+import { type BodyChunk, ByteStream, type PulledBody, type ResponseWaiter, ServerSentEvents } from '../results.ts'
 import { type AbortSource, waitForChange } from './request-lifecycle.ts'
 
 const JITTER_DRAW = purpose('answer.jitter')
@@ -40,23 +41,22 @@ interface TimedBodyOptions<Piece extends TimedPiece> {
   readonly createLossFrame?: ((handle: InferenceHandle) => Piece) | undefined
 }
 
-/** How pieces become bytes. Pieces that are due together are joined up to `maxLength`. */
+/** How pieces become chunks. Pieces that are due together are joined up to `maxLength`. */
 interface PieceFormat<Piece, Encoded extends { readonly length: number }> {
   readonly encode: (piece: Piece) => Encoded
-  readonly join: (encodedPieces: readonly Encoded[]) => Uint8Array<ArrayBuffer>
+  readonly join: (encodedPieces: readonly Encoded[]) => BodyChunk['content']
   readonly maxLength: number
 }
 
-const utf8 = new TextEncoder()
 const EVENT_FORMAT: PieceFormat<SseFrame, string> = {
   encode: formatFrame,
-  join: texts => utf8.encode(texts.join('')),
+  join: texts => texts.join(''),
   maxLength: CHUNK_CHARACTERS,
 }
 
 /** Streams the answer to a request that an instance works on as server-sent events. */
 export function createEventStream(options: TimedBodyOptions<SseFrame>): ServerSentEvents {
-  return new ServerSentEvents(createTimedBody(options, EVENT_FORMAT))
+  return new ServerSentEvents(new TimedBody(options, EVENT_FORMAT))
 }
 
 /** A piece of an answer of bytes. */
@@ -73,87 +73,125 @@ const BYTE_FORMAT: PieceFormat<BytePiece, Uint8Array<ArrayBuffer>> = {
 
 /** Streams the answer to a request that an instance works on as bytes. */
 export function createByteStream(options: TimedBodyOptions<BytePiece>, contentType: string): ByteStream {
-  return new ByteStream(createTimedBody(options, BYTE_FORMAT), contentType)
+  return new ByteStream(new TimedBody(options, BYTE_FORMAT), contentType)
 }
 
 /**
- * Creates the body of the answer to a request that an instance works on. If the client cancels or aborts, the request
- * releases its place. If the instance is lost, the body ends with the piece of `createLossFrame`, or with a connection
- * error.
+ * The body of the answer to a request that an instance works on. If the client cancels or aborts, the request releases its
+ * place. If the instance is lost, the body ends with the piece of `createLossFrame`, or with a connection error.
  */
-function createTimedBody<Piece extends TimedPiece, Encoded extends { readonly length: number }>(
-  { world, handle, key, longestAnswer, waiter, client, frames, createLossFrame }: TimedBodyOptions<Piece>,
-  { encode, join, maxLength }: PieceFormat<Piece, Encoded>,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const { signal } = client
-  const tokenTimeAt = createTokenTimes(world, handle, key, longestAnswer)
-  let next = frames.next()
-  let sentTokens = 0
-  let isEnded = false
-  let abort = () => {}
-  const end = () => {
-    isEnded = true
-    signal.removeEventListener('abort', abort)
+class TimedBody<Piece extends TimedPiece, Encoded extends { readonly length: number }> implements PulledBody {
+  readonly #options: TimedBodyOptions<Piece>
+  readonly #format: PieceFormat<Piece, Encoded>
+  readonly #dueTimeOf: (token: number) => Micros
+  #next: IteratorResult<Piece>
+  #sentTokens = 0
+  #isEnded = false
+
+  constructor(options: TimedBodyOptions<Piece>, format: PieceFormat<Piece, Encoded>) {
+    const { world, handle, key, longestAnswer, frames } = options
+    this.#options = options
+    this.#format = format
+    this.#dueTimeOf = createTokenTimes(world, handle, key, longestAnswer)
+    this.#next = frames.next()
   }
-  return new ReadableStream<Uint8Array<ArrayBuffer>>(
-    {
-      start(controller) {
-        abort = () => {
-          if (isEnded) return
-          end()
-          waiter.now()
-          handle.abandon(sentTokens)
-          // The server cancels the body in the same task and must not see this error as its own.
-          queueMicrotask(() => controller.error(signal.reason))
-        }
-        signal.addEventListener('abort', abort, { once: true })
-      },
-      async pull(controller) {
-        if (!next.done && !waiter.isInstant) {
+
+  read(): BodyChunk | undefined | Promise<BodyChunk | undefined> {
+    if (this.#isEnded) return undefined
+    return this.#next.done || this.#options.waiter.isInstant ? this.#take() : this.#takeWhenDue(this.#next.value)
+  }
+
+  cancel(): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    const { waiter, handle } = this.#options
+    waiter.now()
+    handle.abandon(this.#sentTokens)
+  }
+
+  toStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    const { signal } = this.#options.client
+    const utf8 = new TextEncoder()
+    let abort = () => {}
+    const end = () => signal.removeEventListener('abort', abort)
+    return new ReadableStream<Uint8Array<ArrayBuffer>>(
+      {
+        start: controller => {
+          abort = () => {
+            if (this.#isEnded) return
+            this.cancel()
+            // The server cancels the body in the same task and must not see this error as its own.
+            queueMicrotask(() => controller.error(signal.reason))
+          }
+          signal.addEventListener('abort', abort, { once: true })
+        },
+        pull: async controller => {
+          let chunk: BodyChunk | undefined
           try {
-            const dueTime = tokenTimeAt(next.value.token)
-            for (let now = waiter.now(); now < dueTime && isInProgress(handle); now = waiter.now()) {
-              await waitForChange(handle, waiter, dueTime - now, client, 'body')
-            }
+            chunk = await this.read()
           } catch (error) {
-            if (isEnded) return
             end()
             throw error
           }
-          if (isEnded) return
-        }
-        if (handle.state === 'broken' || handle.state === 'cutOff' || handle.state === 'turnedAway') {
+          if (chunk === undefined) return
+          const { content, isLast } = chunk
+          controller.enqueue(typeof content === 'string' ? utf8.encode(content) : content)
+          if (!isLast) return
           end()
-          if (createLossFrame === undefined) return controller.error(createConnectionClosedError(handle.reason))
-          controller.enqueue(join([encode(createLossFrame(handle))]))
-          return controller.close()
-        }
-        const now = waiter.isInstant ? undefined : waiter.now()
-        const due: Encoded[] = []
-        let length = 0
-        while (!next.done && length < maxLength && (now === undefined || tokenTimeAt(next.value.token) <= now)) {
-          const encoded = encode(next.value)
-          due.push(encoded)
-          length += encoded.length
-          sentTokens = next.value.token + 1
-          next = frames.next()
-        }
-        controller.enqueue(join(due))
-        if (!next.done) return
-        end()
-        handle.complete()
-        controller.close()
+          controller.close()
+        },
+        cancel: () => {
+          end()
+          this.cancel()
+        },
       },
-      cancel() {
-        if (isEnded) return
-        end()
-        waiter.now()
-        handle.abandon(sentTokens)
-      },
-    },
-    // Creates events only when the client reads.
-    { highWaterMark: 0 },
-  )
+      // Creates events only when the client reads.
+      { highWaterMark: 0 },
+    )
+  }
+
+  async #takeWhenDue({ token }: Piece): Promise<BodyChunk | undefined> {
+    const { handle, waiter, client } = this.#options
+    try {
+      const dueTime = this.#dueTimeOf(token)
+      for (let now = waiter.now(); now < dueTime && isInProgress(handle); now = waiter.now()) {
+        await waitForChange(handle, waiter, dueTime - now, client, 'body')
+      }
+    } catch (error) {
+      if (this.#isEnded) return undefined
+      this.#isEnded = true
+      throw error
+    }
+    return this.#isEnded ? undefined : this.#take()
+  }
+
+  /** Takes the pieces that are due. After the last one the request has ended. */
+  #take(): BodyChunk {
+    const { handle, waiter, frames, createLossFrame } = this.#options
+    const { encode, join, maxLength } = this.#format
+    if (handle.state === 'broken' || handle.state === 'cutOff' || handle.state === 'turnedAway') {
+      this.#isEnded = true
+      if (createLossFrame === undefined) throw createConnectionClosedError(handle.reason)
+      return { content: join([encode(createLossFrame(handle))]), isLast: true }
+    }
+    const now = waiter.isInstant ? undefined : waiter.now()
+    const due: Encoded[] = []
+    let length = 0
+    let next = this.#next
+    while (!next.done && length < maxLength && (now === undefined || this.#dueTimeOf(next.value.token) <= now)) {
+      const encoded = encode(next.value)
+      due.push(encoded)
+      length += encoded.length
+      this.#sentTokens = next.value.token + 1
+      next = frames.next()
+    }
+    this.#next = next
+    if (next.done) {
+      this.#isEnded = true
+      handle.complete()
+    }
+    return { content: join(due), isLast: next.done === true }
+  }
 }
 
 function formatFrame({ event, data }: SseFrame): string {

@@ -1,7 +1,7 @@
-/** Counts tokens with o200k_base. It is loaded on first use because it takes 130 ms and 65 MB. */
+/** Counts tokens with o200k_base. It is loaded on first use, because reading its ranks takes time. */
 
 import { LIMITS } from '../../limits.ts'
-import { type BytePairCore, countTokensOf, decodeTokenTexts, withFastMerge } from './byte-pairs.ts'
+import { countTokensOf, decodeTokenTexts, withFastMerge } from '../tokens/byte-pairs.ts'
 
 /** Counts the tokens of a text. */
 export type TokenCounter = (text: string) => number
@@ -70,10 +70,8 @@ function* splitLongRuns(text: string): Generator<string> {
 /** Loads the tokenizer on the first call. Later calls return at once. */
 export async function loadTokenizer(): Promise<TokenCounter> {
   if (counter === undefined) {
-    const { default: encoding } = await import('gpt-tokenizer/encoding/o200k_base')
-    // The field is missing in the types. package.json pins the exact version.
-    const { bytePairEncodingCoreProcessor } = encoding as unknown as { bytePairEncodingCoreProcessor: BytePairCore }
-    const core = withFastMerge(bytePairEncodingCoreProcessor)
+    const { loadEncoding } = await import('#token-encoding')
+    const core = withFastMerge(await loadEncoding())
     // Text that spells a special token is encoded as plain text.
     const special: ReadonlySet<string> = new Set()
     const counts = new CountedTexts(text => {

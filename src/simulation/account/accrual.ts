@@ -32,25 +32,15 @@ export class Accrual {
 
   /** Lets `micros` pass at `rate`; both are integers of at least 0. */
   add(rate: number, micros: Micros): void {
-    const hours = Math.floor(micros / HOUR)
-    const partHour = micros - hours * HOUR
-    const wholeRate = Math.floor(rate / HOUR)
-    const restRate = rate - wholeRate * HOUR
-    // `part × fine` may take 64 bits: 16 of `fine` at a time.
-    const restRateHigh = Math.floor(restRate / 65_536)
-    const upper = partHour * restRateHigh
-    const wholeUpper = Math.floor(upper / HOUR)
-    const rest = (upper - wholeUpper * HOUR) * 65_536 + partHour * (restRate - restRateHigh * 65_536) + this.#remainder
-    const carry = Math.floor(rest / HOUR)
-    this.#wholeMicrocents += rate * hours + wholeRate * partHour + wholeUpper * 65_536 + carry
-    this.#remainder = rest - carry * HOUR
+    const rest = this.#remainder + restOf(rate, micros)
+    this.#wholeMicrocents += wholeOf(rate, micros) + Math.floor(rest / HOUR)
+    this.#remainder = rest - Math.floor(rest / HOUR) * HOUR
   }
 
   /** The whole micro-cents once `micros` more have passed at `rate`. */
   wholeMicrocentsAfter(rate: number, micros: Micros): number {
-    const later = this.copy()
-    later.add(rate, micros)
-    return later.#wholeMicrocents
+    const rest = this.#remainder + restOf(rate, micros)
+    return this.#wholeMicrocents + wholeOf(rate, micros) + Math.floor(rest / HOUR)
   }
 
   /** The fewest microseconds at `rate` until it holds `whole` micro-cents; Infinity when nothing runs. */
@@ -68,4 +58,25 @@ export class Accrual {
   copy(): Accrual {
     return new Accrual(this.#wholeMicrocents, this.#remainder)
   }
+}
+
+// A product of rate and time may take 64 bits. Its two parts are computed from 16 bits of the rate at a time, and
+// separately, because a function that returned both would create an object at every look at the balance.
+
+/** Returns the whole micro-cents of `rate` × `micros`, without those in `restOf`. */
+function wholeOf(rate: number, micros: Micros): number {
+  const hours = Math.floor(micros / HOUR)
+  const partHour = micros - hours * HOUR
+  const wholeRate = Math.floor(rate / HOUR)
+  const restRateHigh = Math.floor((rate - wholeRate * HOUR) / 65_536)
+  return rate * hours + wholeRate * partHour + Math.floor((partHour * restRateHigh) / HOUR) * 65_536
+}
+
+/** Returns the rest of `rate` × `micros` in micro-cents × microseconds an hour. It can be more than `HOUR`. */
+function restOf(rate: number, micros: Micros): number {
+  const partHour = micros - Math.floor(micros / HOUR) * HOUR
+  const restRate = rate - Math.floor(rate / HOUR) * HOUR
+  const restRateHigh = Math.floor(restRate / 65_536)
+  const upper = partHour * restRateHigh
+  return (upper - Math.floor(upper / HOUR) * HOUR) * 65_536 + partHour * (restRate - restRateHigh * 65_536)
 }

@@ -1,6 +1,5 @@
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import type { AppendLog } from '../../kernel/layered-map.ts'
 import type { MeterRow } from './ledger-row.ts'
 import type { Microcents } from './money.ts'
 import type { PricingType } from './request-cost.ts'
@@ -47,7 +46,7 @@ export interface LedgerTotals {
   readonly funds: Microcents
   /** The cost of all tokens and units. */
   readonly tokens: Microcents
-  readonly postings: Pick<AppendLog<LedgerEntry>, 'length' | 'at'>
+  readonly postings: { readonly length: number; at(position: number): LedgerEntry }
 }
 
 /** The GPU time and cost of one meter between two times. */

@@ -1,7 +1,6 @@
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { AppendLog } from '../../kernel/layered-map.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
@@ -19,6 +18,7 @@ import { Meters } from './meters.ts'
 import { MICROCENTS_PER_CENT, type Microcents } from './money.ts'
 import type { AccountObserverPort } from './observer.ts'
 import { PastUsage, toBilledSeconds } from './past-usage.ts'
+import { PostingLog } from './postings/posting-log.ts'
 import type { RequestCost } from './request-cost.ts'
 import { RequestMeters } from './request-meters.ts'
 import { SpendingLimit } from './spending-limit.ts'
@@ -39,7 +39,7 @@ export class Ledger {
   readonly spending: SpendingLimit
   readonly #crossing: BalanceCrossing
   readonly #accounts: Table<AccountRow>
-  readonly #entries: AppendLog<LedgerEntry>
+  readonly #postings: PostingLog
   readonly #requestMeters: RequestMeters
   /** Funds at the world's epoch. */
   #openingFunds: Microcents = 0
@@ -51,12 +51,12 @@ export class Ledger {
     this.#accounts = origin
       ? origin.#accounts.fork(origin.#context.generation, context.generation)
       : new Table(AccountRow, context.generation)
-    this.#entries = origin ? origin.#entries.fork() : new AppendLog()
-    this.meters = new Meters(context, this.#entries, origin ? origin.meters : undefined)
+    this.#postings = new PostingLog(origin ? origin.#postings : undefined)
+    this.meters = new Meters(context, this.#postings, origin ? origin.meters : undefined)
     this.#crossing = new BalanceCrossing(context, this.meters, origin ? origin.#crossing : undefined)
     this.past = new PastUsage(context, origin?.past)
     const { meters, past } = this
-    this.spending = new SpendingLimit(context, { meters, past, entries: this.#entries }, origin?.spending)
+    this.spending = new SpendingLimit(context, { meters, past, postings: this.#postings }, origin?.spending)
     this.#topups = new Topups(context, this.#accounts, origin ? origin.#topups : undefined)
     this.suspension = new Suspension(context, this.#accounts, origin?.suspension)
     this.#requestMeters = new RequestMeters(origin ? origin.#requestMeters : undefined)
@@ -74,7 +74,7 @@ export class Ledger {
   archive(archive: Archive): void {
     this.meters.archive(archive)
     this.#accounts.archive(archive)
-    this.#entries.archive(archive)
+    this.#postings.archive(archive)
     this.#requestMeters.archive(archive)
     this.#openingFunds = archive.value(this.#openingFunds)
     this.#funds = archive.value(this.#funds)
@@ -162,7 +162,7 @@ export class Ledger {
     this.#context.recordCommand(this.account, 'funds.set', { cents })
     if (microcents === 0) return
     this.#funds += microcents
-    this.#entries.push({ time: this.#context.clock.now, kind: 'adjustment', subject: this.uid, microcents })
+    this.#postings.push(this.#context.clock.now, 'adjustment', this.uid, microcents)
     if (microcents > 0) this.#onMoneyAdded('funds')
     this.#context.markVisibleChange()
     this.#scheduleCrossing()
@@ -215,7 +215,7 @@ export class Ledger {
     if (microcents === 0) return
     this.#tokens += microcents
     this.spending.onCharged(microcents)
-    this.#entries.push({ time: this.#context.clock.now, kind, subject, microcents: -microcents, ...charged })
+    this.#postings.push(this.#context.clock.now, kind, subject, -microcents, charged)
     this.#scheduleCrossing()
   }
 
@@ -252,15 +252,13 @@ export class Ledger {
   /** Postings between two moments, and what runs and is not posted yet, computed to now. */
   entries(from: Micros = Number.NEGATIVE_INFINITY, to: Micros = Number.POSITIVE_INFINITY): LedgerEntry[] {
     const { now } = this.#context.clock
-    const entries: LedgerEntry[] = []
-    for (const entry of this.#entries) if (entry.time >= from && entry.time <= to) entries.push(entry)
-    if (now < from || now > to) return entries
-    return [...entries, ...this.meters.openEntries()]
+    const postings = this.#postings.between(from, to)
+    return now < from || now > to ? postings : [...postings, ...this.meters.openEntries()]
   }
 
   /** The sums and postings, for the invariant checker. */
   get totals(): LedgerTotals {
-    return { funds: this.#funds, tokens: this.#tokens, postings: this.#entries }
+    return { funds: this.#funds, tokens: this.#tokens, postings: this.#postings }
   }
 
   onEvent(event: EventOf<'ledger'>): void {
@@ -317,7 +315,7 @@ export class Ledger {
   #addMoney(kind: 'funds' | 'topup', cents: number): void {
     const microcents = cents * MICROCENTS_PER_CENT
     this.#funds += microcents
-    this.#entries.push({ time: this.#context.clock.now, kind, subject: this.uid, microcents })
+    this.#postings.push(this.#context.clock.now, kind, this.uid, microcents)
     this.#context.record(this.account, kind === 'topup' ? 'topup.charged' : 'funds.added', { cents })
     this.#onMoneyAdded(kind)
     this.#context.markVisibleChange()
@@ -332,12 +330,16 @@ export class Ledger {
 
   /** Schedules the moment at which the balance reaches the next level that matters. */
   #scheduleCrossing(): void {
-    const levels: Microcents[] = []
+    const crossing = this.#crossing
+    const withoutRent = this.#funds - this.#tokens
+    let at = Number.POSITIVE_INFINITY
+    crossing.reset()
     const { firingBalance } = this.#topups
-    if (firingBalance !== undefined) levels.push(firingBalance)
-    if (!this.suspension.isOutOfFunds) levels.push(this.#emptyBalance)
+    if (firingBalance !== undefined) at = crossing.timeOf(firingBalance, withoutRent)
+    if (!this.suspension.isOutOfFunds) at = Math.min(at, crossing.timeOf(this.#emptyBalance, withoutRent))
     const limitBalance = this.spending.balanceWhenReached(this.#funds)
-    if (limitBalance !== undefined && !this.suspension.isLimitReached) levels.push(limitBalance)
-    this.#crossing.schedule({ withoutRent: this.#funds - this.#tokens, exact: () => this.balance }, levels)
+    if (limitBalance !== undefined && !this.suspension.isLimitReached)
+      at = Math.min(at, crossing.timeOf(limitBalance, withoutRent))
+    crossing.schedule(at)
   }
 }

@@ -1,7 +1,6 @@
 import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import type { AppendLog } from '../../kernel/layered-map.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
@@ -17,13 +16,14 @@ import {
   type Microcents,
   overlap,
 } from './money.ts'
+import type { PostingLog } from './postings/posting-log.ts'
 
 /** The meters of the ledger: they measure GPU time, and post its rent. */
 export class Meters {
   readonly #context: SimulationContext
   readonly #meters: Table<MeterRow>
   /** The postings of the ledger, to which the meters add rent. */
-  readonly #entries: AppendLog<LedgerEntry>
+  readonly #postings: PostingLog
   /** Closed intervals with a constant number of units: the previous one of the meter, from, to, units, price. */
   readonly #intervals: NumberLog
   /** Micro-cents per hour of one GPU, by type. */
@@ -33,9 +33,9 @@ export class Meters {
   #totalAccrued = new Accrual()
   #totalAccruedAt: Micros = 0
 
-  constructor(context: SimulationContext, entries: AppendLog<LedgerEntry>, origin?: Meters) {
+  constructor(context: SimulationContext, postings: PostingLog, origin?: Meters) {
     this.#context = context
-    this.#entries = entries
+    this.#postings = postings
     this.#meters = origin
       ? origin.#meters.fork(origin.#context.generation, context.generation)
       : new Table(MeterRow, context.generation)
@@ -231,7 +231,14 @@ export class Meters {
     if (row.units > 0 && now > row.since) {
       row.accrued.add(this.#rateOf(row), now - row.since)
       const price = this.#priceOf(row)
-      row.newestInterval = this.#intervals.push([row.newestInterval, row.since, now, row.units, price])
+      const log = this.#intervals
+      const position = log.add()
+      log.set(0, row.newestInterval)
+      log.set(1, row.since)
+      log.set(2, now)
+      log.set(3, row.units)
+      log.set(4, price)
+      row.newestInterval = position
     }
     row.since = now
   }
@@ -239,12 +246,13 @@ export class Meters {
   #postRent(row: MeterRow, now: Micros): void {
     const total = row.accrued.wholeMicrocents
     if (total === row.posted) return
-    this.#entries.push({ time: now, kind: 'rent', subject: row.id, microcents: row.posted - total })
+    this.#postings.pushRent(now, row.id, row.posted - total)
     row.posted = total
   }
 
   /** Accrues the unfloored total of all meters to now. */
   accrueTotal(now: Micros): void {
+    if (now === this.#totalAccruedAt) return
     this.#totalAccrued.add(this.#totalRate, now - this.#totalAccruedAt)
     this.#totalAccruedAt = now
   }

@@ -1,11 +1,10 @@
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import type { AppendLog } from '../../kernel/layered-map.ts'
 import type { SimulationContext } from '../context.ts'
-import type { LedgerEntry } from './ledger-types.ts'
 import type { Meters } from './meters.ts'
 import type { Microcents } from './money.ts'
 import type { PastUsage } from './past-usage.ts'
+import type { PostingLog } from './postings/posting-log.ts'
 
 /** Returns the time at which the billing period of a time began, in UTC: a month or a day by `invoice_closes`. */
 export function startOfPeriod(context: Pick<SimulationContext, 'clock' | 'profile'>, at: Micros): Micros {
@@ -28,7 +27,7 @@ function periodEdge(
 /** The parts of the ledger that it reads. */
 export interface SpendingLimitParts {
   readonly meters: Meters
-  readonly entries: AppendLog<LedgerEntry>
+  readonly postings: PostingLog
   readonly past: PastUsage
 }
 
@@ -112,13 +111,13 @@ export class SpendingLimit {
 
   /** Returns the cost of all use since the beginning of a period, before the epoch too. */
   #useSince(from: Micros): Microcents {
-    const { meters, entries, past } = this.#parts
+    const { meters, postings, past } = this.#parts
     const { now } = this.#context.clock
     let use = 0
     for (const { microcents } of past.rentUsage(from, now)) use += microcents
     for (const { microcents } of past.tokenUsage(from, now)) use += microcents
     if (now > 0) for (const { microcents } of meters.meteredUsage(Math.max(0, from), now)) use += microcents
-    for (const { kind, time, microcents } of entries) {
+    for (const { kind, time, microcents } of postings) {
       const isCharge = kind === 'tokens' || kind === 'units'
       if (isCharge && (time > from || from <= 0)) use -= microcents
     }

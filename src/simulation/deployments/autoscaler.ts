@@ -2,7 +2,8 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { Environment } from '../fleet/environment.ts'
-import { advanceFlow, maxRateFor, requiredInstances, toWholeRequests } from '../load/throughput.ts'
+import { advanceFlow, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
+import { maxRateFor, requiredInstances } from '../load/throughput.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
 import type { Deployments } from './deployments.ts'
 import { speedOfInstance } from './instance-speed.ts'
@@ -39,6 +40,11 @@ export class Autoscaler implements Scaler {
 
   /** Returns the number of instances that the load needs now, within the bounds of the deployment. */
   desiredInstances(row: Readonly<DeploymentRow>): number {
+    return this.#desiredAt(row, row.load?.curve.rateAt(this.#context.clock.now) ?? 0)
+  }
+
+  /** @param offeredRate requests/s of the load now; 0 without a load */
+  #desiredAt(row: Readonly<DeploymentRow>, offeredRate: number): number {
     const { load, minInstances, maxInstances, desired } = row
     const requestRate = this.#requestRate(row)
     if (!load) {
@@ -47,8 +53,7 @@ export class Autoscaler implements Scaler {
       // The last instance goes only by the idle timeout.
       return Math.min(maxInstances, Math.max(minInstances, neededByRequests, desired > 0 ? 1 : 0))
     }
-    const rate = load.curve.rateAt(this.#context.clock.now) + requestRate
-    const neededByLoad = requiredInstances(rate, load.speed, this.#concurrencyTarget(row))
+    const neededByLoad = requiredInstances(offeredRate + requestRate, load.speed, this.#concurrencyTarget(row))
     // Pending work wakes a deployment at zero. Only then is the search through the batches needed.
     const needed = neededByLoad === 0 && this.#hasWork(row) ? 1 : neededByLoad
     return Math.min(maxInstances, Math.max(minInstances, needed))
@@ -121,19 +126,20 @@ export class Autoscaler implements Scaler {
     row.scaleEvent = 0
     if (!row.wasReady || this.#parts.environment.autoscalerFrozen || isTerminal(row.status)) return
     const { now } = this.#context.clock
-    const desired = this.desiredInstances(row)
+    const offeredRate = row.load?.curve.rateAt(now) ?? 0
+    const desired = this.#desiredAt(row, offeredRate)
     const direction = Math.sign(desired - row.desired)
     if (direction !== row.scaleDirection) {
       row.scaleDirection = direction
       row.scaleDirectionSince = now
     }
     if (direction === 0) {
-      this.#scheduleAt(ordinal, row, this.#nextCrossing(row, desired))
+      this.#scheduleAt(ordinal, row, this.#nextCrossing(row, offeredRate, desired))
       return
     }
     const decisionAt = row.scaleDirectionSince + this.#scaleDelay(row, desired)
     if (now < decisionAt) {
-      this.#scheduleAt(ordinal, row, Math.min(decisionAt, this.#nextCrossing(row, desired)))
+      this.#scheduleAt(ordinal, row, Math.min(decisionAt, this.#nextCrossing(row, offeredRate, desired)))
       return
     }
     const previousDesired = row.desired
@@ -147,7 +153,8 @@ export class Autoscaler implements Scaler {
     else if (desired === 0) this.#parts.deployments.scaling.onScaledToZero(ordinal)
     else this.#parts.deployments.scaling.releaseExcess(ordinal)
     // Going to zero may have left requests waiting.
-    this.#scheduleAt(ordinal, row, this.#nextCrossing(row, desired === 0 ? this.desiredInstances(row) : desired))
+    const wanted = desired === 0 ? this.#desiredAt(row, offeredRate) : desired
+    this.#scheduleAt(ordinal, row, this.#nextCrossing(row, offeredRate, wanted))
   }
 
   /** The autoscaler was frozen and is free again: everything it missed is looked at now. */
@@ -167,7 +174,15 @@ export class Autoscaler implements Scaler {
     const currentRow = deployments.read(ordinal)
     if (!currentRow.load || currentRow.flowAt === clock.now) return
     const row = deployments.writable(ordinal)
-    row.flow = this.#flowAt(row, clock.now)
+    const queueLimit = this.#context.profile.limits.queuePerDeployment
+    row.flow.advance(
+      currentRow.load.curve,
+      currentRow.load.speed,
+      row.effectiveInstances,
+      queueLimit,
+      row.flowAt,
+      clock.now,
+    )
     row.flowAt = clock.now
   }
 
@@ -176,7 +191,7 @@ export class Autoscaler implements Scaler {
     return toWholeRequests(this.#flowAt(row, this.#context.clock.now))
   }
 
-  #flowAt(row: Readonly<DeploymentRow>, to: Micros): DeploymentRow['flow'] {
+  #flowAt(row: Readonly<DeploymentRow>, to: Micros): RequestFlow {
     if (!row.load || to <= row.flowAt) return row.flow
     const { load } = row
     const queueLimit = this.#context.profile.limits.queuePerDeployment
@@ -190,17 +205,16 @@ export class Autoscaler implements Scaler {
   }
 
   /** The next moment at which the load wants another number of instances than it does now. */
-  #nextCrossing(row: Readonly<DeploymentRow>, desired: number): Micros {
+  #nextCrossing(row: Readonly<DeploymentRow>, offeredRate: number, desired: number): Micros {
     const { load, minInstances, maxInstances } = row
     if (!load) return NEVER
     const { clock } = this.#context
     const requestRate = this.#requestRate(row)
-    const rateAtCapacity = (instances: number) =>
-      maxRateFor(instances, load.speed, this.#concurrencyTarget(row)) - requestRate
-    const high = desired < maxInstances ? rateAtCapacity(desired) : NEVER
-    const low = desired > minInstances ? rateAtCapacity(desired - 1) : -NEVER
+    const target = this.#concurrencyTarget(row)
+    const high = desired < maxInstances ? maxRateFor(desired, load.speed, target) - requestRate : NEVER
+    const low = desired > minInstances ? maxRateFor(desired - 1, load.speed, target) - requestRate : -NEVER
     // What only waits keeps one when no load does: its end is a moment of the queue's, not of the curve.
-    const isHeldByWork = load.curve.rateAt(clock.now) <= low
+    const isHeldByWork = offeredRate <= low
     if (!isHeldByWork) return load.curve.firstOutside(low, high, clock.now)
     return Math.min(load.curve.firstAbove(high, clock.now, NEVER), this.#whenQueueDrained(row))
   }

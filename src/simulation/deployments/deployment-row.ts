@@ -5,8 +5,9 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import type { ModelWeights } from '../fleet/weights.ts'
+import { EMPTY_FLOW, type FlowState } from '../load/request-flow.ts'
 import { NO_REQUESTS, type RequestTotals } from '../load/request-totals.ts'
-import { type DeploymentLoad, EMPTY_FLOW, type RequestFlow } from '../load/throughput.ts'
+import type { DeploymentLoad } from '../load/throughput.ts'
 import type { InstanceState } from './instance-row.ts'
 
 /** Whether a deployment of this status is neither there nor coming. */
@@ -127,7 +128,7 @@ export class DeploymentRow extends Row {
   /** Its offered load, compiled, and what an instance makes of it. Shared, never changed. */
   load = this.reference<DeploymentLoad | undefined>(undefined)
   /** What became of its requests up to `servedAt`. */
-  flow = this.reference<RequestFlow>(EMPTY_FLOW)
+  flow = this.owned<FlowState>(EMPTY_FLOW)
   flowAt: Micros = this.number(0)
   /** Ready instances, each counted by its speed: 1 for a sound one. */
   effectiveInstances = this.number(0)

@@ -7,6 +7,7 @@ import type { SimulationContext } from '../context.ts'
 import type { Environment } from '../fleet/environment.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import { LoadCurve } from '../load/load-curve.ts'
+import { FlowState } from '../load/request-flow.ts'
 import { instanceSpeed } from '../load/throughput.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import type { Deployment } from './deployment.ts'
@@ -62,6 +63,14 @@ export class DeploymentScaling {
     return countAlive(this.#deployments.read(ordinal))
   }
 
+  /** Returns the number of instances that have a node. */
+  placedInstances({ instances: ordinals }: Readonly<DeploymentRow>): number {
+    const { instances } = this.#parts
+    let placed = 0
+    for (const ordinal of ordinals) if (instances.read(ordinal).node >= 0) placed++
+    return placed
+  }
+
   /** Sets the offered load of a deployment. */
   setLoad(ordinal: number, load: OfferedLoad): void {
     const { chance, clock, profile } = this.#context
@@ -71,6 +80,7 @@ export class DeploymentScaling {
     const workload = instanceWorkload(row, promptTokens, outputTokens)
     const speed = instanceSpeed({ ...workload, cachedShare: profile.timings.prefixCacheShare })
     row.load = { curve, speed }
+    row.flow = new FlowState(row.flow)
     row.flowAt = clock.now
     this.#parts.history.onLoadChanged(row, row.load)
   }

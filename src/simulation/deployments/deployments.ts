@@ -153,10 +153,10 @@ export class Deployments implements DeploymentControls, InstanceOwner {
     row.remainingCrashes = 0
     row.stoppedForFunds = false
     row.failReason = ''
-    this.#setStatus(row, 'initializing')
+    this.#setStatus(ordinal, row, 'initializing')
     // A model of the catalog runs on GPUs of the provider, so it needs no instances.
     if (!row.plan.hasInstances) {
-      this.#setStatus(row, 'running')
+      this.#setStatus(ordinal, row, 'running')
       return
     }
     row.desired = Math.min(row.maxInstances, Math.max(1, this.#ports.autoscaler.desiredInstances(row)))
@@ -225,20 +225,20 @@ export class Deployments implements DeploymentControls, InstanceOwner {
   stop(ordinal: number): void {
     const row = this.#table.writable(ordinal)
     if (isTerminal(row.status)) return
-    this.#end(row, 'stopped', '')
+    this.#end(ordinal, row, 'stopped', '')
   }
 
   delete(ordinal: number): void {
     const row = this.#table.writable(ordinal)
     if (row.status === 'deleted') return
-    this.#end(row, 'deleted', '')
+    this.#end(ordinal, row, 'deleted', '')
     this.#table.releaseName(ordinal, row.plan.modelName)
   }
 
   fail(ordinal: number, reason: string): void {
     const row = this.#table.writable(ordinal)
     if (isTerminal(row.status)) return
-    this.#end(row, 'failed', reason)
+    this.#end(ordinal, row, 'failed', reason)
   }
 
   /** Sets a deployment to running after an instance became ready. */
@@ -297,13 +297,13 @@ export class Deployments implements DeploymentControls, InstanceOwner {
     const status = currentRow.wasReady
       ? 'running'
       : statusOfLatest(currentRow, this.#context.profile.policies.foldDownloadingIntoDeploying)
-    if (currentRow.status !== status) this.#setStatus(this.#table.writable(ordinal), status)
+    if (currentRow.status !== status) this.#setStatus(ordinal, this.#table.writable(ordinal), status)
   }
 
   setStatus(ordinal: number, status: DeploymentStatus, failReason = ''): void {
     const row = this.#table.writable(ordinal)
     row.failReason = failReason
-    this.#setStatus(row, status)
+    this.#setStatus(ordinal, row, status)
   }
 
   /** Reports the number of billable instances to the ledger. */
@@ -311,14 +311,11 @@ export class Deployments implements DeploymentControls, InstanceOwner {
     const row = this.#table.read(ordinal)
     if (row.meter < 0) return
     const billsFromPlaced = this.#context.profile.policies.billFrom === 'placed'
-    const units = billsFromPlaced
-      ? row.instances.filter(instance => this.#parts.instances.read(instance).node >= 0).length
-      : row.ready + row.draining
+    const units = billsFromPlaced ? this.#scaling.placedInstances(row) : row.ready + row.draining
     this.#parts.ledger.setUnits(row.meter, units)
   }
 
-  #end(row: DeploymentRow, status: 'stopped' | 'failed' | 'deleted', reason: string): void {
-    const ordinal = this.#table.ordinalOf(row.id)!
+  #end(ordinal: number, row: DeploymentRow, status: 'stopped' | 'failed' | 'deleted', reason: string): void {
     this.#context.cancel(row.idleEvent)
     this.#context.cancel(row.next)
     this.#context.cancel(row.scaleEvent)
@@ -327,20 +324,19 @@ export class Deployments implements DeploymentControls, InstanceOwner {
     row.idleEvent = 0
     row.next = 0
     row.failReason = reason
-    this.#setStatus(row, status)
+    this.#setStatus(ordinal, row, status)
     for (const instance of row.instances) this.#parts.instances.release(instance)
     this.updateStatus(ordinal)
     this.#parts.placement.scheduleRound()
   }
 
-  #setStatus(row: DeploymentRow, status: DeploymentStatus): void {
+  #setStatus(ordinal: number, row: DeploymentRow, status: DeploymentStatus): void {
     if (row.status === status) return
     const { clock } = this.#context
     row.status = status
     row.updatedAt = clock.now
     this.#parts.history.onStatusChanged(row)
     this.#context.record(row, STATUS_ENTRY_KIND[status], row.failReason === '' ? undefined : { reason: row.failReason })
-    const ordinal = this.#table.ordinalOf(row.id)!
     this.onVisibleChange(ordinal)
     this.#ports.batches.onCapacityChanged(ordinal)
     if (isTerminal(status)) this.#ports.inferenceRequests.onDeploymentStopped(ordinal)

@@ -34,6 +34,8 @@ export interface ResidentAdapter {
   readonly loadEvent: EntryHandle
 }
 
+const NO_ADAPTERS: readonly ResidentAdapter[] = Object.freeze([])
+
 /** One running copy of a deployment on GPUs of one node. */
 export class InstanceRow extends Row {
   readonly deployment: number
@@ -56,7 +58,7 @@ export class InstanceRow extends Row {
   rate = this.number(0)
   rateSince: Micros = this.number(0)
   /** The adapters in its slots. The list is replaced, never edited. */
-  adapters = this.reference<readonly ResidentAdapter[]>([])
+  adapters = this.reference<readonly ResidentAdapter[]>(NO_ADAPTERS)
   /** The single requests that its engine worked on; undefined before the first one ended. */
   requests = this.reference<EngineRequests | undefined>(undefined)
   /** The prompts that its engine remembers. */

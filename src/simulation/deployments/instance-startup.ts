@@ -56,7 +56,7 @@ export class InstanceStartup {
 
   /** Enters the state `pulling` and fetches the container image unless the node has it. */
   pullImage(ordinal: number, instance: InstanceRow): void {
-    const { chance, profile } = this.#context
+    const { profile } = this.#context
     const { nodes, environment } = this.#parts
     const { containerImage } = this.#deployments.read(instance.deployment).plan
     const isCached = hasImage(nodes.read(instance.node), containerImage)
@@ -69,11 +69,16 @@ export class InstanceStartup {
       instance.next = this.#instances.schedule(ordinal, profile.timings.hubTimeout, 'instance.imageTimedOut')
       return
     }
+    const duration = isCached ? 0 : this.#joinPull(instance, containerImage)
+    instance.next = this.#instances.schedule(ordinal, duration, 'instance.imagePulled')
+  }
+
+  /** Returns the time until the image of an instance is on its node. */
+  #joinPull(instance: Readonly<InstanceRow>, image: string): Micros {
+    const { chance, clock, profile } = this.#context
     const { key } = this.#deployments.read(instance.deployment)
     const drawDuration = () => draw(profile.timings.imagePull, chance, key, IMAGE_PULL, instance.index)
-    const { now } = this.#context.clock
-    const duration = isCached ? 0 : joinPull(nodes.writable(instance.node), containerImage, now, drawDuration)
-    instance.next = this.#instances.schedule(ordinal, duration, 'instance.imagePulled')
+    return joinPull(this.#parts.nodes.writable(instance.node), image, clock.now, drawDuration)
   }
 
   /** Fetches the weights from the hub unless the node has them. The image is on the node from now on. */

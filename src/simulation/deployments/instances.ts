@@ -4,6 +4,7 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import { Table } from '../../kernel/table.ts'
+import { withItem, withoutItem } from '../../lib/short-lists.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventName, type EventOf } from '../events.ts'
@@ -107,7 +108,7 @@ export class Instances implements TenantKind {
     const initial = { deployment, index, since: now, timeline: new InstanceTimeline(now) }
     const instance = new InstanceRow(this.#table.generation, `${row.id}-${index}`, initial)
     const ordinal = this.#table.add(instance)
-    row.instances = [...row.instances, ordinal]
+    row.instances = withItem(row.instances, ordinal)
     this.#ports.deployments.countMove(deployment, undefined, 'pending')
     this.#parts.gpuQuotas.acquire(row.gpu, row.numGpus)
     this.#context.record(instance, 'instance.pending', { deployment: row.id })
@@ -337,7 +338,7 @@ export class Instances implements TenantKind {
     else this.#parts.placement.dequeue(ordinal)
     const deployment = this.#ports.deployments.writable(instance.deployment)
     if (instance.isLeaving) deployment.leaving--
-    deployment.instances = deployment.instances.filter(other => other !== ordinal)
+    deployment.instances = withoutItem(deployment.instances, ordinal)
     this.#parts.history.onInstanceEnded(deployment, instance.timeline, loss?.cause)
     this.#ports.deployments.countMove(instance.deployment, instance.state, undefined)
     this.#parts.gpuQuotas.release(deployment.gpu, deployment.numGpus)

@@ -53,11 +53,14 @@ export class Downloads {
     const { environment, nodes, tenants } = this.#parts
     const { instances } = tenants
     const { clock } = this.#context
-    const active = nodes.read(node).tenants.filter(tenant => tenant >= 0 && instances.read(tenant).ownRate > 0)
-    if (active.length === 0) return
+    const ordinals = nodes.read(node).tenants
+    let activeCount = 0
+    for (const tenant of ordinals) if (tenant >= 0 && instances.read(tenant).ownRate > 0) activeCount++
+    if (activeCount === 0) return
     const { nodeBandwidth, hubTimeout } = this.#context.profile.timings
-    const share = nodeBandwidth / active.length
-    for (const tenant of active) {
+    const share = nodeBandwidth / activeCount
+    for (const tenant of ordinals) {
+      if (tenant < 0 || instances.read(tenant).ownRate <= 0) continue
       const row = instances.writable(tenant)
       row.bytesLeft = Math.max(0, row.bytesLeft - (row.rate * (clock.now - row.rateSince)) / 1e6)
       row.rateSince = clock.now

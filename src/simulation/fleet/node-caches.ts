@@ -1,24 +1,52 @@
 import type { Micros } from '../../kernel/duration.ts'
-import type { NodeRow } from './node-row.ts'
+import type { CachedImage, CachedWeights, NodeRow } from './node-row.ts'
+
+/** An entry of a cache of a node. */
+interface CacheEntry {
+  readonly bytes: number
+  readonly usedAt: number
+}
+
+export const imageOf = ({ image }: CachedImage): string => image
+export const repoOf = ({ repo }: CachedWeights): string => repo
+
+/** Returns the entries with one that is used now, at the end, in place of an entry of the same name. */
+export function withUse<Entry extends CacheEntry>(
+  entries: readonly Entry[],
+  nameOf: (entry: Entry) => string,
+  used: Entry,
+): readonly Entry[] {
+  const name = nameOf(used)
+  // Most nodes have one image and the weights of a few models.
+  if (entries.length === 0 || (entries.length === 1 && nameOf(entries[0]!) === name)) return [used]
+  const kept = entries.filter(entry => nameOf(entry) !== name)
+  kept.push(used)
+  return kept
+}
+
+/** Returns the bytes of all entries. */
+export function bytesOf(entries: readonly CacheEntry[]): number {
+  let total = 0
+  for (let i = 0; i < entries.length; i++) total += entries[i]!.bytes
+  return total
+}
 
 /**
  * Returns the entries that remain in a cache of `capacityBytes`. The last entry was just added and always remains. The
  * least recently used entries are evicted first; entries in use are kept even if the cache is too full.
  */
-export function evictToFit<Entry extends { readonly bytes: number; readonly usedAt: number }>(
+export function evictToFit<Entry extends CacheEntry>(
   entries: readonly Entry[],
   capacityBytes: number,
   nameOf: (entry: Entry) => string,
-  namesInUse: () => ReadonlySet<string | undefined>,
+  namesInUse: ReadonlySet<string | undefined>,
   onEvict: (name: string) => void,
 ): readonly Entry[] {
-  let total = entries.reduce((sum, { bytes }) => sum + bytes, 0)
-  if (total <= capacityBytes) return entries
-  const inUse = namesInUse()
+  let total = bytesOf(entries)
   const evicted = new Set<Entry>()
   const candidates = entries
     .slice(0, -1)
-    .filter(entry => !inUse.has(nameOf(entry)))
+    .filter(entry => !namesInUse.has(nameOf(entry)))
     .sort((a, b) => a.usedAt - b.usedAt || (nameOf(a) < nameOf(b) ? -1 : 1))
   for (const candidate of candidates) {
     if (total <= capacityBytes) break

@@ -147,12 +147,16 @@ export function workingGpus(row: Readonly<NodeRow>): number {
 
 /** Whether the weights of a repository are on the disk of a node. */
 export function hasWeights(row: Readonly<NodeRow>, repo: string): boolean {
-  return row.weights.some(weights => weights.repo === repo)
+  const { weights } = row
+  for (let i = 0; i < weights.length; i++) if (weights[i]!.repo === repo) return true
+  return false
 }
 
 /** Whether an image is in the image cache of a node. */
 export function hasImage(row: Readonly<NodeRow>, image: string): boolean {
-  return row.images.some(cached => cached.image === image)
+  const { images } = row
+  for (let i = 0; i < images.length; i++) if (images[i]!.image === image) return true
+  return false
 }
 
 /** Returns the number of bits that are set. */

@@ -5,6 +5,7 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { Table } from '../../kernel/table.ts'
+import { withItem, withoutItem } from '../../lib/short-lists.ts'
 import type { SimulationContext } from '../context.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
 import type { UsageHistory } from '../recording/history.ts'
@@ -17,7 +18,7 @@ import {
   type GpuTypeIndex,
   updateGpuTypeIndex,
 } from './gpu-type-index.ts'
-import { evictToFit, formatImageName } from './node-caches.ts'
+import { bytesOf, evictToFit, formatImageName, imageOf, repoOf, withUse } from './node-caches.ts'
 import { bitCount, freeGpus, type NodeGroup, NodeRow, type NodeState, toNodeGroup } from './node-row.ts'
 import type { NodeProvisionerPort } from './provisioner.ts'
 import type { Tenants } from './tenants.ts'
@@ -69,6 +70,8 @@ export class Nodes {
   readonly #table: Table<NodeRow>
   readonly #read = (ordinal: number): Readonly<NodeRow> => this.#table.read(ordinal)
   #byType: GpuTypeIndex[]
+  /** The GPU types whose index belongs to this world alone, as bits. Forks share the others. */
+  #ownTypes = 0
   readonly #byName: LayeredMap<number>
   /** Replaced, never modified, because forks share it. */
   #groups: readonly GroupState[]
@@ -81,7 +84,8 @@ export class Nodes {
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
       : new Table(NodeRow, context.generation)
-    this.#byType = origin ? origin.#byType.map(copyGpuTypeIndex) : []
+    this.#byType = origin ? origin.#byType.slice() : []
+    if (origin) origin.#ownTypes = 0
     this.#byName = origin ? origin.#byName.fork() : new LayeredMap()
     this.#groups = origin ? origin.#groups : []
     this.#slowCount = origin ? origin.#slowCount : 0
@@ -95,6 +99,7 @@ export class Nodes {
   archive(archive: Archive): void {
     this.#table.archive(archive)
     this.#byType = archive.value(this.#byType)
+    this.#ownTypes = 0
     this.#byName.archive(archive)
     this.#groups = archive.value(this.#groups)
     this.#slowCount = archive.value(this.#slowCount)
@@ -232,7 +237,7 @@ export class Nodes {
     }
     if (missing > 0) throw new Error(`Failed to place an instance on ${row.id}: it lacks ${missing} GPUs.`)
     row.allocated |= bits
-    row.tenants = [...row.tenants, tenant]
+    row.tenants = withItem(row.tenants, tenant)
     this.updateFreeGpus(node)
     return bits
   }
@@ -241,7 +246,7 @@ export class Nodes {
   release(node: number, bits: number, tenant: number): void {
     const row = this.#table.writable(node)
     row.allocated &= ~bits
-    row.tenants = row.tenants.filter(other => other !== tenant)
+    row.tenants = withoutItem(row.tenants, tenant)
     this.updateFreeGpus(node)
     if (row.tenants.length > 0) return
     this.#context.cancel(row.drainEvent)
@@ -253,40 +258,29 @@ export class Nodes {
   cacheImage(node: number, image: string): void {
     const row = this.#table.writable(node)
     const { clock, profile } = this.#context
-    const { tenants } = this.#parts
     const { imageBytes, imageCacheBytes } = profile.timings
-    const entries = row.images.filter(cached => cached.image !== image)
-    entries.push({ image, bytes: imageBytes, usedAt: clock.now })
+    const entries = withUse(row.images, imageOf, { image, bytes: imageBytes, usedAt: clock.now })
     if (row.pulls.length > 0) row.pulls = row.pulls.filter(pull => pull.image !== image)
-    const namesInUse = () => new Set(row.tenants.map(tenant => tenants.imageOf(tenant)))
-    row.images = evictToFit(
-      entries,
-      imageCacheBytes,
-      ({ image }) => image,
-      namesInUse,
-      image => {
-        this.#context.record(row, 'node.imageEvicted', { image: formatImageName(image) })
-      },
-    )
+    row.images = entries
+    if (bytesOf(entries) <= imageCacheBytes) return
+    const namesInUse = new Set(row.tenants.map(tenant => this.#parts.tenants.imageOf(tenant)))
+    row.images = evictToFit(entries, imageCacheBytes, imageOf, namesInUse, image => {
+      this.#context.record(row, 'node.imageEvicted', { image: formatImageName(image) })
+    })
   }
 
   /** Adds weights to the disk of a node, or marks them as read now. The least recently read weights are evicted. */
   cacheWeights(node: number, repo: string, bytes: number): void {
     const row = this.#table.writable(node)
     const { clock, profile } = this.#context
-    const { tenants } = this.#parts
-    const entries = row.weights.filter(cached => cached.repo !== repo)
-    entries.push({ repo, bytes, usedAt: clock.now })
-    const namesInUse = () => new Set(row.tenants.map(tenant => tenants.weightsOf(tenant)))
-    row.weights = evictToFit(
-      entries,
-      profile.timings.weightCacheBytes,
-      ({ repo }) => repo,
-      namesInUse,
-      repo => {
-        this.#context.record(row, 'node.weightsEvicted', { repo })
-      },
-    )
+    const { weightCacheBytes } = profile.timings
+    const entries = withUse(row.weights, repoOf, { repo, bytes, usedAt: clock.now })
+    row.weights = entries
+    if (bytesOf(entries) <= weightCacheBytes) return
+    const namesInUse = new Set(row.tenants.map(tenant => this.#parts.tenants.weightsOf(tenant)))
+    row.weights = evictToFit(entries, weightCacheBytes, repoOf, namesInUse, repo => {
+      this.#context.record(row, 'node.weightsEvicted', { repo })
+    })
   }
 
   /** Adds a node to a group, in the state `provisioning`. Returns its ordinal. */
@@ -300,7 +294,7 @@ export class Nodes {
     this.#groups = this.#groups.with(groupIndex, { ...state, nextNumber: nextNumber + 1 })
     const type = gpuIndex(group.gpu)
     const ordinals = [...this.#byType[type]!.ordinals, ordinal].sort((a, b) => a - b)
-    this.#byType[type] = buildGpuTypeIndex(ordinals, this.#read)
+    this.#setIndex(type, buildGpuTypeIndex(ordinals, this.#read))
     return ordinal
   }
 
@@ -310,7 +304,7 @@ export class Nodes {
     const row = this.#table.read(ordinal)
     const type = gpuIndex(row.group.gpu)
     const ordinals = [...this.#byType[type]!.ordinals].filter(other => other !== ordinal)
-    this.#byType[type] = buildGpuTypeIndex(ordinals, this.#read)
+    this.#setIndex(type, buildGpuTypeIndex(ordinals, this.#read))
     this.#recordCapacity(type)
     this.#byName.delete(row.id)
     this.#table.remove(ordinal)
@@ -339,7 +333,13 @@ export class Nodes {
   updateFreeGpus(ordinal: number): void {
     const row = this.#table.read(ordinal)
     const type = gpuIndex(row.group.gpu)
+    if ((this.#ownTypes & (1 << type)) === 0) this.#setIndex(type, copyGpuTypeIndex(this.#byType[type]!))
     if (updateGpuTypeIndex(this.#byType[type]!, ordinal, row)) this.#recordCapacity(type)
+  }
+
+  #setIndex(type: number, index: GpuTypeIndex): void {
+    this.#byType[type] = index
+    this.#ownTypes |= 1 << type
   }
 
   #recordCapacity(type: number): void {

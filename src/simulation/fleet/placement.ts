@@ -93,11 +93,18 @@ export class Placement {
       }
       this.#failedTenant = undefined
     } finally {
-      this.#queue = new Set([...waiting, ...order.slice(triedCount)])
-      this.#isShared = false
+      this.#keepWaiting(waiting, order, triedCount)
     }
     if (this.#queue.size === 0) return
     this.#ports.provisioner.provisionFor(Array.from(this.#queue, tenant => tenants.gpuRequestOf(tenant)))
+  }
+
+  /** Sets the queue to the tenants that wait after a round: those without room, and those that were not tried. */
+  #keepWaiting(waiting: readonly number[], order: readonly number[], triedCount: number): void {
+    // Most rounds place all. A queue of its own is emptied, because a new set takes four times as long.
+    if (!this.#isShared && waiting.length === 0 && triedCount === order.length) this.#queue.clear()
+    else this.#queue = new Set([...waiting, ...order.slice(triedCount)])
+    this.#isShared = false
   }
 
   /** Returns the tenant whose placement threw in the last round. It no longer waits. */

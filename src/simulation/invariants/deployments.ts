@@ -3,8 +3,8 @@ import { DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
+import { FlowState, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
 import type { DeploymentLoad } from '../load/throughput.ts'
-import { type RequestFlow, toWholeRequests } from '../load/throughput.ts'
 import type { World } from '../world.ts'
 import type { ReportViolation } from './invariant.ts'
 
@@ -72,7 +72,8 @@ export class DeploymentInvariants {
       if (cachedJson !== currentJson)
         report('I5', `deployment ${row.id} is cached as ${cachedJson}, it is ${currentJson}`, row.id)
     }
-    if (row.flow !== before?.flow || row.flowAt !== before.flowAt) this.#checkRequests(row, before, report)
+    if (before === undefined || !isSameFlow(row.flow, before.flow) || row.flowAt !== before.flowAt)
+      this.#checkRequests(row, before, report)
     this.#checked[ordinal] = {
       status: row.status,
       updatedAt: row.updatedAt,
@@ -82,7 +83,7 @@ export class DeploymentInvariants {
       minInstances: row.minInstances,
       maxInstances: row.maxInstances,
       load: row.load,
-      flow: row.flow,
+      flow: new FlowState(row.flow),
       flowAt: row.flowAt,
     }
   }
@@ -217,6 +218,15 @@ export class DeploymentInvariants {
       )
     }
   }
+}
+
+function isSameFlow(flow: RequestFlow, other: RequestFlow): boolean {
+  return (
+    flow.arrived === other.arrived &&
+    flow.served === other.served &&
+    flow.refused === other.refused &&
+    flow.backlog === other.backlog
+  )
 }
 
 /** Whether every field of its record that changes is as it was. */

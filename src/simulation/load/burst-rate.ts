@@ -14,9 +14,9 @@ export class BurstRate implements RateFunction {
   readonly #jitter: number
   readonly #chance: Chance
   readonly #key: EntityKey
-  /** The last period whose start was computed, and that start. One event needs it several times. */
-  #cachedPeriod = -1
-  #cachedStart: Micros = 0
+  /** The last even and the last odd period whose start was computed, and these starts. One event needs them several times. */
+  readonly #cachedPeriods = [-1, -1]
+  readonly #cachedStarts: Micros[] = [0, 0]
 
   constructor(load: Extract<OfferedLoad, { kind: 'burst' }>, chance: Chance, key: EntityKey) {
     this.#base = load.base
@@ -59,17 +59,26 @@ export class BurstRate implements RateFunction {
       : Number.POSITIVE_INFINITY
   }
 
+  firstOutside(low: number, high: number, from: Micros): Micros {
+    const bursting = this.#isBurstAt(from)
+    const rate = bursting ? this.#peak : this.#base
+    if (rate <= low || rate > high) return from
+    const nextRate = bursting ? this.#base : this.#peak
+    return nextRate <= low || nextRate > high ? this.nextBreakpoint(from) : Number.POSITIVE_INFINITY
+  }
+
   #periodOf(t: Micros): number {
     return Math.floor(t / this.#every)
   }
 
   #startOf(period: number): Micros {
-    if (period !== this.#cachedPeriod) {
+    const place = period & 1
+    if (period !== this.#cachedPeriods[place]) {
       const position = 0.5 + this.#jitter * (this.#chance.unit(this.#key, BURST, period) - 0.5)
-      this.#cachedStart = period * this.#every + Math.floor((this.#every - this.#duration) * position)
-      this.#cachedPeriod = period
+      this.#cachedStarts[place] = period * this.#every + Math.floor((this.#every - this.#duration) * position)
+      this.#cachedPeriods[place] = period
     }
-    return this.#cachedStart
+    return this.#cachedStarts[place]!
   }
 
   #isBurstAt(t: Micros): boolean {

@@ -74,13 +74,7 @@ export class LoadCurve {
    * This is the minimum of `firstAtMost` and `firstAbove`, but faster, because both are usually near.
    */
   firstOutside(low: number, high: number, from: Micros): Micros {
-    const soon = this.#firstOutsideUntil(low, high, from, this.#rateFunction.nextBreakpoint(from))
-    return soon < Number.POSITIVE_INFINITY ? soon : this.#firstOutsideUntil(low, high, from, Number.POSITIVE_INFINITY)
-  }
-
-  #firstOutsideUntil(low: number, high: number, from: Micros, until: Micros): Micros {
-    const above = this.#first('above', high, from, until)
-    return Math.min(above, this.#first('at most', low, from, Math.min(above, until)))
+    return this.#rateFunction.firstOutside(low, high, from + 1)
   }
 
   #first(side: Side, level: number, from: Micros, until: Micros): Micros {

@@ -100,6 +100,17 @@ export class PiecewiseRate implements RateFunction {
     return from + (this.#period - phase) + this.#firstIn(wrappedPiece, side, level, this.#startOf(wrappedPiece))
   }
 
+  firstOutside(low: number, high: number, from: Micros): Micros {
+    const phase = this.#phaseOf(from)
+    const piece = this.#pieceAt(phase)
+    // Most searches end in the first piece, where a line leaves the range on one side.
+    const above = this.#firstIn(piece, 'above', high, phase)
+    const below = this.#firstIn(piece, 'at most', low, phase)
+    if (above >= 0 || below >= 0) return from + ((below < 0 || (above >= 0 && above < below) ? above : below) - phase)
+    const firstAbove = this.first('above', high, from, Number.POSITIVE_INFINITY)
+    return Math.min(firstAbove, this.first('at most', low, from, firstAbove))
+  }
+
   #phaseOf(t: Micros): Micros {
     const period = this.#period
     if (period === Number.POSITIVE_INFINITY) return t

@@ -13,6 +13,8 @@ export interface RateFunction {
    * ignored, so the search can end there.
    */
   first(side: Side, level: number, from: Micros, until: Micros): Micros
+  /** Returns the first microsecond at or after `from` with a rate of at most `low` or above `high`; Infinity for never. */
+  firstOutside(low: number, high: number, from: Micros): Micros
 }
 
 /** Whether a rate lies on this side of a level. */

@@ -1,6 +1,7 @@
 /** How a deployment serves now, and the part of each of its engines. */
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
-import { estimateServing, type ServingEstimate, toWholeRequests } from '../load/throughput.ts'
+import { toWholeRequests } from '../load/request-flow.ts'
+import { estimateServing, type ServingEstimate } from '../load/throughput.ts'
 import type { World } from '../world.ts'
 
 /** The instances of a deployment that are ready, with their parts of its load, and what there is to divide. */

@@ -1,7 +1,7 @@
 /** The metrics of deployments and of the world itself. */
 import { SECOND } from '../../kernel/duration.ts'
 import { INSTANCE_STATES } from '../deployments/instance-row.ts'
-import { EMPTY_FLOW, toWholeRequests } from '../load/throughput.ts'
+import { EMPTY_FLOW, toWholeRequests } from '../load/request-flow.ts'
 import type { World } from '../world.ts'
 import { MetricTable, type MetricValues } from './metric.ts'
 import { servingState } from './serving-state.ts'

@@ -18,6 +18,12 @@ export interface LogLine {
   readonly fields: EntryFields | undefined
 }
 
+/** The columns of a line. `form` is the position of its kind and the names of its fields. */
+const LINE = { at: 0, deployment: 1, instanceIndex: 2, form: 3, firstValue: 4, width: 5 } as const
+
+/** A kind of lines, and the names of their fields. Undefined: a line of this form has no fields. */
+type LineForm = readonly [kind: string, names: readonly string[] | undefined]
+
 /** Log lines whose text depends only on the deployment. */
 const KINDS_WITHOUT_FIELDS: ReadonlySet<string> = new Set(['deployment.created', 'instance.pending'])
 
@@ -27,51 +33,82 @@ const KINDS_WITHOUT_FIELDS: ReadonlySet<string> = new Set(['deployment.created',
  */
 export class DeploymentLogs {
   readonly #context: SimulationContext
-  /** Columns: time, deployment, instance index, kind, and the position of its fields. -1: no fields. */
   readonly #lines: NumberLog
-  readonly #fields: AppendLog<EntryFields>
-  /** The kinds that occurred so far, in the order of their first line, with their positions. */
-  #kinds: ReadonlyMap<string, number> = new Map()
+  /** The values of the fields of all lines: an object for each line would take more, and the collector would copy it. */
+  readonly #values: AppendLog<EntryFields[string]>
+  /** The forms that occurred so far, in the order of their first line. */
+  #forms: readonly LineForm[] = []
+  /** The position of the form that a kind had last. It is a cache. */
+  #formOfKind = new Map<string, number>()
+  #oldestLine = 0
 
   constructor(context: SimulationContext, origin?: DeploymentLogs) {
     this.#context = context
-    this.#lines = origin ? origin.#lines.fork() : new NumberLog(5, LIMITS.logLines)
-    // Of lines a block more is kept, too.
-    this.#fields = origin ? origin.#fields.fork() : new AppendLog(LIMITS.logLines + 1024)
-    if (origin) this.#kinds = origin.#kinds
+    this.#lines = origin ? origin.#lines.fork() : new NumberLog(LINE.width, LIMITS.logLines)
+    this.#values = origin ? origin.#values.fork() : new AppendLog()
+    if (!origin) return
+    this.#forms = origin.#forms
+    this.#oldestLine = origin.#oldestLine
   }
 
   archive(archive: Archive): void {
     this.#lines.archive(archive)
-    this.#fields.archive(archive)
-    this.#kinds = toPositions(archive.value([...this.#kinds.keys()]))
+    this.#values.archive(archive)
+    this.#forms = archive.value(this.#forms)
+    this.#oldestLine = this.#lines.oldest
+    this.#formOfKind = new Map()
   }
 
   /** Appends a line of an instance or of the controller of a deployment. */
-  append(deployment: number, instanceIndex: number, kind: string, fields?: EntryFields): void {
-    let kindIndex = this.#kinds.get(kind)
-    if (kindIndex === undefined) {
-      kindIndex = this.#kinds.size
-      // Forks share the map.
-      this.#kinds = new Map([...this.#kinds, [kind, kindIndex]])
-    }
-    const fieldsIndex = fields === undefined || KINDS_WITHOUT_FIELDS.has(kind) ? -1 : this.#fields.push(fields)
-    this.#lines.push([this.#context.clock.now, deployment, instanceIndex, kindIndex, fieldsIndex])
+  append(deployment: number, instanceIndex: number, kind: string, given?: EntryFields): void {
+    const fields = KINDS_WITHOUT_FIELDS.has(kind) ? undefined : given
+    let form = this.#formOfKind.get(kind) ?? -1
+    if (form < 0 || !hasNames(fields, this.#forms[form]![1])) form = this.#findForm(kind, fields)
+    const lines = this.#lines
+    lines.add()
+    lines.set(LINE.at, this.#context.clock.now)
+    lines.set(LINE.deployment, deployment)
+    lines.set(LINE.instanceIndex, instanceIndex)
+    lines.set(LINE.form, form)
+    lines.set(LINE.firstValue, this.#values.length)
+    if (fields !== undefined) for (const name in fields) this.#values.push(fields[name]!)
+    if (lines.oldest !== this.#oldestLine) this.#dropValues()
   }
 
   /** Yields the lines of a deployment, oldest first. */
   *linesOf(deployment: number): Generator<LogLine> {
     const lines = this.#lines
-    const kinds = [...this.#kinds.keys()]
     for (let line = lines.oldest; line < lines.length; line++) {
-      if (lines.at(line, 1) !== deployment) continue
-      const kind = kinds[lines.at(line, 3)]!
-      const fields = this.#fields.at(lines.at(line, 4))
-      yield { at: lines.at(line, 0), instanceIndex: lines.at(line, 2), kind, fields }
+      if (lines.at(line, LINE.deployment) !== deployment) continue
+      const [kind, names] = this.#forms[lines.at(line, LINE.form)]!
+      const firstValue = lines.at(line, LINE.firstValue)
+      const fields = names && Object.fromEntries(names.map((name, i) => [name, this.#values.at(firstValue + i)!]))
+      yield { at: lines.at(line, LINE.at), instanceIndex: lines.at(line, LINE.instanceIndex), kind, fields }
     }
+  }
+
+  #findForm(kind: string, fields: EntryFields | undefined): number {
+    let form = this.#forms.findIndex(([ofKind, names]) => ofKind === kind && hasNames(fields, names))
+    if (form < 0) {
+      form = this.#forms.length
+      // Forks share the list.
+      this.#forms = [...this.#forms, [kind, fields && Object.keys(fields)]]
+    }
+    this.#formOfKind.set(kind, form)
+    return form
+  }
+
+  /** Drops the values of dropped lines. */
+  #dropValues(): void {
+    this.#oldestLine = this.#lines.oldest
+    this.#values.dropBefore(this.#lines.at(this.#oldestLine, LINE.firstValue))
   }
 }
 
-function toPositions(kinds: readonly string[]): ReadonlyMap<string, number> {
-  return new Map(kinds.map((kind, position) => [kind, position]))
+/** Returns whether fields have these names in this order. */
+function hasNames(fields: EntryFields | undefined, names: readonly string[] | undefined): boolean {
+  if (fields === undefined || names === undefined) return fields === names
+  let count = 0
+  for (const name in fields) if (names[count++] !== name) return false
+  return count === names.length
 }

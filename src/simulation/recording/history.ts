@@ -5,9 +5,9 @@ import type { Micros } from '../../kernel/duration.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
 import type { SimulationContext } from '../context.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
+import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
 import type { RequestOutcome, RequestTotals, RequestWorkDone } from '../load/request-totals.ts'
 import type { DeploymentLoad } from '../load/throughput.ts'
-import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
 import { CAPACITY, EVENT, LINES, PERIOD, SEGMENT, STATUS, TIMELINE } from './history-columns.ts'
 import {
   COUNTED_EVENT_INDEX,
@@ -21,6 +21,7 @@ import {
 } from './history-records.ts'
 import { type InstanceTimeline, LOSS_CAUSES, type LossCause } from './instance-timeline.ts'
 import { RequestLog } from './request-log.ts'
+import { SegmentTotals, timeOfRequests } from './segment-totals.ts'
 
 const EMPTY_TOTALS: ServingTotals = { served: EMPTY_FLOW, capacityTime: 0, usedTime: 0 }
 
@@ -43,6 +44,8 @@ export class UsageHistory {
   /** The number of available GPUs of a type from a time on. */
   readonly #capacities: NumberLog
   readonly #rentalPeriods: NumberLog
+  /** Used again for each new segment. */
+  readonly #segmentTotals = new SegmentTotals()
 
   constructor(context: SimulationContext, origin?: UsageHistory) {
     this.#context = context
@@ -70,7 +73,11 @@ export class UsageHistory {
   /** Records that a deployment was created or changed its status. */
   onStatusChanged(row: RecordedDeployment): void {
     const status = DEPLOYMENT_STATUSES.indexOf(row.status)
-    row.lastStatusLine = this.#statuses.push([row.lastStatusLine, this.#context.clock.now, status])
+    const position = this.#statuses.add()
+    this.#statuses.set(STATUS.previous, row.lastStatusLine)
+    this.#statuses.set(STATUS.at, this.#context.clock.now)
+    this.#statuses.set(STATUS.status, status)
+    row.lastStatusLine = position
     if (row.status === 'deleted' && row.recordedLoads.length > 0) this.writeSegment(row, false)
   }
 
@@ -94,22 +101,20 @@ export class UsageHistory {
   /** Records that an instance ended, with a cause if it was lost. */
   onInstanceEnded(row: RecordedDeployment, timeline: Readonly<InstanceTimeline>, cause: LossCause | undefined): void {
     const causeIndex = cause === undefined ? -1 : LOSS_CAUSES.indexOf(cause)
-    const { pending, placed, pulling, pulled, loading, warming, ready, draining } = timeline
-    const { now } = this.#context.clock
-    const line = [
-      row.lastTimelineLine,
-      pending,
-      placed,
-      pulling,
-      pulled,
-      loading,
-      warming,
-      ready,
-      draining,
-      now,
-      causeIndex,
-    ]
-    row.lastTimelineLine = this.#instanceTimelines.push(line)
+    const log = this.#instanceTimelines
+    const position = log.add()
+    log.set(TIMELINE.previous, row.lastTimelineLine)
+    log.set(TIMELINE.pending, timeline.pending)
+    log.set(TIMELINE.placed, timeline.placed)
+    log.set(TIMELINE.pulling, timeline.pulling)
+    log.set(TIMELINE.pulled, timeline.pulled)
+    log.set(TIMELINE.loading, timeline.loading)
+    log.set(TIMELINE.warming, timeline.warming)
+    log.set(TIMELINE.ready, timeline.ready)
+    log.set(TIMELINE.draining, timeline.draining)
+    log.set(TIMELINE.end, this.#context.clock.now)
+    log.set(TIMELINE.cause, causeIndex)
+    row.lastTimelineLine = position
   }
 
   /** Counts the arrival of a single request. */
@@ -137,10 +142,9 @@ export class UsageHistory {
     this.#batchLines.push([this.#context.clock.now, count, failed])
   }
 
-  /** Counts a journal entry if reports count its kind. */
-  onJournalEntry(kind: string): void {
-    const eventIndex = COUNTED_EVENT_INDEX.get(kind)
-    if (eventIndex !== undefined) this.#countedEvents.push([this.#context.clock.now, eventIndex])
+  /** Counts a journal entry of a kind that reports count. */
+  onCountedEvent(kind: string): void {
+    this.#countedEvents.push([this.#context.clock.now, COUNTED_EVENT_INDEX.get(kind)!])
   }
 
   /** Records the number of available GPUs of a type from now on, and how many of them are on spot nodes. */
@@ -217,8 +221,7 @@ export class UsageHistory {
       (load
         ? advanceFlow(segment.served, load.curve, load.speed, effectiveInstances, limit, segment.at, at)
         : segment.served)
-    // Little's law: a request takes 1 / rate of an instance's time.
-    const loadTime = load ? ((served.served - segment.served.served) / load.speed.requestsPerSecond) * 1e6 : 0
+    const loadTime = load ? timeOfRequests(served.served - segment.served.served, load) : 0
     return {
       served,
       capacityTime: segment.capacityTime + capacityTime,
@@ -289,33 +292,53 @@ export class UsageHistory {
   /** Appends a serving segment of a deployment that begins now. */
   writeSegment(row: RecordedDeployment, isBusy: boolean): void {
     const { now } = this.#context.clock
-    const last = row.lastServingLine < 0 ? undefined : this.#readSegment(row, row.lastServingLine)
     // A deleted deployment gets no more requests, and its waiting requests are refused.
     const isDeleted = row.status === 'deleted'
-    const isCurrent = row.flowAt === now && !isDeleted
-    // The flow up to now under this load is already computed.
-    const known = isCurrent && row.load === last?.load ? row.flow : undefined
-    const { served: computedServed, capacityTime, usedTime } = last ? this.totalsWithin(last, now, known) : EMPTY_TOTALS
-    const totals = isCurrent ? row.flow : computedServed
-    const { served } = totals
-    // Reports count whole requests. The sum must not lose one.
-    const wholeTotals = isDeleted ? toWholeRequests(totals) : undefined
-    const refused = wholeTotals ? wholeTotals.refused + wholeTotals.backlog : totals.refused
-    const backlog = isDeleted ? 0 : totals.backlog
     const load = isDeleted ? -1 : row.recordedLoads.length - 1
-    const encodedLoad = load * 2 + Number(isBusy)
-    const line = [
-      row.lastServingLine,
-      now,
-      row.effectiveInstances,
-      encodedLoad,
-      served,
-      refused,
-      backlog,
-      capacityTime,
-      usedTime,
-    ]
-    row.lastServingLine = this.#servingSegments.push(line)
+    const totals = this.#totalsBeforeSegment(row, now, row.flowAt === now && !isDeleted)
+    // Reports count whole requests. The sum must not lose one.
+    const wholeFlow = isDeleted ? toWholeRequests(totals) : undefined
+    const log = this.#servingSegments
+    const position = log.add()
+    log.set(SEGMENT.previous, row.lastServingLine)
+    log.set(SEGMENT.at, now)
+    log.set(SEGMENT.effectiveInstances, row.effectiveInstances)
+    log.set(SEGMENT.encodedLoad, load * 2 + Number(isBusy))
+    log.set(SEGMENT.served, totals.served)
+    log.set(SEGMENT.refused, wholeFlow ? wholeFlow.refused + wholeFlow.backlog : totals.refused)
+    log.set(SEGMENT.backlog, wholeFlow ? 0 : totals.backlog)
+    log.set(SEGMENT.capacityTime, totals.capacityTime)
+    log.set(SEGMENT.usedTime, totals.usedTime)
+    row.lastServingLine = position
+  }
+
+  /** Sets the totals of a deployment up to a segment that begins now. Returns an object that the next call changes. */
+  #totalsBeforeSegment(row: RecordedDeployment, now: Micros, isFlowCurrent: boolean): SegmentTotals {
+    const totals = this.#segmentTotals
+    const last = row.lastServingLine
+    totals.clear()
+    if (last >= 0) {
+      const log = this.#servingSegments
+      const encodedLoad = log.at(last, SEGMENT.encodedLoad)
+      const lastLoad = row.recordedLoads[Math.floor(encodedLoad / 2)]
+      const capacityTime = log.at(last, SEGMENT.effectiveInstances) * (now - log.at(last, SEGMENT.at))
+      const served = log.at(last, SEGMENT.served)
+      if (lastLoad === undefined) totals.setFlow(served, log.at(last, SEGMENT.refused), log.at(last, SEGMENT.backlog))
+      // The flow up to now under this load is already computed.
+      else if (isFlowCurrent && row.load === lastLoad)
+        totals.setFlow(row.flow.served, row.flow.refused, row.flow.backlog)
+      else {
+        const flow = this.totalsWithin(this.#readSegment(row, last), now).served
+        totals.setFlow(flow.served, flow.refused, flow.backlog)
+      }
+      const usedTime = isOdd(encodedLoad)
+        ? capacityTime
+        : Math.min(capacityTime, lastLoad ? timeOfRequests(totals.served - served, lastLoad) : 0)
+      totals.capacityTime = log.at(last, SEGMENT.capacityTime) + capacityTime
+      totals.usedTime = log.at(last, SEGMENT.usedTime) + usedTime
+    }
+    if (isFlowCurrent) totals.setFlow(row.flow.served, row.flow.refused, row.flow.backlog)
+    return totals
   }
 }
 

@@ -2,8 +2,8 @@
 
 import type { Micros } from '../../kernel/duration.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
+import { type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
 import { requestsInProgress } from '../load/request-totals.ts'
-import { type RequestFlow, toWholeRequests } from '../load/throughput.ts'
 import type { World } from '../world.ts'
 import { exclusiveStart } from './counted-window.ts'
 import { sumBy } from './figures.ts'

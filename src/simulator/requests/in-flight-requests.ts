@@ -7,6 +7,10 @@ export class InFlightRequests implements RequestsInFlight {
   readonly #requests = new Map<Promise<Response>, Request>()
   #loading = 0
 
+  get count(): number {
+    return this.#requests.size
+  }
+
   get names(): readonly string[] {
     return Array.from(this.#requests.values(), describeRequest)
   }

@@ -1,11 +1,12 @@
 /** What the server knows of a request beside the `Request` itself. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, type Socket } from 'node:net'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { WireFaultResponse } from '../../faults/broken-response.ts'
 import { realDelay } from '../../lib/real-time.ts'
 import type { AnsweredRequest, HoldingWaiter, WaiterClock } from '../../service/http/incoming-request.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
-import type { ResponseWaiter } from '../../service/results.ts'
+import type { PulledBody, ResponseWaiter } from '../../service/results.ts'
 import type { ServedWorld } from '../../simulator/served-world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { RoutedRequest } from '../routing/request-router.ts'
@@ -13,6 +14,8 @@ import type { HttpRequest } from '../routing/world-routing.ts'
 import { cutWhenBroken, deliverFaultToSocket } from './fault-delivery.ts'
 import { DisconnectAwareWaiter, type HalfOpenConnections } from './half-open-clients.ts'
 import { createLatencyWaiter, type Latency } from './latency.ts'
+import { sendPulledBody } from './pulled-body.ts'
+import { readTextOf } from './read-body.ts'
 import type { ServedRequests } from './served-requests.ts'
 
 /** Real milliseconds after which a client that has closed its side counts as gone. */
@@ -27,6 +30,8 @@ export interface ServerContext {
   readonly hangingSockets: Set<Socket>
   /** Takes the client's address from X-Forwarded-For. */
   readonly trustProxy: boolean
+  /** Whether pages of other origins may use the service. */
+  readonly hasCors: boolean
   readonly servedRequests: ServedRequests
 }
 
@@ -44,12 +49,13 @@ export class ServerRequest implements RoutedRequest {
   readonly #origin: string
   readonly #outgoing: ServerResponse
   readonly #server: ServerContext
+  #taken: { readonly body: PulledBody; readonly headers: Readonly<Record<string, string>> } | undefined
 
   constructor(request: Request, incoming: IncomingMessage, outgoing: ServerResponse, server: ServerContext) {
     this.incoming = incoming
     this.clientAddress = clientAddressOf(incoming, server.trustProxy)
     this.path = toPathAndQuery(request.url)
-    this.header = undefined
+    this.header = name => readHeader(incoming.rawHeaders, name)
     this.controlPath = undefined
     this.mayStream = false
     this.world = undefined
@@ -57,10 +63,15 @@ export class ServerRequest implements RoutedRequest {
     this.#origin = request.url.slice(0, request.url.indexOf('/', 8))
     this.#outgoing = outgoing
     this.#server = server
+    this.#taken = undefined
   }
 
   get headerFields(): NonNullable<HttpRequest['headerFields']> {
     return this.incoming.headers
+  }
+
+  get text(): string | undefined {
+    return readTextOf(this.incoming)
   }
 
   onAnswered(request: AnsweredRequest, status: number, time: number): void {
@@ -80,6 +91,13 @@ export class ServerRequest implements RoutedRequest {
     this.mayStream = true
   }
 
+  takeBody(body: PulledBody, headers: Readonly<Record<string, string>>): boolean {
+    // The headers for pages of other origins are added to the response.
+    if (this.#server.hasCors) return false
+    this.#taken = { body, headers }
+    return true
+  }
+
   /** Ends the connection of a client that has left during a long move of the clock, which aborts its request. */
   async trackMove(answer: Promise<Response>): Promise<Response> {
     const isLong = await Promise.race([answer.then(() => false), realDelay(LONG_MOVE_MS).then(() => true)])
@@ -93,6 +111,10 @@ export class ServerRequest implements RoutedRequest {
   }
 
   deliver(sim: Simulator, response: Response): Response | Promise<Response> {
+    if (this.#taken !== undefined) {
+      sendPulledBody(this.#outgoing, this.#taken.headers, this.#taken.body)
+      return RESPONSE_ALREADY_SENT
+    }
     if (response instanceof WireFaultResponse) return this.#deliverFault(sim, response)
     // The headers of a response are created when they are first read, which costs a twentieth of a create.
     return this.mayStream ? cutWhenBroken(response, this.#outgoing) : response
@@ -106,6 +128,22 @@ export class ServerRequest implements RoutedRequest {
     const delivered = await deliverFaultToSocket(response, this.incoming, this.#outgoing, options)
     return cutWhenBroken(delivered, this.#outgoing)
   }
+}
+
+/**
+ * Returns the value of a header, or null; several values are joined. The headers of a `Request` give the same, and are
+ * created first.
+ */
+function readHeader(rawHeaders: readonly string[], name: string): string | null {
+  const wanted = name.toLowerCase()
+  const separator = wanted === 'cookie' ? '; ' : ', '
+  let value: string | null = null
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const rawName = rawHeaders[i]!
+    if (rawName.length !== wanted.length || (rawName !== wanted && rawName.toLowerCase() !== wanted)) continue
+    value = value === null ? rawHeaders[i + 1]! : value + separator + rawHeaders[i + 1]!
+  }
+  return value
 }
 
 function clientAddressOf(incoming: IncomingMessage, trustProxy: boolean): string | undefined {

@@ -28,6 +28,7 @@ import {
   reachableHost,
 } from './listen.ts'
 import { BundledPageFiles } from './page-files.ts'
+import { afterReadyBody, type BodyListeners } from './read-body.ts'
 import { drainBeforeAnswer } from './request-drain.ts'
 import { type ServedRequest, ServedRequests } from './served-requests.ts'
 import { type ServerContext, ServerRequest } from './server-request.ts'
@@ -62,6 +63,8 @@ export interface ServeOptions extends WorldsOptions {
   readonly latency?: Latency
   /** Scenarios whose timelines it can play in its worlds. Default: none. */
   readonly scenarios?: TimelineLibrary
+  /** Keeps the past of the world from the start. Default: from the first `POST /_sim/past`. */
+  readonly keepPast?: boolean
   /** Writes saved pages, for `GET /_sim/page`. Default: the server has none. */
   readonly writePage?: WritePage
   /** The origin whose pages may use the service, or `*` for every origin. They never reach `/_sim`. Default: none. */
@@ -126,7 +129,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
         if (connections.has(socket)) connections.set(socket, connections.get(socket)! - 1)
       })
       const rejection = findBadTarget(incoming) ?? checkHost(incoming.headers.host)
-      if (rejection === undefined) return void listener(incoming, outgoing)
+      if (rejection === undefined) return afterReadyBody(incoming, outgoing, listeners)
       const rejected = { ...UNROUTED, method: incoming.method ?? '', target: incoming.url ?? '' }
       servedRequests.add(worlds.default, rejected, rejection.status, sim.clock.now.getTime(), '')
       outgoing.writeHead(rejection.status, { 'content-type': 'application/json', connection: 'close' })
@@ -135,35 +138,38 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   )
   const halfOpen = new HalfOpenConnections(server)
   const checkToken = isPublic ? tokenGuard(controlToken!) : () => undefined
-  const requestRouter = new RequestRouter<ServerRequest>(
-    worlds,
-    createControl(worlds, { library: options.scenarios, writePage: options.writePage }),
-    {
-      guards: {
-        checkService: ({ incoming }, hasToken) => serviceGuard(incoming, hasToken),
-        checkOrigin: ({ incoming }) => originGuard(incoming),
-        checkToken: ({ incoming }) => checkToken(incoming),
-      },
-      controlToken,
-      pageFiles: new BundledPageFiles(),
-      cors: options.cors === undefined ? undefined : new Cors(options.cors),
+  const control = createControl(worlds, { library: options.scenarios, writePage: options.writePage })
+  if (options.keepPast) control.pasts.keep(sim)
+  const requestRouter = new RequestRouter<ServerRequest>(worlds, control, {
+    guards: {
+      checkService: ({ incoming }, hasToken) => serviceGuard(incoming, hasToken),
+      checkOrigin: ({ incoming }) => originGuard(incoming),
+      checkToken: ({ incoming }) => checkToken(incoming),
     },
-  )
+    controlToken,
+    pageFiles: new BundledPageFiles(),
+    cors: options.cors === undefined ? undefined : new Cors(options.cors),
+  })
   const servedRequests = new ServedRequests(options.onRequest)
-  const context: ServerContext = { latency: options.latency, halfOpen, hangingSockets, trustProxy, servedRequests }
-  const listener = getRequestListener(
-    drainBeforeAnswer((request, env) => {
-      const [incoming, outgoing] = [env.incoming as IncomingMessage, env.outgoing as ServerResponse]
-      const serverRequest = new ServerRequest(request, incoming, outgoing, context)
-      const answer = requestRouter.answer(request, serverRequest)
-      if (options.onRequest === undefined) return answer
-      return Promise.resolve(answer).then(response => {
-        reportOutside(serverRequest, request.method, response.status)
-        return response
-      })
-    }),
-    { overrideGlobalObjects: options.ownProcess ?? false },
-  )
+  const context: ServerContext = {
+    ...{ latency: options.latency, halfOpen, hangingSockets, trustProxy, servedRequests },
+    hasCors: options.cors !== undefined,
+  }
+  const answerIncoming = (request: Request, env: { readonly incoming: object; readonly outgoing: object }) => {
+    const [incoming, outgoing] = [env.incoming as IncomingMessage, env.outgoing as ServerResponse]
+    const serverRequest = new ServerRequest(request, incoming, outgoing, context)
+    const answer = requestRouter.answer(request, serverRequest)
+    if (options.onRequest === undefined) return answer
+    return Promise.resolve(answer).then(response => {
+      reportOutside(serverRequest, request.method, response.status)
+      return response
+    })
+  }
+  const overrideGlobalObjects = options.ownProcess ?? false
+  const listeners: BodyListeners = {
+    onRead: getRequestListener(answerIncoming, { overrideGlobalObjects, autoCleanupIncoming: false }),
+    onUnread: getRequestListener(drainBeforeAnswer(answerIncoming), { overrideGlobalObjects }),
+  }
   /** Reports a request that no pipeline answered, such as one for the document or a refusal of a guard. */
   const reportOutside = (request: ServerRequest, method: string, status: number) => {
     if (request.isReported || request.incoming.headers['x-sim-client'] === 'scenario') return

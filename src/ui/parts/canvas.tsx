@@ -7,6 +7,8 @@ import { useTheme } from './use-theme.ts'
 export interface Palette {
   /** Returns a colour of the style sheet by its name: `text`, `line`, `ok`, `owner-3`. */
   color(name: string): string
+  /** Returns one of two colours: that for a light ground, or that for a dark one. */
+  pick(light: string, dark: string): string
 }
 
 export interface Drawing {
@@ -37,6 +39,7 @@ export function Canvas({ draw, height, label, onPointerMove, onPointerLeave, onC
   const canvas = useRef<HTMLCanvasElement>(null)
   const width = useSignal(0)
   const drawnTheme = useTheme()
+  const palette = useRef<(Palette & { readonly theme: number }) | undefined>(undefined)
   useLayoutEffect(() => {
     const element = canvas.current!
     const observer = new ResizeObserver(() => {
@@ -56,7 +59,8 @@ export function Canvas({ draw, height, label, onPointerMove, onPointerLeave, onC
       element.height = Math.round(height * scale)
       const context = element.getContext('2d')!
       context.scale(scale, scale)
-      draw({ context, width: drawnWidth, height, palette: readPalette(element) })
+      if (palette.current?.theme !== drawnTheme) palette.current = { theme: drawnTheme, ...readPalette(element) }
+      draw({ context, width: drawnWidth, height, palette: palette.current })
     })
     return () => cancelAnimationFrame(frame)
   }, [draw, drawnWidth, height, drawnTheme])
@@ -80,20 +84,20 @@ export function Canvas({ draw, height, label, onPointerMove, onPointerLeave, onC
 /** Reads colours as the browser computes them, because a canvas does not know `var()` and `light-dark()`. */
 function readPalette(element: HTMLElement): Palette {
   const known = new Map<string, string>()
-  const probe = document.createElement('span')
-  probe.hidden = true
-  element.parentElement!.append(probe)
-  // Its colours are read while it is in the document.
-  requestAnimationFrame(() => probe.remove())
+  const resolve = (css: string) => {
+    let color = known.get(css)
+    if (color === undefined) {
+      const probe = document.createElement('span')
+      probe.style.color = css
+      element.parentElement!.append(probe)
+      color = getComputedStyle(probe).color
+      probe.remove()
+      known.set(css, color)
+    }
+    return color
+  }
   return {
-    color(name) {
-      let color = known.get(name)
-      if (color === undefined) {
-        probe.style.color = `var(--${name})`
-        color = getComputedStyle(probe).color
-        known.set(name, color)
-      }
-      return color
-    },
+    color: name => resolve(`var(--${name})`),
+    pick: (light, dark) => resolve(`light-dark(${light}, ${dark})`),
   }
 }

@@ -1,6 +1,7 @@
 import type { LinkState } from '../store/feed.ts'
 import { DEFAULT_WORLD, useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
+import { OpenFile } from './open-file.tsx'
 import { SavePage } from './save-page.tsx'
 
 const LINK_WORDS: Readonly<Record<LinkState, readonly [glyph: string, words: string]>> = {
@@ -60,6 +61,7 @@ export function Header({ openFinder, openHelp }: HeaderProps) {
       >
         {session.theme.current.value === 'dark' ? '☾' : session.theme.current.value === 'light' ? '☀' : '◐'}
       </button>
+      <OpenFile />
       <SavePage />
       <button type="button" class="quiet" onClick={openHelp} aria-label="Keys" title="?">
         ?

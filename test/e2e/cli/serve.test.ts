@@ -1,4 +1,7 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import manifest from '../../../package.json' with { type: 'json' }
 import { run, shell, started } from './process.ts'
@@ -29,6 +32,24 @@ test('the banner names address, token and world, and both of its curl lines work
 
   child.kill('SIGINT')
   expect(await end).toMatchObject({ code: 130, stderr: '' })
+})
+
+test.skipIf(process.platform !== 'linux')('--open opens the control room, and keeps the past', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'browser-'))
+  const opened = join(folder, 'opened.txt')
+  writeFileSync(join(folder, 'xdg-open'), `#!/bin/sh\necho "$1" > ${opened}\n`)
+  chmodSync(join(folder, 'xdg-open'), 0o755)
+  const { banner, url, child, end } = await started(['--port', '0', '--open'], {
+    PATH: `${folder}:${process.env.PATH}`,
+  })
+  expect(banner).toContain(`page      ${url}/_sim/ui`)
+  await vi.waitUntil(() => existsSync(opened) && readFileSync(opened, 'utf8') !== '', 10_000)
+  expect(readFileSync(opened, 'utf8').trim()).toBe(`${url}/_sim/ui`)
+  const page = await fetch(`${url}/_sim/ui`)
+  expect([page.status, page.headers.get('content-security-policy')]).toEqual([200, expect.stringContaining("'none'")])
+  expect(await fetch(`${url}/_sim/past`).then(response => response.json())).toMatchObject({ kept: true })
+  child.kill('SIGINT')
+  await end
 })
 
 test('flags and environment set the options of the world, and a flag takes precedence', async () => {
@@ -73,7 +94,7 @@ test('serve takes the variable PORT, names its paths, and prints a line of JSON 
     { method: 'GET', path: '/deploy/none', status: 404, operation: 'getDeployment', decidedBy: 'state' },
     { path: '/_sim/health', operation: 'getHealth' },
   ])
-  for (const word of ['/_sim', '/openapi.json', 'Ctrl-C', 'not reproducible']) expect(stderr).toContain(word)
+  for (const word of ['/_sim', '/openapi.json', '/_sim/ui', 'not reproducible']) expect(stderr).toContain(word)
 
   const { stderr: refusal, code } = await run(['serve'], { PORT: 'http' })
   expect([code, refusal]).toEqual([2, expect.stringContaining("Failed to read PORT 'http': not an integer")])

@@ -106,7 +106,22 @@ describe('docs/worlds.md', () => {
       `sh curl --json '{"fixtures":"two-nodes","seed":7,"clock":"manual"}' 127.0.0.1:4010/_sim/worlds`,
       'json {',
       'sh npx modelhost-sim serve --clock manual --unknown-tokens fork',
+      'sh curl -X POST 127.0.0.1:4010/_sim/past',
+      `sh curl --json '{"by":"10m"}' 127.0.0.1:4010/_sim/clock/advance`,
+      `sh curl --json '{"from":"default","at":"9m"}' 127.0.0.1:4010/_sim/worlds`,
+      `sh curl '127.0.0.1:4010/_sim/worlds/w1/_sim/differences?with=default'`,
     ])
+  })
+
+  test('goes back to the past of a world', async () => {
+    const address = await folder.server(['serve', '--clock', 'manual'])
+    const answers: string[] = []
+    for (const { code } of blocks.slice(4)) answers.push(await folder.shell(code, address))
+    expect(JSON.parse(answers[0]!)).toMatchObject({ kept: true, kept_part: { from_start: true } })
+    expect(JSON.parse(answers[3]!)).toMatchObject({
+      ...{ world: 'w1', with: 'default', equal: false, same_time: true },
+      diverged: { before: { kind: 'node.crashed', subject: 'h100-0' }, after: null },
+    })
   })
 
   test('makes a world on a server, with the answer that it shows', async () => {

@@ -24,7 +24,7 @@ afterAll(() => folder.remove())
 test('the page records in a process, and its commands replay, export and convert', async () => {
   const blocks = blocksOf('docs/recordings.md')
   expect(blocks.map(({ language }) => language)).toEqual(['sh', 'ts', 'sh', 'sh'])
-  expect(await folder.script(blockWith(blocks, 'sim.record()'))).toBe('5\n')
+  expect(await folder.script(blockWith(blocks, 'sim.record()'))).toBe('4\n')
 
   const [replay, remote] = blocks[2]!.code.trim().split('\n') as [string, string]
   const same = { code: 0, stdout: 'run.ndjson: 2 requests replayed, every answer is the same.\n' }

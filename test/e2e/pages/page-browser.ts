@@ -1,10 +1,13 @@
 /** Chromium with pages of this machine: from a small web server, or from files. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import { type Browser, chromium } from 'playwright-core'
-import { installed, packageIn } from '../installed-package.ts'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { onTestFinished } from 'vitest'
+import type { Connection } from '../../../src/ui/simulator/connection.ts'
 
 export const executablePath = [process.env.CHROME_PATH, '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
   path => path !== undefined && existsSync(path),
@@ -17,15 +20,60 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] })
 }
 
-/** A web server for the scripts of pages. */
-export async function servePages(): Promise<{ readonly url: string; close(): void }> {
-  const folder = join(packageIn(installed()), 'dist/pages')
+/** Opens a page from a file. It is closed at the end of the test. */
+export async function openFile(browser: Browser, file: string) {
+  const context = await browser.newContext()
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  const problems: string[] = []
+  const requests: string[] = []
+  page.on('pageerror', error => problems.push(error.stack ?? error.message))
+  page.on('console', message => message.type() === 'error' && problems.push(message.text()))
+  page.on('request', request => requests.push(request.url()))
+  await page.goto(pathToFileURL(file).href)
+  return { page, problems, requests }
+}
+
+/** Asks the simulator of a page for the digest of a world, when the control room is open. */
+export async function digestIn(page: Page, base = ''): Promise<string> {
+  await page
+    .locator('.link.live')
+    .waitFor({ timeout: 20_000 })
+    .catch(async error => {
+      throw new Error(await page.locator('body').innerText(), { cause: error })
+    })
+  return page.evaluate(async base => {
+    const { simulator } = globalThis as unknown as { simulator: Connection }
+    const { digest } = (await (await simulator.send(`${base}/_sim/digest`)).json()) as { digest: string }
+    return digest
+  }, base)
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html',
+  js: 'text/javascript',
+  css: 'text/css',
+  json: 'application/json',
+}
+
+/** Builds the playground and serves it below a path, as a site does. */
+export async function servePlayground(): Promise<{ readonly url: string; close(): void }> {
+  const folder = mkdtempSync(join(tmpdir(), 'playground-'))
+  // A script without types, beside the build.
+  const { buildPlayground } = await import(pathToFileURL(resolve('build/pages.js')).href)
+  await buildPlayground(folder)
   const server = createServer(({ url = '/' }, response) => {
-    const file = join(folder, url.replace(/^\/+/, ''))
-    if (url === '/') response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>page</title>')
-    else if (!existsSync(file)) response.writeHead(404).end()
-    else response.writeHead(200, { 'content-type': 'text/javascript' }).end(readFileSync(file))
+    const name = /^\/site\/([^?]*)/.exec(url)?.[1]
+    const file = join(folder, name || 'index.html')
+    if (name === undefined || !existsSync(file)) return void response.writeHead(404).end()
+    response.writeHead(200, { 'content-type': CONTENT_TYPES[file.split('.').at(-1)!] }).end(readFileSync(file))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => void server.close() }
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/site/`,
+    close() {
+      server.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
 }

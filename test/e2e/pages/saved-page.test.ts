@@ -2,9 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LineWriter, parseRecording } from '../../../src/evidence/recording/file.ts'
 import { recordSimulator } from '../../../src/evidence/recording/record.ts'
 import type { SavedContent } from '../../../src/pages/saved/content.ts'
@@ -13,7 +12,7 @@ import { readPageParts } from '../../../src/pages/saved/package-parts.ts'
 import { savedPage } from '../../../src/pages/saved/saved-page.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import type { Connection } from '../../../src/ui/simulator/connection.ts'
-import { executablePath, launch, SKIPPED } from './page-browser.ts'
+import { digestIn, executablePath, launch, openFile, SKIPPED } from './page-browser.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'saved-pages-'))
 
@@ -29,20 +28,10 @@ describe.skipIf(executablePath === undefined)(`a saved page${SKIPPED}`, () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** Opens a page from a file, and waits until its worlds have run. */
-  async function open(html: string) {
-    const context = await browser.newContext()
-    onTestFinished(() => context.close())
-    const page = await context.newPage()
-    const problems: string[] = []
-    const requests: string[] = []
-    page.on('pageerror', error => problems.push(error.stack ?? error.message))
-    page.on('console', message => message.type() === 'error' && problems.push(message.text()))
-    page.on('request', request => requests.push(request.url()))
+  const open = (html: string) => {
     const file = join(folder, 'page.html')
     writeFileSync(file, html)
-    await page.goto(pathToFileURL(file).href)
-    return { page, problems, requests }
+    return openFile(browser, file)
   }
 
   test('shows the digest of the run that it holds, without a request that leaves the file', async () => {
@@ -248,19 +237,4 @@ async function useDeployments(sim: Simulator, afterMinute: () => void = () => {}
     await sim.clock.advance('1m')
     afterMinute()
   }
-}
-
-/** Asks the simulator of a page for the digest of a world, when the control room is open. */
-async function digestIn(page: Page, base = ''): Promise<string> {
-  await page
-    .locator('.link.live')
-    .waitFor({ timeout: 20_000 })
-    .catch(async error => {
-      throw new Error(await page.locator('body').innerText(), { cause: error })
-    })
-  return page.evaluate(async base => {
-    const { simulator } = globalThis as unknown as { simulator: Connection }
-    const { digest } = (await (await simulator.send(`${base}/_sim/digest`)).json()) as { digest: string }
-    return digest
-  }, base)
 }

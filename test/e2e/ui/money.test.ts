@@ -92,7 +92,7 @@ describe('money', () => {
   pageTest('draws the burn of each step, and tells its figures under the pointer', async () => {
     const { page, sim, server } = await openControlRoom(world)
     await sim.clock.advance('20m')
-    const over = page.locator('.time-chart .u-over')
+    const over = page.locator('.time-chart canvas')
     await over.waitFor()
     const box = (await over.boundingBox())!
     await page.mouse.move(box.x + box.width * 0.5, box.y + 20)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { MeterRow } from '../../../src/simulation/account/ledger-row.ts'
-import type { LedgerEntry } from '../../../src/simulation/account/ledger-types.ts'
+import type { PostingLog } from '../../../src/simulation/account/postings/posting-log.ts'
 import type { BatchRow } from '../../../src/simulation/batches/batch-row.ts'
 import type { InferenceRow } from '../../../src/simulation/inference/request-row.ts'
 import { findViolations } from '../../../src/simulation/invariants/check-world.ts'
@@ -181,8 +181,7 @@ describe('a law that is broken on purpose is named:', () => {
     const sim = world()
     const { postings } = sim.world.ledger.totals
     const broken = named(sim, () => {
-      const entry = { time: sim.world.clock.now, kind: 'funds', subject: 'acct_test', microcents: 1 } as const
-      ;(postings as unknown as { push(entry: LedgerEntry): void }).push(entry)
+      ;(postings as PostingLog).push(sim.world.clock.now, 'funds', 'acct_test', 1)
       sim.world.deployments.writable(sim.ordinal)
     })
     expect(broken).toEqual(['I9'])
@@ -223,8 +222,7 @@ describe('a law that is broken on purpose is named:', () => {
     const sim = world()
     const { postings } = sim.world.ledger.totals
     const broken = named(sim, () => {
-      const entry = { time: sim.world.clock.now, kind: 'topup', subject: 'acct_test', microcents: 1 } as const
-      ;(postings as unknown as { push(entry: LedgerEntry): void }).push(entry)
+      ;(postings as PostingLog).push(sim.world.clock.now, 'topup', 'acct_test', 1)
       sim.world.deployments.writable(sim.ordinal)
     })
     expect(broken).toContain('I11')
@@ -435,7 +433,7 @@ describe('a law that is broken on purpose is named:', () => {
     expect(row.flow.arrived).toBeGreaterThan(0)
     expect(
       named(sim, () => {
-        sim.world.deployments.writable(busy(sim)).flow = { ...row.flow, backlog: row.flow.backlog - 1 }
+        sim.world.deployments.writable(busy(sim)).flow.backlog--
       }),
     ).toEqual(['I20'])
   })

@@ -1942,9 +1942,9 @@ class Control:
         return result
 
     def get_weather(self) -> GetWeatherAnswer:
-        """Return the weather of the world: its pack, the packs of its profile, and for each kind
-        of trouble how often it strikes and what it has struck now, with the command that undoes
-        it. The option weather of a world chooses a pack.
+        """Return the weather of the world: how often each kind of trouble strikes, and what it has
+        struck now. Each has the command that undoes it. packs is for the option weather of a
+        world.
 
         Sends `GET /_sim/weather`.
         """

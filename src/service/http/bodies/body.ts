@@ -14,6 +14,23 @@ export type RawBody =
   | UploadResult
   | undefined
 
+/** The type of a body that is not text. */
+const OTHER_FORM = /^\s*(multipart\/|application\/x-www-form-urlencoded)/i
+
+/**
+ * Returns the body of a request whose transport has read it as text; undefined if the endpoint takes it in another form,
+ * or the transport has not read it.
+ */
+export function takeReadText(context: RequestContext): RawBody {
+  const { text } = context.incoming
+  const { upload, consumes, byTask, maxBodyBytes = LIMITS.bodyBytes } = context.operation.endpoint
+  if (text === undefined || upload !== undefined || consumes === 'form' || byTask !== undefined) return undefined
+  if ((context.header('content-encoding') ?? 'identity') !== 'identity') return undefined
+  const contentType = context.header('content-type')
+  if (contentType !== 'application/json' && OTHER_FORM.test(contentType ?? '')) return undefined
+  return bytesOf(text, maxBodyBytes) > maxBodyBytes ? undefined : { text }
+}
+
 /** Reads the body of a request in the form that its endpoint accepts. */
 export async function readBody(context: RequestContext, scope: unknown): Promise<RawBody> {
   const { request } = context
@@ -39,7 +56,7 @@ export async function readBody(context: RequestContext, scope: unknown): Promise
   if (endpoint.byTask !== undefined && /^\s*multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) {
     return multipart.readUpload(request, contentType, endpoint.byTask.file)
   }
-  if (/^\s*(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType ?? '')) {
+  if (OTHER_FORM.test(contentType ?? '')) {
     return { refused: multipart.createUnsupportedMediaType(['application/json']) }
   }
   const { maxBodyBytes = LIMITS.bodyBytes } = endpoint

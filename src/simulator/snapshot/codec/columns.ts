@@ -143,6 +143,8 @@ export class Column {
   last: unknown = NO_VALUE
   /** Index of the form of its last object, which the next object probably has too. */
   formIndex = -1
+  /** Whether each object in it belongs to the object that has it, and no other object refers to it. */
+  isOwned = false
   #lastId = NUMBER
   #since = 0
   readonly #ids = new NumberSequence()

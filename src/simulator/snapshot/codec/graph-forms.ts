@@ -5,6 +5,8 @@ export interface DeclaredFields {
   readonly names: readonly string[]
   /** Returns the values of the fields in the order of `names`. */
   valuesOf(thing: object): readonly unknown[]
+  /** Whether the object of a field belongs to one object, so that no other refers to it. */
+  isOwned(index: number): boolean
   /** Throws if a value does not fit its field. */
   assertFits(index: number, value: unknown): void
   /** Creates an object that no table owns. */

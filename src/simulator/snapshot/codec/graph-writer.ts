@@ -23,6 +23,8 @@ interface ObjectForm extends Pick<FormHeader, 'sort' | 'name' | 'keys'> {
   /** The declared fields of their class. */
   readonly declared: DeclaredFields | undefined
   readonly things: GraphObject[]
+  /** Ids of the objects. A map for each form is small enough for the cache of a core. */
+  readonly ids: Map<GraphObject, number>
   /** How many of the objects are in the columns, and how many values each column has. */
   writtenCount: number
   valueCount: number
@@ -59,7 +61,7 @@ class GraphWalker implements ObjectRegistry {
   readonly formOf = new NumberSequence()
   readonly #names: ReadonlyMap<object, string>
   readonly #classes: SerializableClasses
-  readonly #ids = new Map<GraphObject, number>()
+  #count = 0
 
   constructor(classes: SerializableClasses, root: object) {
     this.#classes = classes
@@ -78,14 +80,21 @@ class GraphWalker implements ObjectRegistry {
   }
 
   register(object: GraphObject, column: Column): number {
-    const known = this.#ids.get(object)
-    if (known !== undefined) return known
-    const lastForm = this.forms[column.formIndex]
-    if (lastForm === undefined || !hasForm(object, lastForm)) column.formIndex = this.#formOf(object)
-    this.forms[column.formIndex]!.things.push(object)
+    let form = this.forms[column.formIndex]
+    if (form === undefined || !hasForm(object, form)) {
+      column.formIndex = this.#formOf(object)
+      form = this.forms[column.formIndex]!
+    }
+    const id = FIRST_OBJECT_ID + this.#count
+    // No other object refers to what one row owns, so it needs no look-up.
+    if (!column.isOwned) {
+      const known = form.ids.get(object)
+      if (known !== undefined) return known
+      form.ids.set(object, id)
+    }
+    this.#count++
+    form.things.push(object)
     this.formOf.push(column.formIndex)
-    const id = FIRST_OBJECT_ID + this.#ids.size
-    this.#ids.set(object, id)
     return id
   }
 
@@ -159,7 +168,9 @@ class GraphWalker implements ObjectRegistry {
       if (this.#classes[name]?.take) return { ...newForm('parts', name, 0), prototype }
       const declared = this.#classes[name]?.declared
       const keys = declared?.names ?? Object.keys(thing)
-      return { ...newForm('fields', name, keys.length), keys, prototype, declared }
+      const form = { ...newForm('fields', name, keys.length), keys, prototype, declared }
+      for (const [k, column] of form.columns.entries()) column.isOwned = declared?.isOwned(k) ?? false
+      return form
     }
     if (thing instanceof Map) return newForm('map', typeof firstOf(thing), 2)
     if (thing instanceof Set) return newForm('set', typeof firstOf(thing), 1)
@@ -181,6 +192,7 @@ function newForm(sort: FormKind, name: string, width: number): ObjectForm {
     prototype: undefined,
     declared: undefined,
     things: [],
+    ids: new Map(),
     writtenCount: 0,
     valueCount: 0,
     columns,

@@ -1,8 +1,9 @@
+import type { Signal } from '@preact/signals'
 import { formatDay, formatDuration, formatTime } from '../../parts/format.ts'
 import { Tip } from '../../parts/tip.tsx'
 import { useAnswer } from '../../store/use-answer.ts'
 import { compareSegments, placeSegments } from './lane-places.ts'
-import { AXIS_HEIGHT, GHOST_HEIGHT, type LanesScene, toTime, toX } from './lanes-scene.ts'
+import { AXIS_HEIGHT, GHOST_HEIGHT, isoOf, type LanesScene, toTime, toX } from './lanes-scene.ts'
 import { isBadNews, type Mark, type Row, type Segment } from './lifecycle-model.ts'
 import { styleOfState, wordsOfState } from './state-styles.ts'
 
@@ -50,6 +51,34 @@ export function findUnder(scene: LanesScene, x: number, y: number): Under | unde
   return { ...nothing, segment: placed?.segment, marks: row.own.marks.filter(isNear) }
 }
 
+/** Where the pointer is, and what lies there. */
+export interface Pointed {
+  readonly x: number
+  readonly y: number
+  readonly under: Under | undefined
+}
+
+interface LaneHoverProps {
+  readonly pointer: Signal<Pointed | undefined>
+  readonly scene: LanesScene
+  readonly ghostWorld: string | undefined
+}
+
+/** A line at the time under the pointer, and what lies there. It is drawn apart from the lanes, because it moves often. */
+export function LaneHover({ pointer, scene, ghostWorld }: LaneHoverProps) {
+  const pointed = pointer.value
+  if (pointed === undefined) return null
+  const { x, y, under } = pointed
+  return (
+    <>
+      <div class="lanes-cursor" style={{ left: `${x}px` }}>
+        <span class="mono">{isoOf(scene, toTime(scene, x)).slice(11, 19)}</span>
+      </div>
+      {under !== undefined && <LaneTip {...{ x, y, under, scene, ghostWorld }} />}
+    </>
+  )
+}
+
 interface LaneTipProps {
   readonly x: number
   readonly y: number
@@ -59,7 +88,7 @@ interface LaneTipProps {
 }
 
 /** Says which state lies under the pointer, since when, for how long, and why. */
-export function LaneTip({ x, y, under: { row, segment, marks, isGhost }, scene, ghostWorld }: LaneTipProps) {
+function LaneTip({ x, y, under: { row, segment, marks, isGhost }, scene, ghostWorld }: LaneTipProps) {
   const now = isGhost ? (scene.ghostNow ?? scene.now) : scene.now
   const { value: why } = useAnswer(
     'GET /_sim/explain/{subject}',
@@ -68,7 +97,6 @@ export function LaneTip({ x, y, under: { row, segment, marks, isGhost }, scene, 
   )
   const at = toTime(scene, x)
   const replicas = isGhost ? undefined : row?.own?.replicas.findLast(({ time }) => time <= at)
-  const isoOf = (time: number) => new Date(scene.epochMs + time / 1000).toISOString()
   return (
     <Tip x={x} y={y} width={scene.width}>
       {row !== undefined && <strong>{row.name === '' ? row.id : row.name}</strong>}
@@ -79,8 +107,8 @@ export function LaneTip({ x, y, under: { row, segment, marks, isGhost }, scene, 
             <span class={styleOfState(segment.state).color} aria-hidden="true">
               {styleOfState(segment.state).glyph}
             </span>{' '}
-            {wordsOfState(segment.state)} since {formatDay(isoOf(segment.begin))}{' '}
-            <span class="mono">{formatTime(isoOf(segment.begin))}</span>, for{' '}
+            {wordsOfState(segment.state)} since {formatDay(isoOf(scene, segment.begin))}{' '}
+            <span class="mono">{formatTime(isoOf(scene, segment.begin))}</span>, for{' '}
             {formatDuration(((segment.end ?? now) - segment.begin) / MICROS)}
             {segment.end === null && ' so far'}
           </div>
@@ -96,7 +124,7 @@ export function LaneTip({ x, y, under: { row, segment, marks, isGhost }, scene, 
       )}
       {marks.slice(0, MAX_MARKS).map(mark => (
         <div key={mark.seq} class={isBadNews(mark) ? 'bad' : ''}>
-          {isBadNews(mark) ? '▼' : '•'} <span class="mono">{formatTime(isoOf(mark.time))}</span> {mark.sentence}
+          {isBadNews(mark) ? '▼' : '•'} <span class="mono">{formatTime(isoOf(scene, mark.time))}</span> {mark.sentence}
         </div>
       ))}
       {marks.length > MAX_MARKS && <div class="faint">and {marks.length - MAX_MARKS} more</div>}

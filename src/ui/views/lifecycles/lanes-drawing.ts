@@ -1,9 +1,18 @@
 /** Draws the lanes of lifecycles: the axis, the states as bars, the replicas as steps, and the ghost of another world. */
 import { Brush } from '../../parts/brush.ts'
 import type { Drawing } from '../../parts/canvas.tsx'
-import { formatDuration, formatTime } from '../../parts/format.ts'
+import { formatDuration } from '../../parts/format.ts'
 import { compareSegments, placeSegments } from './lane-places.ts'
-import { AXIS_HEIGHT, BAR_HEIGHT, GHOST_HEIGHT, type LanesScene, REPLICAS_HEIGHT, toTime, toX } from './lanes-scene.ts'
+import {
+  AXIS_HEIGHT,
+  BAR_HEIGHT,
+  GHOST_HEIGHT,
+  isoOf,
+  type LanesScene,
+  REPLICAS_HEIGHT,
+  toTime,
+  toX,
+} from './lanes-scene.ts'
 import { isBadNews, type Lifecycle, type Mark, type Row } from './lifecycle-model.ts'
 import { styleOfState, wordsOfState } from './state-styles.ts'
 import { tickStep } from './time-scale.ts'
@@ -49,7 +58,6 @@ class LanesBrush extends Brush {
     this.#drawTicks('labels')
     this.#drawGaps('labels')
     this.#drawWorldMarks('marks')
-    this.#drawPointer()
   }
 
   #drawRow(row: Row, y: number): void {
@@ -111,16 +119,17 @@ class LanesBrush extends Brush {
     const { now } = this.#scene
     const most = Math.max(1, ...replicas.map(({ ready, starting }) => ready + starting))
     const levelOf = (count: number) => y + REPLICAS_HEIGHT - (count / most) * (REPLICAS_HEIGHT - 1)
-    const steps = replicas.map((step, index) => ({
-      ...step,
-      left: this.#toX(step.time),
-      right: this.#toX(replicas[index + 1]?.time ?? now),
-    }))
     context.font = `10px ${this.sans}`
     context.textAlign = 'left'
     context.textBaseline = 'bottom'
-    for (const { ready, starting, left, right } of steps) {
-      if (right < 0 || left > this.width) continue
+    let drawn = -1
+    for (const [index, { time, ready, starting }] of replicas.entries()) {
+      const right = this.#toX(replicas[index + 1]?.time ?? now)
+      // Of many steps within a pixel, the last one is drawn.
+      if (right < drawn + 1) continue
+      const left = Math.max(drawn, this.#toX(time))
+      if (left > this.width) break
+      drawn = right
       const width = Math.max(1, right - left)
       if (starting > 0) {
         context.fillStyle = this.hatch('warn', 0.5)
@@ -133,7 +142,7 @@ class LanesBrush extends Brush {
       context.fillRect(left, levelOf(ready) - 1, width, 1.5)
       const label = `${ready}${starting > 0 ? `+${starting}` : ''}`
       const from = Math.max(left, 0) + 4
-      if (right - from < context.measureText(label).width + 6) continue
+      if (right - from < 12 || right - from < context.measureText(label).width + 6) continue
       context.fillStyle = this.color('panel')
       context.globalAlpha = 0.8
       context.fillRect(from - 2, y + 2, context.measureText(label).width + 4, REPLICAS_HEIGHT - 2)
@@ -274,7 +283,7 @@ class LanesBrush extends Brush {
         context.globalAlpha = 1
         continue
       }
-      const iso = this.#isoOf(tick)
+      const iso = isoOf(this.#scene, tick)
       const isNewDay = iso.slice(5, 10) !== day
       const time = iso.slice(11, isFine ? 19 : 16)
       const label = step >= DAY ? iso.slice(5, 10) : isNewDay ? `${iso.slice(5, 10)} ${time}` : time
@@ -303,34 +312,7 @@ class LanesBrush extends Brush {
     context.setLineDash([])
   }
 
-  #drawPointer(): void {
-    const { context } = this
-    const { pointerX } = this.#scene
-    if (pointerX === undefined) return
-    const time = toTime(this.#scene, pointerX)
-    context.fillStyle = this.color('faint')
-    context.globalAlpha = 0.5
-    context.fillRect(Math.round(pointerX), AXIS_HEIGHT, 1, this.height)
-    context.globalAlpha = 1
-    const label = formatTime(this.#isoOf(time)).slice(0, 8)
-    context.font = `11px ${this.mono}`
-    const width = context.measureText(label).width + 10
-    const left = Math.min(Math.max(0, pointerX - width / 2), this.width - width)
-    context.beginPath()
-    context.roundRect(left, 4, width, AXIS_HEIGHT - 9, 3)
-    context.fillStyle = this.color('text')
-    context.fill()
-    context.textAlign = 'left'
-    context.textBaseline = 'middle'
-    context.fillStyle = this.color('panel')
-    context.fillText(label, left + 5, AXIS_HEIGHT / 2)
-  }
-
   readonly #toX = (time: number): number => toX(this.#scene, time)
-
-  #isoOf(time: number): string {
-    return new Date(this.#scene.epochMs + time / 1000).toISOString()
-  }
 
   #isInGap(time: number): boolean {
     return this.#scene.scale.gaps.some(({ begin, end }) => time > begin && time < end)

@@ -44,8 +44,11 @@ export interface LanesScene {
   readonly epochMs: number
   /** Id of the row whose inspector is open. */
   readonly selected: string | undefined
-  /** Horizontal place of the pointer. */
-  readonly pointerX: number | undefined
+}
+
+/** Returns a time of the world as ISO 8601. */
+export function isoOf({ epochMs }: Pick<LanesScene, 'epochMs'>, time: number): string {
+  return new Date(epochMs + time / 1000).toISOString()
 }
 
 export function toX({ scale, window, width }: LanesScene, time: number): number {

@@ -5,7 +5,7 @@ import { useSize } from '../../parts/use-size.ts'
 import { useListKeys } from '../../store/list-keys.ts'
 import { useSession } from '../../store/session.ts'
 import { LaneName } from './lane-name.tsx'
-import { findUnder, LaneTip, type Under } from './lane-tip.tsx'
+import { findUnder, LaneHover, type Pointed } from './lane-tip.tsx'
 import { drawLanes } from './lanes-drawing.ts'
 import {
   AXIS_HEIGHT,
@@ -54,7 +54,7 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
   const { height } = useSize(box)
   const { width } = useSize(lanes)
   const top = useSignal(0)
-  const pointer = useSignal<{ x: number; y: number; under: Under | undefined } | undefined>(undefined)
+  const pointer = useSignal<Pointed | undefined>(undefined)
   const drag = useRef<{ x: number; y: number; window: TimeWindow; scrollTop: number; isMoved: boolean } | undefined>(
     undefined,
   )
@@ -66,7 +66,7 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
   )
   const setWindow = (next: TimeWindow) =>
     onSpan(next === WHOLE ? undefined : { from: scale.toTime(next.from), to: scale.toTime(next.to) })
-  const [shownTop, pointerX] = [top.value, pointer.value?.x]
+  const shownTop = top.value
   const scene: LanesScene = useMemo(
     () => ({
       rows,
@@ -80,9 +80,8 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
       ghostNow,
       epochMs,
       selected,
-      pointerX,
     }),
-    [rows, shape, scale, worldMarks, window, width, shownTop, now, ghostNow, epochMs, selected, pointerX],
+    [rows, shape, scale, worldMarks, window, width, shownTop, now, ghostNow, epochMs, selected],
   )
   const draw = useCallback((drawing: Drawing) => drawLanes(drawing, scene), [scene])
   const first = Math.max(0, Math.floor(top.value / shape.height) - OVERSCAN)
@@ -107,8 +106,8 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const step = (window.to - window.from) / 8
-    if (event.key === 'w' || event.key === '+') zoom(1 / ZOOM_STEP, pointer.value?.x ?? width / 2)
-    else if (event.key === 's' || event.key === '-') zoom(ZOOM_STEP, pointer.value?.x ?? width / 2)
+    if (event.key === 'w' || event.key === '+') zoom(1 / ZOOM_STEP, pointer.peek()?.x ?? width / 2)
+    else if (event.key === 's' || event.key === '-') zoom(ZOOM_STEP, pointer.peek()?.x ?? width / 2)
     else if (event.key === 'a' || event.key === 'ArrowLeft') setWindow(shifted(window, -step))
     else if (event.key === 'd' || event.key === 'ArrowRight') setWindow(shifted(window, step))
     else if (event.key === '0' || event.key === 'Home') onSpan(undefined)
@@ -131,7 +130,6 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
     }
     pointer.value = { x, y, under: findUnder(scene, x, y) }
   }
-  const hover = pointer.value
   return (
     <div
       class="lanes"
@@ -184,7 +182,7 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
               } else zoom(1.0015 ** event.deltaY, event.offsetX)
             }}
           />
-          {hover?.under !== undefined && <LaneTip {...hover} under={hover.under} {...{ scene, ghostWorld }} />}
+          <LaneHover {...{ pointer, scene, ghostWorld }} />
         </div>
       </div>
     </div>

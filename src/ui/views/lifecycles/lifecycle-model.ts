@@ -23,7 +23,7 @@ export interface Lifecycles {
 }
 
 /** Rows of a page. */
-export const PAGE_ROWS = 2000
+export const PAGE_ROWS = 500
 
 export const LIFECYCLES_FOLDING: Folding<'GET /_sim/lifecycles', Lifecycles> = {
   since: ({ revision, next }) => next ?? { since: revision },

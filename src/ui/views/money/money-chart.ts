@@ -1,6 +1,6 @@
 /** What the money of a world is as a picture: the burn of each owner over time. */
-import { formatCount, formatMoney } from '../../parts/format.ts'
-import { type AreaChart, MAX_AREAS } from '../../parts/time-chart.tsx'
+import type { Chart } from '../../../plots/chart.ts'
+import { formatMoney } from '../../parts/format.ts'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
 
 export type Money = AnswersByRoute['GET /_sim/money']
@@ -19,6 +19,8 @@ const STEPS = [
   ['1d', 86_400],
   ['7d', 604_800],
 ] as const
+/** Owners that have an area of their own. */
+const MAX_AREAS = 8
 /** Most steps of a picture. */
 const MAX_STEPS = 120
 
@@ -35,7 +37,7 @@ export function stepFor(seconds: number): string | undefined {
  *
  * @param startSeconds the begin of the world: Unix seconds
  */
-export function burnChart(money: Money, startSeconds: number): AreaChart | undefined {
+export function burnChart(money: Money, startSeconds: number): Chart | undefined {
   const { series } = money
   if (series === undefined || series.times.length === 0) return undefined
   const names = new Map(money.owners.map(({ id, name }) => [id, name === '' ? id : name]))
@@ -52,15 +54,18 @@ export function burnChart(money: Money, startSeconds: number): AreaChart | undef
   const rest = burns.slice(own.length)
   const others = {
     name: `${rest.length} others`,
+    total: rest.reduce((sum, { total }) => sum + total, 0),
     values: times.map((_, step) => rest.reduce((sum, { values }) => sum + values[step]!, 0)),
   }
+  const shown = rest.length === 0 ? own : [...own, others]
   return {
+    name: 'burn',
     title: 'Burn over time',
-    description: `Dollars per hour, stacked by owner: ${own.map(({ name }) => name).join(', ')}.`,
-    from: startSeconds,
-    times,
-    series: rest.length === 0 ? own : [...own, others],
-    format: value => `${formatMoney(value)}/h`,
-    formatTick: value => `$${formatCount(value)}/h`,
+    description: `Dollars per hour, stacked by owner: ${shown.map(({ name }) => name).join(', ')}.`,
+    ...{ unit: '$ per hour', kind: 'areas', shape: 'steps', scale: 'linear' },
+    ...{ from: startSeconds, times, marks: [] },
+    series: shown.map(({ name, total, values }) => ({ name, values, figure: formatMoney(total / MICROCENTS) })),
+    figureLabel: 'total',
+    emptyText: 'Nothing has cost anything yet.',
   }
 }

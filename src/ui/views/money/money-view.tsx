@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { Address } from '../../parts/address.tsx'
 import { formatDay, formatMoney, formatTime } from '../../parts/format.ts'
-import { AreaMark, TimeChart } from '../../parts/time-chart.tsx'
+import { TimeChart } from '../../parts/time-chart.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { LedgerLines } from './ledger-lines.tsx'
@@ -36,15 +36,10 @@ export function MoneyView() {
       {money !== undefined && <Tiles money={money} />}
       {chart !== undefined && chart.series.length > 0 && (
         <section class="panel" aria-label="Burn over time">
-          <h2>Burn over time</h2>
-          <TimeChart chart={chart} height={220} />
-          <ul class="chart-legend" aria-label="Areas, the lowest first">
-            {chart.series.map(({ name }, index) => (
-              <li key={name}>
-                <AreaMark index={index} /> {name}
-              </li>
-            ))}
-          </ul>
+          <h2>
+            Burn over time <small class="faint">{chart.unit}</small>
+          </h2>
+          <TimeChart chart={chart} height={220} format={value => `${formatMoney(value)}/h`} />
         </section>
       )}
       {money !== undefined && <OwnerRows owners={money.owners} usage={used?.usage} />}

@@ -1,0 +1,116 @@
+import type { Micros } from './duration.ts'
+import type { Entry, EntryFields } from './entry.ts'
+import { type EntryShape, EntryShapes, NO_FIELDS } from './entry-shapes.ts'
+
+/** Values of fields that a place holds. Entries with more fields keep the object. */
+const MAX_VALUES = 4
+
+/** Places in a block of values. */
+const BLOCK_BITS = 7
+const BLOCK = 1 << BLOCK_BITS
+
+/** The shape of an entry that keeps its object of fields. */
+const KEPT_OBJECT = -1
+
+type FieldValue = EntryFields[string]
+
+/**
+ * The newest entries of a journal: a ring with one column for each part of an entry.
+ *
+ * The fields of an entry are its shape and their values, so no object exists before a read. An object for each entry would
+ * live just long enough that the collector copies it twice.
+ */
+export class EntryRing {
+  readonly shapes = new EntryShapes()
+  readonly #limit: number
+  #times = new Float64Array(16)
+  #causes = new Float64Array(16)
+  #kinds = new Int32Array(16)
+  #shapeNumbers = new Int32Array(16)
+  readonly #subjects: string[] = []
+  /** `MAX_VALUES` for each place, in blocks of `BLOCK` places. A growing list would copy them. */
+  readonly #values: FieldValue[][] = []
+  /** The objects of the places whose shape is `KEPT_OBJECT`. */
+  readonly #objects = new Map<number, EntryFields>()
+
+  /** @param limit number of places */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** Writes an entry without its fields to a place, which is at most one after the highest so far. */
+  put(place: number, time: Micros, kind: number, subject: string, cause: number): void {
+    if (place === this.#times.length) this.#grow()
+    if (this.#shapeNumbers[place] === KEPT_OBJECT) this.#objects.delete(place)
+    this.#times[place] = time
+    this.#kinds[place] = kind
+    this.#subjects[place] = subject
+    this.#causes[place] = cause
+    this.#shapeNumbers[place] = NO_FIELDS.number
+  }
+
+  /** Writes a value of the fields of an entry. */
+  putValue(place: number, index: number, value: FieldValue): void {
+    if (index >= MAX_VALUES) return
+    const block = this.#values[place >> BLOCK_BITS] ?? this.#addBlock(place >> BLOCK_BITS)
+    block[(place & (BLOCK - 1)) * MAX_VALUES + index] = value
+  }
+
+  /** Ends the fields of an entry. Their values are written already. */
+  endFields(place: number, shape: EntryShape, fields: EntryFields): void {
+    // An entry with an empty object of fields differs from one without fields.
+    if (shape === NO_FIELDS || shape.names.length > MAX_VALUES) this.keepFields(place, fields)
+    else this.#shapeNumbers[place] = shape.number
+  }
+
+  /** Keeps the object of fields itself, which may change later. */
+  keepFields(place: number, fields: EntryFields): void {
+    this.#shapeNumbers[place] = KEPT_OBJECT
+    this.#objects.set(place, fields)
+  }
+
+  causeAt(place: number): number {
+    return this.#causes[place]!
+  }
+
+  /** Returns the entry of a place. */
+  read(place: number, seq: number, kindNames: readonly string[]): Entry {
+    return {
+      seq,
+      time: this.#times[place]!,
+      kind: kindNames[this.#kinds[place]!]!,
+      subject: this.#subjects[place]!,
+      cause: Math.max(0, this.#causes[place]!),
+      fields: this.#fieldsAt(place),
+    }
+  }
+
+  #fieldsAt(place: number): EntryFields | undefined {
+    const number = this.#shapeNumbers[place]!
+    if (number === KEPT_OBJECT) return this.#objects.get(place)
+    if (number === NO_FIELDS.number) return undefined
+    const { names } = this.shapes.at(number)
+    const block = this.#values[place >> BLOCK_BITS]!
+    const start = (place & (BLOCK - 1)) * MAX_VALUES
+    return Object.fromEntries(names.map((name, i) => [name, block[start + i]!]))
+  }
+
+  #addBlock(position: number): FieldValue[] {
+    const block = new Array<FieldValue>(BLOCK * MAX_VALUES).fill(null)
+    this.#values[position] = block
+    return block
+  }
+
+  #grow(): void {
+    const capacity = Math.min(this.#limit, this.#times.length * 2)
+    this.#times = widen(new Float64Array(capacity), this.#times)
+    this.#causes = widen(new Float64Array(capacity), this.#causes)
+    this.#kinds = widen(new Int32Array(capacity), this.#kinds)
+    this.#shapeNumbers = widen(new Int32Array(capacity), this.#shapeNumbers)
+  }
+}
+
+function widen<Numbers extends Float64Array | Int32Array>(wider: Numbers, old: Numbers): Numbers {
+  wider.set(old)
+  return wider
+}

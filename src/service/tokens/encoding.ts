@@ -1,0 +1,48 @@
+/** The encoding o200k_base with its ranks in a table. A browser build replaces this file by `encoding.browser.ts`. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { BytePairCore } from './byte-pairs.ts'
+import { RankTable } from './rank-table.ts'
+
+const RANKS_FILE = 'gpt-tokenizer/data/o200k_base.tiktoken'
+const BYTE_ORDER_MARK = '\ufeff'
+
+/** Loads the encoding. It is that of gpt-tokenizer, without its strings. */
+export async function loadEncoding(): Promise<BytePairCore> {
+  const [{ BytePairEncodingCore }, { O200KBase }] = await Promise.all([
+    import('gpt-tokenizer/BytePairEncodingCore'),
+    import('gpt-tokenizer/encodingParams/o200k_base'),
+  ])
+  const table = new RankTable(readFileSync(createRequire(import.meta.url).resolve(RANKS_FILE)))
+  // The fields are private in the types. package.json pins the exact version.
+  const core = new BytePairEncodingCore(O200KBase([])) as unknown as BytePairCore
+  const decodeSpecial = core.tryDecodeToken.bind(core)
+  // Of tokens with a mark of the byte order, gpt-tokenizer has bytes and no text.
+  const rankOfText = (text: string) => (text.startsWith(BYTE_ORDER_MARK) ? undefined : table.rankOfText(text))
+  return Object.assign(core, {
+    getBpeRankFromString: rankOfText,
+    getBpeRankFromBytes: (bytes: Uint8Array) => {
+      // It looks for bytes by their text, which has no mark.
+      const text = hasMark(bytes) ? textOf(bytes) : undefined
+      return text === undefined ? table.rankOf(bytes) : rankOfText(text)
+    },
+    tryDecodeToken: (token: number) => {
+      const bytes = table.bytesOf(token)
+      if (bytes === undefined) return decodeSpecial(token)
+      return hasMark(bytes) ? bytes : (textOf(bytes) ?? bytes)
+    },
+  })
+}
+
+function hasMark(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+}
+
+/** Returns the text of bytes; undefined if they are no whole characters. */
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
