@@ -11,6 +11,7 @@ import { recorder } from './recorder.ts'
 import { server } from './server.ts'
 import { startup } from './startup.ts'
 import { ui } from './ui.ts'
+import { ui } from './ui.ts'
 import { worlds } from './worlds.ts'
 
 /** Every figure, in the order in which it is taken. */
@@ -28,4 +29,5 @@ export const groups: readonly Group[] = [
   startup,
   ui,
   fleet,
+  ui,
 ]

@@ -57,7 +57,7 @@ describe('looking', () => {
     await page.locator('.request-row', { hasText: 'GET' }).first().click()
 
     await page.getByRole('link', { name: 'Faults' }).click()
-    await page.getByRole('region', { name: 'Fault rules' }).getByText(CANARY.slice(0, 20)).first().waitFor()
+    await page.getByRole('region', { name: 'Fault rules' }).getByText(CANARY.slice(0, 15)).first().waitFor()
     await page.getByRole('button', { name: 'Record as scenario' }).click()
     await page.getByLabel('Target (node)').fill(CANARY)
     await page.getByRole('button', { name: 'Give the command' }).click()
