@@ -12,7 +12,6 @@ import { scale } from './scale.ts'
 import { server } from './server.ts'
 import { startup } from './startup.ts'
 import { ui } from './ui.ts'
-import { ui } from './ui.ts'
 import { worlds } from './worlds.ts'
 
 /** Every figure, in the order in which it is taken. */
