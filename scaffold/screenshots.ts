@@ -54,7 +54,10 @@ try {
       await page.locator('.rule button').nth(1).click()
       await page.getByRole('region', { name: /^Finding / }).evaluate(element => element.scrollIntoView())
     },
-    worlds: page => page.getByRole('row', { name: fork }).getByRole('button', { name: 'Compare' }).click(),
+    worlds: async page => {
+      await page.getByRole('row', { name: fork }).getByRole('button', { name: 'Compare' }).click()
+      await page.locator('.scroll-x').first().evaluate(element => element.scrollTo(0, 0))
+    },
     inspector: page => page.locator('.inspector h3').first().waitFor(),
   }
   mkdirSync(values.out, { recursive: true })

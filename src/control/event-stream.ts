@@ -1,6 +1,6 @@
 /** The live events of a world as server-sent events. */
-import type { EventReader, LiveEvent } from '../evidence/requests/event-reader.ts'
-import { clearRealTimeout, setRealTimeout } from '../lib/real-time.ts'
+import { BATCH, type EventReader, type LiveEvent } from '../evidence/requests/event-reader.ts'
+import { clearRealTimeout, delayUnlessAborted, monotonicMs, setRealTimeout } from '../lib/real-time.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import { toJournalView } from './journal-view.ts'
 import { toRequestView } from './request-view.ts'
@@ -8,6 +8,11 @@ import { tokenRedactor } from './token-redactor.ts'
 
 /** Real milliseconds between two comments on a connection without events. Proxies close silent connections. */
 const HEARTBEAT_MS = 15_000
+/**
+ * Least real milliseconds between two batches of events for a reader that keeps up. Each batch is a write, and a write
+ * costs the server more than the event in it.
+ */
+const BATCH_PAUSE_MS = 30
 
 /** The texts of the newest events of a simulator, so that several readers format an event once. */
 export class EventTexts {
@@ -43,8 +48,11 @@ export function createEventStream(
   let heartbeat: unknown
   let isPulling = false
   let isOver = false
+  let sentAt = Number.NEGATIVE_INFINITY
+  const ending = new AbortController()
   const stop = () => {
     isOver = true
+    ending.abort()
     clearRealTimeout(heartbeat)
     reader.close()
   }
@@ -72,7 +80,11 @@ export function createEventStream(
     },
     async pull(controller) {
       isPulling = true
+      const pause = sentAt + BATCH_PAUSE_MS - monotonicMs()
+      if (pause > 0) await delayUnlessAborted(pause, ending.signal)
       const events = await reader.next()
+      // Who is behind reads on at once.
+      sentAt = (events?.length ?? 0) < BATCH ? monotonicMs() : Number.NEGATIVE_INFINITY
       isPulling = false
       if (isOver) return
       if (events !== undefined) return controller.enqueue(format(events))

@@ -41,7 +41,7 @@ export interface EventReaderOptions extends EventFilter {
 }
 
 /** The most events of one batch. */
-const BATCH = 250
+export const BATCH = 250
 /** How many changes may pass until a reader checks its position. */
 const CHECK_EVERY = 512
 

@@ -18,7 +18,7 @@ interface HeaderProps {
 
 export function Header({ openFinder, openHelp }: HeaderProps) {
   const session = useSession()
-  const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD })
+  const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD, pauseMs: 1_000 })
   const [glyph, words] = LINK_WORDS[session.feed.link.value]
   const current = session.world.value
   const names = new Set([...(worlds ?? []).map(({ world }) => world), current])

@@ -16,6 +16,8 @@ const STEPS = 2_000
 /** How far the future goes. */
 const AHEAD = '1h'
 const AHEAD_MICROS = 3_600_000_000
+/** Least real milliseconds between two forecasts. Each one is a fork of the world that is moved. */
+const AHEAD_PAUSE_MS = 1_500
 
 export function Timeline() {
   const session = useSession()
@@ -24,9 +26,9 @@ export function Timeline() {
   const base = origin ?? session.world.value
   const feed = useFeedOf(session, base)
   const revision = feed.revision.value
-  const { value: past } = useAnswer('GET /_sim/past', {}, { world: base })
+  const { value: past } = useAnswer('GET /_sim/past', {}, { world: base, pauseMs: 1_000 })
   const { value: clock } = useAnswer('GET /_sim/clock', {}, { world: base })
-  const { value: ahead } = useAnswer('GET /_sim/ahead', { by: AHEAD, limit: 20 }, { world: base })
+  const { value: ahead } = useAnswer('GET /_sim/ahead', { by: AHEAD, limit: 20 }, { world: base, pauseMs: AHEAD_PAUSE_MS })
   const chosen = useSignal<number | undefined>(undefined)
   const isMoving = useRef(false)
 

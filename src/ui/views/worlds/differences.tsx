@@ -45,7 +45,7 @@ export function Differences({ world, other }: DifferencesProps) {
                 <tr key={`${kind} ${subject}`}>
                   <td>{kind}</td>
                   <td>
-                    <ThingLink id={subject} />
+                    {kind === 'state' ? <ThingLink id={subject} /> : subject}
                   </td>
                   <td>{before ?? '–'}</td>
                   <td>{after ?? '–'}</td>
