@@ -1,80 +1,66 @@
-/** A saved page of 1,000 requests, opened from its file in Chromium. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+/** What the control room costs the server that it watches. Requires Chromium, so it runs only when it is asked for. */
 import { chromium } from 'playwright-core'
-import { recordSimulator } from '../src/evidence/recording/record.ts'
-import { toPageRecording } from '../src/pages/saved/page-recording.ts'
-import type { CompressedScript, PageParts } from '../src/pages/saved/parts.ts'
-import { savedPage } from '../src/pages/saved/saved-page.ts'
-import { createSimulator } from '../src/simulator/simulator.ts'
-import { atMost, type Bench, type Group, type Measured } from './figure.ts'
+import { loadFixture } from '../src/data/fixtures/load.ts'
+import { atMost, type Bench, type Group } from './figure.ts'
+import { commandOf } from './installed.ts'
+import { times } from './measure.ts'
+import { pinned, scriptOf } from './worker.ts'
 
-const REQUESTS = 1_000
+const DAYS = 7
+const REQUESTS = 2_000
+const FIXTURE = 'fleet'
 
 export const ui: Group = {
   name: 'ui',
+  heavy: true,
   figures: [
-    { name: 'saved_page_kb', unit: 'kB', goal: atMost(2_500), run: size },
-    { name: 'saved_page_ms', unit: 'ms until it shows its world', goal: atMost(3_000), run: opening },
+    {
+      name: 'page_open_cpu',
+      unit: 'ms of CPU of the server',
+      goal: atMost(1.2, 'ratio'),
+      run: bench =>
+        times(
+          bench,
+          'page_open_cpu',
+          bench.quick ? 1 : 3,
+          () => cpuOfServer(bench, true),
+          () => cpuOfServer(bench, false),
+        ),
+    },
   ],
 }
 
-async function size(bench: Bench): Promise<Measured> {
-  const recording = await recordRequests('default')
-  const small = createPage(bench, await recordRequests('empty')).length / 1000
-  return {
-    value: createPage(bench, recording).length / 1000,
-    beside: `${small.toFixed(0)} kB without the tokenizer, in the world empty`,
-  }
-}
-
-async function opening(bench: Bench): Promise<Measured> {
-  const executablePath = [process.env.CHROME_PATH, '/usr/bin/chromium'].find(path => path && existsSync(path))
-  if (executablePath === undefined) throw new Error('Chromium is missing: install it, or set CHROME_PATH')
-  const file = join(bench.outdir, 'saved-page.html')
-  writeFileSync(file, createPage(bench, await recordRequests('default')))
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-  const times: number[] = []
+/** Returns the milliseconds of CPU for which a server advances a week and answers 2,000 requests. */
+async function cpuOfServer(bench: Bench, isPageOpen: boolean): Promise<number> {
+  const command = [commandOf(bench, 'installed'), 'serve', '--port', '0', '--clock', 'manual']
+  const flags = ['--fixtures', FIXTURE]
+  const served = pinned(bench, 'page_open_cpu', 'first', ['--import', scriptOf(bench, 'probe'), ...command, ...flags])
+  const { token } = loadFixture(FIXTURE).api_tokens[0]!
+  const executablePath = process.env.CHROME_PATH ?? '/usr/bin/chromium'
+  const browser = isPageOpen ? await chromium.launch({ executablePath, args: ['--no-sandbox'] }) : undefined
   try {
-    for (let run = 0; run <= (bench.quick ? 0 : bench.runs); run++) {
-      bench.progress(`saved_page_ms: ${run} of ${bench.runs}`)
-      const page = await browser.newPage()
-      // The time in the page itself, from the begin of its navigation.
-      await page.addInitScript(`new MutationObserver(() => {
-        if (document.querySelector('.link.live')) globalThis.shownAt ??= performance.now()
-      }).observe(document, { subtree: true, childList: true, attributes: true })`)
-      await page.goto(pathToFileURL(file).href)
-      await page.locator('.link.live').waitFor()
-      times.push(await page.evaluate(() => (globalThis as unknown as { shownAt: number }).shownAt))
-      await page.close()
+    const url = await served.url
+    const send = async (method: string, path: string, body?: object) => {
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
+      const response = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+      const text = await response.text()
+      if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
     }
+    // The past is kept in both cases: what it costs is not what the page costs.
+    await send('POST', '/_sim/past')
+    if (browser !== undefined) {
+      const page = await browser.newPage()
+      await page.goto(`${url}/_sim/ui`)
+      await page.locator('.link.live').waitFor()
+      await page.locator('.totals').waitFor()
+    }
+    const { cpuMicros: before } = await served.ask<{ cpuMicros: number }>('cpu')
+    for (let day = 0; day < DAYS; day++) await send('POST', '/_sim/clock/advance', { by: '24h' })
+    for (let n = 0; n < REQUESTS; n++) await send('GET', n % 2 === 0 ? '/deploy/list' : '/v1/models')
+    const { cpuMicros: after } = await served.ask<{ cpuMicros: number }>('cpu')
+    return (after - before) / 1000
   } finally {
-    await browser.close()
+    await browser?.close()
+    served.end()
   }
-  return { value: Math.min(...times), beside: `${REQUESTS} requests run again` }
-}
-
-function createPage({ outdir }: Bench, recording: string): string {
-  const read = (name: string) => JSON.parse(readFileSync(join(outdir, 'dist/pages', name), 'utf8'))
-  const { text, needsTokenizer } = toPageRecording(recording, 'of the bench')
-  const parts: PageParts = read('saved-page.json')
-  const tokenizer: CompressedScript | undefined = needsTokenizer ? read('tokenizer.json') : undefined
-  return savedPage({ ...parts, tokenizer }, { title: 'bench', worlds: [{ title: 'the bench', recording: text }] })
-}
-
-/** Records reads and moves of the clock in turn, with a create now and then. */
-async function recordRequests(fixtures: string): Promise<string> {
-  const sim = createSimulator({ fixtures, seed: 1 })
-  const recording = recordSimulator(sim)
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-  for (let n = 0; n < REQUESTS; n++) {
-    if (n % 100 === 0) {
-      const body = JSON.stringify({ model_name: `acme/m${n}`, gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
-      await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body })
-    } else await sim.fetch(`http://sim/${n % 2 === 0 ? 'deploy/list' : 'v1/models'}`, { headers })
-    if (n % 5 === 0) await sim.clock.advance('1m')
-  }
-  recording.stop()
-  return recording.text
 }

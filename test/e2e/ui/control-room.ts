@@ -73,3 +73,34 @@ export async function openPage(
   await page.goto(url)
   return { page, problems, origins }
 }
+
+/** Sends a request to the service of a world as its client does. Resolves with the body of the answer. */
+export async function sendAsClient(
+  { sim, server }: Pick<ControlRoom, 'sim' | 'server'>,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Record<string, unknown>> {
+  const response = await fetch(server.url + path, {
+    method,
+    headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json', ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  return (await response.json()) as Record<string, unknown>
+}
+
+/** Drags the handle of the timeline to a share of its width. The present is at 0.78. */
+export async function dragTimeTo(page: Page, share: number): Promise<void> {
+  const range = page.getByRole('slider', { name: 'Go to a time' })
+  const { x, y, width, height } = (await range.boundingBox())!
+  const value = await range.evaluate(element => {
+    const { value, max } = element as HTMLInputElement
+    return Number(value) / Number(max)
+  })
+  await page.mouse.move(x + value * width, y + height / 2)
+  await page.mouse.down()
+  await page.mouse.move(x + ((value + share) / 2) * width, y + height / 2)
+  await page.mouse.move(x + share * width, y + height / 2)
+  await page.mouse.up()
+}

@@ -59,7 +59,10 @@ export function Recorded() {
           <div class="toolbar create">
             <CopyButton label="Copy" text={() => scenario.value!} />
             <DownloadButton label="Save as scenario.yaml" name="scenario.yaml" text={() => scenario.value!} />
-            <span class="faint">Run it with: modelhost-sim run scenario.yaml</span>
+            <span class="faint">
+              The first time, run it with <code>modelhost-sim run scenario.yaml --update</code>, which writes its trace.
+              Without --update, it then fails if the world does something else.
+            </span>
           </div>
         </>
       )}

@@ -1,6 +1,6 @@
 /** The worlds of the simulator and the snapshots of the shown one: places to go, and to go back to. */
 import { useSignal } from '@preact/signals'
-import { formatCount, formatDay, formatTime } from '../../parts/format.ts'
+import { formatDay, formatTime } from '../../parts/format.ts'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { CreateWorld } from './create-world.tsx'
@@ -35,16 +35,13 @@ export function WorldsView() {
                 <th scope="col">Fixture</th>
                 <th scope="col">Seed</th>
                 <th scope="col">Time</th>
-                <th scope="col" class="number">
-                  Requests
-                </th>
                 <th scope="col">
                   <span class="hidden">Actions</span>
                 </th>
               </tr>
             </thead>
             <tbody>
-              {worlds?.map(({ world, fixtures, seed, now, requests }) => (
+              {worlds?.map(({ world, fixtures, seed, now }) => (
                 <tr key={world} aria-current={world === here}>
                   <th scope="row">
                     {world === here ? '● ' : ''}
@@ -57,7 +54,6 @@ export function WorldsView() {
                       {formatDay(now)} {formatTime(now)}
                     </time>
                   </td>
-                  <td class="number">{formatCount(requests)}</td>
                   <td class="buttons">
                     {world !== here && (
                       <>

@@ -1,0 +1,115 @@
+/** Looking changes nothing: no view leaves a trace in the world, asks another machine, or breaks the policy of the page. */
+import { describe, expect, onTestFinished } from 'vitest'
+import { createSimulator } from '../../../../src/simulator/simulator.ts'
+import { serve } from '../../../../src/transports/http/server.ts'
+import { openControlRoom, openPage, pageTest, sendAsClient, useBrowser } from '../control-room.ts'
+
+useBrowser()
+
+const VIEWS = ['Fleet', 'Lifecycles', 'Money', 'Requests', 'Causes', 'Faults', 'Explore', 'Worlds'] as const
+const CANARY = `<img src=x onerror="globalThis.canary=1">"></script><script>globalThis.canary=1</script>`
+const ID = 'Chat000000000001'
+const deployments = [{ deploy_id: ID, model_name: 'acme/chat', gpu: 'H100-80GB' as const, num_gpus: 2 }]
+
+describe('looking', () => {
+  pageTest('at every view changes no byte of the world and its journal, and stays at the origin', async () => {
+    const room = await openControlRoom({ fixtures: 'two-nodes', with: { deployments } })
+    const { page, sim, server, origins, problems } = room
+    await page.getByRole('button', { name: '+10 min' }).click()
+    await page.locator('.clock-time', { hasText: '00:10:00' }).waitFor()
+    const before = [sim.digest, sim.journal.entries().length]
+    for (const view of VIEWS) {
+      await page.getByRole('link', { name: view, exact: true }).click()
+      await page.getByRole('main', { name: view }).locator('h1, h2, h3, .windowed').first().waitFor()
+    }
+    await page.goto(`${page.url()}?id=${ID}`)
+    await page.getByRole('complementary', { name: `Inspector: ${ID}` }).getByRole('heading', { name: ID }).waitFor()
+    expect([sim.digest, sim.journal.entries().length]).toEqual(before)
+    expect([...origins]).toEqual([server.url])
+    expect(problems).toEqual([])
+  })
+
+  pageTest('at an idle world asks only for its clock', async () => {
+    const { page } = await openControlRoom({ fixtures: 'two-nodes', view: 'fleet' })
+    await page.locator('.totals').waitFor()
+    // What was asked at the begin is answered.
+    await page.waitForTimeout(3_000)
+    const paths: string[] = []
+    page.on('request', request => paths.push(new URL(request.url()).pathname))
+    await page.waitForTimeout(3_000)
+    expect(new Set(paths)).toEqual(new Set(['/_sim/clock']))
+    expect(paths.length).toBeLessThan(10)
+  })
+
+  pageTest('at markup in names, headers, bodies, faults, worlds and snapshots shows it as text', async () => {
+    const room = await openControlRoom({ fixtures: 'two-nodes', view: 'requests', with: { deployments } })
+    const { page, sim, problems } = room
+    const body = { model_name: CANARY, gpu: CANARY, hub: { repo: CANARY } }
+    await sendAsClient(room, 'POST', `/deploy/llm?x=${encodeURIComponent(CANARY)}`, body, { 'x-note': CANARY })
+    sim.faults.add({ on: 'list*', fault: { kind: 'status', status: 500, message: CANARY } })
+    await sendAsClient(room, 'GET', '/deploy/list')
+    await page.locator('.request-row', { hasText: 'POST' }).click()
+    const sent = page.getByRole('region', { name: 'Body of the request' })
+    expect(JSON.parse((await sent.textContent())!)).toEqual(body)
+    await page.getByRole('button', { name: 'Edit and send again' }).click()
+    await page.getByRole('button', { name: 'Send in a fork' }).click()
+    await page.getByRole('region', { name: 'Body of the answer' }).waitFor()
+    await page.locator('.request-row', { hasText: 'GET' }).first().click()
+
+    await page.getByRole('link', { name: 'Faults' }).click()
+    await page.getByRole('region', { name: 'Fault rules' }).getByText(CANARY.slice(0, 15)).first().waitFor()
+    await page.getByRole('button', { name: 'Record as scenario' }).click()
+    await page.getByLabel('Target (node)').fill(CANARY)
+    await page.getByRole('button', { name: 'Give the command' }).click()
+    await page.locator('.notice.failed').waitFor()
+
+    await page.getByRole('link', { name: 'Worlds' }).click()
+    await page.getByLabel('Fixture').fill(CANARY)
+    await page.getByRole('button', { name: 'Create a world' }).click()
+    await page.locator('.notice.failed').getByText(CANARY.slice(0, 10)).waitFor()
+    await page.getByLabel('Name').fill('<b>x</b>')
+    await page.getByRole('button', { name: 'Take a snapshot' }).click()
+
+    await page.getByRole('link', { name: 'Explore' }).click()
+    const report = {
+      ...{ flow: CANARY, runs: 1, points: 1, chance_of_new: 0.5, stopped_because: CANARY, runs_of: { [CANARY]: 1 } },
+      matrix: [{ operation: CANARY, class: CANARY, found: 1, surfaced: 0, survived: 0, notReached: 0 }],
+      saturation: [],
+      findings: [
+        {
+          ...{ invariant: CANARY, signature: CANARY, plan: [{ fault: { on: CANARY } }], found_with: [CANARY] },
+          ...{ scenario: CANARY, why: CANARY, stage: CANARY, requests_total: 1, inevitable: { after_request: 0 } },
+          requests: [{ operation: CANARY, status: 500 }],
+        },
+      ],
+    }
+    const buffer = Buffer.from(JSON.stringify(report))
+    const file = { name: `${CANARY.slice(0, 12)}.json`, mimeType: 'application/json', buffer }
+    await page.getByRole('main').locator('input[type=file]').first().setInputFiles(file)
+    await page.getByRole('region', { name: 'Findings' }).getByRole('button').click()
+    await page.getByRole('region', { name: `Finding ${CANARY}` }).waitFor()
+
+    await page.goto(`${page.url().split('#')[0]}#/causes?filter=${encodeURIComponent(CANARY)}&id=${encodeURIComponent(CANARY)}`)
+    await page.getByRole('complementary', { name: /Inspector: <img/ }).getByRole('alert').waitFor()
+    expect(await page.evaluate('[document.images.length, "canary" in globalThis]')).toEqual([0, false])
+    expect(problems.filter(problem => !/status of 4\d\d/.test(problem))).toEqual([])
+  })
+
+  pageTest('from another machine takes the control token, and says when it is wrong', async () => {
+    const sim = createSimulator({ clock: 'manual', fixtures: 'two-nodes' })
+    const server = await serve(sim, { port: 0, hostname: '0.0.0.0', controlToken: 'open sesame' })
+    onTestFinished(() => server.close())
+    const { page, problems } = await openPage(`${server.url}/_sim/ui#/fleet`)
+    await page.getByLabel('Token').fill('wrong')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('alert').getByText('does not accept this token').waitFor()
+    await page.getByLabel('Token').fill('open sesame')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.locator('.totals').waitFor()
+    await page.getByRole('button', { name: '+1 h' }).click()
+    await page.locator('.clock-time', { hasText: '01:00:00' }).waitFor()
+    await page.reload()
+    await page.locator('.totals').waitFor()
+    expect(problems.filter(problem => !problem.includes('401'))).toEqual([])
+  })
+})

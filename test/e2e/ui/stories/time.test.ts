@@ -1,0 +1,70 @@
+/** What a person does with time: moves it by dragging, goes back, and makes another end of the same story. */
+import { describe, expect } from 'vitest'
+import { dragTimeTo, openControlRoom, pageTest, sendAsClient, useBrowser } from '../control-room.ts'
+
+useBrowser()
+
+const MODEL = { model_name: 'acme/late', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+
+describe('time', () => {
+  pageTest('a deployment is followed from create to running while time is dragged, forward and back', async () => {
+    const room = await openControlRoom({ fixtures: 'two-nodes', view: 'lifecycles' })
+    const { page, sim, problems } = room
+    await sendAsClient(room, 'POST', '/deploy/llm', MODEL)
+    const row = page.locator('.lane-name', { hasText: 'acme/late' })
+    await row.getByText('deployment initializing').waitFor()
+
+    await dragTimeTo(page, 0.82)
+    await page.locator('.notice', { hasText: 'Advance to' }).waitFor()
+    const soon = sim.clock.elapsed
+    expect(soon).toBeGreaterThan(5 * 60e6)
+    expect(soon).toBeLessThan(15 * 60e6)
+    await dragTimeTo(page, 0.84)
+    await row.getByText('deployment running').waitFor()
+
+    const [end, digest] = [sim.clock.elapsed, sim.digest]
+    await dragTimeTo(page, 0.02)
+    await page.getByText('This is a fork of default.').waitFor()
+    await row.getByText('deployment initializing').waitFor()
+    expect([sim.clock.elapsed, sim.digest]).toEqual([end, digest])
+    await page.getByRole('link', { name: 'Go back to default' }).click()
+    await row.getByText('deployment running').waitFor()
+    expect(problems).toEqual([])
+  })
+
+  pageTest('a fork from the past is broken, ends otherwise, and is compared with the world it came from', async () => {
+    const room = await openControlRoom({ fixtures: 'two-nodes', view: 'lifecycles' })
+    const { page, problems } = room
+    const { deploy_id: id } = await sendAsClient(room, 'POST', '/deploy/llm', MODEL)
+    await page.getByRole('button', { name: '+1 h' }).click()
+    const row = page.locator('.lane-name', { hasText: 'acme/late' })
+    await row.getByText('deployment running').waitFor()
+
+    await dragTimeTo(page, 0.01)
+    await page.getByText('This is a fork of default.').waitFor()
+    const world = new URL(page.url()).hash.match(/world=([^&]+)/)![1]!
+    await page.getByRole('link', { name: 'Faults' }).click()
+    const form = page.getByRole('region', { name: 'Break or repair' })
+    await form.getByLabel('Command').selectOption('hub.down')
+    await form.getByRole('button', { name: 'Give the command' }).click()
+    await page.getByRole('region', { name: 'Broken now' }).getByRole('button', { name: 'Undo' }).first().waitFor()
+    await page.getByRole('button', { name: '+1 h' }).click()
+
+    await page.getByRole('link', { name: 'Worlds' }).click()
+    await page.getByRole('row', { name: /^default/ }).getByRole('button', { name: 'Compare' }).click()
+    const differences = page.getByRole('region', { name: `Differences between default and ${world}` })
+    await differences.getByText('They went apart at').waitFor()
+    await differences.getByRole('row', { name: String(id) }).first().waitFor()
+    const answer = await fetch(`${room.server.url}/_sim/worlds/${world}/_sim/differences?with=default`)
+    const { differences: found } = (await answer.json()) as { differences: { kind: string; subject: string }[] }
+    const shown = await differences.locator('tbody tr').allTextContents()
+    expect(shown).toHaveLength(found.length)
+    for (const [index, { kind, subject }] of found.entries()) expect(shown[index]).toContain(kind + subject)
+
+    await page.getByRole('link', { name: 'Lifecycles' }).click()
+    await page.getByLabel('Compare with').selectOption('default')
+    await row.getByText(/in default/).waitFor()
+    expect(await sendAsClient(room, 'GET', `/deploy/${id}`)).toMatchObject({ status: 'running' })
+    expect(problems).toEqual([])
+  })
+})
