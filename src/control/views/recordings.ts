@@ -35,7 +35,8 @@ export const openRecording = control({
     pasts.keep(sim)
     const { lines, divergence, cut } = await performLines(sim, recording)
     const difference =
-      divergence && `line ${divergence.line}, ${divergence.subject}: ${divergence.recorded}, here ${divergence.replayed}`
+      divergence &&
+      `line ${divergence.line}, ${divergence.subject}: ${divergence.recorded}, here ${divergence.replayed}`
     return { world: world.name, now: sim.clock.iso, lines, problem: difference ?? cut ?? null }
   },
 })
