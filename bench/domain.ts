@@ -19,7 +19,7 @@ export const domain: Group = {
     {
       name: 'domain_events_per_s',
       unit: 'journal entries per CPU second',
-      goal: atLeast(1_000_000),
+      goal: atLeast(1_500_000),
       run: async bench => eventful(bench),
     },
   ],

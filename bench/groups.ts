@@ -8,9 +8,9 @@ import { inProcess } from './in-process.ts'
 import { kernel } from './kernel.ts'
 import { lockstep } from './lockstep.ts'
 import { recorder } from './recorder.ts'
+import { scale } from './scale.ts'
 import { server } from './server.ts'
 import { startup } from './startup.ts'
-import { ui } from './ui.ts'
 import { ui } from './ui.ts'
 import { worlds } from './worlds.ts'
 
@@ -29,5 +29,5 @@ export const groups: readonly Group[] = [
   startup,
   ui,
   fleet,
-  ui,
+  scale,
 ]

@@ -55,15 +55,17 @@ ${name(linear[1]!, 'linear', '#888', [8, 4, 'start'])}
 }
 
 /** The powers of ten around the values. */
-function decades(values: readonly number[]): readonly [number, number] {
+export function decades(values: readonly number[]): readonly [number, number] {
   return [Math.floor(Math.log10(Math.min(...values))), Math.ceil(Math.log10(Math.max(...values)))]
 }
 
-function ticks([from, to]: readonly [number, number]): number[] {
+/** The powers of ten of a range. */
+export function ticks([from, to]: readonly [number, number]): number[] {
   return Array.from({ length: to - from + 1 }, (_, i) => 10 ** (from + i))
 }
 
-function placed(value: number, [from, to]: readonly [number, number], low: number, high: number): number {
+/** The place of a value on an axis from `low` to `high`. */
+export function placed(value: number, [from, to]: readonly [number, number], low: number, high: number): number {
   return Math.round((low + ((Math.log10(value) - from) / (to - from)) * (high - low)) * 10) / 10
 }
 

@@ -42,7 +42,7 @@ export const worlds: Group = {
     {
       name: 'reset_10k_ms',
       unit: 'ms of CPU',
-      goal: atMost(1),
+      goal: atMost(0.5),
       run: async bench => {
         const fixture = withDeployments(bench.quick ? 100 : MANY)
         const sim = await moved(createSimulator({ fixtures: fixture }))
@@ -69,7 +69,7 @@ export const worlds: Group = {
     {
       name: 'fork_10k_ms',
       unit: 'ms of CPU',
-      goal: atMost(1),
+      goal: atMost(0.5),
       run: bench => {
         const world = new World({ fixture: withDeployments(bench.quick ? 100 : MANY) })
         const state = plainState(world)

@@ -1,5 +1,7 @@
 /** The lines that `serve` prints for the requests that it answered. */
+
 import type { ServedRequest } from '../transports/http/server.ts'
+import { UsageError } from './command.ts'
 
 export const LOG_FORMATS = ['text', 'json', 'none'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
@@ -36,4 +38,12 @@ function shorten(reason: string): string {
 /** Replaces control characters, so that a request cannot write to the terminal. */
 function toPrintable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '?')
+}
+
+/** Returns the format of the lines for requests. Throws UsageError for flags that contradict each other. */
+export function logFormat({ log, quiet }: { readonly log: LogFormat | undefined; readonly quiet: boolean }): LogFormat {
+  if (quiet && log !== undefined && log !== 'none') {
+    throw new UsageError(`Failed to read --quiet: --log ${log} contradicts it. Leave one of them out.`)
+  }
+  return quiet ? 'none' : (log ?? (process.stdout.isTTY === true ? 'text' : 'none'))
 }

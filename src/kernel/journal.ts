@@ -210,7 +210,7 @@ export class Journal {
   }
 
   #at(seq: number): Entry | undefined {
-    return seq > this.dropped && seq < this.#next ? this.#read(seq) : undefined
+    return Number.isInteger(seq) && seq > this.dropped && seq < this.#next ? this.#read(seq) : undefined
   }
 
   #unknownEntryError(seq: number): RangeError {

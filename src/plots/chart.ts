@@ -14,6 +14,8 @@ export interface Chart {
   readonly scale: 'linear' | 'log'
   /** The start of the window: Unix seconds of virtual time. */
   readonly from: number
+  /** The end of the window, if it is after the last of `times`, as in a chart without any. */
+  readonly to?: number
   /** Unix seconds of virtual time, ascending. Each series has one value for each. */
   readonly times: readonly number[]
   readonly series: readonly ChartSeries[]

@@ -64,7 +64,7 @@ export function describeChart({ title, unit, description, series, figureLabel, e
 }
 
 function axesOf(chart: Chart): Axes {
-  const to = chart.times.at(-1) ?? chart.from
+  const to = Math.max(chart.to ?? chart.from, chart.times.at(-1) ?? chart.from)
   const length = to > chart.from ? to - chart.from : 1
   const x = (time: number) => PLOT.left + ((time - chart.from) / length) * PLOT.width
   const ticks = timeTicks(chart.from, to, MOST_TIME_TICKS)

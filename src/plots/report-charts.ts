@@ -14,9 +14,11 @@ export const REPORT_CHARTS = ['money', 'gpu-hours', 'queue', 'refusals', 'latenc
 /**
  * Returns the charts of a report with a series: money, GPU-hours, queue, refusals and latency. The figures are those of the rows
  * of the series, so a sum over a chart is the figure of the report.
+ *
+ * @param stepSeconds the length of a step; without it, steps in which no deployment existed are left out
  */
-export function reportCharts(report: PlottedReport): Chart[] {
-  const steps = readSteps(report)
+export function reportCharts(report: PlottedReport, stepSeconds?: number): Chart[] {
+  const steps = readSteps(report, stepSeconds)
   return [moneyChart(steps), gpuHoursChart(steps), queueChart(steps), refusalsChart(steps), latencyChart(steps)]
 }
 
@@ -163,8 +165,8 @@ function latencyChart(steps: Steps): Chart {
   }
 }
 
-function windowOf({ from, times, marks }: Steps): Pick<Chart, 'from' | 'times' | 'marks'> {
-  return { from, times, marks }
+function windowOf({ from, to, times, marks }: Steps): Pick<Chart, 'from' | 'to' | 'times' | 'marks'> {
+  return { from, to, times, marks }
 }
 
 interface RankedSeries {

@@ -48,6 +48,7 @@ export interface SteppedDeployment {
 export interface Steps {
   /** Unix seconds. */
   readonly from: number
+  readonly to: number
   /** The end of each step in Unix seconds, and its length in hours, at least a microsecond. */
   readonly times: readonly number[]
   readonly hours: readonly number[]
@@ -55,17 +56,26 @@ export interface Steps {
   readonly marks: readonly ChartMark[]
 }
 
-/** Reads the rows of a report once. Deployments with one name, such as one that was created again, count as one. */
-export function readSteps({ from, commands, series = [] }: PlottedReport): Steps {
-  const start = toSeconds(from)
+/**
+ * Reads the rows of a report once. Deployments with one name, such as one that was created again, count as one.
+ *
+ * @param stepSeconds the length of a step; without it, steps in which no deployment existed are left out
+ */
+export function readSteps({ from, to, commands, series = [] }: PlottedReport, stepSeconds?: number): Steps {
+  const [start, end] = [toSeconds(from), toSeconds(to)]
   const times: number[] = []
   /** By the name of the deployment, then by the index of the step. */
   const rows = new Map<string, Map<number, readonly PlottedStep[]>>()
+  const addStepsUpTo = (time: number) => {
+    if (stepSeconds === undefined) return times.push(time)
+    // A millisecond is less than any step, and more than what seconds are off.
+    while ((times.at(-1) ?? start) < time - 0.001) times.push(Math.min(start + (times.length + 1) * stepSeconds, end))
+  }
   let time = ''
   for (const row of series) {
     if (row.time !== time) {
       time = row.time
-      times.push(toSeconds(time))
+      addStepsUpTo(toSeconds(time))
     }
     let ofName = rows.get(row.deployment)
     if (ofName === undefined) {
@@ -75,6 +85,7 @@ export function readSteps({ from, commands, series = [] }: PlottedReport): Steps
     const step = times.length - 1
     ofName.set(step, [...(ofName.get(step) ?? []), row])
   }
+  if (stepSeconds !== undefined) addStepsUpTo(end)
   const columns = Array.from(rows, ([name, ofName]): SteppedDeployment => {
     const of = (read: (row: PlottedStep) => number) =>
       times.map((_, i) => (ofName.get(i) ?? []).reduce((sum, row) => sum + read(row), 0))
@@ -91,6 +102,7 @@ export function readSteps({ from, commands, series = [] }: PlottedReport): Steps
   })
   return {
     from: start,
+    to: end,
     times,
     hours: times.map((time, i) => Math.max(time - (times[i - 1] ?? start), 1e-6) / 3600),
     deployments: columns,

@@ -32,7 +32,7 @@ test('simulate --plot draws the report of the run into one file, and prints what
   const sim = createSimulator({ fixtures: 'fleet' })
   await sim.clock.advance('3h')
   const report = sim.report({ step: '20m' })
-  expect(readFileSync(path, 'utf8')).toBe(drawFigure(reportCharts(report), captionOf(report)))
+  expect(readFileSync(path, 'utf8')).toBe(drawFigure(reportCharts(report, 20 * 60), captionOf(report)))
   expect([code, out]).toEqual([0, (await simulated({})).out])
 })
 
@@ -55,7 +55,7 @@ test('report --plot draws the world of a server, which it leaves as it is', asyn
   const window = ['--from', '2026-01-01T00:30:00Z', '--plot', path]
   const { code, stdout } = await commanded(['report', '--url', server.url, ...window, '--json'])
   const report = sim.report({ from: 30 * MINUTE, step: '30s' })
-  expect(readFileSync(path, 'utf8')).toBe(drawFigure(reportCharts(report), captionOf(report)))
+  expect(readFileSync(path, 'utf8')).toBe(drawFigure(reportCharts(report, 30), captionOf(report)))
   const { series: _, ...withoutSeries } = report
   expect([code, JSON.parse(stdout)]).toEqual([0, JSON.parse(JSON.stringify(withoutSeries))])
   expect(sim.digest).toBe(before)

@@ -1,17 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  ByteHash,
-  Chance,
-  exp,
-  hash32,
-  hash32Pair,
-  ln,
-  normalQuantile,
-  philox,
-  purpose,
-  TextHasher,
-} from '../../src/kernel/random.ts'
+import { exp, ln, normalQuantile } from '../../src/kernel/exact-math.ts'
+import { ByteHash, Chance, hash32, hash32Pair, philox, purpose, TextHasher } from '../../src/kernel/random.ts'
 
 const DRAW = purpose('test.draw')
 

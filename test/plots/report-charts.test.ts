@@ -113,8 +113,20 @@ test('a report without a series has charts that say why they are empty', () => {
   const { series: _, ...withoutSeries } = report([])
   for (const chart of reportCharts(withoutSeries)) {
     expect(chart.series).toEqual([])
+    expect([chart.from, chart.to]).toEqual([1767225600, 1767234600])
     expect(chart.emptyText).toMatch(/^No .*\.$/)
   }
+})
+
+test('steps in which no deployment existed are drawn as empty when the length of a step is known', () => {
+  const rows = [step('a', 1, { cost_microcents: 1e8, backlog: 3 })]
+  const [money, , queue] = reportCharts(report(rows), 1800)
+  const start = 1767225600
+  expect(money!.times).toEqual([1, 2, 3, 4, 5].map(count => start + count * 1800))
+  expect(money!.series[0]!.values).toEqual([0, 0, 0, 2, 0])
+  expect(queue!.series[0]!.values).toEqual([0, 0, 0, 3, 0])
+  expect(reportCharts(report(rows), 3600)[0]!.times).toEqual([start + 3600, start + 7200, start + 9000])
+  expect(reportCharts(report([]), 4000)[0]!.times).toEqual([start + 4000, start + 8000, start + 9000])
 })
 
 test('a caption names the window and the world', () => {

@@ -376,6 +376,30 @@ describe('a report', () => {
   })
 })
 
+describe('a series', () => {
+  test('has a row for a deployment that was deleted before it cost anything, if it held GPUs', async () => {
+    const sim = createSimulator({ fixtures: 'default' })
+    const send = (method: string, path: string, body?: object) =>
+      sim.fetch(`http://sim${path}`, {
+        method,
+        headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+    const model = { model_name: 'short', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+    const { deploy_id } = (await (await send('POST', '/deploy/llm', model)).json()) as { deploy_id: string }
+    await sim.clock.advance('25s')
+    expect((await send('DELETE', `/deploy/${deploy_id}`)).status).toBe(200)
+    await sim.clock.advance('2h')
+    const report = sim.report({ step: '1h' })
+    const one = report.deployments.find(deployment => deployment.deploy_id === deploy_id)!
+    expect([one.rent_microcents, one.held_gpu_hours > 0]).toEqual([0, true])
+    const rows = report.series!.filter(row => row.deploy_id === deploy_id)
+    expect(rows.map(row => [row.status, row.cost_microcents, row.held_gpu_hours])).toEqual([
+      ['deleted', 0, one.held_gpu_hours],
+    ])
+  })
+})
+
 describe('laws of every report', () => {
   const world = () =>
     createSimulator({ fixtures: 'default', seed: 7, with: loaded({ kind: 'wave', low: 5, high: 80 }) })

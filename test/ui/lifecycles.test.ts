@@ -1,7 +1,7 @@
 /** Where the lanes of lifecycles draw times and states. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compareSegments, placeSegments } from '../../src/ui/views/lifecycles/lane-places.ts'
+import { compareLives, placeSegments } from '../../src/ui/views/lifecycles/lane-places.ts'
 import { shifted, WHOLE, zoomed } from '../../src/ui/views/lifecycles/lanes-scene.ts'
 import type { Lifecycle, Segment } from '../../src/ui/views/lifecycles/lifecycle-model.ts'
 import { findIdleGaps, TimeScale, tickStep } from '../../src/ui/views/lifecycles/time-scale.ts'
@@ -99,16 +99,33 @@ describe('the states of a row', () => {
     ])
   })
 
+  test('of another world differ where it has more replicas', () => {
+    const segment = { state: 'running', begin: 0, end: null, seq: 1 }
+    const lifeOf = (...replicas: (readonly [time: number, ready: number])[]) =>
+      ({
+        segments: [segment],
+        replicas: replicas.map(([time, ready]) => ({ time, ready, starting: 0 })),
+      }) as unknown as Lifecycle
+    const parts = compareLives(lifeOf([0, 1], [30, 3]), lifeOf([0, 1], [20, 2], [50, 3]), { ghostNow: 100, ownNow: 80 })
+    expect(parts.map(({ begin, end, ready, isSame }) => [begin, end, ready, isSame])).toEqual([
+      [0, 20, 1, true],
+      [20, 30, 1, false],
+      [30, 50, 3, false],
+      [50, 100, 3, true],
+    ])
+  })
+
   test('of another world are cut where both differ', () => {
-    const own = { segments } as unknown as Lifecycle
+    const own = { segments, replicas: [] } as unknown as Lifecycle
     const ghost = {
       segments: [
         segments[0],
         { state: 'running', begin: 10, end: 40, seq: 2 },
         { state: 'failed', begin: 40, end: null, seq: 9 },
       ],
+      replicas: [],
     } as unknown as Lifecycle
-    const parts = compareSegments(ghost, own, { ghostNow: 60, ownNow: 100 })
+    const parts = compareLives(ghost, own, { ghostNow: 60, ownNow: 100 })
     expect(parts.map(({ segment, begin, end, isSame }) => [segment.state, begin, end, isSame])).toEqual([
       ['initializing', 0, 10, true],
       ['running', 10, 11, false],

@@ -66,7 +66,7 @@ export async function handler(args: ReportArguments): Promise<void> {
     const { from, to, seconds } = report
     const stepMicros = plotStep(Math.round(seconds * SECOND), step)
     // The window is that of the report, also if time moves on meanwhile.
-    writePlots(plot, await fetchReport({ ...args, from, to }, stepMicros))
+    writePlots(plot, await fetchReport({ ...args, from, to }, stepMicros), stepMicros)
   }
   process.stdout.write(args.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
   // Pending requests are about now: not part of a window, nor of JSON.

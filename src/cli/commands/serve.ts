@@ -20,7 +20,8 @@ import { PAGE_PATH } from '../../transports/routing/request-router.ts'
 import { banner } from '../banner.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
-import { LOG_FORMATS, type LogFormat, requestLine } from '../request-lines.ts'
+import { openInBrowser } from '../pages/open-browser.ts'
+import { LOG_FORMATS, type LogFormat, logFormat, requestLine } from '../request-lines.ts'
 import { onSignals } from '../signals.ts'
 import {
   duration,
@@ -230,33 +231,6 @@ export async function handler(argv: Arguments): Promise<void> {
   )
   if (argv.open) await openInBrowser(`${server.url}${PAGE_PATH}`)
   closeOnSignals(server, () => recordings?.stop())
-}
-
-/** Opens a page in the browser of this machine. Without one, the server still serves. */
-async function openInBrowser(url: string): Promise<void> {
-  try {
-    const { default: open } = await import('open')
-    // The process of the browser emits an error later if there is no such program.
-    const browser = await open(url)
-    browser.on('error', () => sayHowToOpen(url))
-    browser.on('exit', code => {
-      if (code !== 0 && code !== null) sayHowToOpen(url)
-    })
-  } catch {
-    sayHowToOpen(url)
-  }
-}
-
-function sayHowToOpen(url: string): void {
-  process.stderr.write(`Failed to open a browser: this machine has none that can be started. Open ${url} yourself.\n`)
-}
-
-/** Returns the format of the lines for requests. Throws UsageError for flags that contradict each other. */
-function logFormat({ log, quiet }: Arguments): LogFormat {
-  if (quiet && log !== undefined && log !== 'none') {
-    throw new UsageError(`Failed to read --quiet: --log ${log} contradicts it. Leave one of them out.`)
-  }
-  return quiet ? 'none' : (log ?? (process.stdout.isTTY === true ? 'text' : 'none'))
 }
 
 /** Returns the folders of scenarios, the user's first: its scenarios take precedence over those of the package. */

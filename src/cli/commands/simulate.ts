@@ -212,10 +212,8 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
     }
     if (plot !== undefined && sim.clock.elapsed > 0) {
       const to = sim.clock.elapsed
-      writePlots(plot, {
-        ...sim.report(),
-        series: reportSeries(sim.world, { from: 0, to, step: plotStep(to, args.step) }),
-      })
+      const ofPlot = plotStep(to, args.step)
+      writePlots(plot, { ...sim.report(), series: reportSeries(sim.world, { from: 0, to, step: ofPlot }) }, ofPlot)
     }
     if (recording !== undefined) {
       await writeSimulationPage(args, recording)

@@ -74,10 +74,11 @@ export function plotStep(length: Micros, given: Micros | undefined): Micros {
 /**
  * Writes the pictures of a report with a series. Each file is written whole or not at all.
  *
+ * @param step the length of a step of its series
  * @throws UsageError when the disk is full or read-only
  */
-export function writePlots(path: string, report: PlottedReport): void {
-  const charts = reportCharts(report)
+export function writePlots(path: string, report: PlottedReport, step: Micros): void {
+  const charts = reportCharts(report, step / SECOND)
   const caption = captionOf(report)
   const files = isFolder(path)
     ? charts.map(chart => ({ path: join(path, `${chart.name}.svg`), charts: [chart] }))

@@ -1,7 +1,7 @@
 /** Live events for clients of the control plane: an async iterator over server-sent events. */
 import type * as z from 'zod'
 import { parseJsonOrText } from '../../lib/json-text.ts'
-import { ServerSentEventParser } from '../../lib/server-sent-events.ts'
+import { ServerSentEventParser } from '../../lib/text/server-sent-events.ts'
 import { Refusal } from '../../service/client/refusal.ts'
 import type { JournalEntrySchema } from '../journal-view.ts'
 import type { RequestSchema } from '../request-view.ts'

@@ -140,11 +140,11 @@ function outlookOf(sim: Simulator, causes: Causes, subject: string): Outlook {
 
 /** Returns the entry at a position. @throws RangeError if the journal has none there */
 export function findEntry(sim: Simulator, causes: Causes, seq: number): Entry {
-  const entry = causes.at(seq)
-  if (entry !== undefined) return entry
+  if (!Number.isInteger(seq)) {
+    throw new RangeError(`Failed to explain entry ${seq} of the journal: a position is a whole number. Give one.`)
+  }
   // The journal knows best what is wrong with a position.
-  sim.journal.why(seq)
-  throw new RangeError(`Failed to explain entry ${seq} of the journal: a position is a whole number. Give one.`)
+  return causes.at(seq) ?? sim.world.journal.chain(seq)[0]!
 }
 
 /** Returns the error about an unknown id, with the nearest known one. */

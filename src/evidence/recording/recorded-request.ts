@@ -166,6 +166,8 @@ class RecordedWaiter implements ResponseWaiter {
   #isPaced = false
   /** Whether something from outside can end the request. What the first step does is no line of its own. */
   #mayEnd = false
+  /** That of a client which is replayed: it waits for the end, too. */
+  #innerOnEnd: InferenceHandle['onEnd']
   readonly #inner: ResponseWaiter
   readonly #clock: WaiterClock
   readonly #listener: WaitListener
@@ -193,12 +195,15 @@ class RecordedWaiter implements ResponseWaiter {
 
   onBegin(call: InferenceHandle): void {
     this.#inner.onBegin?.(call)
-    // That of a client which is replayed: it waits for the end, too.
-    const { onEnd } = call
-    call.onEnd = (state, tokens) => {
-      if (this.#mayEnd || state === 'left') this.#listener.onEnd(state)
-      onEnd?.(state, tokens)
-    }
+    // A call that waits again begins again.
+    if (call.onEnd === this.#onEnd) return
+    this.#innerOnEnd = call.onEnd
+    call.onEnd = this.#onEnd
+  }
+
+  readonly #onEnd: NonNullable<InferenceHandle['onEnd']> = (state, tokens) => {
+    if (this.#mayEnd || state === 'left') this.#listener.onEnd(state)
+    this.#innerOnEnd?.(state, tokens)
   }
 
   allowEnd(): void {

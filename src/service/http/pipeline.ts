@@ -23,6 +23,7 @@ import {
 import { createFaultRefusal, omitBodyForHead, Responses } from './responses.ts'
 import { translateRoute } from './routed-path.ts'
 import type { Router } from './router.ts'
+import { NoResponseError, UNROUTED } from './unanswered.ts'
 import { findUnreadInput, rejectUnknownFields, toUnreadFields, validateInput } from './validate-input.ts'
 import { Details } from './validation-errors.ts'
 
@@ -195,6 +196,16 @@ export class Pipeline<Backend, Scope extends object> {
     return this.#responses.failure(context, error)
   }
 
+  /** Throws RefusalError for a caller who may not send the request. Its body then counts as unread. */
+  #createScope(context: RequestContext<Backend>): Scope {
+    try {
+      return this.#options.createScope(context)
+    } catch (error) {
+      if (context.incoming.text !== undefined) context.text = undefined
+      throw error
+    }
+  }
+
   #tryCreateScope(context: RequestContext<Backend>): Scope | RefusalError {
     try {
       return this.#options.createScope(context)
@@ -215,7 +226,7 @@ export class Pipeline<Backend, Scope extends object> {
     try {
       // Authenticates a request with a body a second time: while the body was read, time may have moved, the token may
       // have been deleted, or the world may have been reset.
-      const ownScope = this.#options.createScope(context)
+      const ownScope = this.#createScope(context)
       const { handlerBackend } = context
       const scope = handlerBackend === undefined ? ownScope : (replaceBackend?.(ownScope, handlerBackend) ?? ownScope)
       const bodySchema = operation.bodySchemaFor(scope, context.params)
@@ -326,25 +337,5 @@ export class Pipeline<Backend, Scope extends object> {
   ): void {
     hooks.onAnswered?.(request, status)
     incoming.onAnswered?.(request, status, this.#options.time(backend))
-  }
-}
-
-/** What is known of a request that no route matches. */
-export const UNROUTED = {
-  operationId: '',
-  text: undefined,
-  seq: undefined,
-  sentAt: undefined,
-  client: '',
-  retryAfter: undefined,
-  unread: undefined,
-  decidedBy: 'none',
-  reason: undefined,
-} as const satisfies Partial<AnsweredRequest>
-
-/** A request that ends without a response: its client gets the cause. */
-class NoResponseError extends Error {
-  constructor(cause: unknown) {
-    super('no response', { cause })
   }
 }

@@ -9,8 +9,8 @@ import type { RequestContext } from './request-context.ts'
 import type { ValidationDetail } from './validation-errors.ts'
 
 const EVENT_STREAM_HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',
+  'content-type': 'text/event-stream; charset=utf-8',
 } as const
 
 export interface ResponsesOptions<Backend> {

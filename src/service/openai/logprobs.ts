@@ -1,6 +1,7 @@
 /** Log probabilities of the tokens of an answer. They are drawn, because no model is behind the simulator. */
 import * as z from 'zod'
-import { type Chance, type EntityKey, ln, purpose } from '../../kernel/random.ts'
+import { ln } from '../../kernel/exact-math.ts'
+import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
 import { ANSWER_WORDS } from '../../simulation/inference/text-generator.ts'
 import type { Reply } from './answers.ts'
 import { splitTokens } from './tokenizer.ts'

@@ -1,7 +1,8 @@
 /** Answers in pieces, as server-sent events or bytes. Each piece is sent when its token is due. */
 
 import type { Micros } from '../../kernel/duration.ts'
-import { type EntityKey, normalQuantile, purpose } from '../../kernel/random.ts'
+import { normalQuantile } from '../../kernel/exact-math.ts'
+import { type EntityKey, purpose } from '../../kernel/random.ts'
 import { createConnectionClosedError } from '../../lib/connection-closed.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import type { World } from '../../simulation/world.ts'

@@ -8,7 +8,7 @@ import { hostGuard, isLoopback, originGuard, serviceGuard, tokenGuard } from '..
 import { createControl } from '../../control/index.ts'
 import { realDelay } from '../../lib/real-time.ts'
 import { LIMITS } from '../../limits.ts'
-import { UNROUTED } from '../../service/http/pipeline.ts'
+import { UNROUTED } from '../../service/http/unanswered.ts'
 import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { TimelineLibrary } from '../../simulator/timelines.ts'

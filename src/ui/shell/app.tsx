@@ -51,6 +51,7 @@ export function App() {
       </nav>
       <ClockBar />
       <main id="main" tabIndex={-1} aria-label={view.title}>
+        <h1 class="hidden">{view.title}</h1>
         <view.component key={`${view.name} ${session.world.value}`} />
       </main>
       {id !== undefined && <Inspector key={id} id={id} close={() => session.place.go({ id: undefined })} />}

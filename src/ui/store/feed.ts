@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import type { ControlEntry, ControlRequest } from '../../control/client/index.ts'
 import { delayUnlessAborted } from '../../lib/real-time.ts'
-import { ServerSentEventParser } from '../../lib/server-sent-events.ts'
+import { ServerSentEventParser } from '../../lib/text/server-sent-events.ts'
 import { AskError, readAnswer } from '../simulator/ask.ts'
 
 /** The most entries and the most requests that the page keeps. The oldest are dropped a tenth at a time. */

@@ -16,12 +16,12 @@ const BODIES: Readonly<Record<string, Buffer>> = {
 }
 
 /** Sends a POST, its body a packet behind its head if `isLate`. Returns the answer without its id. */
-async function post({ server, sim }: Running, body: Buffer, isLate: boolean): Promise<string> {
+async function post({ server, sim }: Running, body: Buffer, isLate: boolean, token = sim.token): Promise<string> {
   const socket = connect(server.port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   socket.setNoDelay(true)
   const head = Buffer.from(
-    `POST /deploy/llm HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${sim.token}\r\n` +
+    `POST /deploy/llm HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
   )
   socket.write(isLate ? head : Buffer.concat([head, body]))
@@ -44,6 +44,12 @@ test.each(Object.keys(BODIES))('a body %s is read the same with its head and beh
   )
   expect(late).toEqual(early)
   expect(early!.answer).toMatch(name.startsWith('of letters') ? /^HTTP\/1.1 200 / : /^HTTP\/1.1 (200|422) /)
+})
+
+test('the log has no body of a client that was refused, although the body came with the head', async () => {
+  const one = await running({ fixtures: 'default' })
+  expect(await post(one, BODIES['of letters']!, false, 'unknown')).toMatch(/^HTTP\/1.1 401 /)
+  expect(one.sim.requests.map(({ status, body }) => ({ status, body }))).toEqual([{ status: 401, body: undefined }])
 })
 
 test('a stream is the same from a world with a fault rule, whose answers pass through the rules', async () => {

@@ -36,7 +36,6 @@ export function FleetView() {
   return (
     <div class="fleet">
       <div class="toolbar">
-        <h1>Fleet</h1>
         {fleet !== undefined && <Totals fleet={fleet} />}
         <span class="space" />
         <Choice

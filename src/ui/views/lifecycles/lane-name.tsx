@@ -1,6 +1,7 @@
+import { useMemo } from 'preact/hooks'
 import { formatCount, formatDuration } from '../../parts/format.ts'
 import { ThingLink } from '../../parts/thing-link.tsx'
-import { compareSegments } from './lane-places.ts'
+import { compareLives } from './lane-places.ts'
 import type { Lifecycle, Row } from './lifecycle-model.ts'
 import { styleOfState, wordsOfState } from './state-styles.ts'
 
@@ -20,12 +21,16 @@ export function LaneName({ row: { id, kind, name, own, ghost }, now, ghostNow, g
   const { color, glyph } = styleOfState(life.state)
   const since = life.segments.at(-1)
   const requests = life.requests ?? 0
+  const isOther = useMemo(
+    () => ghost !== undefined && own !== undefined && ghostNow !== undefined && differs(ghost, own, ghostNow, now),
+    [ghost, own, ghostNow, now],
+  )
   const other =
     own === undefined
       ? `only in ${ghostWorld}`
       : ghostWorld !== undefined && ghost === undefined
         ? `not in ${ghostWorld}`
-        : ghost !== undefined && ghostNow !== undefined && differs(ghost, own, ghostNow, now)
+        : isOther
           ? `≠ ${ghostWorld}`
           : undefined
   return (
@@ -50,7 +55,5 @@ export function LaneName({ row: { id, kind, name, own, ghost }, now, ghostNow, g
 }
 
 function differs(ghost: Lifecycle, own: Lifecycle, ghostNow: number, ownNow: number): boolean {
-  // After the end of one world, the other one has nothing to differ from.
-  const end = Math.min(ghostNow, ownNow)
-  return compareSegments(ghost, own, { ghostNow, ownNow }).some(({ isSame, begin }) => !isSame && begin < end)
+  return compareLives(ghost, own, { ghostNow, ownNow }).some(({ isSame }) => !isSame)
 }

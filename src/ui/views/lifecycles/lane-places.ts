@@ -45,34 +45,59 @@ export function stateAt({ segments }: Lifecycle, time: number, now: number): str
   return segments.find(({ begin, end }) => begin <= time && time < (end ?? now + 1))?.state
 }
 
-/** A part of the state of another world, and whether this world has the same state then. */
+/** A part of the life in another world, and whether this world has the same state and as many ready replicas then. */
 export interface GhostPart {
   readonly segment: Segment
   readonly begin: number
   readonly end: number
+  /** Ready replicas in the other world; undefined for things without replicas. */
+  readonly ready: number | undefined
   readonly isSame: boolean
 }
 
-/** Returns the states of another world, cut where the states of this world begin and end. */
-export function compareSegments(
+/** Returns the life in another world, cut where it differs from the life in this one. */
+export function compareLives(
   ghost: Lifecycle,
   own: Lifecycle | undefined,
   { ghostNow, ownNow }: { ghostNow: number; ownNow: number },
 ): GhostPart[] {
-  const cuts = (own?.segments ?? []).flatMap(({ begin, end }) => [begin, end ?? ownNow])
+  const cuts = [
+    ...(own?.segments ?? []).flatMap(({ begin, end }) => [begin, end ?? ownNow]),
+    ...(own?.replicas ?? []).map(({ time }) => time),
+    ...ghost.replicas.map(({ time }) => time),
+  ].sort((a, b) => a - b)
   const parts: GhostPart[] = []
+  let cut = 0
   for (const segment of ghost.segments) {
     const end = isGone(segment.state) ? segment.begin : (segment.end ?? ghostNow)
-    const inner = cuts.filter(time => time > segment.begin && time < end).sort((a, b) => a - b)
     let begin = segment.begin
-    for (const cut of [...inner, end]) {
-      const isSame = own !== undefined && stateAt(own, begin, ownNow) === segment.state
+    while (cut < cuts.length && cuts[cut]! <= begin) cut++
+    for (;;) {
+      const next = Math.min(end, cuts[cut] ?? end)
+      const ready = readyAt(ghost, begin)
+      // After the end of this world there is nothing to differ from.
+      const isSame =
+        own !== undefined &&
+        (begin >= ownNow || (stateAt(own, begin, ownNow) === segment.state && readyAt(own, begin) === ready))
       const last = parts.at(-1)
-      if (last !== undefined && last.segment === segment && last.isSame === isSame) {
-        parts[parts.length - 1] = { ...last, end: cut }
-      } else parts.push({ segment, begin, end: cut, isSame })
-      begin = cut
+      const isLonger = last !== undefined && last.segment === segment && last.isSame === isSame
+      if (isLonger && (isSame || last.ready === ready)) parts[parts.length - 1] = { ...last, end: next }
+      else parts.push({ segment, begin, end: next, ready, isSame })
+      if (next >= end) break
+      begin = next
+      while (cut < cuts.length && cuts[cut]! <= begin) cut++
     }
   }
   return parts
+}
+
+/** Returns the ready replicas at a time; undefined for a thing without replicas. */
+function readyAt({ replicas }: Lifecycle, time: number): number | undefined {
+  let [low, high] = [0, replicas.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (replicas[middle]!.time <= time) low = middle + 1
+    else high = middle
+  }
+  return replicas[low - 1]?.ready
 }

@@ -2,7 +2,7 @@ import type { Signal } from '@preact/signals'
 import { formatDay, formatDuration, formatTime } from '../../parts/format.ts'
 import { Tip } from '../../parts/tip.tsx'
 import { useAnswer } from '../../store/use-answer.ts'
-import { compareSegments, placeSegments } from './lane-places.ts'
+import { compareLives, placeSegments } from './lane-places.ts'
 import { AXIS_HEIGHT, GHOST_HEIGHT, isoOf, type LanesScene, toTime, toX } from './lanes-scene.ts'
 import { isBadNews, type Mark, type Row, type Segment } from './lifecycle-model.ts'
 import { styleOfState, wordsOfState } from './state-styles.ts'
@@ -39,7 +39,7 @@ export function findUnder(scene: LanesScene, x: number, y: number): Under | unde
   if (isGhost) {
     if (row.ghost === undefined || ghostNow === undefined) return nothing
     const time = toTime(scene, x)
-    const part = compareSegments(row.ghost, row.own, { ownNow: now, ghostNow }).find(
+    const part = compareLives(row.ghost, row.own, { ownNow: now, ghostNow }).find(
       ({ begin, end }) => begin <= time && time < end,
     )
     return { ...nothing, segment: part?.segment }

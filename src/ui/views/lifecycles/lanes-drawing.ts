@@ -2,7 +2,7 @@
 import { Brush } from '../../parts/brush.ts'
 import type { Drawing } from '../../parts/canvas.tsx'
 import { formatDuration } from '../../parts/format.ts'
-import { compareSegments, placeSegments } from './lane-places.ts'
+import { compareLives, placeSegments } from './lane-places.ts'
 import {
   AXIS_HEIGHT,
   BAR_HEIGHT,
@@ -201,7 +201,10 @@ class LanesBrush extends Brush {
   #drawGhost(ghost: Lifecycle, own: Lifecycle | undefined, y: number): void {
     const { context } = this
     const { now, ghostNow } = this.#scene
-    for (const { segment, begin, end, isSame } of compareSegments(ghost, own, { ownNow: now, ghostNow: ghostNow! })) {
+    for (const { segment, begin, end, isSame, ready } of compareLives(ghost, own, {
+      ownNow: now,
+      ghostNow: ghostNow!,
+    })) {
       const [left, right] = [Math.max(-4, this.#toX(begin)), Math.min(this.width + 4, this.#toX(end))]
       if (right < 0 || left > this.width) continue
       const { color, glyph } = styleOfState(segment.state)
@@ -223,7 +226,7 @@ class LanesBrush extends Brush {
       context.textAlign = 'left'
       context.textBaseline = 'middle'
       context.fillStyle = this.color('text')
-      const label = `≠ ${glyph} ${wordsOfState(segment.state)}`
+      const label = `≠ ${glyph} ${wordsOfState(segment.state)}${ready === undefined ? '' : `, ${ready} ready`}`
       const from = Math.max(left, 0) + 4
       if (right - from > context.measureText(label).width) context.fillText(label, from, y + GHOST_HEIGHT / 2 + 0.5)
     }

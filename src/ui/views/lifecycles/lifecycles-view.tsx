@@ -68,7 +68,6 @@ export function LifecyclesView() {
   return (
     <div class="lifecycles">
       <div class="toolbar">
-        <h1>Lifecycles</h1>
         <label>
           <span class="hidden">Kind</span>
           <select

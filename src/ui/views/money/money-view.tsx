@@ -28,7 +28,7 @@ export function MoneyView() {
   return (
     <div class="money">
       <div class="toolbar">
-        <h1>Money</h1>
+        <span class="faint">Where the money of the account goes</span>
         <span class="space" />
         <Address route="GET /_sim/money" fields={{ ...(step !== undefined && { step }), usage: 'true' }} />
       </div>
