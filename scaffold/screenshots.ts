@@ -56,7 +56,10 @@ try {
     },
     worlds: async page => {
       await page.getByRole('row', { name: fork }).getByRole('button', { name: 'Compare' }).click()
-      await page.locator('.scroll-x').first().evaluate(element => element.scrollTo(0, 0))
+      await page
+        .locator('.scroll-x')
+        .first()
+        .evaluate(element => element.scrollTo(0, 0))
     },
     inspector: page => page.locator('.inspector h3').first().waitFor(),
   }
@@ -67,7 +70,12 @@ try {
       for (const [size, viewport] of Object.entries(SIZES)) {
         const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce' })
         const page = await context.newPage()
-        const place = view === 'inspector' ? `lifecycles?id=${deploymentOf(sim)}` : view === 'requests' ? 'requests?filter=4xx' : view
+        const place =
+          view === 'inspector'
+            ? `lifecycles?id=${deploymentOf(sim)}`
+            : view === 'requests'
+              ? 'requests?filter=4xx'
+              : view
         await page.goto(`${server.url}/_sim/ui#/${place}`)
         await page.locator('.link.live').waitFor()
         await open(page)

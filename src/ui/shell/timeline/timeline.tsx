@@ -28,7 +28,11 @@ export function Timeline() {
   const revision = feed.revision.value
   const { value: past } = useAnswer('GET /_sim/past', {}, { world: base, pauseMs: 1_000 })
   const { value: clock } = useAnswer('GET /_sim/clock', {}, { world: base })
-  const { value: ahead } = useAnswer('GET /_sim/ahead', { by: AHEAD, limit: 20 }, { world: base, pauseMs: AHEAD_PAUSE_MS })
+  const { value: ahead } = useAnswer(
+    'GET /_sim/ahead',
+    { by: AHEAD, limit: 20 },
+    { world: base, pauseMs: AHEAD_PAUSE_MS },
+  )
   const chosen = useSignal<number | undefined>(undefined)
   const isMoving = useRef(false)
 

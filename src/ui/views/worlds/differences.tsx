@@ -44,9 +44,7 @@ export function Differences({ world, other }: DifferencesProps) {
               {value.differences.slice(0, MAX_SHOWN).map(({ kind, subject, before, after }) => (
                 <tr key={`${kind} ${subject}`}>
                   <td>{kind}</td>
-                  <td>
-                    {kind === 'state' ? <ThingLink id={subject} /> : subject}
-                  </td>
+                  <td>{kind === 'state' ? <ThingLink id={subject} /> : subject}</td>
                   <td>{before ?? '–'}</td>
                   <td>{after ?? '–'}</td>
                 </tr>

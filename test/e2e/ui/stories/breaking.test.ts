@@ -32,7 +32,10 @@ describe('breaking', () => {
     const graph = page.getByRole('region', { name: /Causes and effects of entry/ })
     const effects = graph.locator('.cause-node.effect')
     await effects.first().waitFor()
-    await effects.locator('.thing', { hasText: `${ID}-0` }).first().click()
+    await effects
+      .locator('.thing', { hasText: `${ID}-0` })
+      .first()
+      .click()
     const inspector = page.getByRole('complementary', { name: `Inspector: ${ID}-0` })
     await inspector.getByRole('heading', { name: 'Because' }).waitFor()
     await inspector.getByRole('link', { name: ID, exact: true }).click()
@@ -46,7 +49,10 @@ describe('breaking', () => {
     await page.getByRole('link', { name: 'Money' }).click()
     await page.getByRole('button', { name: 'Ledger' }).click()
     const line = page.locator('.ledger-row', { hasText: ID }).filter({ hasNotText: 'open' }).first()
-    await line.getByRole('link', { name: /instance/ }).last().click()
+    await line
+      .getByRole('link', { name: /instance/ })
+      .last()
+      .click()
     await page.waitForFunction(() => /causes\?.*entry=\d+/.test(location.hash))
     await graph.locator('.cause-node.cause', { hasText: node }).first().waitFor()
     expect(problems).toEqual([])

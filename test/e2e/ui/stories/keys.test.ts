@@ -13,7 +13,17 @@ describe('keys', () => {
 
     await keyboard.press('?')
     const help = page.getByRole('dialog', { name: 'Keys' })
-    expect(await help.locator('kbd').allTextContents()).toEqual(['1 … 9', '/', 'j k', 'Space', '→', 'f', 'Ctrl K', 'Esc', '?'])
+    expect(await help.locator('kbd').allTextContents()).toEqual([
+      '1 … 9',
+      '/',
+      'j k',
+      'Space',
+      '→',
+      'f',
+      'Ctrl K',
+      'Esc',
+      '?',
+    ])
     await keyboard.press('Escape')
     await help.waitFor({ state: 'detached' })
     await keyboard.press('?')

@@ -23,7 +23,10 @@ describe('looking', () => {
       await page.getByRole('main', { name: view }).locator('h1, h2, h3, .windowed').first().waitFor()
     }
     await page.goto(`${page.url()}?id=${ID}`)
-    await page.getByRole('complementary', { name: `Inspector: ${ID}` }).getByRole('heading', { name: ID }).waitFor()
+    await page
+      .getByRole('complementary', { name: `Inspector: ${ID}` })
+      .getByRole('heading', { name: ID })
+      .waitFor()
     expect([sim.digest, sim.journal.entries().length]).toEqual(before)
     expect([...origins]).toEqual([server.url])
     expect(problems).toEqual([])
@@ -89,8 +92,13 @@ describe('looking', () => {
     await page.getByRole('region', { name: 'Findings' }).getByRole('button').click()
     await page.getByRole('region', { name: `Finding ${CANARY}` }).waitFor()
 
-    await page.goto(`${page.url().split('#')[0]}#/causes?filter=${encodeURIComponent(CANARY)}&id=${encodeURIComponent(CANARY)}`)
-    await page.getByRole('complementary', { name: /Inspector: <img/ }).getByRole('alert').waitFor()
+    await page.goto(
+      `${page.url().split('#')[0]}#/causes?filter=${encodeURIComponent(CANARY)}&id=${encodeURIComponent(CANARY)}`,
+    )
+    await page
+      .getByRole('complementary', { name: /Inspector: <img/ })
+      .getByRole('alert')
+      .waitFor()
     expect(await page.evaluate('[document.images.length, "canary" in globalThis]')).toEqual([0, false])
     expect(problems.filter(problem => !/status of 4\d\d/.test(problem))).toEqual([])
   })

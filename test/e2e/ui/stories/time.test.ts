@@ -51,10 +51,16 @@ describe('time', () => {
     await page.getByRole('button', { name: '+1 h' }).click()
 
     await page.getByRole('link', { name: 'Worlds' }).click()
-    await page.getByRole('row', { name: /^default/ }).getByRole('button', { name: 'Compare' }).click()
+    await page
+      .getByRole('row', { name: /^default/ })
+      .getByRole('button', { name: 'Compare' })
+      .click()
     const differences = page.getByRole('region', { name: `Differences between default and ${world}` })
     await differences.getByText('They went apart at').waitFor()
-    await differences.getByRole('row', { name: String(id) }).first().waitFor()
+    await differences
+      .getByRole('row', { name: String(id) })
+      .first()
+      .waitFor()
     const answer = await fetch(`${room.server.url}/_sim/worlds/${world}/_sim/differences?with=default`)
     const { differences: found } = (await answer.json()) as { differences: { kind: string; subject: string }[] }
     const shown = await differences.locator('tbody tr').allTextContents()
