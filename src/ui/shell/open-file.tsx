@@ -29,7 +29,7 @@ export function OpenFile() {
   }, [session])
   return (
     <label class="button quiet open-file">
-      {isBusy.value ? 'Opening …' : 'Open'}
+      ⤒ <span class="wide-only">{isBusy.value ? 'Opening …' : 'Open'}</span>
       <input
         type="file"
         class="hidden"

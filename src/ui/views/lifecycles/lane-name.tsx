@@ -44,11 +44,11 @@ export function LaneName({ row: { id, kind, name, own, ghost }, now, ghostNow, g
           {glyph}
         </span>{' '}
         {kind} {wordsOfState(life.state)}
+        {other !== undefined && <span class="warn"> · {other}</span>}
         {since !== undefined && since.end === null && own !== undefined && (
           <> · {formatDuration(Math.max(0, now - since.begin) / MICROS)}</>
         )}
         {requests > 0 && <> · {formatCount(requests)} req.</>}
-        {other !== undefined && <span class="warn"> · {other}</span>}
       </span>
     </li>
   )

@@ -28,6 +28,8 @@ export function drawLanes(drawing: Drawing, scene: LanesScene): void {
 
 class LanesBrush extends Brush {
   readonly #scene: LanesScene
+  /** They are drawn last, because compressed time must not hide them. */
+  readonly #labels: (() => void)[] = []
 
   constructor(drawing: Drawing, scene: LanesScene) {
     super(drawing)
@@ -47,6 +49,7 @@ class LanesBrush extends Brush {
       this.#drawRow(rows[index]!, AXIS_HEIGHT + index * shape.height - top)
     }
     this.#drawGaps('bands')
+    for (const drawLabel of this.#labels) drawLabel()
     this.#drawWorldMarks('lines')
     if (ghostNow !== undefined && ghostNow !== now) this.#drawNow(ghostNow, 'warn', [2, 3])
     this.#drawNow(now, 'accent', [])
@@ -105,12 +108,14 @@ class LanesBrush extends Brush {
     const from = Math.max(begin + 7, 6)
     const room = end - from - 4
     if (room < 8) return
-    context.font = `11px ${this.sans}`
-    context.textAlign = 'left'
-    context.textBaseline = 'middle'
-    context.fillStyle = this.color('text')
-    const label = `${glyph} ${wordsOfState(state)}`
-    context.fillText(context.measureText(label).width <= room ? label : glyph, from, y + height / 2)
+    this.#labels.push(() => {
+      context.font = `11px ${this.sans}`
+      context.textAlign = 'left'
+      context.textBaseline = 'middle'
+      context.fillStyle = this.color('text')
+      const label = `${glyph} ${wordsOfState(state)}`
+      context.fillText(context.measureText(label).width <= room ? label : glyph, from, y + height / 2)
+    })
   }
 
   #drawReplicas({ replicas }: Lifecycle, y: number): void {
@@ -222,13 +227,16 @@ class LanesBrush extends Brush {
       context.strokeStyle = this.color(color)
       context.lineWidth = 1
       context.strokeRect(left + 0.5, y + 0.5, Math.max(1, width - 1), GHOST_HEIGHT - 1)
-      context.font = `9px ${this.sans}`
-      context.textAlign = 'left'
-      context.textBaseline = 'middle'
-      context.fillStyle = this.color('text')
+      if (right - left < 12) continue
       const label = `≠ ${glyph} ${wordsOfState(segment.state)}${ready === undefined ? '' : `, ${ready} ready`}`
       const from = Math.max(left, 0) + 4
-      if (right - from > context.measureText(label).width) context.fillText(label, from, y + GHOST_HEIGHT / 2 + 0.5)
+      this.#labels.push(() => {
+        context.font = `9px ${this.sans}`
+        context.textAlign = 'left'
+        context.textBaseline = 'middle'
+        context.fillStyle = this.color('text')
+        if (right - from > context.measureText(label).width) context.fillText(label, from, y + GHOST_HEIGHT / 2 + 0.5)
+      })
     }
   }
 
