@@ -52,7 +52,10 @@ try {
       const file = { name: 'report.json', mimeType: 'application/json', buffer: report }
       await page.getByRole('main').locator('input[type=file]').setInputFiles(file)
       await page.locator('.rule button').nth(1).click()
-      await page.getByRole('region', { name: /^Finding / }).evaluate(element => element.scrollIntoView())
+      await page.getByRole('region', { name: /^Finding / }).evaluate(element => {
+        const main = element.closest('main')!
+        main.scrollBy(0, element.getBoundingClientRect().top - main.getBoundingClientRect().top)
+      })
     },
     worlds: async page => {
       await page.getByRole('row', { name: fork }).getByRole('button', { name: 'Compare' }).click()

@@ -12,7 +12,7 @@ const HEARTBEAT_MS = 15_000
  * Least real milliseconds between two batches of events for a reader that keeps up. Each batch is a write, and a write
  * costs the server more than the event in it.
  */
-const BATCH_PAUSE_MS = 30
+const BATCH_PAUSE_MS = 100
 
 /** The texts of the newest events of a simulator, so that several readers format an event once. */
 export class EventTexts {

@@ -5,7 +5,7 @@ import type { AnswersByRoute, ControlRoute, FieldsByRoute } from '../simulator/a
 import { describeError, type Session } from './session.ts'
 
 /** Least real milliseconds between the end of one request and the begin of the next. */
-const DEFAULT_PAUSE_MS = 300
+const DEFAULT_PAUSE_MS = 500
 
 export interface Asked<Answer> {
   /** The newest answer; undefined before the first one. */

@@ -6,7 +6,7 @@ import { useSession } from './session.ts'
 interface AskOptions {
   /** `changes`: asks again whenever the world may have changed. Default: `changes`. */
   readonly refresh?: 'changes' | 'once'
-  /** Least real milliseconds between two requests. Default: 300. */
+  /** Least real milliseconds between two requests. Default: 500. */
   readonly pauseMs?: number
   /** Default: the shown world. */
   readonly world?: string

@@ -17,7 +17,7 @@ const STEPS = 2_000
 const AHEAD = '1h'
 const AHEAD_MICROS = 3_600_000_000
 /** Least real milliseconds between two forecasts. Each one is a fork of the world that is moved. */
-const AHEAD_PAUSE_MS = 1_500
+const AHEAD_PAUSE_MS = 2_500
 
 export function Timeline() {
   const session = useSession()
