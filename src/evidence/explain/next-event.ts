@@ -8,7 +8,7 @@ import { describeEntry } from './kind-sentences.ts'
 
 /** How far ahead it looks. */
 const HORIZON = 30 * DAY
-const MAX_EVENTS = 50_000
+const MAX_EVENTS = 25_000
 
 /** What a look ahead found: the next event, or how far it looked. */
 export interface Outlook {
@@ -18,7 +18,7 @@ export interface Outlook {
 }
 
 /**
- * Looks for the next journal entry that matches, by running a copy of the world ahead: at most 30 days and 50,000 events.
+ * Looks for the next journal entry that matches, by running a copy of the world ahead: at most 30 days and 25,000 events.
  * What happens follows from the seed, so the copy does what the world will do.
  */
 export function lookAhead(world: World, matches: (entry: Entry) => boolean): Outlook {

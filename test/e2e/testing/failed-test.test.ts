@@ -37,7 +37,10 @@ test('a failed test keeps its recording, a passed one does not, and the command 
   })
   expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringContaining('expected 503 to be 200') })
   const [, path] = /recording \(with prompts\): (.*)\n/.exec(stderr) ?? []
-  expect(readdirSync(join(folder.path, 'kept'))).toEqual(['client.test.mjs-survives-an-outage.ndjson'])
+  expect(readdirSync(join(folder.path, 'kept'))).toEqual([
+    'client.test.mjs-survives-an-outage.html',
+    'client.test.mjs-survives-an-outage.ndjson',
+  ])
   expect(path).toBe(join('kept', 'client.test.mjs-survives-an-outage.ndjson'))
   const [, command] = /replay: (npx modelhost-sim replay .*)\n/.exec(stderr) ?? []
   expect(await folder.command(command!)).toEqual({
