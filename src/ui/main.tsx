@@ -6,7 +6,7 @@ import type { Location } from './store/place.ts'
 import { Session, SessionContext } from './store/session.ts'
 import { readReports } from './views/explore/report.ts'
 
-export type { Connection, Home } from './simulator/connection.ts'
+export type { Connection } from './simulator/connection.ts'
 
 /**
  * Draws the control room into an element and begins to follow the simulator.
