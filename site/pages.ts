@@ -9,7 +9,7 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   ...{ '.ts': 'ts', '.js': 'js', '.mjs': 'js', '.json': 'json', '.jsonl': 'json', '.yaml': 'yaml', '.yml': 'yaml' },
   ...{ '.sh': 'sh', '.py': 'python', '.toml': 'toml' },
 }
-const IMAGE = /\.(?:svg|png)$/
+const IMAGE = /\.(?:svg|png|webp)$/
 const SKIPPED = /^(?:node_modules|dist|__pycache__|\..*)$/
 
 /** The files of the site before VitePress builds it. Paths are relative, with forward slashes. */
