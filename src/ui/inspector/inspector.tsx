@@ -74,7 +74,7 @@ function Entries({ thing: { entries } }: { thing: Thing }) {
   if (entries.length === 0) return null
   return (
     <details open={entries.length < 8}>
-      <summary>{entries.length} newest journal entries</summary>
+      <summary>Newest journal entries: {entries.length}</summary>
       <ol class="plain">
         {entries.map(({ seq, at, sentence }) => (
           <li key={seq}>
@@ -92,7 +92,7 @@ function Requests({ thing: { requests } }: { thing: Thing }) {
   if (requests.length === 0) return null
   return (
     <details>
-      <summary>{requests.length} newest requests</summary>
+      <summary>Newest requests: {requests.length}</summary>
       <ol class="plain">
         {requests.map(({ seq, at, method, path, status }) => (
           <li key={seq}>
@@ -111,7 +111,7 @@ function Ledger({ thing: { ledger } }: { thing: Thing }) {
   if (ledger.length === 0) return null
   return (
     <details>
-      <summary>{ledger.length} ledger lines</summary>
+      <summary>Ledger lines: {ledger.length}</summary>
       <JsonView value={ledger} label="Ledger lines" />
     </details>
   )

@@ -24,6 +24,7 @@ export class Feed {
   readonly missed = signal(0)
   entries: ControlEntry[] = []
   requests: ControlRequest[] = []
+  #merged: { readonly revision: number; readonly entries: readonly ControlEntry[] } | undefined
   #stop = new AbortController()
   #isFramePending = false
 
@@ -34,6 +35,23 @@ export class Feed {
     this.#clear()
     this.link.value = 'connecting'
     void this.#run(open, this.#stop.signal)
+  }
+
+  /** The entries, with one for each request, in the order of their positions. */
+  get journal(): readonly ControlEntry[] {
+    const revision = this.revision.value
+    if (this.#merged?.revision !== revision) this.#merged = { revision, entries: this.#merge() }
+    return this.#merged.entries
+  }
+
+  #merge(): readonly ControlEntry[] {
+    const first = this.entries[0]
+    const epoch = first === undefined ? undefined : Date.parse(first.at) * 1000 - first.time
+    const requests = this.requests.map(({ seq, sentAt, method, path }): ControlEntry => {
+      const time = epoch === undefined ? 0 : Date.parse(sentAt) * 1000 - epoch
+      return { seq, time, at: sentAt, kind: 'request', subject: `${method} ${path}`, cause: 0 }
+    })
+    return [...this.entries, ...requests].sort((a, b) => a.seq - b.seq)
   }
 
   close(): void {

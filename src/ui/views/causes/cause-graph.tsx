@@ -17,7 +17,7 @@ interface CauseGraphProps {
 export function CauseGraph({ seq, select, close }: CauseGraphProps) {
   const { feed } = useSession()
   const revision = feed.revision.value
-  const nodes = useMemo(() => findCauseTree(feed.entries, seq), [revision, seq])
+  const nodes = useMemo(() => findCauseTree(feed.journal, seq), [revision, seq])
   const { value: explanation, error } = useAnswer('GET /_sim/explain/{subject}', { subject: String(seq) })
   const sentences = useMemo(() => sentencesOf(explanation), [explanation])
   const depth = nodes.filter(({ distance }) => distance < 0).length

@@ -16,8 +16,8 @@ export function CausesView() {
   const { filter = '', entry } = place.value
   const found = useMemo(() => {
     const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
-    if (words.length === 0) return feed.entries
-    return feed.entries.filter(each => matchesWords(each, words))
+    if (words.length === 0) return feed.journal
+    return feed.journal.filter(each => matchesWords(each, words))
   }, [revision, filter])
   const selected = entry === undefined ? -1 : found.findIndex(({ seq }) => String(seq) === entry)
   const select = (index: number) => {
@@ -39,7 +39,7 @@ export function CausesView() {
             onInput={event => place.go({ filter: event.currentTarget.value }, 'replace')}
           />
           <span class="faint" role="status">
-            {formatCount(found.length)} of {formatCount(feed.entries.length)} entries
+            {formatCount(found.length)} of {formatCount(feed.journal.length)} entries
             {feed.missed.value > 0 && `, ${formatCount(feed.missed.value)} were dropped before they were read`}
           </span>
         </div>

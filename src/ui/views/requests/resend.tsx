@@ -81,7 +81,7 @@ export function Resend({ request }: { request: ControlRequest }) {
           Send
         </button>
         <button type="button" onClick={() => send(fork)}>
-          Send in a fork
+          Send in a fork of now
         </button>
       </div>
       {error.value !== undefined && <p role="alert">✗ {error.value}</p>}
@@ -92,7 +92,9 @@ export function Resend({ request }: { request: ControlRequest }) {
             {answer.value.world !== here && (
               <>
                 {' · '}
-                <a href={session.place.link({ view: 'requests', world: answer.value.world })}>open this world</a>
+                <a href={session.place.link({ view: 'requests', world: answer.value.world, origin: here })}>
+                  open this world
+                </a>
               </>
             )}
           </p>

@@ -40,7 +40,7 @@ describe('breaking', () => {
     await inspector.getByRole('heading', { name: 'Because' }).waitFor()
     await inspector.getByRole('link', { name: ID, exact: true }).click()
     const owner = page.getByRole('complementary', { name: `Inspector: ${ID}` })
-    await owner.getByText(/ledger lines/).click()
+    await owner.getByText(/Ledger lines/).click()
     const { ledger } = (await (await fetch(`${server.url}/_sim/things/${ID}`)).json()) as { ledger: unknown }
     expect(JSON.parse((await owner.getByRole('region', { name: 'Ledger lines' }).textContent())!)).toEqual(ledger)
     await page.keyboard.press('Escape')

@@ -14,7 +14,7 @@ describe('keys', () => {
     await keyboard.press('?')
     const help = page.getByRole('dialog', { name: 'Keys' })
     expect(await help.locator('kbd').allTextContents()).toEqual([
-      '1 … 9',
+      '1 … 8',
       '/',
       'j k',
       'Space',
