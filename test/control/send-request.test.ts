@@ -23,14 +23,14 @@ test('another token can be named, and no answer shows one', async () => {
   const { sim, command } = await running()
   const made = await command('/_sim/requests', { method: 'POST', path: '/v1/api-tokens', body: { name: 'second' } })
   expect(made.body.body).toMatchObject({ token: '(hidden)', name: 'second' })
-  await command('/_sim/requests', { path: '/deploy/list', as: 'second' })
+  await command('/_sim/requests', { path: '/deploy/list', client: 'second' })
   expect(sim.requests.at(-1)!.client).toBe(made.body.body.token_id)
 })
 
 test.each([
   ['a path of the control plane', { path: '/_sim/clock' }, 400, "Failed to send a request to '/_sim/clock'"],
   ['an invalid method', { method: 'GE T', path: '/deploy/list' }, 400, 'Failed to send the request'],
-  ['an unknown token', { path: '/deploy/list', as: 'other' }, 404, "Failed to send a request as 'other'"],
+  ['an unknown token', { path: '/deploy/list', client: 'other' }, 404, "Failed to send a request as 'other'"],
 ])('%s is refused, and nothing is sent', async (_, input, status, message) => {
   const { sim, command } = await running()
   const refused = await command('/_sim/requests', input)

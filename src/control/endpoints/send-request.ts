@@ -13,7 +13,7 @@ export const sendRequest = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/requests',
   summary:
-    'Send a request to the service as a client of this world. as is the id of an API token. Default: the first token. ' +
+    'Send a request to the service as a client of this world. client is the id of an API token. Default: the first token. ' +
     'A stream is answered as text when it ends',
   example: { body: { method: 'GET', path: '/deploy/list' } },
   refusals: { 400: 'a path of the control plane, an invalid method or header', 404: 'an unknown token' },
@@ -22,7 +22,7 @@ export const sendRequest = control({
     path: z.string(),
     headers: z.record(z.string(), z.string()).optional(),
     body: z.unknown().optional(),
-    as: z.string().optional(),
+    client: z.string().optional(),
   }),
   returns: z.object({
     seq: z.int().nullable().describe('Position of its entry in the journal; null if no entry was kept'),
@@ -31,7 +31,7 @@ export const sendRequest = control({
     body: z.unknown().describe('JSON or text, without credentials'),
     now: z.string().describe('The time of the world after the answer'),
   }),
-  handle: async ({ body: { method, path, headers = {}, body, as }, sim, actAsRequest }) => {
+  handle: async ({ body: { method, path, headers = {}, body, client }, sim, actAsRequest }) => {
     if (!path.startsWith('/') || /^\/_sim([/?]|$)/.test(path)) {
       refuse(
         400,
@@ -39,7 +39,7 @@ export const sendRequest = control({
       )
     }
     const before = sim.world.journal.last
-    const request = toRequest(sim, method, path, headers, body, as)
+    const request = toRequest(sim, method, path, headers, body, client)
     const answer = await readResponse(() => actAsRequest(() => sim.fetch(request)))
     const sent = sim.world
       .journalEntries(before)
@@ -63,14 +63,15 @@ function toRequest(
   path: string,
   headers: Readonly<Record<string, string>>,
   body: unknown,
-  as: string | undefined,
+  client: string | undefined,
 ): Request {
   const tokens = sim.world.store.tokens.all()
-  const token = as === undefined ? tokens[0] : tokens.find(({ token_id, name }) => token_id === as || name === as)
-  if (token === undefined && as !== undefined) {
+  const token =
+    client === undefined ? tokens[0] : tokens.find(({ token_id, name }) => token_id === client || name === client)
+  if (token === undefined && client !== undefined) {
     refuse(
       404,
-      `Failed to send a request as '${as}': unknown API token. Give the id or the name of a token of this world.`,
+      `Failed to send a request as '${client}': unknown API token. Give the id or the name of a token of this world.`,
     )
   }
   try {

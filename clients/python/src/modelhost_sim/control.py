@@ -1724,10 +1724,10 @@ class Control:
         method: str | None = None,
         headers: dict[str, str] | None = None,
         body: Any | None = None,
-        as: str | None = None,
+        client: str | None = None,
     ) -> SendRequestAnswer:
-        """Send a request to the service as a client of this world. as is the id of an API token.
-        Default: the first token. A stream is answered as text when it ends.
+        """Send a request to the service as a client of this world. client is the id of an API
+        token. Default: the first token. A stream is answered as text when it ends.
 
         Sends `POST /_sim/requests`.
         Refused with 400: a path of the control plane, an invalid method or header.
@@ -1736,7 +1736,13 @@ class Control:
         result: SendRequestAnswer = self._transport.send_for_json(
             "POST",
             "/_sim/requests",
-            body={"method": method, "path": path, "headers": headers, "body": body, "as": as},
+            body={
+                "method": method,
+                "path": path,
+                "headers": headers,
+                "body": body,
+                "client": client,
+            },
         )
         return result
 

@@ -26,7 +26,7 @@ export function Resend({ request }: { request: ControlRequest }) {
       const sent = {
         ...{ method: method.value, path: path.value },
         ...(body.value.trim() !== '' && { body: parseJsonOrText(body.value) }),
-        ...(request.client !== '' && { as: request.client }),
+        ...(request.client !== '' && { client: request.client }),
       }
       answer.value = { world, value: await session.ask('POST /_sim/requests', sent, { world }) }
     } catch (problem) {
