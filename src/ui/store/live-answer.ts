@@ -18,9 +18,9 @@ export interface Asked<Answer> {
 export interface Folding<Route extends ControlRoute, Value> {
   /** Returns the fields that ask for what changed. They are added to those of the question. */
   readonly since: (value: Value) => Partial<FieldsByRoute[Route]>
-  /** Returns the new value. `before` is undefined for the first answer to a question. */
   /** Returns whether more of the same answer is to be asked for. */
   readonly isPartial?: (value: Value) => boolean
+  /** Returns the new value. `before` is undefined for the first answer to a question. */
   readonly fold: (before: Value | undefined, answer: AnswersByRoute[Route]) => Value
 }
 

@@ -36,6 +36,15 @@ export interface Notice {
   readonly request?: EncodedRequest
 }
 
+/** A fork that was made to look at the past of a world. */
+export interface Visit {
+  readonly world: string
+  /** The world whose past it shows. */
+  readonly of: string
+  /** The moment, ISO 8601. */
+  readonly at: string
+}
+
 /** Something that the person did here, with the request that did it. */
 export interface Action {
   readonly label: string
@@ -55,6 +64,8 @@ export class Session {
   /** Reports of explorations that were opened. */
   readonly explored = signal<readonly ExploreReport[]>([])
   readonly actions = signal<readonly Action[]>([])
+  /** The newest fork that was made to look at the past. */
+  readonly visit = signal<Visit | undefined>(undefined)
   /** Names of commands that are under way. */
   readonly pending = signal<ReadonlySet<string>>(new Set())
   /** Name of the world that the page shows. */

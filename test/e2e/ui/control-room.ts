@@ -13,6 +13,9 @@ if (CHROME === undefined) {
   process.stderr.write('Tests of pages are skipped: Chromium is missing. Install it, or set CHROME_PATH.\n')
 }
 
+/** Longest real time that a step of a page takes, in milliseconds. */
+const STEP_MS = 20_000
+
 /** A test that needs a browser. Without one it is skipped. */
 export const pageTest = test.skipIf(CHROME === undefined)
 
@@ -60,6 +63,8 @@ export async function openPage(
 ): Promise<Pick<ControlRoom, 'page' | 'problems' | 'origins'>> {
   const context = await browser!.newContext({ viewport: { width: 1440, height: 900 }, ...options })
   onTestFinished(() => context.close())
+  // Shorter than the time of a test, so that a failure names the step that waited.
+  context.setDefaultTimeout(STEP_MS)
   const page = await context.newPage()
   const problems: string[] = []
   const origins = new Set<string>()

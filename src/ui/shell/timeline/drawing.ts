@@ -8,22 +8,61 @@ export interface TimelineMarks {
   readonly requests: readonly ControlRequest[]
   /** Times of what is coming, in microseconds. */
   readonly coming: readonly number[]
+  /** Time of the shown world. */
+  readonly here: number
+  /** The earliest time that one can go back to. */
+  readonly earliest: number
   /** A time that the pointer or the keyboard chose. */
   readonly chosen: number | undefined
 }
 
-/** Kinds of entries that something was broken or repaired with. */
-const BREAK = /^(node|zone|pool|hub|registry|gpu|disk|fault|account|card|autoscaler|provisioning)\./
+const BROKEN = [
+  ...[
+    'crashed',
+    'lost',
+    'preempted',
+    'degraded',
+    'cordoned',
+    'drained',
+    'gone',
+    'failed',
+    'down',
+    'throttled',
+    'filled',
+  ],
+  ...['stockedOut', 'soldOut', 'slowed', 'frozen', 'suspended', 'declined', 'added', 'repositoryChanged'],
+]
+const REPAIRED = [
+  ...[
+    'recovered',
+    'repaired',
+    'uncordoned',
+    'up',
+    'open',
+    'unthrottled',
+    'freed',
+    'restocked',
+    'spotReturned',
+    'normal',
+  ],
+  ...['resumed', 'accepted', 'removed', 'reset'],
+]
+const THINGS = 'node|zone|pool|hub|registry|gpu|disk|fault|account|card|autoscaler|provisioning'
+/** Kinds of entries by which something was broken, and by which it was repaired. */
+const BREAK = new RegExp(`^(${THINGS})\\.(${BROKEN.join('|')})$`)
+const REPAIR = new RegExp(`^(${THINGS})\\.(${REPAIRED.join('|')})$`)
 
 export function drawTimeline({ context, width, height, palette }: Drawing, scale: TimelineScale, marks: TimelineMarks) {
   const nowX = scale.placeOf(scale.now) * width
+  const keptX = scale.placeOf(marks.earliest) * width
   context.fillStyle = palette.color('sunken')
-  context.fillRect(0, 0, nowX, height)
+  context.fillRect(keptX, 0, nowX - keptX, height)
   drawDensity(context, width, height, scale, marks.entries, palette.color('faint'))
   drawFuture(context, nowX, width, height, palette.color('line'))
   context.fillStyle = palette.color('accent')
-  for (const time of marks.coming) context.fillRect(scale.placeOf(time) * width - 1, height / 3, 2, height / 3)
-  drawFlags(context, width, scale, marks.entries, palette.color('bad'))
+  for (const time of marks.coming)
+    if (time > scale.now) context.fillRect(scale.placeOf(time) * width - 1, height / 3, 2, height / 3)
+  drawFlags(context, width, scale, marks.entries, palette)
   context.fillStyle = palette.color('warn')
   for (const { at, status } of marks.requests) {
     if (status === 0 || status >= 400)
@@ -31,6 +70,7 @@ export function drawTimeline({ context, width, height, palette }: Drawing, scale
   }
   context.fillStyle = palette.color('text')
   context.fillRect(nowX - 1, 0, 2, height)
+  if (marks.here !== scale.now) context.fillRect(scale.placeOf(marks.here) * width - 1, 0, 2, height)
   if (marks.chosen === undefined) return
   context.fillStyle = palette.color('accent')
   context.fillRect(scale.placeOf(marks.chosen) * width - 1, 0, 3, height)
@@ -74,28 +114,41 @@ function drawFuture(context: CanvasRenderingContext2D, from: number, to: number,
   context.restore()
 }
 
-/** Marks what was broken or repaired by a small flag at the top. */
+/** Marks what was broken by a flag at the top, and what was repaired by a ring. */
 function drawFlags(
   context: CanvasRenderingContext2D,
   width: number,
   scale: TimelineScale,
   entries: readonly ControlEntry[],
-  color: string,
+  palette: Drawing['palette'],
 ): void {
-  context.fillStyle = color
-  let last = Number.NEGATIVE_INFINITY
+  context.fillStyle = palette.color('bad')
+  context.strokeStyle = palette.color('ok')
+  const last = { flag: Number.NEGATIVE_INFINITY, ring: Number.NEGATIVE_INFINITY }
   for (const { time, kind } of entries) {
-    if (!BREAK.test(kind)) continue
+    const mark = BREAK.test(kind) ? 'flag' : REPAIR.test(kind) ? 'ring' : undefined
+    if (mark === undefined) continue
     const x = scale.placeOf(time) * width
-    // Flags that would lie on each other are one.
-    if (x - last < 3) continue
-    last = x
-    context.beginPath()
-    context.moveTo(x, 0)
-    context.lineTo(x + 7, 4)
-    context.lineTo(x, 8)
-    context.fill()
+    // Marks that would lie on each other are one.
+    if (x - last[mark] < 3) continue
+    last[mark] = x
+    if (mark === 'flag') flag(context, x)
+    else ring(context, x)
   }
+}
+
+function flag(context: CanvasRenderingContext2D, x: number): void {
+  context.beginPath()
+  context.moveTo(x, 0)
+  context.lineTo(x + 7, 4)
+  context.lineTo(x, 8)
+  context.fill()
+}
+
+function ring(context: CanvasRenderingContext2D, x: number): void {
+  context.beginPath()
+  context.arc(x, 4, 3, 0, 2 * Math.PI)
+  context.stroke()
 }
 
 function dot(context: CanvasRenderingContext2D, x: number, y: number): void {

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
 import { Canvas, type Drawing } from '../../parts/canvas.tsx'
 import { formatDay, formatDuration, formatTime } from '../../parts/format.ts'
 import { Feed } from '../../store/feed.ts'
-import { DEFAULT_WORLD, type Session, useSession } from '../../store/session.ts'
+import { type Clock, DEFAULT_WORLD, type Session, useSession, type Visit } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { advanceTo } from '../clock-moves.ts'
 import { drawTimeline } from './drawing.ts'
@@ -19,50 +19,70 @@ const AHEAD_MICROS = 3_600_000_000
 /** Least real milliseconds between two forecasts. Each one is a fork of the world that is moved. */
 const AHEAD_PAUSE_MS = 2_500
 
+/** What a drag is measured by. It stays the same until the drag ends, while the world and the layout may move on. */
+interface Hold {
+  readonly scale: TimelineScale
+  readonly isoOf: (time: number) => string
+}
+
 export function Timeline() {
   const session = useSession()
   const { origin } = session.place.value
-  // In a fork of the past, the timeline stays that of the world it came from.
-  const base = origin ?? session.world.value
+  const shown = session.world.value
+  const visited = isUnchanged(session) ? session.visit.value : undefined
+  // A visited past stays on the timeline of the world it belongs to. A fork that went its own way has its own.
+  const base = visited?.of ?? shown
   const feed = useFeedOf(session, base)
   const revision = feed.revision.value
+  const clock = useClockOf(session, base)
   const { value: past } = useAnswer('GET /_sim/past', {}, { world: base, pauseMs: 1_000 })
-  const { value: clock } = useAnswer('GET /_sim/clock', {}, { world: base })
-  const { value: ahead } = useAnswer(
-    'GET /_sim/ahead',
-    { by: AHEAD, limit: 20 },
-    { world: base, pauseMs: AHEAD_PAUSE_MS },
-  )
-  const chosen = useSignal<number | undefined>(undefined)
-  const isMoving = useRef(false)
+  const { value: ahead } = useAnswer('GET /_sim/ahead', { by: AHEAD, limit: 20 }, { pauseMs: AHEAD_PAUSE_MS })
+  useEffect(() => {
+    if (origin !== undefined && base === shown) session.ask('POST /_sim/past', {}, { world: shown }).catch(() => {})
+  }, [base, shown])
 
-  const now = Math.round((clock?.elapsed_seconds ?? 0) * 1e6)
+  const chosen = useSignal<number | undefined>(undefined)
+  const hold = useRef<Hold | undefined>(undefined)
+  const isMoving = useRef(false)
+  const now = microsOf(clock)
+  const here = visited === undefined ? now : microsOf(session.clock.value)
+  // Without a past to go back to, the earliest time to choose is now.
+  const earliest = past?.kept_part?.from_time ?? now
   const begin = past?.kept_part?.from_time ?? feed.entries[0]?.time ?? 0
   const scale = useMemo(() => new TimelineScale(begin, now, AHEAD_MICROS), [begin, now])
   const coming = useMemo(() => ahead?.entries.map(({ time }) => time) ?? [], [ahead])
   const draw = useCallback(
     (drawing: Drawing) => {
       const { entries, requests } = feed
-      drawTimeline(drawing, scale, { entries, requests, coming, chosen: chosen.value })
+      const marks = { entries, requests, coming, here, earliest, chosen: chosen.value }
+      drawTimeline(drawing, hold.current?.scale ?? scale, marks)
     },
-    [scale, coming, revision, chosen.value],
+    [scale, coming, revision, here, earliest, chosen.value],
   )
-  const isoOf = (time: number) => new Date(Date.parse(clock?.now ?? '') + (time - now) / 1000).toISOString()
+  if (clock === undefined) return null
+  const isoOf = (time: number) => new Date(Date.parse(clock.now) + (time - now) / 1000).toISOString()
+  const held = hold.current ?? { scale, isoOf }
 
+  const choose = (place: number) => {
+    hold.current = held
+    const latest = visited === undefined ? held.scale.end : held.scale.now
+    chosen.value = Math.min(latest, Math.max(earliest, held.scale.timeAt(place)))
+  }
+  const release = () => {
+    hold.current = undefined
+    chosen.value = undefined
+  }
   /** Goes to the chosen time: forward by moving the clock, back by a fork of the past. */
   const commit = async () => {
     const time = chosen.peek()
-    chosen.value = undefined
-    if (time === undefined || isMoving.current || clock === undefined) return
+    release()
+    if (time === undefined || isMoving.current) return
     isMoving.current = true
-    if (time > now) await advanceTo(session, isoOf(time))
-    else await goBack(session, base, isoOf(time))
+    if (time < held.scale.now) await goBack(session, base, held.isoOf(time))
+    else if (visited !== undefined) await leave(session, visited)
+    else if (time > held.scale.now) await advanceTo(session, held.isoOf(time))
     isMoving.current = false
   }
-  const choose = (value: number) => {
-    chosen.value = scale.timeAt(value / STEPS)
-  }
-  if (clock === undefined) return null
   const time = chosen.value
   return (
     <div class="timeline">
@@ -71,68 +91,127 @@ export function Timeline() {
         type="range"
         data-arrow-keys
         aria-label="Go to a time: Enter goes to the chosen one"
-        aria-valuetext={isoOf(time ?? now)}
+        aria-valuetext={held.isoOf(time ?? here)}
         min={0}
         max={STEPS}
-        value={Math.round(scale.placeOf(time ?? now) * STEPS)}
-        onInput={event => choose(event.currentTarget.valueAsNumber)}
+        value={Math.round(held.scale.placeOf(time ?? here) * STEPS)}
+        onPointerDown={() => {
+          hold.current = held
+        }}
+        onInput={event => choose(event.currentTarget.valueAsNumber / STEPS)}
         onPointerUp={() => void commit()}
+        onPointerCancel={release}
         onKeyDown={event => {
           if (event.key === 'Enter') void commit()
-          if (event.key === 'Escape') chosen.value = undefined
+          if (event.key === 'Escape') release()
         }}
-        onBlur={() => {
-          chosen.value = undefined
-        }}
+        onBlur={release}
       />
       <p class="timeline-words" aria-live="polite">
         {time === undefined ? (
-          <ComingWords entry={ahead?.entries[0]} isFork={origin !== undefined} base={base} />
+          <ComingWords entry={ahead?.entries[0]} origin={origin} />
         ) : (
-          <>
-            {formatDay(isoOf(time))} {formatTime(isoOf(time))}, {formatDuration(Math.abs(time - now) / 1e6)}{' '}
-            {time > now ? 'from now: time moves there' : 'ago: a fork shows the world as it was'}
-          </>
+          `${formatDay(held.isoOf(time))} ${formatTime(held.isoOf(time))}${describeChoice({
+            ago: held.scale.now - time,
+            isEarliest: time === earliest,
+            isKept: past?.kept_part != null,
+            visited,
+          })}`
         )}
       </p>
     </div>
   )
 }
 
-interface ComingWordsProps {
-  readonly entry: { readonly in: string; readonly sentence: string } | undefined
-  readonly isFork: boolean
-  readonly base: string
+interface Choice {
+  /** Microseconds before now; negative in the future. */
+  readonly ago: number
+  readonly isEarliest: boolean
+  readonly isKept: boolean
+  readonly visited: Visit | undefined
 }
 
-function ComingWords({ entry, isFork, base }: ComingWordsProps) {
+/** Says where a chosen time is, and what happens if the person goes there. */
+function describeChoice({ ago, isEarliest, isKept, visited }: Choice): string {
+  const duration = formatDuration(Math.abs(ago) / 1e6)
+  if (ago < 0) return `, ${duration} from now: time moves there`
+  if (ago === 0 && visited !== undefined) return `, the present of ${visited.of}: the page goes back to it`
+  if (ago === 0) return isKept ? ', now' : ', now: the past of this world is not kept'
+  const reach = isEarliest ? '. The past before is not kept' : ''
+  return `, ${duration} ago: a fork shows the world as it was${reach}`
+}
+
+interface ComingWordsProps {
+  readonly entry: { readonly in: string; readonly sentence: string } | undefined
+  /** The world that the shown one is a fork of. */
+  readonly origin: string | undefined
+}
+
+function ComingWords({ entry, origin }: ComingWordsProps) {
   const session = useSession()
   return (
     <>
-      {isFork && (
+      {origin !== undefined && (
         <>
-          This is a fork of {base}.{' '}
-          <a href={session.place.link({ ...session.place.value, world: base, origin: undefined })}>Go back to {base}</a>
+          This is a fork of {origin}.{' '}
+          <a href={session.place.link({ ...session.place.value, world: origin, origin: undefined })}>
+            Go back to {origin}
+          </a>
           {' · '}
         </>
       )}
-      {entry === undefined ? `Nothing happens within ${AHEAD}.` : `Next, in ${entry.in}: ${entry.sentence}`}
+      {describeComing(entry)}
     </>
   )
+}
+
+function describeComing(entry: ComingWordsProps['entry']): string {
+  if (entry === undefined) return `Nothing happens within ${AHEAD}.`
+  return entry.in === '0us' ? `Next, now: ${entry.sentence}` : `Next, in ${entry.in}: ${entry.sentence}`
 }
 
 /** Shows a world as it was, in a fork of it. The fork that was shown before is deleted. */
 async function goBack(session: Session, from: string, at: string): Promise<void> {
   const before = session.world.peek()
-  const made = await session.act(
-    `Show ${from} at ${at}`,
-    'POST /_sim/worlds',
-    { from, at, clock: 'manual' },
-    DEFAULT_WORLD,
-  )
+  const fields = { from, at, clock: 'manual' } as const
+  const made = await session.act(`Show ${from} at ${at}`, 'POST /_sim/worlds', fields, DEFAULT_WORLD)
   if (made === undefined) return
+  session.visit.value = { world: made.world, of: from, at }
   session.place.go({ world: made.world, origin: from })
-  if (before !== from) await session.ask('DELETE /_sim/worlds/{world}', { world: before }, { world: DEFAULT_WORLD })
+  if (before !== from) await deleteWorld(session, before)
+}
+
+/** Shows the present again, and deletes the fork of the past. */
+async function leave(session: Session, { world, of }: Visit): Promise<void> {
+  session.place.go({ world: of === DEFAULT_WORLD ? undefined : of, origin: undefined })
+  await deleteWorld(session, world)
+}
+
+async function deleteWorld(session: Session, world: string): Promise<void> {
+  await session.ask('DELETE /_sim/worlds/{world}', { world }, { world: DEFAULT_WORLD })
+}
+
+/** Whether the page shows a fork of the past, in which neither time nor anything else has moved since. */
+function isUnchanged(session: Session): boolean {
+  const visit = session.visit.value
+  if (visit === undefined || session.world.value !== visit.world) return false
+  if (session.actions.value.some(({ world }) => world === visit.world)) return false
+  const clock = session.clock.value
+  return clock === undefined || Math.abs(Date.parse(clock.now) - Date.parse(visit.at)) <= 1
+}
+
+/** Returns the clock of a world; that of the shown world without a delay, and the last known one while it is asked for. */
+function useClockOf(session: Session, world: string): Clock | undefined {
+  const isShown = world === session.world.value
+  const asked = useAnswer('GET /_sim/clock', isShown ? undefined : {}, { world }).value
+  const known = useRef<{ readonly world: string; readonly clock: Clock } | undefined>(undefined)
+  const clock = isShown ? session.clock.value : asked
+  if (clock !== undefined) known.current = { world, clock }
+  return clock ?? (known.current?.world === world ? known.current.clock : undefined)
+}
+
+function microsOf(clock: Clock | undefined): number {
+  return Math.round((clock?.elapsed_seconds ?? 0) * 1e6)
 }
 
 /** Returns the feed of the shown world, or one of its own for another world. */

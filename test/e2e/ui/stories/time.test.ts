@@ -1,4 +1,5 @@
 /** What a person does with time: moves it by dragging, goes back, and makes another end of the same story. */
+import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import { dragTimeTo, openControlRoom, pageTest, sendAsClient, useBrowser } from '../control-room.ts'
 
@@ -25,7 +26,7 @@ describe('time', () => {
     const [end, digest] = [sim.clock.elapsed, sim.digest]
     await dragTimeTo(page, 0.02)
     await page.getByText('This is a fork of default.').waitFor()
-    await row.getByText(/deployment (initializing|deploying)/).waitFor()
+    await row.getByText(/deployment (initializing|deploying|downloading)/).waitFor()
     expect([sim.clock.elapsed, sim.digest]).toEqual([end, digest])
     await page.getByRole('link', { name: 'Go back to default' }).click()
     await row.getByText('deployment running').waitFor()
@@ -69,8 +70,63 @@ describe('time', () => {
 
     await page.getByRole('link', { name: 'Lifecycles' }).click()
     await page.getByLabel('Compare with').selectOption('default')
-    await row.getByText(/in default/).waitFor()
+    await row.getByText(/(≠|in) default/).waitFor()
     expect(await sendAsClient(room, 'GET', `/deploy/${id}`)).toMatchObject({ status: 'running' })
     expect(problems).toEqual([])
   })
+
+  pageTest('a visited past stays on the timeline, until the fork goes its own way', async () => {
+    const room = await openControlRoom({ fixtures: 'two-nodes' })
+    const { page, sim, problems } = room
+    const worlds = async () => (await (await fetch(`${room.server.url}/_sim/worlds`)).json()) as { world: string }[]
+    await page.getByRole('button', { name: '+1 h' }).click()
+    const slider = page.getByRole('slider', { name: 'Go to a time' })
+    const present = new Date(sim.clock.now).toISOString()
+    await expect.poll(() => slider.getAttribute('aria-valuetext')).toBe(present)
+
+    await dragTimeTo(page, 0.3)
+    await page.getByText('This is a fork of default.').waitFor()
+    const past = await slider.getAttribute('aria-valuetext')
+    expect(past! < present).toBe(true)
+    expect(Date.parse((await worlds())[1]!['now' as 'world'])).toBe(Date.parse(past!))
+
+    await dragTimeTo(page, 0.95)
+    await expect.poll(() => slider.getAttribute('aria-valuetext')).toBe(present)
+    expect((await worlds()).map(({ world }) => world)).toEqual(['default'])
+
+    await dragTimeTo(page, 0.3)
+    await page.getByText('This is a fork of default.').waitFor()
+    await page.getByRole('button', { name: '+10 min' }).click()
+    await page.locator('.notice', { hasText: 'Advance by 10m' }).waitFor()
+    const before = await slider.getAttribute('aria-valuetext')
+    await dragTimeTo(page, 0.95)
+    await expect.poll(async () => (await slider.getAttribute('aria-valuetext'))! > before!).toBe(true)
+    await page.getByText('This is a fork of default.').waitFor()
+    expect(new Date(sim.clock.now).toISOString()).toBe(present)
+    expect(problems).toEqual([])
+  })
+
+  pageTest('the timeline offers no past that is not kept', async () => {
+    const { page, sim, server, problems } = await openControlRoom({ fixtures: 'two-nodes' })
+    await page.getByRole('button', { name: '+1 h' }).click()
+    const slider = page.getByRole('slider', { name: 'Go to a time' })
+    const present = new Date(sim.clock.now).toISOString()
+    await fetch(`${server.url}/_sim/past`, { method: 'DELETE' })
+    await page.getByRole('button', { name: '+10 min' }).click()
+    await expect.poll(() => slider.getAttribute('aria-valuetext')).not.toBe(present)
+    const now = await slider.getAttribute('aria-valuetext')
+    await expect.poll(() => isPastChosen(page)).toBe(false)
+    expect(await slider.getAttribute('aria-valuetext')).toBe(now)
+    await page.getByText('the past of this world is not kept').waitFor()
+    expect(problems).toEqual([])
+  })
 })
+
+/** Chooses the beginning of the timeline by the keyboard. Resolves with whether it lies before the present. */
+async function isPastChosen(page: Page): Promise<boolean> {
+  const slider = page.getByRole('slider', { name: 'Go to a time' })
+  await slider.press('Escape')
+  const present = await slider.getAttribute('aria-valuetext')
+  await slider.press('Home')
+  return (await slider.getAttribute('aria-valuetext'))! < present!
+}
