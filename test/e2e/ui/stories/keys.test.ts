@@ -52,8 +52,7 @@ describe('keys', () => {
     }
     await keyboard.press('/')
     await keyboard.type('models')
-    await rows.nth(1).waitFor({ state: 'detached' })
-    expect(await rows.count()).toBe(1)
+    await expect.poll(() => rows.count()).toBe(1)
     await page.getByRole('main').focus()
 
     await keyboard.press('Space')
