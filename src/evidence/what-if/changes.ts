@@ -3,6 +3,7 @@
 import type { FaultRule } from '../../faults/rules.ts'
 import { type Micros, micros } from '../../kernel/duration.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { plural } from '../../lib/format-count.ts'
 import { parseJsonOrText, tryParseJson } from '../../lib/json-text.ts'
 import { quote } from '../../lib/quote.ts'
 import { COMMANDS, type Command } from '../../simulation/operations/commands.ts'
@@ -95,7 +96,7 @@ function readRemoval(
       names.length === 0 ? 'Leave it out.' : `Give ${kind}:1 to ${kind}:${names.length}.`,
     )
     throw new RecordingError(
-      `Failed to read --without '${text}': the recording has ${names.length === 0 ? 'no' : names.length} ${kind}${names.length === 1 ? '' : 's'}. ${advice}`,
+      `Failed to read --without '${text}': the recording has ${names.length === 0 ? `no ${kind}s` : plural(names.length, kind)}. ${advice}`,
     )
   }
   if (index < before.length) return { removedRule: before[index], removedLine: undefined }
