@@ -98,7 +98,7 @@ test('the recording of a past replays, and keeping it twice changes nothing', as
   await command('/_sim/past', undefined, 'DELETE')
   expect(await read(server, '/_sim/past')).toMatchObject({ kept: false })
   expect((await command('/_sim/past/recording', undefined, 'GET')).status).toBe(409)
-  // One that begins later has the state at its begin.
+  // One that begins later has the state at its start.
   await command('/_sim/past')
   await create(server)
   const later = parseRecording(await (await ask('/_sim/past/recording')).text(), 'later')

@@ -49,7 +49,7 @@ export class RunPage {
     return new RunPage(file)
   }
 
-  /** Records a world from its begin. */
+  /** Records a world from its start. */
   readonly record = (sim: Simulator): void => {
     this.#recording ??= recordSimulator(sim)
   }

@@ -225,7 +225,7 @@ function readMoment(origin: ServedWorld | undefined, body: CreateWorldBody): Mom
   return refuse(
     400,
     `Failed to make a world: at '${at}' is an invalid time. ` +
-      "Give a duration since the begin of the world, as in '10m', or ISO 8601 with an offset, as in '2026-01-01T01:00:00Z'.",
+      "Give a duration since the start of the world, as in '10m', or ISO 8601 with an offset, as in '2026-01-01T01:00:00Z'.",
   )
 }
 

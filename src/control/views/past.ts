@@ -9,7 +9,7 @@ import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { requirePast } from '../worlds/require-past.ts'
 
-/** Longest real time that the begin of a past waits for the end of requests, in milliseconds. */
+/** Longest real time that the start of a past waits for the end of requests, in milliseconds. */
 const PATIENCE_MS = 500
 
 const CheckpointSchema = z.object({

@@ -16,7 +16,7 @@ import type { Numbered } from '../recording/lines.ts'
 export interface ChangeSpec {
   /** `fault:3`, the third fault of the recording; `fault:NAME`, `command:2` or `request:5`. */
   readonly without?: string | undefined
-  /** `at 2h: node h100-0 crash`, or `at 2h: fault {"on":"*",…}`. The time counts from the begin of the recording. */
+  /** `at 2h: node h100-0 crash`, or `at 2h: fault {"on":"*",…}`. The time counts from the start of the recording. */
   readonly with?: string | undefined
   /** Another profile, weather or seed. */
   readonly options?:
@@ -48,7 +48,7 @@ export const NO_CHANGE: Change = {
 /**
  * Returns the change of a recording.
  *
- * @param initialRules the ids of the fault rules at the begin of the recording
+ * @param initialRules the ids of the fault rules at the start of the recording
  * @throws RecordingError for a part that the recording lacks, or that is invalid
  */
 export function readChange(

@@ -18,7 +18,7 @@ const Command = z.strictObject({
 const After = z.strictObject({
   kind: z
     .enum(['start', ...JOURNAL_KINDS] as [string, ...string[]])
-    .describe('Kind of journal entry, or start for the begin of the flow'),
+    .describe('Kind of journal entry, or start for the start of the flow'),
   subject: z.string().optional().describe('Id or name of the subject. Default: any'),
   nth: z.int().min(1).optional().describe('Which of these entries. Default: 1'),
   offset: duration.optional().describe('Time after that entry'),
@@ -81,7 +81,7 @@ export function findMissingPart(item: object): ItemProblem | undefined {
 /**
  * Rejects a plan of another form.
  *
- * @param context begin of the error, as in `Failed to call toSurvive`
+ * @param context start of the error, as in `Failed to call toSurvive`
  * @throws TypeError that names the place of the first problem and a remedy
  */
 export function assertPlan(plan: unknown, context: string): asserts plan is Plan {

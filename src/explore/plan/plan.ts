@@ -9,7 +9,7 @@ export const PLAN_VERSION = 1
 
 /** A moment: after the n-th journal entry of a kind about a subject, plus a time. */
 export interface Anchor {
-  /** A kind of journal entry, as in `deployment.initializing`; `start` for the begin of the flow. */
+  /** A kind of journal entry, as in `deployment.initializing`; `start` for the start of the flow. */
   readonly kind: string
   /** Default: any subject. */
   readonly subject?: string
