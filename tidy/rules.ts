@@ -20,9 +20,14 @@ const CODE = [
   'examples',
   'scenarios',
   'bin',
+  'build',
   'build.js',
+  'browser-worlds.js',
   'bundle-page.js',
+  'clients',
   'compat.js',
+  'defer-modules.js',
+  'join-chunks.js',
 ]
 const TEXTS = [
   'README.md',
@@ -31,6 +36,7 @@ const TEXTS = [
   'CHANGELOG.md',
   'docs',
   'bench',
+  'clients',
   'examples',
   'profiles',
   'schemas',
@@ -46,7 +52,7 @@ export function applyRules(): Record<string, Finding[]> {
     imports as Readonly<Record<string, unknown>>,
   )
   const texts = [
-    ...readFiles(CODE, ['.ts', '.tsx', '.js', '.mjs', '.css', '.yaml', '.html']),
+    ...readFiles(CODE, ['.ts', '.tsx', '.js', '.mjs', '.py', '.css', '.yaml', '.html']),
     ...readFiles(TEXTS, ['.md', '.json', '.sh', 'run']),
   ]
   const documents = readFiles(
@@ -57,6 +63,7 @@ export function applyRules(): Record<string, Finding[]> {
       'CHANGELOG.md',
       'docs',
       'bench/README.md',
+      'clients/python/README.md',
       'site/playground.md',
     ],
     ['.md'],

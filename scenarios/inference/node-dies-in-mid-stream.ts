@@ -13,9 +13,9 @@ export default scenario(
     profile: { extends: 'realistic', limits: { requests_in_flight: 1 } },
     tags: ['inference', 'faults'],
     teaches:
-      'A stream whose instance is lost ends without [DONE] in the middle of the text, with status 200 long since sent; asked again, another instance says all of it.',
+      'A stream whose instance is lost ends in the middle of the text, without [DONE]. Its status 200 was sent before. Asked again, another instance answers the whole text.',
     client:
-      'Takes a stream for whole only at [DONE], throws away what came of one that broke off, and asks again from the start.',
+      'Counts a stream as whole only at [DONE]. Throws away what came of a stream that broke off, and asks again from the start.',
   },
   async ({ api, clock, cluster, fetch, baseUrl, token, ledger, check, countOf }) => {
     const [deployed] = await api.listDeployments()

@@ -13,7 +13,7 @@ export default scenario(
     profile: { extends: 'realistic', limits: { queue_per_deployment: QUEUE } },
     tags: ['inference', 'quota'],
     teaches:
-      'Who finds no place waits in turn, and who finds the queue full is 429 at once; giving up in the queue makes room for the next.',
+      'A request that finds no place waits in turn. If the queue is full, a request is 429 at once. A client that gives up in the queue makes room for the next one.',
     client:
       'Keeps to Retry-After, gives a request that waits a timeout of its own, and adds instances when that is usual.',
   },

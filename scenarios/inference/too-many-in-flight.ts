@@ -13,7 +13,7 @@ export default scenario(
     with: { deployments: [{ model_name: model, settings: { min_instances: 3, max_instances: 3 } }] },
     tags: ['inference', 'quota'],
     teaches:
-      'A token may have 200 requests in flight with a model, whatever the instances could take: the rest is 429 with Retry-After, and is counted nowhere.',
+      'A token may have 200 requests in flight with a model, also if the instances could take more. The others are 429 with Retry-After, and no figure counts them.',
     client: 'Keeps to Retry-After and loses nothing; better, it has a pool of fewer than 200 and is never refused.',
   },
   async ({ api, clock, check, countOf }) => {

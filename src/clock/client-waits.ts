@@ -10,7 +10,7 @@ import type { WorldTime } from './world-time.ts'
 interface WaitHooks {
   /** Moves the world to the present time of its clock. */
   catchUp(): void
-  /** Reports the begin of a wait. */
+  /** Reports the start of a wait. */
   onBegan(): void
 }
 

@@ -21,7 +21,7 @@ export interface RequestWait {
   readonly part?: 'turn' | 'head' | 'body' | undefined
   /** Address of the control plane of its world, if it has one. */
   readonly controlUrl?: string | undefined
-  /** Begin of the wait by the world's clock, and by the real one. */
+  /** Start of the wait by the world's clock, and by the real one. */
   readonly since: Micros
   readonly sinceMs: number
   /** Whether a notice has reported it. */
@@ -38,7 +38,7 @@ export interface PendingRequestView extends Forecast {
   /** Id of the deployment that answers; undefined for models of the catalog. */
   readonly deploy_id: string | undefined
   readonly since: Micros
-  /** Real milliseconds since the begin of the wait. */
+  /** Real milliseconds since the start of the wait. */
   readonly waitedMs: number
 }
 
@@ -87,7 +87,7 @@ export class PendingRequests {
     }
   }
 
-  /** Returns the waits in the order of their begin; at one time, in the order of the requests. */
+  /** Returns the waits in the order of their start; at one time, in the order of the requests. */
   list(): PendingRequestView[] {
     const callOrder = ({ wait }: PausedWait) => wait.call?.plan.sequence ?? Number.POSITIVE_INFINITY
     const sorted = [...this.#waits].sort((a, b) => a.wait.since - b.wait.since || callOrder(a) - callOrder(b) || 0)

@@ -43,7 +43,7 @@ export function nameRequest(request: ObservedRequest): string {
   return `request ${request.index} (${operationOf(request)}, ${describeOutcome(request)})`
 }
 
-/** Returns a text with a capital letter at its begin. */
+/** Returns a text with a capital letter at its start. */
 export function startSentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -11,7 +11,7 @@ import { inputsOf, withInputs } from './inputs/flow-inputs.ts'
 import type { InputValues } from './inputs/input.ts'
 import { assertInvariants, type InvariantSettings } from './invariants.ts'
 import type { Plan } from './plan/plan.ts'
-import { readPlanFile, writePlanFile } from './plan/plan-file.ts'
+import { assertPlan } from './plan/plan-form.ts'
 import { describeFinding, toParagraph } from './report/finding-words.ts'
 import type { FindingWords } from './report/labelled-texts.ts'
 import { createRunner } from './run/create-runner.ts'
@@ -111,11 +111,10 @@ export interface PlanReport extends Pick<FlowReport, 'flow' | 'runs' | 'points'>
 /**
  * Runs a flow without faults and under one plan, and reports what the plan breaks.
  *
- * @throws PlanFileError for an invalid plan
- * @throws TypeError for a value that is no flow, ExploreError for one that is not repeatable or throws without a fault
+ * @throws TypeError for a value that is no flow or an invalid plan, ExploreError for one that is not repeatable or throws without a fault
  */
 export async function replayPlan(value: unknown, plan: Plan, options: ExploreFlowOptions = {}): Promise<PlanReport> {
-  readPlanFile(writePlanFile({ flow: undefined, plan }), 'of toSurvive')
+  assertPlan(plan, 'Failed to call toSurvive')
   const flow = withOptions(value, options)
   const runner = await createRunner(flow)
   try {

@@ -42,7 +42,7 @@ const SWITCH = { words: 'true', isValid: (value: unknown) => value === true }
 /**
  * Rejects invalid settings of invariants.
  *
- * @param context begin of the error, as in `Failed to explore checkout`
+ * @param context start of the error, as in `Failed to explore checkout`
  * @throws RangeError that names the invariant and a remedy
  */
 export function assertInvariants(settings: InvariantSettings, context: string): void {

@@ -3,7 +3,7 @@
  * near.
  *
  * Near is an edit distance (insert, delete, replace, swap of neighbours; case ignored) of up to a third of the word, at
- * least 1 and at most 3. A word of three letters or more also matches if it is the begin of only one candidate. This
+ * least 1 and at most 3. A word of three letters or more also matches if it is the start of only one candidate. This
  * match has precedence over a distance of 2 or more.
  *
  * @example nearestWord('deplyoments', ['deployments', 'models']) // 'deployments'

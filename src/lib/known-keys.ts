@@ -3,7 +3,7 @@ import { formatSuggestion, nearestWord } from './did-you-mean.ts'
 /**
  * Rejects an object that has an unknown key.
  *
- * @param context begin of the error, as in `Failed to fork`
+ * @param context start of the error, as in `Failed to fork`
  * @throws RangeError that names the key and the nearest known key, or all known keys if none is near
  * @example assertKnownKeys({ sead: 1 }, ['seed'], 'Failed to fork') // "Failed to fork: unknown option 'sead'. Did you mean 'seed'?"
  */

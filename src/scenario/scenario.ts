@@ -129,7 +129,7 @@ export type Eventually = (
 ) => Promise<void>
 
 /**
- * Compares the number of events since the begin of the scenario with a range, and returns the number. Requests that
+ * Compares the number of events since the start of the scenario with a range, and returns the number. Requests that
  * only read (GET) are no events.
  *
  * @example await countOf('node.crashed', 1)

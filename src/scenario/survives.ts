@@ -8,6 +8,7 @@ import { withInputs } from '../explore/inputs/flow-inputs.ts'
 import type { InputValues } from '../explore/inputs/input.ts'
 import type { InvariantSettings } from '../explore/invariants.ts'
 import type { Plan } from '../explore/plan/plan.ts'
+import * as planForm from '../explore/plan/plan-form.ts'
 import type { BrokenInvariant } from '../explore/run/run-result.ts'
 import type { RunOptions } from '../explore/run/runner.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
@@ -53,9 +54,7 @@ export function survives<Result>(
   }
   assertKnownKeys(options, OPTION_KEYS, context, { ErrorType: TypeError })
   const { plan, inputs, invariants, ...world } = options
-  if (!Array.isArray(plan)) {
-    throw new TypeError(`${context}: it has no plan. Give the list of faults that explore reports, as plan: […].`)
-  }
+  planForm.assertPlan(plan, context)
   const named = inputs === undefined ? declared : withInputs(declared, inputs, context)
   assertKnownInvariants(invariants ?? [], named, context)
   const runFlow: RunFlow = (otherWorld, onWorld) => runUnder(named, { plan, invariants }, otherWorld, onWorld)

@@ -6,6 +6,7 @@ import type { FaultClassName } from '../explore/plan/classes.ts'
 import type { Plan } from '../explore/plan/plan.ts'
 import { toLabelledTexts } from '../explore/report/labelled-texts.ts'
 import { nearestWord } from '../lib/did-you-mean.ts'
+import { plural } from '../lib/format-count.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 
 /** The options of a world. */
@@ -60,7 +61,7 @@ export async function toSurvive(flow: unknown, options: SurviveOptions = {}): Pr
 const MAX_LISTED = 5
 
 function describe({ flow, runs, points }: PlanReport, found: PlanReport['findings'], options: SurviveOptions): string {
-  const tried = `${runs} runs, ${points} ${points === 1 ? 'fault' : 'faults'}`
+  const tried = `${plural(runs, 'run')}, ${plural(points, 'fault')}`
   if (found.length === 0) return `expected '${flow}' not to survive: nothing broke it in ${tried}`
   const listed = found.slice(0, MAX_LISTED).map(({ signature, story, plan, inputs = options.inputs, shrunk }) => {
     const setting = { ...printableWorld({ ...options, ...shrunk?.world }), ...(inputs !== undefined && { inputs }) }

@@ -7,6 +7,7 @@ import { run } from '../../src/cli/commands/run.ts'
 import { parseRecording } from '../../src/evidence/recording/file.ts'
 import { replayRecording } from '../../src/evidence/replay/replay.ts'
 import { commandOutput } from '../cli/command-output.ts'
+import { recordMinute } from '../evidence/recorded-minute.ts'
 import { type Running, running } from '../transports/http/running-server.ts'
 
 const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
@@ -97,7 +98,7 @@ test('the recording of a past replays, and keeping it twice changes nothing', as
   await command('/_sim/past', undefined, 'DELETE')
   expect(await read(server, '/_sim/past')).toMatchObject({ kept: false })
   expect((await command('/_sim/past/recording', undefined, 'GET')).status).toBe(409)
-  // One that begins later has the state at its begin.
+  // One that begins later has the state at its start.
   await command('/_sim/past')
   await create(server)
   const later = parseRecording(await (await ask('/_sim/past/recording')).text(), 'later')
@@ -143,10 +144,13 @@ test.each([
 test('going back is refused when the past is not kept, and when no further world is allowed', async () => {
   const server = await running({ fixtures: 'two-nodes' }, { maxWorlds: 0 })
   const { command } = server
-  const refused = async () => (await command('/_sim/worlds', { from: 'default', at: '0s' })).status
-  expect(await refused()).toBe(409)
+  const back = () => command('/_sim/worlds', { from: 'default', at: '0s' })
+  expect(await back()).toMatchObject({ status: 409, body: { error: expect.stringContaining('POST /_sim/past') } })
   await command('/_sim/past')
-  expect(await refused()).toBe(429)
+  expect((await back()).status).toBe(429)
+  const { body, status } = await command('/_sim/recordings', { recording: recordMinute() })
+  expect([status, body.error]).toEqual([429, expect.stringContaining('--max-worlds')])
+  expect(server.server.worlds.all()).toHaveLength(1)
 })
 
 test('clicks become a scenario that passes, and requests can be left out of it', async () => {

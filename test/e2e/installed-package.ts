@@ -25,7 +25,7 @@ const HOMES = join(ROOT, '.tmp')
 /** The project's folder, made once for each state of the source; it holds a copy of the scenarios that are shipped. */
 export function installed(): string {
   const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { files: string[] }
-  const parts = ['package.json', ...files.filter(name => name !== 'dist')]
+  const parts = ['package.json', ...files.filter(name => name !== 'dist' && !name.startsWith('!'))]
   const stamp = stampOf([
     'src',
     'build.js',
@@ -45,7 +45,7 @@ export function installed(): string {
   const others = readdirSync(HOMES).filter(name => name.startsWith('installed-'))
   const draft = mkdtempSync(join(HOMES, 'installing-'))
   const place = packageIn(draft)
-  for (const part of parts) cpSync(join(ROOT, part), join(place, part), { recursive: true })
+  for (const part of parts) cpSync(join(ROOT, part), join(place, part), { recursive: true, filter: isPacked })
   cpSync(join(ROOT, 'scenarios'), join(draft, 'scenarios'), { recursive: true })
   // Without these two, ours above would send the package's name to the source.
   writeFileSync(join(draft, 'package.json'), '{ "type": "module" }')
@@ -68,6 +68,11 @@ export function packageIn(project: string): string {
   return join(project, 'node_modules/modelhost-sim')
 }
 
+/** A run of the Python client leaves bytecode beside it, which npm does not pack. */
+function isPacked(path: string): boolean {
+  return !path.includes('__pycache__')
+}
+
 function stampOf(parts: readonly string[]): string {
   const hash = createHash('sha256')
   const add = (path: string) => {
@@ -78,7 +83,9 @@ function stampOf(parts: readonly string[]): string {
     const path = join(ROOT, part)
     add(path)
     if (!statSync(path).isDirectory()) continue
-    for (const entry of readdirSync(path, { recursive: true, encoding: 'utf8' })) add(join(path, entry))
+    for (const entry of readdirSync(path, { recursive: true, encoding: 'utf8' })) {
+      if (isPacked(entry)) add(join(path, entry))
+    }
   }
   return hash.digest('hex').slice(0, 16)
 }

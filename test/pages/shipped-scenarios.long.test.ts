@@ -1,4 +1,4 @@
-/** Each scenario of the package as a saved page has it: its recording runs again, with a past from the begin. */
+/** Each scenario of the package as a saved page has it: its recording runs again, with a past from the start. */
 import { expect, test } from 'vitest'
 import { type Recording, recordSimulator } from '../../src/evidence/recording/record.ts'
 import { runAgain, type WorldProblem } from '../../src/pages/saved/run-again.ts'

@@ -38,7 +38,7 @@ test('null, undefined and zero differ', () => {
   expect(lines(null, { a: 1 })).toEqual([': {"a":1} / null'])
 })
 
-test('a pattern matches text only, each time from its begin', () => {
+test('a pattern matches text only, each time from its start', () => {
   const pattern = /lost/g
   expect(lines('a node was lost', pattern)).toEqual([])
   expect(lines('a node was lost', pattern)).toEqual([])

@@ -166,6 +166,7 @@ describe('survives', () => {
   test.each<[unknown[], string]>([
     [['a', undefined, { plan: [] }], "Failed to declare the scenario 'a': the flow is no function."],
     [['a', quiet, {}], "Failed to declare the scenario 'a': it has no plan."],
+    [['a', quiet, { plan: [{ crsh: 1 }] }], "plan[0].crsh: unknown item 'crsh'. Did you mean 'crash'?"],
     [['a', quiet, { plan: [], sed: 1 }], "unknown option 'sed'. Did you mean 'seed'?"],
     [['a', quiet, { plan: [], invariants: ['noLeek'] }], "unknown invariant 'noLeek'. Did you mean 'noLeak'?"],
     [['', quiet, { plan: [] }], 'it has no title'],

@@ -18,7 +18,7 @@ function world() {
   return { sim, api, deployed }
 }
 
-/** Returns the status of a call that is refused, and the begin of its message. */
+/** Returns the status of a call that is refused, and the start of its message. */
 const refusedWith = async (call: Promise<unknown>) => {
   const [status, message] = await refused(call)
   return `${status} ${message}`

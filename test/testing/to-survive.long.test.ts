@@ -51,7 +51,7 @@ test('a mistake fails whether or not the flow is expected to survive', async () 
     ],
     [expect(quiet).toSurvive({ classes: ['rset' as never] }), "unknown class 'rset'. Did you mean 'reset'?"],
     [expect(quiet).toSurvive({ invariants: { noLeek: true } }), "unknown invariant 'noLeek'. Did you mean 'noLeak'?"],
-    [expect(quiet).toSurvive({ plan: [{ crash: -1 }] }), 'Failed to read the plan of toSurvive: $.plan[0].crash: '],
+    [expect(quiet).toSurvive({ plan: [{ crash: -1 }] }), 'Failed to call toSurvive: plan[0].crash: '],
   ]
   for (const [assertion, message] of mistakes) expect(await failureOf(assertion)).toContain(message)
 })

@@ -15,7 +15,7 @@ SUITE = """
     def test_fails(sim):
         sim.clock.advance("10m")
         with pytest.raises(SimulatorError):
-            sim.call("GET", "/deploy/of-nobody")
+            sim.call("GET", "/deploy/missing")
         assert False
 """
 
@@ -36,7 +36,7 @@ def test_a_failed_test_shows_its_world_and_what_its_client_did(
             "*- modelhost-sim -*",
             "The world of this test at 2026-01-01T00:10:00.000000+00:00, fixture two-nodes, seed 7.",
             "Its client sent 1 request:",
-            "  2026-01-01T00:10:00.000000+00:00 GET /deploy/of-nobody → 404 (state: no deployment of-nobody)",
+            "  2026-01-01T00:10:00.000000+00:00 GET /deploy/missing → 404 (state: no deployment missing)",
         ]
     )
     result.stdout.no_fnmatch_line("*status=running*")

@@ -105,7 +105,7 @@ def test_invalid_input_is_refused_with_the_words_of_the_server(sim: Simulator, a
 
 def test_a_wait_without_end_says_the_last_answer(sim: Simulator) -> None:
     with pytest.raises(SimulatorError, match=r"Failed to reach .* within 5m: the last answer is 200"):
-        sim.clock.until("/deploy/list", [{"status": "failed", "model_name": "nobody"}], within="5m")
+        sim.clock.until("/deploy/list", [{"status": "failed", "model_name": "missing"}], within="5m")
 
 
 def test_a_missing_server_is_an_error_that_says_what_to_do() -> None:

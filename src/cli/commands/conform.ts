@@ -1,7 +1,9 @@
 /** `modelhost-sim conform`: compares the simulator with an OpenAPI document of your provider. */
+
 import type { Argv } from 'yargs'
 import type { Conformance } from '../../conform/conform.ts'
 import type { Finding } from '../../conform/findings.ts'
+import { plural } from '../../lib/format-count.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { text } from '../values.ts'
@@ -94,8 +96,7 @@ const SEVERITY_LABELS = { break: 'break  ', warning: 'warning', note: 'note   ' 
 function formatConformance({ findings, operations, served, requests, beyond }: Conformance, title: string): string {
   const lines = findings.map(formatFinding)
   const count = (severity: Finding['severity'], word: string) => {
-    const found = findings.filter(one => one.severity === severity).length
-    return `${found} ${word}${found === 1 ? '' : 's'}`
+    return plural(findings.filter(one => one.severity === severity).length, word)
   }
   const summary =
     `${title}: ${served} of ${operations} operations served, checked with ${requests} requests: ` +

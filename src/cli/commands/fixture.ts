@@ -1,10 +1,12 @@
 /** `modelhost-sim fixture`: checks the files of a fixture, and writes a small one to begin with. */
+
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { loadFixture } from '../../data/fixtures/load.ts'
 import { FixtureError, type FixtureMistake } from '../../data/fixtures/problem-report.ts'
 import type { Fixture } from '../../data/records/fixture.ts'
+import { plural } from '../../lib/format-count.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { SMALL_WORLD } from '../small-world.ts'
@@ -84,7 +86,7 @@ function checkWorld(folder: string): void {
 }
 
 function formatMistakes(folder: string, mistakes: readonly FixtureMistake[]): string {
-  const count = mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`
+  const count = plural(mistakes.length, 'mistake')
   const texts = mistakes.map(({ problem, example }) => {
     return `\n${problem}\n${example === undefined ? '' : `  Correct: ${example}\n`}`
   })
@@ -93,14 +95,6 @@ function formatMistakes(folder: string, mistakes: readonly FixtureMistake[]): st
 
 function summaryOf({ models, nodes, deployments }: Fixture): string {
   const nodeCount = nodes.pools.flatMap(pool => pool.nodes).reduce((sum, { count }) => sum + count, 0)
-  const counts = [
-    counted(models.length, 'model'),
-    counted(nodeCount, 'node'),
-    counted(deployments.length, 'deployment'),
-  ]
+  const counts = [plural(models.length, 'model'), plural(nodeCount, 'node'), plural(deployments.length, 'deployment')]
   return `The world has ${counts.slice(0, 2).join(', ')} and ${counts[2]}.`
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

@@ -1,15 +1,10 @@
 /** `modelhost-sim profile`: every setting of a provider profile, with its meaning and its source. */
+
 import type { Argv } from 'yargs'
 import { NO_CAP } from '../../data/profiles/distribution.ts'
 import { loadProfile } from '../../data/profiles/load.ts'
 import { PROFILE_SECTIONS } from '../../data/profiles/schema.ts'
-import {
-  NamedSections,
-  type ProfileSection,
-  ProfileSetting,
-  toCamelCase,
-  toSnakeCase,
-} from '../../data/profiles/setting.ts'
+import { NamedSections, type ProfileSection, ProfileSetting, toCamelCase } from '../../data/profiles/setting.ts'
 import {
   bytes,
   duration,
@@ -21,6 +16,7 @@ import {
   warmUp,
 } from '../../data/profiles/setting-kinds.ts'
 import { formatDuration } from '../../kernel/duration.ts'
+import { toSnakeCase } from '../../lib/text/snake-case.ts'
 import { EXIT_CODES } from '../command.ts'
 import { tableRow } from '../markdown.ts'
 import { text } from '../values.ts'

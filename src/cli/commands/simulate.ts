@@ -14,12 +14,13 @@ import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { scheduleCommands } from '../command-file.ts'
+import { requireWritable } from '../files/output-file.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { Progress } from '../progress.ts'
 import { formatReport } from '../report-text.ts'
 import { OpenMetricsFile, selectMetrics } from '../series/openmetrics-file.ts'
 import { plotFlag, plotStep, requirePlottable, writePlots } from '../series/plot-files.ts'
-import { requireWritable, writeSeries } from '../series/series-file.ts'
+import { writeSeries } from '../series/series-file.ts'
 import { onSignals } from '../signals.ts'
 import { duration, flag, positive, requireKnownVariables, seed, text, toggle } from '../values.ts'
 
@@ -173,7 +174,7 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
       `Failed to simulate: '${args.fixtures}' is a snapshot, and a report starts with its world. Give a fixture, or use serve to continue from a snapshot.`,
     )
   }
-  if (series !== undefined) requireWritable(series)
+  if (series !== undefined) requireWritable(series, 'series')
   if (openmetrics !== undefined) requireWritable(openmetrics, 'openmetrics')
   if (plot !== undefined) {
     requirePlottable(plot)

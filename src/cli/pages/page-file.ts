@@ -3,8 +3,7 @@
 import type { SavedContent } from '../../pages/saved/content.ts'
 import { createSavedPage } from '../../pages/saved/create-page.ts'
 import { UsageError } from '../command.ts'
-import { requireWritable } from '../series/series-file.ts'
-import { writeTextFile } from '../shards/text-file.ts'
+import { requireWritable, writeTextFile } from '../files/output-file.ts'
 
 /** Rejects a path that cannot be written, or that a browser would not open as a page. */
 export function requirePageFile(path: string): void {

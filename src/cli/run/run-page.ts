@@ -1,6 +1,7 @@
 /** The saved page of a scenario that is run. */
 
 import { type Recording, recordSimulator } from '../../evidence/recording/record.ts'
+import { toSnakeCase } from '../../lib/text/snake-case.ts'
 import type { FileResult, RunFilesOptions } from '../../scenario/runner/jobs.ts'
 import { loadFiles } from '../../scenario/runner/runner.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
@@ -33,7 +34,7 @@ export class RunPage {
     requirePageFile(file)
     const excluded = EXCLUDED.find(name => flags[name] !== undefined && flags[name] !== false)
     if (excluded !== undefined) {
-      const flag = excluded.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
+      const flag = toSnakeCase(excluded).replaceAll('_', '-')
       throw new UsageError(
         `Failed to write --html '${file}': a page has one play of this process, and --${flag} is for other plays. Leave one of them out.`,
       )
@@ -48,7 +49,7 @@ export class RunPage {
     return new RunPage(file)
   }
 
-  /** Records a world from its begin. */
+  /** Records a world from its start. */
   readonly record = (sim: Simulator): void => {
     this.#recording ??= recordSimulator(sim)
   }

@@ -20,8 +20,8 @@ import {
 } from '../../simulation/metrics/world-metrics.ts'
 import type { World } from '../../simulation/world.ts'
 import { UsageError } from '../command.ts'
+import { draftOf, removeDraft } from '../files/output-file.ts'
 import { MetricSpill, type SpilledMetric, type SpilledSource, SpilledTable } from './metric-spill.ts'
-import { removeDraft } from './series-file.ts'
 
 const TABLES = [WORLD_METRICS, EVENT_METRICS, DEPLOYMENT_METRICS, ENGINE_METRICS, GPU_METRICS]
 const CHUNK_CHARS = 1 << 16
@@ -63,8 +63,8 @@ export class OpenMetricsFile {
     this.#path = path
     this.#world = world
     this.#engines = new EngineReader(world)
-    this.#draft = `${path}.${process.pid}.tmp`
-    this.#spillPath = `${path}.${process.pid}.points.tmp`
+    this.#draft = draftOf(path)
+    this.#spillPath = draftOf(path, '.points')
     this.#spillFile = this.#guard(() => openSync(this.#spillPath, 'w+'))
     const spill = new MetricSpill(this.#spillFile)
     this.#tables = TABLES.map(table => {

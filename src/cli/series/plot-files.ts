@@ -9,9 +9,8 @@ import { drawFigure } from '../../plots/figure.ts'
 import { captionOf, REPORT_CHARTS, reportCharts } from '../../plots/report-charts.ts'
 import type { PlottedReport } from '../../plots/report-steps.ts'
 import { UsageError } from '../command.ts'
-import { writeTextFile } from '../shards/text-file.ts'
+import { requireWritable, writeTextFile } from '../files/output-file.ts'
 import { flag, text } from '../values.ts'
-import { requireWritable } from './series-file.ts'
 
 /** Steps that a picture has at most, if no step is given: about one for three units of its width. */
 const MOST_STEPS = 200

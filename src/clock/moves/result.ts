@@ -72,7 +72,7 @@ export function toFailedEvent({ kind, subject, time, fields = {} }: Entry, clock
   return { at: clock.iso(time), subject, event: String(fields.event), error: String(fields.error) }
 }
 
-/** The state of a world at the begin of a move. */
+/** The state of a world at the start of a move. */
 export interface MoveStart {
   readonly world: World
   readonly from: string
@@ -87,7 +87,7 @@ export function startMove(world: World): MoveStart {
   return { world, from: clock.iso(), counts: new Map(journal.counts), last: journal.last }
 }
 
-/** Returns the result of a move from its begin to the present time. */
+/** Returns the result of a move from its start to the present time. */
 export function moveResultSince({ world, from, counts: countsBefore, last }: MoveStart): MoveResult {
   const { clock, journal } = world
   const counts: Record<string, number> = {}

@@ -7,7 +7,7 @@ import { concatBytes } from '../../simulator/snapshot/codec/bytes.ts'
 import { Snapshot } from '../../simulator/snapshot/snapshot.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
 import { CONTROL_PROVENANCE, type ControlScope, control, refuseInvalid } from '../endpoint.ts'
-import { requireSnapshot } from '../named-snapshots.ts'
+import { requireSnapshot } from '../worlds/named-snapshots.ts'
 
 const Name = z
   .string()

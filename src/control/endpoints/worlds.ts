@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import type { Moment } from '../../evidence/past/checkpoint.ts'
-import type { Past } from '../../evidence/past/past.ts'
 import type { Pasts } from '../../evidence/past/pasts.ts'
 import { isDuration } from '../../faults/kinds/fields.ts'
 import { micros } from '../../kernel/duration.ts'
@@ -10,12 +9,15 @@ import { fromHttpFields, httpFieldsBesideSnapshot } from '../../simulator/option
 import { OPTION_HTTP_FIELDS } from '../../simulator/option-schemas.ts'
 import type { SimulatorOptions } from '../../simulator/options.ts'
 import { DEFAULT_WORLD, type ServedWorld } from '../../simulator/served-world.ts'
-import { TooManyWorlds, type WorldSpec, type Worlds } from '../../simulator/worlds.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
+import type { WorldSpec } from '../../simulator/worlds.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
-import { requireSnapshot } from '../named-snapshots.ts'
-import { requireWorld } from '../require-world.ts'
 import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
+import { makeWorld, makeWorldWith } from '../worlds/make-world.ts'
+import { requireSnapshot } from '../worlds/named-snapshots.ts'
+import { requirePast } from '../worlds/require-past.ts'
+import { requireWorld } from '../worlds/require-world.ts'
 
 const WorldSummary = z.object({
   world: z.string(),
@@ -81,7 +83,7 @@ export const createWorld = control({
     const clockSetting = clock as WorldSpec['clock']
     const world =
       origin !== undefined && moment !== undefined
-        ? await makePastWorld(worlds, requirePast(pasts, origin), moment, { clock: clockSetting, alias: token })
+        ? await makeWorldWith(worlds, pastCreator(pasts, origin, moment, clockSetting), token)
         : makeWorld(worlds, {
             ...(options !== undefined && { options }),
             ...(origin !== undefined && { from: origin }),
@@ -206,23 +208,6 @@ function assertNotPath(field: string, value: unknown): void {
   )
 }
 
-function makeWorld(worlds: Worlds, spec: WorldSpec): ServedWorld {
-  return translateErrors(() => worlds.make(spec))
-}
-
-/** Turns errors about the request into refusals. */
-function translateErrors<Result>(make: () => Result): Result {
-  try {
-    return make()
-  } catch (error) {
-    if (error instanceof TooManyWorlds) refuse(429, error.message)
-    const { name, message } = error as Error
-    // These are errors about the request; anything else is a bug.
-    if (name === 'FixtureError' || name === 'ProfileError' || error instanceof RangeError) refuse(400, message)
-    throw error
-  }
-}
-
 /** Returns the moment of the past that the body names; undefined if it names none. */
 function readMoment(origin: ServedWorld | undefined, body: CreateWorldBody): Moment | undefined {
   const [field, other] = MOMENT_FIELDS.filter(name => body[name] !== undefined)
@@ -240,30 +225,19 @@ function readMoment(origin: ServedWorld | undefined, body: CreateWorldBody): Mom
   return refuse(
     400,
     `Failed to make a world: at '${at}' is an invalid time. ` +
-      "Give a duration since the begin of the world, as in '10m', or ISO 8601 with an offset, as in '2026-01-01T01:00:00Z'.",
+      "Give a duration since the start of the world, as in '10m', or ISO 8601 with an offset, as in '2026-01-01T01:00:00Z'.",
   )
 }
 
-function requirePast(pasts: Pasts, { name, sim }: ServedWorld): Past {
-  const problem = `Failed to make a world: the past of the world '${name}' is not kept.`
-  return pasts.of(sim) ?? refuse(409, `${problem} Send POST /_sim/past before.`)
-}
-
-async function makePastWorld(
-  worlds: Worlds,
-  past: Past,
+/** Returns what creates a simulator as the origin was at a moment of its past. Refuses with 409 if that is not kept. */
+function pastCreator(
+  pasts: Pasts,
+  { sim }: ServedWorld,
   moment: Moment,
-  { clock, alias }: Pick<WorldSpec, 'clock' | 'alias'>,
-): Promise<ServedWorld> {
-  // Before the way back, which takes time.
-  translateErrors(() => worlds.assertRoom())
-  const sim = await refuseInvalid(() => past.forkAt(moment, clock))
-  try {
-    return makeWorld(worlds, { sim, alias })
-  } catch (error) {
-    await sim[Symbol.asyncDispose]()
-    throw error
-  }
+  clock: WorldSpec['clock'],
+): () => Promise<Simulator> {
+  const past = requirePast(pasts, sim, 'make a world')
+  return () => refuseInvalid(() => past.forkAt(moment, clock))
 }
 
 function toSummary(world: ServedWorld, request: Request): z.input<typeof WorldSummary> {

@@ -5,8 +5,8 @@ import type { Entry } from '../../kernel/journal.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
 import { JournalEntrySchema, toJournalView } from '../journal-view.ts'
-import { requireWorld } from '../require-world.ts'
 import { tokenRedactor } from '../token-redactor.ts'
+import { requireWorld } from '../worlds/require-world.ts'
 
 const SideSchema = JournalEntrySchema.extend({ sentence: z.string() }).nullable()
 

@@ -133,7 +133,7 @@ function toMark(entry: Entry, redact: (text: string) => string): z.input<typeof 
   return { time, seq, kind, subject: redact(subject), sentence: redact(describeEntry(entry)) }
 }
 
-/** Returns the instances of a deployment from each time on, without times before the begin of the world. */
+/** Returns the instances of a deployment from each time on, without times before the start of the world. */
 function replicasOf({ world }: Simulator, id: string) {
   const ordinal = world.deployments.ordinalOf(id)
   if (ordinal === undefined) return []

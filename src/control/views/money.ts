@@ -32,7 +32,7 @@ export const getMoney = control({
   returns: z.object({
     now: z.string(),
     balance_microcents: z.int(),
-    opening_microcents: z.int().describe('Funds at the begin of the world'),
+    opening_microcents: z.int().describe('Funds at the start of the world'),
     added_microcents: z.int().describe('Payments, top-ups and adjustments since then'),
     spent_microcents: z.int().describe('opening + added − spent = balance'),
     burn_microcents_per_hour: z.number().describe('The rent of all that is billed now'),
@@ -104,7 +104,7 @@ function toOwner(
   return { id, kind, name: redact(name), burn_microcents_per_hour: burnPerHour, spent_microcents: spent, gpus }
 }
 
-/** Returns the GPU-hours of deployments since the begin of the world, as the report has them. */
+/** Returns the GPU-hours of deployments since the start of the world, as the report has them. */
 function usageOf(
   sim: Simulator,
 ): z.input<typeof UsageSchema> & { deployments: (z.input<typeof UsageSchema> & { id: string })[] } {

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { refuse } from '../../service/refusals.ts'
 import { Bytes } from '../../service/results.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { requirePast } from '../worlds/require-past.ts'
 
 export const savePage = control({
   ...CONTROL_PROVENANCE,
@@ -19,9 +20,7 @@ export const savePage = control({
     if (writePage === undefined) {
       refuse(501, "Failed to save a page: this host has no parts of pages. Start a server with 'modelhost-sim serve'.")
     }
-    const past =
-      pasts.of(sim) ??
-      refuse(409, 'Failed to save a page: the past of the world is not kept. Send POST /_sim/past before.')
+    const past = requirePast(pasts, sim, 'save a page')
     const name = worlds.findBySimulator(sim)?.name ?? 'world'
     const recording = await refuseInvalid(() => past.recording(), 409)
     const worldsOfPage = [{ title: `the world '${name}'`, recording }]

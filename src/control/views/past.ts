@@ -4,12 +4,12 @@ import type { Past } from '../../evidence/past/past.ts'
 import { parseRecording } from '../../evidence/recording/file.ts'
 import type { StepLines } from '../../evidence/recording/lines.ts'
 import { eventLoopTurn, monotonicMs } from '../../lib/real-time.ts'
-import { refuse } from '../../service/refusals.ts'
 import { Bytes } from '../../service/results.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { requirePast } from '../worlds/require-past.ts'
 
-/** Longest real time that the begin of a past waits for the end of requests, in milliseconds. */
+/** Longest real time that the start of a past waits for the end of requests, in milliseconds. */
 const PATIENCE_MS = 500
 
 const CheckpointSchema = z.object({
@@ -84,9 +84,32 @@ export const getPastRecording = control({
   produces: 'application/x-ndjson; charset=utf-8',
   returns: z.string(),
   handle: async ({ sim, pasts }) => {
-    const past = pasts.of(sim) ?? refuse(409, notKept('return the recording'))
+    const past = requirePast(pasts, sim, 'return the recording')
     const text = await refuseInvalid(() => past.recording(), 409)
     return new Bytes([new TextEncoder().encode(text)], { filename: 'past.ndjson' })
+  },
+})
+
+export const getPastScenario = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/past/scenario',
+  summary:
+    'Return the past of the world as a scenario, in YAML or TypeScript: its requests with their statuses, commands and ' +
+    'fault rules. With only=actions, requests of clients are left out. The command run --update writes its trace',
+  example: { target: '/_sim/past/scenario?only=actions' },
+  refusals: {
+    400: 'a past that no scenario can play, or in which nothing happened',
+    409: 'the past is not kept, or waits for requests in progress',
+  },
+  produces: 'text/plain; charset=utf-8',
+  query: { format: z.enum(['yaml', 'typescript']).default('yaml'), only: z.enum(['actions']).optional() },
+  returns: z.string(),
+  handle: async ({ query: { format, only }, sim, pasts }) => {
+    const past = requirePast(pasts, sim, 'return the scenario')
+    const text = await refuseInvalid(() => past.recording(only && isActionOrEnd), 409)
+    const what = 'the past'
+    const scenario = await refuseInvalid(() => scenarios.toScenario(parseRecording(text, what), { format, what }))
+    return new Bytes([new TextEncoder().encode(scenario)])
   },
 })
 
@@ -108,33 +131,6 @@ function toPastJson({ world }: Simulator, past: Past | undefined): z.input<typeo
   }
 }
 
-export const getPastScenario = control({
-  ...CONTROL_PROVENANCE,
-  route: 'GET /_sim/past/scenario',
-  summary:
-    'Return the past of the world as a scenario, in YAML or TypeScript: its requests with their statuses, commands and ' +
-    'fault rules. With only=actions, requests of clients are left out. The command run --update writes its trace',
-  example: { target: '/_sim/past/scenario?only=actions' },
-  refusals: {
-    400: 'a past that no scenario can play, or in which nothing happened',
-    409: 'the past is not kept, or waits for requests in progress',
-  },
-  produces: 'text/plain; charset=utf-8',
-  query: { format: z.enum(['yaml', 'typescript']).default('yaml'), only: z.enum(['actions']).optional() },
-  returns: z.string(),
-  handle: async ({ query: { format, only }, sim, pasts }) => {
-    const past = pasts.of(sim) ?? refuse(409, notKept('return the scenario'))
-    const text = await refuseInvalid(() => past.recording(only && isActionOrEnd), 409)
-    const what = 'the past'
-    const scenario = await refuseInvalid(() => scenarios.toScenario(parseRecording(text, what), { format, what }))
-    return new Bytes([new TextEncoder().encode(scenario)])
-  },
-})
-
 function isActionOrEnd(line: StepLines): boolean {
   return 'action' in line || 'digest' in line
-}
-
-function notKept(purpose: string): string {
-  return `Failed to ${purpose}: the past of this world is not kept. Send POST /_sim/past before.`
 }

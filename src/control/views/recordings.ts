@@ -3,17 +3,16 @@ import { parseRecording } from '../../evidence/recording/file.ts'
 import { createRecordedSimulator } from '../../evidence/recording/header.ts'
 import { performLines } from '../../evidence/replay/perform-lines.ts'
 import { loadTokenizer } from '../../service/openai/tokenizer.ts'
-import { refuse } from '../../service/refusals.ts'
-import { TooManyWorlds } from '../../simulator/worlds.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { makeWorldWith } from '../worlds/make-world.ts'
 
 export const openRecording = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/recordings',
   summary:
     'Create a world that runs a recording again, up to its end or to the first answer that differs. Its past is kept from ' +
-    'the begin. Webhooks of the recording are not sent again',
-  example: { body: { recording: '{"format":"modelhost-sim recording","version":1}' } },
+    'the start. Webhooks of the recording are not sent again',
+  example: { body: { recording: 'the text of a file of serve --record' } },
   refusals: { 400: 'a text that is no recording of this version', 429: 'too many worlds' },
   body: z.strictObject({ recording: z.string() }),
   returns: z.object({
@@ -24,14 +23,17 @@ export const openRecording = control({
   }),
   handle: async ({ body, worlds, pasts }) => {
     const recording = await refuseInvalid(() => parseRecording(body.recording, 'that was sent'))
-    const sim = await refuseInvalid(() =>
-      createRecordedSimulator(recording.header, 'the recording', {}, async () => {
-        throw new Error('a recording sends no webhooks again')
-      }),
-    )
-    // Time that moves while the tokenizer is loaded would be another time.
-    if (sim.world.needsTokenizer) await loadTokenizer()
-    const world = makeWorld(() => worlds.make({ sim }))
+    const world = await makeWorldWith(worlds, async () => {
+      const made = await refuseInvalid(() =>
+        createRecordedSimulator(recording.header, 'the recording', {}, async () => {
+          throw new Error('a recording sends no webhooks again')
+        }),
+      )
+      // Time that moves while the tokenizer is loaded would be another time.
+      if (made.world.needsTokenizer) await loadTokenizer()
+      return made
+    })
+    const { sim } = world
     pasts.keep(sim)
     const { lines, divergence, cut } = await performLines(sim, recording)
     const difference =
@@ -40,12 +42,3 @@ export const openRecording = control({
     return { world: world.name, now: sim.clock.iso, lines, problem: difference ?? cut ?? null }
   },
 })
-
-function makeWorld<World>(make: () => World): World {
-  try {
-    return make()
-  } catch (error) {
-    if (error instanceof TooManyWorlds) refuse(429, error.message)
-    throw error
-  }
-}

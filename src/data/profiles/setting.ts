@@ -56,11 +56,6 @@ export function setting<In, Out>(
   return new ProfileSetting(kind, meaning, fallback)
 }
 
-/** Returns the name of a setting in a file, as in `zone_outage_lasts` for `zoneOutageLasts`. */
-export function toSnakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
-}
-
 /** Returns the name of a setting in code, as in `zoneOutageLasts` for `zone_outage_lasts` of a file. */
 export function toCamelCase(key: string): string {
   return key.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())

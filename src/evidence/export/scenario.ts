@@ -31,7 +31,7 @@ export interface ScenarioExport {
 interface Content {
   readonly title: string
   readonly options: Readonly<Record<string, unknown>>
-  /** The state at the begin in Base64, if it does not follow from the options. */
+  /** The state at the start in Base64, if it does not follow from the options. */
   readonly snapshot: string | undefined
   readonly steps: readonly ScenarioStep[]
 }
@@ -151,7 +151,7 @@ function toTypeScript({ title, options, snapshot, steps }: Content): string {
     ...(snapshot === undefined ? [] : ["import { Snapshot } from 'modelhost-sim'"]),
     "import { scenario } from 'modelhost-sim/scenario'",
     '',
-    ...(snapshot === undefined ? [] : ['/** The world at the begin. */', `const snapshot = '${snapshot}'`, '']),
+    ...(snapshot === undefined ? [] : ['/** The world at the start. */', `const snapshot = '${snapshot}'`, '']),
     ...wrapText(COMMENT, WIDTH, '// '),
     'export default scenario(',
     `  ${toSource(title, WIDTH)},`,

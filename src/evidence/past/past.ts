@@ -259,7 +259,7 @@ export class Past implements RecordingSink {
   }
 
   #setCheckpoints(all: readonly Checkpoint[]): void {
-    // The first one has the begin, and every second of the others is enough.
+    // The first one has the start, and every second of the others is enough.
     this.#checkpoints =
       all.length <= LIMITS.pastCheckpoints ? all : all.filter((_, index) => index % 2 === 0 || index === all.length - 1)
   }

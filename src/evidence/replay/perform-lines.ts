@@ -45,7 +45,7 @@ export interface PerformedLines extends ReplayResult {
 }
 
 /**
- * Performs a recording in a simulator that is at its begin, up to the end or to the first difference. The event loop gets
+ * Performs a recording in a simulator that is at its start, up to the end or to the first difference. The event loop gets
  * its turns meanwhile.
  *
  * @param onLine called after each line with the number of lines so far

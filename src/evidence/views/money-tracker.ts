@@ -1,4 +1,4 @@
-/** Where the money of the account goes: by owner, now and since the begin of the world, and in steps of time. */
+/** Where the money of the account goes: by owner, now and since the start of the world, and in steps of time. */
 
 import { HOUR, type Micros } from '../../kernel/duration.ts'
 import type { MeterRow } from '../../simulation/account/ledger-row.ts'
@@ -13,7 +13,7 @@ export interface MoneyOwner {
   readonly kind: MeterRow['kind'] | 'batch' | 'model'
   /** What it costs per hour now; tokens and units cost nothing by the hour. */
   readonly burnPerHour: Microcents
-  /** What it cost since the begin of the world. */
+  /** What it cost since the start of the world. */
   readonly spent: Microcents
   /** GPUs that are billed now. */
   readonly gpus: number
@@ -21,7 +21,7 @@ export interface MoneyOwner {
 
 export interface MoneyView {
   readonly balance: Microcents
-  /** Funds at the begin of the world. */
+  /** Funds at the start of the world. */
   readonly opening: Microcents
   /** Payments, top-ups and adjustments since then. */
   readonly added: Microcents
@@ -125,7 +125,7 @@ export function moneySeries(
     }
   }
   for (const { kind, time, subject, microcents } of ledger.entries(from, to)) {
-    // A window does not contain its begin, except that of the world.
+    // A window does not contain its start, except that of the world.
     if ((kind !== 'tokens' && kind !== 'units') || (time === from && from > 0)) continue
     const column = columnOf(subject)
     const index = Math.min(times.length - 1, Math.max(0, Math.ceil((time - from) / step) - 1))

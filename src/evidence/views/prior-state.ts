@@ -1,4 +1,4 @@
-/** The state of a thing before its first journal entry: the world began with it, or the journal has dropped its begin. */
+/** The state of a thing before its first journal entry: the world began with it, or the journal has dropped its start. */
 
 import type { Micros } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
@@ -8,7 +8,7 @@ import type { LifeKind } from './lifecycle.ts'
 
 interface PriorState {
   readonly name: string
-  /** At the earliest the begin of the world. */
+  /** At the earliest the start of the world. */
   readonly begin: Micros
 }
 

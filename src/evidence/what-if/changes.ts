@@ -3,6 +3,7 @@
 import type { FaultRule } from '../../faults/rules.ts'
 import { type Micros, micros } from '../../kernel/duration.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { plural } from '../../lib/format-count.ts'
 import { parseJsonOrText, tryParseJson } from '../../lib/json-text.ts'
 import { quote } from '../../lib/quote.ts'
 import { COMMANDS, type Command } from '../../simulation/operations/commands.ts'
@@ -15,7 +16,7 @@ import type { Numbered } from '../recording/lines.ts'
 export interface ChangeSpec {
   /** `fault:3`, the third fault of the recording; `fault:NAME`, `command:2` or `request:5`. */
   readonly without?: string | undefined
-  /** `at 2h: node h100-0 crash`, or `at 2h: fault {"on":"*",…}`. The time counts from the begin of the recording. */
+  /** `at 2h: node h100-0 crash`, or `at 2h: fault {"on":"*",…}`. The time counts from the start of the recording. */
   readonly with?: string | undefined
   /** Another profile, weather or seed. */
   readonly options?:
@@ -47,7 +48,7 @@ export const NO_CHANGE: Change = {
 /**
  * Returns the change of a recording.
  *
- * @param initialRules the ids of the fault rules at the begin of the recording
+ * @param initialRules the ids of the fault rules at the start of the recording
  * @throws RecordingError for a part that the recording lacks, or that is invalid
  */
 export function readChange(
@@ -95,7 +96,7 @@ function readRemoval(
       names.length === 0 ? 'Leave it out.' : `Give ${kind}:1 to ${kind}:${names.length}.`,
     )
     throw new RecordingError(
-      `Failed to read --without '${text}': the recording has ${names.length === 0 ? 'no' : names.length} ${kind}${names.length === 1 ? '' : 's'}. ${advice}`,
+      `Failed to read --without '${text}': the recording has ${names.length === 0 ? `no ${kind}s` : plural(names.length, kind)}. ${advice}`,
     )
   }
   if (index < before.length) return { removedRule: before[index], removedLine: undefined }

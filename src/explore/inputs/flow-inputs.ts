@@ -12,7 +12,7 @@ export function inputsOf(flow: ExplorableFlow): InputDeclarations | undefined {
 /**
  * Returns a flow whose inputs have the given values in each run.
  *
- * @param context begin of the error, as in `Failed to explore checkout`
+ * @param context start of the error, as in `Failed to explore checkout`
  * @throws RangeError for an unknown input or an invalid value
  */
 export function withInputs(flow: ExplorableFlow, values: InputValues, context: string): ExplorableFlow {

@@ -35,7 +35,7 @@ function chooseAll(
 /**
  * Rejects invalid declarations.
  *
- * @param context begin of the error, as in `Failed to declare the flow 'batch'`
+ * @param context start of the error, as in `Failed to declare the flow 'batch'`
  * @throws RangeError that names the input and a remedy
  */
 export function assertInputs(declared: unknown, context: string): asserts declared is InputDeclarations {
@@ -52,7 +52,7 @@ export function assertInputs(declared: unknown, context: string): asserts declar
 /**
  * Returns declarations in which the given inputs have one value only.
  *
- * @param context begin of the error, as in `Failed to explore batch`
+ * @param context start of the error, as in `Failed to explore batch`
  * @throws RangeError for an unknown input or an invalid value
  */
 export function fixInputs(declared: InputDeclarations = {}, values: InputValues, context: string): InputDeclarations {

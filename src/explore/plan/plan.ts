@@ -4,9 +4,12 @@ import type { FaultRule } from '../../faults/rules.ts'
 import type { Duration } from '../../kernel/duration.ts'
 import type { Command } from '../../simulation/operations/commands.ts'
 
+/** The version of the form of plans in files. */
+export const PLAN_VERSION = 1
+
 /** A moment: after the n-th journal entry of a kind about a subject, plus a time. */
 export interface Anchor {
-  /** A kind of journal entry, as in `deployment.initializing`; `start` for the begin of the flow. */
+  /** A kind of journal entry, as in `deployment.initializing`; `start` for the start of the flow. */
   readonly kind: string
   /** Default: any subject. */
   readonly subject?: string

@@ -9,7 +9,7 @@ import type { PlanItem } from './plan.ts'
 export interface WorldVerb {
   /** What it does, as in `node.crash`. */
   readonly verb: string
-  /** The kind of the boundary, as in `deployment.running`; `start` for the begin of the flow. */
+  /** The kind of the boundary, as in `deployment.running`; `start` for the start of the flow. */
   readonly when: string
   /** The place in words, as in `deployment.running of a1`. */
   readonly place: string

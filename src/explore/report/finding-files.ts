@@ -5,8 +5,7 @@ import { toSource } from '../../lib/text/source.ts'
 import { wrapText } from '../../lib/text/wrap.ts'
 import type { WorldChange } from '../flow-world.ts'
 import type { InputValues } from '../inputs/input.ts'
-import type { Plan } from '../plan/plan.ts'
-import { PLAN_VERSION } from '../plan/plan-file.ts'
+import { PLAN_VERSION, type Plan } from '../plan/plan.ts'
 import { describeItem } from './item-words.ts'
 
 export interface FindingFile {

@@ -107,7 +107,7 @@ interface RequestGroup {
   count: number
 }
 
-/** Groups that are listed at the begin and at the end of a long list. */
+/** Groups that are listed at the start and at the end of a long list. */
 const LISTED_GROUPS = 5
 
 /** Returns the requests in short: those in a row that are equal for the reader are one. */

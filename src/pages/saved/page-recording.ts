@@ -36,7 +36,7 @@ function countsTokens(line: Numbered, { api }: Simulator): boolean {
   return declaration?.needs?.includes('tokenizer') ?? false
 }
 
-/** Returns the recording with the state at its begin in place of the options that lead to it. */
+/** Returns the recording with the state at its start in place of the options that lead to it. */
 function withSnapshot(header: HeaderLine, lines: readonly Numbered[], sim: Simulator): string {
   const { fixtureDigest: _, options, ...rest } = header
   let text = ''

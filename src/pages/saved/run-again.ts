@@ -47,7 +47,7 @@ export async function runAgain(
   const sims = [first!, ...others]
   for (const sim of others) connection.worlds.make({ sim })
   const problems: WorldProblem[] = []
-  // From the begin, so that every moment of the recordings can be visited.
+  // From the start, so that every moment of the recordings can be visited.
   for (const sim of sims) connection.pasts.keep(sim)
   let before = 0
   for (const [index, { title, recording }] of recordings.entries()) {

@@ -3,13 +3,12 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import * as z from 'zod'
-import type { Plan } from '../../explore/plan/plan.ts'
-import { PLAN_VERSION } from '../../explore/plan/plan-file.ts'
+import { PLAN_VERSION, type Plan } from '../../explore/plan/plan.ts'
+import { findMissingPart, ITEM_SCHEMAS, type ItemProblem, kindOfItem } from '../../explore/plan/plan-form.ts'
 import { nearestWord } from '../../lib/did-you-mean.ts'
-import { ITEM_SCHEMAS, type ItemKind } from './flow-schema.ts'
 import type { MistakeList, Path } from './problems.ts'
 import { type CommandStep, FlowDocument, type ScenarioData } from './schema.ts'
-import { isMap, type WorldChecks } from './world-checks.ts'
+import type { WorldChecks } from './world-checks.ts'
 
 /** What the reader of a file lends to this one. */
 export interface FlowDocumentContext {
@@ -84,33 +83,18 @@ function checkFlowFile(flow: string, { folder, mistakes }: FlowDocumentContext):
 }
 
 function checkItem(item: unknown, path: Path, { mistakes, world, checkSchema }: FlowDocumentContext): void {
-  const kinds = Object.keys(ITEM_SCHEMAS) as ItemKind[]
-  const keys = isMap(item) ? Object.keys(item as object) : []
-  const [kind, second] = kinds.filter(one => keys.includes(one))
-  if (kind === undefined) {
-    const [key] = keys
-    const meant = keys.map(one => nearestWord(one, kinds)).find(one => one !== undefined)
-    const what = key === undefined ? 'an item of a plan must be a map' : `unknown item '${key}'`
-    const advice = meant === undefined ? `Items are ${kinds.join(', ')}` : `Did you mean '${meant}'?`
-    mistakes.add({ path: key === undefined ? path : [...path, key], what, advice })
-    return
-  }
-  if (second !== undefined) {
-    const what = `one item has both '${kind}' and '${second}'`
-    mistakes.add({ path: [...path, second], what, advice: 'Split it into two items' })
+  const report = (problem: ItemProblem) => mistakes.add({ ...problem, path: [...path, ...problem.path] })
+  const kind = kindOfItem(item)
+  if (typeof kind === 'object') {
+    report(kind)
     return
   }
   if (!checkSchema(ITEM_SCHEMAS[kind], item, path)) return
   if (kind === 'fault') world.checkRule((item as { fault: unknown }).fault, [...path, kind])
   if (kind !== 'command') return
-  const { command, undo, for: lasts } = item as Record<'command' | 'undo', CommandStep> & { readonly for?: unknown }
+  const { command, undo } = item as Record<'command' | 'undo', CommandStep>
   world.checkCommand(command, [...path, 'command'])
   if (undo !== undefined) world.checkCommand(undo, [...path, 'undo'])
-  if ((undo === undefined) === (lasts === undefined)) return
-  const [given, missing] = undo === undefined ? ['for', 'undo'] : ['undo', 'for']
-  mistakes.add({
-    path: [...path, given!],
-    what: `'${given}' needs '${missing}'`,
-    advice: `Add ${missing}, or remove ${given}`,
-  })
+  const missing = findMissingPart(item as object)
+  if (missing !== undefined) report(missing)
 }

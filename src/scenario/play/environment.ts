@@ -113,7 +113,7 @@ export interface ScenarioEnvironment {
   ledgerEntries(): Promise<readonly LedgerEntry[]>
   /** Records a note of the script, such as a check, after everything that has happened so far. */
   addNote(kind: string, subject: string, fields: EntryFields): void
-  /** Returns what has happened since the begin, in order, with the notes in their places. */
+  /** Returns what has happened since the start, in order, with the notes in their places. */
   journalEntries(): Promise<readonly Entry[]>
   digest(): Promise<string>
   close(): Promise<void>

@@ -9,7 +9,7 @@ import type { ScenarioOptions } from '../scenario.ts'
 import { ControlClient, NoServerError, type ServerAddress } from './control-client.ts'
 import { RemoteEnvironment } from './remote.ts'
 
-/** Limit of the journal of a played world: a trace must not lose its begin. */
+/** Limit of the journal of a played world: a trace must not lose its start. */
 const JOURNAL_LIMIT = 1_000_000
 
 /**

@@ -3,6 +3,7 @@
 import { differences, formatJsonValue } from '../../evidence/differences.ts'
 import { type Duration, formatDuration, micros } from '../../kernel/duration.ts'
 import type { EntryFields } from '../../kernel/journal.ts'
+import { plural } from '../../lib/format-count.ts'
 import { CheckError, findRefusalDifferences, flattenExpected } from '../check.ts'
 import { type CountRange, countBounds, type EventPattern, eventMatcher, formatCountRange } from '../events.ts'
 import { toTraceLine } from '../runner/trace.ts'
@@ -97,7 +98,7 @@ export class ScriptChecks {
         .slice(since)
         .filter(({ kind }) => kind !== 'request' && kind !== 'check')
       const lines = changes.flatMap(entry => toTraceLine(entry) ?? []).slice(0, LAST_EVENTS)
-      const found = `${formatCount(changes.length, 'change')}:${lines.map(line => `\n    ${line}`).join('')}`
+      const found = `${plural(changes.length, 'change')}:${lines.map(line => `\n    ${line}`).join('')}`
       throw new CheckError(name, [{ path: '', expected: 'a world that stays as it is', found }], lines)
     }
     this.record(undefined, { unchanged: true })
@@ -126,8 +127,4 @@ export class ScriptChecks {
     this.count++
     return `check ${this.count}${what === undefined ? '' : ` (${what})`}`
   }
-}
-
-function formatCount(count: number, thing: string): string {
-  return count === 1 ? `1 ${thing}` : `${count} ${thing}s`
 }

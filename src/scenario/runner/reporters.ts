@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { formatDuration, SECOND } from '../../kernel/duration.ts'
+import { plural } from '../../lib/format-count.ts'
 import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
 import { type Failure, formatVirtualTime } from '../play/failures.ts'
 import type { FileResult } from './jobs.ts'
@@ -59,8 +60,8 @@ function prettyReporter({ write, color = false, folder = process.cwd() }: Report
       const failed = results.filter(({ passed }) => !passed).length
       const passed = results.length - failed
       const took = `${(ms / 1000).toFixed(1)} s${formatUnloaded(loadErrors, paint)}`
-      if (failed === 0) write(`\n${formatCount(passed)} passed in ${took}\n`)
-      else write(`\n${paint(31, `${failed} of ${formatCount(results.length)} failed`)} in ${took}\n`)
+      if (failed === 0) write(`\n${plural(passed, 'scenario')} passed in ${took}\n`)
+      else write(`\n${paint(31, `${failed} of ${plural(results.length, 'scenario')} failed`)} in ${took}\n`)
     },
   }
 }
@@ -76,7 +77,7 @@ function seeded(options: ReporterOptions): Reporter {
     if (one === undefined) return
     const failed = group.filter(({ passed }) => !passed)
     const wall = group.reduce((sum, { wallMs }) => sum + wallMs, 0) / group.length
-    const took = paint(2, `${formatCount(group.length, 'seed')}, ${wall.toFixed(0)} ms each`)
+    const took = paint(2, `${plural(group.length, 'seed')}, ${wall.toFixed(0)} ms each`)
     const [first] = failed
     if (first === undefined) write(`${paint(32, '✓')} ${one.title}  ${took}\n`)
     else {
@@ -95,12 +96,12 @@ function seeded(options: ReporterOptions): Reporter {
     end(results, ms, loadErrors) {
       flush()
       const scenarios = new Set(results.map(({ file, title }) => `${file}\n${title}`)).size
-      const took = `in ${formatCount(results.length, 'play')} and ${(ms / 1000).toFixed(1)} s${formatUnloaded(loadErrors, paint)}`
-      if (failing.length === 0) write(`\n${formatCount(scenarios)} passed ${took}\n`)
-      else write(`\n${paint(31, `${failing.length} of ${formatCount(scenarios)} failed`)} ${took}\n`)
+      const took = `in ${plural(results.length, 'play')} and ${(ms / 1000).toFixed(1)} s${formatUnloaded(loadErrors, paint)}`
+      if (failing.length === 0) write(`\n${plural(scenarios, 'scenario')} passed ${took}\n`)
+      else write(`\n${paint(31, `${failing.length} of ${plural(scenarios, 'scenario')} failed`)} ${took}\n`)
       for (const { first, seeds } of failing) {
         write(
-          `  ${first.title}: ${formatCount(seeds.length, 'seed')} (${formatSeeds(seeds)})\n    ${replayCommand(first)}\n`,
+          `  ${first.title}: ${plural(seeds.length, 'seed')} (${formatSeeds(seeds)})\n    ${replayCommand(first)}\n`,
         )
       }
     },
@@ -239,11 +240,7 @@ function formatVirtualDuration({ elapsed }: FileResult): string {
 
 function formatUnloaded(loadErrors: readonly string[], paint: ReturnType<typeof createPainter>): string {
   const { length } = loadErrors
-  return length === 0 ? '' : `; ${paint(31, `${formatCount(length, 'file')} could not be loaded`)}`
-}
-
-function formatCount(count: number, thing = 'scenario'): string {
-  return count === 1 ? `1 ${thing}` : `${count} ${thing}s`
+  return length === 0 ? '' : `; ${paint(31, `${plural(length, 'file')} could not be loaded`)}`
 }
 
 function createPainter(color: boolean): (code: number, text: string) => string {

@@ -107,7 +107,7 @@ export const getContainer = endpoint({
   provenance: 'neighbour',
   assumptions: [
     'timestamps are integer Unix seconds: state_ts of its state, stop_ts of its failure or deletion',
-    'start_ts is its creation, and when it runs the begin of its bill; so its cost is price_per_hour from start_ts to stop_ts',
+    'start_ts is its creation, and when it runs the start of its bill; so its cost is price_per_hour from start_ts to stop_ts',
     'a container that ended before it ran costs nothing',
     'ip is null until it runs, and again when it has ended; the addresses are of 198.18.0.0/15, which no machine has',
     'price_per_hour is in USD, for all its GPUs',

@@ -78,7 +78,7 @@ export const getHosted = endpoint({
   provenance: 'neighbour',
   assumptions: [
     'timestamps are integer Unix seconds: state_ts of its state, stop_ts of its stop, failure or deletion, else null',
-    'start_ts is its creation, and when it runs the begin of its bill; so its last run costs price_per_hour from start_ts to stop_ts',
+    'start_ts is its creation, and when it runs the start of its bill; so its last run costs price_per_hour from start_ts to stop_ts',
     'price_per_hour is in USD, that of the plan at its creation',
     'public_ip is null until it runs, and again when it is stopped; the addresses are of 198.18.0.0/15, which no machine has',
     'ssh_port is 22 and ssh_user ubuntu; no machine answers there',

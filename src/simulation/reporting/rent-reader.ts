@@ -20,7 +20,7 @@ export class RentReader {
     )
   }
 
-  /** Returns the rent from the begin of the world to a time that is neither before the last one nor in the future. */
+  /** Returns the rent from the start of the world to a time that is neither before the last one nor in the future. */
   totalAt(at: Micros): Microcents {
     const interval = this.#intervals.readAt(at)
     if (interval === undefined) return 0

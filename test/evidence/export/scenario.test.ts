@@ -179,7 +179,7 @@ test.each(['run.yaml', 'run.ts'])('credentials, bodies and clients that leave ar
   expect(source).not.toContain('Bearer another')
 })
 
-describe('a begin that is not that of the options', () => {
+describe('a start that is not that of the options', () => {
   test('after a reset, only what follows is part of the scenario', async () => {
     const text = await recorded({ seed: 5 }, async ({ sim, send }) => {
       sim.faults.add({ on: '*', fault: { kind: 'reset' } })

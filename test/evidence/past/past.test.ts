@@ -53,7 +53,7 @@ test('a past has at most 100 checkpoints, and the way between two is gone once',
   expect((await ofFar.forkAt({ time: 3 * 3600e6 })).digest).toBe(far.digest)
 })
 
-test('a request in progress delays the begin of a past, and a stopped one leaves no observer', async () => {
+test('a request in progress delays the start of a past, and a stopped one leaves no observer', async () => {
   const sim = createSimulator({ fixtures: 'two-nodes', inferencePace: 'clock' })
   const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
   const chat = { model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content: 'Hello' }] }

@@ -152,7 +152,7 @@ test('whatever happens, a reader that reads has all of the last world, each even
 })
 
 describe('a reader in its place', () => {
-  test('hears that the world was replaced, and then the new world from its begin', async () => {
+  test('hears that the world was replaced, and then the new world from its start', async () => {
     const { sim, ask } = asking()
     const live = follow(sim)
     await ask('GET', '/v1/me')

@@ -332,7 +332,10 @@ test('the schema refuses an invalid duration and accepts a saved value in its pl
   // Without what each operation takes, which is most of it and has no durations.
   const { $defs, ...rest } = scenarioJsonSchema() as { $defs: Record<string, object> }
   const open = Object.keys($defs).map(name => [name, name in operations || name === 'look' ? {} : $defs[name]])
-  const validate = new Ajv2020({ strict: false }).compile({ ...rest, $defs: Object.fromEntries(open) })
+  const validate = new Ajv2020({ strict: false, formats: { base64: true } }).compile({
+    ...rest,
+    $defs: Object.fromEntries(open),
+  })
   const takes = (...steps: object[]) => validate({ title: 'a', steps })
   const get = { balance: null }
   for (const span of ['90s', '1h 30m', 'PT1H', 1500, `\${made.span}`]) {

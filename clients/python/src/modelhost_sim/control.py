@@ -1616,7 +1616,7 @@ class Control:
 
     def open_recording(self, *, recording: str) -> OpenRecordingAnswer:
         """Create a world that runs a recording again, up to its end or to the first answer that
-        differs. Its past is kept from the begin. Webhooks of the recording are not sent again.
+        differs. Its past is kept from the start. Webhooks of the recording are not sent again.
 
         Sends `POST /_sim/recordings`.
         Refused with 400: a text that is no recording of this version.

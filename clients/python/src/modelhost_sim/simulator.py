@@ -209,7 +209,7 @@ class Simulator:
             try:
                 self.control.delete_world(self.name)
             except SimulatorError as error:
-                # The server removes worlds that nobody uses.
+                # The server removes a world that is unused for long.
                 if error.status != 404:
                     raise
         self.name = ""

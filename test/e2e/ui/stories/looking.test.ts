@@ -35,7 +35,7 @@ describe('looking', () => {
   pageTest('at an idle world asks only for its clock', async () => {
     const { page } = await openControlRoom({ fixtures: 'two-nodes', view: 'fleet' })
     await page.locator('.totals').waitFor()
-    // What was asked at the begin is answered.
+    // What was asked at the start is answered.
     await page.waitForTimeout(3_000)
     const paths: string[] = []
     page.on('request', request => paths.push(new URL(request.url()).pathname))

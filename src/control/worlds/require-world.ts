@@ -1,6 +1,6 @@
-import { refuse } from '../service/refusals.ts'
-import type { ServedWorld } from '../simulator/served-world.ts'
-import type { Worlds } from '../simulator/worlds.ts'
+import { refuse } from '../../service/refusals.ts'
+import type { ServedWorld } from '../../simulator/served-world.ts'
+import type { Worlds } from '../../simulator/worlds.ts'
 
 /** Returns the world of a name. Refuses an unknown one with 404. */
 export function requireWorld(worlds: Worlds, name: string): ServedWorld {

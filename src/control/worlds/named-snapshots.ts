@@ -1,9 +1,9 @@
 /** The named snapshots of the worlds of a server. */
 
-import { formatSuggestion } from '../lib/did-you-mean.ts'
-import { refuse } from '../service/refusals.ts'
-import type { ServedWorld } from '../simulator/served-world.ts'
-import type { Snapshot } from '../simulator/snapshot/snapshot.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { refuse } from '../../service/refusals.ts'
+import type { ServedWorld } from '../../simulator/served-world.ts'
+import type { Snapshot } from '../../simulator/snapshot/snapshot.ts'
 
 /** Returns the snapshot of this name. An unknown name is refused with a 404 that suggests the nearest. */
 export function requireSnapshot({ name: world, snapshots }: ServedWorld, name: string): Snapshot {

@@ -1,0 +1,78 @@
+/** Files that flags of commands name. Each is written whole or not at all. */
+import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { describeFileError } from '../../lib/file-errors.ts'
+import { UsageError } from '../command.ts'
+
+/** Refuses a path that cannot be written, before the work starts. */
+export function requireWritable(path: string, flag: string): void {
+  const problem = path === '' ? 'the path is empty. Give the path of a file' : findProblem(path)
+  if (problem !== undefined) throw new UsageError(`Failed to write --${flag} '${path}': ${problem}.`)
+}
+
+/** Returns why a file cannot be written, with advice; undefined if it can. */
+function findProblem(path: string): string | undefined {
+  const folder = dirname(resolve(path))
+  try {
+    const folderStat = statSync(folder, { throwIfNoEntry: false })
+    if (!folderStat) return `there is no folder '${folder}'. Create it, or give a file in another`
+    if (!folderStat.isDirectory()) return `'${folder}' is not a folder. Give a file in a folder`
+    const present = statSync(path, { throwIfNoEntry: false })
+    if (present?.isDirectory()) return 'it is a folder. Give a file in it'
+    // The file takes the place of what is there, which must not be a device such as /dev/null.
+    if (present && !present.isFile()) return 'it is a device, a socket or a pipe. Give a file'
+  } catch (error) {
+    return `${describeFileError(error)}. Give a file elsewhere`
+  }
+  try {
+    accessSync(folder, constants.W_OK)
+  } catch {
+    return `no permission to write in '${folder}'. Give a file in another folder`
+  }
+  return undefined
+}
+
+/** Returns the path of the draft of a file: beside it, with the number of this process. */
+export function draftOf(path: string, part = ''): string {
+  return `${path}.${process.pid}${part}.tmp`
+}
+
+/** Removes a file that is not complete, if it is there. */
+export function removeDraft(draft: string): void {
+  try {
+    rmSync(draft, { force: true })
+  } catch {
+    // The error that made it incomplete says more.
+  }
+}
+
+/**
+ * Writes a draft beside the file, then renames it.
+ *
+ * @param flag the flag that names the file, for errors
+ * @param write writes the draft at a path
+ * @throws UsageError when the disk is full or read-only
+ */
+export function writeByDraft(path: string, flag: string, write: (draft: string) => void): void {
+  const draft = draftOf(path)
+  try {
+    write(draft)
+    renameSync(draft, path)
+  } catch (error) {
+    removeDraft(draft)
+    throw new UsageError(
+      `Failed to write --${flag} '${path}': ${describeFileError(error)}. Free some space, or give a file elsewhere.`,
+    )
+  }
+}
+
+/**
+ * Writes a text.
+ *
+ * @param flag the flag that names the file, for errors
+ * @param mode who can read it, as in 0o600. Default: as the system decides
+ * @throws UsageError when the disk is full or read-only
+ */
+export function writeTextFile(path: string, text: string, flag: string, mode?: number): void {
+  writeByDraft(path, flag, draft => writeFileSync(draft, text, { mode }))
+}
