@@ -3,8 +3,9 @@
 import { describeFileError } from '../../lib/file-errors.ts'
 import { setRealTimeout } from '../../lib/real-time.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
-import { LineWriter, RecordingError } from './file.ts'
+import { RecordingError } from './file.ts'
 import { createHeader } from './header.ts'
+import { LineWriter } from './line-writer.ts'
 import type { HeaderLine, StepLines } from './lines.ts'
 import { Recorder, type RecordingSink } from './recorder.ts'
 
