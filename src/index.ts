@@ -18,6 +18,8 @@ export type {
 export type { Conduct, CreatedThing, ObservedRequest } from './evidence/observation.ts'
 export { RecordingError } from './evidence/recording/file.ts'
 export type { Recording, RecordOptions } from './evidence/recording/record.ts'
+export type { Divergence } from './evidence/replay/perform-lines.ts'
+export { type ReplayOptions, type ReplayOutcome, type ReplaySource, replay } from './evidence/replay/replay-outcome.ts'
 export type { RequestEvidence } from './evidence/requests/evidence.ts'
 export type { Moment, RequestFilter, RequestWindow } from './evidence/requests/find.ts'
 export type { NearMiss } from './evidence/requests/near-misses.ts'

@@ -1,11 +1,11 @@
 /** Judges the clients of a recording: it is replayed in this process, and the world of the replay is judged. */
 import { judge } from '../../evidence/judge/judge.ts'
 import type { Judgement, JudgeOptions } from '../../evidence/judge/judgement.ts'
+import { readRecording } from '../../evidence/recording/read-recording.ts'
 import { replayRecording } from '../../evidence/replay/replay.ts'
 import { shellQuote } from '../../lib/quote.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { UsageError } from '../command.ts'
-import { readRecording } from '../recording-files.ts'
 
 /** A judgement of a recording. */
 export interface RecordingJudgement {

@@ -18,3 +18,10 @@ export function portableCrc32(text: string, before: number): number {
   }
   return ~crc >>> 0
 }
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+/** Formats a checksum as 8 hexadecimal digits. */
+export function formatCrc32(sum: number): string {
+  return HEX[sum >>> 24]! + HEX[(sum >>> 16) & 255]! + HEX[(sum >>> 8) & 255]! + HEX[sum & 255]!
+}

@@ -2,6 +2,7 @@
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
+import type { HeaderReader } from '../../service/http/authentication.ts'
 import type { IncomingRequest } from '../../service/http/incoming-request.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 
@@ -15,12 +16,23 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
 /** Headers with credentials beside those that the service reads. */
 const CREDENTIAL_HEADERS = ['authorization', 'proxy-authorization', 'cookie', 'x-sim-control-token']
 
+/** Headers that came as a transport has them, and what a recording keeps of them. */
+interface KnownHeaders {
+  readonly rawHeaders: readonly string[]
+  /** The credentials as the world reads them. The token in each one is that of the world. */
+  readonly credentials: readonly { readonly name: string; readonly value: string; readonly token: string }[]
+  readonly recorded: Readonly<Record<string, string>>
+}
+
 /** Returns the headers of a request for a recording. `read` is the reader of a transport that rewrites headers. */
 export class HeaderRecorder {
   readonly #sim: Simulator
   readonly #credentialHeaders: ReadonlySet<string>
   /** Hashes by credential: a client sends the same one again and again. */
   readonly #hashes = new Map<string, string>()
+  /** The last different headers of clients with a token. */
+  readonly #known: KnownHeaders[] = []
+  #nextKnown = 0
 
   constructor(sim: Simulator) {
     this.#sim = sim
@@ -28,7 +40,38 @@ export class HeaderRecorder {
     this.#credentialHeaders = new Set([...CREDENTIAL_HEADERS, ...keyHeaders].map(name => name.toLowerCase()))
   }
 
-  record(request: Request, { header: read, headerFields: headers }: IncomingRequest): Record<string, string> {
+  record(request: Request, incoming: IncomingRequest): Readonly<Record<string, string>> {
+    const { header: read, rawHeaders } = incoming
+    if (rawHeaders === undefined || read === undefined) return this.#create(request, incoming)
+    for (const known of this.#known) if (this.#fits(known, rawHeaders, read)) return known.recorded
+    const recorded = this.#create(request, incoming)
+    const credentials = Object.keys(recorded)
+      .filter(name => this.#credentialHeaders.has(name))
+      .map(name => {
+        const value = read(name) ?? ''
+        return { name, value, token: value.slice(value.indexOf(' ') + 1) }
+      })
+    if (credentials.every(({ token }) => this.#isToken(token))) {
+      this.#known[this.#nextKnown] = { rawHeaders, credentials, recorded }
+      this.#nextKnown = (this.#nextKnown + 1) % MAX_KNOWN
+    }
+    return recorded
+  }
+
+  /** Whether headers are the known ones, and their credentials are still those of the world. */
+  #fits({ rawHeaders, credentials }: KnownHeaders, sent: readonly string[], read: HeaderReader): boolean {
+    if (rawHeaders.length !== sent.length) return false
+    for (let i = 0; i < sent.length; i++) if (rawHeaders[i] !== sent[i]) return false
+    // A transport with several worlds rewrites tokens, and a token of the world may be deleted.
+    for (const { name, value, token } of credentials) if (read(name) !== value || !this.#isToken(token)) return false
+    return true
+  }
+
+  #isToken(token: string): boolean {
+    return this.#sim.world.store.tokenByValue(token) !== undefined
+  }
+
+  #create(request: Request, { header: read, headerFields: headers }: IncomingRequest): Record<string, string> {
     const recorded: Record<string, string> = {}
     const record = (sent: string, name: string) => {
       if (CONNECTION_HEADERS.has(name)) return
@@ -74,3 +117,5 @@ export class HeaderRecorder {
 }
 
 const MAX_HASHES = 10_000
+/** Clients whose headers are known. */
+const MAX_KNOWN = 4

@@ -7,7 +7,7 @@ import type { ControlAction } from '../../simulator/observer.ts'
 import type { SimulatorOptions } from '../../simulator/options.ts'
 
 /** The version of the file format. */
-export const RECORDING_VERSION = 2
+export const RECORDING_VERSION = 3
 
 /** The time of the world in microseconds since its epoch, and the number of its events so far. */
 export type Position = readonly [time: Micros, events: number]

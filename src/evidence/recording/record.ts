@@ -1,10 +1,13 @@
 /** Starts recordings: in memory, or to a file that is complete up to its last line at any moment. */
 
 import { describeFileError } from '../../lib/file-errors.ts'
+import { assertKnownKeys } from '../../lib/known-keys.ts'
+import { quote } from '../../lib/quote.ts'
 import { setRealTimeout } from '../../lib/real-time.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
-import { LineWriter, RecordingError } from './file.ts'
+import { RecordingError } from './file.ts'
 import { createHeader } from './header.ts'
+import { LineWriter } from './line-writer.ts'
 import type { HeaderLine, StepLines } from './lines.ts'
 import { Recorder, type RecordingSink } from './recorder.ts'
 
@@ -38,7 +41,12 @@ export interface Recording {
  * @throws RangeError if a recording of the simulator is in progress, RecordingError if the file exists or cannot be
  *   written
  */
-export function recordSimulator(sim: Simulator, { file }: RecordOptions = {}): Recording {
+export function recordSimulator(sim: Simulator, options: RecordOptions = {}): Recording {
+  assertKnownKeys(options, ['file'], 'Failed to record')
+  const { file } = options
+  if (file !== undefined && (typeof file !== 'string' || file === '')) {
+    throw new RangeError(`Failed to record: file is ${quote(file)}. Give the path of a new file, or leave file out.`)
+  }
   return file === undefined ? recordInMemory(sim) : recordToFile(sim, file)
 }
 
@@ -92,7 +100,13 @@ function recordToFile(sim: Simulator, file: string): Recording {
       file,
       () => {
         sink.flush()
-        return fs.readFileSync(file, 'utf8')
+        try {
+          return fs.readFileSync(file, 'utf8')
+        } catch (error) {
+          throw new RecordingError(
+            `Failed to read the recording '${file}': ${describeFileError(error)}. Read text before the file is moved or deleted.`,
+          )
+        }
       },
       close,
     )

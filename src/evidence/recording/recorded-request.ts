@@ -10,92 +10,108 @@ import type {
 import type { ResponseWaiter } from '../../service/results.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import { encodeBytes } from './bodies.ts'
-import type { AnswerContent, Position, ReadLine, RecordedBody, RequestLine, StepLines } from './lines.ts'
+import type { AnswerContent, Position, ReadLine, RecordedBody, StepLines } from './lines.ts'
 
 /** Where lines go. */
 interface LineSink {
-  add(createLine: (at: Position) => StepLines): void
-  /** Called after the line of a request. */
-  onBegun(request: RecordedRequest): void
+  readonly position: Position
+  add(line: StepLines): void
+  /** @param isArrived the request waits for its first step */
+  addRequest(request: RecordedRequest, body: RecordedBody | undefined, isArrived: boolean): void
 }
 
+/** Passes a request on as its transport has it. A getter is asked when the value is needed, which many never are. */
 export class RecordedRequest implements IncomingRequest {
   readonly number: number
+  readonly request: Request
+  readonly incoming: IncomingRequest
+  readonly isLook: boolean
   /** The whole body, if it is an upload. */
   upload: RecordedBody | undefined
   /** Whether a fault has acted, which may have changed the answer after it was made. */
-  isChanged = false
-  readonly clientAddress: string | undefined
-  readonly path: string | undefined
-  readonly header: IncomingRequest['header']
-  readonly headerFields: IncomingRequest['headerFields']
-  readonly controlPath: string | undefined
+  isChanged: boolean
   readonly #sink: LineSink
-  readonly #incoming: IncomingRequest
-  readonly #describe: (at: Position, text: string | undefined) => RequestLine
-  #hasBegun = false
-  #isUploadWritten = false
+  #hasBegun: boolean
+  #isUploadWritten: boolean
   #waiter: RecordedWaiter | undefined
 
-  constructor(
-    sink: LineSink,
-    number: number,
-    incoming: IncomingRequest,
-    describe: (at: Position, text: string | undefined) => RequestLine,
-  ) {
+  constructor(sink: LineSink, number: number, request: Request, incoming: IncomingRequest, isLook: boolean) {
     this.number = number
+    this.request = request
+    this.incoming = incoming
+    this.isLook = isLook
     this.upload = undefined
-    this.clientAddress = incoming.clientAddress
-    this.path = incoming.path
-    this.header = incoming.header
-    this.headerFields = incoming.headerFields
-    this.controlPath = incoming.controlPath
+    this.isChanged = false
     this.#sink = sink
-    this.#incoming = incoming
-    this.#describe = describe
+    this.#hasBegun = false
+    this.#isUploadWritten = false
+    this.#waiter = undefined
+  }
+
+  get clientAddress(): string | undefined {
+    return this.incoming.clientAddress
+  }
+
+  get path(): string | undefined {
+    return this.incoming.path
+  }
+
+  get header(): IncomingRequest['header'] {
+    return this.incoming.header
+  }
+
+  get headerFields(): IncomingRequest['headerFields'] {
+    return this.incoming.headerFields
+  }
+
+  get controlPath(): string | undefined {
+    return this.incoming.controlPath
+  }
+
+  get text(): string | undefined {
+    return this.upload === undefined ? this.incoming.text : undefined
   }
 
   enter(): void | Promise<void> {
-    return this.#incoming.enter?.()
+    return this.incoming.enter?.()
   }
 
   onStep(text: string | undefined): void {
-    this.#incoming.onStep?.(text)
-    const hadBegun = this.#hasBegun
-    this.#hasBegun = true
-    this.#sink.add(at => {
-      if (!hadBegun) {
-        this.#isUploadWritten = this.upload !== undefined
-        return this.#describe(at, text)
-      }
-      const body = this.upload === undefined ? text : this.#isUploadWritten ? undefined : this.upload
-      this.#isUploadWritten = true
-      return { step: this.number, at, ...(body !== undefined && { body }) }
-    })
-    if (!hadBegun) this.#sink.onBegun(this)
+    this.incoming.onStep?.(text)
+    const { upload } = this
+    if (!this.#hasBegun) {
+      this.#hasBegun = true
+      this.#isUploadWritten = upload !== undefined
+      this.#sink.addRequest(this, upload ?? text, false)
+      return
+    }
+    const body = upload === undefined ? text : this.#isUploadWritten ? undefined : upload
+    this.#isUploadWritten = true
+    this.#sink.add({ step: this.number, at: this.#sink.position, ...(body !== undefined && { body }) })
   }
 
   /** Adds the line of a request that has arrived, before its first step. */
   arrive(): void {
     this.#hasBegun = true
-    this.#sink.add(at => ({ ...this.#describe(at, undefined), arrived: true }))
+    this.#isUploadWritten = this.upload !== undefined
+    this.#sink.addRequest(this, this.upload, true)
   }
 
-  onAnswered(...args: [request: AnsweredRequest, status: number, time: number]): void {
-    this.isChanged = args[0].decidedBy === 'fault'
-    if (this.#waiter?.hasWaited) this.#sink.add(at => ({ ready: this.number, at, ...this.#clientTime }))
-    this.#incoming.onAnswered?.(...args)
+  onAnswered(request: AnsweredRequest, status: number, time: number): void {
+    this.isChanged = request.decidedBy === 'fault'
+    if (this.#waiter?.hasWaited) this.#sink.add({ ready: this.number, at: this.#sink.position, ...this.#clientTime })
+    this.incoming.onAnswered?.(request, status, time)
   }
 
   onStreamed(): void {
-    this.#incoming.onStreamed?.()
+    this.incoming.onStreamed?.()
   }
 
   waiterFor(defaultWaiter: HoldingWaiter, clock: WaiterClock): ResponseWaiter {
-    const waiter = this.#incoming.waiterFor?.(defaultWaiter, clock) ?? defaultWaiter
+    const waiter = this.incoming.waiterFor?.(defaultWaiter, clock) ?? defaultWaiter
     this.#waiter = new RecordedWaiter(waiter, clock, {
-      onPaced: () => this.#sink.add(at => ({ waits: this.number, at })),
-      onEnd: state => this.#sink.add(at => ({ end: this.number, state, at, ...this.#clientTime })),
+      onPaced: () => this.#sink.add({ waits: this.number, at: this.#sink.position }),
+      onEnd: state => this.#sink.add({ end: this.number, state, at: this.#sink.position, ...this.#clientTime }),
     })
     return this.#waiter
   }
@@ -104,7 +120,17 @@ export class RecordedRequest implements IncomingRequest {
   end(content: AnswerContent): void {
     if (!this.#hasBegun) this.onStep(undefined)
     const clientTime = this.#waiter?.differs ? this.#clientTime : undefined
-    this.#sink.add(at => ({ answer: this.number, at, ...content, ...clientTime }))
+    this.#sink.add({ answer: this.number, at: this.#sink.position, ...content, ...clientTime })
+  }
+
+  /** Adds the line of an answer whose text is known. */
+  endWithText(status: number, headers: Readonly<Record<string, string>>, body: RecordedBody): void {
+    if (this.#waiter?.differs) {
+      this.end({ status, headers, body })
+      return
+    }
+    if (!this.#hasBegun) this.onStep(undefined)
+    this.#sink.add({ answer: this.number, at: this.#sink.position, status, headers, body })
   }
 
   /** Returns a body that adds a line for each piece that its client reads. */
@@ -112,7 +138,7 @@ export class RecordedRequest implements IncomingRequest {
     const reader = body.getReader()
     let hasLeft = false
     const note = (content: Pick<ReadLine, 'piece' | 'body'>) => {
-      if (!hasLeft) this.#sink.add(at => ({ read: this.number, at, ...content, ...this.#clientTime }))
+      if (!hasLeft) this.#sink.add({ read: this.number, at: this.#sink.position, ...content, ...this.#clientTime })
     }
     return new ReadableStream<Uint8Array<ArrayBuffer>>(
       {

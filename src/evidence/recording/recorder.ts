@@ -2,7 +2,7 @@
 
 import { isStreamed, WireFaultResponse } from '../../faults/broken-response.ts'
 import { encodeBase64 } from '../../lib/base64.ts'
-import type { IncomingRequest } from '../../service/http/incoming-request.ts'
+import { type IncomingRequest, LOCALHOST } from '../../service/http/incoming-request.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
 import { sourceOf } from '../../service/http/responses.ts'
 import type { World } from '../../simulation/world.ts'
@@ -16,7 +16,7 @@ import {
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { encodeAnswer, encodeAnswerText, encodeBytes } from './bodies.ts'
 import { HeaderRecorder } from './credentials.ts'
-import type { AnswerLine, Position, StepLines } from './lines.ts'
+import type { AnswerLine, Position, RecordedBody, RequestLine, StepLines } from './lines.ts'
 import { RecordedRequest } from './recorded-request.ts'
 
 /** Where the lines of a recorder go. */
@@ -37,7 +37,11 @@ export class Recorder implements SimulatorObserver {
   #world: World
   #eventsBefore: number
   #requests = 0
-  /** Requests without a step so far. */
+  /** The position of the last line: many lines have the same. */
+  #position: Position = [0, 0]
+  /** The request that is being sent, until its first step. */
+  #sending: RecordedRequest | undefined
+  /** Other requests without a step so far. */
   readonly #arrived = new Set<RecordedRequest>()
 
   private constructor(sim: Simulator) {
@@ -89,7 +93,11 @@ export class Recorder implements SimulatorObserver {
       this.#world = world
       this.#eventsBefore = 0
     }
-    return [world.clock.now, world.agenda.taken - this.#eventsBefore]
+    const { now } = world.clock
+    const events = world.agenda.taken - this.#eventsBefore
+    const last = this.#position
+    if (last[0] !== now || last[1] !== events) this.#position = [now, events]
+    return this.#position
   }
 
   /** Removes a sink. Does nothing if it is removed already. */
@@ -99,28 +107,40 @@ export class Recorder implements SimulatorObserver {
     if (this.#sinks.length === 0) this.#detach()
   }
 
-  /** Adds a line at the present position. */
-  add(createLine: (at: Position) => StepLines): void {
-    if (this.#sinks.length > 0) this.#write(createLine(this.position))
-  }
-
-  #write(line: StepLines): void {
+  /** Adds a line. */
+  add(line: StepLines): void {
     for (const sink of this.#sinks) sink.add(line)
   }
 
-  onBegun(request: RecordedRequest): void {
-    this.#arrived.delete(request)
+  /** Adds the line of a request at its first step, or when it has arrived. */
+  addRequest(recorded: RecordedRequest, body: RecordedBody | undefined, isArrived: boolean): void {
+    if (this.#sending === recorded) this.#sending = undefined
+    else if (!isArrived) this.#arrived.delete(recorded)
+    const { request, incoming, clientAddress } = recorded
+    const line: { -readonly [Key in keyof RequestLine]: RequestLine[Key] } = {
+      request: recorded.number,
+      at: this.position,
+      method: request.method,
+      path: incoming.path ?? toPathAndQuery(request.url),
+      headers: this.#headers.record(request, incoming),
+    }
+    if (body !== undefined) line.body = body
+    if (clientAddress !== undefined && clientAddress !== LOCALHOST) line.address = clientAddress
+    if (recorded.isLook) line.look = true
+    if (isArrived) line.arrived = true
+    this.add(line)
   }
 
   /** Adds the requests that have arrived before an action: it may change what they meet at their first step. */
   #addArrived(): void {
     for (const request of this.#arrived) request.arrive()
     this.#arrived.clear()
+    this.#sending?.arrive()
   }
 
   onAction(action: ControlAction): void {
     this.#addArrived()
-    this.add(at => ({ action, at }))
+    this.add({ action, at: this.position })
   }
 
   onBeforeAction(): (action: ControlAction) => void {
@@ -147,16 +167,7 @@ export class Recorder implements SimulatorObserver {
     answer: AnswerRequest,
     isLook: boolean,
   ): Response | Promise<Response> {
-    const recorded: RecordedRequest = new RecordedRequest(this, ++this.#requests, incoming, (at, text) => ({
-      request: recorded.number,
-      at,
-      method: request.method,
-      path: incoming.path ?? toPathAndQuery(request.url),
-      headers: this.#headers.record(request, incoming),
-      ...(recorded.upload !== undefined ? { body: recorded.upload } : text !== undefined && { body: text }),
-      ...(incoming.clientAddress !== undefined && { address: incoming.clientAddress }),
-      ...(isLook && { look: true }),
-    }))
+    const recorded = new RecordedRequest(this, ++this.#requests, request, incoming, isLook)
     if (isUpload(request, incoming)) return this.#answerUpload(request, recorded, answer)
     return this.#perform(request, recorded, answer)
   }
@@ -172,8 +183,14 @@ export class Recorder implements SimulatorObserver {
 
   /** Performs a request, and records its answer. */
   #perform(request: Request, recorded: RecordedRequest, answer: AnswerRequest): Response | Promise<Response> {
-    this.#arrived.add(recorded)
+    // Another one can be on its way to its first step, when the clock looks at an answer.
+    if (this.#sending !== undefined) this.#arrived.add(this.#sending)
+    this.#sending = recorded
     const answering = answer(request, recorded)
+    if (this.#sending === recorded) {
+      this.#sending = undefined
+      this.#arrived.add(recorded)
+    }
     if (!(answering instanceof Promise)) return this.#recordAnswer(answering, recorded)
     return answering.then(
       response => this.#recordAnswer(response, recorded),
@@ -189,7 +206,7 @@ export class Recorder implements SimulatorObserver {
     if (source === undefined) return this.#recordReadAnswer(response, recorded)
     const { status } = response
     const { headers, text } = source
-    recorded.end({ status, headers, body: encodeAnswerText(text) })
+    recorded.endWithText(status, headers, encodeAnswerText(text))
     return response
   }
 

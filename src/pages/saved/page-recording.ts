@@ -1,7 +1,8 @@
 /** Recordings for pages: without what a browser lacks, and with what the page needs to run them. */
 
-import { LineWriter, parseRecording } from '../../evidence/recording/file.ts'
+import { parseRecording } from '../../evidence/recording/file.ts'
 import { createRecordedSimulator } from '../../evidence/recording/header.ts'
+import { LineWriter } from '../../evidence/recording/line-writer.ts'
 import type { HeaderLine, Numbered } from '../../evidence/recording/lines.ts'
 import { encodeBase64 } from '../../lib/base64.ts'
 import { operations } from '../../service/index.ts'

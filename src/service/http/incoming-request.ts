@@ -47,6 +47,9 @@ export interface WaiterClock {
   readonly speed: number | undefined
 }
 
+/** The address of a client whose transport knows none. */
+export const LOCALHOST = '127.0.0.1'
+
 /** What a transport knows of a request beside the `Request` itself. */
 export interface IncomingRequest {
   /** The address of the caller, which `allowed_ips` of a token restricts. Default: 127.0.0.1. */
@@ -83,6 +86,12 @@ export interface IncomingRequest {
    * @internal
    */
   readonly headerFields?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined
+  /**
+   * Names and values of all headers in turn, as they came, if the transport has them so.
+   *
+   * @internal
+   */
+  readonly rawHeaders?: readonly string[] | undefined
   /**
    * The body as text, if the transport has read it whole. The request can be read too.
    *

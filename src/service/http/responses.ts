@@ -35,6 +35,10 @@ export function sourceOf(response: Response): TextSource | undefined {
   return (response as { readonly [SOURCE]?: TextSource })[SOURCE]
 }
 
+function keepSource(response: Response, source: TextSource): void {
+  ;(response as { [SOURCE]?: TextSource })[SOURCE] = source
+}
+
 /** The responses of one pipeline. */
 export class Responses<Backend> {
   /** Whether responses keep what they were made of, for `sourceOf`. */
@@ -133,7 +137,7 @@ export class Responses<Backend> {
     const headers = { 'content-type': 'application/json', date: this.#formatDate(backend) }
     const allHeaders = extraHeaders === undefined ? headers : { ...headers, ...extraHeaders }
     const response = new Response(text, { status, headers: allHeaders })
-    if (this.keepsSources) Object.defineProperty(response, SOURCE, { value: { text, headers: allHeaders } })
+    if (this.keepsSources) keepSource(response, { text, headers: allHeaders })
     return response
   }
 
@@ -161,7 +165,7 @@ function createStreamResponse(
   const isTaken = isDirect && method !== 'HEAD' && 'read' in body && (incoming.takeBody?.(body, headers) ?? false)
   if (!isTaken) return new Response(toStream(body), { headers })
   const response = new Response(null, { headers })
-  Object.defineProperty(response, SOURCE, { value: { text: '', headers } satisfies TextSource })
+  keepSource(response, { text: '', headers })
   return response
 }
 

@@ -16,7 +16,7 @@ import * as openapi from '../openapi/openapi.ts'
 import type { Routes } from '../operation-table.ts'
 import { authenticate, KEY_HEADERS } from './authentication.ts'
 import { getRouter } from './compiled-operation.ts'
-import type { IncomingRequest } from './incoming-request.ts'
+import { type IncomingRequest, LOCALHOST } from './incoming-request.ts'
 import { Pipeline } from './pipeline.ts'
 import { NAMES_HEADER, type RequestContext, type RequestHooks, toPathAndQuery } from './request-context.ts'
 import type { LoggedInput } from './unread-fields.ts'
@@ -71,7 +71,6 @@ export interface Api {
 }
 
 const REQUEST_ID_DRAW = purpose('request.id')
-const LOCALHOST = '127.0.0.1'
 const NO_SCRIPTED_ANSWERS = () => undefined
 const OPENAPI_PATH = '/openapi.json'
 

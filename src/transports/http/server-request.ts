@@ -70,6 +70,10 @@ export class ServerRequest implements RoutedRequest {
     return this.incoming.headers
   }
 
+  get rawHeaders(): readonly string[] {
+    return this.incoming.rawHeaders
+  }
+
   get text(): string | undefined {
     return readTextOf(this.incoming)
   }

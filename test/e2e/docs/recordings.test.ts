@@ -23,12 +23,13 @@ afterAll(() => folder.remove())
 
 test('the page records in a process, and its commands replay, export and convert', async () => {
   const blocks = blocksOf('docs/recordings.md')
-  expect(blocks.map(({ language }) => language)).toEqual(['sh', 'ts', 'sh', 'sh'])
+  expect(blocks.map(({ language }) => language)).toEqual(['sh', 'ts', 'sh', 'ts', 'sh'])
   expect(await folder.script(blockWith(blocks, 'sim.record()'))).toBe('4\n')
 
   const [replay, remote] = blocks[2]!.code.trim().split('\n') as [string, string]
   const same = { code: 0, stdout: 'run.ndjson: 2 requests replayed, every answer is the same.\n' }
   expect(await folder.command(replay)).toMatchObject(same)
+  expect(await folder.script(blockWith(blocks, "await replay('run.ndjson')"))).toBe('same\n')
   const record = blocks[0]!.code.trim().split(' ').slice(2)
   const address = await folder.server([...record.with(-1, 'served.ndjson'), '--clock', 'manual'])
   expect(readdirSync(folder.path)).toContain('served.ndjson')
@@ -38,7 +39,7 @@ test('the page records in a process, and its commands replay, export and convert
   const plain = await folder.server(['serve', '--clock', 'manual'])
   expect(await folder.command(remote.replace('127.0.0.1:4010', plain))).toMatchObject(same)
 
-  for (const line of blocks[3]!.code.trim().split('\n')) expect(await folder.command(line)).toMatchObject({ code: 0 })
+  for (const line of blocks[4]!.code.trim().split('\n')) expect(await folder.command(line)).toMatchObject({ code: 0 })
   expect(readdirSync(folder.path)).toEqual(
     expect.arrayContaining(['run.test.ts', 'test_run.py', 'run.yaml', 'again.ts']),
   )

@@ -82,8 +82,8 @@ test.each([
   ['no JSON', (lines: string[]) => lines.with(1, '{"request":'), /line 2: it is no JSON object/],
   [
     'of an older format',
-    (lines: string[]) => lines.with(0, lines[0]!.replace('"recording":2', '"recording":1')),
-    /line 1: it has the format 1, and modelhost-sim \S+ reads the format 2\. Use the version that wrote it, or record again\./,
+    (lines: string[]) => lines.with(0, lines[0]!.replace('"recording":3', '"recording":2')),
+    /line 1: it has the format 2, and modelhost-sim \S+ reads the format 3\. Use the version that wrote it, or record again\./,
   ],
   [
     'of another version',

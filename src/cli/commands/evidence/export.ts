@@ -6,10 +6,11 @@ import { type ScenarioFormat, toScenario } from '../../../evidence/export/scenar
 import { planTest } from '../../../evidence/export/steps.ts'
 import { toVitest } from '../../../evidence/export/vitest-test.ts'
 import type { ParsedRecording } from '../../../evidence/recording/file.ts'
+import { readRecording } from '../../../evidence/recording/read-recording.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { runFiles } from '../../../scenario/runner/runner.ts'
 import { EXIT_CODES, UsageError } from '../../command.ts'
-import { readRecording, writeOutput } from '../../recording-files.ts'
+import { writeOutput } from '../../recording-files.ts'
 
 export const command = 'export <file> <test>'
 export const example = 'export run.ndjson run.test.ts'

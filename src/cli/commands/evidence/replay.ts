@@ -1,12 +1,12 @@
 /** `modelhost-sim replay`: replays a recording, and compares each answer. */
 import type { Argv } from 'yargs'
+import { readRecording } from '../../../evidence/recording/read-recording.ts'
 import type { ReplayResult } from '../../../evidence/replay/perform-lines.ts'
 import { replayAtServer, type SendControl } from '../../../evidence/replay/remote-replay.ts'
 import { replayRecording } from '../../../evidence/replay/replay.ts'
 import { plural } from '../../../lib/format-count.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { EXIT_CODES } from '../../command.ts'
-import { readRecording } from '../../recording-files.ts'
 import { requestServer, type ServerArguments, serverFlags } from '../../server-client.ts'
 import { flag, requireKnownVariables, toggle } from '../../values.ts'
 

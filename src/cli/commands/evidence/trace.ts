@@ -1,12 +1,13 @@
 /** `modelhost-sim trace`: writes the trace of a recording, for Perfetto and Chrome. */
 import type { Argv } from 'yargs'
 import { toChromeTrace } from '../../../evidence/formats/chrome-trace.ts'
+import { readRecording } from '../../../evidence/recording/read-recording.ts'
 import { listExchanges } from '../../../evidence/recording/timeline.ts'
 import { replayRecording } from '../../../evidence/replay/replay.ts'
 import type { Entry } from '../../../kernel/journal.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { EXIT_CODES } from '../../command.ts'
-import { readRecording, writeOutput } from '../../recording-files.ts'
+import { writeOutput } from '../../recording-files.ts'
 import { flag, requireKnownVariables, text } from '../../values.ts'
 
 export const command = 'trace <file>'

@@ -1,11 +1,11 @@
 /** `modelhost-sim what-if`: plays a recording with one thing changed, and prints the consequences. */
 import type { Argv } from 'yargs'
+import { readRecording } from '../../../evidence/recording/read-recording.ts'
 import type { Consequence } from '../../../evidence/what-if/consequences.ts'
 import { whatIf } from '../../../evidence/what-if/what-if.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { EXIT_CODES, UsageError } from '../../command.ts'
 import { tableRow } from '../../markdown.ts'
-import { readRecording } from '../../recording-files.ts'
 import { flag, requireKnownVariables, text, toggle } from '../../values.ts'
 
 export const command = 'what-if <file>'

@@ -1,0 +1,95 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { createSimulator, type ExplorableSimulator, replay } from '../../../src/index.ts'
+
+let file: string
+let sim: ExplorableSimulator
+
+beforeEach(() => {
+  const folder = mkdtempSync(join(tmpdir(), 'replay-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  file = join(folder, 'run.ndjson')
+  sim = createSimulator({ fixtures: 'two-nodes', seed: 3 })
+})
+
+const send = (path: string) => sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })
+
+test('replay says that a file, a recording and its text are the same', async () => {
+  const recording = sim.record({ file })
+  await send('/deploy/list')
+  await sim.clock.advance('10m')
+  await send('/v1/models')
+  recording.stop()
+  const same = { outcome: 'same', requests: 2 }
+  expect(await replay(file)).toEqual(same)
+  expect(await replay(recording)).toEqual(same)
+  expect(await replay({ text: recording.text })).toEqual(same)
+})
+
+test('replay shows both sides and the entries before them when an answer differs', async () => {
+  const recording = sim.record()
+  await send('/deploy/list')
+  // A write beside every interface: no recording can know of it.
+  const { voices } = sim.world.store
+  voices.put({ user_id: 'user_1', voice_id: 'voice_1', name: 'Ada', description: '', created_at: 0, updated_at: 0 })
+  await send('/v1/voices')
+  await send('/v1/models')
+  recording.stop()
+  expect(await replay(recording)).toEqual({
+    outcome: 'diverged',
+    requests: 2,
+    divergence: {
+      line: 3,
+      at: '2026-01-01T00:00:00.000000+00:00',
+      subject: 'GET /v1/voices (request 2)',
+      recorded: expect.stringContaining('Ada'),
+      replayed: expect.stringMatching(/^body /),
+      before: expect.arrayContaining([expect.stringContaining('GET /deploy/list')]),
+    },
+  })
+})
+
+test('replay says why a recording that is cut off, edited or missing could not run', async () => {
+  const recording = sim.record({ file })
+  await send('/deploy/list')
+  expect(await replay(recording)).toEqual({
+    outcome: 'failed',
+    reason: `Failed to replay ${file} to its end: the recording is cut off after line 2: its line with the digest is missing. Call its stop() first.`,
+  })
+  const unfinished = readFileSync(file, 'utf8')
+  recording.stop()
+  writeFileSync(file, unfinished)
+  expect(await replay(file)).toMatchObject({
+    outcome: 'failed',
+    reason: expect.stringMatching(/give partial: true\.$/),
+  })
+  expect(await replay(file, { partial: true })).toEqual({ outcome: 'same', requests: 1 })
+  expect(await replay({ text: unfinished.replace('two-nodes', 'two-modes') })).toEqual({
+    outcome: 'failed',
+    reason: expect.stringMatching(/^Failed to read the recording \{ text \}: line 1: its checksum does not fit/),
+  })
+  rmSync(file)
+  const missing = `Failed to read the recording ${file}: there is no such file or folder. Give a file that serve --record or sim.record() wrote.`
+  expect(await replay(file)).toEqual({ outcome: 'failed', reason: missing })
+  expect(await replay(recording)).toEqual({ outcome: 'failed', reason: expect.stringContaining('no such file') })
+})
+
+test.each([
+  [['{"recording":3}'], /the path begins with '\{', as the text of a recording does\. Give \{ text \}\.$/],
+  [[undefined], /the recording is undefined\. Give the path of a file, or what sim\.record\(\) returned\.$/],
+  [[{ text: 7 }], /text is 7\. Give the text of a recording\.$/],
+  [['run.ndjson', { parital: true }], /unknown option 'parital'\. Did you mean 'partial'\?$/],
+  [['run.ndjson', { partial: 'yes' }], /partial is "yes"\. Give true or false\.$/],
+])('replay rejects the arguments %j', async (args, message) => {
+  await expect(replay(...(args as Parameters<typeof replay>))).rejects.toThrow(message)
+})
+
+test.each([
+  ['run.ndjson', /expected an object of options, got "run\.ndjson"\. Give file\.$/],
+  [{ path: 'run.ndjson' }, /unknown option 'path'/],
+  [{ file: '' }, /file is ""\. Give the path of a new file, or leave file out\.$/],
+])('record rejects the argument %j', (options, message) => {
+  expect(() => sim.record(options as never)).toThrow(message)
+})
