@@ -1,6 +1,7 @@
 /** The world of a flow. */
 
 import type { SimulatorOptions } from '../simulator/simulator.ts'
+import type { InvariantSettings } from './invariants.ts'
 
 /** The options of the world of a flow. */
 export type FlowWorld = Pick<SimulatorOptions, 'fixtures' | 'with' | 'seed' | 'profile' | 'weather'>
@@ -18,4 +19,9 @@ export function worldOf(options: WorldChange): FlowWorld {
     ...(profile !== undefined && { profile }),
     ...(weather !== undefined && { weather }),
   }
+}
+
+/** Returns the pace of answers that the invariants of a flow need. A client can leave only a stream that takes time. */
+export function paceOf({ finishesStreams }: InvariantSettings = {}): Pick<SimulatorOptions, 'inferencePace'> {
+  return finishesStreams === true ? { inferencePace: 'clock' } : {}
 }

@@ -1,9 +1,12 @@
 /** Rules of conduct as invariants: off unless a flow turns them on. */
 import { expect, test } from 'vitest'
+import { OPTIONAL_RULE_NAMES, type OptionalRuleName } from '../../src/evidence/rules/index.ts'
 import type { FlowContext } from '../../src/explore/flow.ts'
 import { assertInvariants, type InvariantSettings } from '../../src/explore/invariants.ts'
 import { createFlowRunner } from '../../src/explore/run/flow-runner.ts'
 import { survives } from '../../src/scenario/survives.ts'
+import { CASES } from '../evidence/judge/clients.ts'
+import { type JudgedClient, sendTo } from '../evidence/judge/judged.ts'
 
 /** Sends a chat four times more at fixed pauses. */
 async function stubborn({ fetch, url, token, sleep }: FlowContext) {
@@ -50,4 +53,29 @@ test('a mistyped rule of conduct gets the nearest name', () => {
   expect(() => assertInvariants({ backOff: true } as never, 'Failed to explore x')).toThrow(
     "Failed to explore x: unknown invariant 'backOff'. Did you mean 'backsOff'?",
   )
+})
+
+/** Runs a client of the tests of judge as a flow, with one rule, and returns the words of what it broke. */
+async function wordsOfRun(name: OptionalRuleName, client: JudgedClient): Promise<string[]> {
+  const { faults = [], fixtures = 'empty' } = CASES[name].options ?? {}
+  const runner = createFlowRunner({
+    name,
+    options: { fixtures, seed: 1, invariants: { [name]: true } },
+    run: context => client({ ...context, sim: context.sim as never, send: sendTo(context) }),
+  })
+  try {
+    await runner.run([])
+    const { broken } = await runner.run(faults.map(fault => ({ fault }) as never))
+    return broken.filter(({ invariant }) => invariant === name).map(({ words }) => words)
+  } finally {
+    await runner.dispose()
+  }
+}
+
+test.each(OPTIONAL_RULE_NAMES)('as an invariant, %s is broken by a bad client and kept by a good one', async name => {
+  const { bad, good, words } = CASES[name]
+  const found = await wordsOfRun(name, bad[0]!)
+  expect(found).toHaveLength(1)
+  expect(found[0]).toMatch(words)
+  expect(await wordsOfRun(name, good[0]!)).toEqual([])
 })

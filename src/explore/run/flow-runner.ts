@@ -9,7 +9,7 @@ import { monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
 import { LIMITS } from '../../limits.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import type { NamedFlow } from '../flow.ts'
-import { type WorldChange, worldOf } from '../flow-world.ts'
+import { paceOf, type WorldChange, worldOf } from '../flow-world.ts'
 import type { InputValues } from '../inputs/input.ts'
 import { defaultInputs } from '../inputs/values.ts'
 import type { Plan } from '../plan/plan.ts'
@@ -101,7 +101,9 @@ class InProcessRunner implements FlowRunner {
   }
 
   #createWorld(change: WorldChange): Simulator {
-    return createSimulator({ ...worldOf(this.#flow.options), ...worldOf(change), journalLimit: JOURNAL_LIMIT })
+    const { options } = this.#flow
+    const world = { ...worldOf(options), ...worldOf(change), ...paceOf(options.invariants) }
+    return createSimulator({ ...world, journalLimit: JOURNAL_LIMIT })
   }
 }
 
@@ -200,7 +202,9 @@ class Run {
   }
 
   get #waitsForWorld(): boolean {
-    return this.#client!.waitsForWorld || this.#globals!.timers > 0
+    if (this.#client!.waitsForWorld || this.#globals!.timers > 0) return true
+    // A client that reads a stream has its answer already. The next piece of it comes with time.
+    return this.#sim.clock.pendingRequests.length > 0
   }
 
   async #waitOutside(): Promise<boolean> {

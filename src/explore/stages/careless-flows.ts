@@ -1,5 +1,6 @@
 /** Careless clients, which break every invariant. An exploration that finds nothing shows by them what it would have seen. */
 
+import { OPTIONAL_RULE_NAMES } from '../../evidence/rules/index.ts'
 import type { FlowContext, NamedFlow } from '../flow.ts'
 import type { Plan } from '../plan/plan.ts'
 
@@ -13,6 +14,13 @@ export interface CarelessFlow {
 const HUB = { repo: 'acme/chat-8b' }
 const MODEL = 'aurora-labs/aurora-8b-instruct'
 const ENDPOINT = '/v1/completions'
+/** The date is a year after the epoch. */
+const OLD_MODEL = {
+  model_name: 'acme/chat-1',
+  type: 'text-generation',
+  parameters_b: 8,
+  deprecated: 1_798_761_600,
+} as const
 
 /** Both run in the smallest world. The limit of `spendsAtMost` is only to see that the rule counts. */
 const OPTIONS = { fixtures: 'empty', seed: 1, invariants: { spendsAtMost: 0.000001 } } as const
@@ -34,6 +42,26 @@ export const CARELESS_FLOWS: readonly CarelessFlow[] = [
     plans: [[], [{ fault: { on: 'getFileContent', nth: 1, fault: { kind: 'empty' } } }]],
   },
 ]
+
+/** The careless client of the rules of conduct, which are off unless a flow asks for them. */
+export const CARELESS_CONDUCT: CarelessFlow = {
+  flow: {
+    name: 'careless conduct',
+    options: {
+      ...{ fixtures: 'empty', seed: 1 },
+      with: { models: [OLD_MODEL] },
+      invariants: Object.fromEntries(OPTIONAL_RULE_NAMES.map(name => [name, true])),
+    },
+    run: misbehave,
+  },
+  plans: [
+    [],
+    [
+      { fault: { on: 'createLlmDeployment', nth: 1, fault: { kind: 'reset', effect: 'done' } } },
+      { fault: { on: 'createChatCompletion', fault: { kind: 'status', status: 500 } } },
+    ],
+  ],
+}
 
 /**
  * Prints its token, repeats a create at once under another name, polls without a pause, waits without a bound, and
@@ -85,4 +113,32 @@ async function runBatch({ fetch, url, token, sleep }: FlowContext) {
   const text = await (await fetch(`${url}/v1/files/${output}/content`, { headers })).text()
   const rows = text.split('\n').filter(row => row !== '')
   return { id, lines: rows.map((answer, position) => ({ custom_id: `row ${position}`, answer })) }
+}
+
+/**
+ * Mistypes a field, repeats a create without a look and leaves what it created, repeats a refusal, reads things one by one,
+ * retries at fixed pauses, asks for a deprecated model, and leaves a stream.
+ */
+async function misbehave({ fetch, url, token, sleep }: FlowContext): Promise<string> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const get = async (path: string) => (await fetch(url + path, { headers })).json()
+  const post = (path: string, body: object) =>
+    fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) }).catch(() => undefined)
+  const work = { model_name: 'careless', gpu: 'H100-80GB', hub: HUB, max_instnaces: 1 }
+  if (!(await post('/deploy/llm', work))) await post('/deploy/llm', work)
+  for (let i = 0; i < 2; i++) await post('/deploy/llm', { ...work, gpu: 'H1000' })
+  const models = (await get('/models/list')) as { model_name: string }[]
+  for (const { model_name } of models.slice(0, 6)) await get(`/models/${model_name}`)
+  const chat = { model: OLD_MODEL.model_name, messages: [{ role: 'user', content: 'Tea.' }], stream: true }
+  for (let i = 0; i < 5; i++) {
+    const response = await post('/v1/chat/completions', chat)
+    if (response?.ok) {
+      const reader = response.body!.getReader()
+      await reader.read()
+      await reader.cancel()
+      break
+    }
+    await sleep(1_000)
+  }
+  return 'done'
 }

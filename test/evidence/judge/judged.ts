@@ -46,31 +46,30 @@ export async function runClients(
 }
 
 function contextOf(sim: ExplorableSimulator, token: string): JudgedContext {
-  return {
-    sim,
-    token,
-    url: 'http://sim',
-    fetch: sim.fetch as typeof fetch,
-    sleep: ms => sim.clock.sleep(ms),
-    async send(method, path, body) {
-      try {
-        const isForm = body instanceof FormData
-        const response = await sim.fetch(`http://sim${path}`, {
-          method,
-          headers: { authorization: `Bearer ${token}`, ...(!isForm && { 'content-type': 'application/json' }) },
-          ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
-        })
-        const text = await response.text()
-        const wait = response.headers.get('retry-after')
-        const retryAfter = wait === null ? undefined : Number(wait)
-        return {
-          status: response.status,
-          body: text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : text,
-          retryAfter,
-        }
-      } catch {
-        return { status: 0, body: undefined, retryAfter: undefined }
+  const context = { sim, token, url: 'http://sim', fetch: sim.fetch as typeof fetch }
+  return { ...context, sleep: ms => sim.clock.sleep(ms), send: sendTo(context) }
+}
+
+/** Returns the `send` of a client. */
+export function sendTo({ fetch, url, token }: Pick<JudgedContext, 'fetch' | 'url' | 'token'>): JudgedContext['send'] {
+  return async (method, path, body) => {
+    try {
+      const isForm = body instanceof FormData
+      const response = await fetch(url + path, {
+        method,
+        headers: { authorization: `Bearer ${token}`, ...(!isForm && { 'content-type': 'application/json' }) },
+        ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      const wait = response.headers.get('retry-after')
+      const retryAfter = wait === null ? undefined : Number(wait)
+      return {
+        status: response.status,
+        body: text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : text,
+        retryAfter,
       }
-    },
+    } catch {
+      return { status: 0, body: undefined, retryAfter: undefined }
+    }
   }
 }

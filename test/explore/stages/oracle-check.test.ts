@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { RULE_NAMES } from '../../../src/evidence/rules/index.ts'
+import { OPTIONAL_RULE_NAMES, RULE_NAMES } from '../../../src/evidence/rules/index.ts'
 import { assertInvariants, type InvariantSettings } from '../../../src/explore/invariants.ts'
 import { createFlowRunner } from '../../../src/explore/run/flow-runner.ts'
 import { OracleCheck } from '../../../src/explore/stages/oracle-check.ts'
@@ -14,6 +14,39 @@ describe('the oracle check', () => {
     expect(seen.map(({ invariant }) => invariant)).toEqual(RULE_NAMES)
     for (const { words } of seen) expect(words.length).toBeGreaterThan(20)
     expect(unchecked).toEqual(['mine'])
+  })
+
+  test('shows every rule of conduct that is on what it is for', async () => {
+    const oracle = new OracleCheck(createFlowRunner)
+    const off = Object.fromEntries(RULE_NAMES.map(name => [name, false]))
+    const on = Object.fromEntries(OPTIONAL_RULE_NAMES.map(name => [name, true])) as InvariantSettings
+    const { seen, unchecked } = await oracle.check({ ...off, ...on })
+    expect(seen.map(({ invariant }) => invariant)).toEqual(OPTIONAL_RULE_NAMES)
+    for (const { words } of seen) expect(words.length).toBeGreaterThan(20)
+    expect(unchecked).toEqual([])
+    expect((await oracle.check({ ...off, usesLists: true, backsOff: false })).seen).toMatchObject([
+      { invariant: 'usesLists', words: expect.stringMatching(/^The client read 6 things one by one with getModel/) },
+    ])
+  })
+
+  test('runs the careless client of rules of conduct only if one is on', async () => {
+    const flows: string[] = []
+    const oracle = new OracleCheck(flow => {
+      flows.push(flow.name)
+      return createFlowRunner(flow)
+    })
+    await oracle.check({ backsOff: false })
+    expect(flows).toEqual(['careless deployment', 'careless batch'])
+    await oracle.check({ backsOff: true })
+    expect(flows).toEqual(['careless deployment', 'careless batch', 'careless conduct'])
+  })
+
+  test('names a rule of conduct that is on and saw nothing', async () => {
+    const oracle = new OracleCheck(() => new FakeRunner(world => world.break('noLeak@createBatch/ok')))
+    const off = Object.fromEntries(RULE_NAMES.map(name => [name, false])) as InvariantSettings
+    await expect(oracle.check({ ...off, usesLists: true })).rejects.toThrow(
+      'Failed to check the invariants: usesLists did not see what a careless client does wrong.',
+    )
   })
 
   test('leaves out what is off, and runs its clients once', async () => {

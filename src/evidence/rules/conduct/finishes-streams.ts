@@ -11,7 +11,7 @@ export const finishesStreams = defineRule({
   summary: 'The client reads each stream to its end.',
   advice: 'Ask for fewer tokens with max_tokens, read on, or cancel on purpose and say so in the call.',
   detail:
-    'Requests with `stream: true` whose body the client cancelled count. A connection that a fault broke does not. With the pace `instant`, an answer is complete before a client can leave it.',
+    'Requests with `stream: true` whose body the client cancelled count. A connection that a fault broke does not. With the pace `instant`, an answer is complete before a client can leave it. In `explore`, answers to a flow take their time if this rule is on; those to a command are always instant.',
   source:
     'Opinion of modelhost-sim: tokens that are not read are charged all the same, and keep a place on an instance.',
   place: 'operation',
