@@ -1,4 +1,4 @@
-/** The files of a batch with many kinds of lines, at the door. */
+/** The files of a batch with many kinds of lines, as a client reads them. */
 import { expect, test } from 'vitest'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { Snapshot } from '../../src/simulator/snapshot/snapshot.ts'
