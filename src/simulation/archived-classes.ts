@@ -9,6 +9,7 @@ import { RateLimitRequestRow } from './account/access/rate-limits.ts'
 import { Accrual } from './account/accrual.ts'
 import { QuotaRequestRow } from './account/gpu-quotas.ts'
 import { AccountRow, MeterRow } from './account/ledger-row.ts'
+import { BatchLines } from './batches/batch-lines.ts'
 import { BatchRow } from './batches/batch-row.ts'
 import { FileRow } from './batches/files.ts'
 import { DeploymentRow } from './deployments/deployment-row.ts'
@@ -44,7 +45,7 @@ export const ROW_CLASSES = {
 } as const
 
 /** Classes that have nothing but fields. */
-export const CLASSES_ARCHIVED_BY_FIELDS = { FlowState, InstanceTimeline } as const
+export const CLASSES_ARCHIVED_BY_FIELDS = { BatchLines, FlowState, InstanceTimeline } as const
 
 /** What is taken apart and put together again. */
 export const CLASSES_ARCHIVED_BY_PARTS = {

@@ -103,6 +103,18 @@ test('a text that comes again is not counted again, until other texts have fille
   expect(counted.slice(8)).toEqual(['x'.repeat(11), 'x'.repeat(11)])
 })
 
+test('of many short texts, the last five hundred at least are not counted again', () => {
+  let counted = 0
+  const counts = new CountedTexts(() => ++counted)
+  const count = (from: number, to: number) => {
+    for (let i = from; i < to; i++) counts.count(String(i))
+    return counted
+  }
+  expect(count(0, 10_000)).toBe(10_000)
+  expect(count(9_500, 10_000)).toBe(10_000)
+  expect(count(0, 1)).toBe(10_001)
+})
+
 test('mergeBytePairs takes a number of steps near the length of the piece', () => {
   // A search of all pairs for each merge would take 10^12 steps here.
   const length = 2 ** 20

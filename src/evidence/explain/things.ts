@@ -102,10 +102,10 @@ const findBatch: Finder = ({ world }, id) => {
 /** Finds a line of a batch by its `custom_id`. */
 const findBatchLine: Finder = ({ world }, id) => {
   for (const [, { id: batch, work }] of world.batches.entries()) {
-    const index = work?.lines.findIndex(({ customId }) => customId === id) ?? -1
+    const index = work?.lines.positionOf(id) ?? -1
     if (work === undefined || index < 0) continue
     const { completed, failed } = world.batches.get(batch)!.toRecord().request_counts!
-    const line = work.lines[index]!
+    const line = work.lines.at(index)
     const isDone = index < completed + failed
     const state = !isDone ? 'has not run yet' : line.error === undefined ? 'is complete' : 'failed'
     return {

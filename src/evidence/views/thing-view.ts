@@ -116,9 +116,7 @@ function relatedTo(world: World, kind: ThingKind, id: string): Related[] {
       return relatedToBatch(world, id)
     case 'batch_line':
       return [...world.batches.entries()].flatMap(([, { id: batch, work }]) =>
-        work?.lines.some(({ customId }) => customId === id)
-          ? [{ id: batch, kind: 'batch', relation: 'is part of' }]
-          : [],
+        work?.lines.customIds.includes(id) ? [{ id: batch, kind: 'batch', relation: 'is part of' }] : [],
       )
     case 'file':
       return world.batches.list().flatMap(batch => {

@@ -1,6 +1,7 @@
 /** Creates the responses of a pipeline: at the time of the world and with its vendor names. */
 
 import type { RequestEntry } from '../../kernel/journal.ts'
+import { splitChunks } from '../../simulation/batches/files.ts'
 import type { SchemaMapping } from '../naming/endpoint-mapping.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { ByteStream, Bytes, JsonText, ServerSentEvents } from '../results.ts'
@@ -209,21 +210,38 @@ function toContentDisposition(filename: string): string {
   return `attachment; filename="${ascii}"${exact}`
 }
 
+/** Bytes of a body that are sent together. */
+const PIECE_BYTES = 65_536
+
 function createBytesResponse(answer: Bytes, headers: Record<string, string>): Response {
   const { chunks } = answer
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
   const wholeHeaders = { ...headers, 'content-length': String(length) }
-  if (chunks.length < 2) {
+  if (length <= PIECE_BYTES && chunks.length < 2) {
     return new Response((chunks[0] ?? null) as Uint8Array<ArrayBuffer> | null, { headers: wholeHeaders })
   }
-  let next = 0
+  const pieces = splitChunks(chunks, PIECE_BYTES)
   const stream = new ReadableStream<Uint8Array>({
     pull(controller) {
-      if (next < chunks.length) controller.enqueue(chunks[next++]!)
-      else controller.close()
+      const next = pieces.next()
+      if (next.done) controller.close()
+      else controller.enqueue(next.value)
     },
   })
-  return new Response(stream, { headers: wholeHeaders })
+  const response = new Response(stream, { headers: wholeHeaders })
+  return chunks.length === 1 ? withText(response, chunks[0]!) : response
+}
+
+/** Makes `text` of a response read the bytes where they are: that of the platform first joins the pieces to a copy. */
+function withText(response: Response, bytes: Uint8Array): Response {
+  const text = async () => {
+    if (response.bodyUsed || response.body === null || response.body.locked)
+      return Response.prototype.text.call(response)
+    // Of a body that was cloned, the promise waits for the other side.
+    response.body.cancel().catch(() => {})
+    return new TextDecoder().decode(bytes)
+  }
+  return Object.defineProperty(response, 'text', { value: text })
 }
 
 /** Header values are printable ASCII. */

@@ -12,6 +12,8 @@ let decoder: ((tokens: readonly number[]) => string | undefined) | undefined
 
 /** Characters of the texts in one half of `CountedTexts`. */
 const COUNTED_CHARACTERS = 250_000
+/** The most texts of one half. In a batch of many short texts, a text that stays long outlives its collection. */
+const COUNTED_TEXTS = 500
 
 /**
  * The tokens of recent texts. Every turn of a chat sends the turns before it, and many requests have the same system
@@ -37,7 +39,7 @@ export class CountedTexts {
   #add(text: string, tokens: number): number {
     if (text.length > this.#mostCharacters) return tokens
     this.#characters += text.length
-    if (this.#characters > this.#mostCharacters) {
+    if (this.#characters > this.#mostCharacters || this.#recent.size >= COUNTED_TEXTS) {
       this.#older = this.#recent
       this.#recent = new Map()
       this.#characters = text.length

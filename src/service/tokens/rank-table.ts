@@ -74,12 +74,22 @@ export class RankTable {
 
 const utf8 = new TextEncoder()
 
+/** Returns the number after the last rank of a file: the ranks ascend. */
+function rankLimit(file: Uint8Array): number {
+  let end = file.length
+  while (end > 0 && file[end - 1] === NEWLINE) end--
+  let rank = 0
+  for (let at = file.lastIndexOf(SPACE, end) + 1; at < end; at++) rank = rank * 10 + file[at]! - ZERO
+  return rank + 1
+}
+
 /** Returns the bytes of all tokens, and where those of each rank begin. Holes have no bytes. */
 function readTokens(file: Uint8Array): { bytes: Uint8Array<ArrayBuffer>; starts: Uint32Array } {
   const values = new Uint8Array(256)
   for (let i = 0; i < BASE64.length; i++) values[BASE64.charCodeAt(i)] = i
-  const bytes = new Uint8Array(file.length)
-  const starts = new Uint32Array(file.length)
+  // Four characters of Base64 are three bytes, and the lines have spaces and ranks beside them.
+  const bytes = new Uint8Array(Math.ceil((file.length * 3) / 4))
+  const starts = new Uint32Array(rankLimit(file) + 1)
   let count = 0
   let used = 0
   for (let at = 0; at < file.length; at++) {
@@ -97,7 +107,7 @@ function readTokens(file: Uint8Array): { bytes: Uint8Array<ArrayBuffer>; starts:
     while (count <= rank) starts[count++] = start
   }
   starts[count++] = used
-  return { bytes: bytes.slice(0, used), starts: starts.slice(0, count) }
+  return { bytes: bytes.subarray(0, used), starts: starts.subarray(0, count) }
 }
 
 /** Returns the first slot of some bytes: FNV-1a, with its upper bits folded in. */

@@ -28,15 +28,18 @@ export function composeOutput(
 ): void {
   const { model, lines, promptBefore, answerTokens, isCut } = row.work!
   const { endpoint } = row.spec
-  const output = new JsonlWriter()
+  const output = new JsonlWriter(row.doneLines)
   const error = new JsonlWriter()
-  const rowIdPrefix = `batch_req_${row.id.replace(/^batch_/, '')}_`
+  // Without its last quote, because each line adds its number.
+  const rowIdPrefix = JSON.stringify(`batch_req_${row.id.replace(/^batch_/, '')}_`).slice(0, -1)
   const lineTimes = new LineTimes(row)
-  for (const [i, line] of lines.entries()) {
-    const id = `${rowIdPrefix}${String(line.inputIndex).padStart(6, '0')}`
+  for (let i = 0; i < lines.length; i++) {
+    const line = lines.at(i)
+    const id = `${rowIdPrefix}${String(line.inputIndex).padStart(6, '0')}"`
+    const customId = JSON.stringify(line.customId)
     if (i >= row.doneLines || line.error) {
       const { isQuoted = false, ...lineError } = i >= row.doneLines ? unfinishedError : line.error!
-      error.push(JSON.stringify({ id, custom_id: line.customId, response: null, error: lineError }), isQuoted)
+      error.push(`{"id":${id},"custom_id":${customId},"response":null,"error":${JSON.stringify(lineError)}}`, isQuoted)
       continue
     }
     const promptTokens = promptBefore[i + 1]! - promptBefore[i]!
@@ -53,9 +56,9 @@ export function composeOutput(
       serviceTier: line.serviceTier,
       estimatedCost: toUsd(promptTokens * price.input + answerTokens[i]! * price.output),
     })
-    const request_id = `req_${chance.letters(24, row.key, REQUEST_ID + line.inputIndex)}`
-    const response = { status_code: 200, request_id, endpoint, body }
-    output.push(JSON.stringify({ id, custom_id: line.customId, response, error: null }))
+    const requestId = `req_${chance.letters(24, row.key, REQUEST_ID + line.inputIndex)}`
+    const response = `{"status_code":200,"request_id":"${requestId}","endpoint":"${endpoint}","body":${JSON.stringify(body)}}`
+    output.push(`{"id":${id},"custom_id":${customId},"response":${response},"error":null}`)
   }
   row.pendingOutput = { output: output.finish(), error: error.finish() }
 }

@@ -3,9 +3,9 @@ import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { type LiveLoad, spareSeconds } from '../load/throughput.ts'
+import type { BatchLines } from './batch-lines.ts'
 import type { FileContent } from './files.ts'
 import type { BatchEndpoint, BatchError } from './input-lines.ts'
-import type { LineError } from './line-answering.ts'
 
 /** A batch as the API asks for it, checked. */
 export interface BatchSpec {
@@ -53,24 +53,10 @@ export interface BatchRecord {
 
 export type TimestampedStatus = Exclude<BatchStatus, 'validating'>
 
-/** A line as it is kept until it is written. */
-export interface BatchLine {
-  /** Its position in the input among the lines with a request, from 0. */
-  readonly inputIndex: number
-  readonly customId: string
-  /** What its words are drawn from; undefined where `choices` has them, or nothing is said. */
-  readonly key: EntityKey | undefined
-  readonly choices: string | undefined
-  /** Repeated in the answer. */
-  readonly serviceTier: string | undefined
-  readonly error: LineError | undefined
-}
-
 /** What there is to run: made once, by validation, and never changed, so forks share it. */
 export interface BatchWork {
   readonly model: string
-  /** The lines in the order in which they run and are written, which is not that of the input. */
-  readonly lines: readonly BatchLine[]
+  readonly lines: BatchLines
   /** Tokens of all lines before each, and of all of them: what capacity is spent on. A line that fails takes one. */
   readonly tokensBefore: Float64Array
   /** Prompt tokens and answer tokens before each, which are charged, and lines that fail. */

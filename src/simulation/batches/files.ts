@@ -168,12 +168,14 @@ function toHandle(row: Readonly<FileRow>): FileHandle | undefined {
   return { id, filename, purpose, bytes, createdAt, expiresAt, quotedLines, chunks: () => chunks }
 }
 
+const DECODED_BYTES = 65_536
+
 /** Yields the lines of a file without line ends, decoded as UTF-8. An empty last line is ignored. */
 export function* decodeLines(chunks: readonly Uint8Array[]): Generator<string> {
   const decoder = new TextDecoder()
   let rest = ''
-  for (const chunk of chunks) {
-    const text = rest + decoder.decode(chunk, { stream: true })
+  for (const piece of splitChunks(chunks, DECODED_BYTES)) {
+    const text = rest + decoder.decode(piece, { stream: true })
     let start = 0
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
       yield text.charCodeAt(end - 1) === 13 ? text.slice(start, end - 1) : text.slice(start, end)
@@ -183,4 +185,11 @@ export function* decodeLines(chunks: readonly Uint8Array[]): Generator<string> {
   }
   rest += decoder.decode()
   if (rest !== '') yield rest
+}
+
+/** Yields chunks in pieces of at most so many bytes. They are views of the chunks. */
+export function* splitChunks(chunks: readonly Uint8Array[], bytes: number): Generator<Uint8Array> {
+  for (const chunk of chunks) {
+    for (let start = 0; start < chunk.length; start += bytes) yield chunk.subarray(start, start + bytes)
+  }
 }

@@ -13,26 +13,39 @@ export function countLines(chunks: readonly Uint8Array[]): number {
   return lastByte === 10 ? lines : lines + 1
 }
 
+const FLUSHED_CHARACTERS = 65_536
+/** Spare room for lines that are longer than the first ones. Memory that nothing writes to is not resident. */
+const SPARE_ROOM = 1.05
+
 /** Collects lines into chunks of bytes and updates their hash. */
 export class JsonlWriter {
   readonly #encoder = new TextEncoder()
   readonly #hash = new ByteHash()
   readonly #chunks: Uint8Array[] = []
   readonly #quotedLines: number[] = []
+  readonly #expectedLines: number
   #lineCount = 0
   #text = ''
   #bytes = 0
+  #block = new Uint8Array(0)
+  #used = 0
+
+  /** @param expectedLines about how many lines will come, so that they are one chunk. Default: 0, many chunks */
+  constructor(expectedLines = 0) {
+    this.#expectedLines = expectedLines
+  }
 
   /** @param isQuoted whether messages in the line are texts of the user */
   push(line: string, isQuoted = false): void {
     if (isQuoted) this.#quotedLines.push(this.#lineCount)
     this.#lineCount++
     this.#text += `${line}\n`
-    if (this.#text.length > 65_536) this.#flush()
+    if (this.#text.length > FLUSHED_CHARACTERS) this.#flush()
   }
 
   finish(): FileContent {
     this.#flush()
+    this.#closeBlock()
     return {
       ...{ chunks: this.#chunks, bytes: this.#bytes, hash: this.#hash.digest() },
       ...(this.#quotedLines.length > 0 && { quotedLines: this.#quotedLines }),
@@ -40,11 +53,29 @@ export class JsonlWriter {
   }
 
   #flush(): void {
-    if (this.#text === '') return
-    const chunk = this.#encoder.encode(this.#text)
-    this.#hash.update(chunk)
-    this.#chunks.push(chunk)
-    this.#bytes += chunk.length
+    let text = this.#text
     this.#text = ''
+    while (text !== '') {
+      const { read, written } = this.#encoder.encodeInto(text, this.#block.subarray(this.#used))
+      this.#hash.update(this.#block.subarray(this.#used, this.#used + written))
+      this.#used += written
+      this.#bytes += written
+      text = text.slice(read)
+      if (text !== '') this.#openBlock(text.length)
+    }
+  }
+
+  /** Begins a block for the lines to come, as long as those so far on average. A character has up to three bytes. */
+  #openBlock(characters: number): void {
+    this.#closeBlock()
+    const lines = Math.max(0, this.#expectedLines - this.#lineCount)
+    const perLine = (this.#bytes + characters) / this.#lineCount
+    this.#block = new Uint8Array(Math.max(3 * characters, Math.ceil((characters + lines * perLine) * SPARE_ROOM)))
+  }
+
+  #closeBlock(): void {
+    const [block, used] = [this.#block, this.#used]
+    if (used > 0) this.#chunks.push(2 * used < block.length ? block.slice(0, used) : block.subarray(0, used))
+    this.#used = 0
   }
 }

@@ -116,7 +116,7 @@ function* linesOn(
 ): Generator<EndedRequest> {
   for (let line = from; line < to; line++) {
     const place = (line * SPREAD) % 1
-    if (place < begin || place >= end || lines[line]!.error !== undefined) continue
+    if (place < begin || place >= end || lines.errorOf(line) !== undefined) continue
     const promptTokens = promptBefore[line + 1]! - promptBefore[line]!
     const generationTokens = answerTokens[line]!
     const outputTokens = Math.max(1, generationTokens)

@@ -2,7 +2,8 @@
 
 import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
 import { LIMITS } from '../../limits.ts'
-import type { BatchLine, BatchWork } from './batch-row.ts'
+import { BatchLines } from './batch-lines.ts'
+import type { BatchWork } from './batch-row.ts'
 import type { LineAnswer, LineError } from './line-answering.ts'
 
 const ORDER = purpose('batch.lineOrder')
@@ -19,7 +20,7 @@ export const PENDING_ANSWER: LineAnswer = {
 
 /** Collects the lines of a batch that will run. */
 export class WorkListBuilder {
-  readonly #lines: BatchLine[] = []
+  readonly #lines: BatchLines
   readonly #promptTokens: Float64Array
   readonly #answerTokens: Int32Array
   readonly #isCut: Uint8Array
@@ -27,29 +28,30 @@ export class WorkListBuilder {
   /** @param maxLines the maximum number of lines */
   constructor(maxLines: number) {
     const lines = Math.min(maxLines, LIMITS.batchLines)
+    this.#lines = new BatchLines(lines)
     this.#promptTokens = new Float64Array(lines)
     this.#answerTokens = new Int32Array(lines)
     this.#isCut = new Uint8Array(lines)
   }
 
   get isEmpty(): boolean {
-    return this.#lines.length === 0
+    return this.#lines.customIds.length === 0
   }
 
   add(customId: string, answer: LineAnswer | LineError): void {
-    const index = this.#lines.length
+    const index = this.#lines.customIds.length
     const error = 'code' in answer ? answer : undefined
-    const { promptTokens, answerTokens, key, isCut, choices, serviceTier } = 'code' in answer ? REFUSED_ANSWER : answer
-    this.#lines.push({ inputIndex: index, customId, key, choices, serviceTier, error })
-    this.#promptTokens[index] = promptTokens
-    this.#answerTokens[index] = answerTokens
-    this.#isCut[index] = isCut ? 1 : 0
+    const lineAnswer = 'code' in answer ? REFUSED_ANSWER : answer
+    this.#lines.add(customId, lineAnswer, error)
+    this.#promptTokens[index] = lineAnswer.promptTokens
+    this.#answerTokens[index] = lineAnswer.answerTokens
+    this.#isCut[index] = lineAnswer.isCut ? 1 : 0
   }
 
   /** Returns the work in the order in which its lines run, which is drawn. */
   build(model: string, chance: Chance, key: EntityKey): BatchWork {
-    const count = this.#lines.length
-    const lines = shuffleLines(this.#lines, chance, key)
+    const lines = this.#lines.order(order => shuffle(order, chance, key))
+    const count = lines.length
     const work = {
       tokensBefore: new Float64Array(count + 1),
       promptBefore: new Float64Array(count + 1),
@@ -59,29 +61,29 @@ export class WorkListBuilder {
       isCut: new Uint8Array(count),
     }
     for (let i = 0; i < count; i++) {
-      const { inputIndex, error } = lines[i]!
+      const inputIndex = lines.inputIndexes[i]!
       work.answerTokens[i] = this.#answerTokens[inputIndex]!
       work.isCut[i] = this.#isCut[inputIndex]!
       work.promptBefore[i + 1] = work.promptBefore[i]! + this.#promptTokens[inputIndex]!
       work.answerBefore[i + 1] = work.answerBefore[i]! + work.answerTokens[i]!
-      work.failedBefore[i + 1] = work.failedBefore[i]! + (error === undefined ? 0 : 1)
+      work.failedBefore[i + 1] = work.failedBefore[i]! + (lines.errorOf(i) === undefined ? 0 : 1)
       work.tokensBefore[i + 1] = work.promptBefore[i + 1]! + work.answerBefore[i + 1]! + work.failedBefore[i + 1]!
     }
     return { model, lines, ...work }
   }
 }
 
-/** Returns the lines in a drawn order. The order of more than 10 lines always differs from that of the input. */
-function shuffleLines(input: readonly BatchLine[], chance: Chance, key: EntityKey): readonly BatchLine[] {
-  const lines = [...input]
-  for (let i = lines.length - 1; i > 0; i--) {
+/** Brings lines into a drawn order. The order of more than 10 lines always differs from that of the input. */
+function shuffle(order: Int32Array, chance: Chance, key: EntityKey): void {
+  for (let i = order.length - 1; i > 0; i--) {
     const other = chance.integer(i + 1, key, ORDER, i)
-    const line = lines[i]!
-    lines[i] = lines[other]!
-    lines[other] = line
+    const line = order[i]!
+    order[i] = order[other]!
+    order[other] = line
   }
-  if (lines.length > 10 && lines.every(({ inputIndex }, i) => inputIndex === i)) lines.push(lines.shift()!)
-  return lines
+  if (order.length <= 10 || !order.every((inputIndex, i) => inputIndex === i)) return
+  order.copyWithin(0, 1)
+  order[order.length - 1] = 0
 }
 
 /** Returns the work of a line that fails. */

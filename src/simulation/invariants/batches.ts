@@ -132,7 +132,7 @@ export class BatchInvariants {
     const error = files.get(errorFileId)
     // Files of a fixture's batch are its own affair, and an old one may have expired.
     if (!work || !output || !error) return
-    const occurrences = new Map(work.lines.map(line => [line.customId, 0]))
+    const occurrences = new Map(work.lines.customIds.map(customId => [customId, 0]))
     let lineCount = 0
     for (const file of [output, error]) {
       let lines = 0

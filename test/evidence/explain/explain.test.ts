@@ -207,7 +207,7 @@ describe('a thing', () => {
     const { world } = sim
     const first = <Row>(rows: Iterable<readonly [number, Row]>) => [...rows][0]![1]
     const { row, line } = [...world.batches.entries()].flatMap(([, row]) =>
-      row.work ? [{ row, line: row.work.lines[0]!.customId }] : [],
+      row.work ? [{ row, line: row.work.lines.at(0).customId }] : [],
     )[0]!
     const rule = sim.faults.add({ on: '*', times: 2, fault: { kind: 'latency', delay: '1s' } })
     const instance = first(world.instances.entries()).id
