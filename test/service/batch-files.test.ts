@@ -48,11 +48,13 @@ async function end(sim: Sim, id: string): Promise<[Response, Response]> {
   return [await content(batch.output_file_id), await content(batch.error_file_id)]
 }
 
-test('a large output file is the same as text, as bytes and in pieces', async () => {
+test('a large output file is the same as text, as bytes and in pieces, and can be read once', async () => {
   const sim = createSimulator({ fixtures: 'empty', with: { account: { funds_cents: 1_000_000 } } })
   const [output, errors] = await end(sim, await begin(sim, 300))
-  const [bytes, pieces] = [output.clone(), output.clone()]
+  const [bytes, pieces, locked, cancelled] = [output.clone(), output.clone(), output.clone(), output.clone()]
   const text = await output.text()
+  expect(output.bodyUsed).toBe(true)
+  await expect(output.text()).rejects.toThrow(TypeError)
   expect(Buffer.from(await bytes.arrayBuffer()).toString()).toBe(text)
 
   const lengths: number[] = []
@@ -66,6 +68,11 @@ test('a large output file is the same as text, as bytes and in pieces', async ()
   expect(lengths.length).toBeGreaterThan(1)
   expect(Math.max(...lengths)).toBeLessThanOrEqual(65_536)
   expect(Number(pieces.headers.get('content-length'))).toBe(lengths.reduce((sum, length) => sum + length))
+
+  locked.body!.getReader()
+  await expect(locked.text()).rejects.toThrow(TypeError)
+  void cancelled.body!.cancel()
+  await expect(cancelled.text()).rejects.toThrow(TypeError)
 
   const idsOf = (lines: string) => lines.split('\n').flatMap(line => (line === '' ? [] : [JSON.parse(line).custom_id]))
   const ids = [...idsOf(text), ...idsOf(await errors.text())]
