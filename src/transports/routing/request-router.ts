@@ -60,7 +60,7 @@ export const PAGE_PATH = '/_sim/ui'
 
 /** The files of the control room. */
 export interface PageFiles {
-  /** Returns the answer to a GET below the path of the page; undefined if the path is none of its files. */
+  /** Returns the answer to a GET below the path of the page; undefined if the path is not one of its files. */
   answer(pathname: string): Promise<Response> | undefined
 }
 
