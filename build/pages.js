@@ -113,7 +113,9 @@ export async function bundleSavedPage() {
   ])
   // The page contains the loader and the style as they are.
   for (const text of [loader, style]) {
-    if (/<\/(?:script|style)|<!--/i.test(text)) throw new Error('A part of saved pages ends its own element.')
+    if (/<\/(?:script|style)|<!--/i.test(text)) {
+      throw new Error('Failed to bundle saved pages: a part of them ends its own element. Escape that text.')
+    }
   }
   return {
     ...{ loader: toPlain(loader), style: toPlain(style) },

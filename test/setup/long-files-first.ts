@@ -1,7 +1,7 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that take longest, in this order. A long file that starts last keeps one worker busy alone. */
-const LONG_FILES = [
+export const LONG_FILES = [
   'e2e/sweep/fuzz',
   'e2e/examples/examples',
   'e2e/explore/command',
@@ -9,13 +9,16 @@ const LONG_FILES = [
   'e2e/docs/tutorial',
   'e2e/docs/pages',
   'e2e/site/site',
+  'e2e/pages/commands',
+  'e2e/pages/simulator-in-page',
+  'e2e/pages/saved-page',
   'e2e/sweep/sweep',
   'explore/mutants/careful-client.long',
   'service/bounded-work.long',
   'explore/example-clients.long',
   'conform/own-document.long',
   'explore/mutants/mutants.long',
-  'explore/cli',
+  'explore/cli.long',
   'scenario/shipped',
   'service/fuzz.long',
   'service/naming/names.long',

@@ -1,6 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+
+import { LONG_FILES } from '../setup/long-files-first.ts'
 
 const ROOT = resolve(import.meta.dirname ?? __dirname, '../..')
 const SOURCE = join(ROOT, 'src')
@@ -12,7 +14,7 @@ interface File {
 }
 
 const files: File[] = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
-  .filter(name => name.endsWith('.ts'))
+  .filter(name => /\.tsx?$/.test(name))
   .sort()
   .map(name => {
     const text = readFileSync(join(SOURCE, name), 'utf8')
@@ -59,6 +61,10 @@ describe('the source', () => {
   })
 })
 
+test('each long test that starts first exists', () => {
+  expect(LONG_FILES.filter(name => !existsSync(join(ROOT, `test/${name}.test.ts`)))).toEqual([])
+})
+
 describe('determinism', () => {
   test('one file reads the real clock, and three use timers', () => {
     const CLOCKS = /\bDate\.now\b|\bperformance\.|\bnew Date\(\)|\bhrtime\b|\bTemporal\.Now\b/
@@ -96,7 +102,7 @@ describe('determinism', () => {
   test('modules keep no collections except caches of values that never change', () => {
     // A collection that is not read-only, an empty object, a static field.
     const KEPT =
-      /^(?:export )?const (\w+)(?::(?! Readonly)[^=]*)? = (?:new (?:Weak)?(?:Map|Set)\b|new Array\b|\[\]|\{\})/
+      /^(?:export )?const (\w+)(?::(?! [Rr]eadonly)[^=]*)? = (?:new (?:Weak)?(?:Map|Set)\b|new Array\b|\[\]|\{\})/
     const STATIC = /^ {2}(?:private |public )?static (?!readonly|override|get\b|async\b|#?\w+[(<])/
     const found = files.flatMap(({ path, code }) =>
       code

@@ -1,14 +1,13 @@
 import * as z from 'zod'
-import { describeEntry } from '../../evidence/explain/kind-sentences.ts'
 import * as worldDifferences from '../../evidence/views/world-differences.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
-import { JournalEntrySchema, toJournalView } from '../journal-view.ts'
 import { tokenRedactor } from '../token-redactor.ts'
 import { requireWorld } from '../worlds/require-world.ts'
+import { DescribedEntrySchema, toDescribedEntry } from './described-entry.ts'
 
-const SideSchema = JournalEntrySchema.extend({ sentence: z.string() }).nullable()
+const SideSchema = DescribedEntrySchema.nullable()
 
 export const compareWorlds = control({
   ...CONTROL_PROVENANCE,
@@ -48,7 +47,7 @@ export const compareWorlds = control({
     const { isEqual, hasSameTime, differences, divergence } = worldDifferences.compareWorlds(other.sim, sim)
     const redact = (text: string) => tokenRedactor(sim)(tokenRedactor(other.sim)(text))
     const toSide = (of: Simulator, entry: Entry | undefined) =>
-      entry === undefined ? null : { ...toJournalView(entry, of, redact), sentence: redact(describeEntry(entry)) }
+      entry === undefined ? null : toDescribedEntry(entry, of, redact)
     const time = divergence && Math.min(...[divergence.before, divergence.after].flatMap(entry => entry?.time ?? []))
     return {
       ...{ world: worlds.findBySimulator(sim)?.name ?? '', with: other.name, equal: isEqual, same_time: hasSameTime },

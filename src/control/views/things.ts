@@ -1,13 +1,12 @@
 import * as z from 'zod'
-import { describeEntry } from '../../evidence/explain/kind-sentences.ts'
 import { askForThing } from '../../evidence/views/service-object.ts'
 import { type ThingView, VIEWED_KINDS, viewThing } from '../../evidence/views/thing-view.ts'
 import { refuse } from '../../service/refusals.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
-import { JournalEntrySchema, toJournalView } from '../journal-view.ts'
 import { RequestSchema, toRequestView } from '../request-view.ts'
 import { redactTexts, tokenRedactor } from '../token-redactor.ts'
+import { DescribedEntrySchema, toDescribedEntry } from './described-entry.ts'
 
 const PostingSchema = z.object({
   time: z.string(),
@@ -30,7 +29,7 @@ export const getThing = control({
     sentences: z.array(z.string()).describe('What it is, and its state'),
     object: z.unknown().describe('The object as the service shows it, or the node or fault rule; null for none'),
     path: z.string().nullable().describe('Where the service shows it'),
-    entries: z.array(JournalEntrySchema.extend({ sentence: z.string() })).describe('The newest first'),
+    entries: z.array(DescribedEntrySchema).describe('The newest first'),
     requests: z.array(RequestSchema).describe('The newest first'),
     ledger: z.array(PostingSchema).describe('The newest first'),
     related: z.array(
@@ -50,10 +49,7 @@ export const getThing = control({
     return {
       ...{ id: redact(view.id), kind: view.kind, sentences: view.sentences.map(redact) },
       ...{ object: redactTexts(object, redact), path },
-      entries: view.entries.map(entry => ({
-        ...toJournalView(entry, sim, redact),
-        sentence: redact(describeEntry(entry)),
-      })),
+      entries: view.entries.map(entry => toDescribedEntry(entry, sim, redact)),
       requests: view.requests.map(request => toRequestView(request, redact)),
       ledger: view.ledger.map(({ time, kind, microcents, open }) => ({
         ...{ time: sim.world.clock.iso(time), kind, microcents, ...(open && { open }) },

@@ -178,7 +178,7 @@ export class Past implements RecordingSink {
     }
   }
 
-  /** Adds a checkpoint at the end of a long way, so that it is not gone again. */
+  /** Adds a checkpoint at the end of a long replay, so that the same part is not replayed again. */
   #keepWay(start: Checkpoint, sim: Simulator, replay: PastReplay): void {
     const index = this.#checkpoints.indexOf(start)
     const { last } = sim.world.journal

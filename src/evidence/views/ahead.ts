@@ -7,12 +7,10 @@ import { eventLoopTurn, monotonicMs } from '../../lib/real-time.ts'
 import { LIMITS } from '../../limits.ts'
 import type { World } from '../../simulation/world.ts'
 import { describeEntry } from '../explain/kind-sentences.ts'
+import { MINOR_KINDS } from './lifecycle.ts'
 
 /** Longest real time without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 8
-/** Kinds that tell neither a client nor an operator anything: the progress of work, and the caches of nodes. */
-const MINOR =
-  /^(?:batch\.progressed|node\.(?:image|weights)Evicted|adapter\.(?:resident|evicted)|instance\.imagePulled)$/
 
 /** An entry that the journal will have. */
 export interface ComingEntry {
@@ -73,7 +71,7 @@ export async function lookAheadFrom(world: World, { by, limit, isVisibleOnly }: 
     events++
     const visible = future.visibleChanges !== before
     for (const entry of step) {
-      if (MINOR.test(entry.kind) || (isVisibleOnly && !visible)) continue
+      if (isMinor(entry.kind) || (isVisibleOnly && !visible)) continue
       const { time, kind, subject } = entry
       entries.push({ time, kind, subject, sentence: describeEntry(entry), visible })
       if (entries.length >= limit) return conclude('limit', time)
@@ -84,4 +82,9 @@ export async function lookAheadFrom(world: World, { by, limit, isVisibleOnly }: 
     sliceStart = monotonicMs()
   }
   return conclude('events', future.clock.now)
+}
+
+/** A pulled image is a step within the start of an instance, which a look ahead need not show. */
+function isMinor(kind: string): boolean {
+  return kind === 'instance.imagePulled' || MINOR_KINDS.test(kind)
 }

@@ -4,7 +4,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import type { World } from '../../simulation/world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
-import { Lifecycle, type LifeKind } from './lifecycle.ts'
+import { Lifecycle, type LifeKind, MINOR_KINDS } from './lifecycle.ts'
 import { PriorStates } from './prior-state.ts'
 
 /** The kind of row that an entry belongs to, by the first word of its kind. */
@@ -12,8 +12,6 @@ const KIND_OF_FAMILY: Readonly<Record<string, LifeKind>> = {
   ...{ deployment: 'deployment', adapter: 'deployment', instance: 'instance', batch: 'batch' },
   ...{ hosted: 'hosted', container: 'container', node: 'node', gpu: 'node', disk: 'node' },
 }
-/** Entries that say nothing about a life: progress, and the caches of nodes. */
-const MINOR = /^(?:batch\.progressed|node\.(?:image|weights)Evicted|adapter\.(?:resident|evicted))$/
 /** Entries of the whole world that are shown beside the rows. */
 const WORLD_KINDS =
   /^(?:zone|pool|hub|registry|autoscaler|provisioning|account|funds|card|price|limit|rateLimit|spendingLimit|topup|fault|scenario)\./
@@ -103,7 +101,7 @@ export class LifecycleTracker {
 
   #add(states: PriorStates, entry: Entry): void {
     const { kind, subject } = entry
-    if (MINOR.test(kind)) return
+    if (MINOR_KINDS.test(kind)) return
     const lifeKind = KIND_OF_FAMILY[kind.slice(0, kind.indexOf('.'))]
     if (lifeKind === undefined) {
       if (WORLD_KINDS.test(kind)) this.#worldMarks.push({ entry, revision: this.#revision })

@@ -10,6 +10,9 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import { INSTANCE_STATES } from '../../simulation/deployments/instance-row.ts'
 
+/** Entries that tell neither a client nor an operator anything: the progress of work, and the caches of nodes. */
+export const MINOR_KINDS = /^(?:batch\.progressed|node\.(?:image|weights)Evicted|adapter\.(?:resident|evicted))$/
+
 export const LIFE_KINDS = ['deployment', 'instance', 'batch', 'hosted', 'container', 'node'] as const
 export type LifeKind = (typeof LIFE_KINDS)[number]
 

@@ -1,16 +1,16 @@
 /** Writes saved pages in a page of a web server, which has the parts of pages beside its script. */
 
 import type { SavedContent } from '../saved/content.ts'
-import { toPageRecording } from '../saved/page-recording.ts'
+import { preparePage } from '../saved/page-recording.ts'
 import type { CompressedScript, PageParts } from '../saved/parts.ts'
 import { savedPage } from '../saved/saved-page.ts'
 
 /** Returns a page that runs recordings again. Rejects if the parts cannot be loaded. */
 export async function writePage(content: SavedContent): Promise<string> {
-  const needsTokenizer = content.worlds.some(({ title, recording }) => toPageRecording(recording, title).needsTokenizer)
+  const prepared = preparePage(content)
   const parts = await load<PageParts>('saved-page.json')
-  const tokenizer = needsTokenizer ? await load<CompressedScript>('tokenizer.json') : undefined
-  return savedPage({ ...parts, tokenizer }, content)
+  const tokenizer = prepared.needsTokenizer ? await load<CompressedScript>('tokenizer.json') : undefined
+  return savedPage({ ...parts, tokenizer }, prepared.content)
 }
 
 async function load<Part>(name: string): Promise<Part> {

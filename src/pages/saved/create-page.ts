@@ -2,7 +2,7 @@
 
 import type { SavedContent } from './content.ts'
 import { readPageParts } from './package-parts.ts'
-import { toPageRecording } from './page-recording.ts'
+import { preparePage } from './page-recording.ts'
 import { savedPage } from './saved-page.ts'
 
 /**
@@ -11,11 +11,6 @@ import { savedPage } from './saved-page.ts'
  * @throws RecordingError for a text that is no recording of this version
  */
 export async function createSavedPage(content: SavedContent): Promise<string> {
-  let needsTokenizer = false
-  const worlds = content.worlds.map(world => {
-    const recording = toPageRecording(world.recording, `of ${world.title}`)
-    needsTokenizer ||= recording.needsTokenizer
-    return { ...world, recording: recording.text }
-  })
-  return savedPage(await readPageParts(needsTokenizer), { ...content, worlds })
+  const prepared = preparePage(content)
+  return savedPage(await readPageParts(prepared.needsTokenizer), prepared.content)
 }

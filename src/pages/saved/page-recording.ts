@@ -8,12 +8,29 @@ import { encodeBase64 } from '../../lib/base64.ts'
 import { operations } from '../../service/index.ts'
 import { optionsOutsideSnapshot } from '../../simulator/option-fields.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
+import type { SavedContent } from './content.ts'
 
-export interface PageRecording {
+/** A recording for a page. */
+interface PageRecording {
   /** The text of the recording. */
   readonly text: string
   /** Whether a request or a batch of it counts tokens. */
   readonly needsTokenizer: boolean
+}
+
+/**
+ * Prepares the content of a page.
+ *
+ * @throws RecordingError for a text that is no recording of this version
+ */
+export function preparePage(content: SavedContent): {
+  readonly content: SavedContent
+  /** Whether a world of the page counts tokens. */
+  readonly needsTokenizer: boolean
+} {
+  const recordings = content.worlds.map(({ title, recording }) => toPageRecording(recording, `of ${title}`))
+  const worlds = content.worlds.map((world, i) => ({ ...world, recording: recordings[i]!.text }))
+  return { content: { ...content, worlds }, needsTokenizer: recordings.some(one => one.needsTokenizer) }
 }
 
 /**
@@ -22,7 +39,7 @@ export interface PageRecording {
  * @param what names it in errors
  * @throws RecordingError for a text that is no recording of this version
  */
-export function toPageRecording(text: string, what: string): PageRecording {
+function toPageRecording(text: string, what: string): PageRecording {
   const { header, lines } = parseRecording(text, what)
   const sim = createRecordedSimulator(header, what)
   const needsTokenizer = sim.world.batches.activeCount > 0 || lines.some(line => countsTokens(line, sim))

@@ -119,8 +119,9 @@ export class RequestRouter<Incoming extends RoutedRequest> {
     const worlds = this.#worlds
     const target = worldPath?.path ?? incoming.path
     const pathname = target.split('?', 1)[0]!
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    const page = isRead ? this.#answerPage(pathname, worldPath) : undefined
     // Health and the root reveal nothing worth a token, and probes have none.
-    const page = request.method === 'GET' ? this.#answerPage(pathname, worldPath) : undefined
     const isOpen = page !== undefined || pathname === '/' || pathname === '/_sim/health' || pathname === '/_sim/health/'
     const { guards } = this.#access
     const rejection =

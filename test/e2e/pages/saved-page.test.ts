@@ -10,6 +10,8 @@ import { recordSimulator } from '../../../src/evidence/recording/record.ts'
 import type { SavedContent } from '../../../src/pages/saved/content.ts'
 import { createSavedPage } from '../../../src/pages/saved/create-page.ts'
 import { readPageParts } from '../../../src/pages/saved/package-parts.ts'
+import { preparePage } from '../../../src/pages/saved/page-recording.ts'
+import type { PageParts } from '../../../src/pages/saved/parts.ts'
 import { savedPage } from '../../../src/pages/saved/saved-page.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import type { Connection } from '../../../src/ui/simulator/connection.ts'
@@ -19,10 +21,18 @@ const folder = mkdtempSync(join(tmpdir(), 'saved-pages-'))
 
 describe.skipIf(executablePath === undefined)(`a saved page${SKIPPED}`, () => {
   let browser: Browser
+  /** The parts of pages: from the source, each reading of them builds them. */
+  let parts: PageParts
 
   beforeAll(async () => {
     browser = await launch()
-  })
+    parts = await readPageParts(true)
+  }, 60_000)
+
+  const pageOf = (content: SavedContent) => {
+    const prepared = preparePage(content)
+    return savedPage(prepared.needsTokenizer ? parts : { ...parts, tokenizer: undefined }, prepared.content)
+  }
 
   afterAll(async () => {
     await browser?.close()
@@ -51,7 +61,7 @@ describe.skipIf(executablePath === undefined)(`a saved page${SKIPPED}`, () => {
         digests.push([sim.clock.iso, sim.digest])
       })
     })
-    const { page } = await open(await createSavedPage(content))
+    const { page } = await open(pageOf(content))
     await digestIn(page)
     for (const [at, digest] of [digests[0]!, digests[4]!, digests.at(-1)!]) {
       const found = await page.evaluate(async at => {
@@ -70,7 +80,7 @@ describe.skipIf(executablePath === undefined)(`a saved page${SKIPPED}`, () => {
     const first = await record({ fixtures: 'empty', seed: 1 }, useDeployments)
     const second = await record({ fixtures: 'empty', seed: 2 }, useDeployments)
     const worlds = [...first.content.worlds, ...second.content.worlds]
-    const { page } = await open(await createSavedPage({ title: 'two', worlds }))
+    const { page } = await open(pageOf({ title: 'two', worlds }))
     expect(await digestIn(page)).toBe(first.sim.digest)
     expect(await digestIn(page, '/_sim/worlds/w1')).toBe(second.sim.digest)
     const again = await page.evaluate(async () => {
@@ -98,11 +108,11 @@ describe.skipIf(executablePath === undefined)(`a saved page${SKIPPED}`, () => {
       await (await sim.fetch('http://sim/v1/chat/completions', { method: 'POST', headers, body })).text()
     }
     const { sim, content } = await record({ fixtures: 'default', seed: 7 }, chat)
-    const { page } = await open(await createSavedPage(content))
+    const { page } = await open(pageOf(content))
     expect(await digestIn(page)).toBe(sim.digest)
 
     const small = await record({ fixtures: 'empty' }, useDeployments)
-    const html = await createSavedPage(small.content)
+    const html = pageOf(small.content)
     expect(html.length).toBeLessThan(1_000_000)
     const { page: other } = await open(html)
     await digestIn(other)
@@ -118,7 +128,7 @@ describe.skipIf(executablePath === undefined)(`a saved page${SKIPPED}`, () => {
 
   test('runs bulk records, which only Node can make', async () => {
     const { sim, content } = await record({ fixtures: 'empty', fill: { models: 60 } }, useDeployments)
-    const { page } = await open(await createSavedPage(content))
+    const { page } = await open(pageOf(content))
     expect(await digestIn(page)).toBe(sim.digest)
   }, 120_000)
 
@@ -146,13 +156,13 @@ describe.skipIf(executablePath === undefined)(`a saved page${SKIPPED}`, () => {
       },
     )
     const worlds = [{ ...content.worlds[0]!, title: canary }]
-    const { page, problems, requests } = await open(await createSavedPage({ title: canary, worlds }))
+    const { page, problems, requests } = await open(pageOf({ title: canary, worlds }))
     expect(await digestIn(page)).toBe(sim.digest)
     for (const view of ['requests', 'causes', 'faults', 'worlds']) {
       await page.evaluate(view => {
         location.hash = `#/${view}`
       }, view)
-      await page.waitForTimeout(300)
+      await page.locator('[aria-current=page]', { hasText: new RegExp(view, 'i') }).waitFor()
     }
     expect(await page.title()).toBe(canary)
     expect(await page.locator('img').count()).toBe(0)
@@ -168,19 +178,18 @@ describe.skipIf(executablePath === undefined)(`a saved page${SKIPPED}`, () => {
         if (n % 10 === 0) await sim.clock.advance('1m')
       }
     })
-    const { page } = await open(await createSavedPage(content))
+    const { page } = await open(pageOf(content))
     expect(await digestIn(page)).toBe(sim.digest)
   })
 
   test('says what is wrong if its content was changed or is cut off', async () => {
     const { content } = await record({ fixtures: 'empty' }, useDeployments)
-    const html = await createSavedPage(content)
+    const html = pageOf(content)
     const cut = await open(html.slice(0, html.length / 2))
     await cut.page.getByText('the file is incomplete').waitFor()
 
     const lines = content.worlds[0]!.recording.trimEnd().split('\n')
     const broken = { ...content, worlds: [{ title: 'the run', recording: 'no recording' }] }
-    const parts = await readPageParts(false)
     const changed = await open(savedPage(parts, broken))
     await changed.page.getByRole('alert').getByText('Failed to read the recording of the run: line 1').waitFor()
 
@@ -207,9 +216,7 @@ describe.skipIf(executablePath === undefined)(`a saved page${SKIPPED}`, () => {
     writer.add(header)
     for (const { line: _, ...line } of lines) writer.add('answer' in line ? { ...line, status: 299 } : line)
     writer.flush()
-    const { page } = await open(
-      savedPage(await readPageParts(false), { ...content, worlds: [{ title: 'the run', recording }] }),
-    )
+    const { page } = await open(savedPage(parts, { ...content, worlds: [{ title: 'the run', recording }] }))
     const alert = page.locator('.saved-page-alert')
     await alert
       .getByText(/the run differs from its recording at .* POST \/deploy\/llm .*Recorded: status 299/)

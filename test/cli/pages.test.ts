@@ -1,0 +1,57 @@
+/** Pages of commands, refused before anything runs. test/e2e/pages opens those that are written. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { type RunArguments, run } from '../../src/cli/commands/run.ts'
+import { simulate } from '../../src/cli/commands/simulate.ts'
+import { exploreFlows } from '../../src/cli/explore/explore-flows.ts'
+import { HOUR } from '../../src/kernel/duration.ts'
+import { commandOutput } from './command-output.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pages-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Returns what a command says, whether it throws it or writes it. */
+async function refusalOf(command: (io: ReturnType<typeof commandOutput>['output']) => Promise<number>) {
+  const { written, output } = commandOutput()
+  const thrown = await command(output).then(
+    code => (code === 2 ? '' : `exit code ${code}`),
+    (error: Error) => error.message,
+  )
+  return { out: written.out, said: thrown + written.error }
+}
+
+const played = (args: RunArguments) => refusalOf(output => run(args, { ...output, folder: process.cwd() }))
+
+const COMMANDS = {
+  run: (html: string) => played({ scenarios: ['scenarios/deploy/cold-start.ts'], html }),
+  simulate: (html: string) =>
+    refusalOf(output => simulate({ fixtures: 'empty', profile: 'realistic', seed: '1', for: HOUR, html }, output)),
+  explore: (html: string) =>
+    refusalOf(output => exploreFlows({ flows: ['nothing.ts'], html }, { ...output, folder: process.cwd() })),
+}
+
+describe.each(Object.entries(COMMANDS))('%s --html', (_, command) => {
+  test.each([
+    ['a folder that is missing', join(folder, 'none/page.html'), "there is no folder '"],
+    ['a folder', folder, 'it is a folder'],
+    ['a file of another type', join(folder, 'page.txt'), 'Give a file that ends in .html.'],
+    ['no file', '', 'the path is empty'],
+  ])('refuses %s before anything runs', async (_, html, problem) => {
+    const { out, said } = await command(html)
+    expect([out, said.trimEnd().split('\n')]).toEqual(['', [expect.stringContaining(problem)]])
+    expect(said).toContain(`Failed to write --html '${html}'`)
+    expect(existsSync(join(folder, 'page.txt'))).toBe(false)
+  })
+})
+
+test.each<[string, RunArguments, string]>([
+  ['several scenarios', { scenarios: ['scenarios/deploy'] }, 'scenarios match, and a page has one'],
+  ['several seeds', { scenarios: ['scenarios/deploy/cold-start.ts'], seeds: ['1', '2'] }, '--seeds is for other plays'],
+  ['a dry run', { scenarios: ['scenarios/deploy/cold-start.ts'], dryRun: true }, '--dry-run is for other plays'],
+])('%s is refused for run --html', async (_, args, problem) => {
+  const html = join(folder, 'refused.html')
+  expect((await played({ ...args, html })).said).toContain(problem)
+  expect(existsSync(html)).toBe(false)
+})
