@@ -3,6 +3,7 @@
 import { formatSeconds, formatTraceLine } from '../kernel/trace-line.ts'
 import type { ObservedRequest } from './observation.ts'
 import type { Evidence } from './rule.ts'
+import { shortenPath } from './words.ts'
 
 /** Returns a fact as one line. */
 export function formatEvidence(evidence: Evidence): string {
@@ -18,5 +19,5 @@ export function formatRequest(request: ObservedRequest): string {
   const failure = readError === undefined ? '' : ` (${readError})`
   const result =
     outcome === 'answered' ? `${status}${failure}` : outcome === 'failed' ? `no connection${failure}` : 'no answer'
-  return `${formatSeconds(sentAt)} request ${index}: ${method} ${path} → ${result}`
+  return `${formatSeconds(sentAt)} request ${index}: ${method} ${shortenPath(path)} → ${result}`
 }

@@ -15,6 +15,8 @@ const KIND_WORDS: Readonly<Record<CreatedKind, string>> = {
 
 /** The longest text of a client that words repeat, in characters. */
 const MAX_QUOTED = 60
+/** The longest path that words and evidence repeat, in characters. */
+const MAX_PATH = 120
 
 /** Formats an amount in US dollars, as in `$1.25`. A smaller amount than a cent has four decimals. */
 export function formatUsd(microcents: Microcents): string {
@@ -40,7 +42,12 @@ export function nameThing({ kind, id, status }: Pick<CreatedThing, 'kind' | 'id'
 
 /** Names a request with its operation and its end, as in "request 4 (getDeployment, 503)". */
 export function nameRequest(request: ObservedRequest): string {
-  return `request ${request.index} (${operationOf(request)}, ${describeOutcome(request)})`
+  return `request ${request.index} (${shortenPath(operationOf(request))}, ${describeOutcome(request)})`
+}
+
+/** Cuts a path, or an operation that is one, to 120 characters. */
+export function shortenPath(path: string): string {
+  return path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path
 }
 
 /** Returns a text with a capital letter at its start. */

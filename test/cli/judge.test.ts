@@ -100,11 +100,17 @@ test('a rule that needs more than the requests says so', async () => {
 test.each([
   [['--fail-on', 'backOff'], "Failed to read --fail-on: unknown rule 'backOff'. Did you mean 'backsOff'?"],
   [['--fail-on', 'any,backsOff'], "Failed to read --fail-on: 'any' is given beside other words."],
-  [['--off', 'backOff'], "Failed to judge: unknown rule 'backOff'. Did you mean 'backsOff'?"],
+  [['--off', 'backOff'], "Failed to read --off: unknown rule 'backOff'. Did you mean 'backsOff'?"],
+  [
+    ['--off', 'backsOff,usesLists', '--fail-on', 'readsEnd,backsOff'],
+    'Failed to read --fail-on: --off turns the rule backsOff off. Remove it from one of them.',
+  ],
   [['--keep', 'x'], 'Failed to judge: no client created "x", which keep names.'],
-  [['--polls-at-most', 'often'], 'Failed to judge: pollsAtMost is'],
+  [['--polls-at-most', 'often'], "Failed to read --polls-at-most: 'often' is no number above 0. Give one, as in 0.5."],
+  [['--polls-at-most', ''], "Failed to read --polls-at-most: '' is no number above 0."],
+  [['--polls-at-most', '0'], "Failed to read --polls-at-most: '0' is no number above 0."],
   [['--junit', 'no/such/folder/judge.xml'], "Failed to write --junit 'no/such/folder/judge.xml': there is no folder"],
-  [['--rules', 'no-such.mjs'], 'Failed to load no-such.mjs'],
+  [['--rules', 'no-such.mjs'], 'Failed to read --rules no-such.mjs: there is no such file. Give a module that exports'],
 ])('refuses %j', async (args, message) => {
   const { judge } = await serving()
   const { code, stderr } = await judge(...args)
@@ -128,7 +134,14 @@ test('a recording is replayed and judged, with rules that see the world', async 
   const text = readFileSync(file, 'utf8')
   const cutFile = moduleOf(text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1), 'cut.ndjson')
   const cut = await commanded(['judge', cutFile])
-  expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining('It was judged up to there.')])
+  expect([cut.code, cut.stdout, cut.stderr]).toEqual([
+    1,
+    expect.stringContaining('leavesNothingRunning'),
+    expect.stringMatching(/^Failed to judge \S+ to its end: .+ To accept it, give --partial\.\n$/),
+  ])
+  expect((await commanded(['judge', cutFile, '--fail-on', 'none'])).code).toBe(2)
+  const partial = await commanded(['judge', cutFile, '--fail-on', 'none', '--partial'])
+  expect([partial.code, partial.stderr]).toEqual([0, ''])
   const other = moduleOf(text.replace('acme/new', 'acme/old'), 'other.ndjson')
   const changed = await commanded(['judge', other])
   expect([changed.code, changed.stdout]).toEqual([2, ''])
@@ -140,6 +153,29 @@ test.each([
 ])('refuses the recording %j', async (args, message) => {
   const { code, stderr } = await commanded(['judge', ...args])
   expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+})
+
+test('a client that never came is no success', async () => {
+  const { server } = await running()
+  const { code, stdout, stderr } = await commanded(['judge', '--url', server.url])
+  expect([code, stdout, stderr]).toEqual([
+    2,
+    '0 clients, 0 requests, 12 rules: 0 findings\n',
+    'Failed to judge: no client has sent a request. Check the address and the token of your client.\n',
+  ])
+})
+
+test('--off turns off a rule of the user', async () => {
+  const { judge } = await serving()
+  const { stdout } = await judge('--rules', moduleOf(RULES, 'both.mjs'), '--off', 'readsWorld,namesItsTeam,backsOff')
+  expect(stdout).toContain('11 rules: 1 finding\n\n1. leavesNothingRunning')
+})
+
+test('a rule without a name is refused', async () => {
+  const code = "export default { summary: 'S.', advice: 'A.', source: 'O.', check: () => [] }"
+  const { judge } = await serving()
+  const { code: exit, stderr } = await judge('--rules', moduleOf(code, 'unnamed.mjs'))
+  expect([exit, stderr]).toEqual([2, expect.stringContaining('its default export is a rule, which has no name there.')])
 })
 
 test('a module without a rule is refused', async () => {

@@ -1,8 +1,10 @@
 /** Rules of conduct of the user, from a module. */
+import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { chooseRules } from '../../evidence/judge/rule-choice.ts'
 import type { ConductRule } from '../../evidence/rule.ts'
 import { CONDUCT_RULE_NAMES } from '../../evidence/rules/conduct/index.ts'
+import { shellQuote } from '../../lib/quote.ts'
 import { importScript, LoadError } from '../../scenario/runner/import-script.ts'
 
 /**
@@ -10,10 +12,21 @@ import { importScript, LoadError } from '../../scenario/runner/import-script.ts'
  *
  * @throws LoadError for a missing file, a module without a rule, and a rule that is not complete
  */
-export async function loadOwnRules(path: string, folder: string): Promise<ReadonlyMap<string, ConductRule>> {
+export async function loadOwnRules(path: string, folder: string): Promise<Map<string, ConductRule>> {
   const file = resolve(folder, path)
   const name = relative(folder, file)
+  if (!existsSync(file)) {
+    throw new LoadError(
+      `Failed to read --rules ${shellQuote(path)}: there is no such file. Give a module that exports rules.`,
+    )
+  }
   const { default: ofDefault, ...exports } = await importScript(file, folder)
+  if (isCheck(ofDefault)) {
+    throw new LoadError(
+      `Failed to load the rules of ${name}: its default export is a rule, which has no name there. ` +
+        'Export it by name, as in: export const myRule = defineRule({ … }).',
+    )
+  }
   const candidates = { ...(typeof ofDefault === 'object' ? ofDefault : {}), ...exports }
   const own = Object.fromEntries(Object.entries(candidates).filter(([, value]) => isCheck(value)))
   if (Object.keys(own).length === 0) {

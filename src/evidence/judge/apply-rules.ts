@@ -1,13 +1,15 @@
 /** Applies rules of conduct to the clients of a request log. */
 
 import { quote } from '../../lib/quote.ts'
+import { attempt } from '../attempt.ts'
 import { formatEvidence } from '../evidence-lines.ts'
 import { groupBy } from '../group-by.ts'
-import type { Conduct, ObservedRequest } from '../observation.ts'
-import type { ConductRule, Violation } from '../rule.ts'
+import type { Conduct, CreatedThing, ObservedRequest } from '../observation.ts'
+import type { ConductRule, Evidence, Violation } from '../rule.ts'
 import type { JudgeFinding } from './judgement.ts'
 
 const CONTEXT = 'Failed to judge'
+const VIOLATIONS = 'Return a list of { words, operation, evidence }, which is empty if the rule holds.'
 /** Lines of evidence that a finding keeps. */
 const MAX_EVIDENCE = 12
 
@@ -28,44 +30,76 @@ function applyRule(
   all: Conduct,
   byClient: ReadonlyMap<string, readonly ObservedRequest[]>,
 ): JudgeFinding[] {
-  if (rule.sees === 'all') return check(name, rule, all).map(violation => toFinding(name, rule, '*', violation))
-  return [...byClient].flatMap(([client, requests]) => {
-    const conduct = narrow(all, client, requests)
-    return check(name, rule, conduct).map(violation => toFinding(name, rule, client, violation))
-  })
+  const apply = (conduct: Conduct, client: string) =>
+    check(name, rule, conduct).map(violation => toFinding(name, rule, client, violation))
+  if (rule.sees === 'all') return apply(conductFor(all, all.requests), '*')
+  return [...byClient].flatMap(([client, requests]) => apply(conductFor(all, requests, client), client))
 }
 
-/** Returns the conduct of one client. What the conduct of all cannot tell is asked for when a rule reads it. */
-function narrow(all: Conduct, client: string, requests: readonly ObservedRequest[]): Conduct {
+/**
+ * Returns the conduct that one check of a rule gets. What a server cannot tell is asked for when the rule reads it. What a
+ * rule changes by mistake is seen by no other rule: lists are frozen or copied.
+ *
+ * @param client only what this client created; undefined for all clients
+ */
+function conductFor(all: Conduct, requests: readonly ObservedRequest[], client?: string): Conduct {
+  const isOwn = ({ request }: CreatedThing) => client === undefined || (request.client ?? '') === client
   return Object.defineProperties({} as Conduct, {
     ...Object.getOwnPropertyDescriptors(all),
-    requests: { value: requests, enumerable: true },
-    created: {
-      get: () => all.created.filter(({ request }) => (request.client ?? '') === client),
-      enumerable: true,
-    },
+    requests: { value: Object.freeze(requests), enumerable: true },
+    created: { get: () => Object.freeze(all.created.filter(isOwn)), enumerable: true },
+    owned: { value: new Set(all.owned), enumerable: true },
   })
 }
 
-/** Applies a rule. What a rule of the user throws or returns by mistake is named. */
+/** Applies a rule. What a rule of the user throws, returns or changes by mistake is named. */
 function check(name: string, rule: ConductRule, conduct: Conduct): readonly Violation[] {
+  const begin = `${CONTEXT}: the rule ${name}`
+  const before = digestOf(conduct)
   let violations: readonly Violation[]
   try {
     violations = rule.check(conduct)
   } catch (error) {
-    throw new RangeError(`${CONTEXT}: the rule ${name} threw ${String(error)}. Correct its check.`, { cause: error })
+    throw new RangeError(`${begin} threw ${String(error)}. Correct its check.`, { cause: error })
   }
-  const isList = Array.isArray(violations)
-  if (isList && violations.every(isViolation)) return violations
-  throw new RangeError(
-    `${CONTEXT}: the rule ${name} returned ${isList ? 'a list with something else than violations' : quote(violations)}. ` +
-      'Return a list of { words, operation, evidence }, which is empty if the rule holds.',
-  )
+  if (digestOf(conduct) !== before) {
+    throw new RangeError(`${begin} changed the world. Make its check only read, or work with sim.fork().`)
+  }
+  if ((violations as unknown) instanceof Promise) {
+    // The rule is refused, so that nobody waits for its promise.
+    ;(violations as unknown as Promise<unknown>).catch(() => undefined)
+    throw new RangeError(`${begin} returned a promise. Make its check answer at once, without async.`)
+  }
+  if (!Array.isArray(violations)) {
+    throw new RangeError(`${begin} returned ${quote(violations)}. ${VIOLATIONS}`)
+  }
+  const wrong = violations.map(problemOf).find(problem => problem !== undefined)
+  if (wrong !== undefined) throw new RangeError(`${begin} returned ${wrong}. ${VIOLATIONS}`)
+  return violations
 }
 
-function isViolation(value: unknown): value is Violation {
+/** Returns the digest of the world; undefined at a server, whose world is elsewhere. */
+function digestOf(conduct: Conduct): string | undefined {
+  return attempt(() => conduct.sim.digest)
+}
+
+/** Says what is wrong with a violation; undefined if nothing is. */
+function problemOf(value: unknown): string | undefined {
   const { words, operation, evidence } = (value ?? {}) as Partial<Violation>
-  return typeof words === 'string' && typeof operation === 'string' && Array.isArray(evidence)
+  if (typeof words !== 'string' || typeof operation !== 'string' || !Array.isArray(evidence)) {
+    return 'a list with something else than violations'
+  }
+  if (words.trim() === '') return 'a violation without words'
+  const unknown = evidence.find(fact => !isEvidence(fact))
+  return unknown === undefined
+    ? undefined
+    : `${quote(unknown)} as evidence, which is no { kind: 'request', request }, { kind: 'entry', entry } or { kind: 'posting', posting }`
+}
+
+function isEvidence(value: unknown): value is Evidence {
+  const { kind, ...facts } = (value ?? {}) as { readonly kind?: unknown } & Readonly<Record<string, unknown>>
+  if (kind !== 'request' && kind !== 'entry' && kind !== 'posting') return false
+  return typeof facts[kind] === 'object' && facts[kind] !== null
 }
 
 function toFinding(name: string, rule: ConductRule, client: string, violation: Violation): JudgeFinding {

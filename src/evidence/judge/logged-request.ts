@@ -2,11 +2,12 @@
 
 import type { Micros } from '../../kernel/duration.ts'
 import type { DecidedBy } from '../../kernel/journal.ts'
+import { deepFreeze } from '../../lib/deep-freeze.ts'
 import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import { faultOf } from '../facts.ts'
 import type { ObservedRequest, RequestOutcome } from '../observation.ts'
 
-/** A request of a request log. Its body is parsed when it is first read. */
+/** A request of a request log. Its body is parsed when it is first read. A rule cannot change it. */
 export class LoggedRequest implements ObservedRequest {
   readonly index: number
   readonly seq: number
@@ -43,9 +44,10 @@ export class LoggedRequest implements ObservedRequest {
     this.retryAfter = retryAfter === undefined ? undefined : Math.round(retryAfter * 1e6)
     this.decidedBy = decidedBy
     this.fault = faultOf(received)
+    Object.freeze(this)
   }
 
   get body(): unknown {
-    return this.#received.body
+    return deepFreeze(this.#received.body)
   }
 }

@@ -14,7 +14,12 @@ export function formatJudgement(judgement: Judgement): string {
   const lines = [head]
   if (dropped > 0) lines.push(`${plural(dropped, 'older request')} are no longer kept, and were not judged`)
   for (const [i, finding] of findings.entries()) lines.push('', ...formatFinding(finding, i + 1, clients))
-  return `${lines.join('\n')}\n`
+  return `${lines.map(escapeControls).join('\n')}\n`
+}
+
+/** Replaces control characters, which a client can send in a name and which would act on the terminal. */
+function escapeControls(text: string): string {
+  return text.replace(/\p{Cc}/gu, sign => `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}`)
 }
 
 /** Names a client with its token, as in "client tok_1 (ci)". */

@@ -3,7 +3,7 @@ import { requestEvidence } from '../facts.ts'
 import { groupBy } from '../group-by.ts'
 import type { ObservedRequest } from '../observation.ts'
 import { defineRule } from '../rule.ts'
-import { formatSince, operationOf } from '../words.ts'
+import { formatSince, operationOf, shortenPath } from '../words.ts'
 
 /** Reads of one thing in a second of the world that are advised. */
 export const DEFAULT_POLLS_AT_MOST = 1
@@ -37,7 +37,7 @@ export const pollsAtMost = defineRule({
       return [
         {
           words:
-            `The client read ${first.path} ${excess.length} times within ${formatSince({ startedAt: first.sentAt }, last.sentAt)}, ` +
+            `The client read ${shortenPath(first.path)} ${excess.length} times within ${formatSince({ startedAt: first.sentAt }, last.sentAt)}, ` +
             `from ${formatSince({ startedAt }, first.sentAt)} after the start: its limit is ${limit} a second.`,
           operation: operationOf(first),
           evidence: requestEvidence(first, last),

@@ -18,10 +18,11 @@ test('the rule of docs/judge.md is applied', async () => {
 })
 
 test('the command of docs/judge.md judges a server', async () => {
-  const { server } = await running()
+  const { server, ask } = await running()
+  await ask('/deploy/list')
   const [npx, name, ...args] = command.trim().split(' ')
   expect([npx, name]).toEqual(['npx', 'modelhost-sim'])
   onTestFinished(() => rmSync('judge.xml', { force: true }))
   const { code, stdout } = await commanded([...args, '--url', server.url])
-  expect([code, stdout]).toEqual([0, '0 clients, 0 requests, 12 rules: 0 findings\n'])
+  expect([code, stdout]).toEqual([0, '1 client, 1 request, 12 rules: 0 findings\n'])
 })

@@ -1,6 +1,7 @@
 /** What sim.judge is asked and what it answers: clients, settings, rules of the user, and mistakes. */
 import { expect, test } from 'vitest'
 import { formatJudgement } from '../../../src/evidence/judge/text.ts'
+import type { Conduct } from '../../../src/evidence/observation.ts'
 import type { ConductRule } from '../../../src/evidence/rule.ts'
 import { defineRule } from '../../../src/evidence/rule.ts'
 import { CONDUCT_RULE_NAMES } from '../../../src/evidence/rules/conduct/index.ts'
@@ -116,6 +117,35 @@ const MISTAKES: [options: object, message: string][] = [
     },
     'the rule mine threw Error: oh. Correct its check.',
   ],
+  [
+    { rules: { mine: { ...RULE, check: async () => Promise.reject(new Error('oh')) } } },
+    'Failed to judge: the rule mine returned a promise. Make its check answer at once, without async.',
+  ],
+  [
+    { rules: { mine: { ...RULE, check: () => [{ words: ' ', operation: '', evidence: [] }] } } },
+    'the rule mine returned a violation without words.',
+  ],
+  ...['a text', null, { kind: 'nope' }, { kind: 'posting' }].map((fact): [object, string] => [
+    { rules: { mine: { ...RULE, check: () => [{ words: 'W.', operation: '', evidence: [fact] }] } } },
+    `the rule mine returned ${JSON.stringify(fact)} as evidence, which is no { kind: 'request', request }`,
+  ]),
+  [
+    {
+      rules: {
+        mine: { ...RULE, check: ({ sim }: Conduct) => [sim.cluster.model.deprecate(CHAT.model, '30d')].slice(1) },
+      },
+    },
+    'the rule mine changed the world. Make its check only read, or work with sim.fork().',
+  ],
+  ...[
+    ({ requests }: Conduct) => (requests as unknown[]).reverse(),
+    ({ requests }: Conduct) => Object.assign(requests[0]!, { status: 500 }),
+    ({ requests }: Conduct) => Object.assign(requests[0]!.body as object, { model: 'other' }),
+    ({ created }: Conduct) => (created as unknown[]).push({}),
+  ].map((change): [object, string] => [
+    { rules: { mine: { ...RULE, check: change } } },
+    'the rule mine threw TypeError: Cannot',
+  ]),
   [{ rules: [] }, 'Failed to judge: rules is []. Give an object, as in { backsOff: false }.'],
   [{ rule: {} }, "Failed to judge: unknown option 'rule'. Did you mean 'rules'?"],
   [{ pollsAtMost: 0 }, 'Failed to judge: pollsAtMost is 0. Give a number above 0.'],
@@ -142,4 +172,22 @@ test('the text has the words, the evidence, the advice and the source of each fi
    keep.
    Why: Convention of clouds that charge by time: what runs is charged until its owner ends it.
 `)
+})
+
+test('what a client sends cannot act on the terminal, nor fill it', async () => {
+  const path = `/\u001b[2J/${'y'.repeat(3_000)}`
+  const client: JudgedClient = async ({ send }) => {
+    for (let i = 0; i < 3; i++) await send('POST', path, {})
+    await send('POST', '/v1/chat/completions', { ...CHAT, '\u001b[31mred\n': 1, ['x'.repeat(3_000)]: 2 })
+  }
+  const judgement = (await runClients([client])).judge()
+  expect(judgement.findings.map(({ rule }) => rule)).toEqual([
+    'noRepeatedRefusal',
+    'sendsKnownFields',
+    'sendsKnownFields',
+  ])
+  const text = formatJudgement(judgement)
+  expect(text).toContain("Nothing reads the field 'body \\x1b[31mred ' of")
+  expect(text).not.toMatch(/[^\n\P{Cc}]/u)
+  for (const line of text.split('\n')) expect(line.length).toBeLessThan(200)
 })

@@ -7,6 +7,7 @@ import { formatJudgement } from '../../../evidence/judge/text.ts'
 import type { Conduct } from '../../../evidence/observation.ts'
 import type { ConductRule } from '../../../evidence/rule.ts'
 import { CONDUCT_RULE_NAMES } from '../../../evidence/rules/conduct/index.ts'
+import { shellQuote } from '../../../lib/quote.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { ReceivedRequest } from '../../../simulator/requests/request-log.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../../transports/http/server.ts'
@@ -34,10 +35,11 @@ export interface JudgeArguments {
   off?: string[] | undefined
   failOn?: string[] | undefined
   keep?: string[] | undefined
-  pollsAtMost?: string | undefined
+  pollsAtMost?: number | undefined
   client?: string | undefined
   junit?: string | undefined
   json?: boolean | undefined
+  partial?: boolean | undefined
 }
 
 export function builder(argv: Argv): Argv<JudgeArguments> {
@@ -54,7 +56,7 @@ export function builder(argv: Argv): Argv<JudgeArguments> {
     .example('$0 judge --fail-on looksBeforeCreate,leavesNothingRunning', 'only these rules fail')
     .epilogue(
       `Each flag has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n` +
-        'Exit codes: 0 nothing that fails, 1 findings that fail, 2 could not run.',
+        'Exit codes: 0 nothing that fails, 1 findings that fail, 2 could not run, or not to the end.',
     ) as unknown as Argv<JudgeArguments>
 }
 
@@ -78,12 +80,22 @@ function flags() {
     keep: { ...flag('keep', 'Ids of things that may go on, with commas'), coerce: listOf },
     'polls-at-most': {
       ...flag('polls-at-most', 'Reads of one thing in a second that are advised. Default: 1'),
-      coerce: text('polls-at-most'),
+      coerce: readRate,
     },
     client: { ...flag('client', 'The client with this token, by id or name. Default: all'), coerce: text('client') },
     junit: { ...flag('junit', 'Also write the findings to this file, in the format of JUnit'), coerce: text('junit') },
     json: toggle('json', 'Print one JSON object'),
+    partial: toggle('partial', 'Accept a recording without an end, as a killed process leaves it'),
   }
+}
+
+/** Reads the number of --polls-at-most. */
+function readRate(given: unknown): number | undefined {
+  const word = text('polls-at-most')(given)
+  if (word === undefined) return undefined
+  const rate = word.trim() === '' ? Number.NaN : Number(word)
+  if (Number.isFinite(rate) && rate > 0) return rate
+  throw new UsageError(`Failed to read --polls-at-most: '${word}' is no number above 0. Give one, as in 0.5.`)
 }
 
 /** Reads a list with commas; undefined if it is not given. */
@@ -95,17 +107,41 @@ export async function handler(args: JudgeArguments): Promise<void> {
   const { junit, json = false } = args
   if (junit !== undefined) requireWritable(junit, 'junit')
   const own = args.rules === undefined ? undefined : await loadOwnRules(args.rules, process.cwd())
-  const fails = readFailOn(args.failOn, [...(own?.keys() ?? [])])
-  const judgement = await (args.recording === undefined
-    ? fetchJudgement(args, own)
-    : judgeFile(args.recording, args, own))
+  const off = readOff(args.off, [...(own?.keys() ?? [])])
+  const fails = readFailOn(args.failOn, [...(own?.keys() ?? [])], off)
+  for (const name of off) own?.delete(name)
+  const { judgement, problem } = await (args.recording === undefined
+    ? judgeServer({ ...args, off }, own)
+    : judgeFile(args.recording, { ...args, off }, own))
   process.stdout.write(json ? `${JSON.stringify(judgement, null, 2)}\n` : formatJudgement(judgement))
   if (junit !== undefined) writeTextFile(junit, formatJudgementJunit(judgement, fails), 'junit')
-  process.exitCode = judgement.findings.some(fails) ? 1 : 0
+  if (problem !== undefined) process.stderr.write(`${problem}\n`)
+  process.exitCode = judgement.findings.some(fails) ? 1 : problem === undefined ? 0 : 2
+}
+
+/** A judgement, and why it is not complete; undefined if it is. */
+interface CliJudgement {
+  readonly judgement: Judgement
+  readonly problem: string | undefined
+}
+
+/** Returns the rules that are not applied. */
+function readOff(names: string[] = [], own: readonly string[]): string[] {
+  for (const name of names) requireRule(name, 'Failed to read --off', own)
+  return names
+}
+
+function requireRule(name: string, context: string, own: readonly string[]): void {
+  if (own.includes(name) || (CONDUCT_RULE_NAMES as readonly string[]).includes(name)) return
+  throw new UsageError(unknownRule(name, context, own).message)
 }
 
 /** Returns which findings fail. */
-function readFailOn(names: readonly string[] = ['any'], own: readonly string[]): (finding: JudgeFinding) => boolean {
+function readFailOn(
+  names: readonly string[] = ['any'],
+  own: readonly string[],
+  off: readonly string[],
+): (finding: JudgeFinding) => boolean {
   const [first] = names
   if (first === undefined) {
     throw new UsageError('Failed to read --fail-on: it names no rule. Give rules with commas, any, or none.')
@@ -118,29 +154,47 @@ function readFailOn(names: readonly string[] = ['any'], own: readonly string[]):
         `Failed to read --fail-on: '${name}' is given beside other words. Give rules with commas, any, or none.`,
       )
     }
-    if (own.includes(name) || (CONDUCT_RULE_NAMES as readonly string[]).includes(name)) continue
-    throw new UsageError(unknownRule(name, 'Failed to read --fail-on', own).message)
+    requireRule(name, 'Failed to read --fail-on', own)
+    if (!off.includes(name)) continue
+    throw new UsageError(`Failed to read --fail-on: --off turns the rule ${name} off. Remove it from one of them.`)
   }
   return ({ rule }) => names.includes(rule)
 }
 
-/** Judges a recording. A recording without an end is judged as far as it goes, with a note. */
+/** Judges a recording. A recording without an end is judged as far as it goes. Without --partial, that is a problem. */
 async function judgeFile(
   file: string,
-  { url, off = [], keep, pollsAtMost, client }: JudgeArguments,
+  { url, off = [], keep, pollsAtMost, client, partial = false }: JudgeArguments,
   own: ReadonlyMap<string, ConductRule> = new Map(),
-): Promise<Judgement> {
+): Promise<CliJudgement> {
   if (url !== undefined) {
     throw new UsageError(`Failed to judge '${file}': --url is for a server. Leave out the file, or --url.`)
   }
   const { judgement, cut } = await judgeRecording(file, {
-    rules: { ...Object.fromEntries(off.map(name => [name, false])), ...Object.fromEntries(own) },
+    rules: { ...Object.fromEntries(toRulesOff(off)), ...Object.fromEntries(own) },
     ...(keep !== undefined && { keep }),
-    ...(pollsAtMost !== undefined && { pollsAtMost: Number(pollsAtMost) }),
+    ...(pollsAtMost !== undefined && { pollsAtMost }),
     ...(client !== undefined && { client }),
   })
-  if (cut !== undefined) process.stderr.write(`${file}: ${cut}. It was judged up to there.\n`)
-  return judgement
+  if (cut === undefined || partial) return { judgement, problem: noteOfSilence(judgement) }
+  const problem = `Failed to judge ${shellQuote(file)} to its end: ${cut}. To accept it, give --partial.`
+  return { judgement, problem }
+}
+
+/** Returns the rules of the package among those that are turned off. */
+function toRulesOff(off: readonly string[]): (readonly [string, false])[] {
+  return off.filter(name => (CONDUCT_RULE_NAMES as readonly string[]).includes(name)).map(name => [name, false])
+}
+
+/** Says that there was nothing to judge; undefined if there was. */
+function noteOfSilence({ clients, dropped }: Judgement): string | undefined {
+  if (clients.length > 0 || dropped > 0) return undefined
+  return 'Failed to judge: no client has sent a request. Check the address and the token of your client.'
+}
+
+async function judgeServer(args: JudgeArguments, own: ReadonlyMap<string, ConductRule> | undefined) {
+  const judgement = await fetchJudgement(args, own)
+  return { judgement, problem: noteOfSilence(judgement) }
 }
 
 /** Asks the server for its judgement, and applies the rules of the user to its requests. */
@@ -148,12 +202,13 @@ async function fetchJudgement(
   args: JudgeArguments,
   own: ReadonlyMap<string, ConductRule> | undefined,
 ): Promise<Judgement> {
-  const { off, keep, pollsAtMost, client } = args
+  const { off = [], keep, pollsAtMost, client } = args
+  const rulesOff = toRulesOff(off).map(([name]) => name)
   const server = { url: args.url ?? DEFAULT_URL, controlToken: args.controlToken }
   const query = new URLSearchParams({
-    ...(off !== undefined && { off: off.join(',') }),
+    ...(rulesOff.length > 0 && { off: rulesOff.join(',') }),
     ...(keep !== undefined && { keep: keep.join(',') }),
-    ...(pollsAtMost !== undefined && { pollsAtMost }),
+    ...(pollsAtMost !== undefined && { pollsAtMost: String(pollsAtMost) }),
     ...(client !== undefined && { client }),
   })
   const judgement = await ask<Judgement>(server, `judge?${query}`, 'findings')
@@ -169,8 +224,7 @@ async function fetchJudgement(
     'elapsed_seconds',
   )
   const epochMs = Math.round(Date.parse(now) - elapsed_seconds * 1000)
-  const rate = pollsAtMost === undefined ? undefined : Number(pollsAtMost)
-  const findings = applyOwnRules(own, conductOfServer(requests, epochMs, rate))
+  const findings = applyOwnRules(own, conductOfServer(requests, epochMs, pollsAtMost))
   return {
     ...judgement,
     findings: [...judgement.findings, ...findings],

@@ -2,7 +2,7 @@ import { requestEvidence } from '../../facts.ts'
 import { groupBy } from '../../group-by.ts'
 import type { Conduct, ObservedRequest } from '../../observation.ts'
 import { defineRule } from '../../rule.ts'
-import { nameRequest, operationOf } from '../../words.ts'
+import { nameRequest, operationOf, quoteText } from '../../words.ts'
 
 /** Each field and query parameter that the client sends is one that the service reads. Uploads are not looked at. */
 export const sendsKnownFields = defineRule({
@@ -23,7 +23,7 @@ export const sendsKnownFields = defineRule({
       const [{ field, request }] = group as [(typeof group)[0]]
       const times = group.length === 1 ? 'once' : `${group.length} times`
       return {
-        words: `Nothing reads the field '${field}' of ${operationOf(request)}. The client sent it ${times}, first in ${nameRequest(request)}.`,
+        words: `Nothing reads the field ${quoteText(field)} of ${operationOf(request)}. The client sent it ${times}, first in ${nameRequest(request)}.`,
         operation: operationOf(request),
         evidence: requestEvidence(request),
       }
