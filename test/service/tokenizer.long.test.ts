@@ -103,6 +103,11 @@ test('a text that comes again is not counted again, until other texts have fille
   expect(counted.slice(8)).toEqual(['x'.repeat(11), 'x'.repeat(11)])
 })
 
+test('calls at the same time load the tokenizer once', () => {
+  // Each load takes 30 ms, and 200 first chats came at once.
+  expect(loadTokenizer()).toBe(loadTokenizer())
+})
+
 test('of many short texts, the last five hundred at least are not counted again', () => {
   let counted = 0
   const counts = new CountedTexts(() => ++counted)

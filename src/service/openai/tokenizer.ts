@@ -6,6 +6,7 @@ import { countTokensOf, decodeTokenTexts, withFastMerge } from '../tokens/byte-p
 /** Counts the tokens of a text. */
 export type TokenCounter = (text: string) => number
 
+let loading: Promise<TokenCounter> | undefined
 let counter: TokenCounter | undefined
 let splitter: ((text: string) => string[]) | undefined
 let decoder: ((tokens: readonly number[]) => string | undefined) | undefined
@@ -69,37 +70,43 @@ function* splitLongRuns(text: string): Generator<string> {
   if (from < text.length) yield text.slice(from)
 }
 
-/** Loads the tokenizer on the first call. Later calls return at once. */
-export async function loadTokenizer(): Promise<TokenCounter> {
-  if (counter === undefined) {
-    const { loadEncoding } = await import('#token-encoding')
-    const core = withFastMerge(await loadEncoding())
-    // Text that spells a special token is encoded as plain text.
-    const special: ReadonlySet<string> = new Set()
-    const counts = new CountedTexts(text => {
-      if (text.length < LIMITS.unbrokenRun) return countTokensOf(core, text)
-      let sum = 0
-      for (const piece of splitLongRuns(text)) sum += countTokensOf(core, piece)
-      return sum
-    })
-    counter = text => counts.count(text)
-    decoder = tokens => decodeTokenTexts(core, tokens)
-    splitter = text => {
-      const tokenTexts: string[] = []
-      for (const piece of splitLongRuns(text)) {
-        let pendingTokens: number[] = []
-        for (const token of core.encodeNative(piece, special)) {
-          pendingTokens.push(token)
-          const part = decodeTokenTexts(core, pendingTokens) ?? ''
-          // A character may take several tokens. All but the last give an incomplete text.
-          const isWhole = !part.endsWith('\ufffd')
-          tokenTexts.push(isWhole ? part : '')
-          if (isWhole) pendingTokens = []
-        }
-        if (pendingTokens.length > 0) tokenTexts[tokenTexts.length - 1] = decodeTokenTexts(core, pendingTokens) ?? ''
+/** Loads the tokenizer on the first call. Calls at the same time wait for that one, and later ones return at once. */
+export function loadTokenizer(): Promise<TokenCounter> {
+  loading ??= load().catch(error => {
+    loading = undefined
+    throw error
+  })
+  return loading
+}
+
+async function load(): Promise<TokenCounter> {
+  const { loadEncoding } = await import('#token-encoding')
+  const core = withFastMerge(await loadEncoding())
+  // Text that spells a special token is encoded as plain text.
+  const special: ReadonlySet<string> = new Set()
+  const counts = new CountedTexts(text => {
+    if (text.length < LIMITS.unbrokenRun) return countTokensOf(core, text)
+    let sum = 0
+    for (const piece of splitLongRuns(text)) sum += countTokensOf(core, piece)
+    return sum
+  })
+  counter = text => counts.count(text)
+  decoder = tokens => decodeTokenTexts(core, tokens)
+  splitter = text => {
+    const tokenTexts: string[] = []
+    for (const piece of splitLongRuns(text)) {
+      let pendingTokens: number[] = []
+      for (const token of core.encodeNative(piece, special)) {
+        pendingTokens.push(token)
+        const part = decodeTokenTexts(core, pendingTokens) ?? ''
+        // A character may take several tokens. All but the last give an incomplete text.
+        const isWhole = !part.endsWith('\ufffd')
+        tokenTexts.push(isWhole ? part : '')
+        if (isWhole) pendingTokens = []
       }
-      return tokenTexts
+      if (pendingTokens.length > 0) tokenTexts[tokenTexts.length - 1] = decodeTokenTexts(core, pendingTokens) ?? ''
     }
+    return tokenTexts
   }
   return counter
 }

@@ -116,7 +116,10 @@ export class Snapshot implements SnapshotInfo {
       // Another process cannot follow a clock of this one; it follows its own fake timers.
       clock: typeof clock === 'object' && clock.mode === 'follow' ? 'follow' : clock,
     }
-    return writeEnvelope({ version, fixtures, seed, profile, epoch, now, digest }, stateBytes.encodeState(serializable))
+    return writeEnvelope(
+      { version, fixtures, seed, profile, epoch, now, digest },
+      stateBytes.encodeState(serializable, faults.past.length > 0),
+    )
   }
 }
 

@@ -21,9 +21,13 @@ const SERIALIZABLE_CLASSES: SerializableClasses = {
   ...(CLASSES_ARCHIVED_BY_PARTS as unknown as SerializableClasses),
 }
 
-/** Returns the bytes of a state and of all that it refers to, in pieces. */
-export function encodeState(state: object): readonly Uint8Array[] {
-  return encodeGraph(state, SERIALIZABLE_CLASSES)
+/**
+ * Returns the bytes of a state and of all that it refers to, in pieces.
+ *
+ * @param hasForks whether it has more than one world. Forks share rows.
+ */
+export function encodeState(state: object, hasForks: boolean): readonly Uint8Array[] {
+  return encodeGraph(state, SERIALIZABLE_CLASSES, hasForks)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createSimulator, type FaultRule, type Simulator, type SimulatorOptions, Snapshot } from '../../../src/index.ts'
+import { Row } from '../../../src/kernel/row.ts'
 import { readEnvelope, writeEnvelope } from '../../../src/simulator/snapshot/envelope.ts'
 
 const DOWN: FaultRule = { on: 'listDeployments', chance: 0.5, fault: { kind: 'status', status: 503 } }
@@ -287,3 +288,51 @@ async function continued(
 function ask(sim: Simulator, path: string): Promise<Response> {
   return sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })
 }
+
+/** Returns how often a graph of objects refers to each row. */
+function countRows(root: object): Map<Row, number> {
+  const counts = new Map<Row, number>()
+  const seen = new Set<object>()
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
+    if (value instanceof Row) counts.set(value, (counts.get(value) ?? 0) + 1)
+    if (seen.has(value)) return
+    seen.add(value)
+    const parts = value instanceof Map ? [...value].flat() : value instanceof Set ? value : Object.values(value)
+    for (const part of parts) visit(part)
+  }
+  visit(root)
+  return counts
+}
+
+test('one world refers to each of its rows once, so its snapshot looks up none', async () => {
+  for (const fixtures of ['default', 'two-nodes', 'empty'] as const) {
+    const sim = createSimulator({ fixtures, seed: 5 })
+    const created = await sim.fetch('http://sim/deploy/llm', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model_name: 'acme/twice', gpu: 'L4-24GB', num_gpus: 1, hub: { repo: 'acme/chat-8b' } }),
+    })
+    await created.text()
+    await sim.clock.advance('6h')
+    const counts = countRows(sim.snapshot().state.world.toArchive())
+    expect(counts.size).toBeGreaterThan(0)
+    expect([...counts].filter(([, count]) => count !== 1).map(([{ id }, count]) => [id, count])).toEqual([])
+  }
+})
+
+test('the worlds of the past that a snapshot keeps share their rows in its bytes, too', async () => {
+  const sim = createSimulator({ seed: 3 })
+  sim.faults.add({ on: 'listDeployments', fault: { kind: 'stale', lag: '10m' } })
+  for (let i = 0; i < 5; i++) {
+    await sim.clock.advance('1m')
+    sim.cluster.account[i % 2 === 0 ? 'suspend' : 'resume']()
+  }
+  const snapshot = sim.snapshot()
+  const archived = ({ state: { world, faults } }: Snapshot) =>
+    [world, ...faults.past.map(past => past.world)].map(one => ('toArchive' in one ? one.toArchive() : one))
+  const rows = countRows(archived(snapshot))
+  expect(snapshot.state.faults.past.length).toBeGreaterThan(3)
+  expect([...rows.values()].filter(count => count > 3).length).toBeGreaterThan(10)
+  expect(countRows(archived(Snapshot.from(snapshot.toBytes()))).size).toBe(rows.size)
+})

@@ -36,10 +36,12 @@ interface ObjectForm extends Pick<FormHeader, 'sort' | 'name' | 'keys'> {
 /**
  * Returns a value and everything that it references as bytes.
  *
+ * @param hasSharedRows whether two tables can have one row, as tables of a world and of its fork. A table refers to each
+ *   of its rows once, and nothing else does.
  * @throws Error for an object of a class that is missing in `classes`, which is a bug of the simulator
  */
-export function encodeGraph(root: object, classes: SerializableClasses): readonly Uint8Array[] {
-  const { forms, formOf } = new GraphWalker(classes, root)
+export function encodeGraph(root: object, classes: SerializableClasses, hasSharedRows = true): readonly Uint8Array[] {
+  const { forms, formOf } = new GraphWalker(classes, root, hasSharedRows)
   const out = new ByteWriter()
   const headers: FormHeader[] = forms.map(({ sort, name, keys, things, columns }) => {
     return { sort, name, keys, count: things.length, columns: columns.length }
@@ -61,10 +63,12 @@ class GraphWalker implements ObjectRegistry {
   readonly formOf = new NumberSequence()
   readonly #names: ReadonlyMap<object, string>
   readonly #classes: SerializableClasses
+  readonly #hasSharedRows: boolean
   #count = 0
 
-  constructor(classes: SerializableClasses, root: object) {
+  constructor(classes: SerializableClasses, root: object, hasSharedRows: boolean) {
     this.#classes = classes
+    this.#hasSharedRows = hasSharedRows
     this.#names = new Map(Object.entries(classes).map(([name, kept]) => [kept.of.prototype as object, name]))
     this.register(root, new Column())
     // Each round may find more objects of forms that are already written.
@@ -86,8 +90,8 @@ class GraphWalker implements ObjectRegistry {
       form = this.forms[column.formIndex]!
     }
     const id = FIRST_OBJECT_ID + this.#count
-    // No other object refers to what one row owns, so it needs no look-up.
-    if (!column.isOwned) {
+    // What only one object refers to needs no look-up.
+    if (!column.isOwned && (form.declared === undefined || this.#hasSharedRows)) {
       const known = form.ids.get(object)
       if (known !== undefined) return known
       form.ids.set(object, id)
@@ -105,8 +109,10 @@ class GraphWalker implements ObjectRegistry {
     const take = this.#classes[name]?.take
     for (; form.writtenCount < end; form.writtenCount++) {
       const thing = things[form.writtenCount]!
-      if (sort === 'fields') this.#putValues(form, form.declared?.valuesOf(thing as object) ?? Object.values(thing))
-      else if (sort === 'parts') {
+      if (sort === 'fields') {
+        if (form.declared === undefined) this.#putValues(form, Object.values(thing))
+        else this.#putRow(form, form.declared, thing as Readonly<Record<string, unknown>>)
+      } else if (sort === 'parts') {
         const parts = take!(thing as object)
         while (columns.length < parts.length) columns.push(new Column())
         this.#putValues(form, parts)
@@ -124,15 +130,34 @@ class GraphWalker implements ObjectRegistry {
     }
   }
 
+  /** Adds the fields of a row. It takes no list of their values, which would be one more object for each row. */
+  #putRow(form: ObjectForm, declared: DeclaredFields, row: Readonly<Record<string, unknown>>): void {
+    const { columns, keys } = form
+    const place = form.valueCount++
+    let k = -1
+    for (const name in row) {
+      // The owner is the first field of every row, and no state.
+      if (k >= 0) {
+        // Throws, because the class of the row does not declare the field.
+        if (name !== keys[k]) declared.valuesOf(row)
+        const value = row[name]
+        const column = columns[k]!
+        if (!isSameAsLast(value, column.last)) {
+          declared.assertFits(k, value)
+          column.put(place, value, this)
+        }
+      }
+      k++
+    }
+  }
+
   /** Adds a value to each column. */
   #putValues(form: ObjectForm, values: readonly unknown[]): void {
-    const { columns, declared } = form
+    const { columns } = form
     const place = form.valueCount++
     for (let k = 0; k < values.length; k++) {
       const column = columns[k]!
-      if (isSameAsLast(values[k], column.last)) continue
-      declared?.assertFits(k, values[k])
-      column.put(place, values[k], this)
+      if (!isSameAsLast(values[k], column.last)) column.put(place, values[k], this)
     }
   }
 
