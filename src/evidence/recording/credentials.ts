@@ -91,7 +91,8 @@ export class HeaderRecorder {
 
   #recordCredential(value: string): string {
     const [, scheme = '', credential = ''] = /^(\S+\s+)?(.*)$/s.exec(value) ?? []
-    if (credential === '' || this.#isOwn(credential) || this.#isOwn(value)) return value
+    // A scheme alone is no credential.
+    if (/^(?:bearer|basic)?$/i.test(credential) || this.#isOwn(credential) || this.#isOwn(value)) return value
     // Each word on its own: a credential with a space is refused in another way.
     return scheme + credential.replaceAll(/\S+/g, word => this.#hash(word))
   }

@@ -14,6 +14,9 @@ export class RecordingError extends RangeError {
 
 const SUM = /,"sum":"([0-9a-f]{8})"\}$/
 
+const BYTE_ORDER_MARK = '\ufeff'
+const UNCHANGED = 'Give the file as it was recorded.'
+
 /** The content of a recording. */
 export interface ParsedRecording {
   readonly header: HeaderLine
@@ -33,8 +36,13 @@ export function parseRecording(text: string, what: string): ParsedRecording {
   const rest = rows.pop()!
   const fail = (line: number, problem: string, remedy: string) =>
     new RecordingError(`Failed to read the recording ${what}: line ${line}: ${problem}. ${remedy}`)
+  if (text === '') throw fail(1, 'the file is empty', 'Give a file that serve --record or sim.record() wrote.')
+  if (text.startsWith(BYTE_ORDER_MARK)) {
+    throw fail(1, 'it begins with a byte order mark, which an editor added', UNCHANGED)
+  }
   if (rows.length === 0) {
-    throw fail(1, 'no complete line is there', 'Give a file that serve --record or sim.record() wrote.')
+    if (!text.startsWith('{"recording":')) assertFormat(undefined, problem => fail(1, problem.problem, problem.remedy))
+    throw fail(1, 'it has no end', 'The process that wrote it was killed at once. Record again.')
   }
   const crc32 = createCrc32()
   let sum = 0
@@ -44,23 +52,26 @@ export function parseRecording(text: string, what: string): ParsedRecording {
     const content = parseRow(row)
     if (index === 0) assertFormat(content, problem => fail(1, problem.problem, problem.remedy))
     const found = SUM.exec(row)
+    if (row.endsWith('\r')) {
+      throw fail(line, 'it ends with CR LF, where a recording has LF: a tool such as git changed the file', UNCHANGED)
+    }
     if (content === undefined || found === null) {
       const problem = content === undefined ? 'it is no JSON object' : 'its checksum "sum" is missing'
-      throw fail(line, problem, 'The file was changed by hand. Give the file as it was recorded.')
+      throw fail(line, problem, `The file was changed by hand. ${UNCHANGED}`)
     }
     sum = crc32(`${row.slice(0, found.index)}}`, sum)
     if (formatCrc32(sum) !== found[1]) {
       throw fail(
         line,
         'its checksum does not fit: this line was changed, or a line before it was added, removed or moved',
-        'Give the file as it was recorded.',
+        UNCHANGED,
       )
     }
     const { sum: _, ...fields } = content as { readonly sum: string }
     parsed.push(fields)
   }
   const [header, ...steps] = parsed as [HeaderLine, ...StepLines[]]
-  const reader = new StepReader((line, problem) => fail(line, problem, 'Give the file as it was recorded.'))
+  const reader = new StepReader((line, problem) => fail(line, problem, UNCHANGED))
   const lines = steps.flatMap((step, index) => reader.read({ ...step, line: index + 2 }))
   const last = steps.at(-1)
   const hasEnd = last !== undefined && 'digest' in last

@@ -72,7 +72,9 @@ function recordToFile(sim: Simulator, file: string): Recording {
   try {
     handle = fs.openSync(file, 'wx', 0o600)
   } catch (error) {
-    const problem = (error as { code?: string }).code === 'EEXIST' ? 'the file exists' : describeFileError(error)
+    const exists = (error as { code?: string }).code === 'EEXIST'
+    const what = fs.statSync(file, { throwIfNoEntry: false })?.isDirectory() ? 'it is a folder' : 'the file exists'
+    const problem = exists ? what : describeFileError(error)
     throw new RecordingError(`Failed to record to '${file}': ${problem}. Give the path of a new file.`)
   }
   let isOpen = true

@@ -1,7 +1,7 @@
 /** The one thing that differs in a what-if: a fault, a command or a request less, one more, or other options and bodies. */
 
 import type { FaultRule } from '../../faults/rules.ts'
-import { type Micros, micros } from '../../kernel/duration.ts'
+import { formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { plural } from '../../lib/format-count.ts'
 import { parseJsonOrText, tryParseJson } from '../../lib/json-text.ts'
@@ -67,7 +67,9 @@ export function readChange(
     ...NO_CHANGE,
     options,
     ...(spec.without !== undefined && readRemoval(spec.without, lines, initialRules)),
-    ...(spec.with !== undefined && { added: readAddition(spec.with, header.at[0]) }),
+    ...(spec.with !== undefined && {
+      added: readAddition(spec.with, header.at[0], lines.at(-1)?.at[0] ?? header.at[0]),
+    }),
     ...(spec.set !== undefined && { field: readField(spec.set, lines) }),
   }
 }
@@ -93,7 +95,9 @@ function readRemoval(
     const advice = formatSuggestion(
       text,
       known,
-      names.length === 0 ? 'Leave it out.' : `Give ${kind}:1 to ${kind}:${names.length}.`,
+      names.length === 0
+        ? 'Leave it out.'
+        : `Give ${kind}:1${names.length === 1 ? '' : ` to ${kind}:${names.length}`}.`,
     )
     throw new RecordingError(
       `Failed to read --without '${text}': the recording has ${names.length === 0 ? `no ${kind}s` : plural(names.length, kind)}. ${advice}`,
@@ -114,7 +118,7 @@ function nameOf(action: ControlAction): string | undefined {
   return action.do === 'command' ? action.command.verb : undefined
 }
 
-function readAddition(text: string, begin: Micros): NonNullable<Change['added']> {
+function readAddition(text: string, begin: Micros, end: Micros): NonNullable<Change['added']> {
   const [, time = '', what = ''] = /^at\s+([^:\s]+)\s*:\s*(.+)$/s.exec(text.trim()) ?? []
   const fail = (problem: string, advice: string) =>
     new RecordingError(`Failed to read --with '${text}': ${problem}. ${advice}`)
@@ -125,7 +129,11 @@ function readAddition(text: string, begin: Micros): NonNullable<Change['added']>
   } catch {
     throw fail(`'${time}' is no duration`, "Give one, as in 'at 2h: node h100-0 crash'.")
   }
-  const [, rule] = /^fault\s+(\{.*\})$/s.exec(what) ?? []
+  // A later time would compare two worlds of different ages.
+  if (begin + delay > end) {
+    throw fail(`the recording ends after ${formatDuration(end - begin)}`, 'Give a time before that.')
+  }
+  const [, rule] = /^fault\s+(\{.*)$/s.exec(what) ?? []
   if (rule === undefined) return { at: begin + delay, action: { do: 'command', command: readCommand(what, fail) } }
   try {
     return { at: begin + delay, action: { do: 'addFault', rule: JSON.parse(rule) as FaultRule } }

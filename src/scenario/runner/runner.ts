@@ -81,9 +81,26 @@ export async function loadFiles(
       options.onLoadError(error)
     }
   }
+  requireOwnTraces(files, folder)
   if (helperModules === found.length) throw new LoadError(describeNoScenarios(patterns, folder))
   requireKnownTags(options.tags ?? [], files)
   return files
+}
+
+/** Rejects two scripts with one trace file: each would replace the trace of the other. */
+function requireOwnTraces(files: readonly ScenarioFile[], folder: string): void {
+  const scripts = new Map<string, string>()
+  for (const { file, allScenarios: all } of files) {
+    if (all.every(({ runFlow }) => runFlow !== undefined)) continue
+    const trace = tracePath(file)
+    const other = scripts.get(trace)
+    if (other !== undefined) {
+      throw new LoadError(
+        `Failed to load ${relative(folder, file)}: its trace ${basename(trace)} is that of ${basename(other)}, too. Rename one of the two scripts.`,
+      )
+    }
+    scripts.set(trace, file)
+  }
 }
 
 /** @throws LoadError for an unknown tag, with the nearest known tag */

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -240,6 +240,24 @@ test.each([
   expect(() => toScenario(parseRecording(text, 'run'), { format, what: 'run' })).toThrow(
     new RegExp(`^Failed to export run.*: ${reason.replaceAll(/[${}]/g, '\\$&')}`),
   )
+})
+
+test('export refuses a scenario whose trace is that of another scenario', async () => {
+  const file = join(folder, 'run.ndjson')
+  writeFileSync(file, await story())
+  const [yaml, script] = [join(folder, 'run.yaml'), join(folder, 'run.ts')]
+  const first = await commanded(['export', file, yaml])
+  expect(first).toMatchObject({ code: 0, stderr: '' })
+  expect(first.stdout).toBe(`${yaml} and its trace are written. Play it with: npx modelhost-sim run ${yaml}\n`)
+  const trace = readFileSync(join(folder, 'run.trace'), 'utf8')
+  expect(await commanded(['export', file, script])).toMatchObject({
+    code: 2,
+    stderr: `Failed to export to '${script}': run.trace is the trace of run.yaml. Give a file with another name.\n`,
+  })
+  expect(existsSync(script)).toBe(false)
+  expect(readFileSync(join(folder, 'run.trace'), 'utf8')).toBe(trace)
+  // The same file again is no other one.
+  expect(await commanded(['export', file, yaml])).toMatchObject({ code: 0, stderr: '' })
 })
 
 test('export names the kinds of files for another ending', async () => {

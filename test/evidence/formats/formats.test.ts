@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
@@ -9,6 +9,12 @@ import { commanded } from '../../cli/commanded.ts'
 
 let folder: string
 let file: string
+
+/** Returns an entry of a HAR file. */
+const entry = (url: string, more: object = {}) => ({
+  startedDateTime: '2026-01-01T00:00:00Z',
+  request: { method: 'GET', url, ...more },
+})
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'formats-'))
@@ -81,12 +87,61 @@ test.each([
     { log: { entries: [{ startedDateTime: '2026-01-01T00:00:00Z', request: { method: 'GET', url: 'x' } }] } },
     /log\.entries\[0\]: request\.url is no URL/,
   ],
+  ['an entry that is null', { log: { entries: [null] } }, /log\.entries\[0\]: startedDateTime is no time/],
+  [
+    'an entry whose headers are no list',
+    { log: { entries: [entry('http://h/', { headers: [{ name: 'a' }] })] } },
+    /log\.entries\[0\]: request\.headers is no list of names and values/,
+  ],
+  [
+    'an entry whose body is no text',
+    { log: { entries: [entry('http://h/', { postData: { text: 7 } })] } },
+    /log\.entries\[0\]: request\.postData\.text is no text/,
+  ],
 ])('har refuses %s and names the place', async (_, content, message) => {
   const har = join(folder, 'bad.har')
   writeFileSync(har, typeof content === 'string' ? content : JSON.stringify(content))
   const { code, stderr } = await commanded(['har', har, '--record', join(folder, 'never.ndjson')])
   expect(code).toBe(2)
   expect(stderr).toMatch(message)
+})
+
+test('har plays what is below the base path alone, and nothing of the control plane', async () => {
+  const har = join(folder, 'site.har')
+  const paths = ['/', '/app.js', '/api/deploy/list', '/api/_sim/clock', '/apis/deploy/list']
+  writeFileSync(har, JSON.stringify({ log: { entries: paths.map(path => entry(`https://site.example${path}`)) } }))
+  const below = await commanded(['har', har, '--record', join(folder, 'below.ndjson'), '--base-path', '/api'])
+  expect(below.stdout).toContain('1 request played')
+  expect(below.stdout).toContain('4 requests not below /api, or below /api/_sim left out')
+  const all = await commanded(['har', har, '--record', join(folder, 'all.ndjson')])
+  expect(all.stdout).toContain('5 requests played')
+  const refused = await commanded(['har', har, '--record', join(folder, 'never.ndjson'), '--base-path', 'api'])
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--base-path 'api': it is no path") })
+  expect(existsSync(join(folder, 'never.ndjson'))).toBe(false)
+})
+
+test('har says how to play a file that is one already', async () => {
+  const har = join(folder, 'site.har')
+  writeFileSync(har, JSON.stringify({ log: { entries: [] } }))
+  expect(await commanded(['har', har])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('it is a HAR file. To play it, give --record and a new file.'),
+  })
+})
+
+test('trace, har and export say that a recording was cut off', async () => {
+  const cut = join(folder, 'cut.ndjson')
+  writeFileSync(cut, `${readFileSync(file, 'utf8').trimEnd().split('\n').slice(0, -1).join('\n')}\n`)
+  const note = expect.stringMatching(
+    /^\S+cut\.ndjson: the recording is cut off after line \d+: .* The lines before are used\.\n$/,
+  )
+  for (const args of [
+    ['trace', cut, '--out', join(folder, 'cut.json')],
+    ['har', cut, '--out', join(folder, 'cut.har')],
+    ['export', cut, join(folder, 'cut.test.ts')],
+  ]) {
+    expect(await commanded(args)).toMatchObject({ code: 0, stderr: note })
+  }
 })
 
 test('export refuses an unknown kind of test', async () => {

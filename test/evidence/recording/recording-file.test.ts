@@ -91,7 +91,11 @@ test.each([
     /line 1: it was recorded with modelhost-sim 9\.9\.9/,
   ],
   ['no recording', () => ['hello', ''], /line 1: it is no header of a recording/],
-  ['empty', () => [''], /line 1: no complete line is there/],
+  ['no recording and has one line', () => ['{"name":"x"}'], /line 1: it is no header of a recording/],
+  ['cut within its first line', ([header]: string[]) => [header!.slice(0, 50)], /line 1: it has no end/],
+  ['empty', () => [''], /line 1: the file is empty/],
+  ['with other ends of lines', (lines: string[]) => [lines.join('\r\n')], /line 1: it ends with CR LF, .* such as git/],
+  ['with a byte order mark', (lines: string[]) => ['\ufeff'.concat(lines[0]!), ...lines.slice(1)], /byte order mark/],
 ])('replay exits with 2 and names the line when the file is %s', async (_, change, message) => {
   const file = join(temporaryFolder(), 'run.ndjson')
   await recordPlay(file)
@@ -99,6 +103,15 @@ test.each([
   const { code, stdout, stderr } = await commanded(['replay', file])
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(message)
+})
+
+test('replay says that nothing was compared when a recording has no requests', async () => {
+  const file = join(temporaryFolder(), 'run.ndjson')
+  createSimulator().record({ file }).stop()
+  expect(await commanded(['replay', file])).toMatchObject({
+    code: 0,
+    stdout: `${file}: it has no request whose answer could be compared.\n`,
+  })
 })
 
 test('replay exits with 2 and names the line when the file is cut, unless --partial accepts it', async () => {
@@ -125,5 +138,6 @@ test('a second recording of a simulator, and a file that exists, are refused', a
   expect(() => sim.record()).toThrow(/a recording of this simulator is in progress/)
   recording.stop()
   expect(() => sim.record({ file })).toThrow(/the file exists/)
+  expect(() => sim.record({ file: join(file, '..') })).toThrow(/it is a folder/)
   sim.record().stop()
 })

@@ -70,6 +70,8 @@ test.each([
   [{ with: 'at soon: node h100-0 crash' }, /'soon' is no duration/],
   [{ with: 'at 1h: nodes h100-0 crash' }, /unknown command 'nodes h100-0 crash'/],
   [{ with: 'at 1h: node nowhere crash' }, /nowhere/],
+  [{ with: 'at 2h: hub down' }, /the recording ends after 1h 20m\. Give a time before that\./],
+  [{ with: 'at 1h: fault {"on":"*"' }, /the fault is no JSON\. Give a rule/],
   [{ set: 'min_instance=2' }, /no request of the recording has the field "min_instance"/],
 ])('an invalid change is refused with what is wrong: %j', async (spec, message) => {
   await expect(ask(spec)).rejects.toThrow(message)

@@ -1,4 +1,5 @@
 /** `modelhost-sim export`: writes a recording as a test or a scenario. */
+import { existsSync } from 'node:fs'
 import { basename, relative } from 'node:path'
 import type { Argv } from 'yargs'
 import { toPytest } from '../../../evidence/export/pytest-test.ts'
@@ -6,11 +7,10 @@ import { type ScenarioFormat, toScenario } from '../../../evidence/export/scenar
 import { planTest } from '../../../evidence/export/steps.ts'
 import { toVitest } from '../../../evidence/export/vitest-test.ts'
 import type { ParsedRecording } from '../../../evidence/recording/file.ts'
-import { readRecording } from '../../../evidence/recording/read-recording.ts'
 import { shellQuote } from '../../../lib/quote.ts'
-import { runFiles } from '../../../scenario/runner/runner.ts'
+import { runFiles, tracePath } from '../../../scenario/runner/runner.ts'
 import { EXIT_CODES, UsageError } from '../../command.ts'
-import { writeOutput } from '../../recording-files.ts'
+import { readPartialRecording, writeOutput } from '../../recording-files.ts'
 
 export const command = 'export <file> <test>'
 export const example = 'export run.ndjson run.test.ts'
@@ -42,6 +42,9 @@ const KINDS = [
   [/\.m?ts$/, 'typescript'],
 ] as const
 
+/** Ends of files that have a trace. */
+const SCENARIO_ENDS = ['.yaml', '.yml', '.json', '.ts', '.mts', '.js', '.mjs']
+
 export async function handler({ file, test }: Arguments): Promise<void> {
   const name = basename(test)
   const [, kind] = KINDS.find(([pattern]) => pattern.test(name)) ?? []
@@ -50,14 +53,28 @@ export async function handler({ file, test }: Arguments): Promise<void> {
       `Failed to export to '${test}': unknown kind of file. Give *.test.ts for vitest, test_*.py for pytest, or *.yaml or *.ts for a scenario.`,
     )
   }
-  const recording = readRecording(file)
+  if (kind === 'yaml' || kind === 'typescript') requireOwnTrace(test)
+  const recording = readPartialRecording(file)
   if (kind === 'yaml' || kind === 'typescript') return exportScenario(recording, file, test, kind)
   const plan = await planTest(recording, shellQuote(file))
   const source =
     kind === 'pytest'
       ? toPytest(plan, name.replace(/^test_|\.py$/g, ''))
       : toVitest(plan, `the recording ${basename(file)} plays as before`)
-  writeOutput(test, source.trimEnd())
+  writeOutput(test, source.trimEnd(), '')
+  process.stdout.write(`${test} is written.\n`)
+}
+
+/** Rejects a scenario whose trace would replace that of another scenario. */
+function requireOwnTrace(path: string): void {
+  const trace = tracePath(path)
+  if (!existsSync(trace)) return
+  const base = trace.slice(0, -'.trace'.length)
+  const other = SCENARIO_ENDS.map(end => `${base}${end}`).find(one => one !== path && existsSync(one))
+  if (other === undefined) return
+  throw new UsageError(
+    `Failed to export to '${path}': ${basename(trace)} is the trace of ${basename(other)}. Give a file with another name.`,
+  )
 }
 
 /** Writes a scenario, plays it once, and writes its trace. */
@@ -68,9 +85,12 @@ async function exportScenario(
   format: ScenarioFormat,
 ): Promise<void> {
   const name = `the recording ${basename(file)} plays as before`
-  writeOutput(path, toScenario(recording, { format, name, what: shellQuote(file) }).trimEnd())
+  writeOutput(path, toScenario(recording, { format, name, what: shellQuote(file) }).trimEnd(), '')
   const [result] = await runFiles([path], { update: true, workers: 1 })
-  if (result?.passed) return
+  if (result?.passed) {
+    process.stdout.write(`${path} and its trace are written. Play it with: npx modelhost-sim run ${shellQuote(path)}\n`)
+    return
+  }
   process.stderr.write(
     `Failed to play ${shellQuote(path)}, which was written: ${result?.failure?.message ?? 'it has no result'}\n` +
       `See more with: npx modelhost-sim run ${relative(process.cwd(), path)}\n`,

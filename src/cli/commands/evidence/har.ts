@@ -4,15 +4,14 @@ import type { Argv } from 'yargs'
 import { parseHar, playHar } from '../../../evidence/formats/har-in.ts'
 import { toHar } from '../../../evidence/formats/har-out.ts'
 import { createRecordedSimulator } from '../../../evidence/recording/header.ts'
-import { readRecording } from '../../../evidence/recording/read-recording.ts'
 import { recordSimulator } from '../../../evidence/recording/record.ts'
 import { listExchanges } from '../../../evidence/recording/timeline.ts'
 import { describeFileError } from '../../../lib/file-errors.ts'
-import { formatCount } from '../../../lib/format-count.ts'
+import { plural } from '../../../lib/format-count.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { createSimulator } from '../../../simulator/simulator.ts'
 import { EXIT_CODES, UsageError } from '../../command.ts'
-import { writeOutput } from '../../recording-files.ts'
+import { readPartialRecording, writeOutput } from '../../recording-files.ts'
 import { flag, requireKnownVariables, text } from '../../values.ts'
 
 export const command = 'har <file>'
@@ -65,10 +64,24 @@ export async function handler(args: Arguments): Promise<void> {
       `Failed to read --${flagName}: it is for a HAR file that is played. Give --record, or leave it out.`,
     )
   }
-  const { header, lines } = readRecording(args.file)
+  if (isHar(args.file)) {
+    throw new UsageError(
+      `Failed to read the recording ${shellQuote(args.file)}: it is a HAR file. To play it, give --record and a new file.`,
+    )
+  }
+  const { header, lines } = readPartialRecording(args.file)
   const sim = createRecordedSimulator(header, shellQuote(args.file))
   writeOutput(args.out, JSON.stringify(toHar(listExchanges(lines), sim.world.clock.epochMs, 'http://sim'), null, 2))
   await sim[Symbol.asyncDispose]()
+}
+
+function isHar(file: string): boolean {
+  try {
+    return /^\s*\{\s*"log"\s*:/.test(readFileSync(file, 'utf8'))
+  } catch {
+    // Reading the recording says why.
+    return false
+  }
 }
 
 async function playFile({ file, basePath, fixtures, profile, seed }: Arguments, record: string): Promise<void> {
@@ -79,16 +92,23 @@ async function playFile({ file, basePath, fixtures, profile, seed }: Arguments, 
     throw new UsageError(`Failed to read the HAR file '${file}': ${describeFileError(error)}. Give a HAR file.`)
   }
   const har = parseHar(content, shellQuote(file))
+  if (basePath !== undefined && !/^(\/[^/?#]+)+$/.test(basePath)) {
+    throw new UsageError(`Failed to read --base-path '${basePath}': it is no path. Give it as in --base-path /api.`)
+  }
   const sim = createSimulator({
     ...(fixtures !== undefined && { fixtures }),
     ...(profile !== undefined && { profile }),
     ...(seed !== undefined && { seed }),
   })
   const recording = recordSimulator(sim, { file: record })
-  const { requests, differing } = await playHar(sim, har, basePath)
+  const { requests, leftOut, differing } = await playHar(sim, har, basePath)
   recording.stop()
   await sim[Symbol.asyncDispose]()
-  process.stdout.write(`${file}: ${formatCount(requests)} requests played, recorded in ${record}.\n`)
+  process.stdout.write(`${file}: ${plural(requests, 'request')} played, recorded in ${record}.\n`)
+  if (leftOut > 0) {
+    const where = basePath === undefined ? 'below /_sim' : `not below ${basePath}, or below ${basePath}/_sim`
+    process.stdout.write(`  ${plural(leftOut, 'request')} ${where} left out\n`)
+  }
   for (const { request, recorded, played } of differing) {
     process.stdout.write(`  ${request}: ${recorded} in the file, ${played} here\n`)
   }

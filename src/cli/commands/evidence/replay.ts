@@ -45,9 +45,10 @@ export async function handler({ file, partial, url, controlToken }: Arguments): 
   const result = await (url === undefined
     ? replayRecording(recording, what)
     : replayAtServer(recording, what, createControl({ url, controlToken })))
-  process.stdout.write(formatResult(file, result))
+  const isUnfinished = result.divergence === undefined && result.cut !== undefined && !partial
+  process.stdout.write(formatResult(file, result, partial))
   if (result.divergence !== undefined) process.exitCode = 1
-  else if (result.cut !== undefined && !partial) {
+  else if (isUnfinished) {
     process.stderr.write(
       `Failed to replay ${shellQuote(file)} to its end: ${result.cut}. To accept it, give --partial.\n`,
     )
@@ -65,12 +66,13 @@ function createControl(server: ServerArguments): SendControl {
   }
 }
 
-function formatResult(file: string, { requests, divergence, cut }: ReplayResult): string {
+function formatResult(file: string, { requests, divergence, cut }: ReplayResult, partial: boolean): string {
   const count = plural(requests, 'request')
   if (divergence === undefined) {
-    return cut === undefined
-      ? `${file}: ${count} replayed, every answer is the same.\n`
-      : `${file}: ${count} replayed, every answer is the same, and ${cut}.\n`
+    if (requests === 0) return `${file}: it has no request whose answer could be compared.\n`
+    if (cut === undefined) return `${file}: ${count} replayed, every answer is the same.\n`
+    // Without --partial, an error on stderr says why.
+    return `${file}: ${count} replayed, every answer ${partial ? `is the same, and ${cut}` : 'so far is the same'}.\n`
   }
   const { line, at, subject, recorded, replayed, before } = divergence
   const earlier = before.length === 0 ? ['nothing'] : before

@@ -1,13 +1,12 @@
 /** `modelhost-sim trace`: writes the trace of a recording, for Perfetto and Chrome. */
 import type { Argv } from 'yargs'
 import { toChromeTrace } from '../../../evidence/formats/chrome-trace.ts'
-import { readRecording } from '../../../evidence/recording/read-recording.ts'
 import { listExchanges } from '../../../evidence/recording/timeline.ts'
 import { replayRecording } from '../../../evidence/replay/replay.ts'
 import type { Entry } from '../../../kernel/journal.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { EXIT_CODES } from '../../command.ts'
-import { writeOutput } from '../../recording-files.ts'
+import { readPartialRecording, writeOutput } from '../../recording-files.ts'
 import { flag, requireKnownVariables, text } from '../../values.ts'
 
 export const command = 'trace <file>'
@@ -30,7 +29,7 @@ export function builder(argv: Argv): Argv<Arguments> {
 }
 
 export async function handler({ file, out }: Arguments): Promise<void> {
-  const recording = readRecording(file)
+  const recording = readPartialRecording(file)
   const entries: Entry[] = []
   const { divergence } = await replayRecording(recording, shellQuote(file), sim => {
     entries.push(...sim.journal.entries())

@@ -1,11 +1,11 @@
 /** `modelhost-sim what-if`: plays a recording with one thing changed, and prints the consequences. */
 import type { Argv } from 'yargs'
-import { readRecording } from '../../../evidence/recording/read-recording.ts'
 import type { Consequence } from '../../../evidence/what-if/consequences.ts'
 import { whatIf } from '../../../evidence/what-if/what-if.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { EXIT_CODES, UsageError } from '../../command.ts'
 import { tableRow } from '../../markdown.ts'
+import { readPartialRecording } from '../../recording-files.ts'
 import { flag, requireKnownVariables, text, toggle } from '../../values.ts'
 
 export const command = 'what-if <file>'
@@ -61,8 +61,7 @@ export async function handler(args: Arguments): Promise<void> {
     throw new UsageError(`Failed to ask what if: ${found}. Give one of ${CHANGES.map(name => `--${name}`).join(', ')}.`)
   }
   const { file, profile, weather, seed } = args
-  const recording = readRecording(file)
-  if (recording.cut !== undefined) process.stderr.write(`${file}: ${recording.cut}. The lines before are played.\n`)
+  const recording = readPartialRecording(file)
   const spec = { without: args.without, with: args.with, set: args.set, options: { profile, weather, seed } }
   const consequences = await whatIf(recording, shellQuote(file), spec)
   process.stdout.write(args.json ? `${JSON.stringify(consequences, null, 2)}\n` : formatTable(consequences))

@@ -1,0 +1,67 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { parseRecording } from '../../../src/evidence/recording/file.ts'
+import type { RequestLine } from '../../../src/evidence/recording/lines.ts'
+import { type Recording, recordSimulator } from '../../../src/evidence/recording/record.ts'
+import { replay } from '../../../src/index.ts'
+import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
+import { serve } from '../../../src/transports/http/server.ts'
+
+interface Served {
+  readonly sim: Simulator
+  readonly url: string
+  send(path: string, token: string, init?: RequestInit): Promise<Response>
+}
+
+async function served(): Promise<Served> {
+  const sim = createSimulator({ seed: 3 })
+  const server = await serve(sim, { port: 0 })
+  onTestFinished(() => server.close())
+  return {
+    sim,
+    url: server.url,
+    async send(path, token, init = {}) {
+      const answer = await fetch(server.url + path, { ...init, headers: { authorization: `Bearer ${token}` } })
+      await answer.clone().text()
+      return answer
+    },
+  }
+}
+
+function requestsOf(recording: Recording): RequestLine[] {
+  recording.stop()
+  return parseRecording(recording.text, 'run').lines.filter(line => 'request' in line)
+}
+
+test('a token that a reset removes is stored as a hash when its client sends the same headers again', async () => {
+  const { sim, send } = await served()
+  const recording = recordSimulator(sim)
+  const body = JSON.stringify({ name: 'ci' })
+  const created = await send('/v1/api-tokens', sim.token, { method: 'POST', body })
+  const { token } = (await created.json()) as { token: string }
+  for (let i = 0; i < 2; i++) await send('/deploy/list', token)
+  sim.reset()
+  for (let i = 0; i < 2; i++) await send('/deploy/list', token)
+  const credentials = requestsOf(recording).map(({ headers }) => headers.authorization)
+  expect(credentials).toEqual([
+    `Bearer ${sim.token}`,
+    `Bearer ${token}`,
+    `Bearer ${token}`,
+    expect.stringMatching(/^Bearer sha256-[0-9a-f]{32}$/),
+    expect.stringMatching(/^Bearer sha256-[0-9a-f]{32}$/),
+  ])
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 5 })
+})
+
+test('clients in turn keep their own headers, and equal ones are written once', async () => {
+  const { sim, send } = await served()
+  const recording = recordSimulator(sim)
+  for (let i = 0; i < 3; i++) for (const token of [sim.token, 'foreign', '']) await send('/v1/models', token)
+  const requests = requestsOf(recording)
+  const hash = expect.stringMatching(/^Bearer sha256-/)
+  const own = `Bearer ${sim.token}`
+  expect(requests.map(({ headers }) => headers.authorization)).toEqual(
+    Array.from({ length: 3 }, () => [own, hash, 'Bearer']).flat(),
+  )
+  expect(recording.text.split(own)).toHaveLength(2)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 9 })
+})
