@@ -196,6 +196,7 @@ export class WorldSimulator implements Simulator {
     entries: (options: { readonly after?: number } = {}) => this.#world.journalEntries(options.after),
     why: (seq: number) => this.#world.journal.chain(seq),
     listen: (listener: (entry: Entry) => void) => this.#listeners.add(listener),
+    watch: (watcher: (seq: number) => void) => this.#listeners.watch(watcher),
   }
 
   readonly funds: Simulator['funds'] = { set: usd => this.cluster.funds.set(usd) }

@@ -82,7 +82,7 @@ export class EventReader {
       )
     }
     this.#stops.push(
-      sim.journal.listen(() => this.#onChange()),
+      sim.journal.watch(() => this.#onChange()),
       sim.requestLog.listen(change => (change === 'closed' ? this.#stop('closed') : this.#onChange())),
     )
   }
