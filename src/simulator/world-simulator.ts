@@ -282,8 +282,7 @@ export class WorldSimulator implements Simulator {
     const { clock = this.clock.setting, fresh = false } = forkOptions
     const world = (fresh ? this.#initialWorld : this.#world).fork()
     const currentState = {
-      ...{ fixtures: this.#fixtures, faults: this.#faults.state },
-      answers: this.inference.state,
+      ...{ fixtures: this.#fixtures, faults: this.#faults.state, answers: this.inference.state },
       timelines: this.timelines.started,
     }
     return new WorldSimulator(world, { ...this.options, clock }, this.#names, fresh ? this.#inherited : currentState)

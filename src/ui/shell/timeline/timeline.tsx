@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
 import { Canvas, type Drawing } from '../../parts/canvas.tsx'
 import { formatDay, formatDuration, formatTime } from '../../parts/format.ts'
+import type { AnswersByRoute } from '../../simulator/ask.ts'
 import { Feed } from '../../store/feed.ts'
 import { DEFAULT_WORLD, type Session, useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
@@ -16,8 +17,11 @@ const STEPS = 2_000
 /** How far the future goes. */
 const AHEAD = '1h'
 const AHEAD_MICROS = 3_600_000_000
-/** Least real milliseconds between two forecasts. Each one is a fork of the world that is moved. */
+/** Least real milliseconds between two forecasts, and how long the world rests before one. Each is a fork that moves. */
 const AHEAD_PAUSE_MS = 2_500
+const AHEAD_REST_MS = 400
+/** Least real milliseconds between two looks at where the past begins. */
+const PAST_PAUSE_MS = 2_500
 
 export function Timeline() {
   const session = useSession()
@@ -26,12 +30,14 @@ export function Timeline() {
   const base = origin ?? session.world.value
   const feed = useFeedOf(session, base)
   const revision = feed.revision.value
-  const { value: past } = useAnswer('GET /_sim/past', {}, { world: base, pauseMs: 1_000 })
-  const { value: clock } = useAnswer('GET /_sim/clock', {}, { world: base })
+  const isShown = base === session.world.value
+  const { value: past } = useAnswer('GET /_sim/past', {}, { world: base, pauseMs: PAST_PAUSE_MS })
+  const { value: clockOfBase } = useAnswer('GET /_sim/clock', isShown ? undefined : {}, { world: base })
+  const clock = isShown ? session.clock.value : clockOfBase
   const { value: ahead } = useAnswer(
     'GET /_sim/ahead',
     { by: AHEAD, limit: 20 },
-    { world: base, pauseMs: AHEAD_PAUSE_MS },
+    { world: base, pauseMs: AHEAD_PAUSE_MS, restMs: AHEAD_REST_MS },
   )
   const chosen = useSignal<number | undefined>(undefined)
   const isMoving = useRef(false)
@@ -39,7 +45,12 @@ export function Timeline() {
   const now = Math.round((clock?.elapsed_seconds ?? 0) * 1e6)
   const begin = past?.kept_part?.from_time ?? feed.entries[0]?.time ?? 0
   const scale = useMemo(() => new TimelineScale(begin, now, AHEAD_MICROS), [begin, now])
-  const coming = useMemo(() => ahead?.entries.map(({ time }) => time) ?? [], [ahead])
+  // A forecast can be some seconds old: what it has of the past is over.
+  const next = useMemo(
+    () => ahead?.entries.filter(({ time }) => time > now || ahead.from === clock?.now) ?? [],
+    [ahead, now, clock?.now],
+  )
+  const coming = useMemo(() => next.map(({ time }) => time), [next])
   const draw = useCallback(
     (drawing: Drawing) => {
       const { entries, requests } = feed
@@ -87,7 +98,7 @@ export function Timeline() {
       />
       <p class="timeline-words" aria-live="polite">
         {time === undefined ? (
-          <ComingWords entry={ahead?.entries[0]} isFork={origin !== undefined} base={base} />
+          <ComingWords text={wordsOf(ahead, next[0], now)} isFork={origin !== undefined} base={base} />
         ) : (
           <>
             {formatDay(isoOf(time))} {formatTime(isoOf(time))}, {formatDuration(Math.abs(time - now) / 1e6)}{' '}
@@ -100,12 +111,12 @@ export function Timeline() {
 }
 
 interface ComingWordsProps {
-  readonly entry: { readonly in: string; readonly sentence: string } | undefined
+  readonly text: string
   readonly isFork: boolean
   readonly base: string
 }
 
-function ComingWords({ entry, isFork, base }: ComingWordsProps) {
+function ComingWords({ text, isFork, base }: ComingWordsProps) {
   const session = useSession()
   return (
     <>
@@ -116,9 +127,18 @@ function ComingWords({ entry, isFork, base }: ComingWordsProps) {
           {' · '}
         </>
       )}
-      {entry === undefined ? `Nothing happens within ${AHEAD}.` : `Next, in ${entry.in}: ${entry.sentence}`}
+      {text}
     </>
   )
+}
+
+type Ahead = AnswersByRoute['GET /_sim/ahead']
+
+/** Says what comes next. While the world moves faster than it is forecast, this is not known. */
+function wordsOf(ahead: Ahead | undefined, next: Ahead['entries'][number] | undefined, now: number): string {
+  if (next !== undefined) return `Next, in ${formatDuration((next.time - now) / 1e6)}: ${next.sentence}`
+  const isOver = ahead === undefined || ahead.entries.length > 0
+  return isOver ? 'Looking for what happens next …' : `Nothing happens within ${AHEAD}.`
 }
 
 /** Shows a world as it was, in a fork of it. The fork that was shown before is deleted. */
