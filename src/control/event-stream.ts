@@ -1,8 +1,8 @@
 /** The live events of a world as server-sent events. */
-import { BATCH, type EventReader, type LiveEvent } from '../evidence/requests/event-reader.ts'
-import { clearRealTimeout, delayUnlessAborted, monotonicMs, setRealTimeout } from '../lib/real-time.ts'
+import type { EventReader, LiveEvent } from '../evidence/requests/event-reader.ts'
+import { clearRealTimeout, monotonicMs, setRealTimeout } from '../lib/real-time.ts'
 import type { Simulator } from '../simulator/simulator.ts'
-import { toJournalView } from './journal-view.ts'
+import { toEntryColumns, toJournalView } from './journal-view.ts'
 import { toRequestView } from './request-view.ts'
 import { tokenRedactor } from './token-redactor.ts'
 
@@ -13,6 +13,10 @@ const HEARTBEAT_MS = 15_000
  * costs the server more than the event in it.
  */
 const BATCH_PAUSE_MS = 100
+/** The same for a reader of columns to whom a batch brought much. A page that draws four times a second looks alive. */
+const BUSY_PAUSE_MS = 250
+/** The entries and requests of a batch that are much. */
+const BUSY = 25
 
 /** The texts of the newest events of a simulator, so that several readers format an event once. */
 export class EventTexts {
@@ -48,11 +52,9 @@ export function createEventStream(
   let heartbeat: unknown
   let isPulling = false
   let isOver = false
-  let sentAt = Number.NEGATIVE_INFINITY
-  const ending = new AbortController()
+  let nextAt = Number.NEGATIVE_INFINITY
   const stop = () => {
     isOver = true
-    ending.abort()
     clearRealTimeout(heartbeat)
     reader.close()
   }
@@ -80,11 +82,10 @@ export function createEventStream(
     },
     async pull(controller) {
       isPulling = true
-      const pause = sentAt + BATCH_PAUSE_MS - monotonicMs()
-      if (pause > 0) await delayUnlessAborted(pause, ending.signal)
+      await reader.rest(nextAt - monotonicMs())
       const events = await reader.next()
       // Who is behind reads on at once.
-      sentAt = (events?.length ?? 0) < BATCH ? monotonicMs() : Number.NEGATIVE_INFINITY
+      nextAt = reader.isBehind ? Number.NEGATIVE_INFINITY : monotonicMs() + pauseAfter(reader, events ?? [])
       isPulling = false
       if (isOver) return
       if (events !== undefined) return controller.enqueue(format(events))
@@ -93,6 +94,13 @@ export function createEventStream(
     },
     cancel: stop,
   })
+}
+
+/** Returns the least real milliseconds between a batch and the next one. */
+function pauseAfter({ isGrouped }: EventReader, events: readonly LiveEvent[]): number {
+  if (!isGrouped) return BATCH_PAUSE_MS
+  const count = events.reduce((sum, event) => sum + (event.type === 'entries' ? event.entries.length : 1), 0)
+  return count < BUSY ? BATCH_PAUSE_MS : BUSY_PAUSE_MS
 }
 
 /** Formats an event: its id, its type, and its data as one line of JSON. */
@@ -107,6 +115,8 @@ function dataOf(event: LiveEvent, sim: Simulator, redact: (text: string) => stri
       return toJournalView(event.entry, sim, redact)
     case 'request':
       return toRequestView(event.request, redact)
+    case 'entries':
+      return toEntryColumns(event.entries, sim, redact)
     default: {
       const { type, id, ...data } = event
       return data

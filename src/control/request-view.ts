@@ -22,6 +22,8 @@ export const RequestSchema = z.object({
   unread: z.array(z.string()).optional().describe('Fields that nothing reads. Only with strict requests'),
 })
 
+type RequestView = z.input<typeof RequestSchema>
+
 /**
  * Returns a request as JSON. Credentials are hidden, and tokens of the account shortened.
  *
@@ -32,17 +34,18 @@ export function toRequestView(
   request: ReceivedRequest,
   redact: (text: string) => string,
   maxBody: number = LIMITS.listedBody,
-): z.input<typeof RequestSchema> {
+): RequestView {
   const { seq, operation, method, path, sentAt, at, status, decidedBy, reason, retryAfter, client, subjects } = request
   const { body, unread } = request
-  return {
-    ...{ seq, operation, method, path: redact(path), sentAt, at, status, decidedBy },
-    ...(reason !== undefined && { reason: redact(reason) }),
-    ...(retryAfter !== undefined && { retryAfter }),
-    ...{ client, subjects: subjects.map(redact) },
-    ...(body !== undefined && { body: toBodyView(body, redact, maxBody) }),
-    ...(unread !== undefined && { unread: unread.map(redact) }),
-  }
+  // Assigned one by one: spreads of parts would take most of the time of a page's request.
+  const view = { seq, operation, method, path: redact(path), sentAt, at, status, decidedBy } as RequestView
+  if (reason !== undefined) view.reason = redact(reason)
+  if (retryAfter !== undefined) view.retryAfter = retryAfter
+  view.client = client
+  view.subjects = subjects.map(redact)
+  if (body !== undefined) view.body = toBodyView(body, redact, maxBody)
+  if (unread !== undefined) view.unread = unread.map(redact)
+  return view
 }
 
 function toBodyView(body: unknown, redact: (text: string) => string, maxLength: number): unknown {

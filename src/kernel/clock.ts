@@ -1,3 +1,4 @@
+import { formatIsoTime } from '../lib/text/iso-time.ts'
 import { LIMITS } from '../limits.ts'
 import type { Archive } from './archive.ts'
 import { DAY, type Micros } from './duration.ts'
@@ -52,10 +53,7 @@ export class Clock {
   /** Returns a time in the format of the wire: ISO 8601 with microseconds and offset. */
   iso(at: Micros = this.#now): string {
     if (at !== this.#cachedIsoAt) {
-      const total = this.epochMs * 1000 + at
-      const seconds = Math.floor(total / 1_000_000)
-      const fraction = total - seconds * 1_000_000
-      this.#cachedIso = `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String(fraction).padStart(6, '0')}+00:00`
+      this.#cachedIso = formatIsoTime(this.epochMs, at)
       this.#cachedIsoAt = at
     }
     return this.#cachedIso

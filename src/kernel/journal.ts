@@ -68,7 +68,7 @@ export class Journal {
   /** The names of the kinds by their numbers. */
   readonly #kindNames: string[] = []
   readonly #hasher = new TextHasher(0x6a09e667, 0x3c6ef372)
-  #listeners: readonly ((entry: Entry) => void)[] = []
+  #watchers: readonly ((seq: number) => void)[] = []
 
   /** @param limit number of kept entries. The digest and the counts are of all entries. */
   constructor(limit = LIMITS.journalEntries) {
@@ -101,7 +101,7 @@ export class Journal {
     row.h3 = this.#h3
     this.#subtract(h0, h1, h2, h3)
     this.#add(this.#h0, this.#h1, this.#h2, this.#h3)
-    if (this.#listeners.length > 0) this.#tellListeners(seq)
+    for (const watcher of this.#watchers) watcher(seq)
     return seq
   }
 
@@ -143,7 +143,12 @@ export class Journal {
   entries(after = 0, last = this.last): Entry[] {
     const first = Math.max(after, this.dropped) + 1
     const length = Math.max(0, Math.min(last, this.last) + 1 - first)
-    return Array.from({ length }, (_, i) => this.#read(first + i))
+    return Array.from({ length }, (_, i) => this.read(first + i))
+  }
+
+  /** Returns the entry at a position, which has to be a kept one. */
+  read(seq: number): Entry {
+    return this.#ring.read(this.#placeOf(seq), seq, this.#kindNames)
   }
 
   /**
@@ -178,16 +183,24 @@ export class Journal {
   copyEntries(other: Journal, last: number): void {
     if (this.last === 0) this.continueAfter(Math.min(other.dropped, last))
     for (let seq = this.#next; seq <= Math.min(last, other.last); seq++) {
-      const { time, kind, subject, fields } = other.#read(seq)
+      const { time, kind, subject, fields } = other.read(seq)
       this.#push(time, kind, subject, other.#ring.causeAt(other.#placeOf(seq)), fields)
     }
   }
 
   /** Calls `listener` with every entry from now on. Returns a function that removes it. */
   listen(listener: (entry: Entry) => void): () => void {
-    this.#listeners = [...this.#listeners, listener]
+    return this.watch(seq => listener(this.read(seq)))
+  }
+
+  /**
+   * Calls `watcher` with the position of every entry from now on. Returns a function that removes it. Unlike `listen`, it
+   * makes no object for an entry.
+   */
+  watch(watcher: (seq: number) => void): () => void {
+    this.#watchers = [...this.#watchers, watcher]
     return () => {
-      this.#listeners = this.#listeners.filter(other => other !== listener)
+      this.#watchers = this.#watchers.filter(other => other !== watcher)
     }
   }
 
@@ -210,7 +223,7 @@ export class Journal {
   }
 
   #at(seq: number): Entry | undefined {
-    return Number.isInteger(seq) && seq > this.dropped && seq < this.#next ? this.#read(seq) : undefined
+    return Number.isInteger(seq) && seq > this.dropped && seq < this.#next ? this.read(seq) : undefined
   }
 
   #unknownEntryError(seq: number): RangeError {
@@ -225,22 +238,13 @@ export class Journal {
     )
   }
 
-  #read(seq: number): Entry {
-    return this.#ring.read(this.#placeOf(seq), seq, this.#kindNames)
-  }
-
   #push(time: Micros, kind: string, subject: string, cause: number, fields: EntryFields | undefined): number {
     const seq = this.#next++
     const place = this.#placeOf(seq)
     this.#ring.put(place, time, this.#kindOf(kind).number, subject, cause)
     if (fields !== undefined) this.#ring.keepFields(place, fields)
-    if (this.#listeners.length > 0) this.#tellListeners(seq)
+    for (const watcher of this.#watchers) watcher(seq)
     return seq
-  }
-
-  #tellListeners(seq: number): void {
-    const entry = this.#read(seq)
-    for (const listener of this.#listeners) listener(entry)
   }
 
   #placeOf(seq: number): number {

@@ -1,12 +1,14 @@
 import type { Entry, Journal } from '../kernel/journal.ts'
 
 type Listener = (entry: Entry) => void
+type Watcher = (seq: number) => void
 
 /** The listeners to the journal of a simulator. They outlive the world: after a reset they hear the journal of the next one. */
 export class JournalListeners {
   readonly #currentJournal: () => Journal
   readonly #onError: (error: unknown) => void
   #listeners: readonly Listener[] = []
+  #watchers: readonly Watcher[] = []
   #journal: Journal | undefined
 
   /** @param onError called with what a listener throws: it must not end the change in which the listener is called */
@@ -24,19 +26,34 @@ export class JournalListeners {
     }
   }
 
+  /** Adds a listener to the positions of entries, and returns the function that removes it. */
+  watch(watcher: Watcher): () => void {
+    this.#watchers = [...this.#watchers, watcher]
+    this.subscribe()
+    return () => {
+      this.#watchers = this.#watchers.filter(other => other !== watcher)
+    }
+  }
+
   /** Subscribes to the current journal, once and only if there are listeners. */
   subscribe(): void {
     const journal = this.#currentJournal()
-    if (this.#listeners.length === 0 || this.#journal === journal) return
+    if (this.#journal === journal || this.#listeners.length + this.#watchers.length === 0) return
     this.#journal = journal
-    journal.listen(entry => {
-      for (const listener of this.#listeners) {
-        try {
-          listener(entry)
-        } catch (error) {
-          this.#onError(error)
-        }
-      }
+    journal.watch(seq => {
+      for (const watcher of this.#watchers) this.#call(watcher, seq)
+      if (this.#listeners.length === 0) return
+      // Read before any of them, since a listener can change the world.
+      const entry = journal.read(seq)
+      for (const listener of this.#listeners) this.#call(listener, entry)
     })
+  }
+
+  #call<Heard>(listener: (heard: Heard) => void, heard: Heard): void {
+    try {
+      listener(heard)
+    } catch (error) {
+      this.#onError(error)
+    }
   }
 }

@@ -61,6 +61,12 @@ export interface Simulator {
      * Without a move, the error is an uncaught exception, for which test runners fail.
      */
     listen(listener: (entry: JournalEntry) => void): () => void
+    /**
+     * Works as `listen`, with the position of each entry alone: no object is made for it.
+     *
+     * @internal
+     */
+    watch(watcher: (seq: number) => void): () => void
   }
   readonly funds: {
     /**

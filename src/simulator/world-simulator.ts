@@ -196,6 +196,7 @@ export class WorldSimulator implements Simulator {
     entries: (options: { readonly after?: number } = {}) => this.#world.journalEntries(options.after),
     why: (seq: number) => this.#world.journal.chain(seq),
     listen: (listener: (entry: Entry) => void) => this.#listeners.add(listener),
+    watch: (watcher: (seq: number) => void) => this.#listeners.watch(watcher),
   }
 
   readonly funds: Simulator['funds'] = { set: usd => this.cluster.funds.set(usd) }
@@ -281,8 +282,7 @@ export class WorldSimulator implements Simulator {
     const { clock = this.clock.setting, fresh = false } = forkOptions
     const world = (fresh ? this.#initialWorld : this.#world).fork()
     const currentState = {
-      ...{ fixtures: this.#fixtures, faults: this.#faults.state },
-      answers: this.inference.state,
+      ...{ fixtures: this.#fixtures, faults: this.#faults.state, answers: this.inference.state },
       timelines: this.timelines.started,
     }
     return new WorldSimulator(world, { ...this.options, clock }, this.#names, fresh ? this.#inherited : currentState)

@@ -4,8 +4,10 @@ import { expect, test } from 'vitest'
 import { createEventStream, EventTexts } from '../../src/control/event-stream.ts'
 import { EventReader } from '../../src/evidence/requests/event-reader.ts'
 import { eventLoopTurn } from '../../src/lib/real-time.ts'
+import { ServerSentEventParser } from '../../src/lib/text/server-sent-events.ts'
 import { LIMITS } from '../../src/limits.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { readEntryColumns } from '../../src/ui/store/entry-columns.ts'
 import { running } from '../transports/http/running-server.ts'
 
 test('an event has an id, a type and one line of JSON, without tokens', async () => {
@@ -16,6 +18,31 @@ test('an event has an id, a type and one line of JSON, without tokens', async ()
   const text = await response.text()
   expect(text).toMatch(/^: events of modelhost-sim\n\nid: 1-1-1\nevent: request\ndata: \{"seq":1,.*\}\n\n$/)
   expect(text).not.toContain(sim.token)
+})
+
+test('in columns, the same entries and requests come with fewer events', async () => {
+  const { sim, server, ask } = await running()
+  await ask('/deploy/list')
+  await sim.clock.advance('1d')
+  await ask('/v1/me')
+  const read = async (form: string) => {
+    const response = await fetch(`${server.url}/_sim/events?after=start&follow=false${form}`)
+    return new ServerSentEventParser().read(new Uint8Array(await response.arrayBuffer()))
+  }
+  const single = await read('')
+  const columns = await read('&form=columns')
+  expect(columns.length).toBeLessThan(single.length)
+  expect(columns.at(-1)).toEqual(single.at(-1))
+  const requests = (events: typeof single) => events.filter(({ type }) => type === 'request')
+  expect(requests(columns)).toEqual(requests(single))
+  const entries = columns.flatMap(({ type, data }) => (type === 'entries' ? readEntryColumns(JSON.parse(data)) : []))
+  const plain = single.flatMap(({ type, data }) => (type === 'entry' ? [JSON.parse(data)] : []))
+  expect(entries.length).toBeGreaterThan(10)
+  expect(entries.map(({ seq, at, kind, subject }) => [seq, at, kind, subject])).toEqual(
+    plain.map(({ seq, at, kind, subject }) => [seq, at, kind, subject]),
+  )
+  const wrong = await fetch(`${server.url}/_sim/events?form=rows`)
+  expect([wrong.status, await wrong.text()]).toEqual([422, expect.stringContaining('form')])
 })
 
 test('Last-Event-ID continues, and takes precedence over the address', async () => {

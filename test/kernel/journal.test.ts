@@ -84,10 +84,16 @@ describe('the journal', () => {
           const thing = new Thing(generation, 'a')
           const heard: unknown[] = []
           journal.listen(entry => heard.push([entry.kind, entry.fields]))
+          const watched: number[] = []
+          const stop = journal.watch(seq => watched.push(seq))
           for (const [i, [kind, given]] of events.entries()) journal.record(thing, i, kind, given)
           const entries = journal.entries().map(entry => [entry.kind, entry.fields])
           expect(entries).toEqual(events.slice(-(kept + 1)))
           expect(heard).toEqual(events)
+          expect(watched).toEqual(events.map((_, i) => i + 1))
+          stop()
+          journal.record(thing, events.length, 'thing.moved')
+          expect(watched).toHaveLength(events.length)
           const names = (of: readonly unknown[]) => of.map(one => Object.keys((one as [string, object])[1] ?? {}))
           expect(names(entries)).toEqual(names(events.slice(-(kept + 1))))
         },

@@ -12,7 +12,8 @@ export const watchEvents = control({
   summary:
     'Stream journal entries and answered requests as server-sent events. kind and subject can be lists with commas, and ' +
     'have * for any text; kind=request is requests alone. after is now, start, or the id of an event; a Last-Event-ID ' +
-    'header takes precedence. With follow=false, the stream ends after what is kept',
+    'header takes precedence. With follow=false, the stream ends after what is kept. With form=columns, many entries make one ' +
+    'event `entries`, which is less work: docs/requests.md describes it',
   example: { target: '/_sim/events?after=start&follow=false&kind=deployment.*,request' },
   refusals: { 400: 'an unknown kind, or an invalid position', 429: 'the world has 100 readers' },
   produces: 'text/event-stream; charset=utf-8',
@@ -21,12 +22,14 @@ export const watchEvents = control({
     subject: z.string().optional(),
     after: z.string().optional(),
     follow: z.enum(['true', 'false']).default('true'),
+    form: z.enum(['objects', 'columns']).default('objects'),
   },
   returns: z.string(),
-  handle: async ({ query: { kind, subject, after, follow }, request, sim, eventTexts }) => {
+  handle: async ({ query: { kind, subject, after, follow, form }, request, sim, eventTexts }) => {
     const start = request.headers.get('last-event-id') ?? after
     const options = {
       follow: follow === 'true',
+      isGrouped: form === 'columns',
       ...(kind !== undefined && { kind: splitCommas(kind) }),
       ...(subject !== undefined && { subject: splitCommas(subject) }),
       ...(start !== undefined && { after: start }),

@@ -75,7 +75,7 @@ export class Past implements RecordingSink {
     this.#checkpointAfter = checkpointAfter
     this.#recorder = Recorder.attach(sim, () => this)
     this.#begin()
-    this.#stopListening = sim.journal.listen(({ seq }) => {
+    this.#stopListening = sim.journal.watch(seq => {
       const newest = this.#checkpoints.at(-1)
       if (newest === undefined || seq - newest.entry >= checkpointAfter.entries) this.#settleSoon()
     })

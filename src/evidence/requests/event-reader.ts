@@ -18,6 +18,8 @@ import { type EventPosition, formatPosition, parsePosition } from './event-posit
 export type LiveEvent =
   | { readonly type: 'entry'; readonly id: string; readonly entry: Entry }
   | { readonly type: 'request'; readonly id: string; readonly request: ReceivedRequest }
+  /** Entries between which nothing else happened. Only for a reader with `isGrouped`. */
+  | { readonly type: 'entries'; readonly id: string; readonly entries: readonly Entry[] }
   /** Events that were dropped before the reader came to them. */
   | {
       readonly type: 'gap'
@@ -36,12 +38,18 @@ export interface EventReaderOptions extends EventFilter {
   readonly after?: string | undefined
   /** Whether to wait for further events. Default: true. */
   readonly follow?: boolean | undefined
+  /** Whether entries come as events `entries`, which have as many as possible. Default: false. */
+  readonly isGrouped?: boolean | undefined
   /** Real milliseconds that a reader has to read again, once events were dropped before it came to them. */
   readonly patienceMs?: number | undefined
 }
 
 /** The most events of one batch. */
-export const BATCH = 250
+const BATCH = 250
+/** Entries of a group that cost as much as one event. */
+const GROUPED = 8
+/** The share of what is kept that ends the rest of a reader. */
+const MUCH = 1 / 4
 /** How many changes may pass until a reader checks its position. */
 const CHECK_EVERY = 512
 
@@ -54,27 +62,33 @@ export class EventReader {
   readonly #sim: Simulator
   readonly #filter: CompiledEventFilter
   readonly #follows: boolean
+  readonly isGrouped: boolean
   readonly #patienceMs: number
   readonly #stops: (() => void)[] = []
   #position: EventPosition
   /** Resolves the wait of the consumer. */
   #wake: (() => void) | undefined
   #isWakeDue = false
+  /** Ends the rest of the consumer. */
+  #endRest: (() => void) | undefined
   #changes = 0
   #end: 'slow' | 'closed' | 'done' | undefined
   #patience: unknown
+  /** Whether the last batch was full, so that there may be more. */
+  isBehind = false
   /** Called when the reader is dropped because its consumer does not read. */
   onSlow: (() => void) | undefined
 
   /** @throws RangeError for an invalid filter or position, TooManyReaders beyond the maximum */
   constructor(
     sim: Simulator,
-    { after = 'now', follow = true, patienceMs = 1_000, ...filter }: EventReaderOptions = {},
+    { after = 'now', follow = true, isGrouped = false, patienceMs = 1_000, ...filter }: EventReaderOptions = {},
   ) {
     this.#sim = sim
     this.#filter = compileEventFilter(sim, filter)
     this.#position = parsePosition(sim, after)
     this.#follows = follow
+    this.isGrouped = isGrouped
     this.#patienceMs = patienceMs
     if (sim.requestLog.listeners >= LIMITS.eventReaders) {
       throw new TooManyReaders(
@@ -82,7 +96,7 @@ export class EventReader {
       )
     }
     this.#stops.push(
-      sim.journal.listen(() => this.#onChange()),
+      sim.journal.watch(() => this.#onChange()),
       sim.requestLog.listen(change => (change === 'closed' ? this.#stop('closed') : this.#onChange())),
     )
   }
@@ -105,6 +119,19 @@ export class EventReader {
     }
   }
 
+  /** Waits for real time, or until much of what is kept waits for this reader, or until the reader ends. */
+  async rest(milliseconds: number): Promise<void> {
+    if (milliseconds <= 0 || this.#end !== undefined) return
+    await new Promise<void>(resolve => {
+      const timer = setRealTimeout(resolve, milliseconds)
+      this.#endRest = () => {
+        clearRealTimeout(timer)
+        resolve()
+      }
+    })
+    this.#endRest = undefined
+  }
+
   /** Ends the reader. A pending `next` resolves to undefined. */
   close(): void {
     this.#stop('done')
@@ -119,6 +146,7 @@ export class EventReader {
     if (++this.#changes % CHECK_EVERY !== 0) return
     // A client that never gives the event loop a turn is read all the same.
     if (this.#wake !== undefined) this.#notify()
+    else if (this.#endRest !== undefined && this.#hasMuch()) this.#endRest()
     else if (this.#patience === undefined && this.#isOverrun()) this.#expectReading()
   }
 
@@ -130,6 +158,14 @@ export class EventReader {
       const isStill = this.#position.entry === entry && this.#position.request === request
       if (isStill && this.#wake === undefined) this.#stop('slow')
     }, this.#patienceMs)
+  }
+
+  #hasMuch(): boolean {
+    const { world, requestLog } = this.#sim
+    const { entry, request } = this.#position
+    return (
+      world.journal.last - entry > MUCH * world.journal.limit || requestLog.total - request > MUCH * LIMITS.requests
+    )
   }
 
   #isOverrun(): boolean {
@@ -151,6 +187,7 @@ export class EventReader {
     for (const stop of this.#stops.splice(0)) stop()
     if (this.#patience !== undefined) clearRealTimeout(this.#patience)
     this.#patience = undefined
+    this.#endRest?.()
     this.#notify()
     if (end === 'slow') this.onSlow?.()
   }
@@ -169,23 +206,24 @@ export class EventReader {
     const { world, requestLog } = this.#sim
     const { journal } = world
     const position = this.#position
-    const events: LiveEvent[] = []
+    const batch = new Batch(position, this.isGrouped)
     if (position.world !== requestLog.worlds) {
       Object.assign(position, { world: requestLog.worlds, entry: 0, request: 0 })
       const message = 'The world was replaced by a reset or a restore. Its journal and its requests begin again.'
-      events.push({ type: 'world', id: formatPosition(position), message })
+      batch.add({ type: 'world', id: formatPosition(position), message })
     }
     const gap = this.#skipDropped()
-    if (gap !== undefined) events.push(gap)
+    if (gap !== undefined) batch.add(gap)
     let entries: readonly Entry[] = []
     let first = 0
-    while (events.length < BATCH) {
-      const next = requestLog.endOf(position.request + 1)
+    let next = requestLog.endOf(position.request + 1)
+    while (!batch.isFull) {
       if (next !== undefined && next <= position.entry) {
+        batch.endGroup()
         position.request++
+        next = requestLog.endOf(position.request + 1)
         const request = requestLog.read(world, position.request)!
-        if (this.#filter.matchesRequest(request))
-          events.push({ type: 'request', id: formatPosition(position), request })
+        if (this.#filter.matchesRequest(request)) batch.add({ type: 'request', id: formatPosition(position), request })
         continue
       }
       if (position.entry >= journal.last) break
@@ -195,9 +233,11 @@ export class EventReader {
       }
       const entry = entries[position.entry - first]!
       position.entry++
-      if (this.#filter.matchesEntry(entry)) events.push({ type: 'entry', id: formatPosition(position), entry })
+      if (this.#filter.matchesEntry(entry)) batch.addEntry(entry)
     }
-    return events
+    batch.endGroup()
+    this.isBehind = batch.isFull
+    return batch.events
   }
 
   /** Moves the position behind what is no longer kept, and returns the event that says so. */
@@ -213,5 +253,43 @@ export class EventReader {
       `${formatCount(entries)} journal entries and ${formatCount(requests)} requests are no longer kept. ` +
       'Read sooner, or set a higher journalLimit.'
     return { type: 'gap', id: formatPosition(position), entries, requests, message }
+  }
+}
+
+/** Events that are read at once. */
+class Batch {
+  readonly events: LiveEvent[] = []
+  readonly #position: EventPosition
+  readonly #isGrouped: boolean
+  #group: Entry[] = []
+  #room = BATCH
+
+  /** @param position where the reader is, which it moves */
+  constructor(position: EventPosition, isGrouped: boolean) {
+    this.#position = position
+    this.#isGrouped = isGrouped
+  }
+
+  get isFull(): boolean {
+    return this.#room <= 0
+  }
+
+  add(event: LiveEvent): void {
+    this.events.push(event)
+    this.#room--
+  }
+
+  addEntry(entry: Entry): void {
+    if (this.#isGrouped) {
+      this.#group.push(entry)
+      this.#room -= 1 / GROUPED
+    } else this.add({ type: 'entry', id: formatPosition(this.#position), entry })
+  }
+
+  /** Makes one event of the entries since the last other event. */
+  endGroup(): void {
+    if (this.#group.length === 0) return
+    this.events.push({ type: 'entries', id: formatPosition(this.#position), entries: this.#group })
+    this.#group = []
   }
 }

@@ -8,7 +8,7 @@ type Entries = AnswersByRoute['GET /_sim/explain/{subject}']['chain']
 /** What decided the state of a thing, what came of it, and what happens to it next. */
 export function Explanation({ id }: { id: string }) {
   // Things that the journal does not name have no explanation. What is known of them is shown all the same.
-  const { value: explanation } = useAnswer('GET /_sim/explain/{subject}', { subject: id })
+  const { value: explanation } = useAnswer('GET /_sim/explain/{subject}', { subject: id }, { refresh: 'requests' })
   if (explanation === undefined) return null
   const { chain, effects, next } = explanation
   return (

@@ -19,7 +19,7 @@ interface InspectorProps {
 }
 
 export function Inspector({ id, close }: InspectorProps) {
-  const { value: thing, error } = useAnswer('GET /_sim/things/{id}', { id })
+  const { value: thing, error } = useAnswer('GET /_sim/things/{id}', { id }, { refresh: 'requests' })
   return (
     <aside class="inspector" aria-label={`Inspector: ${id}`}>
       <div class="details-head">

@@ -11,6 +11,9 @@ const LINK_WORDS: Readonly<Record<LinkState, readonly [glyph: string, words: str
   locked: ['⚿', 'locked'],
 }
 
+/** Least real milliseconds between two looks for worlds that others made. */
+const WORLDS_PAUSE_MS = 2_500
+
 interface HeaderProps {
   readonly openFinder: () => void
   readonly openHelp: () => void
@@ -18,7 +21,7 @@ interface HeaderProps {
 
 export function Header({ openFinder, openHelp }: HeaderProps) {
   const session = useSession()
-  const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD, pauseMs: 1_000 })
+  const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD, pauseMs: WORLDS_PAUSE_MS })
   const [glyph, words] = LINK_WORDS[session.feed.link.value]
   const current = session.world.value
   const names = new Set([...(worlds ?? []).map(({ world }) => world), current])

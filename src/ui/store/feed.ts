@@ -1,9 +1,12 @@
 /** The live events of a world: its newest journal entries and requests, in the order in which they happened. */
-import { signal } from '@preact/signals'
+import { batch, signal } from '@preact/signals'
 import type { ControlEntry, ControlRequest } from '../../control/client/index.ts'
+import type { EntryColumns } from '../../control/journal-view.ts'
 import { delayUnlessAborted } from '../../lib/real-time.ts'
 import { ServerSentEventParser } from '../../lib/text/server-sent-events.ts'
 import { AskError, readAnswer } from '../simulator/ask.ts'
+import { readEntryColumns } from './entry-columns.ts'
+import { abortedWhenHidden, whenVisible } from './visibility.ts'
 
 /** The most entries and the most requests that the page keeps. The oldest are dropped a tenth at a time. */
 const MAX_ENTRIES = 100_000
@@ -13,6 +16,12 @@ const RETRY_MS = 1_000
 
 export type LinkState = 'connecting' | 'live' | 'lost' | 'locked'
 
+/** What an event `gap` says. */
+interface Missed {
+  readonly entries: number
+  readonly requests: number
+}
+
 /** Opens the stream of events of a world: sends `GET /_sim/events` with a query. */
 type OpenEvents = (query: string, signal: AbortSignal) => Promise<Response>
 
@@ -20,13 +29,18 @@ export class Feed {
   readonly link = signal<LinkState>('connecting')
   /** Counts the frames in which something arrived. What reads `entries` or `requests` reads this first. */
   readonly revision = signal(0)
+  /** Counts the frames in which something arrived that may have changed the world: all but reading requests. */
+  readonly changes = signal(0)
   /** Entries that the simulator had dropped before the page could read them. */
   readonly missed = signal(0)
+  /** The same for requests. */
+  readonly missedRequests = signal(0)
   entries: ControlEntry[] = []
   requests: ControlRequest[] = []
   #merged: { readonly revision: number; readonly entries: readonly ControlEntry[] } | undefined
   #stop = new AbortController()
   #isFramePending = false
+  #hasChanges = false
 
   /** Follows a world from the oldest event that is kept. What was read of another world is forgotten. */
   follow(open: OpenEvents): void {
@@ -61,8 +75,10 @@ export class Feed {
   async #run(open: OpenEvents, signal: AbortSignal): Promise<void> {
     let last = 'start'
     while (!signal.aborted) {
+      await whenVisible(signal)
+      const connected = abortedWhenHidden(signal)
       try {
-        const response = await open(`?after=${encodeURIComponent(last)}`, signal)
+        const response = await open(`?form=columns&after=${encodeURIComponent(last)}`, connected)
         if (!response.ok) await readAnswer(response)
         this.link.value = 'live'
         const parser = new ServerSentEventParser()
@@ -76,7 +92,6 @@ export class Feed {
           this.#announce()
         }
       } catch (error) {
-        if (signal.aborted) return
         if (error instanceof AskError && error.status === 401) {
           this.link.value = 'locked'
           return
@@ -85,24 +100,34 @@ export class Feed {
         if (error instanceof AskError && error.status === 400) last = 'start'
       }
       if (signal.aborted) return
+      // A page that was hidden goes on as soon as it is visible.
+      if (connected.aborted) continue
       this.link.value = 'lost'
       await delayUnlessAborted(RETRY_MS, signal)
     }
   }
 
   #take(type: string, value: unknown): void {
-    if (type === 'entry') this.entries.push(value as ControlEntry)
+    if (type !== 'request' || !isReading(value as ControlRequest)) this.#hasChanges = true
+    if (type === 'entries') this.entries.push(...readEntryColumns(value as EntryColumns))
     else if (type === 'request') this.requests.push(value as ControlRequest)
-    else if (type === 'gap') this.missed.value += (value as { entries: number }).entries
+    else if (type === 'gap') this.#countMissed(value as Missed)
     else if (type === 'world') this.#clear()
     if (this.entries.length > MAX_ENTRIES) this.entries = this.entries.slice(MAX_ENTRIES / 10)
     if (this.requests.length > MAX_REQUESTS) this.requests = this.requests.slice(MAX_REQUESTS / 10)
+  }
+
+  #countMissed({ entries, requests }: Missed): void {
+    this.missed.value += entries
+    this.missedRequests.value += requests
   }
 
   #clear(): void {
     this.entries = []
     this.requests = []
     this.missed.value = 0
+    this.missedRequests.value = 0
+    this.#hasChanges = true
     this.#announce()
   }
 
@@ -112,7 +137,16 @@ export class Feed {
     this.#isFramePending = true
     requestAnimationFrame(() => {
       this.#isFramePending = false
-      this.revision.value++
+      batch(() => {
+        this.revision.value++
+        if (this.#hasChanges) this.changes.value++
+        this.#hasChanges = false
+      })
     })
   }
+}
+
+/** Returns whether a request reads the world and leaves it as it is. */
+function isReading({ method }: ControlRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
 }

@@ -3,8 +3,8 @@ import { signal } from '@preact/signals'
 import { clearRealTimeout, monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
 import type { AnswersByRoute, ControlRoute, FieldsByRoute } from '../simulator/ask.ts'
 import { describeError, type Session } from './session.ts'
+import { whenVisible } from './visibility.ts'
 
-/** Least real milliseconds between the end of one request and the begin of the next. */
 const DEFAULT_PAUSE_MS = 500
 
 export interface Asked<Answer> {
@@ -26,27 +26,39 @@ export interface Folding<Route extends ControlRoute, Value> {
 
 const NOTHING = { value: undefined, error: undefined }
 
+/** When an answer is asked for again. */
+interface Pauses {
+  /** Least real milliseconds between the end of one request and the begin of the next. Default: 500. */
+  readonly pauseMs?: number | undefined
+  /** Asks only when nothing has changed for so many real milliseconds, or after twice `pauseMs`. Default: 0. */
+  readonly restMs?: number | undefined
+}
+
 export class LiveAnswer<Route extends ControlRoute, Value = AnswersByRoute[Route]> {
   readonly asked = signal<Asked<Value>>(NOTHING)
   readonly #session: Session
   readonly #route: Route
   readonly #pauseMs: number
+  readonly #restMs: number
   readonly #folding: Folding<Route, Value> | undefined
   #fields: FieldsByRoute[Route] | undefined
   #world = ''
   /** The request under way. */
   #running: AbortController | undefined
-  #isStale = false
+  /** When something changed of which the newest answer does not know. */
+  #staleSince: number | undefined
   #endedAt = Number.NEGATIVE_INFINITY
   #timer: unknown
 
-  /**
-   * Without a folding, an answer is kept as it is.
-   *
-   * @param pauseMs least real milliseconds between the end of one request and the begin of the next
-   */
-  constructor(session: Session, route: Route, folding?: Folding<Route, Value>, pauseMs: number = DEFAULT_PAUSE_MS) {
+  /** Without a folding, an answer is kept as it is. */
+  constructor(
+    session: Session,
+    route: Route,
+    folding?: Folding<Route, Value>,
+    { pauseMs = DEFAULT_PAUSE_MS, restMs = 0 }: Pauses = {},
+  ) {
     this.#pauseMs = pauseMs
+    this.#restMs = restMs
     this.#session = session
     this.#route = route
     this.#folding = folding
@@ -64,10 +76,12 @@ export class LiveAnswer<Route extends ControlRoute, Value = AnswersByRoute[Route
   /** Asks the same question again: after the request under way, and not more often than the page can draw. */
   refresh(): void {
     if (this.#fields === undefined) return
-    this.#isStale = true
+    const now = monotonicMs()
+    this.#staleSince ??= now
     if (this.#running !== undefined) return
     clearRealTimeout(this.#timer)
-    const wait = this.#endedAt + this.#pauseMs - monotonicMs()
+    const rested = Math.min(now + this.#restMs, this.#staleSince + 2 * this.#pauseMs)
+    const wait = Math.max(this.#endedAt + this.#pauseMs, rested) - now
     if (wait <= 0) void this.#ask()
     else this.#timer = setRealTimeout(() => void this.#ask(), wait)
   }
@@ -81,7 +95,9 @@ export class LiveAnswer<Route extends ControlRoute, Value = AnswersByRoute[Route
   async #ask(): Promise<void> {
     const own = new AbortController()
     this.#running = own
-    this.#isStale = false
+    await whenVisible(own.signal)
+    if (own.signal.aborted) return
+    this.#staleSince = undefined
     try {
       const options = { signal: own.signal, world: this.#world }
       const before = this.asked.peek().value
@@ -91,13 +107,13 @@ export class LiveAnswer<Route extends ControlRoute, Value = AnswersByRoute[Route
       if (own.signal.aborted) return
       const value = this.#folding === undefined ? (answer as Value) : this.#folding.fold(before, answer)
       this.asked.value = { value, error: undefined }
-      if (this.#folding?.isPartial?.(value)) this.#isStale = true
+      if (this.#folding?.isPartial?.(value)) this.#staleSince ??= monotonicMs()
     } catch (error) {
       if (own.signal.aborted) return
       this.asked.value = { value: this.asked.peek().value, error: describeError(error) }
     }
     this.#running = undefined
     this.#endedAt = monotonicMs()
-    if (this.#isStale) this.refresh()
+    if (this.#staleSince !== undefined) this.refresh()
   }
 }

@@ -2,7 +2,7 @@
 import { computed, effect, signal } from '@preact/signals'
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
-import { setRealTimeout } from '../../lib/real-time.ts'
+import { monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
 import { asCurl } from '../simulator/as-curl.ts'
 import {
   type AnswersByRoute,
@@ -19,8 +19,10 @@ import { Feed } from './feed.ts'
 import { Place } from './place.ts'
 import { ThemeChoice } from './theme.ts'
 
-/** Real milliseconds between two looks at a clock that moves by itself. */
+/** Real milliseconds between two looks at a clock that moves by itself, or after a change. */
 const CLOCK_POLL_MS = 500
+/** The same for a clock that moves only by request. Most of its moves bring entries, and so a look. */
+const STILL_CLOCK_POLL_MS = 2_000
 /** How many actions the page remembers. */
 const MAX_ACTIONS = 200
 
@@ -72,6 +74,12 @@ export class Session {
   readonly world = computed(() => this.place.value.world ?? DEFAULT_WORLD)
   /** Counts what may have changed the world: events, moves of the clock, commands. */
   readonly revision = signal(0)
+  /** Counts this too, and each request of a client. */
+  readonly requestRevision = computed(() => this.revision.value + this.feed.revision.value)
+
+  #clockReadAt = Number.NEGATIVE_INFINITY
+  /** The changes of the feed at the last look at the clock. */
+  #clockReadOf = -1
 
   constructor(connection: Connection) {
     this.connection = connection
@@ -86,14 +94,19 @@ export class Session {
       this.reconnect()
     })
     effect(() => {
-      this.feed.revision.value
+      this.feed.changes.value
       this.revision.value = this.revision.peek() + 1
     })
     const watch = () => {
       setRealTimeout(watch, CLOCK_POLL_MS)
-      if (!document.hidden && this.feed.link.value === 'live') void this.readClock()
+      const isDue = monotonicMs() - this.#clockReadAt >= STILL_CLOCK_POLL_MS
+      if (!document.hidden && this.feed.link.value === 'live' && (isDue || this.#mayHaveMoved)) void this.readClock()
     }
     watch()
+    // The next look of a hidden page can be a minute away.
+    document.addEventListener('visibilitychange', () => {
+      if (!document.hidden) void this.readClock()
+    })
   }
 
   /** Follows the shown world from the beginning again. */
@@ -174,9 +187,18 @@ export class Session {
     }
   }
 
+  /** Whether the clock moves by itself, or something may have moved it since the last look. */
+  get #mayHaveMoved(): boolean {
+    const clock = this.clock.peek()
+    const isStill = clock !== undefined && (clock.mode === 'manual' || clock.paused_by.length > 0)
+    return !isStill || this.feed.changes.peek() !== this.#clockReadOf
+  }
+
   /** Reads the time of the world. A change of it counts as a revision. */
   async readClock(): Promise<void> {
     const world = this.world.value
+    this.#clockReadAt = monotonicMs()
+    this.#clockReadOf = this.feed.changes.peek()
     try {
       const clock = await this.ask('GET /_sim/clock', {}, { world })
       if (world !== this.world.value) return

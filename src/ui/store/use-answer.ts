@@ -4,10 +4,15 @@ import { type Asked, type Folding, LiveAnswer } from './live-answer.ts'
 import { useSession } from './session.ts'
 
 interface AskOptions {
-  /** `changes`: asks again whenever the world may have changed. Default: `changes`. */
-  readonly refresh?: 'changes' | 'once'
+  /**
+   * `changes`: asks again whenever the world may have changed. `requests`: also after each request of a client, for an
+   * answer about requests. Default: `changes`.
+   */
+  readonly refresh?: 'changes' | 'requests' | 'once'
   /** Least real milliseconds between two requests. Default: 500. */
   readonly pauseMs?: number
+  /** Asks only when nothing has changed for so many real milliseconds, or after twice `pauseMs`. Default: 0. */
+  readonly restMs?: number
   /** Default: the shown world. */
   readonly world?: string
 }
@@ -31,17 +36,21 @@ export function useFoldedAnswer<Route extends ControlRoute, Value>(
   route: Route,
   fields: FieldsByRoute[Route] | undefined,
   folding: Folding<Route, Value> | undefined,
-  { refresh = 'changes', pauseMs, world }: AskOptions = {},
+  { refresh = 'changes', pauseMs, restMs, world }: AskOptions = {},
 ): Asked<Value> {
   const session = useSession()
-  const answer = useMemo(() => new LiveAnswer(session, route, folding, pauseMs), [session, route, folding, pauseMs])
+  const answer = useMemo(
+    () => new LiveAnswer(session, route, folding, { pauseMs, restMs }),
+    [session, route, folding, pauseMs, restMs],
+  )
   const shown = world ?? session.world.value
   const key = JSON.stringify(fields)
   useEffect(() => {
     answer.change(fields, shown)
-    const begun = session.revision.peek()
-    const stop = session.revision.subscribe(revision => {
-      if (refresh === 'changes' && revision !== begun) answer.refresh()
+    const revisions = refresh === 'requests' ? session.requestRevision : session.revision
+    const begun = revisions.peek()
+    const stop = revisions.subscribe(revision => {
+      if (refresh !== 'once' && revision !== begun) answer.refresh()
     })
     return () => {
       stop()

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { EventReader, type EventReaderOptions, type LiveEvent } from '../../../src/evidence/requests/event-reader.ts'
 import { eventLoopTurn } from '../../../src/lib/real-time.ts'
 import { LIMITS } from '../../../src/limits.ts'
-import type { Simulator } from '../../../src/simulator/simulator.ts'
+import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
 import { asking, NEW } from './asking.ts'
 
 /** Reads what is kept. */
@@ -119,6 +119,85 @@ test('a reader that continues from any event gets the rest, each event once', as
       },
     ),
   )
+})
+
+/** Returns events as names, with those of a group one by one. */
+const namesOf = (events: readonly LiveEvent[]) =>
+  events.flatMap(event =>
+    event.type === 'entries' ? event.entries.map(({ seq, kind }) => `${seq} ${kind}`) : nameOf(event),
+  )
+
+test('a reader of groups gets the same events in the same order, from any of them on', async () => {
+  const { sim, ask } = asking()
+  await ask('POST', '/deploy/llm', NEW)
+  for (const path of ['/deploy/list', '/v1/me', '/v1/voices']) {
+    await sim.clock.advance('5m')
+    await ask('GET', path)
+  }
+  const single = namesOf(await readAll(sim))
+  const groups = await readAll(sim, { isGrouped: true })
+  expect(namesOf(groups)).toEqual(single)
+  expect(groups.map(({ type }) => type)).toContain('entries')
+  expect(groups.length).toBeLessThan(single.length / 2)
+  for (const [index, { id }] of groups.entries()) {
+    const rest = await readAll(sim, { isGrouped: true, after: id })
+    expect(rest).toEqual(groups.slice(index + 1))
+  }
+  const filtered = { kind: ['instance.*', 'request'], isGrouped: true }
+  expect(namesOf(await readAll(sim, filtered))).toEqual(
+    single.filter(name => name.includes(' instance.') || !/^\d/.test(name)),
+  )
+})
+
+test('a group has at most 2,000 entries, and a reader that gets a full batch knows that there is more', async () => {
+  const sim = createSimulator({ fixtures: 'fleet' })
+  await sim.clock.advance('1d')
+  const reader = new EventReader(sim, { after: 'start', follow: false, isGrouped: true })
+  const sizes: number[] = []
+  const behind: boolean[] = []
+  for (let events = await reader.next(); events !== undefined; events = await reader.next()) {
+    sizes.push(...events.map(event => (event.type === 'entries' ? event.entries.length : 0)))
+    behind.push(reader.isBehind)
+  }
+  expect(sizes.length).toBeGreaterThan(2)
+  expect(sizes.slice(0, -1).every(size => size === 2_000)).toBe(true)
+  expect(behind).toEqual(sizes.map(size => size === 2_000))
+})
+
+describe('the rest of a reader', () => {
+  const HOUR_MS = 3_600_000
+
+  test.each([
+    ['a quarter of the journal waits', (sim: Simulator) => sim.clock.advance('3d')],
+    [
+      'a quarter of the requests that are kept waits',
+      async (_: Simulator, ask: () => Promise<unknown>) => {
+        for (let i = 0; i < LIMITS.requests / 2; i++) await ask()
+      },
+    ],
+    ['the simulator ends', (sim: Simulator) => sim[Symbol.asyncDispose]()],
+  ])('ends when %s', async (_, act) => {
+    const { sim, ask } = asking({ fixtures: 'fleet' })
+    const reader = new EventReader(sim)
+    const rest = reader.rest(HOUR_MS)
+    await act(sim, () => ask('GET', '/v1/me'))
+    await rest
+    reader.close()
+  })
+
+  test('goes on while little waits, and ends with the reader', async () => {
+    const { sim, ask } = asking({ fixtures: 'empty' })
+    const reader = new EventReader(sim)
+    let isOver = false
+    const rest = reader.rest(HOUR_MS).then(() => {
+      isOver = true
+    })
+    for (let i = 0; i < LIMITS.requests / 5; i++) await ask('GET', '/v1/me')
+    await turns()
+    expect(isOver).toBe(false)
+    reader.close()
+    await rest
+  })
 })
 
 test('whatever happens, a reader that reads has all of the last world, each event once and in order', async () => {

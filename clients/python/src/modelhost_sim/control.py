@@ -1202,11 +1202,13 @@ class Control:
         subject: str | None = None,
         after: str | None = None,
         follow: Literal["true", "false"] | None = None,
+        form: Literal["objects", "columns"] | None = None,
     ) -> Iterator[ServerEvent]:
         """Stream journal entries and answered requests as server-sent events. kind and subject can
         be lists with commas, and have * for any text; kind=request is requests alone. after is
         now, start, or the id of an event; a Last-Event-ID header takes precedence. With
-        follow=false, the stream ends after what is kept.
+        follow=false, the stream ends after what is kept. With form=columns, many entries make
+        one event `entries`, which is less work: docs/requests.md describes it.
 
         Sends `GET /_sim/events`.
         Refused with 400: an unknown kind, or an invalid position.
@@ -1215,7 +1217,13 @@ class Control:
         return self._transport.send_for_events(
             "GET",
             "/_sim/events",
-            query={"kind": kind, "subject": subject, "after": after, "follow": follow},
+            query={
+                "kind": kind,
+                "subject": subject,
+                "after": after,
+                "follow": follow,
+                "form": form,
+            },
         )
 
     def explain_subject(self, subject: str) -> ExplainSubjectAnswer:

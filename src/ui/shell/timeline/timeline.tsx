@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
 import { Canvas, type Drawing } from '../../parts/canvas.tsx'
 import { formatDay, formatDuration, formatTime } from '../../parts/format.ts'
+import type { AnswersByRoute } from '../../simulator/ask.ts'
 import { Feed } from '../../store/feed.ts'
 import { type Clock, DEFAULT_WORLD, type Session, useSession, type Visit } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
@@ -16,8 +17,11 @@ const STEPS = 2_000
 /** How far the future goes. */
 const AHEAD = '1h'
 const AHEAD_MICROS = 3_600_000_000
-/** Least real milliseconds between two forecasts. Each one is a fork of the world that is moved. */
+/** Least real milliseconds between two forecasts, and how long the world rests before one. Each is a fork that moves. */
 const AHEAD_PAUSE_MS = 2_500
+const AHEAD_REST_MS = 400
+/** Least real milliseconds between two looks at where the past begins. */
+const PAST_PAUSE_MS = 2_500
 
 /** What a drag is measured by. It stays the same until the drag ends, while the world and the layout may move on. */
 interface Hold {
@@ -35,8 +39,12 @@ export function Timeline() {
   const feed = useFeedOf(session, base)
   const revision = feed.revision.value
   const clock = useClockOf(session, base)
-  const { value: past } = useAnswer('GET /_sim/past', {}, { world: base, pauseMs: 1_000 })
-  const { value: ahead } = useAnswer('GET /_sim/ahead', { by: AHEAD, limit: 20 }, { pauseMs: AHEAD_PAUSE_MS })
+  const { value: past } = useAnswer('GET /_sim/past', {}, { world: base, pauseMs: PAST_PAUSE_MS })
+  const { value: ahead } = useAnswer(
+    'GET /_sim/ahead',
+    { by: AHEAD, limit: 20 },
+    { pauseMs: AHEAD_PAUSE_MS, restMs: AHEAD_REST_MS },
+  )
   useEffect(() => {
     if (origin !== undefined && base === shown) session.ask('POST /_sim/past', {}, { world: shown }).catch(() => {})
   }, [base, shown])
@@ -50,7 +58,12 @@ export function Timeline() {
   const earliest = past?.kept_part?.from_time ?? now
   const begin = past?.kept_part?.from_time ?? feed.entries[0]?.time ?? 0
   const scale = useMemo(() => new TimelineScale(begin, now, AHEAD_MICROS), [begin, now])
-  const coming = useMemo(() => ahead?.entries.map(({ time }) => time) ?? [], [ahead])
+  // A forecast can be some seconds old: what it has of the past is over.
+  const next = useMemo(
+    () => ahead?.entries.filter(({ time }) => time > here || ahead.from === session.clock.value?.now) ?? [],
+    [ahead, here, session.clock.value?.now],
+  )
+  const coming = useMemo(() => next.map(({ time }) => time), [next])
   const draw = useCallback(
     (drawing: Drawing) => {
       const { entries, requests } = feed
@@ -109,7 +122,7 @@ export function Timeline() {
       />
       <p class="timeline-words" aria-live="polite">
         {time === undefined ? (
-          <ComingWords entry={ahead?.entries[0]} origin={origin} />
+          <ComingWords text={wordsOf(ahead, next[0], here)} origin={origin} />
         ) : (
           `${formatDay(held.isoOf(time))} ${formatTime(held.isoOf(time))}${describeChoice({
             ago: held.scale.now - time,
@@ -142,12 +155,12 @@ function describeChoice({ ago, isEarliest, isKept, visited }: Choice): string {
 }
 
 interface ComingWordsProps {
-  readonly entry: { readonly in: string; readonly sentence: string } | undefined
+  readonly text: string
   /** The world that the shown one is a fork of. */
   readonly origin: string | undefined
 }
 
-function ComingWords({ entry, origin }: ComingWordsProps) {
+function ComingWords({ text, origin }: ComingWordsProps) {
   const session = useSession()
   return (
     <>
@@ -160,14 +173,19 @@ function ComingWords({ entry, origin }: ComingWordsProps) {
           {' · '}
         </>
       )}
-      {describeComing(entry)}
+      {text}
     </>
   )
 }
 
-function describeComing(entry: ComingWordsProps['entry']): string {
-  if (entry === undefined) return `Nothing happens within ${AHEAD}.`
-  return entry.in === '0us' ? `Next, now: ${entry.sentence}` : `Next, in ${entry.in}: ${entry.sentence}`
+type Ahead = AnswersByRoute['GET /_sim/ahead']
+
+/** Says what comes next. While the world moves faster than it is forecast, this is not known. */
+function wordsOf(ahead: Ahead | undefined, next: Ahead['entries'][number] | undefined, now: number): string {
+  if (next?.time === now) return `Next, now: ${next.sentence}`
+  if (next !== undefined) return `Next, in ${formatDuration((next.time - now) / 1e6)}: ${next.sentence}`
+  const isOver = ahead === undefined || ahead.entries.length > 0
+  return isOver ? 'Looking for what happens next …' : `Nothing happens within ${AHEAD}.`
 }
 
 /** Shows a world as it was, in a fork of it. The fork that was shown before is deleted. */

@@ -4,7 +4,7 @@ import { useAnswer } from '../../store/use-answer.ts'
 /** What is broken now. Each failure that a command can undo has a button for it. */
 export function ActiveFailures() {
   const session = useSession()
-  const { value: failures, error } = useAnswer('GET /_sim/troubles', {})
+  const { value: failures, error } = useAnswer('GET /_sim/troubles', {}, { refresh: 'requests' })
   return (
     <section class="panel" aria-label="Broken now">
       <h2>Broken now</h2>

@@ -11,7 +11,7 @@ type Rule = FieldsByRoute['POST /_sim/faults']
 /** The fault rules of the world with their hits left, and a form that adds one. */
 export function FaultRules() {
   const session = useSession()
-  const { value: rules, error } = useAnswer('GET /_sim/faults', {})
+  const { value: rules, error } = useAnswer('GET /_sim/faults', {}, { refresh: 'requests' })
   const text = useSignal(toText(PRESETS[0]!.rule))
   const problem = useSignal<string | undefined>(undefined)
   const add = async (event: Event) => {

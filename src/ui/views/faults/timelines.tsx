@@ -5,7 +5,7 @@ import { useAnswer } from '../../store/use-answer.ts'
 /** The catalogue of incidents: scenarios whose commands and faults the simulator plays beside the clients. */
 export function Timelines() {
   const session = useSession()
-  const { value: scenarios, error } = useAnswer('GET /_sim/scenarios', {})
+  const { value: scenarios, error } = useAnswer('GET /_sim/scenarios', {}, { refresh: 'requests' })
   const now = session.clock.value?.now
   return (
     <section class="panel" aria-label="Incidents">

@@ -16,7 +16,7 @@ interface NodePanelProps {
 /** The selected node: what it is, who is on it, and the commands that break and repair it. */
 export function NodePanel({ fleet, node, gpu, onChooseGpu, onClose }: NodePanelProps) {
   const { value: commands = [] } = useAnswer('GET /_sim/commands', {}, { refresh: 'once' })
-  const { value: troubles = [] } = useAnswer('GET /_sim/troubles', {})
+  const { value: troubles = [] } = useAnswer('GET /_sim/troubles', {}, { refresh: 'requests' })
   const { name, group } = node
   const chosen = gpu === undefined ? undefined : `${name}/${gpu}`
   const commandOf = (verb: string) => commands.find(command => command.verb === verb)

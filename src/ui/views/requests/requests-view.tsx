@@ -40,6 +40,8 @@ export function RequestsView() {
           />
           <span class="faint" role="status">
             {formatCount(found.length)} of {formatCount(feed.requests.length)} requests
+            {feed.missedRequests.value > 0 &&
+              `, ${formatCount(feed.missedRequests.value)} were dropped before they were read`}
           </span>
         </div>
         {feed.requests.length === 0 && (

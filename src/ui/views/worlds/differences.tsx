@@ -13,7 +13,7 @@ interface DifferencesProps {
 
 /** What differs between two worlds, and the entry with which they went apart. */
 export function Differences({ world, other }: DifferencesProps) {
-  const { value, error } = useAnswer('GET /_sim/differences', { with: other }, { world })
+  const { value, error } = useAnswer('GET /_sim/differences', { with: other }, { world, refresh: 'requests' })
   return (
     <section class="panel" aria-label={`Differences between ${other} and ${world}`}>
       <h2>

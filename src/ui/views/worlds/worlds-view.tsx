@@ -9,7 +9,7 @@ import { Snapshots } from './snapshots.tsx'
 
 export function WorldsView() {
   const session = useSession()
-  const { value: worlds, error } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD })
+  const { value: worlds, error } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD, refresh: 'requests' })
   const compared = useSignal<string | undefined>(undefined)
   const here = session.world.value
   const open = (world: string) =>

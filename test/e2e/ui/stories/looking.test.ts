@@ -1,4 +1,5 @@
 /** Looking changes nothing: no view leaves a trace in the world, asks another machine, or breaks the policy of the page. */
+import type { Page } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import { createSimulator } from '../../../../src/simulator/simulator.ts'
 import { serve } from '../../../../src/transports/http/server.ts'
@@ -10,6 +11,13 @@ const VIEWS = ['Fleet', 'Lifecycles', 'Money', 'Requests', 'Causes', 'Faults', '
 const CANARY = `<img src=x onerror="globalThis.canary=1">"></script><script>globalThis.canary=1</script>`
 const ID = 'Chat000000000001'
 const deployments = [{ deploy_id: ID, model_name: 'acme/chat', gpu: 'H100-80GB' as const, num_gpus: 2 }]
+
+/** Hides the page as a tab behind another one, or shows it. */
+const setHidden = (page: Page, isHidden: boolean) =>
+  page.evaluate(hidden => {
+    Object.defineProperty(document, 'hidden', { configurable: true, value: hidden })
+    document.dispatchEvent(new Event('visibilitychange'))
+  }, isHidden)
 
 describe('looking', () => {
   pageTest('at every view changes no byte of the world and its journal, and stays at the origin', async () => {
@@ -42,6 +50,64 @@ describe('looking', () => {
     await page.waitForTimeout(3_000)
     expect(new Set(paths)).toEqual(new Set(['/_sim/clock']))
     expect(paths.length).toBeLessThan(10)
+  })
+
+  pageTest('beside a client that only reads asks for no view of the world', async () => {
+    const room = await openControlRoom({ fixtures: 'two-nodes', view: 'fleet' })
+    const { page } = room
+    await page.locator('.totals').waitFor()
+    await page.waitForTimeout(3_000)
+    const paths = new Set<string>()
+    page.on('request', request => paths.add(new URL(request.url()).pathname))
+    for (let n = 0; n < 20; n++) {
+      await sendAsClient(room, 'GET', '/deploy/list')
+      await page.waitForTimeout(100)
+    }
+    expect(paths).toEqual(new Set(['/_sim/clock']))
+    await page.getByRole('link', { name: 'Requests' }).click()
+    await page.getByText('20 of 20 requests').waitFor()
+  })
+
+  pageTest('from a hidden page asks nothing, and catches up when it is visible again', async () => {
+    const room = await openControlRoom({ fixtures: 'two-nodes', view: 'requests', with: { deployments } })
+    const { page, sim, problems } = room
+    await sendAsClient(room, 'GET', '/deploy/list')
+    await page.getByText('1 of 1 requests').waitFor()
+    await setHidden(page, true)
+    await expect.poll(() => sim.requestLog.listeners).toBe(0)
+    const paths: string[] = []
+    page.on('request', request => paths.push(new URL(request.url()).pathname))
+    await sendAsClient(room, 'POST', '/deploy/llm', {
+      model_name: 'acme/new',
+      gpu: 'H100-80GB',
+      hub: { repo: 'acme/chat-8b' },
+    })
+    await sim.clock.advance('3h')
+    await sendAsClient(room, 'GET', '/v1/models')
+    await page.waitForTimeout(3_000)
+    expect(paths).toEqual([])
+    expect(await page.locator('.request-row').count()).toBe(1)
+
+    await setHidden(page, false)
+    await page.getByText('3 of 3 requests').waitFor()
+    await page.locator('.clock-time', { hasText: '03:00:00' }).waitFor()
+    expect(paths.filter(path => path === '/_sim/events')).toHaveLength(1)
+    await page.getByRole('link', { name: 'Causes' }).click()
+    const entries = sim.journal.entries().length
+    await page.getByText(`${entries} of ${entries} entries`).waitFor()
+    expect(problems).toEqual([])
+  })
+
+  pageTest('from a page that was hidden for long says what it missed', async () => {
+    const room = await openControlRoom({ fixtures: 'two-nodes', view: 'requests' })
+    const { page, sim } = room
+    await sendAsClient(room, 'GET', '/v1/me')
+    await page.getByText('1 of 1 requests').waitFor()
+    await setHidden(page, true)
+    await expect.poll(() => sim.requestLog.listeners).toBe(0)
+    for (let n = 0; n < 1_004; n++) await sim.fetch('http://sim/v1/me')
+    await setHidden(page, false)
+    await page.getByText('1,001 of 1,001 requests, 4 were dropped before they were read').waitFor()
   })
 
   pageTest('at markup in names, headers, bodies, faults, worlds and snapshots shows it as text', async () => {
