@@ -2,11 +2,13 @@
 
 import { formatDuration } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
+import { isParked, isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { Causes } from './causes.ts'
 import { describeDeployment, describeInstance } from './deployment-words.ts'
 import { describeRule } from './rule-words.ts'
 import { formatCents, formatNumberOf, formatValue, quoteText } from './sentence.ts'
+import { waitOf, waitOfInstance } from './waits.ts'
 
 /** What an id can name. */
 export const THING_KINDS = [
@@ -26,6 +28,8 @@ export interface Thing {
   isOwn(entry: Entry): boolean
   /** Tells whether one of these entries decided its present state. Default: each of them. */
   decides?(entry: Entry): boolean
+  /** Tells whether an entry began what it waits for, whatever that entry is about. */
+  began?: ((entry: Entry) => boolean) | undefined
 }
 
 /** Finds a thing by its id or name. */
@@ -40,7 +44,10 @@ const findDeployment: Finder = ({ world }, id) => {
   const ordinal = world.deployments.ordinalOf(id)
   if (ordinal === undefined) return undefined
   const row = world.deployments.read(ordinal)
-  const waits = row.plan.hasInstances && row.ready === 0 && row.instances.length > 0
+  const isServed = row.plan.hasInstances && !isTerminal(row.status) && !isParked(row)
+  const wait = isServed ? waitOf(world, row) : undefined
+  const isMissing = wait?.cause === 'quota' || wait?.cause === 'suspension'
+  const waits = isServed && row.ready === 0
   return {
     kind: 'deployment',
     id,
@@ -48,7 +55,9 @@ const findDeployment: Finder = ({ world }, id) => {
     isOwn: ({ kind, subject }) => subject === id || (kind.startsWith('instance.') && subject.startsWith(`${id}-`)),
     // A deployment whose instances were lost keeps its status.
     decides: ({ kind, subject }) =>
-      (subject === id && isStatus(kind)) || (waits && /^instance\.(?:lost|crashed)$/.test(kind)),
+      (subject === id && (isStatus(kind) || (isMissing && kind === 'deployment.limited'))) ||
+      (waits && /^instance\.(?:lost|crashed)$/.test(kind)),
+    began: wait?.began,
   }
 }
 
@@ -59,7 +68,9 @@ function isStatus(kind: string): boolean {
 
 const findInstance: Finder = ({ world }, id, causes) => {
   for (const [, row] of world.instances.entries()) {
-    if (row.id === id) return { kind: 'instance', id, sentences: describeInstance(world, row), isOwn: isAbout(id) }
+    if (row.id !== id) continue
+    const { began } = waitOfInstance(world, row) ?? {}
+    return { kind: 'instance', id, sentences: describeInstance(world, row), isOwn: isAbout(id), began }
   }
   const last = causes.of(id).at(-1)
   if (last === undefined || !last.kind.startsWith('instance.')) return undefined

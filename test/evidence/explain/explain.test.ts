@@ -179,6 +179,7 @@ describe('a thing', () => {
     expect(sentences).toEqual([
       `${ID} is a deployment of the model acme/chat.`,
       'Its status is running.',
+      'It is not ready, because the node h100-0 is down, and no other node has room.',
       'It has 1 instance and wants 1. Ready to serve: 0.',
       'It keeps the status running while no instance is ready, and requests wait.',
       `Its instance ${ID}-1 waits for GPUs.`,
