@@ -115,7 +115,7 @@ export function waitOfMissing(world: World, row: Readonly<DeploymentRow>): Wait 
 }
 
 /** Returns why an instance of a deployment has no GPUs yet. */
-function waitForGpus(world: World, { gpu, numGpus }: Readonly<DeploymentRow>): Wait {
+export function waitForGpus(world: World, { gpu, numGpus }: Readonly<DeploymentRow>): Wait {
   const { environment, nodes } = world
   if (nodes.maxGpusPerNode(gpu) < numGpus) {
     const clause = `no node of the fleet can have ${formatNumberOf(numGpus, 'GPU')} of the type ${gpu}`
