@@ -11,7 +11,8 @@ import { describeEntry } from './kind-sentences.ts'
 import { lookAhead, type Outlook } from './next-event.ts'
 import { describeRequest, waitingAnswer } from './request-words.ts'
 import { quoteText } from './sentence.ts'
-import { findThing, knownIds, type Thing } from './things.ts'
+import type { Thing } from './thing.ts'
+import { findThing, knownIds } from './things.ts'
 
 /** The most effects that are listed. */
 const MAX_EFFECTS = 20

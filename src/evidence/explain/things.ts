@@ -6,31 +6,11 @@ import { isParked, isTerminal } from '../../simulation/deployments/deployment-ro
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { Causes } from './causes.ts'
 import { describeDeployment, describeInstance } from './deployment-words.ts'
+import { findFleetThing } from './fleet-things.ts'
 import { describeRule } from './rule-words.ts'
 import { formatCents, formatNumberOf, formatValue, quoteText } from './sentence.ts'
+import type { Thing, ThingKind } from './thing.ts'
 import { waitOf, waitOfInstance } from './waits.ts'
-
-/** What an id can name. */
-export const THING_KINDS = [
-  ...(['deployment', 'instance', 'hosted', 'container', 'batch', 'batch_line', 'file', 'node', 'token'] as const),
-  ...(['account', 'fault', 'scenario', 'model', 'answer', 'other'] as const),
-] as const
-export type ThingKind = (typeof THING_KINDS)[number]
-
-/** A thing with an id or a name. */
-export interface Thing {
-  readonly kind: ThingKind
-  /** The id. A name gives the id of its thing. */
-  readonly id: string
-  /** What it is, and its state. */
-  readonly sentences: readonly string[]
-  /** Tells whether a journal entry is about it. */
-  isOwn(entry: Entry): boolean
-  /** Tells whether one of these entries decided its present state. Default: each of them. */
-  decides?(entry: Entry): boolean
-  /** Tells whether an entry began what it waits for, whatever that entry is about. */
-  began?: ((entry: Entry) => boolean) | undefined
-}
 
 /** Finds a thing by its id or name. */
 type Finder = (sim: Simulator, id: string, causes: Causes) => Thing | undefined
@@ -252,14 +232,14 @@ const findModel: Finder = (sim, id, causes) => {
   }
 }
 
-const NAMED_FIELDS: readonly (readonly [field: string, noun: string])[] = [
-  ['voice_id', 'a voice'],
-  ['ssh_key_id', 'an SSH key'],
-  ['token_id', 'an API token that is gone'],
-  ['zone', 'a zone'],
-  ['gpu', 'a GPU type'],
-  ['pool', 'a pool'],
-  ['repo', 'a repository of the model hub'],
+const NAMED_FIELDS: readonly (readonly [field: string, noun: string, kind: ThingKind])[] = [
+  ['voice_id', 'a voice', 'voice'],
+  ['ssh_key_id', 'an SSH key', 'ssh_key'],
+  ['token_id', 'an API token that is gone', 'token'],
+  ['zone', 'a zone that the fleet does not have', 'zone'],
+  ['gpu', 'a GPU type that the fleet does not have', 'gpu_type'],
+  ['pool', 'a pool that the fleet does not have', 'pool'],
+  ['repo', 'a repository of the model hub', 'repository'],
 ]
 
 /** Finds what the journal alone knows: an answer of a model, and things that entries of the account name. */
@@ -271,10 +251,10 @@ const findInJournal: Finder = (_, id, causes) => {
     const sentences = [`${formatValue(id)} is ${noun}.`]
     return { kind: isAnswer ? 'answer' : 'other', id, sentences, isOwn: isAbout(id) }
   }
-  for (const [field, noun] of NAMED_FIELDS) {
+  for (const [field, noun, kind] of NAMED_FIELDS) {
     if (!causes.entries.some(({ fields }) => fields?.[field] === id)) continue
     const sentences = [`${formatValue(id)} is ${noun}.`]
-    return { kind: 'other', id, sentences, isOwn: ({ fields }) => fields?.[field] === id }
+    return { kind, id, sentences, isOwn: ({ fields }) => fields?.[field] === id }
   }
   return undefined
 }
@@ -291,6 +271,7 @@ const FINDERS: readonly Finder[] = [
   findRule,
   findTimeline,
   findModel,
+  ({ world }, id) => findFleetThing(world, id),
   findBatchLine,
   findInJournal,
 ]
@@ -311,6 +292,7 @@ export function knownIds(sim: Simulator, causes: Causes): Set<string> {
   for (const [, { id, plan }] of deployments.entries()) ids.add(id).add(plan.modelName)
   for (const table of [instances, rentals, batches, nodes]) for (const [, { id }] of table.entries()) ids.add(id)
   for (const { id } of files.list()) ids.add(id)
+  for (const { group } of nodes.groups) ids.add(group.gpu).add(group.zone).add(group.pool)
   for (const { token_id } of store.tokens.all()) ids.add(token_id)
   for (const { id } of sim.faults.list()) ids.add(id)
   return ids.add(ledger.uid).add('account')

@@ -570,6 +570,13 @@ class GetLifecyclesAnswer(TypedDict):
     world_marks: list[GetLifecyclesAnswerRowsItemMarksItem]
 
 
+class GetMoneyAnswerOwnersItemInstance(TypedDict):
+    microcents_per_hour: float
+    gpus: int
+    min_instances: int
+    max_instances: int
+
+
 class GetMoneyAnswerOwnersItem(TypedDict):
     id: str
     kind: Literal["deployment", "hosted", "container", "batch", "model"]
@@ -577,13 +584,19 @@ class GetMoneyAnswerOwnersItem(TypedDict):
     burn_microcents_per_hour: float
     spent_microcents: int
     gpus: int
+    instance: GetMoneyAnswerOwnersItemInstance | None
 
 
-class GetMoneyAnswerSeries(TypedDict):
-    step_seconds: float
-    times: list[str]
-    owners: list[str]
-    spent_microcents: list[list[int]]
+GetMoneyAnswerSeries = TypedDict(
+    "GetMoneyAnswerSeries",
+    {
+        "from": str,
+        "step_seconds": float,
+        "times": list[str],
+        "owners": list[str],
+        "spent_microcents": list[list[int]],
+    },
+)
 
 
 class GetMoneyAnswerUsageDeploymentsItem(TypedDict):
@@ -780,6 +793,12 @@ class GetThingAnswerRelatedItem(TypedDict):
         "scenario",
         "model",
         "answer",
+        "gpu_type",
+        "zone",
+        "pool",
+        "voice",
+        "ssh_key",
+        "repository",
         "other",
         "request",
         "entry",
@@ -809,6 +828,12 @@ class GetThingAnswer(TypedDict):
         "scenario",
         "model",
         "answer",
+        "gpu_type",
+        "zone",
+        "pool",
+        "voice",
+        "ssh_key",
+        "repository",
         "other",
         "request",
         "entry",
