@@ -37,13 +37,72 @@ test('a look shows who holds each GPU, and a second one only what changed', asyn
   expect((await command('/_sim/fleet?since=-1', undefined, 'GET')).status).toBe(422)
 })
 
+test('a look names the pools without GPUs, and who waits for GPUs: since when and why', async () => {
+  const { command, sim } = await running({ fixtures: 'two-nodes', with: { deployments } })
+  const look = async (query = '') => (await command(`/_sim/fleet${query}`, undefined, 'GET')).body
+  const first = await look()
+  expect(first).toMatchObject({ groups: [{ pool: 'pair', unavailable: null }], waiting: [], waiting_count: 0 })
+  await sim.clock.advance('1m')
+  sim.cluster.stockOut('H100-80GB')
+  await sim.clock.advance('1m')
+  sim.cluster.nodeOf(ID).crash()
+  const out = await look(`?since=${first.revision}`)
+  expect(out.revision).toBeGreaterThan(first.revision)
+  const waiting = { id: ID, name: 'acme/chat', gpu: 'H100-80GB', gpus: 1, instances: 1 }
+  expect(out).toMatchObject({
+    groups: [{ unavailable: { cause: 'stock_out', since: '2026-01-01T00:01:00.000000+00:00', until: null } }],
+    waiting: [{ ...waiting, since: '2026-01-01T00:02:00.000000+00:00', cause: 'stock_out' }],
+    waiting_count: 1,
+  })
+  expect(out.waiting[0].sentence).toBe('It waits, because GPUs of the type H100-80GB are out of stock.')
+  sim.cluster.restock('H100-80GB')
+  await sim.clock.advance('1m')
+  expect(await look(`?since=${out.revision}`)).toMatchObject({ groups: [{ unavailable: null }], waiting: [] })
+
+  // An instance that the quota keeps from being requested has no row. Its wait begins with the loss of the one before.
+  sim.cluster.limit.set('H100-80GB', 0)
+  sim.cluster.nodeOf(ID).crash()
+  await sim.clock.advance('5m')
+  const since = '2026-01-01T00:03:00.000000+00:00'
+  expect((await look()).waiting).toMatchObject([{ ...waiting, since, cause: 'quota' }])
+  sim.cluster.zone('east-a').down()
+  sim.cluster.limit.set('H100-80GB', null)
+  await sim.clock.advance('1m')
+  const gone = await look()
+  expect(gone.groups[0].unavailable).toEqual({
+    ...{ cause: 'zone_down', since: '2026-01-01T00:08:00.000000+00:00', until: null },
+  })
+  expect(gone.waiting).toMatchObject([{ id: ID, cause: 'node_down' }])
+  // A fork begins with an empty journal: it knows what waits, and not since when.
+  const fork = new FleetTracker(sim.fork()).look()
+  expect(fork.waits.unavailable).toEqual([{ cause: 'zone_down', since: undefined, until: undefined }])
+})
+
+test('a pool whose spot nodes were taken back says when they return', async () => {
+  const { command, sim } = await running({ fixtures: 'default' })
+  const spot = sim.cluster.nodes().find(({ market }) => market === 'spot')!
+  await sim.clock.advance('1m')
+  sim.cluster.pool(spot.pool).preempt('2m')
+  await sim.clock.advance('3m')
+  const { groups } = (await command('/_sim/fleet', undefined, 'GET')).body
+  const { unavailable } = groups.find(({ pool }: { pool: string }) => pool === spot.pool)
+  expect(unavailable).toMatchObject({ cause: 'spot_away', since: '2026-01-01T00:01:00.000000+00:00' })
+  await sim.clock.advanceTo(new Date(unavailable.until))
+  await sim.clock.advance('1ms')
+  const after = (await command('/_sim/fleet', undefined, 'GET')).body
+  expect(after.groups.map(({ unavailable }: { unavailable: unknown }) => unavailable)).toEqual(
+    after.groups.map(() => null),
+  )
+})
+
 /** What a page has after some answers. */
 class Page {
   nodes = new Map<string, string>()
   owners = new Map<string, string>()
   revision: number | undefined
+  waits = ''
 
-  take({ isFull, nodes, owners, removed, revision }: FleetView): void {
+  take({ isFull, nodes, owners, removed, revision, waits }: FleetView): void {
     if (isFull) {
       this.nodes.clear()
       this.owners.clear()
@@ -52,12 +111,13 @@ class Page {
     for (const node of nodes) this.nodes.set(node.name, JSON.stringify(node))
     for (const owner of owners) this.owners.set(owner.id, JSON.stringify(owner))
     this.revision = revision
+    this.waits = JSON.stringify(waits)
   }
 
   /** What it draws: owners without GPUs are nowhere on it. */
   get drawn(): unknown {
     const text = [...this.nodes.values()].join()
-    return [[...this.nodes].sort(), [...this.owners].filter(([id]) => text.includes(id)).sort()]
+    return [[...this.nodes].sort(), [...this.owners].filter(([id]) => text.includes(id)).sort(), this.waits]
   }
 }
 
@@ -69,6 +129,8 @@ const ACTIONS = [
   (sim: Simulator) => sim.cluster.node('h100-0').degrade(2),
   (sim: Simulator) => sim.cluster.zone('east-a').down(),
   (sim: Simulator) => sim.cluster.zone('east-a').up(),
+  (sim: Simulator) => sim.cluster.stockOut('H100-80GB'),
+  (sim: Simulator) => sim.cluster.restock('H100-80GB'),
   (sim: Simulator) => sim.reset(),
   (sim: Simulator) => sim.clock.advance('3m'),
 ]

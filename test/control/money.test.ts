@@ -51,6 +51,28 @@ test('what each owner cost adds up to the ledger exactly, by subject and togethe
   expect(shown.some(({ kind }: Answer) => kind === 'model')).toBe(true)
 })
 
+test('the price of an instance times those that are billed is the burn of a deployment', async () => {
+  const server = await running()
+  const before = await read(server, '/_sim/money')
+  await server.command('/_sim/commands', { verb: 'price.set', target: 'H100-80GB', args: { cents: 333 } })
+  const { owners } = await read(server, '/_sim/money')
+  const billed = owners.filter(({ kind, gpus }: Answer) => kind === 'deployment' && gpus > 0)
+  expect(billed.length).toBeGreaterThan(0)
+  for (const { gpus, burn_microcents_per_hour: burn, instance } of billed) {
+    expect((gpus / instance.gpus) * instance.microcents_per_hour).toBe(burn)
+  }
+  expect(owners.some(({ id, instance }: Answer) => isChanged(before, id, instance))).toBe(true)
+  const { owners: listed } = await read(server, '/_sim/money')
+  const stopped = listed.find(({ id }: Answer) => id === 'ZULBVvLkUPftB8Mo')
+  expect(stopped.instance).toBeNull()
+  expect(listed.filter(({ kind, instance }: Answer) => kind !== 'deployment' && instance !== null)).toEqual([])
+})
+
+function isChanged({ owners }: Answer, id: string, instance: Answer): boolean {
+  const before = owners.find((owner: Answer) => owner.id === id)?.instance
+  return before != null && before.microcents_per_hour !== instance.microcents_per_hour
+}
+
 test('steps of a window add up to the report of that window', async () => {
   const server = await running()
   await spend(server)

@@ -109,3 +109,16 @@ test('an API token appears nowhere, not even if it is the id that is asked for',
   const [token] = server.sim.world.store.tokens.all()
   expect(JSON.stringify(await inspect(server, token!.token_id))).not.toContain(server.sim.token)
 })
+
+test('the names of the fleet are what they are, and the stock of a GPU type has its cause', async () => {
+  const server = await running({ fixtures: 'default' })
+  await create(server)
+  const kinds = async (...ids: string[]) =>
+    Promise.all(ids.map(async id => ((await inspect(server, id)) as { kind: string }).kind))
+  expect(await kinds('H100-80GB', 'east-a', 'west-spot')).toEqual(['gpu_type', 'zone', 'pool'])
+  server.sim.cluster.stockOut('H100-80GB')
+  const { sentences } = await inspect(server, 'H100-80GB')
+  expect(sentences).toContain('It is out of stock, so that no GPU of it is assigned.')
+  const { body } = await server.command('/_sim/explain/H100-80GB', undefined, 'GET')
+  expect(body.chain.map(({ kind }: Answer) => kind)).toEqual(['pool.stockedOut'])
+})

@@ -10,6 +10,7 @@ type Answer = Parameters<typeof foldFleet>[1]
 function answerOf(counts: readonly number[], gpus = 8): Answer {
   const groups = counts.map((_, index) => ({
     ...{ pool: `pool-${index}`, zone: `zone-${index % 2}`, market: 'on-demand' as const, gpu: 'H100-80GB', gpus },
+    unavailable: null,
   }))
   const nodes = counts.flatMap((count, group) =>
     Array.from({ length: count }, (_, index): Answer['nodes'][number] => [
@@ -25,6 +26,7 @@ function answerOf(counts: readonly number[], gpus = 8): Answer {
   const total = nodes.length * gpus
   return {
     ...{ revision: 1, full: true, now: '', groups, states: [], owners: [], nodes, removed: [] },
+    ...{ waiting: [], waiting_count: 0 },
     totals: { nodes: nodes.length, gpus: total, free: total, held: 0, others: 0, broken: 0 },
   }
 }

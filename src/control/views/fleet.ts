@@ -1,6 +1,9 @@
 import * as z from 'zod'
+import { WAIT_CAUSES } from '../../evidence/explain/waits.ts'
 import type { FleetNode, FleetView, Holder } from '../../evidence/views/fleet-tracker.ts'
+import { UNAVAILABLE_CAUSES } from '../../evidence/views/fleet-waits.ts'
 import { queryInteger } from '../../service/fields.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
 import { tokenRedactor } from '../token-redactor.ts'
 
@@ -28,9 +31,9 @@ export const getFleet = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/fleet',
   summary:
-    'Return the nodes of the fleet, the state of each GPU and who holds it. With since (the revision of an earlier ' +
-    'answer), it returns only nodes and owners that changed. With full true, the answer replaces all earlier ones. ' +
-    'Indexes are those of the same answer',
+    'Return the nodes of the fleet, the state of each GPU and who holds it, the pools without GPUs, and the deployments ' +
+    'that wait for GPUs. With since (the revision of an earlier answer), it returns only nodes and owners that changed. ' +
+    'With full true, the answer replaces all earlier ones. Indexes are those of the same answer',
   example: { target: '/_sim/fleet?since=1' },
   query: { since: queryInteger({ min: 0 }).optional() },
   returns: z.object({
@@ -52,6 +55,14 @@ export const getFleet = control({
         market: z.enum(['on-demand', 'spot']),
         gpu: z.string(),
         gpus: z.int().describe('GPUs of each node'),
+        unavailable: z
+          .object({
+            cause: z.enum(UNAVAILABLE_CAUSES),
+            since: z.string().nullable().describe('null if the journal does not have its begin'),
+            until: z.string().nullable().describe('null if no event ends it'),
+          })
+          .nullable()
+          .describe('Why it gives no GPU to anybody; null if it gives some'),
       }),
     ),
     states: z.array(z.string()).describe('The states of holders'),
@@ -66,13 +77,32 @@ export const getFleet = control({
     ),
     nodes: z.array(NodeTuple),
     removed: z.array(z.string()).describe('Names of nodes that are gone since'),
+    waiting: z
+      .array(
+        z.object({
+          id: z.string(),
+          name: z.string(),
+          gpu: z.string(),
+          gpus: z.int().describe('GPUs of each instance'),
+          instances: z.int().describe('Instances without GPUs, requested or not'),
+          since: z.string().nullable().describe('null if the journal does not have its begin'),
+          cause: z.enum(WAIT_CAUSES),
+          sentence: z.string(),
+        }),
+      )
+      .describe('Deployments that wait for GPUs: all of them, the longest wait first, at most 200'),
+    waiting_count: z.int(),
   }),
-  handle: ({ query: { since }, sim, lookAtFleet }) =>
-    toFleetJson(sim.clock.iso, lookAtFleet(since), tokenRedactor(sim)),
+  handle: ({ query: { since }, sim, lookAtFleet }) => toFleetJson(sim, lookAtFleet(since), tokenRedactor(sim)),
 })
 
-function toFleetJson(now: string, view: FleetView, redact: (text: string) => string) {
-  const { revision, isFull, totals, groups, owners, nodes, removed } = view
+function toFleetJson({ world, clock }: Simulator, view: FleetView, redact: (text: string) => string) {
+  const { revision, isFull, totals, groups, owners, nodes, removed, waits } = view
+  const toIso = (time: number | undefined) => (time === undefined ? null : world.clock.iso(time))
+  const toUnavailable = (index: number) => {
+    const { cause, since, until } = waits.unavailable[index] ?? {}
+    return cause === undefined ? null : { cause, since: toIso(since), until: toIso(until) }
+  }
   const states: string[] = []
   const stateIndexes = new Map<string, number>()
   const indexOfState = (state: string) => {
@@ -90,11 +120,19 @@ function toFleetJson(now: string, view: FleetView, redact: (text: string) => str
   const toNode = ({ name, group, state, gpus, holders, slowdown, isDiskFull }: FleetNode) =>
     [name, groupIndexes.get(group)!, state, [...gpus], holders.map(toHolder), slowdown, isDiskFull] as const
   return {
-    ...{ revision, full: isFull, now, totals },
-    groups: groups.map(({ pool, zone, market, gpu, gpus }) => ({ pool, zone, market, gpu, gpus })),
+    ...{ revision, full: isFull, now: clock.iso, totals },
+    groups: groups.map(({ pool, zone, market, gpu, gpus }, index) => ({
+      ...{ pool, zone, market, gpu, gpus },
+      unavailable: toUnavailable(index),
+    })),
     states,
     owners: owners.map(owner => ({ ...owner, name: redact(owner.name) })),
     nodes: nodes.map(node => [...toNode(node)] as z.input<typeof NodeTuple>),
     removed: [...removed],
+    waiting: waits.waiting.map(one => ({
+      ...one,
+      ...{ name: redact(one.name), since: toIso(one.since), sentence: redact(one.sentence) },
+    })),
+    waiting_count: waits.waitingCount,
   }
 }

@@ -1,7 +1,10 @@
 import * as z from 'zod'
 import * as moneyTracker from '../../evidence/views/money-tracker.ts'
 import { formatDuration, MAX_DURATION, type Micros, SECOND } from '../../kernel/duration.ts'
+import { MICROCENTS_PER_CENT } from '../../simulation/account/money.ts'
+import { isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import { parseReportWindow } from '../../simulation/reporting/report-window.ts'
+import type { World } from '../../simulation/world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { nameOfThing } from '../thing-names.ts'
@@ -48,11 +51,23 @@ export const getMoney = control({
           burn_microcents_per_hour: z.number(),
           spent_microcents: z.int(),
           gpus: z.int().describe('GPUs that are billed now'),
+          instance: z
+            .object({
+              microcents_per_hour: z.number(),
+              gpus: z.int(),
+              min_instances: z.int(),
+              max_instances: z.int(),
+            })
+            .nullable()
+            .describe(
+              'What one instance of a deployment costs while it is billed, at the price of now; null without one',
+            ),
         }),
       )
       .describe('The most expensive first'),
     series: z
       .object({
+        from: z.string().describe('The begin of the first step'),
         step_seconds: z.number(),
         times: z.array(z.string()).describe('The ends of the steps. The last step may be shorter'),
         owners: z.array(z.string()).describe('Ids, in the order of the columns'),
@@ -88,6 +103,7 @@ function seriesOf(sim: Simulator, text: string, query: { from?: string | undefin
   const window = parseReportWindow(sim.world, { ...time('from'), ...time('to'), step: text })
   const { step, times, owners, spent } = moneyTracker.moneySeries(sim.world, { ...window, step: window.step as Micros })
   return {
+    from: sim.world.clock.iso(window.from),
     step_seconds: step / SECOND,
     times: times.map(end => sim.world.clock.iso(end)),
     owners: [...owners],
@@ -101,7 +117,28 @@ function toOwner(
   redact: (text: string) => string,
 ) {
   const name = kind === 'model' || kind === 'batch' ? id : nameOfThing(sim.world, id)
-  return { id, kind, name: redact(name), burn_microcents_per_hour: burnPerHour, spent_microcents: spent, gpus }
+  const instance = kind === 'deployment' ? instanceOf(sim.world, id) : null
+  return {
+    id,
+    kind,
+    name: redact(name),
+    burn_microcents_per_hour: burnPerHour,
+    spent_microcents: spent,
+    gpus,
+    instance,
+  }
+}
+
+/** Returns what one instance of a deployment costs; null if the deployment has ended. */
+function instanceOf({ deployments, ledger }: World, id: string) {
+  const ordinal = deployments.ordinalOf(id)
+  if (ordinal === undefined) return null
+  const { gpu, numGpus, status, minInstances, maxInstances } = deployments.read(ordinal)
+  if (isTerminal(status)) return null
+  return {
+    microcents_per_hour: ledger.priceCentsPerHour(gpu) * MICROCENTS_PER_CENT * numGpus,
+    ...{ gpus: numGpus, min_instances: minInstances, max_instances: maxInstances },
+  }
 }
 
 /** Returns the GPU-hours of deployments since the start of the world, as the report has them. */

@@ -2,19 +2,10 @@
 
 import type { DeploymentRow } from '../../simulation/deployments/deployment-row.ts'
 import { isParked, isTerminal } from '../../simulation/deployments/deployment-row.ts'
-import type { InstanceRow, InstanceState } from '../../simulation/deployments/instance-row.ts'
+import type { InstanceRow } from '../../simulation/deployments/instance-row.ts'
 import type { World } from '../../simulation/world.ts'
 import { formatNumberOf, formatValue, quoteText } from './sentence.ts'
-
-const INSTANCE_WORDS: Readonly<Record<InstanceState, string>> = {
-  pending: 'waits for GPUs',
-  placed: 'has GPUs, and has not begun to start',
-  pulling: 'gets its image and its weights',
-  loading: 'loads its weights to the GPUs',
-  warming: 'starts its engine',
-  ready: 'is ready, and serves requests',
-  draining: 'takes no new requests, and ends soon',
-}
+import { INSTANCE_WORDS, waitOf, waitOfInstance } from './waits.ts'
 
 /** Says what a deployment is, its status, and what its instances do. */
 export function describeDeployment(world: World, row: Readonly<DeploymentRow>): string[] {
@@ -27,6 +18,15 @@ export function describeDeployment(world: World, row: Readonly<DeploymentRow>): 
   if (failReason !== '') sentences.push(`Its fail_reason is ${quoteText(failReason)}.`)
   if (!plan.hasInstances || isTerminal(status)) return sentences
   if (isParked(row)) return [...sentences, 'It is parked: its bounds allow no instance.']
+  if (desired === 0 && instances.length === 0 && status === 'running') {
+    sentences.push('It is scaled to zero, because it had no work. The next request to it asks for an instance.')
+  }
+  const wait = waitOf(world, row)
+  if (wait !== undefined) {
+    sentences.push(
+      `${ready === 0 ? 'It is not ready' : 'It has fewer ready instances than it wants'}, because ${wait.clause}.`,
+    )
+  }
   sentences.push(
     `It has ${formatNumberOf(instances.length, 'instance')} and wants ${desired}. Ready to serve: ${ready}.`,
   )
@@ -37,43 +37,41 @@ export function describeDeployment(world: World, row: Readonly<DeploymentRow>): 
     const instance = world.instances.find(ordinal)
     if (instance !== undefined && instance.state !== 'ready') {
       sentences.push(`Its instance ${formatValue(instance.id)} ${INSTANCE_WORDS[instance.state]}.`)
-      if (instance.state === 'pending') sentences.push(...reasonsOfWait(world, row))
+      if (instance.state === 'pending') sentences.push(...needsOf(world, row))
     }
   }
   return [...new Set(sentences)]
 }
 
 /** Says what an instance is and does. */
-export function describeInstance(world: World, { id, deployment, node, state }: Readonly<InstanceRow>): string[] {
+export function describeInstance(world: World, instance: Readonly<InstanceRow>): string[] {
+  const { id, deployment, node, state } = instance
   const row = world.deployments.read(deployment)
   const place = node < 0 ? 'It has no node.' : `It is on the node ${world.nodes.read(node).id}.`
+  const wait = waitOfInstance(world, instance)
   return [
     `${formatValue(id)} is an instance of the deployment ${formatValue(row.id)}.`,
     `It ${INSTANCE_WORDS[state]}.`,
     place,
-    ...(state === 'pending' ? reasonsOfWait(world, row) : []),
+    ...(wait === undefined || wait.cause === 'starting' ? [] : [`It is not ready, because ${wait.clause}.`]),
+    ...(state === 'pending' ? needsOf(world, row) : []),
   ]
 }
 
-/** Says why an instance of a deployment has no GPUs yet. */
-function reasonsOfWait({ environment, nodes, gpuQuotas, ledger }: World, row: Readonly<DeploymentRow>): string[] {
-  const { gpu, numGpus } = row
-  const limit = gpuQuotas.get(gpu)
+/** Says what an instance of a deployment needs of the fleet, and what of that is not there. */
+function needsOf({ nodes }: World, { gpu, numGpus }: Readonly<DeploymentRow>): string[] {
   const sentences = [
     `It needs ${formatNumberOf(numGpus, 'GPU')} of the type ${gpu} on one node. Free in the fleet: ${nodes.free(gpu)}.`,
   ]
-  const down = nodes.list().filter(node => node.gpu === gpu && node.state === 'down')
-  if (down.length > 0)
-    sentences.push(
-      `Nodes of this type are down: ${down
-        .slice(0, 3)
-        .map(({ name }) => name)
-        .join(', ')}.`,
-    )
-  if (nodes.maxGpusPerNode(gpu) < numGpus) sentences.push('No node of the fleet can have so many of them.')
-  if (environment.isStockedOut(gpu)) sentences.push(`GPUs of the type ${gpu} are out of stock.`)
-  if (limit !== null && gpuQuotas.held(gpu) >= limit) sentences.push(`The quota of ${limit} of them is used up.`)
-  if (environment.autoscalerFrozen) sentences.push('The autoscaler is frozen, so no node is added.')
-  if (ledger.suspensionReason !== undefined) sentences.push('The account is suspended, so nothing new starts.')
+  const named = (state: string) =>
+    nodes
+      .list()
+      .filter(node => node.gpu === gpu && node.state === state)
+      .slice(0, 3)
+      .map(({ name }) => name)
+      .join(', ')
+  const [down, coming] = [named('down'), named('provisioning')]
+  if (down !== '') sentences.push(`Nodes of this type are down: ${down}.`)
+  if (coming !== '') sentences.push(`Nodes of this type are being provisioned: ${coming}.`)
   return sentences
 }

@@ -11,7 +11,8 @@ import { describeEntry } from './kind-sentences.ts'
 import { lookAhead, type Outlook } from './next-event.ts'
 import { describeRequest, waitingAnswer } from './request-words.ts'
 import { quoteText } from './sentence.ts'
-import { findThing, knownIds, type Thing } from './things.ts'
+import type { Thing } from './thing.ts'
+import { findThing, knownIds } from './things.ts'
 
 /** The most effects that are listed. */
 const MAX_EFFECTS = 20
@@ -50,7 +51,7 @@ function explainRequest(sim: Simulator, causes: Causes, request: RequestEntry): 
   return compose(sim, causes, {
     subject: `request ${request.seq}`,
     sentences: describeRequest(sim, causes, request),
-    chain,
+    chains: [chain],
     own: [request],
     outlook,
   })
@@ -60,7 +61,7 @@ function explainEntry(sim: Simulator, causes: Causes, entry: Entry): Explanation
   return compose(sim, causes, {
     subject: `entry ${entry.seq}`,
     sentences: [`Entry ${entry.seq} of the journal is ${entry.kind}.`, describeEntry(entry)],
-    chain: causes.chainOf(entry),
+    chains: [causes.chainOf(entry)],
     own: [entry],
     outlook: outlookOf(sim, causes, entry.subject),
   })
@@ -70,15 +71,19 @@ function explainThing(sim: Simulator, causes: Causes, thing: Thing): Explanation
   const own = causes.entries.filter(entry => thing.isOwn(entry))
   const deciding = own.findLast(entry => thing.decides?.(entry) ?? true)
   const sentences = [...thing.sentences]
-  const { dropped } = sim.world.journal
-  if (deciding === undefined) {
+  // What it waits for can have another cause than its state: GPUs out of stock after its node crashed.
+  const { began } = thing
+  const beginning = began === undefined ? undefined : causes.entries.findLast(entry => began(entry))
+  const chains = [beginning, deciding].flatMap(entry => (entry === undefined ? [] : [causes.chainOf(entry)]))
+  if (chains.length === 0) {
     sentences.push('The journal has no entry that decided its state: the world or its journal began with it.')
   }
+  const { dropped } = sim.world.journal
   if (dropped > 0) sentences.push(`The journal has dropped its oldest ${dropped} entries, so causes may be missing.`)
   return compose(sim, causes, {
     subject: thing.id,
     sentences,
-    chain: deciding === undefined ? [] : causes.chainOf(deciding),
+    chains,
     own,
     outlook: lookAhead(sim.world, entry => thing.isOwn(entry)),
   })
@@ -87,18 +92,18 @@ function explainThing(sim: Simulator, causes: Causes, thing: Thing): Explanation
 interface Parts {
   readonly subject: string
   readonly sentences: readonly string[]
-  readonly chain: readonly Entry[]
+  /** Each with an entry that decided, and its causes. An entry can be in several of them. */
+  readonly chains: readonly (readonly Entry[])[]
   readonly own: readonly Entry[]
   readonly outlook: Outlook
 }
 
-function compose(sim: Simulator, causes: Causes, { subject, sentences, chain, own, outlook }: Parts): Explanation {
+function compose(sim: Simulator, causes: Causes, { subject, sentences, chains, own, outlook }: Parts): Explanation {
   const effects = causes.effectsOf(own)
   const listed = effects.slice(0, MAX_EFFECTS)
-  const first = chain.at(-1)
-  const all = [...sentences]
+  const chain = joinChains(chains)
+  const all = [...sentences, ...describeFirstCauses(sim, chains)]
   const listedChain = shorten(chain)
-  if (first !== undefined) all.push(...describeFirstCause(sim, first))
   if (listedChain.length < chain.length) {
     all.push(`The chain has ${chain.length} entries, of which ${listedChain.length} are listed.`)
   }
@@ -120,6 +125,22 @@ function compose(sim: Simulator, causes: Causes, { subject, sentences, chain, ow
     effects: listed.map(toExplained),
     ...(outlook.next !== undefined && { next: outlook.next }),
   }
+}
+
+/** Returns the entries of all chains, the newest first. */
+function joinChains(chains: readonly (readonly Entry[])[]): readonly Entry[] {
+  if (chains.length <= 1) return chains[0] ?? []
+  return [...new Set(chains.flat())].sort((a, b) => b.seq - a.seq)
+}
+
+/** Says who or what began each chain. */
+function describeFirstCauses(sim: Simulator, chains: readonly (readonly Entry[])[]): string[] {
+  const firsts = [...new Set(chains.flatMap(chain => chain.at(-1) ?? []))]
+  const [nearest = [], ...others] = firsts.map(first => describeFirstCause(sim, first))
+  const further = others
+    .filter(sentences => sentences.join() !== nearest.join())
+    .flatMap(sentences => sentences.map(text => text.replace('The chain begins', 'A second chain begins')))
+  return [...nearest, ...further]
 }
 
 /** Returns a chain without repeated kinds of a subject, as of the progress of a batch, and without the middle of a long one. */

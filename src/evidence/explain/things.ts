@@ -2,31 +2,15 @@
 
 import { formatDuration } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
+import { isParked, isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { Causes } from './causes.ts'
 import { describeDeployment, describeInstance } from './deployment-words.ts'
+import { findFleetThing } from './fleet-things.ts'
 import { describeRule } from './rule-words.ts'
 import { formatCents, formatNumberOf, formatValue, quoteText } from './sentence.ts'
-
-/** What an id can name. */
-export const THING_KINDS = [
-  ...(['deployment', 'instance', 'hosted', 'container', 'batch', 'batch_line', 'file', 'node', 'token'] as const),
-  ...(['account', 'fault', 'scenario', 'model', 'answer', 'other'] as const),
-] as const
-export type ThingKind = (typeof THING_KINDS)[number]
-
-/** A thing with an id or a name. */
-export interface Thing {
-  readonly kind: ThingKind
-  /** The id. A name gives the id of its thing. */
-  readonly id: string
-  /** What it is, and its state. */
-  readonly sentences: readonly string[]
-  /** Tells whether a journal entry is about it. */
-  isOwn(entry: Entry): boolean
-  /** Tells whether one of these entries decided its present state. Default: each of them. */
-  decides?(entry: Entry): boolean
-}
+import type { Thing, ThingKind } from './thing.ts'
+import { waitOf, waitOfInstance } from './waits.ts'
 
 /** Finds a thing by its id or name. */
 type Finder = (sim: Simulator, id: string, causes: Causes) => Thing | undefined
@@ -40,7 +24,10 @@ const findDeployment: Finder = ({ world }, id) => {
   const ordinal = world.deployments.ordinalOf(id)
   if (ordinal === undefined) return undefined
   const row = world.deployments.read(ordinal)
-  const waits = row.plan.hasInstances && row.ready === 0 && row.instances.length > 0
+  const isServed = row.plan.hasInstances && !isTerminal(row.status) && !isParked(row)
+  const wait = isServed ? waitOf(world, row) : undefined
+  const isMissing = wait?.cause === 'quota' || wait?.cause === 'suspension'
+  const waits = isServed && row.ready === 0
   return {
     kind: 'deployment',
     id,
@@ -48,7 +35,9 @@ const findDeployment: Finder = ({ world }, id) => {
     isOwn: ({ kind, subject }) => subject === id || (kind.startsWith('instance.') && subject.startsWith(`${id}-`)),
     // A deployment whose instances were lost keeps its status.
     decides: ({ kind, subject }) =>
-      (subject === id && isStatus(kind)) || (waits && /^instance\.(?:lost|crashed)$/.test(kind)),
+      (subject === id && (isStatus(kind) || (isMissing && kind === 'deployment.limited'))) ||
+      (waits && /^instance\.(?:lost|crashed)$/.test(kind)),
+    began: wait?.began,
   }
 }
 
@@ -59,7 +48,9 @@ function isStatus(kind: string): boolean {
 
 const findInstance: Finder = ({ world }, id, causes) => {
   for (const [, row] of world.instances.entries()) {
-    if (row.id === id) return { kind: 'instance', id, sentences: describeInstance(world, row), isOwn: isAbout(id) }
+    if (row.id !== id) continue
+    const { began } = waitOfInstance(world, row) ?? {}
+    return { kind: 'instance', id, sentences: describeInstance(world, row), isOwn: isAbout(id), began }
   }
   const last = causes.of(id).at(-1)
   if (last === undefined || !last.kind.startsWith('instance.')) return undefined
@@ -241,14 +232,14 @@ const findModel: Finder = (sim, id, causes) => {
   }
 }
 
-const NAMED_FIELDS: readonly (readonly [field: string, noun: string])[] = [
-  ['voice_id', 'a voice'],
-  ['ssh_key_id', 'an SSH key'],
-  ['token_id', 'an API token that is gone'],
-  ['zone', 'a zone'],
-  ['gpu', 'a GPU type'],
-  ['pool', 'a pool'],
-  ['repo', 'a repository of the model hub'],
+const NAMED_FIELDS: readonly (readonly [field: string, noun: string, kind: ThingKind])[] = [
+  ['voice_id', 'a voice', 'voice'],
+  ['ssh_key_id', 'an SSH key', 'ssh_key'],
+  ['token_id', 'an API token that is gone', 'token'],
+  ['zone', 'a zone that the fleet does not have', 'zone'],
+  ['gpu', 'a GPU type that the fleet does not have', 'gpu_type'],
+  ['pool', 'a pool that the fleet does not have', 'pool'],
+  ['repo', 'a repository of the model hub', 'repository'],
 ]
 
 /** Finds what the journal alone knows: an answer of a model, and things that entries of the account name. */
@@ -260,10 +251,10 @@ const findInJournal: Finder = (_, id, causes) => {
     const sentences = [`${formatValue(id)} is ${noun}.`]
     return { kind: isAnswer ? 'answer' : 'other', id, sentences, isOwn: isAbout(id) }
   }
-  for (const [field, noun] of NAMED_FIELDS) {
+  for (const [field, noun, kind] of NAMED_FIELDS) {
     if (!causes.entries.some(({ fields }) => fields?.[field] === id)) continue
     const sentences = [`${formatValue(id)} is ${noun}.`]
-    return { kind: 'other', id, sentences, isOwn: ({ fields }) => fields?.[field] === id }
+    return { kind, id, sentences, isOwn: ({ fields }) => fields?.[field] === id }
   }
   return undefined
 }
@@ -280,6 +271,7 @@ const FINDERS: readonly Finder[] = [
   findRule,
   findTimeline,
   findModel,
+  ({ world }, id) => findFleetThing(world, id),
   findBatchLine,
   findInJournal,
 ]
@@ -300,6 +292,7 @@ export function knownIds(sim: Simulator, causes: Causes): Set<string> {
   for (const [, { id, plan }] of deployments.entries()) ids.add(id).add(plan.modelName)
   for (const table of [instances, rentals, batches, nodes]) for (const [, { id }] of table.entries()) ids.add(id)
   for (const { id } of files.list()) ids.add(id)
+  for (const { group } of nodes.groups) ids.add(group.gpu).add(group.zone).add(group.pool)
   for (const { token_id } of store.tokens.all()) ids.add(token_id)
   for (const { id } of sim.faults.list()) ids.add(id)
   return ids.add(ledger.uid).add('account')

@@ -4,6 +4,7 @@ import { bitCount, freeGpus, type NodeGroup, type NodeRow } from '../../simulati
 import { toRentalOrdinal } from '../../simulation/fleet/tenants.ts'
 import type { World } from '../../simulation/world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
+import { FleetWaits, type FleetWaitsView } from './fleet-waits.ts'
 import { OwnerLoads } from './owner-loads.ts'
 
 /** In the list of a node's GPUs: a free GPU, one of another customer, and a broken one. */
@@ -60,6 +61,8 @@ export interface FleetView {
   readonly nodes: readonly FleetNode[]
   /** Names of nodes that are gone since then. */
   readonly removed: readonly string[]
+  /** Pools without GPUs, and who waits for GPUs: always all of it. */
+  readonly waits: FleetWaitsView
 }
 
 /** What is known of a slot of the table of nodes, to find out whether it has changed. */
@@ -83,6 +86,8 @@ export class FleetTracker {
   #seen: (SeenNode | undefined)[] = []
   #owners = new Map<string, { readonly owner: FleetOwner; readonly revision: number }>()
   #removed: { readonly name: string; readonly revision: number }[] = []
+  #waits!: FleetWaits
+  #waitsText = ''
 
   constructor(sim: Simulator) {
     this.#sim = sim
@@ -95,6 +100,10 @@ export class FleetTracker {
     const revision = this.#revision + 1
     const totals = this.#scanNodes(world, revision)
     this.#scanOwners(world, revision)
+    const waits = this.#waits.look()
+    const waitsText = JSON.stringify(waits)
+    if (waitsText !== this.#waitsText) this.#change(revision)
+    this.#waitsText = waitsText
     const isFull = since === undefined || since < this.#oldest || since > this.#revision
     const isNew = (thing: { readonly revision: number }) => isFull || thing.revision > since
     const nodes: FleetNode[] = []
@@ -105,6 +114,7 @@ export class FleetTracker {
     const named = new Set(nodes.flatMap(({ holders }) => holders.map(({ owner }) => owner)))
     return {
       ...{ revision: this.#revision, isFull, totals, groups: world.nodes.groups.map(({ group }) => group), nodes },
+      waits,
       owners: [...this.#owners.values()]
         .filter(entry => isNew(entry) || named.has(entry.owner.id))
         .map(({ owner }) => owner),
@@ -115,6 +125,8 @@ export class FleetTracker {
   /** Forgets the fleet of another world: after a reset or a restore, everything is new. */
   #begin(world: World): void {
     this.#world = world
+    this.#waits = new FleetWaits(world)
+    this.#waitsText = ''
     this.#seen = []
     this.#owners = new Map()
     this.#removed = []

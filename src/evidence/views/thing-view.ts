@@ -9,7 +9,8 @@ import type { Simulator } from '../../simulator/simulator.ts'
 import { Causes } from '../explain/causes.ts'
 import { findEntry, unknownIdError } from '../explain/explain.ts'
 import { describeEntry } from '../explain/kind-sentences.ts'
-import { findThing, THING_KINDS, type Thing, type ThingKind } from '../explain/things.ts'
+import { THING_KINDS, type Thing, type ThingKind } from '../explain/thing.ts'
+import { findThing } from '../explain/things.ts'
 
 export const VIEWED_KINDS = [...THING_KINDS, 'request', 'entry'] as const
 export type ViewedKind = (typeof VIEWED_KINDS)[number]

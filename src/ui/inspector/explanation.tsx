@@ -15,7 +15,7 @@ export function Explanation({ id }: { id: string }) {
     <>
       {next !== undefined && (
         <p class="next">
-          <strong>Next, in {next.in}:</strong> {next.sentence}
+          <strong>{/^0\D/.test(next.in) ? 'Next, now:' : `Next, in ${next.in}:`}</strong> {next.sentence}
         </p>
       )}
       <EntryList title="Because" entries={chain} />

@@ -25,7 +25,9 @@ export function Inspector({ id, close }: InspectorProps) {
       <div class="details-head">
         <div>
           <h2 class="mono break">{id}</h2>
-          {thing !== undefined && <p class="faint">{thing.kind.replaceAll('_', ' ')}</p>}
+          {thing !== undefined && (
+            <p class="faint">{thing.kind.replaceAll('_', ' ').replace(/^(?:gpu|ssh)/, word => word.toUpperCase())}</p>
+          )}
         </div>
         <button type="button" class="quiet" aria-label="Close the inspector" onClick={close}>
           ✕

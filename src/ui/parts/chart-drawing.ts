@@ -8,23 +8,45 @@ import type { Drawing } from './canvas.tsx'
 /** Space for the labels of the axes, in pixels. */
 const LEFT = 52
 const RIGHT = 14
+/** Space at the right for the values of now, and the part of it that they take. */
+const NOW_ROOM = 46
+const NOW_WIDTH = 20
 const TOP = 10
 const BOTTOM = 22
 const VALUE_TICKS = 4
 /** Least pixels between two ticks of the time. */
 const TICK_ROOM = 80
 
-/** Returns the index of the step at a horizontal place; undefined beside the steps. */
-export function stepAt({ from, times }: Chart, width: number, x: number): number | undefined {
-  const end = times.at(-1) ?? from
-  const time = from + ((x - LEFT) / (width - LEFT - RIGHT)) * (end - from)
-  const step = times.findIndex(each => each >= time)
-  return time < from || step < 0 ? undefined : step
+/** A chart of steps, with the value of each series now if the chart ends now. A step is a mean, which now can differ from. */
+export interface StepChart {
+  readonly chart: Chart
+  readonly now?: readonly number[] | undefined
+}
+
+function plotWidth({ now }: StepChart, width: number): number {
+  return width - LEFT - (now === undefined ? RIGHT : NOW_ROOM)
+}
+
+/** Returns the time at a horizontal place, within the chart: Unix seconds. */
+export function timeAt(shown: StepChart, width: number, x: number): number {
+  const { from, times } = shown.chart
+  const share = Math.min(1, Math.max(0, (x - LEFT) / plotWidth(shown, width)))
+  return from + share * ((times.at(-1) ?? from) - from)
+}
+
+/** Returns the index of the step at a horizontal place, or `now`; undefined beside the steps. */
+export function stepAt(shown: StepChart, width: number, x: number): number | 'now' | undefined {
+  const end = LEFT + plotWidth(shown, width)
+  if (x < LEFT || (x > end && shown.now === undefined)) return undefined
+  if (x > end) return x <= width ? 'now' : undefined
+  const time = timeAt(shown, width, x)
+  const step = shown.chart.times.findIndex(each => each >= time)
+  return step < 0 ? undefined : step
 }
 
 /** Draws stacked areas of steps. */
-export function drawStepAreas(drawing: Drawing, chart: Chart): void {
-  new ChartBrush(drawing).draw(chart)
+export function drawStepAreas(drawing: Drawing, shown: StepChart): void {
+  new ChartBrush(drawing).draw(shown)
 }
 
 class ChartBrush extends Brush {
@@ -35,21 +57,26 @@ class ChartBrush extends Brush {
     this.#palette = drawing.palette
   }
 
-  draw({ from, times, series }: Chart): void {
-    const { context, width, height } = this
+  draw(shown: StepChart): void {
+    const { from, times, series } = shown.chart
+    const { now = [] } = shown
+    const { context, height } = this
+    const room = plotWidth(shown, this.width)
+    const width = LEFT + room
     const end = times.at(-1) ?? from + 1
     const bands = stackSeries(series)
-    const ticks = linearTicks(Math.max(0, ...(bands.at(-1)?.high ?? [])), VALUE_TICKS)
+    const sumNow = now.reduce((sum, value) => sum + value, 0)
+    const ticks = linearTicks(Math.max(0, sumNow, ...(bands.at(-1)?.high ?? [])), VALUE_TICKS)
     const top = ticks.at(-1)!.at
     const bottom = height - BOTTOM
-    const toX = (time: number) => LEFT + ((time - from) / (end - from)) * (width - LEFT - RIGHT)
+    const toX = (time: number) => LEFT + ((time - from) / (end - from)) * room
     const toY = (value: number) => bottom - (value / top) * (bottom - TOP)
     context.font = `11px ${this.sans}`
     context.textBaseline = 'middle'
     context.textAlign = 'right'
     for (const { at, label } of ticks) {
       context.fillStyle = this.color('line')
-      context.fillRect(LEFT, Math.round(toY(at)), width - LEFT - RIGHT, 1)
+      context.fillRect(LEFT, Math.round(toY(at)), this.width - LEFT - RIGHT, 1)
       context.fillStyle = this.color('faint')
       context.fillText(label, LEFT - 8, toY(at))
     }
@@ -68,17 +95,28 @@ class ChartBrush extends Brush {
       context.fillStyle = this.#patternOf(index)
       context.fill()
     }
+    let low = 0
+    for (const [index, value] of now.entries()) {
+      context.fillStyle = this.#patternOf(index)
+      context.fillRect(this.width - RIGHT - NOW_WIDTH, toY(low + value), NOW_WIDTH, toY(low) - toY(low + value))
+      low += value
+    }
     context.textBaseline = 'alphabetic'
+    if (shown.now !== undefined) {
+      context.fillStyle = this.color('text')
+      context.textAlign = 'center'
+      context.fillText('now', this.width - RIGHT - NOW_WIDTH / 2, height - 4)
+    }
     for (const { at, label } of timeTicks(from, end, Math.max(2, Math.floor(width / TICK_ROOM)))) {
       const x = toX(at)
       context.fillStyle = this.color('line')
       context.fillRect(Math.round(x), bottom, 1, 5)
       context.fillStyle = this.color('faint')
-      context.textAlign = x > width - 30 ? 'right' : 'center'
-      context.fillText(label, x > width - 30 ? width : x, height - 4)
+      context.textAlign = x > width - 22 ? 'right' : 'center'
+      context.fillText(label, x > width - 22 ? width : x, height - 4)
     }
     context.fillStyle = this.color('faint')
-    context.fillRect(LEFT, bottom, width - LEFT - RIGHT, 1)
+    context.fillRect(LEFT, bottom, room, 1)
   }
 
   /** Returns the colour of an area with its pattern. */

@@ -1,5 +1,7 @@
 /** Texts of times and amounts. Times of the world are ISO 8601 in UTC. */
 
+export { formatCount, plural } from '../../lib/format-count.ts'
+
 const DAY = 86_400
 
 /** Returns a duration in at most two units: `2 h 5 min`, `340 ms`. */
@@ -41,17 +43,23 @@ export function trimmed(value: number, decimals: number): string {
   return String(Number(value.toFixed(decimals)))
 }
 
-/** Returns an amount of money: `$12.40`. Small amounts have four decimals. */
-export function formatMoney(dollars: number): string {
-  const digits = dollars !== 0 && Math.abs(dollars) < 0.1 ? 4 : 2
-  const text = Math.abs(dollars).toLocaleString('en-US', {
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  })
-  return `${dollars < 0 ? '-' : ''}$${text}`
-}
+/** A hundred-millionth of a dollar is the smallest amount of a ledger. */
+const MOST_DECIMALS = 8
 
-/** Returns a count with thousands separated: `12,400`. */
-export function formatCount(count: number): string {
-  return count.toLocaleString('en-US')
+/**
+ * Returns an amount of money: `$12.40`. Amounts below 10 cents have four decimals. Smaller ones have as many as two
+ * digits need, up to the micro-cent. An amount that rounds to zero has no sign.
+ */
+export function formatMoney(dollars: number): string {
+  const amount = Math.abs(dollars)
+  const isTiny = amount > 0 && amount < 0.0001
+  const digits = isTiny
+    ? Math.min(MOST_DECIMALS, 1 - Math.floor(Math.log10(amount)))
+    : amount > 0 && amount < 0.1
+      ? 4
+      : 2
+  const [whole, decimals] = amount.toFixed(digits).split('.') as [string, string]
+  const kept = isTiny ? decimals.replace(/0+$/, '') : decimals
+  if (kept === '' || Number(`${whole}.${kept}`) === 0) return '$0.00'
+  return `${dollars < 0 ? '-' : ''}$${whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',')}.${kept}`
 }

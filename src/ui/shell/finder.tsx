@@ -1,19 +1,31 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { AnswersByRoute } from '../simulator/ask.ts'
 import { useSession } from '../store/session.ts'
+import { useAnswer } from '../store/use-answer.ts'
 
 /** How many suggestions are listed. */
 const MAX_FOUND = 12
+/** How many things have a name and a state here. */
+const MAX_NAMED = 5_000
 
-/** Finds a thing by a part of its id among those that the journal names, and opens its inspector. */
+/** A thing that can be opened. */
+interface Known {
+  readonly id: string
+  /** What it is, as in `deployment acme/chat, running`. */
+  readonly words: string
+}
+
+/** Finds a thing by a part of its id or its name, and opens its inspector. */
 export function Finder({ close }: { close: () => void }) {
   const { feed, place } = useSession()
+  const { value: lives } = useAnswer('GET /_sim/lifecycles', { limit: MAX_NAMED }, { refresh: 'once' })
   const text = useSignal('')
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => input.current?.focus(), [])
-  const known = useMemo(() => knownIds(feed.entries), [feed.revision.value])
+  const known = useMemo(() => knownThings(feed.entries, lives?.rows ?? []), [feed.revision.value, lives])
   const wanted = text.value.trim()
-  const found = wanted === '' ? known.slice(0, MAX_FOUND) : findIds(known, wanted)
+  const found = wanted === '' ? known.slice(0, MAX_FOUND) : findThings(known, wanted)
   const open = (id: string) => {
     close()
     place.go({ id })
@@ -25,7 +37,7 @@ export function Finder({ close }: { close: () => void }) {
         onSubmit={event => {
           event.preventDefault()
           // An id that the journal does not name can be known to the simulator all the same.
-          const first = found.includes(wanted) ? wanted : (found[0] ?? wanted)
+          const first = found.some(({ id }) => id === wanted) ? wanted : (found[0]?.id ?? wanted)
           if (first !== '') open(first)
         }}
       >
@@ -41,10 +53,10 @@ export function Finder({ close }: { close: () => void }) {
           }}
         />
         <ul class="found">
-          {found.map(id => (
+          {found.map(({ id, words }) => (
             <li key={id}>
-              <button type="button" class="linklike mono" onClick={() => open(id)}>
-                {id}
+              <button type="button" class="linklike" onClick={() => open(id)}>
+                <span class="mono">{id}</span> <span class="faint">{words}</span>
               </button>
             </li>
           ))}
@@ -54,19 +66,35 @@ export function Finder({ close }: { close: () => void }) {
   )
 }
 
-/** Returns the subjects of entries, the newest first. Requests are found by their positions. */
-function knownIds(entries: readonly { readonly kind: string; readonly subject: string }[]): string[] {
-  const ids = new Set<string>()
+/** Returns the things that live, and the other subjects of entries: the newest first. Requests are found by their positions. */
+function knownThings(
+  entries: readonly { readonly kind: string; readonly subject: string }[],
+  lives: AnswersByRoute['GET /_sim/lifecycles']['rows'],
+): Known[] {
+  const named = new Map(lives.map(life => [life.id, life]))
+  const known = new Map<string, Known>()
+  const add = (id: string, kind: string) => {
+    if (known.has(id)) return
+    const life = named.get(id)
+    known.set(id, { id, words: life === undefined ? kind.split('.', 1)[0]! : wordsOf(life) })
+  }
   for (let index = entries.length - 1; index >= 0; index--) {
     const { kind, subject } = entries[index]!
-    if (kind !== 'request' && subject !== '') ids.add(subject)
+    if (kind !== 'request' && subject !== '') add(subject, kind)
   }
-  return [...ids]
+  for (const { id, kind } of lives) add(id, kind)
+  return [...known.values()]
 }
 
-function findIds(known: readonly string[], wanted: string): string[] {
+function wordsOf({ id, kind, name, state }: AnswersByRoute['GET /_sim/lifecycles']['rows'][number]): string {
+  return `${name === '' || name === id ? kind : `${kind} ${name}`}, ${state}`
+}
+
+function findThings(known: readonly Known[], wanted: string): Known[] {
   const text = wanted.toLowerCase()
-  const begins = known.filter(id => id.toLowerCase().startsWith(text))
-  const contains = known.filter(id => !begins.includes(id) && id.toLowerCase().includes(text))
+  const begins = known.filter(({ id }) => id.toLowerCase().startsWith(text))
+  const contains = known.filter(
+    thing => !begins.includes(thing) && `${thing.id} ${thing.words}`.toLowerCase().includes(text),
+  )
   return [...begins, ...contains].slice(0, MAX_FOUND)
 }

@@ -78,6 +78,38 @@ describe('the fleet', () => {
     await page.waitForFunction(id => location.hash.includes(`id=${id}`), `${ID}-0`)
   })
 
+  pageTest('shows the stock-out and who waits, and leads to the cause in one more step', async () => {
+    const { page, sim, server, problems } = await openControlRoom(world)
+    sim.cluster.limit.set('H100-80GB', 2)
+    sim.cluster.stockOut('H100-80GB')
+    await sim.clock.advance('5m')
+    sim.cluster.nodeOf(ID).crash()
+    await sim.clock.advance('5m')
+    const waiting = page.getByRole('region', { name: 'Waiting for GPUs' }).locator(`[data-waiting="${ID}"]`)
+    await waiting.waitFor()
+    await page.getByText('1 deployment waiting for GPUs').waitFor()
+    const { waiting: listed } = (await (await fetch(`${server.url}/_sim/fleet`)).json()) as {
+      waiting: { sentence: string; since: string }[]
+    }
+    expect(listed[0]!.sentence).toBe('It waits, because GPUs of the type H100-80GB are out of stock.')
+    await expect.poll(() => waiting.textContent()).toContain('since 00:05:00 (5 min)')
+    expect(await waiting.textContent()).toContain(listed[0]!.sentence)
+    const pools = await page.getByRole('region', { name: 'Pools' }).getByRole('listitem').allTextContents()
+    expect(pools).toEqual([expect.stringMatching(/^H100-80GB✗ out of stock.*since 00:00:00 \(10 min\)$/)])
+
+    await waiting.getByRole('link', { name: 'acme/chat' }).click()
+    const inspector = page.getByRole('complementary', { name: `Inspector: ${ID}` })
+    await inspector.getByText('It is not ready, because GPUs of the type H100-80GB are out of stock.').waitFor()
+    await inspector.getByRole('link', { name: 'No GPU of the type H100-80GB is assigned from now on.' }).waitFor()
+    expect(await inspector.textContent()).not.toContain('quota')
+
+    sim.cluster.restock('H100-80GB')
+    await sim.clock.advance('1s')
+    await page.getByRole('region', { name: 'Waiting for GPUs' }).waitFor({ state: 'detached' })
+    await page.getByRole('region', { name: 'Pools' }).getByText('✓ in stock').waitFor()
+    expect(problems).toEqual([])
+  })
+
   pageTest('shows names as text, whatever they contain', async () => {
     const nodes = [{ prefix: 'sxm', gpu: 'H100-80GB' as const, gpus_per_node: 8, count: 2 }]
     const { page, problems } = await openControlRoom({

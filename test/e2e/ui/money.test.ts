@@ -104,6 +104,83 @@ describe('money', () => {
     expect(isShown(amountIn(together), step.reduce((sum, spent) => sum + spent, 0) * 60)).toBe(true)
   })
 
+  pageTest('ends its picture with the burn of now, which a mean of a step lags behind', async () => {
+    const { page, sim } = await openControlRoom(world)
+    await sim.clock.advance('20m')
+    await page.locator('.time-chart canvas').waitFor()
+    // At the end of a step, nothing of the burn after it is in the step.
+    sim.cluster.nodeOf('Chat000000000001').crash()
+    const burn = page.locator('[data-figure="burn"]')
+    await expect.poll(() => burn.textContent()).not.toContain('$7')
+    const box = (await page.locator('.time-chart canvas').boundingBox())!
+    const together = page.locator('.chart-figure strong.number')
+    await page.mouse.move(box.x + box.width - 20, box.y + 20)
+    await expect.poll(() => together.textContent()).toBe(await burn.textContent())
+    await page.mouse.move(box.x + box.width - 50, box.y + 20)
+    expect(amountIn(await together.textContent())).toBeGreaterThan(amountIn(await burn.textContent()))
+  })
+
+  pageTest('shows a part of the time that is dragged, and all of it after Escape or a double click', async () => {
+    const { page, sim, problems } = await openControlRoom(world)
+    await sim.clock.advance('2h')
+    const chart = page.getByRole('group', { name: /^Burn over time/ })
+    await chart.waitFor()
+    const asked = () => new URLSearchParams(new URL(page.url()).hash.split('?')[1] ?? '')
+    const drag = async () => {
+      const box = (await chart.locator('canvas').boundingBox())!
+      await page.mouse.move(box.x + box.width * 0.4, box.y + 60)
+      await page.mouse.down()
+      await page.mouse.move(box.x + box.width * 0.5, box.y + 80)
+      await page.mouse.move(box.x + box.width * 0.6, box.y + 80)
+      await page.mouse.up()
+    }
+    await drag()
+    await page.getByRole('button', { name: 'Show all' }).waitFor()
+    const length = Number(asked().get('to')) - Number(asked().get('from'))
+    expect(length).toBeGreaterThan(1_200)
+    expect(length).toBeLessThan(1_800)
+    // The address of the figures names the part, so that it has the same steps.
+    await page.getByText('JSON', { exact: true }).click()
+    expect(await page.locator('.address-box code').first().textContent()).toContain(`from=${asked().get('from')}`)
+    await page.getByText('JSON', { exact: true }).click()
+    await chart.focus()
+    const begin = () => Number(asked().get('from'))
+    const dragged = begin()
+    await page.keyboard.press('ArrowRight')
+    await expect.poll(begin).toBeGreaterThan(dragged)
+    const moved = begin()
+    await page.keyboard.press('+')
+    await expect.poll(() => Number(asked().get('to')) - begin()).toBe(Math.round(length / 2))
+    await page.keyboard.press('-')
+    await expect.poll(() => Math.abs(begin() - moved)).toBeLessThanOrEqual(1)
+    await page.keyboard.press('Escape')
+    await expect.poll(() => asked().has('from')).toBe(false)
+    await drag()
+    await page.getByRole('button', { name: 'Show all' }).waitFor()
+    const box = (await chart.locator('canvas').boundingBox())!
+    await page.mouse.dblclick(box.x + 200, box.y + 60)
+    await page.getByRole('button', { name: 'Show all' }).waitFor({ state: 'detached' })
+    await expect.poll(() => asked().has('from')).toBe(false)
+    expect(problems).toEqual([])
+  })
+
+  pageTest('tells what idle instances cost a day, from the price at its address', async () => {
+    const { page, server } = await openControlRoom(world)
+    const panel = page.getByRole('region', { name: 'Cost of idle instances' })
+    await panel.getByLabel('Deployment').selectOption('acme/chat')
+    const { owners } = (await (await fetch(`${server.url}/_sim/money`)).json()) as {
+      owners: { id: string; instance: { microcents_per_hour: number } | null }[]
+    }
+    const price = owners.find(({ id }) => id === 'Chat000000000001')!.instance!.microcents_per_hour
+    for (const count of [0, 1, 2, 3]) {
+      await panel.getByRole('slider').fill(String(count))
+      await panel.getByText(`min_instances: ${count}`).waitFor()
+      expect(isShown(amountIn(await panel.locator('[data-figure="idle"]').textContent()), count * price * 24)).toBe(
+        true,
+      )
+    }
+  })
+
   pageTest('shows names as text, and breaks no rule of axe-core', async () => {
     const { page, sim, problems } = await openControlRoom({ ...world, view: 'money?ledger=open' })
     await sim.clock.advance('1h')

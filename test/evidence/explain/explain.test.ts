@@ -179,6 +179,7 @@ describe('a thing', () => {
     expect(sentences).toEqual([
       `${ID} is a deployment of the model acme/chat.`,
       'Its status is running.',
+      'It is not ready, because the node h100-0 is down, and no other node has room.',
       'It has 1 instance and wants 1. Ready to serve: 0.',
       'It keeps the status running while no instance is ready, and requests wait.',
       `Its instance ${ID}-1 waits for GPUs.`,
@@ -225,6 +226,9 @@ describe('a thing', () => {
       ['account', /is the account acme/],
       [rule.id, /It acts on 2 more/],
       ['acme/chat', /is the model of the deployment/],
+      ['H100-80GB', /is a GPU type\. It has \d+ nodes with \d+ GPUs, of which \d+ are free\. It is in stock/],
+      ['east-a', /is a zone\. It has \d+ nodes/],
+      ['west-spot', /is a pool of spot nodes in the zone west-a/],
       [world.store.models.all()[0]!.model_name, /is a model of the catalog/],
     ]
     for (const [id, words] of expected) expect(sim.explain(id).sentences.join(' '), id).toMatch(words)

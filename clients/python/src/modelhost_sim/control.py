@@ -340,12 +340,19 @@ class GetFleetAnswerTotals(TypedDict):
     broken: int
 
 
+class GetFleetAnswerGroupsItemUnavailable(TypedDict):
+    cause: Literal["stock_out", "zone_down", "spot_away"]
+    since: str | None
+    until: str | None
+
+
 class GetFleetAnswerGroupsItem(TypedDict):
     pool: str
     zone: str
     market: Literal["on-demand", "spot"]
     gpu: str
     gpus: int
+    unavailable: GetFleetAnswerGroupsItemUnavailable | None
 
 
 class GetFleetAnswerOwnersItem(TypedDict):
@@ -354,6 +361,34 @@ class GetFleetAnswerOwnersItem(TypedDict):
     name: str
     status: str
     utilisation: float | None
+
+
+class GetFleetAnswerWaitingItem(TypedDict):
+    id: str
+    name: str
+    gpu: str
+    gpus: int
+    instances: int
+    since: str | None
+    cause: Literal[
+        "no_such_node",
+        "stock_out",
+        "zone_down",
+        "node_down",
+        "node_closed",
+        "gpus_broken",
+        "other_customers",
+        "no_free_gpus",
+        "placement",
+        "quota",
+        "suspension",
+        "autoscaler_frozen",
+        "hub_down",
+        "hub_slow",
+        "registry_down",
+        "starting",
+    ]
+    sentence: str
 
 
 class GetFleetAnswer(TypedDict):
@@ -366,6 +401,8 @@ class GetFleetAnswer(TypedDict):
     owners: list[GetFleetAnswerOwnersItem]
     nodes: list[list[Any]]
     removed: list[str]
+    waiting: list[GetFleetAnswerWaitingItem]
+    waiting_count: int
 
 
 class HealWorldAnswerItemUndo(TypedDict):
@@ -533,6 +570,13 @@ class GetLifecyclesAnswer(TypedDict):
     world_marks: list[GetLifecyclesAnswerRowsItemMarksItem]
 
 
+class GetMoneyAnswerOwnersItemInstance(TypedDict):
+    microcents_per_hour: float
+    gpus: int
+    min_instances: int
+    max_instances: int
+
+
 class GetMoneyAnswerOwnersItem(TypedDict):
     id: str
     kind: Literal["deployment", "hosted", "container", "batch", "model"]
@@ -540,13 +584,19 @@ class GetMoneyAnswerOwnersItem(TypedDict):
     burn_microcents_per_hour: float
     spent_microcents: int
     gpus: int
+    instance: GetMoneyAnswerOwnersItemInstance | None
 
 
-class GetMoneyAnswerSeries(TypedDict):
-    step_seconds: float
-    times: list[str]
-    owners: list[str]
-    spent_microcents: list[list[int]]
+GetMoneyAnswerSeries = TypedDict(
+    "GetMoneyAnswerSeries",
+    {
+        "from": str,
+        "step_seconds": float,
+        "times": list[str],
+        "owners": list[str],
+        "spent_microcents": list[list[int]],
+    },
+)
 
 
 class GetMoneyAnswerUsageDeploymentsItem(TypedDict):
@@ -743,6 +793,12 @@ class GetThingAnswerRelatedItem(TypedDict):
         "scenario",
         "model",
         "answer",
+        "gpu_type",
+        "zone",
+        "pool",
+        "voice",
+        "ssh_key",
+        "repository",
         "other",
         "request",
         "entry",
@@ -772,6 +828,12 @@ class GetThingAnswer(TypedDict):
         "scenario",
         "model",
         "answer",
+        "gpu_type",
+        "zone",
+        "pool",
+        "voice",
+        "ssh_key",
+        "repository",
         "other",
         "request",
         "entry",
@@ -1314,9 +1376,10 @@ class Control:
         return result
 
     def get_fleet(self, *, since: int | None = None) -> GetFleetAnswer:
-        """Return the nodes of the fleet, the state of each GPU and who holds it. With since (the
-        revision of an earlier answer), it returns only nodes and owners that changed. With full
-        true, the answer replaces all earlier ones. Indexes are those of the same answer.
+        """Return the nodes of the fleet, the state of each GPU and who holds it, the pools without
+        GPUs, and the deployments that wait for GPUs. With since (the revision of an earlier
+        answer), it returns only nodes and owners that changed. With full true, the answer
+        replaces all earlier ones. Indexes are those of the same answer.
 
         Sends `GET /_sim/fleet`.
         """

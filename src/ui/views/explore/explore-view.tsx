@@ -1,7 +1,7 @@
 /** What an exploration of a client found. The page shows its report and runs no code of the client. */
 import { useSignal } from '@preact/signals'
 import { FilePicker } from '../../parts/file-picker.tsx'
-import { formatCount } from '../../parts/format.ts'
+import { formatCount, plural } from '../../parts/format.ts'
 import { useSession } from '../../store/session.ts'
 import { FindingDetails } from './finding-details.tsx'
 import { Matrix } from './matrix.tsx'
@@ -93,8 +93,8 @@ function Summary({ report }: { report: ExploreReport }) {
     <>
       <h2>{flow}</h2>
       <p>
-        {formatCount(findings.length)} findings in {formatCount(runs)} runs of {formatCount(points)} single faults and
-        their combinations. The chance that the next run shows something new is {(100 * chance).toFixed(1)} %. It ended
+        {plural(findings.length, 'finding')} in {plural(runs, 'run')} of {plural(points, 'single fault')} and their
+        combinations. The chance that the next run shows something new is {(100 * chance).toFixed(1)} %. It ended
         because: {stopped}.
       </p>
       <p class="faint">{stages.map(([stage, count]) => `${stage} ${formatCount(count)}`).join(' · ')}</p>

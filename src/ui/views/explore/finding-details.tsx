@@ -1,6 +1,6 @@
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { DownloadButton } from '../../parts/download-button.tsx'
-import { formatCount } from '../../parts/format.ts'
+import { formatCount, plural } from '../../parts/format.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import type { Finding } from './report.ts'
 import { ReproduceButton } from './reproduce.tsx'
@@ -18,7 +18,7 @@ export function FindingDetails({ finding }: { finding: Finding }) {
           words={
             shrinking === undefined
               ? ''
-              : `It took ${formatCount(shrinking.runs)} runs${shrinking.minimal ? ', and without any one item it survives' : ''}.`
+              : `It took ${plural(shrinking.runs, 'run')}${shrinking.minimal ? ', and without any one item it survives' : ''}.`
           }
           plan={plan}
         />
@@ -76,7 +76,11 @@ function Inevitability({ finding: { requests, requests_total: total, inevitable 
           )
         })}
       </ol>
-      {total > requests.length && <p class="faint">{formatCount(total - requests.length)} more requests follow.</p>}
+      {total > requests.length && (
+        <p class="faint">
+          {plural(total - requests.length, 'further request')} {total - requests.length === 1 ? 'follows' : 'follow'}.
+        </p>
+      )}
     </>
   )
 }

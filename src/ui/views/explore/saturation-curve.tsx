@@ -1,5 +1,6 @@
 import { useCallback } from 'preact/hooks'
 import { Canvas, type Drawing } from '../../parts/canvas.tsx'
+import { plural } from '../../parts/format.ts'
 import type { ExploreReport } from './report.ts'
 
 const HEIGHT = 140
@@ -19,7 +20,7 @@ export function SaturationCurve({ points }: { points: ExploreReport['saturation'
       <Canvas
         draw={draw}
         height={HEIGHT}
-        label={`After ${last.runs} runs: ${last.findings} findings, chance of something new ${(100 * last.chance_of_new).toFixed(1)} %`}
+        label={`After ${plural(last.runs, 'run')}: ${plural(last.findings, 'finding')}, chance of something new ${(100 * last.chance_of_new).toFixed(1)} %`}
       />
     </section>
   )
@@ -41,7 +42,7 @@ function drawCurve({ context, width, height, palette }: Drawing, points: Explore
     ])
   }
   context.textAlign = 'center'
-  context.fillText(`${last.runs} runs`, width - MARGIN.right, height - 6)
+  context.fillText(plural(last.runs, 'run'), width - MARGIN.right, height - 6)
   context.lineWidth = 2
   context.strokeStyle = palette.color('owner-0')
   line(

@@ -1,3 +1,4 @@
+import { Address } from '../../parts/address.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 
@@ -7,7 +8,10 @@ export function ActiveFailures() {
   const { value: failures, error } = useAnswer('GET /_sim/troubles', {}, { refresh: 'requests' })
   return (
     <section class="panel" aria-label="Broken now">
-      <h2>Broken now</h2>
+      <div class="panel-title">
+        <h2>Broken now</h2>
+        <Address route="GET /_sim/troubles" name="Failures" />
+      </div>
       {error !== undefined && <p role="alert">✗ {error}</p>}
       {failures?.length === 0 && <p class="empty">Nothing is broken.</p>}
       <ul class="plain">

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { tryParseJson } from '../../../lib/json-text.ts'
-import { formatCount } from '../../parts/format.ts'
+import { Address } from '../../parts/address.tsx'
+import { formatCount, plural } from '../../parts/format.ts'
 import type { FieldsByRoute } from '../../simulator/ask.ts'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
@@ -26,7 +27,10 @@ export function FaultRules() {
   }
   return (
     <section class="panel" aria-label="Fault rules">
-      <h2>Fault rules</h2>
+      <div class="panel-title">
+        <h2>Fault rules</h2>
+        <Address route="GET /_sim/faults" name="Rules" />
+      </div>
       {error !== undefined && <p role="alert">✗ {error}</p>}
       {rules?.length === 0 && <p class="empty">Every request is answered as the service would.</p>}
       <ul class="plain">
@@ -35,7 +39,8 @@ export function FaultRules() {
             <div class="line">
               <strong>{id}</strong>
               <span class="faint">
-                {formatCount(hits)} hits{hitsLeft(rule, hits)}, {formatCount(matches)} matches
+                {plural(hits, 'hit')}
+                {hitsLeft(rule, hits)}, {matches === 1 ? '1 match' : `${formatCount(matches)} matches`}
               </span>
               <button
                 type="button"

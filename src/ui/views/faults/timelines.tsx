@@ -1,4 +1,5 @@
-import { formatDuration, secondsBetween } from '../../parts/format.ts'
+import { Address } from '../../parts/address.tsx'
+import { formatDuration, plural, secondsBetween } from '../../parts/format.ts'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 
@@ -9,7 +10,10 @@ export function Timelines() {
   const now = session.clock.value?.now
   return (
     <section class="panel" aria-label="Incidents">
-      <h2>Incidents</h2>
+      <div class="panel-title">
+        <h2>Incidents</h2>
+        <Address route="GET /_sim/scenarios" name="Incidents" />
+      </div>
       {error !== undefined && <p role="alert">✗ {error}</p>}
       {scenarios?.length === 0 && <p class="empty">This simulator has no scenarios to play.</p>}
       <ul class="plain">
@@ -19,7 +23,7 @@ export function Timelines() {
               <span>{title ?? name}</span>
               <span class="faint">
                 {state === 'playing'
-                  ? `▶ ${done}${of === null ? '' : ` of ${of}`} steps${
+                  ? `▶ ${of === null ? plural(done, 'step') : `${done} of ${plural(of, 'step')}`}${
                       next !== null && now !== undefined ? `, next in ${formatDuration(secondsBetween(now, next))}` : ''
                     }`
                   : state}
@@ -56,6 +60,11 @@ export function Timelines() {
           </li>
         ))}
       </ul>
+      <p class="faint">
+        Scenarios in YAML and JSON are listed: their commands and fault rules play beside your clients. A scenario in
+        TypeScript is a program with clients of its own, so a page cannot start it. Run it with{' '}
+        <code>modelhost-sim run scenarios</code>.
+      </p>
     </section>
   )
 }

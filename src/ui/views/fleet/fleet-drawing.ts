@@ -1,9 +1,10 @@
 /** Draws the fleet. What a GPU is shows without its colour too: by a letter, a mark or a pattern. */
 import { Brush } from '../../parts/brush.ts'
 import type { Drawing } from '../../parts/canvas.tsx'
-import { formatCount } from '../../parts/format.ts'
+import { formatCount, plural } from '../../parts/format.ts'
 import type { FleetLayout, Line } from './fleet-layout.ts'
 import { colorOf, countGpus, type Fleet, type FleetNode, GPU_CODES, lettersOf } from './fleet-model.ts'
+import { UNAVAILABLE_WORDS } from './fleet-words.ts'
 
 /** By what the GPUs are coloured. */
 export const COLORINGS = ['owner', 'load', 'health'] as const
@@ -60,17 +61,28 @@ class FleetBrush extends Brush {
       const begin = context.measureText(zone).width + 12
       context.font = `12px ${this.sans}`
       context.fillStyle = this.color('faint')
-      const text = `${formatCount(nodes.length)} nodes · ${formatCount(held)} of ${formatCount(gpus)} GPUs held · ${formatCount(free)} free`
+      const text = `${plural(nodes.length, 'node')} · ${formatCount(held)} of ${plural(gpus, 'GPU')} held · ${formatCount(free)} free`
       context.fillText(text, begin, line.y + 18, Math.max(0, this.width - begin))
       context.fillStyle = this.color('line')
       context.fillRect(0, line.y + 25, this.width, 1)
       return
     }
-    const { gpu, gpus, pool, market, nodes } = line.section
+    const { gpu, gpus, pool, market, nodes, unavailable } = line.section
     context.font = `12px ${this.sans}`
+    const warning = unavailable === null ? '' : ` · ✗ ${UNAVAILABLE_WORDS[unavailable.cause]}`
+    const room = line.width - context.measureText(warning).width
+    const spot = market === 'spot' ? ' · ⚡ spot' : ''
+    // Without room, whole facts are left out rather than the middle of a word.
+    const texts = [
+      `${gpu} · ${plural(nodes.length, 'node')} of ${gpus} · ${pool}${spot}`,
+      `${gpu} · ${pool}${spot}`,
+      gpu,
+    ]
+    const text = texts.find(one => context.measureText(one).width <= room) ?? this.shorten(gpu, room)
     context.fillStyle = this.color('faint')
-    const text = `${gpu} · ${formatCount(nodes.length)} ${nodes.length === 1 ? 'node' : 'nodes'} of ${gpus} · ${pool}${market === 'spot' ? ' · ⚡ spot' : ''}`
-    context.fillText(this.shorten(text, line.width), line.x, line.y + 15)
+    context.fillText(text, line.x, line.y + 15)
+    context.fillStyle = this.color('bad')
+    context.fillText(warning, line.x + context.measureText(text).width, line.y + 15)
   }
 
   drawRow({ nodes, shape, x: rowLeft, y }: Extract<Line, { kind: 'nodes' }>): void {
@@ -116,7 +128,7 @@ class FleetBrush extends Brush {
     }
     if (layout.nameHeight === 0) return
     const marks = [
-      state === 'down' ? '✗' : isClosed ? '⊘' : state === 'provisioning' ? '…' : '',
+      state === 'down' ? '✗' : isClosed ? '⊘' : state === 'provisioning' ? '+' : '',
       slowdown === 1 ? '' : `÷${slowdown}`,
       isDiskFull ? '▤' : '',
     ]

@@ -25,7 +25,7 @@ export type Line = Box &
 interface Box {
   readonly x: number
   readonly y: number
-  readonly width: number
+  width: number
   readonly height: number
 }
 
@@ -94,7 +94,10 @@ function layoutWith(sections: readonly FleetSection[], width: number, cell: numb
     const perRow = Math.max(1, Math.floor((width + gap) / shape.pitch))
     const used = Math.max(Math.min(perRow, section.nodes.length) * shape.pitch - gap, MIN_SECTION_WIDTH)
     if (x > 0 && (x + used > width || section.nodes.length > perRow)) [x, y] = [0, bottom]
-    lines.push({ kind: 'section', x, y, width: used, height: SECTION_HEIGHT, section })
+    // The title of the last section of a row has the rest of it. The next section of the row takes that back.
+    const before = lines.findLast(line => line.kind === 'section')
+    if (before?.y === y) before.width = x - SECTIONS_APART - before.x
+    lines.push({ kind: 'section', x, y, width: Math.max(used, width - x), height: SECTION_HEIGHT, section })
     let rowTop = y + SECTION_HEIGHT
     for (let first = 0; first < section.nodes.length; first += perRow) {
       const row = section.nodes.slice(first, first + perRow)

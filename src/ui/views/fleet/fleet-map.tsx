@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
 import { Canvas, type Drawing } from '../../parts/canvas.tsx'
+import { plural } from '../../parts/format.ts'
 import { Tip } from '../../parts/tip.tsx'
 import { useSize } from '../../parts/use-size.ts'
 import { type Coloring, drawFleet } from './fleet-drawing.ts'
@@ -81,7 +82,7 @@ export function FleetMap({ fleet, coloring, selected, owner, onChoose }: FleetMa
     >
       <div style={{ height: `${Math.max(layout.height, height)}px` }}>
         <div class="fleet-window tip-place" style={{ height: `${height}px` }}>
-          <Canvas draw={draw} height={height} label={`GPUs of ${layout.nodes.length} nodes`} />
+          <Canvas draw={draw} height={height} label={`GPUs of ${plural(layout.nodes.length, 'node')}`} />
           <div
             class={`fleet-pointer${shown === undefined ? '' : ' over'}`}
             role="listbox"

@@ -4,8 +4,10 @@ import type { Folding } from '../../store/live-answer.ts'
 
 type FleetAnswer = AnswersByRoute['GET /_sim/fleet']
 export type FleetTotals = FleetAnswer['totals']
-type Group = FleetAnswer['groups'][number]
+export type FleetGroup = FleetAnswer['groups'][number]
 type Owner = FleetAnswer['owners'][number]
+
+export type WaitingDeployment = FleetAnswer['waiting'][number]
 
 /** In the list of a node's GPUs: a free GPU, one of another customer, and a broken one. */
 export const GPU_CODES = { free: -1, others: -2, broken: -3 } as const
@@ -24,7 +26,8 @@ export interface FleetHolder {
 
 export interface FleetNode {
   readonly name: string
-  readonly group: Group
+  /** As it was when the node last changed. */
+  readonly group: FleetGroup
   readonly state: FleetAnswer['nodes'][number][2]
   /** For each GPU: the index of its holder, or one of `GPU_CODES`. */
   readonly gpus: readonly number[]
@@ -39,6 +42,10 @@ export interface Fleet {
   readonly totals: FleetTotals
   readonly owners: ReadonlyMap<string, FleetOwner>
   readonly nodes: ReadonlyMap<string, FleetNode>
+  readonly groups: readonly FleetGroup[]
+  readonly waiting: readonly WaitingDeployment[]
+  /** How many wait, also those that are not listed. */
+  readonly waitingCount: number
 }
 
 export const FLEET_FOLDING: Folding<'GET /_sim/fleet', Fleet> = {
@@ -48,7 +55,18 @@ export const FLEET_FOLDING: Folding<'GET /_sim/fleet', Fleet> = {
 
 /** Returns the fleet after an answer. If nothing changed, it is the same object. */
 export function foldFleet(before: Fleet | undefined, answer: FleetAnswer): Fleet {
-  const { revision, full, totals, groups, states, owners, nodes, removed } = answer
+  const {
+    revision,
+    full,
+    totals,
+    groups,
+    states,
+    owners,
+    nodes,
+    removed,
+    waiting,
+    waiting_count: waitingCount,
+  } = answer
   if (before !== undefined && !full && revision === before.revision) return before
   const known = full ? undefined : before
   const ownersById = new Map(known?.owners)
@@ -68,7 +86,7 @@ export function foldFleet(before: Fleet | undefined, answer: FleetAnswer): Fleet
       }),
     })
   }
-  return { revision, totals, owners: ownersById, nodes: nodesByName }
+  return { revision, totals, groups, waiting, waitingCount, owners: ownersById, nodes: nodesByName }
 }
 
 /** A group of equal nodes in a zone. */
@@ -80,23 +98,30 @@ export interface FleetSection {
   /** GPUs of each node. */
   readonly gpus: number
   readonly nodes: readonly FleetNode[]
+  /** Why it gives no GPU to anybody; null if it gives some. */
+  readonly unavailable: FleetGroup['unavailable']
 }
 
 const collator = new Intl.Collator('en', { numeric: true })
 
 /** Returns the nodes by zone, GPU type and pool, each in the order of their names. */
-export function toSections({ nodes }: Fleet): FleetSection[] {
+export function toSections({ nodes, groups }: Fleet): FleetSection[] {
+  const keyOf = ({ zone, gpu, gpus, pool, market }: FleetGroup) => [zone, gpu, gpus, pool, market].join('\n')
+  const unavailable = new Map(groups.map(group => [keyOf(group), group.unavailable]))
   const byKey = new Map<string, FleetNode[]>()
   for (const node of nodes.values()) {
-    const { zone, gpu, gpus, pool, market } = node.group
-    const key = [zone, gpu, gpus, pool, market].join('\n')
+    const key = keyOf(node.group)
     const list = byKey.get(key)
     if (list === undefined) byKey.set(key, [node])
     else list.push(node)
   }
   return [...byKey]
     .sort(([a], [b]) => collator.compare(a, b))
-    .map(([, list]) => ({ ...list[0]!.group, nodes: list.sort((a, b) => collator.compare(a.name, b.name)) }))
+    .map(([key, list]) => ({
+      ...list[0]!.group,
+      unavailable: unavailable.get(key) ?? null,
+      nodes: list.sort((a, b) => collator.compare(a.name, b.name)),
+    }))
 }
 
 /** How many GPUs of each kind there are. */

@@ -1,10 +1,10 @@
 import { useMemo } from 'preact/hooks'
-import { formatCount } from '../../parts/format.ts'
+import { formatCount, plural } from '../../parts/format.ts'
 import { WindowedList } from '../../parts/windowed-list.tsx'
 import { useSession } from '../../store/session.ts'
 import type { Coloring } from './fleet-drawing.ts'
 import { countGpus, type Fleet, type FleetNode, type FleetOwner } from './fleet-model.ts'
-import { formatGpus } from './fleet-words.ts'
+import { Pools, Waiting } from './fleet-waits.tsx'
 import { OwnerMark } from './node-panel.tsx'
 
 const OWNER_ROW = 44
@@ -24,6 +24,7 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
   const owners = useMemo(() => countByOwner(fleet), [fleet])
   return (
     <>
+      <Waiting fleet={fleet} />
       <section class="panel">
         <h2>By GPU type</h2>
         <table class="tight">
@@ -58,6 +59,7 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
           </tbody>
         </table>
       </section>
+      <Pools groups={fleet.groups} />
       <section class="panel">
         <h2>Owners</h2>
         {owners.length === 0 ? (
@@ -67,7 +69,7 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
             <WindowedList
               items={owners}
               rowHeight={OWNER_ROW}
-              label={`Owners, ${owners.length} rows`}
+              label={`Owners, ${plural(owners.length, 'row')}`}
               row={({ owner, gpus }) => <OwnerRow key={owner.id} {...{ owner, gpus, onHover }} />}
             />
           </div>
@@ -103,7 +105,7 @@ function OwnerRow({ owner: { id, name, index, status, utilisation }, gpus, onHov
       <span class="owner-text">
         <span class="owner-name">{name === '' ? id : name}</span>
         <span class="faint">
-          {formatGpus(gpus)} · {status}
+          {plural(gpus, 'GPU')} · {status}
           {utilisation !== null && ` · load ${Math.round(utilisation * 100)} %`}
         </span>
       </span>
@@ -136,7 +138,7 @@ function Legend({ coloring }: { coloring: Coloring }) {
     ['⊘', 'hatched: cordoned or draining'],
     ['÷2', 'two times slower'],
     ['▤', 'its disk is full'],
-    ['…', 'dashed: being provisioned'],
+    ['+', 'dashed: being provisioned'],
   ] as const
   return (
     <section class="panel">

@@ -1,3 +1,4 @@
+import { plural } from '../../parts/format.ts'
 import { WindowedList } from '../../parts/windowed-list.tsx'
 import { countGpus, type FleetNode } from './fleet-model.ts'
 import { describeState } from './fleet-words.ts'
@@ -25,7 +26,7 @@ export function FleetTable({ nodes, selected, onChoose }: FleetTableProps) {
       <WindowedList
         items={nodes}
         rowHeight={30}
-        label={`Nodes, ${nodes.length} rows`}
+        label={`Nodes, ${plural(nodes.length, 'row')}`}
         shown={selected === undefined ? undefined : nodes.findIndex(({ name }) => name === selected)}
         row={node => <Row key={node.name} node={node} isSelected={node.name === selected} onChoose={onChoose} />}
       />

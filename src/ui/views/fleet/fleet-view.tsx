@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { Address } from '../../parts/address.tsx'
 import { Choice } from '../../parts/choice.tsx'
-import { formatCount } from '../../parts/format.ts'
+import { formatCount, plural } from '../../parts/format.ts'
 import { useSession } from '../../store/session.ts'
 import { useFoldedAnswer } from '../../store/use-answer.ts'
 import { COLORINGS, type Coloring } from './fleet-drawing.ts'
@@ -37,6 +37,9 @@ export function FleetView() {
     <div class="fleet">
       <div class="toolbar">
         {fleet !== undefined && <Totals fleet={fleet} />}
+        {fleet !== undefined && fleet.waitingCount > 0 && (
+          <p class="warn waits-note">‖ {plural(fleet.waitingCount, 'deployment')} waiting for GPUs</p>
+        )}
         <span class="space" />
         <Choice
           label="Colour"
@@ -89,8 +92,9 @@ function Totals({ fleet: { totals } }: { fleet: Fleet }) {
   const { nodes, gpus, held, free, others, broken } = totals
   return (
     <p class="totals">
-      <b>{formatCount(nodes)}</b> nodes · <b>{formatCount(gpus)}</b> GPUs: <b>{formatCount(held)}</b> held,{' '}
-      <b>{formatCount(free)}</b> free, <b>{formatCount(others)}</b> of others,{' '}
+      <b>{formatCount(nodes)}</b> {nodes === 1 ? 'node' : 'nodes'} · <b>{formatCount(gpus)}</b>{' '}
+      {gpus === 1 ? 'GPU' : 'GPUs'}: <b>{formatCount(held)}</b> held, <b>{formatCount(free)}</b> free,{' '}
+      <b>{formatCount(others)}</b> of others,{' '}
       <span class={broken > 0 ? 'bad' : ''}>
         <b>{formatCount(broken)}</b> broken
       </span>

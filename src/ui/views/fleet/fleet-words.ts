@@ -1,6 +1,6 @@
 /** What a node or a GPU is, in words. */
-import { formatCount } from '../../parts/format.ts'
-import { countGpus, type Fleet, type FleetNode, GPU_CODES } from './fleet-model.ts'
+import { plural } from '../../parts/format.ts'
+import { countGpus, type Fleet, type FleetGroup, type FleetNode, GPU_CODES } from './fleet-model.ts'
 
 const STATE_WORDS: Readonly<Record<FleetNode['state'], string>> = {
   provisioning: 'being provisioned',
@@ -22,7 +22,7 @@ export function describeState({ state, slowdown, isDiskFull }: FleetNode): strin
 export function describeNode(node: FleetNode): string {
   const { gpus, held, free, others, broken } = countGpus([node])
   const counts = [
-    `${held} of ${gpus} GPUs held`,
+    `${held} of ${plural(gpus, 'GPU')} held`,
     `${free} free`,
     others > 0 ? `${others} of other customers` : '',
     broken > 0 ? `${broken} broken` : '',
@@ -43,7 +43,9 @@ export function describeGpu({ owners }: Fleet, node: FleetNode, gpu: number): st
   return `GPU ${gpu}: ${name}, ${what}, ${holder.state}${load}`
 }
 
-/** Returns counts of GPUs as words: `3 held, 4 free`. */
-export function formatGpus(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? 'GPU' : 'GPUs'}`
+/** Why a pool gives no GPU. */
+export const UNAVAILABLE_WORDS: Readonly<Record<NonNullable<FleetGroup['unavailable']>['cause'], string>> = {
+  stock_out: 'out of stock',
+  zone_down: 'zone down',
+  spot_away: 'no spot nodes',
 }

@@ -1,4 +1,4 @@
-import { CommandButton, type WorldCommand } from '../../parts/command-button.tsx'
+import { CommandForm, type WorldCommand } from '../../parts/command-form.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { colorOf, type Fleet, type FleetNode, GPU_CODES, lettersOf } from './fleet-model.ts'
@@ -42,7 +42,9 @@ export function NodePanel({ fleet, node, gpu, onChooseGpu, onClose }: NodePanelP
         return (
           <p key={what} class="trouble">
             <span class="bad">✗ {what}</span>
-            {command !== undefined && <CommandButton command={command} target={undo!.target ?? ''} class="primary" />}
+            {command !== undefined && (
+              <CommandForm look="button" command={command} target={undo!.target} class="primary" />
+            )}
           </p>
         )
       })}
@@ -78,7 +80,7 @@ function Commands({ title, commands, target }: { title: string; commands: readon
     <div class="commands" role="group" aria-label={title}>
       <span class="faint">{title}</span>
       {commands.map(command => (
-        <CommandButton key={command.verb} command={command} target={target} class="danger" />
+        <CommandForm key={command.verb} look="button" command={command} target={target} class="danger" />
       ))}
     </div>
   )

@@ -1,16 +1,19 @@
 import type { Signal } from '@preact/signals'
 import { formatDay, formatDuration, formatTime } from '../../parts/format.ts'
 import { Tip } from '../../parts/tip.tsx'
+import { toneOf } from '../../parts/tone.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { compareLives, placeSegments } from './lane-places.ts'
 import { AXIS_HEIGHT, GHOST_HEIGHT, isoOf, type LanesScene, toTime, toX } from './lanes-scene.ts'
-import { isBadNews, type Mark, type Row, type Segment } from './lifecycle-model.ts'
+import type { Mark, Row, Segment } from './lifecycle-model.ts'
 import { styleOfState, wordsOfState } from './state-styles.ts'
 
 const MICROS = 1_000_000
 /** How near the pointer has to be to a mark, in pixels. */
 const MARK_REACH = 6
 const MAX_MARKS = 4
+const TONE_GLYPHS = { bad: '▼', good: '▲', neutral: '•' } as const
+const TONE_CLASSES = { bad: 'bad', good: 'ok', neutral: '' } as const
 
 /** What lies under the pointer. */
 export interface Under {
@@ -27,7 +30,7 @@ export function findUnder(scene: LanesScene, x: number, y: number): Under | unde
   const { rows, shape, top, now, ghostNow, width } = scene
   const isNear = ({ time }: Mark) => Math.abs(toX(scene, time) - x) <= MARK_REACH
   if (y < AXIS_HEIGHT) {
-    const marks = scene.worldMarks.filter(mark => isBadNews(mark) && isNear(mark))
+    const marks = scene.worldMarks.filter(mark => toneOf(mark.kind) !== 'neutral' && isNear(mark))
     return marks.length === 0 ? undefined : { row: undefined, segment: undefined, marks, isGhost: false }
   }
   const inRows = y - AXIS_HEIGHT + top
@@ -123,8 +126,9 @@ function LaneTip({ x, y, under: { row, segment, marks, isGhost }, scene, ghostWo
         </>
       )}
       {marks.slice(0, MAX_MARKS).map(mark => (
-        <div key={mark.seq} class={isBadNews(mark) ? 'bad' : ''}>
-          {isBadNews(mark) ? '▼' : '•'} <span class="mono">{formatTime(isoOf(scene, mark.time))}</span> {mark.sentence}
+        <div key={mark.seq} class={TONE_CLASSES[toneOf(mark.kind)]}>
+          {TONE_GLYPHS[toneOf(mark.kind)]} <span class="mono">{formatTime(isoOf(scene, mark.time))}</span>{' '}
+          {mark.sentence}
         </div>
       ))}
       {marks.length > MAX_MARKS && <div class="faint">and {marks.length - MAX_MARKS} more</div>}

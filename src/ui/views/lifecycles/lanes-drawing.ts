@@ -2,6 +2,7 @@
 import { Brush } from '../../parts/brush.ts'
 import type { Drawing } from '../../parts/canvas.tsx'
 import { formatDuration } from '../../parts/format.ts'
+import { toneOf } from '../../parts/tone.ts'
 import { compareLives, placeSegments } from './lane-places.ts'
 import {
   AXIS_HEIGHT,
@@ -13,7 +14,7 @@ import {
   toTime,
   toX,
 } from './lanes-scene.ts'
-import { isBadNews, type Lifecycle, type Mark, type Row } from './lifecycle-model.ts'
+import type { Lifecycle, Mark, Row } from './lifecycle-model.ts'
 import { styleOfState, wordsOfState } from './state-styles.ts'
 import { tickStep } from './time-scale.ts'
 
@@ -157,23 +158,24 @@ class LanesBrush extends Brush {
     }
   }
 
-  /** Draws triangles for bad news, and dots for other marks. Marks on the same pixels are one. */
+  /** Draws triangles down for trouble, up for repairs, and dots for other marks. Equal marks on the same pixels are one. */
   #drawMarks(marks: readonly Mark[], y: number): void {
     const { context } = this
-    for (const isBad of [false, true]) {
+    for (const tone of ['neutral', 'good', 'bad'] as const) {
       let last = Number.NEGATIVE_INFINITY
       for (const mark of marks) {
         const x = this.#toX(mark.time)
-        if (isBadNews(mark) !== isBad || x < -6 || x > this.width + 6 || x - last < 3) continue
+        if (toneOf(mark.kind) !== tone || x < -6 || x > this.width + 6 || x - last < 3) continue
         last = x
         context.beginPath()
-        if (isBad) {
-          context.moveTo(x - 4.5, y)
-          context.lineTo(x + 4.5, y)
-          context.lineTo(x, y + 8)
+        if (tone !== 'neutral') {
+          const [base, tip] = tone === 'bad' ? [y, y + 8] : [y + 8, y]
+          context.moveTo(x - 4.5, base)
+          context.lineTo(x + 4.5, base)
+          context.lineTo(x, tip)
         } else context.arc(x, y + 4, 2.5, 0, 7)
         context.closePath()
-        context.fillStyle = this.color(isBad ? 'bad' : 'faint')
+        context.fillStyle = this.color({ bad: 'bad', good: 'ok', neutral: 'faint' }[tone])
         context.fill()
         context.strokeStyle = this.color('panel')
         context.lineWidth = 1
@@ -185,11 +187,13 @@ class LanesBrush extends Brush {
   /** Draws lines through all rows for what went wrong in the world. */
   #drawWorldMarks(part: 'lines' | 'marks'): void {
     const { context } = this
-    const bad = this.#scene.worldMarks.filter(isBadNews)
+    const { worldMarks } = this.#scene
     if (part === 'marks') {
-      this.#drawMarks(bad, AXIS_HEIGHT - 9)
+      const shown = worldMarks.filter(({ kind }) => toneOf(kind) !== 'neutral')
+      this.#drawMarks(shown, AXIS_HEIGHT - 9)
       return
     }
+    const bad = worldMarks.filter(({ kind }) => toneOf(kind) === 'bad')
     context.fillStyle = this.color('bad')
     context.globalAlpha = 0.35
     let last = Number.NEGATIVE_INFINITY

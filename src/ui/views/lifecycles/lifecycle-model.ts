@@ -98,12 +98,15 @@ function beginOf({ own, ghost }: Row): number {
   return Math.max(0, (own ?? ghost)!.begin)
 }
 
-/** Kinds of journal entries that are bad news. */
-const BAD_NEWS = /fault|lost|crash|fail|down|evict|suspend|preempt|broken|declin/i
-
-/** Returns whether a mark is bad news. The others are neutral. */
-export function isBadNews({ kind }: Mark): boolean {
-  return BAD_NEWS.test(kind)
+/**
+ * Returns the first time at which something is shown, for the begin of the axis. A world can be older than what is known
+ * of it: that of a snapshot, for example.
+ */
+export function beginOfAll(lifecycles: Lifecycles | undefined): number {
+  let begin = Number.POSITIVE_INFINITY
+  for (const row of lifecycles?.rows.values() ?? []) begin = Math.min(begin, row.begin)
+  for (const { time } of lifecycles?.worldMarks ?? []) begin = Math.min(begin, time)
+  return Number.isFinite(begin) ? Math.max(0, begin) : 0
 }
 
 /** Returns all times at which something changes in some rows or in their world, for the scale. */

@@ -2,11 +2,19 @@ import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { Address } from '../../parts/address.tsx'
 import { Choice } from '../../parts/choice.tsx'
-import { formatCount } from '../../parts/format.ts'
+import { formatCount, plural } from '../../parts/format.ts'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 import { useAnswer, useFoldedAnswer } from '../../store/use-answer.ts'
 import { Lanes, type Span } from './lanes.tsx'
-import { KIND_CHOICES, LIFECYCLES_FOLDING, type Mark, PAGE_ROWS, timesOf, toRows } from './lifecycle-model.ts'
+import {
+  beginOfAll,
+  KIND_CHOICES,
+  LIFECYCLES_FOLDING,
+  type Mark,
+  PAGE_ROWS,
+  timesOf,
+  toRows,
+} from './lifecycle-model.ts'
 import { styleOfState } from './state-styles.ts'
 import { findIdleGaps, TimeScale } from './time-scale.ts'
 
@@ -51,9 +59,10 @@ export function LifecyclesView() {
   const worldMarks = own?.worldMarks ?? NO_MARKS
   const isTrue = scaleName === 'true'
   const scale = useMemo(() => {
-    const end = Math.max(now, ghostNow ?? 0, LEAST_SPAN)
-    return new TimeScale(0, end, isTrue ? [] : findIdleGaps(timesOf(rows, worldMarks), 0, end))
-  }, [rows, worldMarks, now, ghostNow, isTrue])
+    const from = Math.min(beginOfAll(own), ghostWorld === undefined ? Number.POSITIVE_INFINITY : beginOfAll(ghost))
+    const end = Math.max(now, ghostNow ?? 0, from + LEAST_SPAN)
+    return new TimeScale(from, end, isTrue ? [] : findIdleGaps(timesOf(rows, worldMarks), from, end))
+  }, [rows, worldMarks, now, ghostNow, isTrue, own, ghost, ghostWorld])
   const others = (worlds ?? []).map(({ world: name }) => name).filter(name => name !== world)
   const zoom = (factor: number) => {
     const { from, to } = span.value ?? { from: scale.toTime(0), to: scale.toTime(1) }
@@ -94,7 +103,7 @@ export function LifecyclesView() {
           onInput={event => place.go({ q: event.currentTarget.value }, 'replace')}
         />
         <span class="faint" role="status">
-          {formatCount(rows.length)} {rows.length === 1 ? 'row' : 'rows'}
+          {plural(rows.length, 'row')}
         </span>
         <span class="space" />
         {others.length > 0 && (
@@ -146,7 +155,7 @@ export function LifecyclesView() {
       {ghostError !== undefined && <p role="alert">✗ {ghostError}</p>}
       {own !== undefined && own.dropped > 0 && (
         <p class="warn">
-          ! The journal has dropped its first {formatCount(own.dropped)} entries, so early states are missing.
+          ! The journal has dropped its oldest entries ({formatCount(own.dropped)}), so early states are missing.
         </p>
       )}
       {own !== undefined && rows.length === 0 && (
@@ -175,6 +184,12 @@ export function LifecyclesView() {
             ▼
           </span>{' '}
           trouble
+        </span>
+        <span>
+          <span class="glyph ok" aria-hidden="true">
+            ▲
+          </span>{' '}
+          repaired
         </span>
         <span>‖ idle time ‖</span>
         <span class="wide-only">below: ready replicas, + starting</span>

@@ -1,5 +1,5 @@
 import { Address } from '../../parts/address.tsx'
-import { formatCount, formatDay, formatMoney, formatTime } from '../../parts/format.ts'
+import { formatDay, formatMoney, formatTime, plural } from '../../parts/format.ts'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { WindowedList } from '../../parts/windowed-list.tsx'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
@@ -34,7 +34,7 @@ export function LedgerLines({ subject, isOpen, onOpen }: LedgerLinesProps) {
             {isOpen ? '▾' : '▸'} Ledger
           </button>
         </h2>
-        {ledger !== undefined && <span class="faint">{formatCount(lines.length)} lines, the newest first</span>}
+        {ledger !== undefined && <span class="faint">{plural(lines.length, 'line')}, the newest first</span>}
         <span class="space" />
         {isOpen && <Address route="GET /_sim/ledger" fields={fields} name="Ledger" />}
       </div>
@@ -45,7 +45,7 @@ export function LedgerLines({ subject, isOpen, onOpen }: LedgerLinesProps) {
           <WindowedList
             items={lines}
             rowHeight={ROW}
-            label={`Ledger, ${lines.length} lines`}
+            label={`Ledger, ${plural(lines.length, 'line')}`}
             row={(entry, index) => <Line key={lines.length - index} entry={entry} />}
           />
         </div>
@@ -58,7 +58,7 @@ function Line({ entry }: { entry: LedgerEntry }) {
   const { place, feed } = useSession()
   const { time, kind, subject, microcents, tokens, units, open } = entry
   const cause = findEntry(feed.entries, entry)
-  const amount = tokens === undefined ? (units === undefined ? '' : `${units} units`) : `${formatCount(tokens)} tokens`
+  const amount = tokens === undefined ? (units === undefined ? '' : plural(units, 'unit')) : plural(tokens, 'token')
   return (
     <div class="ledger-row">
       <time dateTime={time} class="faint">

@@ -1,11 +1,12 @@
-import { useMemo } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import { Address } from '../../parts/address.tsx'
 import { formatDay, formatMoney, formatTime } from '../../parts/format.ts'
-import { TimeChart } from '../../parts/time-chart.tsx'
+import { TimeChart, type TimeRange, withinExtent } from '../../parts/time-chart.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
+import { IdleCost } from './idle-cost.tsx'
 import { LedgerLines } from './ledger-lines.tsx'
-import { burnChart, MICROCENTS, type Money, stepFor } from './money-chart.ts'
+import { type BurnChart, burnChart, MICROCENTS, type Money, stepFor } from './money-chart.ts'
 import { OwnerRows } from './owner-rows.tsx'
 
 /** The series and the GPU-hours take the simulator longer, so that they are asked for less often. */
@@ -17,32 +18,48 @@ export function MoneyView() {
   const session = useSession()
   const { place } = session
   const clock = session.clock.value
-  const step = clock === undefined ? undefined : stepFor(clock.elapsed_seconds)
-  const { value: money, error } = useAnswer('GET /_sim/money', {})
-  const { value: stepped } = useAnswer('GET /_sim/money', step === undefined ? undefined : { step }, {
-    pauseMs: SERIES_PAUSE_MS,
-  })
-  const { value: used } = useAnswer('GET /_sim/money', { usage: 'true' }, { pauseMs: USAGE_PAUSE_MS })
+  const nowSeconds = clock === undefined ? 0 : Math.floor(Date.parse(clock.now) / 1000)
   const startSeconds = clock === undefined ? 0 : Math.round(Date.parse(clock.now) / 1000 - clock.elapsed_seconds)
-  const chart = useMemo(() => stepped && burnChart(stepped, startSeconds), [stepped, startSeconds])
+  const extent = { from: startSeconds, to: nowSeconds }
+  const zoom = readZoom(place.value, extent)
+  const { from, to } = zoom ?? extent
+  const step = stepFor(to - from)
+  const window = step === undefined ? undefined : { step, ...(zoom && { from: String(from), to: String(to) }) }
+  const { value: money, error } = useAnswer('GET /_sim/money', {})
+  const { value: stepped, error: steppedError } = useAnswer('GET /_sim/money', window, { pauseMs: SERIES_PAUSE_MS })
+  const { value: used } = useAnswer('GET /_sim/money', { usage: 'true' }, { pauseMs: USAGE_PAUSE_MS })
+  const burn = useKept(
+    useMemo(() => stepped && burnChart(stepped), [stepped]),
+    session.world.value,
+  )
   return (
     <div class="money">
       <div class="toolbar">
         <span class="faint">Where the money of the account goes</span>
         <span class="space" />
-        <Address route="GET /_sim/money" fields={{ ...(step !== undefined && { step }), usage: 'true' }} />
+        <Address route="GET /_sim/money" fields={{ ...window, usage: 'true' }} />
       </div>
       {error !== undefined && <p role="alert">✗ {error}</p>}
       {money !== undefined && <Tiles money={money} />}
-      {chart !== undefined && chart.series.length > 0 && (
+      {steppedError !== undefined && <p role="alert">✗ {steppedError}</p>}
+      {burn !== undefined && burn.chart.series.length > 0 && (
         <section class="panel" aria-label="Burn over time">
           <h2>
-            Burn over time <small class="faint">{chart.unit}</small>
+            Burn over time{' '}
+            <small class="faint">{burn.chart.unit}, the mean of each step. Drag to choose a part of the time.</small>
           </h2>
-          <TimeChart chart={chart} height={220} format={value => `${formatMoney(value)}/h`} />
+          <TimeChart
+            {...burn}
+            height={220}
+            format={value => `${formatMoney(value)}/h`}
+            extent={extent}
+            shown={{ from, to }}
+            onZoom={range => place.go({ from: range && String(range.from), to: range && String(range.to) }, 'replace')}
+          />
         </section>
       )}
       {money !== undefined && <OwnerRows owners={money.owners} usage={used?.usage} />}
+      {money !== undefined && <IdleCost owners={money.owners} />}
       <LedgerLines
         subject={place.value.subject}
         isOpen={place.value.ledger === 'open'}
@@ -50,6 +67,19 @@ export function MoneyView() {
       />
     </div>
   )
+}
+
+/** Reads the chosen part of the time from the address of the page. A part that the world does not have is ignored. */
+function readZoom({ from, to }: { readonly [name: string]: string | undefined }, extent: TimeRange) {
+  const wanted = { from: Number(from), to: Number(to) }
+  return wanted.to > wanted.from ? withinExtent(wanted, extent) : undefined
+}
+
+/** Returns the newest picture of a world, so that the drawing stays while the next one is asked for. */
+function useKept(burn: BurnChart | undefined, world: string): BurnChart | undefined {
+  const kept = useRef<{ world: string; burn: BurnChart } | undefined>(undefined)
+  if (burn !== undefined) kept.current = { world, burn }
+  return kept.current?.world === world ? kept.current.burn : undefined
 }
 
 function Tiles({ money }: { money: Money }) {

@@ -1,4 +1,4 @@
-import { formatCount, formatMoney } from '../../parts/format.ts'
+import { formatCount, formatMoney, plural } from '../../parts/format.ts'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { WindowedList } from '../../parts/windowed-list.tsx'
 import { MICROCENTS, type Money, type MoneyOwner } from './money-chart.ts'
@@ -35,7 +35,7 @@ export function OwnerRows({ owners, usage }: OwnerRowsProps) {
         <WindowedList
           items={owners}
           rowHeight={ROW}
-          label={`Owners, ${owners.length} rows`}
+          label={`Owners, ${plural(owners.length, 'row')}`}
           row={owner => <OwnerRow key={owner.id} owner={owner} usage={byId.get(owner.id)} most={most} />}
         />
       </div>
@@ -73,7 +73,7 @@ function OwnerRow({ owner, usage, most }: OwnerRowProps) {
       <span class="faint">{kind}</span>
       <span class={`number${gpus === 0 ? ' faint' : ''}`}>
         {formatCount(gpus)}
-        <span class="hidden"> GPUs</span>
+        <span class="hidden"> {gpus === 1 ? 'GPU' : 'GPUs'}</span>
       </span>
       <span class={`number burn${burn === 0 ? ' faint' : ''}`}>
         <span class="burn-bar" style={{ width: `${(burn / most) * 100}%` }} />

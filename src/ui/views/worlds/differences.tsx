@@ -1,4 +1,5 @@
-import { formatTime } from '../../parts/format.ts'
+import { Address } from '../../parts/address.tsx'
+import { formatTime, plural } from '../../parts/format.ts'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { useAnswer } from '../../store/use-answer.ts'
 
@@ -16,9 +17,12 @@ export function Differences({ world, other }: DifferencesProps) {
   const { value, error } = useAnswer('GET /_sim/differences', { with: other }, { world, refresh: 'requests' })
   return (
     <section class="panel" aria-label={`Differences between ${other} and ${world}`}>
-      <h2>
-        {other} → {world}
-      </h2>
+      <div class="panel-title">
+        <h2>
+          {other} → {world}
+        </h2>
+        <Address route="GET /_sim/differences" fields={{ with: other }} name="Differences" />
+      </div>
       {error !== undefined && <p role="alert">✗ {error}</p>}
       {value?.equal && <p>✓ The two worlds are equal.</p>}
       {value !== undefined && !value.same_time && <p class="warn">! The worlds are at different times.</p>}
@@ -31,7 +35,7 @@ export function Differences({ world, other }: DifferencesProps) {
       )}
       {value !== undefined && value.differences.length > 0 && (
         <div class="scroll-x">
-          <table>
+          <table class="cards">
             <thead>
               <tr>
                 <th scope="col">Kind</th>
@@ -44,9 +48,9 @@ export function Differences({ world, other }: DifferencesProps) {
               {value.differences.slice(0, MAX_SHOWN).map(({ kind, subject, before, after }) => (
                 <tr key={`${kind} ${subject}`}>
                   <td>{kind}</td>
-                  <td>{kind === 'state' ? <ThingLink id={subject} /> : subject}</td>
-                  <td>{before ?? '–'}</td>
-                  <td>{after ?? '–'}</td>
+                  <td class="break">{kind === 'state' ? <ThingLink id={subject} /> : subject}</td>
+                  <td data-label={other}>{before ?? '–'}</td>
+                  <td data-label={world}>{after ?? '–'}</td>
                 </tr>
               ))}
             </tbody>
@@ -54,7 +58,9 @@ export function Differences({ world, other }: DifferencesProps) {
         </div>
       )}
       {value !== undefined && value.differences.length > MAX_SHOWN && (
-        <p class="faint">{value.differences.length - MAX_SHOWN} more are at the address of this table.</p>
+        <p class="faint">
+          {plural(value.differences.length - MAX_SHOWN, 'further difference')} can be read at the address of this table.
+        </p>
       )}
     </section>
   )

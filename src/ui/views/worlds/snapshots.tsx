@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { Address } from '../../parts/address.tsx'
 import { formatDay, formatTime } from '../../parts/format.ts'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
@@ -16,11 +17,14 @@ export function Snapshots() {
   }
   return (
     <section class="panel" aria-label="Snapshots">
-      <h2>Snapshots of {session.world.value}</h2>
+      <div class="panel-title">
+        <h2>Snapshots of {session.world.value}</h2>
+        <Address route="GET /_sim/snapshots" name="Snapshots" />
+      </div>
       {error !== undefined && <p role="alert">✗ {error}</p>}
       {snapshots?.length === 0 && <p class="empty">No snapshot was taken yet. Take one, and go back to it later.</p>}
       {snapshots !== undefined && snapshots.length > 0 && (
-        <table>
+        <table class="cards">
           <thead>
             <tr>
               <th scope="col">Snapshot</th>
@@ -34,7 +38,7 @@ export function Snapshots() {
             {snapshots.map(({ snapshot, now }) => (
               <tr key={snapshot}>
                 <th scope="row">{snapshot}</th>
-                <td>
+                <td data-label="Time">
                   <time dateTime={now}>
                     {formatDay(now)} {formatTime(now)}
                   </time>

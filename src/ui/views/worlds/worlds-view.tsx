@@ -1,5 +1,6 @@
 /** The worlds of the simulator and the snapshots of the shown one: places to go, and to go back to. */
 import { useSignal } from '@preact/signals'
+import { Address } from '../../parts/address.tsx'
 import { formatDay, formatTime } from '../../parts/format.ts'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
@@ -25,10 +26,13 @@ export function WorldsView() {
   return (
     <div class="stack">
       <section class="panel" aria-label="Worlds">
-        <h2>Worlds</h2>
+        <div class="panel-title">
+          <h2>Worlds</h2>
+          <Address route="GET /_sim/worlds" name="Worlds" />
+        </div>
         {error !== undefined && <p role="alert">✗ {error}</p>}
         <div class="scroll-x">
-          <table>
+          <table class="cards">
             <thead>
               <tr>
                 <th scope="col">World</th>
@@ -47,9 +51,11 @@ export function WorldsView() {
                     {world === here ? '● ' : ''}
                     {world}
                   </th>
-                  <td>{fixtures}</td>
-                  <td class="mono">{seed}</td>
-                  <td>
+                  <td data-label="Fixture">{fixtures}</td>
+                  <td class="mono" data-label="Seed">
+                    {seed}
+                  </td>
+                  <td data-label="Time">
                     <time dateTime={now}>
                       {formatDay(now)} {formatTime(now)}
                     </time>

@@ -66,7 +66,7 @@ describe('breaking', () => {
     await rules.getByRole('button', { name: 'Add the rule' }).click()
     await rules.getByText('0 hits, 3 left').waitFor()
     await sendAsClient(room, 'GET', '/deploy/list')
-    await rules.getByText('1 hits, 2 left').waitFor()
+    await rules.getByText('1 hit, 2 left').waitFor()
     await page.getByRole('button', { name: '+10 min' }).click()
     await page.locator('.clock-time', { hasText: '00:10:00' }).waitFor()
     const form = page.getByRole('region', { name: 'Break or repair' })

@@ -1,0 +1,100 @@
+/** Who waits for GPUs, and which pools give none: each since when and why. */
+import { formatCount, formatDay, formatDuration, formatTime, plural, secondsBetween } from '../../parts/format.ts'
+import { ThingLink } from '../../parts/thing-link.tsx'
+import { useSession } from '../../store/session.ts'
+import type { Fleet, FleetGroup, WaitingDeployment } from './fleet-model.ts'
+import { UNAVAILABLE_WORDS } from './fleet-words.ts'
+
+/** The most pools that are listed. Those that give no GPU come first. */
+const MAX_POOLS = 30
+
+/** The deployments that wait for GPUs, the longest wait first. */
+export function Waiting({ fleet: { waiting, waitingCount } }: { fleet: Fleet }) {
+  if (waitingCount === 0) return null
+  return (
+    <section class="panel" aria-label="Waiting for GPUs">
+      <h2>Waiting for GPUs</h2>
+      <ul class="plain waits">
+        {waiting.map(one => (
+          <Wait key={one.id} wait={one} />
+        ))}
+      </ul>
+      {waitingCount > waiting.length && (
+        <p class="faint">{formatCount(waitingCount - waiting.length)} more are not listed.</p>
+      )}
+    </section>
+  )
+}
+
+function Wait({ wait: { id, name, gpu, gpus, instances, since, sentence } }: { wait: WaitingDeployment }) {
+  return (
+    <li data-waiting={id}>
+      <ThingLink id={id} text={name} />
+      <div>{sentence}</div>
+      <div class="faint">
+        {plural(instances, 'instance')} of {gpus} × {gpu}
+        {since !== null && (
+          <>
+            , <Since time={since} />
+          </>
+        )}
+      </div>
+    </li>
+  )
+}
+
+/** The pools with what keeps them from giving GPUs. */
+export function Pools({ groups }: { groups: readonly FleetGroup[] }) {
+  const order = [...groups].sort((a, b) => Number(a.unavailable === null) - Number(b.unavailable === null))
+  return (
+    <section class="panel" aria-label="Pools">
+      <h2>Pools</h2>
+      <ul class="plain waits">
+        {order.slice(0, MAX_POOLS).map(({ pool, zone, market, gpu, gpus, unavailable }) => (
+          <li key={`${pool} ${zone} ${gpu} ${gpus}`}>
+            <span class="line">
+              <span>{gpu}</span>
+              {unavailable === null ? (
+                <span class="faint">✓ in stock</span>
+              ) : (
+                <span class="bad">✗ {UNAVAILABLE_WORDS[unavailable.cause]}</span>
+              )}
+            </span>
+            <div class="faint">
+              {pool} · {zone}
+              {market === 'spot' && ' · spot'}
+              {unavailable !== null && (
+                <>
+                  {unavailable.since !== null && (
+                    <>
+                      {' · '}
+                      <Since time={unavailable.since} />
+                    </>
+                  )}
+                  {unavailable.until !== null &&
+                    `, until ${formatDay(unavailable.until)} ${formatTime(unavailable.until)}`}
+                </>
+              )}
+            </div>
+          </li>
+        ))}
+      </ul>
+      {order.length > MAX_POOLS && <p class="faint">{formatCount(order.length - MAX_POOLS)} more are not listed.</p>}
+    </section>
+  )
+}
+
+/** A time, and how long ago it was: `since 00:30:00 (5 min)`. */
+function Since({ time }: { time: string }) {
+  const now = useSession().clock.value?.now ?? time
+  return (
+    <>
+      since{' '}
+      <time dateTime={time}>
+        {time.slice(0, 10) === now.slice(0, 10) ? '' : `${formatDay(time)} `}
+        {formatTime(time)}
+      </time>{' '}
+      ({formatDuration(Math.max(0, secondsBetween(time, now)))})
+    </>
+  )
+}
