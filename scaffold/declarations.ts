@@ -12,6 +12,14 @@ export interface GeneratedFile {
   readonly text: string
 }
 
+/** The files that a scaffold writes, and what its author does next. */
+export interface Scaffold {
+  readonly files: readonly GeneratedFile[]
+  /** A scenario whose trace is recorded. */
+  readonly recorded?: string
+  readonly next: readonly string[]
+}
+
 const FAULT_KINDS = 'src/faults/kinds'
 const MAX_COLUMNS = 120
 

@@ -1,9 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { operations } from '../src/service/index.ts'
-import { ROOT } from './declarations.ts'
+import { ROOT, type Scaffold } from './declarations.ts'
 import { assertKnown, assertName, assertNew, assertText, InputError, quote, toKebabCase } from './input.ts'
-import type { Scaffold } from './main.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 const FOLDER = 'src/service/endpoints'

@@ -1,6 +1,6 @@
 import { FAULT_KINDS } from '../src/faults/kinds/index.ts'
+import type { Scaffold } from './declarations.ts'
 import { assertName, assertNew, assertText, quote, toKebabCase } from './input.ts'
-import type { Scaffold } from './main.ts'
 
 /** Files of the folder that are no fault kind. */
 const RESERVED = ['index', 'kind', 'fields']

@@ -6,16 +6,8 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type GeneratedFile, ROOT } from './declarations.ts'
+import { ROOT, type Scaffold } from './declarations.ts'
 import { assertKnown, InputError } from './input.ts'
-
-/** The files that a scaffold writes, and what its author does next. */
-export interface Scaffold {
-  readonly files: readonly GeneratedFile[]
-  /** A scenario whose trace is recorded. */
-  readonly recorded?: string
-  readonly next: readonly string[]
-}
 
 const USAGE = {
   endpoint: `npm run new:endpoint -- listVoices 'GET /v1/voices' --summary "List voices"`,

@@ -1,8 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { ROOT } from './declarations.ts'
+import { ROOT, type Scaffold } from './declarations.ts'
 import { assertKnown, assertName, assertNew, assertText, InputError, quote, wordsOf } from './input.ts'
-import type { Scaffold } from './main.ts'
 
 interface Flags {
   readonly teaches?: string | undefined
