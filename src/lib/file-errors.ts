@@ -8,6 +8,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'permission denied',
   EROFS: 'the disk is read-only',
   ENOSPC: 'no space is left on the disk',
+  ERR_STRING_TOO_LONG: 'it is larger than 512 MiB',
+  ERR_FS_FILE_TOO_LARGE: 'it is larger than 2 GiB',
 }
 
 /** Returns why the file system refused something, in words for the user. */

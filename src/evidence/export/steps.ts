@@ -108,7 +108,14 @@ export async function planTest(recording: ParsedRecording, what: string): Promis
       if (!open.has(number) && answers.get(number)?.endedAt !== undefined) continue
       open.delete(number)
       steps.push({ kind: 'leave', number })
-    } else if ('action' in line && !SILENT.includes(line.action.do)) steps.push({ kind: 'act', action: line.action })
+    } else if ('action' in line && !SILENT.includes(line.action.do)) {
+      steps.push({ kind: 'act', action: line.action })
+      if (line.action.do !== 'reset') continue
+      // Time begins again, and requests of the world before have ended with it.
+      now = 0
+      for (const [number, { status }] of open) steps.push({ kind: 'expect', number, status })
+      open.clear()
+    }
   }
   return { options: { ...header.options, inferencePace: paceOf(recording) }, steps, digest }
 }
