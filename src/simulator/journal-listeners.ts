@@ -8,6 +8,7 @@ export class JournalListeners {
   readonly #onError: (error: unknown) => void
   #listeners: readonly Listener[] = []
   #journal: Journal | undefined
+  #unsubscribe: (() => void) | undefined
 
   /** @param onError called with what a listener throws: it must not end the change in which the listener is called */
   constructor(currentJournal: () => Journal, onError: (error: unknown) => void) {
@@ -24,12 +25,16 @@ export class JournalListeners {
     }
   }
 
-  /** Subscribes to the current journal, once and only if there are listeners. */
+  /**
+   * Subscribes to the current journal, once and only if there are listeners. The journal before is left: a request that
+   * was in progress at a reset may still write to it.
+   */
   subscribe(): void {
     const journal = this.#currentJournal()
     if (this.#listeners.length === 0 || this.#journal === journal) return
     this.#journal = journal
-    journal.listen(entry => {
+    this.#unsubscribe?.()
+    this.#unsubscribe = journal.listen(entry => {
       for (const listener of this.#listeners) {
         try {
           listener(entry)

@@ -110,7 +110,9 @@ export class WorldSimulator implements Simulator {
       findScriptedAnswer: (model, words) => this.inference.takeAnswer(model, words),
       createWaiter: context => this.#clients.createWaiter(context),
       onLoading: code => this.#clients.inFlight.onLoading(code),
-      onAnswered: (request, status) => {
+      onAnswered: (request, status, world) => {
+        // A request that was in progress at a reset belongs to the world before.
+        if (world !== this.#world) return
         this.requestLog.add(request, status, this.clock.elapsed, this.#world.journal.last)
         this.#webhooks.onAnswered(request)
       },
