@@ -71,7 +71,7 @@ def test_a_fault_changes_one_answer(sim: Simulator) -> None:
 
 
 def test_a_field_that_is_none_is_sent_as_null(sim: Simulator) -> None:
-    sim.call("POST", "/deploy/llm", {**CREATE, "settings": None, "extra_args": [None]} | {"model_name": "acme/null"})
+    sim.call("POST", "/deploy/llm", {**CREATE, "settings": None})
     body = sim.requests(bodies="whole")[-1]["body"]
     assert isinstance(body, dict) and body["settings"] is None
 
