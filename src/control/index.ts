@@ -105,7 +105,9 @@ export function createControl(worlds: Worlds, { library = NO_SCENARIOS, writePag
     pasts,
     answer(sim, request, call) {
       const path = call.path ?? '/'
-      const operation = pipeline.findOperationId(request.method, path.split('?', 1)[0]!)
+      const end = path.split('?', 1)[0]!
+      if (request.method === 'DELETE' && end.endsWith('/')) return missingName(end)
+      const operation = pipeline.findOperationId(request.method, end)
       const response = pipeline.answer(sim, request, call, HOOKS)
       if (operation !== undefined) return response
       return Promise.resolve(response).then(response => (response.status === 404 ? notFound(path, response) : response))
@@ -121,6 +123,13 @@ function oneForEach<Thing>(create: (sim: Simulator) => Thing): (sim: Simulator) 
     things.set(sim, known)
     return known.thing
   }
+}
+
+/** Refuses to delete a thing without a name. A slash at the end does not count elsewhere, so all of them would go. */
+function missingName(path: string): Response {
+  const all = path.replace(/\/+$/, '')
+  const error = `Failed to delete '${path}': the name behind the slash is missing. Give it, or send DELETE ${all}.`
+  return new Response(JSON.stringify({ error }), { status: 404, headers: { 'content-type': 'application/json' } })
 }
 
 function notFound(target: string, { headers }: Response): Response {

@@ -10,6 +10,7 @@ export class JournalListeners {
   #listeners: readonly Listener[] = []
   #watchers: readonly Watcher[] = []
   #journal: Journal | undefined
+  #unsubscribe: (() => void) | undefined
 
   /** @param onError called with what a listener throws: it must not end the change in which the listener is called */
   constructor(currentJournal: () => Journal, onError: (error: unknown) => void) {
@@ -35,12 +36,16 @@ export class JournalListeners {
     }
   }
 
-  /** Subscribes to the current journal, once and only if there are listeners. */
+  /**
+   * Subscribes to the current journal, once and only if there are listeners. The journal before is left: a request that
+   * was in progress at a reset may still write to it.
+   */
   subscribe(): void {
     const journal = this.#currentJournal()
     if (this.#journal === journal || this.#listeners.length + this.#watchers.length === 0) return
     this.#journal = journal
-    journal.watch(seq => {
+    this.#unsubscribe?.()
+    this.#unsubscribe = journal.watch(seq => {
       for (const watcher of this.#watchers) this.#call(watcher, seq)
       if (this.#listeners.length === 0) return
       // Read before any of them, since a listener can change the world.

@@ -52,8 +52,6 @@ export interface InheritedState {
   readonly timelines: StartedTimelines
 }
 
-const NO_SCRIPTED_ANSWERS: ScriptedState = { rules: [], unnamed: 0 }
-
 export class WorldSimulator implements Simulator {
   readonly clock: SimulatorClock
   readonly cluster: ClusterControls
@@ -97,10 +95,9 @@ export class WorldSimulator implements Simulator {
       ...(options.onBug && { onBug: options.onBug }),
       webhookHosts: options.webhooks?.allow,
     })
-    const isStrict = options.strictRequests ?? false
     this.#lineAnswers = new BatchLineAnswerer(
       this.inference,
-      isStrict,
+      options.strictRequests ?? false,
       names && ((endpoint, line) => this.api.lineNames!.toInternalLine(line, endpoint)),
     )
     this.#world = this.#connect(initialWorld.fork())
@@ -110,7 +107,9 @@ export class WorldSimulator implements Simulator {
       findScriptedAnswer: (model, words) => this.inference.takeAnswer(model, words),
       createWaiter: context => this.#clients.createWaiter(context),
       onLoading: code => this.#clients.inFlight.onLoading(code),
-      onAnswered: (request, status) => {
+      onAnswered: (request, status, world) => {
+        // A request that was in progress at a reset belongs to the world before.
+        if (world !== this.#world) return
         this.requestLog.add(request, status, this.clock.elapsed, this.#world.journal.last)
         this.#webhooks.onAnswered(request)
       },
@@ -344,7 +343,7 @@ export class WorldSimulator implements Simulator {
 
   /** Returns to the initial scripted answers. */
   #resetScriptedAnswers(): void {
-    this.inference.restore(this.#inherited?.answers ?? NO_SCRIPTED_ANSWERS)
+    this.inference.restore(this.#inherited?.answers ?? { rules: [], unnamed: 0 })
     if (this.#inherited === undefined) for (const rule of this.options.answers ?? []) this.inference.add(rule)
   }
 }

@@ -83,6 +83,32 @@ describe('a listener that throws', () => {
   })
 })
 
+test('after a reset, a listener and the list of requests know nothing of a request of the world before', async () => {
+  const sim = createSimulator({ fixtures: 'empty', seed: 1, inferencePace: 'clock' })
+  const heard: string[] = []
+  sim.journal.listen(({ kind }) => heard.push(kind))
+  const client = new AbortController()
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  const chat = (stream: boolean) => {
+    const messages = [{ role: 'user', content: 'How is tea made?' }]
+    const body = JSON.stringify({ model: 'aurora-labs/aurora-8b-instruct', messages, stream })
+    const { signal } = client
+    return sim.fetch('http://sim/v1/chat/completions', { method: 'POST', headers, body, signal })
+  }
+  const stream = await chat(true)
+  // Its body is still being read at the reset.
+  const answer = chat(false)
+  sim.reset()
+  heard.length = 0
+  await sim.clock.advance('1h')
+  expect((await answer).status).toBe(200)
+  client.abort()
+  await expect(stream.text()).rejects.toThrow()
+  expect([heard, sim.requests]).toEqual([[], []])
+  await list(sim)
+  expect([heard, sim.requests.map(({ seq }) => seq)]).toEqual([['request'], [1]])
+})
+
 describe('an onBug that throws', () => {
   test.each(['GET', 'POST'])('rejects the %s once, and the request is closed', async method => {
     const heard: string[] = []

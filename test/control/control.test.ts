@@ -540,3 +540,21 @@ test('the weather says what it has struck, and its command undoes that', async (
   const calm = await running({ fixtures: 'two-nodes', weather: 'none' })
   expect((await calm.command('/_sim/weather', undefined, 'GET')).body).toMatchObject({ pack: 'none', kinds: [] })
 })
+
+test('a DELETE with a slash at its end removes nothing, because the name behind it is missing', async () => {
+  const { sim, command } = await running()
+  sim.faults.add({ on: '*', fault: { kind: 'empty' } })
+  for (const path of ['/_sim/faults/', '/_sim/faults//', '/_sim/faults/?x=1', '/_sim/inference/', '/_sim/past/']) {
+    const { status, body } = await command(path, undefined, 'DELETE')
+    expect([status, body.error]).toEqual([
+      404,
+      expect.stringContaining('the name behind the slash is missing. Give it'),
+    ])
+  }
+  const { body } = await command('/_sim/faults/', undefined, 'DELETE')
+  expect(body.error).toBe(
+    "Failed to delete '/_sim/faults/': the name behind the slash is missing. Give it, or send DELETE /_sim/faults.",
+  )
+  expect(sim.faults.list()).toHaveLength(1)
+  expect((await command('/_sim/faults', undefined, 'DELETE')).body).toEqual({ removed: 1 })
+})

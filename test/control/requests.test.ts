@@ -100,6 +100,15 @@ test.each([
   ],
   ['is invalid JSON', '{"hub": { "token" : "hub_secret\\"hub_secret" },}'],
   ['is JSON in a text', JSON.stringify('{"token":"hub_secret"}')],
+  [
+    'has names in other cases',
+    '{"hfToken":"hub_secret","apiKey":"hub_secret","API-KEY":"hub_secret","x":{"accessToken":"hub_secret"},}',
+  ],
+  [
+    'is JSON with names in other cases',
+    JSON.stringify({ hfToken: 'hub_secret', hub: { apiKey: 'hub_secret', 'API-KEY': 'hub_secret' } }),
+  ],
+  ['is a form with names in other cases', 'model=chat&hfToken=hub_secret&accessToken=hub_secret'],
   ['is a form', 'model=chat&hub_token=hub_secret&user=me'],
 ])('no list, event or near miss shows a credential of a body that %s', async (_, body) => {
   const { server, ask, command } = await running()

@@ -70,6 +70,12 @@ def test_a_fault_changes_one_answer(sim: Simulator) -> None:
     assert sim.faults.list() == []
 
 
+def test_a_field_that_is_none_is_sent_as_null(sim: Simulator) -> None:
+    sim.call("POST", "/deploy/llm", {**CREATE, "settings": None})
+    body = sim.requests(bodies="whole")[-1]["body"]
+    assert isinstance(body, dict) and body["settings"] is None
+
+
 def test_a_command_breaks_the_world_and_troubles_tell(sim: Simulator) -> None:
     sim.command("pool.stockOut", "H100-80GB")
     assert any("H100-80GB" in str(trouble) for trouble in sim.control.list_troubles())

@@ -1,13 +1,17 @@
 /** Fields of bodies that hold credentials. Lists, events and near misses never show their values. */
 
-const SECRET_WORDS = '(?:token|secret|password|passphrase|api_?key|access_key|private_key|credentials?|user_data)'
-const SECRET_FIELD = new RegExp(`(?:^|_)${SECRET_WORDS}$`, 'i')
+/** What the name of such a field ends with, in any case: `hf_token`, `hfToken`, `API-KEY`. */
+const SECRET_WORDS =
+  '(?:token|secret|password|passphrase|(?:api|access|private|secret)[_-]?key|credentials?|user[_-]?data)'
+/** The longest beginning of a name that a text is searched for. */
+const PREFIX = String.raw`[\w-]{0,100}?`
+const SECRET_FIELD = new RegExp(`${SECRET_WORDS}$`, 'i')
 /** A field of JSON in a text, also of JSON in a text of JSON. A value that is cut off has no end. */
 const SECRET_IN_JSON = new RegExp(
-  String.raw`(\\{0,7}")((?:\w{1,100}_)?${SECRET_WORDS})\1(\s{0,9}:\s{0,9})\1(?:(?!(?<!\\)\1)[^])+(\1)?`,
+  String.raw`(\\{0,7}")(${PREFIX}${SECRET_WORDS})\1(\s{0,9}:\s{0,9})\1(?:(?!(?<!\\)\1)[^])+(\1)?`,
   'gi',
 )
-const SECRET_IN_FORM = new RegExp(`(^|[?&])((?:\\w{1,100}_)?${SECRET_WORDS})=[^&\\s"]+`, 'gi')
+const SECRET_IN_FORM = new RegExp(`(^|[?&])(${PREFIX}${SECRET_WORDS})=[^&\\s"]+`, 'gi')
 
 /** The text in place of a credential. */
 export const HIDDEN = '(hidden)'

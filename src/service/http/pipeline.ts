@@ -335,7 +335,7 @@ export class Pipeline<Backend, Scope extends object> {
     hooks: RequestHooks<Backend>,
     incoming: IncomingRequest,
   ): void {
-    hooks.onAnswered?.(request, status)
+    hooks.onAnswered?.(request, status, backend)
     incoming.onAnswered?.(request, status, this.#options.time(backend))
   }
 }

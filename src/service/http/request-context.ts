@@ -34,7 +34,7 @@ export interface RequestHooks<Backend> {
   /** Called when a request waits for code that is loaded on first use. */
   onLoading?(code: Promise<void>): void
   /** Called with each request after it was answered; `status` is 0 if a fault left its client without a response. */
-  onAnswered?(request: AnsweredRequest, status: number): void
+  onAnswered?(request: AnsweredRequest, status: number, backend: Backend): void
   /** Returns the scripted answer to a prompt, if a rule matches. */
   findScriptedAnswer?(model: string, words: string): ScriptedAnswer | undefined
   /** Wraps everything behind the route: faults of the wire. */

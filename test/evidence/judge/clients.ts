@@ -239,7 +239,24 @@ export const readOnceAfter =
     await sleep(60 * 3_600_000)
   }
 
+/** Polls a batch to its end, and reads it `further` times more. */
+export const readOn =
+  (further: number): JudgedClient =>
+  async context => {
+    const id = await createBatch(context)
+    await context.sleep(25 * 3_600_000)
+    for (let i = 0; i <= further; i++) {
+      await context.send('GET', `/v1/batches/${id}`)
+      await context.sleep(60_000)
+    }
+  }
+
 export const RIGHTFUL: readonly RightfulCase[] = [
+  {
+    rule: 'readsEnd',
+    title: 'reads its batch twice more after the end',
+    client: readOn(2),
+  },
   {
     rule: 'looksBeforeCreate',
     title: 'creates again after a look that shows nothing',

@@ -1,7 +1,7 @@
 /** Each rule of conduct is broken by a bad client, and kept by a good one that does the same work. */
 import { expect, test } from 'vitest'
 import { CONDUCT_RULE_NAMES } from '../../../src/evidence/rules/conduct/index.ts'
-import { CASES, RIGHTFUL, readOnceAfter } from './clients.ts'
+import { CASES, RIGHTFUL, readOn, readOnceAfter } from './clients.ts'
 import { runClients } from './judged.ts'
 
 test.each(CONDUCT_RULE_NAMES)('a bad client breaks %s', async name => {
@@ -30,5 +30,13 @@ test('a client that has read its deployment only before it ran breaks readsEnd',
   const { words } = sim.judge().findings.find(({ rule }) => rule === 'readsEnd')!
   expect(words).toMatch(
     /^The deployment \S+ \(stopped\) ended .+ Its last poll was request \d+ \(getDeployment, 200\), sent 0s/,
+  )
+})
+
+test('a client that reads its batch three times more after the end breaks readsEnd', async () => {
+  const sim = await runClients([readOn(3)])
+  const { words } = sim.judge().findings.find(({ rule }) => rule === 'readsEnd')!
+  expect(words).toMatch(
+    /^Request \d+ \(getBatch, 200\) showed .+ The client polled on: 3 further reads showed the same/,
   )
 })

@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HOUR, SECOND } from '../../../src/kernel/duration.ts'
-import { call, MODEL, onlyWords, violationsOf } from '../clients.ts'
+import { MICROCENTS_PER_USD } from '../../../src/simulation/account/money.ts'
+import { awaitBatch, CHAT_MODEL, call, createBatch, MODEL, onlyWords, upload, violationsOf } from '../clients.ts'
 import { type Client, observe } from '../observe.ts'
 
 describe('settles', () => {
@@ -58,6 +59,21 @@ describe('spendsAtMost', () => {
       ),
     )
     expect(violationsOf('spendsAtMost', await observe(deployFor(2), { settings: { spendsAtMost: 50 } }))).toEqual([])
+  })
+
+  test('the tokens of its chats count, and those of its batches once', async () => {
+    const messages = [{ role: 'user', content: 'How is tea made?' }]
+    const chat: Client = context => call(context, 'POST', '/v1/chat/completions', { model: CHAT_MODEL, messages })
+    const batch: Client = async context =>
+      awaitBatch(context, await createBatch(context, await upload(context, ['How is tea made?'])))
+    for (const client of [chat, batch]) {
+      const { sim, created } = await observe(client)
+      const usd = sim.ledger.entries().reduce((sum, { microcents }) => sum - microcents, 0) / MICROCENTS_PER_USD
+      expect([usd > 0, created.length]).toEqual([true, client === batch ? 1 : 0])
+      const broken = async (spendsAtMost: number) =>
+        violationsOf('spendsAtMost', await observe(client, { settings: { spendsAtMost } })).length
+      expect([await broken(usd * 0.99), await broken(usd * 1.01)]).toEqual([1, 0])
+    }
   })
 
   test('what a deployment costs after the end of the client does not count', async () => {

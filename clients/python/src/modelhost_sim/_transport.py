@@ -28,11 +28,18 @@ class ServerEvent(NamedTuple):
 class Transport:
     """Sends requests to the address of one world.
 
-    `url` is the address of the world, without a slash at its end. `timeout` is in real seconds.
+    `url` is the address of the world, without a slash at its end. `timeout` is in real seconds. With `keeps_none`, a
+    field of a body that is None is sent as null. Otherwise it counts as not given.
     """
 
     def __init__(
-        self, url: str, *, control_token: str | None = None, timeout: float = 60, token: str | None = None
+        self,
+        url: str,
+        *,
+        control_token: str | None = None,
+        timeout: float = 60,
+        token: str | None = None,
+        keeps_none: bool = False,
     ) -> None:
         if not url.startswith(("http://", "https://")):
             raise ValueError(f"Failed to connect to {url!r}: no address. Give one as in 'http://127.0.0.1:4010'.")
@@ -40,6 +47,7 @@ class Transport:
         self.timeout = timeout
         self.control_token = control_token
         self.token = token
+        self.keeps_none = keeps_none
 
     @staticmethod
     def quote(part: str) -> str:
@@ -140,7 +148,7 @@ class Transport:
         if file is not None:
             data, headers["Content-Type"] = _form(file)
         elif body is not None:
-            data = json.dumps(_given(body)).encode()
+            data = json.dumps(body if self.keeps_none else _given(body)).encode()
             headers["Content-Type"] = "application/json"
         url = self.url + path
         if query and (given := _given(query)):

@@ -56,7 +56,7 @@ class Simulator:
         self._process = process
         self._timeout = timeout
         self._control_token = control_token
-        self._service = Transport(server_url, token=token, timeout=timeout)
+        self._service = Transport(server_url, token=token, timeout=timeout, keeps_none=True)
         self.control = Control(Transport(world["base_url"], control_token=control_token, timeout=timeout))
         """Every operation of the control plane, as a method each."""
         self.clock = Clock(self.control)
@@ -150,6 +150,7 @@ class Simulator:
     ) -> Any:
         """Sends a request to the service as a client would, and returns the parsed JSON.
 
+        A field that is None is sent as null. Without a body, the request has none.
         Raises SimulatorError with the status of a refusal.
         """
         return self._service.send_for_json(method, path, query, body)
