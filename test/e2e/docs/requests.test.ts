@@ -20,6 +20,7 @@ test('has the blocks that are run below, and no other', () => {
     'text false',
     `sh curl --json '{"expect": [{"operation": "getMe"}, {"operation": "listVoices"}], "inOrder": true}' 127.0.0.1:4010/_sim/verify`,
     "sh curl -N '127.0.0.1:4010/_sim/events?after=start&follow=false&kind=deployment.*,request'",
+    "sh curl -N '127.0.0.1:4010/_sim/events?after=start&follow=false&form=columns'",
     "ts import { createSimulator } from 'modelhost-sim'",
   ])
 })
@@ -40,7 +41,11 @@ test('asks a server for its requests, their verification and its events', async 
   const listed = JSON.parse(await folder.shell(blockWith(blocks, '/_sim/requests?'), address))
   expect(listed).toMatchObject({ matched: 1, requests: [{ operation: 'getDeployment', status: 404 }] })
   expect(JSON.parse(await folder.shell(blockWith(blocks, '/_sim/verify'), address))).toMatchObject({ ok: true })
-  expect((await folder.shell(blockWith(blocks, '/_sim/events'), address)).match(/^event: request$/gm)).toHaveLength(4)
+  const events = await folder.shell(blockWith(blocks, '&kind=deployment.*'), address)
+  expect(events.match(/^event: request$/gm)).toHaveLength(4)
+  const columns = await folder.shell(blockWith(blocks, '&form=columns'), address)
+  expect(columns.match(/^event: request$/gm)).toHaveLength(4)
+  expect(columns).toMatch(/^event: entries\ndata: \{"epoch":"2026-01-01T00:00:00.000000\+00:00","seq":\[/m)
 })
 
 test('controls a simulator with the typed client', async () => {
