@@ -32,6 +32,7 @@ import * as viewsMoney from './views/money.ts'
 import * as viewsPage from './views/page.ts'
 import * as viewsPast from './views/past.ts'
 import * as viewsRecordings from './views/recordings.ts'
+import * as viewsRequest from './views/request.ts'
 import * as viewsThings from './views/things.ts'
 import * as viewsWeather from './views/weather.ts'
 
@@ -63,6 +64,7 @@ export type Declarations = typeof clock &
   typeof viewsPage &
   typeof viewsPast &
   typeof viewsRecordings &
+  typeof viewsRequest &
   typeof viewsThings &
   typeof viewsWeather
 
@@ -121,6 +123,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
   listRequests: operation('GET /_sim/requests', 'assumed', () => requests.listRequests),
   sendRequest: operation('POST /_sim/requests', 'assumed', () => sendRequest.sendRequest),
+  getRequest: operation('GET /_sim/requests/{seq}', 'assumed', () => viewsRequest.getRequest),
   reset: operation('POST /_sim/reset', 'assumed', () => clock.reset),
   listScenarios: operation('GET /_sim/scenarios', 'assumed', () => scenarios.listScenarios),
   stopScenario: operation('DELETE /_sim/scenarios/{name}', 'assumed', () => scenarios.stopScenario),

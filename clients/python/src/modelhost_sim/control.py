@@ -669,12 +669,44 @@ class ListRequestsAnswer(TypedDict):
     last: int
 
 
+class SendRequestBodyRepeat(TypedDict):
+    seq: int
+    world: NotRequired[str]
+
+
 class SendRequestAnswer(TypedDict):
     seq: int | None
     status: int
     headers: dict[str, str]
     body: Any
+    bytes: int
+    note: str | None
     now: str
+
+
+class GetRequestAnswerSent(TypedDict):
+    headers: dict[str, str]
+    body: Any
+    bytes: int
+    note: str | None
+
+
+class GetRequestAnswerAnswer(TypedDict):
+    headers: dict[str, str]
+    body: Any
+    bytes: int
+    note: str | None
+    status: int
+    fault: str | None
+
+
+class GetRequestAnswer(TypedDict):
+    seq: int
+    method: str | None
+    path: str | None
+    sent: GetRequestAnswerSent | None
+    answer: GetRequestAnswerAnswer | None
+    reason: str | None
 
 
 class ResetAnswer(TypedDict):
@@ -1557,8 +1589,8 @@ class Control:
         return result
 
     def get_past(self) -> ForgetPastAnswer:
-        """Return which part of the past of the world is kept, for POST /_sim/worlds with at, entry
-        or after_request.
+        """Return which part of the past of the world is kept, for POST /_sim/worlds with at,
+        entry, after_request or before_request.
 
         Sends `GET /_sim/past`.
         """
@@ -1720,18 +1752,24 @@ class Control:
     def send_request(
         self,
         *,
-        path: str,
         method: str | None = None,
-        headers: dict[str, str] | None = None,
+        path: str | None = None,
+        headers: dict[str, str | None] | None = None,
         body: Any | None = None,
         client: str | None = None,
+        repeat: SendRequestBodyRepeat | None = None,
     ) -> SendRequestAnswer:
         """Send a request to the service as a client of this world. client is the id of an API
-        token. Default: the first token. A stream is answered as text when it ends.
+        token. Default: the first token. repeat names a request of the past: it is sent as it
+        was then, with its token. The fields beside it change it. world of repeat names the
+        world of that past. Default: this one. A header and a body that are null are left out. A
+        stream is answered as text when it ends.
 
         Sends `POST /_sim/requests`.
-        Refused with 400: a path of the control plane, an invalid method or header.
-        Refused with 404: an unknown token.
+        Refused with 400: a missing path, a path of the control plane, an invalid method or
+        header, or client beside repeat.
+        Refused with 404: an unknown token or world.
+        Refused with 409: a past that does not have the request to repeat.
         """
         result: SendRequestAnswer = self._transport.send_for_json(
             "POST",
@@ -1742,7 +1780,22 @@ class Control:
                 "headers": headers,
                 "body": body,
                 "client": client,
+                "repeat": repeat,
             },
+        )
+        return result
+
+    def get_request(self, seq: str) -> GetRequestAnswer:
+        """Return the headers and the body of a request and of its answer, from the past of the
+        world. seq is that of GET /_sim/requests. If the past does not have them, reason says
+        why.
+
+        Sends `GET /_sim/requests/{seq}`.
+        Refused with 404: a seq that is no request of a client.
+        """
+        result: GetRequestAnswer = self._transport.send_for_json(
+            "GET",
+            f"/_sim/requests/{self._transport.quote(seq)}",
         )
         return result
 
@@ -1996,15 +2049,16 @@ class Control:
         at: str | None = None,
         entry: int | None = None,
         after_request: int | None = None,
+        before_request: int | None = None,
         token: str | None = None,
     ) -> CreateWorldAnswer:
         """Create a world: an account with its own clock, seed, journal and limits. Default of each
         option: as the server was started. The field from names the world to fork. The field
         snapshot names the snapshot to continue from, of that world or of the default world.
         Options that a snapshot does not bring may go with it. One of at (a time), entry (the
-        seq of a journal entry) and after_request (that of a request) makes the world from as it
-        was then, with a manual clock. Its past must be kept. The field token is an alias of its
-        first token.
+        seq of a journal entry), after_request and before_request (that of a request) makes it
+        as from was then. Its clock is manual, and the past of from must be kept. The field
+        token is an alias of its first token.
 
         Sends `POST /_sim/worlds`.
         Refused with 400: an invalid option; a token of another world; an option that the origin
@@ -2039,6 +2093,7 @@ class Control:
                 "at": at,
                 "entry": entry,
                 "after_request": after_request,
+                "before_request": before_request,
                 "token": token,
             },
         )
