@@ -25,6 +25,7 @@ import * as sendRequest from './endpoints/send-request.ts'
 import * as snapshots from './endpoints/snapshots.ts'
 import * as worlds from './endpoints/worlds.ts'
 import * as viewsAhead from './views/ahead.ts'
+import * as viewsCauses from './views/causes.ts'
 import * as viewsDifferences from './views/differences.ts'
 import * as viewsFleet from './views/fleet.ts'
 import * as viewsLifecycles from './views/lifecycles.ts'
@@ -57,6 +58,7 @@ export type Declarations = typeof clock &
   typeof snapshots &
   typeof worlds &
   typeof viewsAhead &
+  typeof viewsCauses &
   typeof viewsDifferences &
   typeof viewsFleet &
   typeof viewsLifecycles &
@@ -72,6 +74,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   getRoot: operation('GET /', 'assumed', () => overview.getRoot),
   getOverview: operation('GET /_sim', 'assumed', () => overview.getOverview),
   getAhead: operation('GET /_sim/ahead', 'assumed', () => viewsAhead.getAhead),
+  getCauses: operation('GET /_sim/causes/{seq}', 'assumed', () => viewsCauses.getCauses),
   getClock: operation('GET /_sim/clock', 'assumed', () => clock.getClock),
   setClock: operation('PUT /_sim/clock', 'assumed', () => clock.setClock),
   advanceClock: operation('POST /_sim/clock/advance', 'assumed', () => clock.advanceClock),

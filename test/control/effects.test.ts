@@ -127,6 +127,14 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
       { path: '/_sim/requests', body: { repeat: { sec: 1 } }, status: 422, says: 'seq' },
     ],
   },
+  getCauses: {
+    good: [{ path: '/_sim/causes/1' }, { path: '/_sim/causes/1?limit=0' }],
+    bad: [
+      { path: '/_sim/causes/99', status: 404, says: 'Failed to explain entry 99' },
+      { path: '/_sim/causes/first', status: 404, says: 'a position is a whole number' },
+      { path: '/_sim/causes/1?limit=-1', status: 422, says: 'limit' },
+    ],
+  },
   getRequest: {
     good: [{ path: '/_sim/requests/2' }],
     bad: [

@@ -35,6 +35,7 @@ export const getRequest = control({
     })
       .nullable()
       .describe('null if the past does not have it, or before there is one'),
+    kept: z.boolean().describe('Whether the past of the world is kept'),
     reason: z.string().nullable().describe('Why sent or answer is null, and what to do'),
   }),
   handle: ({ params, sim, pasts }) => {
@@ -42,7 +43,8 @@ export const getRequest = control({
     const past = pasts.of(sim)
     const kept = past?.requestOf(seq)
     if (kept === undefined) {
-      return { seq, method: null, path: null, sent: null, answer: null, reason: whyMissing(past, seq) }
+      const reason = whyMissing(past, seq)
+      return { seq, method: null, path: null, sent: null, answer: null, kept: past !== undefined, reason }
     }
     const redact = tokenRedactor(sim)
     const { line, body, isWhole, answer, content } = kept
@@ -56,6 +58,7 @@ export const getRequest = control({
       ...{ seq, method: line.method, path: redact(line.path) },
       sent: isWhole ? sent : { ...sent, note: BEGIN_ONLY },
       answer: shown ?? null,
+      kept: true,
       reason: shown === undefined ? 'The request has no answer yet. Move the time of its world.' : null,
     }
   },
@@ -92,7 +95,7 @@ function whyMissing(past: Past | undefined, seq: number): string {
   const when = state.droppedInputs > 0 ? 'Its oldest part is dropped' : 'It began later'
   return (
     `The past of this world has the journal entries from ${state.entry + 1} on. ${when}. ` +
-    'Read a later request, or start the server with --record or --open.'
+    'Read a later request, or start the server with --open: its past begins with the world.'
   )
 }
 

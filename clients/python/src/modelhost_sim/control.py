@@ -81,6 +81,40 @@ GetAheadAnswer = TypedDict(
 )
 
 
+class GetCausesAnswerCausesItem(TypedDict):
+    seq: int
+    at: str
+    kind: str
+    subject: str
+    sentence: str
+
+
+class GetCausesAnswerEffectsItem(TypedDict):
+    seq: int
+    at: str
+    kind: str
+    subject: str
+    sentence: str
+    depth: int
+
+
+class GetCausesAnswerMoneyItem(TypedDict):
+    id: str
+    kind: str
+    name: str
+    since_microcents: int
+    spent_microcents: int
+    burn_microcents_per_hour: float
+
+
+class GetCausesAnswer(TypedDict):
+    causes: list[GetCausesAnswerCausesItem]
+    entry: GetCausesAnswerCausesItem
+    effects: list[GetCausesAnswerEffectsItem]
+    matched: int
+    money: list[GetCausesAnswerMoneyItem]
+
+
 class GetClockAnswer(TypedDict):
     now: str
     elapsed_seconds: float
@@ -242,14 +276,6 @@ class GetDigestAnswer(TypedDict):
     now: str
 
 
-class ExplainSubjectAnswerChainItem(TypedDict):
-    seq: int
-    at: str
-    kind: str
-    subject: str
-    sentence: str
-
-
 ExplainSubjectAnswerNext = TypedDict(
     "ExplainSubjectAnswerNext",
     {
@@ -263,8 +289,8 @@ ExplainSubjectAnswerNext = TypedDict(
 class ExplainSubjectAnswer(TypedDict):
     subject: str
     sentences: list[str]
-    chain: list[ExplainSubjectAnswerChainItem]
-    effects: list[ExplainSubjectAnswerChainItem]
+    chain: list[GetCausesAnswerCausesItem]
+    effects: list[GetCausesAnswerCausesItem]
     next: NotRequired[ExplainSubjectAnswerNext]
 
 
@@ -706,6 +732,7 @@ class GetRequestAnswer(TypedDict):
     path: str | None
     sent: GetRequestAnswerSent | None
     answer: GetRequestAnswerAnswer | None
+    kept: bool
     reason: str | None
 
 
@@ -1003,6 +1030,21 @@ class Control:
             "GET",
             "/_sim/ahead",
             query={"by": by, "limit": limit, "visible": visible},
+        )
+        return result
+
+    def get_causes(self, seq: str, *, limit: int | None = None) -> GetCausesAnswer:
+        """Return the causes of a journal entry back to the first one, everything that came of it,
+        and what the things that it touched cost since then. Refused requests have the entry
+        that decided them as their cause.
+
+        Sends `GET /_sim/causes/{seq}`.
+        Refused with 404: a position that the journal does not have.
+        """
+        result: GetCausesAnswer = self._transport.send_for_json(
+            "GET",
+            f"/_sim/causes/{self._transport.quote(seq)}",
+            query={"limit": limit},
         )
         return result
 

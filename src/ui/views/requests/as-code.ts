@@ -10,6 +10,8 @@ export interface SentRequest {
   /** Path of its operation: `/deploy/{deploy_id}`. */
   readonly template: string
   readonly status: number
+  /** Headers beside the token and the type of the body. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body?: unknown
 }
 
@@ -24,9 +26,10 @@ export const CODE_FORMS: readonly { readonly label: string; readonly write: (req
   { label: 'scenario step', write: toScenarioStep },
 ]
 
-function toCurl({ method, path, body }: SentRequest): string {
+function toCurl({ method, path, headers, body }: SentRequest): string {
   const lines = [
     `curl -X ${method} -H "Authorization: Bearer $TOKEN" ${quoteForShell(ADDRESS + path)}`,
+    ...headers.map(([name, value]) => `  -H ${quoteForShell(`${name}: ${value}`)}`),
     ...(body === undefined ? [] : [`  --json ${quoteForShell(JSON.stringify(body))}`]),
   ]
   return lines.join(' \\\n')
@@ -85,12 +88,15 @@ function pathFields(pathname: string, template: string): Record<string, string> 
   return Object.fromEntries(names.map((name, index) => [name, decodeURIComponent(values[index] ?? '')]))
 }
 
-function initOf({ method, body }: SentRequest, token: string, indent = ''): string {
+function initOf({ method, headers, body }: SentRequest, token: string, indent = ''): string {
+  const all = [
+    `authorization: \`Bearer \${${token}}\``,
+    ...(body === undefined ? [] : ["'content-type': 'application/json'"]),
+    ...headers.map(header => header.map(text => JSON.stringify(text)).join(': ')),
+  ]
   const lines = [
     `method: ${JSON.stringify(method)},`,
-    body === undefined
-      ? `headers: { authorization: \`Bearer \${${token}}\` },`
-      : `headers: { authorization: \`Bearer \${${token}}\`, 'content-type': 'application/json' },`,
+    `headers: { ${all.join(', ')} },`,
     ...(body === undefined ? [] : [`body: JSON.stringify(${JSON.stringify(body)}),`]),
   ]
   return `{\n${lines.map(line => `${indent}  ${line}\n`).join('')}${indent}}`
