@@ -1,12 +1,15 @@
 import * as z from 'zod'
 import { isControlRequest } from '../../evidence/explain/kind-sentences.ts'
+import { type CodedRequest, writeCode } from '../../evidence/export/request-code.ts'
 import type { Past } from '../../evidence/past/past.ts'
 import { describeWire, isLost, type ShownContent, showContent } from '../../evidence/requests/shown-content.ts'
 import { formatCount } from '../../lib/format-count.ts'
 import { LIMITS } from '../../limits.ts'
 import { refuse } from '../../service/refusals.ts'
+import { DEFAULT_WORLD } from '../../simulator/served-world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { toRequestView } from '../request-view.ts'
 import { tokenRedactor } from '../token-redactor.ts'
 
 const ContentSchema = z.object({
@@ -35,20 +38,28 @@ export const getRequest = control({
     })
       .nullable()
       .describe('null if the past does not have it, or before there is one'),
+    code: z
+      .record(z.string(), z.string())
+      .describe('The request as curl, fetch, vitest, pytest and scenario step. The token is a variable'),
     kept: z.boolean().describe('Whether the past of the world is kept'),
     reason: z.string().nullable().describe('Why sent or answer is null, and what to do'),
   }),
-  handle: ({ params, sim, pasts }) => {
+  handle: ({ params, sim, worlds, pasts, request }) => {
     const seq = requireRequest(sim, params.seq)
     const past = pasts.of(sim)
     const kept = past?.requestOf(seq)
-    if (kept === undefined) {
-      const reason = whyMissing(past, seq)
-      return { seq, method: null, path: null, sent: null, answer: null, kept: past !== undefined, reason }
-    }
     const redact = tokenRedactor(sim)
+    const world = worlds.findBySimulator(sim)?.name
+    const { origin } = new URL(request.url)
+    const address = world === undefined || world === DEFAULT_WORLD ? origin : `${origin}/_sim/worlds/${world}`
+    if (kept === undefined) {
+      const code = writeListed(sim, seq, redact, { address, headers: {} })
+      const reason = whyMissing(past, seq)
+      return { seq, method: null, path: null, sent: null, answer: null, code, kept: past !== undefined, reason }
+    }
     const { line, body, isWhole, answer, content } = kept
-    const sent = copy(showContent(line.headers, body, redact))
+    const whole = copy(showContent(line.headers, body, redact))
+    const sent = isWhole ? whole : { ...whole, note: BEGIN_ONLY }
     const shown = answer && {
       ...copy(showContent(answer.headers ?? {}, content, redact)),
       status: isLost(answer.wire) ? 0 : answer.status,
@@ -56,8 +67,9 @@ export const getRequest = control({
     }
     return {
       ...{ seq, method: line.method, path: redact(line.path) },
-      sent: isWhole ? sent : { ...sent, note: BEGIN_ONLY },
+      sent,
       answer: shown ?? null,
+      code: sent.note === null ? writeListed(sim, seq, redact, { address, ...sent }) : {},
       kept: true,
       reason: shown === undefined ? 'The request has no answer yet. Move the time of its world.' : null,
     }
@@ -66,6 +78,20 @@ export const getRequest = control({
 
 /** A body that no endpoint has read. */
 const BEGIN_ONLY = `only the first ${formatCount(LIMITS.requestBody)} characters are kept`
+
+/** Returns a received request as code. Nothing if it is no longer listed, or if its body is not whole. */
+function writeListed(
+  sim: Simulator,
+  seq: number,
+  redact: (text: string) => string,
+  given: Pick<CodedRequest, 'address' | 'headers'> & { readonly body?: unknown },
+): Record<string, string> {
+  const received = sim.requests.find(request => request.seq === seq)
+  if (received === undefined) return {}
+  const { method, path, status, body: listed } = toRequestView(received, redact, LIMITS.requestBody)
+  if (given.body === undefined && typeof listed === 'string' && listed.length >= LIMITS.requestBody) return {}
+  return writeCode({ method, path, status, body: listed ?? null, ...given })
+}
 
 /** Returns the position of a request of a client. Refuses another one. */
 function requireRequest(sim: Simulator, text: string): number {

@@ -732,6 +732,7 @@ class GetRequestAnswer(TypedDict):
     path: str | None
     sent: GetRequestAnswerSent | None
     answer: GetRequestAnswerAnswer | None
+    code: dict[str, str]
     kept: bool
     reason: str | None
 

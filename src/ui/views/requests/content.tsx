@@ -13,14 +13,11 @@ interface ContentProps {
 
 /** Headers and body of a request or an answer. */
 export function Content({ content: { headers, body, bytes, note }, of }: ContentProps) {
-  const names = Object.keys(headers)
   return (
     <>
       <details>
-        <summary>{plural(names.length, 'header')}</summary>
-        <dl class="facts mono" aria-label={`Headers of ${of}`}>
-          {names.map(name => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{headers[name]}</dd>])}
-        </dl>
+        <summary>{plural(Object.keys(headers).length, 'header')}</summary>
+        <JsonView value={headers} label={`Headers of ${of}`} />
       </details>
       {bytes === 0 ? <p class="faint">No body</p> : body !== null && <JsonView value={body} label={`Body of ${of}`} />}
       {bytes > 0 && (

@@ -6,9 +6,8 @@ import { formatDuration, formatTime, secondsBetween } from '../../parts/format.t
 import { JsonView } from '../../parts/json-view.tsx'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
-import { type Session, useSession } from '../../store/session.ts'
+import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
-import { CODE_FORMS, type SentRequest } from './as-code.ts'
 import { Content, type Kept } from './content.tsx'
 import { Resend } from './resend.tsx'
 
@@ -90,12 +89,8 @@ export function RequestDetails({ request, close }: { request: ControlRequest; cl
       {missing !== undefined && <p role="alert">✗ {missing}</p>}
       {kept !== undefined && <Sides request={request} kept={kept} />}
       <div class="toolbar actions">
-        {CODE_FORMS.map(({ label, write }) => (
-          <CopyButton
-            key={label}
-            label={`Copy as ${label}`}
-            text={async () => write(await toSentRequest(session, request, kept))}
-          />
+        {Object.entries(kept?.code ?? {}).map(([form, code]) => (
+          <CopyButton key={form} label={`Copy as ${form}`} text={() => code} />
         ))}
         <button
           type="button"
@@ -138,20 +133,4 @@ function Sides({ request: { body }, kept: { sent, answer, kept, reason } }: { re
       )}
     </>
   )
-}
-
-/** Headers of a request that its answer can depend on, beside its token and the type of its body. */
-const OWN_HEADER = /^(?:idempotency-key|x-(?!sim-(?:control-token|client|replay)).*)$/
-
-/** Adds what the past has, and the path of the operation, which the OpenAPI document of the world has. */
-async function toSentRequest(session: Session, request: ControlRequest, kept: Kept | undefined): Promise<SentRequest> {
-  const { operation, method, path, status } = request
-  const body = kept?.sent == null ? request.body : (kept.sent.body ?? undefined)
-  const headers = Object.entries(kept?.sent?.headers ?? {}).filter(([name]) => OWN_HEADER.test(name))
-  const response = await session.send('/openapi.json')
-  const { paths } = (await response.json()) as { paths: Record<string, Record<string, { operationId?: string }>> }
-  const template = Object.keys(paths).find(key =>
-    Object.values(paths[key]!).some(({ operationId }) => operationId === operation),
-  )
-  return { operation, method, path, template: template ?? path, status, headers, ...(body !== undefined && { body }) }
 }
