@@ -37,10 +37,14 @@ describe('a refused request', () => {
     expect(JSON.stringify(kept)).not.toContain('hub-secret')
     const answered = details.getByRole('region', { name: 'Body of the answer' })
     expect(JSON.parse((await answered.textContent())!)).toEqual(kept.answer.body)
-    for (const [index, side] of [kept.sent, kept.answer].entries()) {
-      const headers = details.locator('details:has(dl)').nth(index)
-      await headers.locator('summary').click()
-      expect(await headers.locator('dd').allTextContents()).toEqual(Object.values(side.headers))
+    for (const [side, of] of [
+      [kept.sent, 'the request'],
+      [kept.answer, 'the answer'],
+    ] as const) {
+      const title = `${Object.keys(side.headers).length} header${Object.keys(side.headers).length === 1 ? '' : 's'}`
+      await details.locator('details', { hasText: title }).locator('summary').first().click()
+      const headers = details.getByRole('region', { name: `Headers of ${of}` })
+      expect(JSON.parse((await headers.textContent())!)).toEqual(side.headers)
     }
     await page.locator('.split-list .address summary').click()
     expect(await page.locator('.split-list .address code').textContent()).toContain('/_sim/requests?limit=1000')
