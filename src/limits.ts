@@ -141,6 +141,12 @@ const SECTIONS = {
       of: 'a body in a list of requests and in an event',
       beyond: 'it is cut',
     },
+    shownBody: {
+      max: 1_000_000,
+      unit: 'characters',
+      of: 'a body of one request or answer of the control plane',
+      beyond: 'it is cut',
+    },
     eventReaders: { max: 100, unit: 'count', of: 'the readers of the events of a world', beyond: '429' },
     aheadEvents: { max: 50_000, unit: 'count', of: 'the events of a look ahead', beyond: 'it ends there' },
     listedMarks: {

@@ -25,6 +25,7 @@ import * as sendRequest from './endpoints/send-request.ts'
 import * as snapshots from './endpoints/snapshots.ts'
 import * as worlds from './endpoints/worlds.ts'
 import * as viewsAhead from './views/ahead.ts'
+import * as viewsCauses from './views/causes.ts'
 import * as viewsDifferences from './views/differences.ts'
 import * as viewsFleet from './views/fleet.ts'
 import * as viewsLifecycles from './views/lifecycles.ts'
@@ -32,6 +33,7 @@ import * as viewsMoney from './views/money.ts'
 import * as viewsPage from './views/page.ts'
 import * as viewsPast from './views/past.ts'
 import * as viewsRecordings from './views/recordings.ts'
+import * as viewsRequest from './views/request.ts'
 import * as viewsThings from './views/things.ts'
 import * as viewsWeather from './views/weather.ts'
 
@@ -56,6 +58,7 @@ export type Declarations = typeof clock &
   typeof snapshots &
   typeof worlds &
   typeof viewsAhead &
+  typeof viewsCauses &
   typeof viewsDifferences &
   typeof viewsFleet &
   typeof viewsLifecycles &
@@ -63,6 +66,7 @@ export type Declarations = typeof clock &
   typeof viewsPage &
   typeof viewsPast &
   typeof viewsRecordings &
+  typeof viewsRequest &
   typeof viewsThings &
   typeof viewsWeather
 
@@ -70,6 +74,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   getRoot: operation('GET /', 'assumed', () => overview.getRoot),
   getOverview: operation('GET /_sim', 'assumed', () => overview.getOverview),
   getAhead: operation('GET /_sim/ahead', 'assumed', () => viewsAhead.getAhead),
+  getCauses: operation('GET /_sim/causes/{seq}', 'assumed', () => viewsCauses.getCauses),
   getClock: operation('GET /_sim/clock', 'assumed', () => clock.getClock),
   setClock: operation('PUT /_sim/clock', 'assumed', () => clock.setClock),
   advanceClock: operation('POST /_sim/clock/advance', 'assumed', () => clock.advanceClock),
@@ -121,6 +126,7 @@ export const OPERATIONS: OperationTable<Declarations> = {
   getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
   listRequests: operation('GET /_sim/requests', 'assumed', () => requests.listRequests),
   sendRequest: operation('POST /_sim/requests', 'assumed', () => sendRequest.sendRequest),
+  getRequest: operation('GET /_sim/requests/{seq}', 'assumed', () => viewsRequest.getRequest),
   reset: operation('POST /_sim/reset', 'assumed', () => clock.reset),
   listScenarios: operation('GET /_sim/scenarios', 'assumed', () => scenarios.listScenarios),
   stopScenario: operation('DELETE /_sim/scenarios/{name}', 'assumed', () => scenarios.stopScenario),

@@ -120,7 +120,26 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     good: [{ path: '/_sim/requests', body: { method: 'GET', path: '/deploy/list' } }],
     bad: [
       { path: '/_sim/requests', body: { path: '/_sim/reset' }, status: 400, says: 'it is no path of the service' },
-      { path: '/_sim/requests', body: { method: 'GET' }, status: 422, says: 'path' },
+      { path: '/_sim/requests', body: { method: 'GET' }, status: 400, says: 'path is missing' },
+      { path: '/_sim/requests', body: { path: '/deploy/list', body: {} }, status: 400, says: 'a GET has no body' },
+      { path: '/_sim/requests', body: { repeat: { seq: 1 } }, status: 409, says: 'Failed to repeat the request 1' },
+      { path: '/_sim/requests', body: { repeat: { seq: 1, world: 'w9' } }, status: 404, says: "unknown world 'w9'" },
+      { path: '/_sim/requests', body: { repeat: { sec: 1 } }, status: 422, says: 'seq' },
+    ],
+  },
+  getCauses: {
+    good: [{ path: '/_sim/causes/1' }, { path: '/_sim/causes/1?limit=0' }],
+    bad: [
+      { path: '/_sim/causes/99', status: 404, says: 'Failed to explain entry 99' },
+      { path: '/_sim/causes/first', status: 404, says: 'a position is a whole number' },
+      { path: '/_sim/causes/1?limit=-1', status: 422, says: 'limit' },
+    ],
+  },
+  getRequest: {
+    good: [{ path: '/_sim/requests/2' }],
+    bad: [
+      { path: '/_sim/requests/99', status: 404, says: "Failed to read the request '99': unknown request" },
+      { path: '/_sim/requests/first', status: 404, says: "Failed to read the request 'first'" },
     ],
   },
   openRecording: {
@@ -537,6 +556,7 @@ async function prepared(operation: string): Promise<Running> {
     { scenarios, writePage: async () => '<!doctype html>' },
   )
   world.server.worlds.default.snapshots.set('known', SNAPSHOT)
+  if (operation === 'getRequest') await world.ask('/deploy/list')
   if (/^(getPast|savePage)/.test(operation)) {
     await world.command('/_sim/past')
     world.sim.cluster.node('h100-0').crash()

@@ -46,8 +46,8 @@ export const createWorld = control({
     'Create a world: an account with its own clock, seed, journal and limits. Default of each option: as the server was ' +
     'started. The field from names the world to fork. The field snapshot names the snapshot to continue from, of that ' +
     'world or of the default world. Options that a snapshot does not bring may go with it. One of at (a time), entry (the seq of ' +
-    'a journal entry) and after_request (that of a request) makes the world from as it was then, with a manual clock. Its ' +
-    'past must be kept. The field token is an alias of its first token',
+    'a journal entry), after_request and before_request (that of a request) makes it as from was then. Its clock is ' +
+    'manual, and the past of from must be kept. The field token is an alias of its first token',
   example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
   maxBodyValues: LIMITS.worldBodyValues,
   refusals: {
@@ -64,6 +64,7 @@ export const createWorld = control({
       at: z.string().optional(),
       entry: z.int().optional(),
       after_request: z.int().optional(),
+      before_request: z.int().optional(),
       token: z
         .string()
         .regex(/^[A-Za-z0-9_-]{1,200}$/, 'should be 1 to 200 letters, digits, dashes and underscores')
@@ -159,7 +160,7 @@ export const deleteWorld = control({
 type CreateWorldBody = NonNullable<z.output<typeof createWorld.body>>
 
 /** Fields that name a moment of the past of the origin. */
-const MOMENT_FIELDS = ['at', 'entry', 'after_request'] as const
+const MOMENT_FIELDS = ['at', 'entry', 'after_request', 'before_request'] as const
 
 /** Fields about the creation itself, not about the content of the world. */
 const CREATION_FIELDS = ['from', 'snapshot', 'clock', 'token', ...MOMENT_FIELDS]
@@ -216,9 +217,10 @@ function readMoment(origin: ServedWorld | undefined, body: CreateWorldBody): Mom
   if (origin === undefined || body.snapshot !== undefined) {
     refuse(400, `Failed to make a world: ${field} is a moment of the past of a world. Give that world in from.`)
   }
-  const { at, entry, after_request: request } = body
+  const { at, entry, after_request: request, before_request: before } = body
   if (entry !== undefined) return { entry }
   if (request !== undefined) return { request }
+  if (before !== undefined) return { before }
   const { clock } = origin.sim.world
   const time = isDuration(at) ? micros(at) : clock.elapsedAt(at!)
   if (Number.isFinite(time) && time >= 0) return { time }

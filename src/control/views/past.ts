@@ -43,7 +43,9 @@ const PastSchema = z.object({
 export const getPast = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/past',
-  summary: 'Return which part of the past of the world is kept, for POST /_sim/worlds with at, entry or after_request',
+  summary:
+    'Return which part of the past of the world is kept, for POST /_sim/worlds with at, entry, after_request or ' +
+    'before_request',
   returns: PastSchema,
   handle: ({ sim, pasts }) => toPastJson(sim, pasts.of(sim)),
 })

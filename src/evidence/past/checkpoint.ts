@@ -20,17 +20,25 @@ export interface Checkpoint {
   readonly inputs: number
 }
 
-/** A moment of a past: a time, right after a journal entry, or right after the answer to a request. */
+/** A moment of a past: a time, right after a journal entry, right after the answer to a request, or right before it. */
 export type Moment =
   | { readonly time: Micros }
   | { readonly entry: number }
   /** Position of the journal entry of a request. */
   | { readonly request: number }
+  /** The same. The moment is that at which the request took its first step in the world. */
+  | { readonly before: number }
+
+/** Returns the position of the journal entry that a moment names; undefined for a time. */
+export function entryOf(moment: Moment): number | undefined {
+  if ('time' in moment) return undefined
+  if ('entry' in moment) return moment.entry
+  return 'before' in moment ? moment.before : moment.request
+}
 
 /** Whether a moment comes after a checkpoint, or at it. */
 export function isReached(checkpoint: Checkpoint, moment: Moment): boolean {
-  if ('time' in moment) return checkpoint.at[0] <= moment.time
-  return checkpoint.entry < ('entry' in moment ? moment.entry : moment.request)
+  return 'time' in moment ? checkpoint.at[0] <= moment.time : checkpoint.entry < entryOf(moment)!
 }
 
 /** Returns a simulator that goes on from a checkpoint, with a manual clock. It delivers no webhooks. */

@@ -38,6 +38,11 @@ export function isInput(line: StepLines): boolean {
   return 'request' in line || 'action' in line
 }
 
+/** Whether a line is a step of a request in the world. */
+export function isStep(line: StepLines): boolean {
+  return 'request' in line || 'step' in line
+}
+
 /** Returns about how many bytes a line takes. */
 export function sizeOf(line: StepLines): number {
   let size = LINE_OVERHEAD

@@ -58,12 +58,14 @@ export class PastReplay {
   /**
    * Moves to a moment, at most to `end`, the position of the world whose past it is.
    *
+   * @param stop the line before which the moment is, if it is right before a request
    * @throws Error if the replay does something else than the recorded past, which is a bug of the simulator
    */
-  async moveTo(moment: Moment, end: Position): Promise<void> {
+  async moveTo(moment: Moment, end: Position, stop?: StepLines): Promise<void> {
     for (const line of this.#lines) {
       if ('time' in moment && line.at[0] > moment.time) break
       if (await this.#moveToPosition(line.at, moment)) return
+      if (line === stop) return
       await this.#perform(line)
       if (this.#isThere(line, moment)) return
     }
@@ -96,7 +98,7 @@ export class PastReplay {
   }
 
   #isThere(line: StepLines, moment: Moment): boolean {
-    if ('time' in moment) return false
+    if ('time' in moment || 'before' in moment) return false
     const { last } = this.#sim.world.journal
     if ('entry' in moment) return last >= moment.entry
     if (last < moment.request) return false

@@ -11,8 +11,9 @@ import { createHeader, describeSource, isPristine } from '../recording/header.ts
 import { LineWriter } from '../recording/line-writer.ts'
 import type { HeaderLine, StepLines } from '../recording/lines.ts'
 import { Recorder, type RecordingSink } from '../recording/recorder.ts'
-import { type Checkpoint, createFromCheckpoint, isReached, type Moment } from './checkpoint.ts'
-import { isInput, OpenRequests, sizeOf } from './past-lines.ts'
+import { type Checkpoint, createFromCheckpoint, entryOf, isReached, type Moment } from './checkpoint.ts'
+import { type KeptRequest, readKeptRequest } from './kept-request.ts'
+import { isInput, isStep, OpenRequests, requestOf, sizeOf } from './past-lines.ts'
 import { PastReplay } from './past-replay.ts'
 
 /** Inputs and journal entries after which the next quiet moment becomes a checkpoint. */
@@ -44,6 +45,14 @@ export interface PastState {
   readonly checkpoints: readonly Checkpoint[]
 }
 
+/** A line that is kept. */
+interface PastLine {
+  readonly line: StepLines
+  readonly size: number
+  /** Position of the journal entry of its request, if the request got it with this step. */
+  seq?: number
+}
+
 /**
  * Keeps the past of a simulator in memory, at most 64 MiB. A reset and a restore replace the world, so its past begins
  * again there.
@@ -58,7 +67,9 @@ export class Past implements RecordingSink {
   readonly #stopListening: () => void
   /** The first line of a recording from the start of the world. */
   #header: HeaderLine | undefined
-  #lines: { readonly line: StepLines; readonly size: number }[] = []
+  #lines: PastLine[] = []
+  /** The newest step of a request, until its journal entry is there: it comes with the step or not at all. */
+  #step: PastLine | undefined
   #droppedLines = 0
   #droppedInputs = 0
   #bytes = 0
@@ -76,6 +87,13 @@ export class Past implements RecordingSink {
     this.#recorder = Recorder.attach(sim, () => this)
     this.#begin()
     this.#stopListening = sim.journal.watch(seq => {
+      if (this.#step !== undefined) {
+        const entry = sim.world.journal.read(seq)
+        if (entry.kind === 'request' && !isControlRequest(entry)) {
+          this.#step.seq = seq
+          this.#step = undefined
+        }
+      }
       const newest = this.#checkpoints.at(-1)
       if (newest === undefined || seq - newest.entry >= checkpointAfter.entries) this.#settleSoon()
     })
@@ -104,7 +122,9 @@ export class Past implements RecordingSink {
     }
     const size = sizeOf(line)
     // The objects of an action are those of the user.
-    this.#lines.push({ line: 'action' in line ? JSON.parse(JSON.stringify(line)) : line, size })
+    const kept: PastLine = { line: 'action' in line ? JSON.parse(JSON.stringify(line)) : line, size }
+    this.#lines.push(kept)
+    if (isStep(line)) this.#step = kept
     this.#bytes += size
     if (isInput(line)) this.#inputs++
     if (this.#bytes > this.#maxBytes) this.#dropOldest()
@@ -142,6 +162,24 @@ export class Past implements RecordingSink {
   }
 
   /**
+   * Returns what the past has of a request. Undefined if it does not reach so far, or if no client sent the request.
+   *
+   * @param seq position of its journal entry
+   */
+  requestOf(seq: number): KeptRequest | undefined {
+    const number = this.#numberOf(seq)
+    if (number === undefined) return undefined
+    const lines = this.#lines.map(({ line }) => line).filter(line => requestOf(line) === number)
+    return readKeptRequest(lines, this.#sim, seq)
+  }
+
+  /** Returns the number that the lines of a request have, by the position of its journal entry. */
+  #numberOf(seq: number): number | undefined {
+    const step = this.#lines.findLast(each => each.seq === seq)
+    return step && requestOf(step.line)
+  }
+
+  /**
    * Returns a simulator that continues from a moment of the past, with the journal and the requests up to then. Its
    * `reset()` returns to that moment.
    *
@@ -158,11 +196,13 @@ export class Past implements RecordingSink {
     const lines = this.#lines
       .slice(start.lines - this.#droppedLines, next && next.lines - this.#droppedLines)
       .map(({ line }) => line)
+    const number = 'before' in moment ? this.#numberOf(moment.before) : undefined
+    const stop = number === undefined ? undefined : lines.find(line => requestOf(line) === number)
     const end = this.#recorder.position
     const sim = createFromCheckpoint(start, this.#sim)
     const replay = new PastReplay(sim, start.at, lines)
     try {
-      await replay.moveTo(moment, end)
+      await replay.moveTo(moment, end, stop)
       this.#keepWay(start, sim, replay)
       const fork = sim.fork({ clock })
       fork.world.agenda.causes = sim.world.agenda.causes
@@ -204,15 +244,18 @@ export class Past implements RecordingSink {
         `Failed to go back: the past is kept since ${clock.iso(state.from)}. Give that time or a later one.`,
       )
     }
-    const seq = 'entry' in moment ? moment.entry : moment.request
+    const seq = entryOf(moment)!
     if (seq > journal.last || seq <= state.entry) {
       throw new PastError(
         `Failed to go back: the past has the journal entries ${state.entry + 1} to ${journal.last}. Give one of them.`,
       )
     }
-    if ('entry' in moment || journal.entries(seq - 1, seq)[0]?.kind === 'request') return
+    if ('entry' in moment) return
+    const isRequest = journal.entries(seq - 1, seq)[0]?.kind === 'request'
+    if ('request' in moment ? isRequest : this.#numberOf(seq) !== undefined) return
+    const whose = isRequest ? 'a request to the control plane' : 'no request'
     throw new PastError(
-      `Failed to go back: the journal entry ${seq} is no request. Give the seq of a request, or entry.`,
+      `Failed to go back: the journal entry ${seq} is ${whose}. Give the seq of a request of a client, or entry.`,
     )
   }
 

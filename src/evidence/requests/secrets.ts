@@ -36,6 +36,21 @@ export function hideSecrets(value: unknown): unknown {
   return isChanged ? Object.fromEntries(fields) : value
 }
 
+/** Returns a JSON value that was shown with hidden credentials, with those of the value that it was made of. */
+export function restoreSecrets(shown: unknown, original: unknown): unknown {
+  if (typeof shown !== 'object' || shown === null || typeof original !== 'object' || original === null) return shown
+  if (Array.isArray(shown)) return shown.map((item, index) => restoreSecrets(item, (original as unknown[])[index]))
+  const values = original as Record<string, unknown>
+  return Object.fromEntries(
+    Object.entries(shown).map(([name, field]) => [
+      name,
+      field === HIDDEN && SECRET_FIELD.test(name) && typeof values[name] === 'string'
+        ? values[name]
+        : restoreSecrets(field, values[name]),
+    ]),
+  )
+}
+
 /** Returns a text with the credentials of its JSON or its form hidden: a text that is cut off, or invalid JSON. */
 export function hideSecretsInText(text: string): string {
   return text

@@ -1,7 +1,7 @@
 /** Runs the code of the editor against a simulator. */
 
 import { parseJsonOrText } from '../../lib/json-text.ts'
-import { quoteForShell } from '../../ui/simulator/as-curl.ts'
+import { quoteForShell } from '../../lib/text/quote-for-shell.ts'
 import type { Connection } from '../../ui/simulator/connection.ts'
 import { PAGE_ORIGIN } from '../simulator/connect.ts'
 

@@ -19,7 +19,7 @@ import { readTextOf } from './read-body.ts'
 import type { ServedRequests } from './served-requests.ts'
 
 /** Real milliseconds after which a client that has closed its side counts as gone. */
-const LONG_MOVE_MS = 200
+const LONG_COMMAND_MS = 200
 
 /** What all requests of a server share. */
 export interface ServerContext {
@@ -102,9 +102,9 @@ export class ServerRequest implements RoutedRequest {
     return true
   }
 
-  /** Ends the connection of a client that has left during a long move of the clock, which aborts its request. */
-  async trackMove(answer: Promise<Response>): Promise<Response> {
-    const isLong = await Promise.race([answer.then(() => false), realDelay(LONG_MOVE_MS).then(() => true)])
+  /** Ends the connection of a client that has left during a long command, which aborts its request. */
+  async trackCommand(answer: Promise<Response>): Promise<Response> {
+    const isLong = await Promise.race([answer.then(() => false), realDelay(LONG_COMMAND_MS).then(() => true)])
     return isLong ? this.#server.halfOpen.trackWait(this.incoming.socket, answer) : answer
   }
 

@@ -24,13 +24,13 @@ import {
 
 type Answered = Response | Promise<Response>
 
-/** Paths of commands that move the clock, and can take long. */
-const MOVE_PATH = /^\/_sim\/clock\/(?:advance|next|until)\/?$/
+/** Paths of commands that can take long: moves of the clock, and requests that the control plane sends. */
+const LONG_PATH = /^\/_sim\/(?:clock\/(?:advance|next|until)|requests)\/?$/
 
 /** A request that a router answers, with what its host does while the answer takes long. */
 export interface RoutedRequest extends HttpRequest {
-  /** Called with the answer to a command that moves the clock. Returns the answer to deliver. */
-  trackMove?(answer: Promise<Response>): Promise<Response>
+  /** Called with the answer to a command that can take long. Returns the answer to deliver. */
+  trackCommand?(answer: Promise<Response>): Promise<Response>
   /** Called before a body that is a stream. */
   trackStream?(): void
 }
@@ -139,8 +139,8 @@ export class RequestRouter<Incoming extends RoutedRequest> {
     incoming.world = world
     const response = world.trackUse(() => this.#control.answer(world.sim, request, incoming))
     if (!(response instanceof Promise)) return withSecurityHeaders(response)
-    const isMove = request.method === 'POST' && MOVE_PATH.test(pathname)
-    return (isMove ? (incoming.trackMove?.(response) ?? response) : response).then(answer => {
+    const isLong = request.method === 'POST' && LONG_PATH.test(pathname)
+    return (isLong ? (incoming.trackCommand?.(response) ?? response) : response).then(answer => {
       if (incoming.mayStream) incoming.trackStream?.()
       return withSecurityHeaders(answer)
     })

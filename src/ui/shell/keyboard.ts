@@ -10,6 +10,8 @@ export const KEYS: readonly (readonly [keys: string, meaning: string])[] = [
   ['1 … 8', 'Go to a view'],
   ['/', 'Filter the list'],
   ['j k', 'Next and previous row'],
+  ['c', 'Causes of the selected request'],
+  ['[ ]', 'In Causes: to the cause, and to the first effect'],
   ['Space', 'Pause or play the clock'],
   ['→', 'Go to the next event'],
   ['f', 'Fork this world and show the fork'],

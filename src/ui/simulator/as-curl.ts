@@ -1,3 +1,4 @@
+import { quoteForShell } from '../../lib/text/quote-for-shell.ts'
 import type { EncodedRequest } from './ask.ts'
 
 /**
@@ -11,11 +12,6 @@ export function asCurl({ method, path, body }: EncodedRequest, address: string):
     ...(body === undefined ? [] : [`--json ${quoteForShell(body)}`]),
   ]
   return ['curl', ...flags, quoteIfNeeded(address + path)].join(' ')
-}
-
-/** Quotes a text so that a shell takes it as it is. */
-export function quoteForShell(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 function quoteIfNeeded(text: string): string {

@@ -1,5 +1,5 @@
 /** What the page knows and does: one world of one simulator, its live events, and what the person did. */
-import { computed, effect, signal } from '@preact/signals'
+import { computed, effect, signal, untracked } from '@preact/signals'
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
@@ -91,7 +91,8 @@ export class Session {
     effect(() => {
       // A change of the world follows the other one from its beginning.
       this.world.value
-      this.reconnect()
+      // Another row, filter or view of the same world is no reason to follow it again.
+      untracked(() => this.reconnect())
     })
     effect(() => {
       this.feed.changes.value

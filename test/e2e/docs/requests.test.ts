@@ -19,6 +19,9 @@ test('has the blocks that are run below, and no other', () => {
     'ts const { ok, message } = sim.verify([',
     'text false',
     `sh curl --json '{"expect": [{"operation": "getMe"}, {"operation": "listVoices"}], "inOrder": true}' 127.0.0.1:4010/_sim/verify`,
+    'sh npx modelhost-sim serve --clock manual',
+    'sh curl -X POST 127.0.0.1:4010/_sim/past',
+    `sh curl --json '{"from": "default", "before_request": 1}' 127.0.0.1:4010/_sim/worlds`,
     "sh curl -N '127.0.0.1:4010/_sim/events?after=start&follow=false&kind=deployment.*,request'",
     "sh curl -N '127.0.0.1:4010/_sim/events?after=start&follow=false&form=columns'",
     "ts import { createSimulator } from 'modelhost-sim'",
@@ -46,6 +49,19 @@ test('asks a server for its requests, their verification and its events', async 
   const columns = await folder.shell(blockWith(blocks, '&form=columns'), address)
   expect(columns.match(/^event: request$/gm)).toHaveLength(4)
   expect(columns).toMatch(/^event: entries\ndata: \{"epoch":"2026-01-01T00:00:00.000000\+00:00","seq":\[/m)
+})
+
+test('shows what was sent and answered, and sends it again in a world of then', async () => {
+  const address = await folder.server(['serve', '--clock', 'manual'])
+  const [, ...shown] = (await folder.shell(blockWith(blocks, '/_sim/requests/1'), address))
+    .trim()
+    .split(/(?<=\})(?=\[|\{)|(?<=\])(?=\{)/)
+  const first = JSON.parse(shown.at(-1)!)
+  expect(first).toMatchObject({ seq: 1, path: '/v1/voices', answer: { status: 200 }, reason: null })
+  const again = JSON.parse(
+    (await folder.shell(blockWith(blocks, 'before_request'), address)).replace(/^.*?\}(?=\{)/, ''),
+  )
+  expect(again).toMatchObject({ status: 200, body: first.answer.body })
 })
 
 test('controls a simulator with the typed client', async () => {

@@ -46,6 +46,25 @@ describe.skipIf(executablePath === undefined)(`the playground${SKIPPED}`, () => 
     return { output: await textOf('Output'), curls: await textOf('The same with curl') }
   }
 
+  test('shows headers and answers of its requests, and sends one again as it was then', {
+    timeout: 60_000,
+  }, async () => {
+    const { page, problems } = await open()
+    await runExample(page, EXAMPLES[0]!.title)
+    await page.getByRole('link', { name: 'Requests', exact: true }).click()
+    await page.locator('.request-row').first().click()
+    await page.getByRole('heading', { name: 'Answered' }).waitFor()
+    await page
+      .locator('summary', { hasText: /headers?$/ })
+      .nth(1)
+      .click()
+    await page.getByRole('region', { name: 'Headers of the answer' }).getByText('content-type').waitFor()
+    await page.getByRole('button', { name: 'Edit and send again' }).click()
+    await page.getByRole('button', { name: 'Send in a fork of then' }).click()
+    await page.getByText('The answers are equal').waitFor()
+    expect(problems).toEqual([])
+  })
+
   test('runs each example, and a server gives the same world by the curl of it', { timeout: 180_000 }, async () => {
     const { page, problems, origins } = await open()
     for (const { title } of EXAMPLES) {

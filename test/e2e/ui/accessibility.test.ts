@@ -1,4 +1,5 @@
 /** Every view for people who use a keyboard, a screen reader or few colours: in both themes, on wide and narrow screens. */
+import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import { VIEWS } from '../../../src/ui/views/all-views.ts'
 import { findViolations } from './axe.ts'
@@ -14,7 +15,19 @@ const NARROW = { width: 390, height: 844 }
 const OPENED: Readonly<Record<string, string>> = {
   fleet: `?node=h100-0&gpu=0&id=${ID}`,
   money: '?ledger=open',
-  causes: '?entry=2',
+  requests: '?request=1',
+  causes: '?entry=1',
+}
+
+/** What a person opens in a view. */
+const OPEN: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
+  requests: async page => {
+    await page.getByRole('button', { name: 'Edit and send again' }).click()
+    await page.getByRole('button', { name: 'Send in a fork of now' }).click()
+    await page.locator('.answers').waitFor()
+    await page.locator('.actions .address summary').first().click()
+  },
+  causes: page => page.locator('.cause-node.effect').first().waitFor(),
 }
 
 /** Returns a control room of a world in which things run, have failed and are broken. */
@@ -46,6 +59,7 @@ describe('every view', () => {
     pageTest(`${name} breaks no rule of axe-core, in both themes, wide and narrow`, async () => {
       const { page, problems } = await openBusyRoom(name)
       await page.locator(`nav.tabs a[aria-current][href^="#/${name}"]`).waitFor()
+      await OPEN[name]?.(page)
       for (const viewport of [WIDE, NARROW]) {
         await page.setViewportSize(viewport)
         await page.locator('main').locator('h1, h2, table, .panel, section').first().waitFor()

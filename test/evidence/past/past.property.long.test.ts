@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { Past } from '../../../src/evidence/past/past.ts'
 import { parseRecording } from '../../../src/evidence/recording/file.ts'
 import { replayRecording } from '../../../src/evidence/replay/replay.ts'
+import { createRequest } from '../../../src/evidence/replay/replayed-request.ts'
 import type { Simulator } from '../../../src/index.ts'
 import { loadTokenizer } from '../../../src/service/openai/tokenizer.ts'
 import { clock, Player, play } from '../recording/plays.ts'
@@ -75,6 +76,21 @@ test('a world of the past is as the world was then, when plays, clocks and paces
             const fork = await past.forkAt({ time })
             expect({ digest: fork.digest, last: fork.world.journal.last }).toEqual(then)
             expect(fork.world.clock.now).toBe(time)
+            await fork[Symbol.asyncDispose]()
+          }
+          for (const request of sim.requests.filter(({ seq }, index) => index % 3 === 0 && seq > state.entry)) {
+            const kept = past.requestOf(request.seq)!
+            expect([kept.line.method, kept.line.path]).toEqual([request.method, request.path])
+            expect([kept.body ?? undefined, kept.isWhole]).toEqual([request.body && JSON.stringify(request.body), true])
+            const fork = await past.forkAt({ before: request.seq })
+            expect(fork.world.clock.now).toBe(kept.sentAt)
+            expect(fork.world.journal.last).toBeLessThan(request.seq)
+            if (kept.answer?.at[0] === kept.sentAt && !kept.answer.streamed) {
+              const sent = createRequest(kept.line, kept.body, new AbortController().signal)
+              const answer = await fork.fetch(sent, { path: kept.line.path })
+              expect([request.seq, answer.status]).toEqual([request.seq, kept.answer.status])
+              if (typeof kept.answer.body === 'string') expect(await answer.text()).toBe(kept.answer.body)
+            }
             await fork[Symbol.asyncDispose]()
           }
           const present = await past.forkAt({ time: sim.world.clock.now })

@@ -81,6 +81,40 @@ GetAheadAnswer = TypedDict(
 )
 
 
+class GetCausesAnswerCausesItem(TypedDict):
+    seq: int
+    at: str
+    kind: str
+    subject: str
+    sentence: str
+
+
+class GetCausesAnswerEffectsItem(TypedDict):
+    seq: int
+    at: str
+    kind: str
+    subject: str
+    sentence: str
+    depth: int
+
+
+class GetCausesAnswerMoneyItem(TypedDict):
+    id: str
+    kind: str
+    name: str
+    since_microcents: int
+    spent_microcents: int
+    burn_microcents_per_hour: float
+
+
+class GetCausesAnswer(TypedDict):
+    causes: list[GetCausesAnswerCausesItem]
+    entry: GetCausesAnswerCausesItem
+    effects: list[GetCausesAnswerEffectsItem]
+    matched: int
+    money: list[GetCausesAnswerMoneyItem]
+
+
 class GetClockAnswer(TypedDict):
     now: str
     elapsed_seconds: float
@@ -242,14 +276,6 @@ class GetDigestAnswer(TypedDict):
     now: str
 
 
-class ExplainSubjectAnswerChainItem(TypedDict):
-    seq: int
-    at: str
-    kind: str
-    subject: str
-    sentence: str
-
-
 ExplainSubjectAnswerNext = TypedDict(
     "ExplainSubjectAnswerNext",
     {
@@ -263,8 +289,8 @@ ExplainSubjectAnswerNext = TypedDict(
 class ExplainSubjectAnswer(TypedDict):
     subject: str
     sentences: list[str]
-    chain: list[ExplainSubjectAnswerChainItem]
-    effects: list[ExplainSubjectAnswerChainItem]
+    chain: list[GetCausesAnswerCausesItem]
+    effects: list[GetCausesAnswerCausesItem]
     next: NotRequired[ExplainSubjectAnswerNext]
 
 
@@ -719,12 +745,46 @@ class ListRequestsAnswer(TypedDict):
     last: int
 
 
+class SendRequestBodyRepeat(TypedDict):
+    seq: int
+    world: NotRequired[str]
+
+
 class SendRequestAnswer(TypedDict):
     seq: int | None
     status: int
     headers: dict[str, str]
     body: Any
+    bytes: int
+    note: str | None
     now: str
+
+
+class GetRequestAnswerSent(TypedDict):
+    headers: dict[str, str]
+    body: Any
+    bytes: int
+    note: str | None
+
+
+class GetRequestAnswerAnswer(TypedDict):
+    headers: dict[str, str]
+    body: Any
+    bytes: int
+    note: str | None
+    status: int
+    fault: str | None
+
+
+class GetRequestAnswer(TypedDict):
+    seq: int
+    method: str | None
+    path: str | None
+    sent: GetRequestAnswerSent | None
+    answer: GetRequestAnswerAnswer | None
+    code: dict[str, str]
+    kept: bool
+    reason: str | None
 
 
 class ResetAnswer(TypedDict):
@@ -1033,6 +1093,21 @@ class Control:
             "GET",
             "/_sim/ahead",
             query={"by": by, "limit": limit, "visible": visible},
+        )
+        return result
+
+    def get_causes(self, seq: str, *, limit: int | None = None) -> GetCausesAnswer:
+        """Return the causes of a journal entry back to the first one, everything that came of it,
+        and what the things that it touched cost since then. Refused requests have the entry
+        that decided them as their cause.
+
+        Sends `GET /_sim/causes/{seq}`.
+        Refused with 404: a position that the journal does not have.
+        """
+        result: GetCausesAnswer = self._transport.send_for_json(
+            "GET",
+            f"/_sim/causes/{self._transport.quote(seq)}",
+            query={"limit": limit},
         )
         return result
 
@@ -1628,8 +1703,8 @@ class Control:
         return result
 
     def get_past(self) -> ForgetPastAnswer:
-        """Return which part of the past of the world is kept, for POST /_sim/worlds with at, entry
-        or after_request.
+        """Return which part of the past of the world is kept, for POST /_sim/worlds with at,
+        entry, after_request or before_request.
 
         Sends `GET /_sim/past`.
         """
@@ -1791,18 +1866,24 @@ class Control:
     def send_request(
         self,
         *,
-        path: str,
         method: str | None = None,
-        headers: dict[str, str] | None = None,
+        path: str | None = None,
+        headers: dict[str, str | None] | None = None,
         body: Any | None = None,
         client: str | None = None,
+        repeat: SendRequestBodyRepeat | None = None,
     ) -> SendRequestAnswer:
         """Send a request to the service as a client of this world. client is the id of an API
-        token. Default: the first token. A stream is answered as text when it ends.
+        token. Default: the first token. repeat names a request of the past: it is sent as it
+        was then, with its token. The fields beside it change it. world of repeat names the
+        world of that past. Default: this one. A header and a body that are null are left out. A
+        stream is answered as text when it ends.
 
         Sends `POST /_sim/requests`.
-        Refused with 400: a path of the control plane, an invalid method or header.
-        Refused with 404: an unknown token.
+        Refused with 400: a missing path, a path of the control plane, an invalid method or
+        header, or client beside repeat.
+        Refused with 404: an unknown token or world.
+        Refused with 409: a past that does not have the request to repeat.
         """
         result: SendRequestAnswer = self._transport.send_for_json(
             "POST",
@@ -1813,7 +1894,22 @@ class Control:
                 "headers": headers,
                 "body": body,
                 "client": client,
+                "repeat": repeat,
             },
+        )
+        return result
+
+    def get_request(self, seq: str) -> GetRequestAnswer:
+        """Return the headers and the body of a request and of its answer, from the past of the
+        world. seq is that of GET /_sim/requests. If the past does not have them, reason says
+        why.
+
+        Sends `GET /_sim/requests/{seq}`.
+        Refused with 404: a seq that is no request of a client.
+        """
+        result: GetRequestAnswer = self._transport.send_for_json(
+            "GET",
+            f"/_sim/requests/{self._transport.quote(seq)}",
         )
         return result
 
@@ -2067,15 +2163,16 @@ class Control:
         at: str | None = None,
         entry: int | None = None,
         after_request: int | None = None,
+        before_request: int | None = None,
         token: str | None = None,
     ) -> CreateWorldAnswer:
         """Create a world: an account with its own clock, seed, journal and limits. Default of each
         option: as the server was started. The field from names the world to fork. The field
         snapshot names the snapshot to continue from, of that world or of the default world.
         Options that a snapshot does not bring may go with it. One of at (a time), entry (the
-        seq of a journal entry) and after_request (that of a request) makes the world from as it
-        was then, with a manual clock. Its past must be kept. The field token is an alias of its
-        first token.
+        seq of a journal entry), after_request and before_request (that of a request) makes it
+        as from was then. Its clock is manual, and the past of from must be kept. The field
+        token is an alias of its first token.
 
         Sends `POST /_sim/worlds`.
         Refused with 400: an invalid option; a token of another world; an option that the origin
@@ -2110,6 +2207,7 @@ class Control:
                 "at": at,
                 "entry": entry,
                 "after_request": after_request,
+                "before_request": before_request,
                 "token": token,
             },
         )

@@ -1,10 +1,17 @@
-import { useMemo } from 'preact/hooks'
-import { formatTime } from '../../parts/format.ts'
+import { useSignal } from '@preact/signals'
+import { Address } from '../../parts/address.tsx'
+import { formatCount, formatMoney, formatTime } from '../../parts/format.ts'
 import { ThingLink } from '../../parts/thing-link.tsx'
+import { useKeys } from '../../parts/use-keys.ts'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
-import { type CauseNode, findCauseTree } from './cause-tree.ts'
+import { MICROCENTS } from '../money/money-chart.ts'
+
+/** How many effects are shown at first, and how many more by each press. */
+const SHOWN_EFFECTS = 100
+
+type Tree = AnswersByRoute['GET /_sim/causes/{seq}']
 
 interface CauseGraphProps {
   /** Position of the selected entry. */
@@ -13,14 +20,16 @@ interface CauseGraphProps {
   readonly close: () => void
 }
 
-/** The causes of an entry above it, its effects below it: text first, indented by who caused whom. */
+/** The causes of an entry above it, its effects below it and what they cost: text first, indented by who caused whom. */
 export function CauseGraph({ seq, select, close }: CauseGraphProps) {
-  const { feed } = useSession()
-  const revision = feed.revision.value
-  const nodes = useMemo(() => findCauseTree(feed.journal, seq), [revision, seq])
-  const { value: explanation, error } = useAnswer('GET /_sim/explain/{subject}', { subject: String(seq) })
-  const sentences = useMemo(() => sentencesOf(explanation), [explanation])
-  const depth = nodes.filter(({ distance }) => distance < 0).length
+  const limit = useSignal(SHOWN_EFFECTS)
+  const fields = { seq: String(seq), limit: limit.value }
+  const { value: tree, error } = useAnswer('GET /_sim/causes/{seq}', fields)
+  const { value: explanation } = useAnswer('GET /_sim/explain/{subject}', { subject: String(seq) })
+  const { causes = [], effects = [], entry, matched = 0, money = [] } = tree ?? {}
+  const [first, cause, effect] = [causes[0], causes.at(-1), effects[0]]
+  const go = (target: { readonly seq: number } | undefined) => () => target !== undefined && select(target.seq)
+  useKeys({ '[': go(cause), ']': go(effect) })
   return (
     <section class="split-details" aria-label={`Causes and effects of entry ${seq}`}>
       <div class="details-head">
@@ -28,6 +37,19 @@ export function CauseGraph({ seq, select, close }: CauseGraphProps) {
         <button type="button" class="quiet" aria-label="Close the entry" onClick={close}>
           ✕
         </button>
+      </div>
+      <div class="toolbar">
+        <button type="button" class="small" disabled={first === undefined} onClick={go(first)}>
+          ⇤ First cause
+        </button>
+        <button type="button" class="small" title="[" disabled={cause === undefined} onClick={go(cause)}>
+          ← Cause
+        </button>
+        <button type="button" class="small" title="]" disabled={effect === undefined} onClick={go(effect)}>
+          Effect →
+        </button>
+        <span class="space" />
+        <Address route="GET /_sim/causes/{seq}" fields={fields} />
       </div>
       {error !== undefined && <p role="alert">✗ {error}</p>}
       <ul class="sentences">
@@ -37,55 +59,83 @@ export function CauseGraph({ seq, select, close }: CauseGraphProps) {
       </ul>
       {explanation?.next !== undefined && (
         <p>
-          <strong>Next, in {explanation.next.in}:</strong> {explanation.next.sentence}
+          <strong>Next, {/^0\w+$/.test(explanation.next.in) ? 'now' : `in ${explanation.next.in}`}:</strong>{' '}
+          {explanation.next.sentence}
         </p>
       )}
-      {nodes.length === 0 && <p class="faint">The page does not have this entry any more.</p>}
       <ol class="cause-tree" aria-label="Causes first, then the entry, then its effects">
-        {nodes.map(node => (
-          <Node
-            key={node.entry.seq}
-            node={node}
-            depth={depth}
-            sentence={sentences.get(node.entry.seq)}
-            select={select}
-          />
+        {causes.map((each, depth) => (
+          <Node key={each.seq} entry={each} part="cause" depth={depth} select={select} />
+        ))}
+        {entry !== undefined && <Node entry={entry} part="selected" depth={causes.length} select={select} />}
+        {effects.map(each => (
+          <Node key={each.seq} entry={each} part="effect" depth={causes.length + each.depth} select={select} />
         ))}
       </ol>
+      {matched > effects.length && (
+        <button
+          type="button"
+          class="small"
+          onClick={() => {
+            limit.value += SHOWN_EFFECTS
+          }}
+        >
+          Show more of {formatCount(matched)} effects
+        </button>
+      )}
+      {entry !== undefined && money.length > 0 && <Money since={entry.at} money={money} />}
     </section>
   )
 }
 
+/** The deepest indent, so that a long chain keeps its width. */
+const MAX_INDENT = 12
+
 interface NodeProps {
-  readonly node: CauseNode
-  /** How many causes are above the selected entry. */
+  readonly entry: Tree['entry']
+  readonly part: 'cause' | 'selected' | 'effect'
   readonly depth: number
-  readonly sentence: string | undefined
   readonly select: (seq: number) => void
 }
 
-function Node({ node: { entry, distance, hidden }, depth, sentence, select }: NodeProps) {
-  const role = distance < 0 ? 'cause' : distance === 0 ? 'selected' : 'effect'
+function Node({ entry: { seq, at, kind, subject, sentence }, part, depth, select }: NodeProps) {
   return (
-    <li class={`cause-node ${role}`} style={{ marginLeft: `${(depth + distance) * 14}px` }}>
+    <li class={`cause-node ${part}`} style={{ marginLeft: `${Math.min(depth, MAX_INDENT)}em` }}>
       <span class="glyph" aria-hidden="true">
-        {distance < 0 ? '○' : distance === 0 ? '●' : '↳'}
+        {part === 'cause' ? '○' : part === 'selected' ? '●' : '↳'}
       </span>
       <div>
-        <button type="button" class="linklike" aria-current={distance === 0} onClick={() => select(entry.seq)}>
-          {sentence ?? `${entry.kind}`}
+        <button type="button" class="linklike" aria-current={part === 'selected'} onClick={() => select(seq)}>
+          {sentence}
         </button>
         <div class="faint">
-          <time dateTime={entry.at}>{formatTime(entry.at)}</time> <span class="mono">{entry.kind}</span>{' '}
-          {entry.kind === 'request' ? <span class="mono">{entry.subject}</span> : <ThingLink id={entry.subject} />}
-          {hidden > 0 && ` · ${hidden} more effects`}
+          <time dateTime={at}>{formatTime(at)}</time> <span class="mono">{kind}</span>{' '}
+          {kind === 'request' ? <span class="mono">{subject}</span> : <ThingLink id={subject} />}
         </div>
       </div>
     </li>
   )
 }
 
-function sentencesOf(explanation: AnswersByRoute['GET /_sim/explain/{subject}'] | undefined): Map<number, string> {
-  const explained = [...(explanation?.chain ?? []), ...(explanation?.effects ?? [])]
-  return new Map(explained.map(({ seq, sentence }) => [seq, sentence]))
+/** What the things of an entry and its effects cost since then, each with its lines of the ledger. */
+function Money({ since, money }: { since: string; money: Tree['money'] }) {
+  const { place } = useSession()
+  return (
+    <>
+      <h3>Cost since {formatTime(since)}</h3>
+      <ul class="plain">
+        {money.map(({ id, name, since_microcents: cost, burn_microcents_per_hour: burn }) => (
+          <li key={id} class="line">
+            <span>
+              <ThingLink id={id} text={name} /> {formatMoney(cost / MICROCENTS)}, now {formatMoney(burn / MICROCENTS)}{' '}
+              per hour
+            </span>
+            <a href={place.link({ view: 'money', ledger: 'open', subject: id })}>
+              ledger<span class="hidden"> of {name}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
 }

@@ -1,6 +1,7 @@
 /** The journal, and for its selected entry what caused it and what came of it. */
 import { useMemo } from 'preact/hooks'
 import type { ControlEntry } from '../../../control/client/index.ts'
+import { Address } from '../../parts/address.tsx'
 import { formatCount, formatTime } from '../../parts/format.ts'
 import { WindowedList } from '../../parts/windowed-list.tsx'
 import { useListKeys } from '../../store/list-keys.ts'
@@ -39,9 +40,17 @@ export function CausesView() {
             onInput={event => place.go({ filter: event.currentTarget.value }, 'replace')}
           />
           <span class="faint" role="status">
-            {formatCount(found.length)} of {formatCount(feed.journal.length)} entries
+            {formatCount(found.length)} of {formatCount(feed.journal.length)}{' '}
+            {feed.journal.length === 1 ? 'entry' : 'entries'}
             {feed.missed.value > 0 && `, ${formatCount(feed.missed.value)} were dropped before they were read`}
           </span>
+          <Address route="GET /_sim/journal" fields={{ limit: 20_000 }} />
+        </div>
+        <div class="list-row entry-columns list-head">
+          <span class="number">Entry</span>
+          <span>Time</span>
+          <span>Kind</span>
+          <span>Subject</span>
         </div>
         <WindowedList
           items={found}
@@ -76,7 +85,7 @@ function EntryRow({ entry: { seq, at, kind, subject }, isSelected, select }: Ent
   return (
     <button
       type="button"
-      class="list-row entry-row"
+      class="list-row entry-columns entry-row"
       aria-pressed={isSelected}
       style={{ height: `${ROW_HEIGHT}px` }}
       onClick={select}

@@ -15,7 +15,13 @@ export function Timelines() {
         <Address route="GET /_sim/scenarios" name="Incidents" />
       </div>
       {error !== undefined && <p role="alert">✗ {error}</p>}
-      {scenarios?.length === 0 && <p class="empty">This simulator has no scenarios to play.</p>}
+      {scenarios?.length === 0 && (
+        <p class="empty">
+          {session.connection.home === 'server'
+            ? 'This simulator has no scenarios to play.'
+            : 'A page without a server has no files of scenarios. A simulator that runs with modelhost-sim serve plays them.'}
+        </p>
+      )}
       <ul class="plain">
         {scenarios?.map(({ name, title, state, done, of, next_at: next, problems }) => (
           <li key={name} class="rule">

@@ -1,20 +1,26 @@
 import { useSignal } from '@preact/signals'
 import type { ControlRequest } from '../../../control/client/index.ts'
+import { Address } from '../../parts/address.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { formatDuration, formatTime, secondsBetween } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
-import { type Session, useSession } from '../../store/session.ts'
+import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
-import { CODE_FORMS, type SentRequest } from './as-code.ts'
+import { Content, type Kept } from './content.tsx'
 import { Resend } from './resend.tsx'
 
 export function RequestDetails({ request, close }: { request: ControlRequest; close: () => void }) {
   const session = useSession()
   const isEditing = useSignal(false)
-  const { seq, method, path, operation, status, sentAt, at, client, subjects, body, retryAfter, unread } = request
+  const { seq, method, path, operation, status, sentAt, at, client, subjects, retryAfter, unread } = request
   const { value: explanation, error } = useAnswer('GET /_sim/explain/{subject}', { subject: String(seq) })
+  const { value: kept, error: missing } = useAnswer(
+    'GET /_sim/requests/{seq}',
+    { seq: String(seq) },
+    { refresh: 'once' },
+  )
   const waited = secondsBetween(sentAt, at)
   return (
     <section class="split-details" aria-label={`Request ${seq}`}>
@@ -80,43 +86,51 @@ export function RequestDetails({ request, close }: { request: ControlRequest; cl
           ))}
         </ol>
       )}
-      {body !== undefined && (
-        <>
-          <h3>Body</h3>
-          <JsonView value={body} label="Body of the request" />
-        </>
-      )}
+      {missing !== undefined && <p role="alert">✗ {missing}</p>}
+      {kept !== undefined && <Sides request={request} kept={kept} />}
       <div class="toolbar actions">
-        {CODE_FORMS.map(({ label, write }) => (
-          <CopyButton
-            key={label}
-            label={`Copy as ${label}`}
-            text={async () => write(await toSentRequest(session, request))}
-          />
+        {Object.entries(kept?.code ?? {}).map(([form, code]) => (
+          <CopyButton key={form} label={`Copy as ${form}`} text={() => code} />
         ))}
         <button
           type="button"
           class="small"
           aria-expanded={isEditing.value}
+          disabled={kept === undefined}
           onClick={() => {
             isEditing.value = !isEditing.value
           }}
         >
           Edit and send again
         </button>
+        <Address route="GET /_sim/requests/{seq}" fields={{ seq: String(seq) }} />
+        <Address route="GET /_sim/explain/{subject}" fields={{ subject: String(seq) }} name="Why" />
       </div>
-      {isEditing.value && <Resend request={request} />}
+      {isEditing.value && kept !== undefined && <Resend request={request} kept={kept} />}
     </section>
   )
 }
 
-/** Adds the path of the operation, which the OpenAPI document of the world has. */
-async function toSentRequest(session: Session, request: ControlRequest): Promise<SentRequest> {
-  const { operation, method, path, status, body } = request
-  const response = await session.send('/openapi.json')
-  const { paths } = (await response.json()) as { paths: Record<string, Record<string, { operationId?: string }>> }
-  const template = Object.keys(paths).find(key =>
-    Object.values(paths[key]!).some(({ operationId }) => operationId === operation),
+/** What was sent and what was answered; without a past, what the list has and why the rest is missing. */
+function Sides({ request: { body }, kept: { sent, answer, kept, reason } }: { request: ControlRequest; kept: Kept }) {
+  const session = useSession()
+  return (
+    <>
+      <h3>Sent</h3>
+      {sent !== null ? (
+        <Content content={sent} of="the request" />
+      ) : (
+        body !== undefined && <JsonView value={body} label="Body of the request" />
+      )}
+      <h3>Answered</h3>
+      {answer !== null && <Content content={answer} of="the answer" />}
+      {answer?.fault != null && <p class="warn">! {answer.fault}</p>}
+      {reason !== null && <p class="faint">{reason}</p>}
+      {!kept && (
+        <button type="button" class="small" onClick={() => session.act('Keep the past from now on', 'POST /_sim/past')}>
+          Keep the past from now on
+        </button>
+      )}
+    </>
   )
-  return { operation, method, path, template: template ?? path, status, ...(body !== undefined && { body }) }
 }

@@ -1,8 +1,11 @@
 /** The requests of clients: a list with a filter, and everything about the selected one. */
 import { useMemo } from 'preact/hooks'
 import type { ControlRequest } from '../../../control/client/index.ts'
+import { plural } from '../../../lib/format-count.ts'
+import { Address } from '../../parts/address.tsx'
 import { formatCount, formatDuration, formatTime, secondsBetween } from '../../parts/format.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
+import { useKeys } from '../../parts/use-keys.ts'
 import { WindowedList } from '../../parts/windowed-list.tsx'
 import { useListKeys } from '../../store/list-keys.ts'
 import { useSession } from '../../store/session.ts'
@@ -23,6 +26,11 @@ export function RequestsView() {
     if (next !== undefined) place.go({ request: String(next.seq) }, 'replace')
   }
   useListKeys({ move: step => select(selected === -1 ? found.length - 1 : selected + step) })
+  useKeys({
+    c: () => {
+      if (request !== undefined) place.go({ view: 'causes', entry: request })
+    },
+  })
   const shown = found[selected]
   return (
     <div class={`split ${shown === undefined ? '' : 'has-details'}`}>
@@ -39,14 +47,22 @@ export function RequestsView() {
             onInput={event => place.go({ filter: event.currentTarget.value }, 'replace')}
           />
           <span class="faint" role="status">
-            {formatCount(found.length)} of {formatCount(feed.requests.length)} requests
+            {formatCount(found.length)} of {plural(feed.requests.length, 'request')}
             {feed.missedRequests.value > 0 &&
               `, ${formatCount(feed.missedRequests.value)} were dropped before they were read`}
           </span>
+          <Address route="GET /_sim/requests" fields={{ limit: 1_000 }} />
         </div>
         {feed.requests.length === 0 && (
           <p class="empty">No client has sent a request yet. Send one with your client, or with curl.</p>
         )}
+        <div class="list-row request-columns list-head">
+          {COLUMNS.map(([style, title]) => (
+            <span key={title} class={style}>
+              {title}
+            </span>
+          ))}
+        </div>
         <WindowedList
           items={found}
           rowHeight={ROW_HEIGHT}
@@ -65,6 +81,17 @@ export function RequestsView() {
   )
 }
 
+/** The titles of the columns, with the classes of their cells. */
+const COLUMNS = [
+  ['', 'Sent'],
+  ['', 'Status'],
+  ['', 'Method'],
+  ['', 'Path'],
+  ['operation', 'Operation'],
+  ['decided', 'Decided by'],
+  ['waited', 'Took'],
+] as const
+
 interface RowProps {
   readonly request: ControlRequest
   readonly isSelected: boolean
@@ -77,7 +104,7 @@ function Row({ request, isSelected, select }: RowProps) {
   return (
     <button
       type="button"
-      class="list-row request-row"
+      class="list-row request-columns request-row"
       aria-pressed={isSelected}
       style={{ height: `${ROW_HEIGHT}px` }}
       onClick={select}

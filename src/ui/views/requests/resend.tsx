@@ -1,41 +1,87 @@
 import { useSignal } from '@preact/signals'
 import type { ControlRequest } from '../../../control/client/index.ts'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
-import { JsonView } from '../../parts/json-view.tsx'
-import { StatusMark } from '../../parts/status-mark.tsx'
-import type { AnswersByRoute } from '../../simulator/ask.ts'
+import type { AnswersByRoute, FieldsByRoute } from '../../simulator/ask.ts'
 import { DEFAULT_WORLD, describeError, useSession } from '../../store/session.ts'
+import { Comparison } from './comparison.tsx'
+import type { Kept } from './content.tsx'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-type Answer = AnswersByRoute['POST /_sim/requests']
+type NewRequest = FieldsByRoute['POST /_sim/requests']
 
-/** Sends a request again, as it was or changed: in this world, in a fork of it, or in a fork of its past. */
-export function Resend({ request }: { request: ControlRequest }) {
+/** A request that was sent again. */
+interface Sent {
+  readonly world: string
+  /** Ends the wait for its answer. */
+  readonly stop: AbortController
+  readonly answer?: AnswersByRoute['POST /_sim/requests']
+  readonly error?: string
+}
+
+interface ResendProps {
+  readonly request: ControlRequest
+  /** What the past has of it. */
+  readonly kept: Kept
+}
+
+/** Sends a request again, as it was or changed: in this world, in a fork of it, or in a fork of then. */
+export function Resend({ request, kept }: ResendProps) {
   const session = useSession()
-  const method = useSignal(request.method)
-  const path = useSignal(request.path)
-  const body = useSignal(request.body === undefined ? '' : JSON.stringify(request.body, undefined, 2))
-  const answer = useSignal<{ readonly world: string; readonly value: Answer } | undefined>(undefined)
-  const error = useSignal<string | undefined>(undefined)
+  const newest = useSignal<Sent | undefined>(undefined)
+  const { seq, reason = '' } = request
+  const past = kept.sent
+  const here = session.world.value
+  const rule = request.decidedBy === 'fault' ? /^(\S+) \(\w+\)$/.exec(reason)?.[1] : undefined
+  // A body that is not whole can be sent as it was, and not edited.
+  const problem = past?.note ?? undefined
+  const body = past === null ? request.body : problem === undefined ? (past.body ?? undefined) : undefined
+  const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body, undefined, 2)
 
-  const send = async (openWorld: () => Promise<string>) => {
-    error.value = undefined
+  /** Makes the world of a button. */
+  const openWorld = async (place: string, isWithoutRule: boolean): Promise<string> => {
+    if (place === 'here') return here
+    const moment = place === 'then' ? { from: here, before_request: seq } : { from: here }
+    const { world } = await session.ask('POST /_sim/worlds', moment, { world: DEFAULT_WORLD })
+    if (isWithoutRule) await session.ask('DELETE /_sim/faults/{id}', { id: rule! }, { world })
+    return world
+  }
+  /** Returns the request of the form: what the person changed of the one of then. */
+  const readRequest = (form: FormData): NewRequest => {
+    const field = (name: string) => String(form.get(name))
+    const sent = field('body').replaceAll('\r', '')
+    const headers = parseHeaders(field('headers'))
+    const changes = {
+      ...(field('method') !== request.method && { method: field('method') }),
+      ...(field('path') !== request.path && { path: field('path') }),
+      ...(sent !== text && { body: sent.trim() === '' ? null : parseJsonOrText(sent) }),
+    }
+    if (past !== null) return { repeat: { seq, world: here }, ...changes, headers }
+    const { method, path, client } = request
+    return {
+      ...{ method, path, body, ...changes },
+      ...(client === '' ? { headers: { authorization: null, ...headers } } : { client, headers }),
+    }
+  }
+  const send = async (form: FormData, place: string) => {
+    const stop = new AbortController()
+    const show = (sent: Omit<Sent, 'stop'>) => {
+      newest.value = { ...sent, stop }
+    }
+    newest.value?.stop.abort()
+    newest.value = undefined
+    let world = here
     try {
-      const world = await openWorld()
-      const sent = {
-        ...{ method: method.value, path: path.value },
-        ...(body.value.trim() !== '' && { body: parseJsonOrText(body.value) }),
-        ...(request.client !== '' && { client: request.client }),
-      }
-      answer.value = { world, value: await session.ask('POST /_sim/requests', sent, { world }) }
-    } catch (problem) {
-      error.value = describeError(problem)
+      world = await openWorld(place, place === 'then' && form.has('without'))
+      show({ world })
+      const answer = await session.ask('POST /_sim/requests', readRequest(form), { world, signal: stop.signal })
+      show({ world, answer })
+    } catch (error) {
+      if (stop.signal.aborted) newest.value = undefined
+      else show({ world, error: describeError(error) })
     }
     session.revision.value++
   }
-  const here = session.world.value
-  const fork = async () => (await session.ask('POST /_sim/worlds', { from: here }, { world: DEFAULT_WORLD })).world
 
   return (
     <form
@@ -43,64 +89,94 @@ export function Resend({ request }: { request: ControlRequest }) {
       aria-label="Edit and send again"
       onSubmit={event => {
         event.preventDefault()
-        void send(() => Promise.resolve(here))
+        void send(new FormData(event.currentTarget), (event.submitter as HTMLButtonElement | null)?.value ?? 'here')
       }}
     >
       <div class="resend-line">
-        <select
-          aria-label="Method"
-          value={method.value}
-          onChange={event => {
-            method.value = event.currentTarget.value
-          }}
-        >
-          {METHODS.map(name => (
+        <select name="method" aria-label="Method">
+          {[...new Set([request.method, ...METHODS])].map(name => (
             <option key={name}>{name}</option>
           ))}
         </select>
-        <input
-          class="mono"
-          aria-label="Path and query"
-          value={path.value}
-          onInput={event => {
-            path.value = event.currentTarget.value
-          }}
-        />
+        <input name="path" class="mono" aria-label="Path and query" defaultValue={request.path} />
       </div>
       <textarea
+        name="headers"
         class="mono"
+        rows={2}
+        aria-label="Other headers"
+        placeholder="Other headers, as in name: value. Without a value, one is left out"
+      />
+      <textarea
+        name="body"
+        class="mono"
+        rows={Math.min(14, Math.max(3, text.split('\n').length))}
         aria-label="Body in JSON"
-        rows={Math.min(14, Math.max(3, body.value.split('\n').length))}
-        value={body.value}
-        onInput={event => {
-          body.value = event.currentTarget.value
-        }}
+        placeholder={problem === undefined ? 'No body' : `The body of then: ${problem}`}
+        defaultValue={text}
       />
       <div class="toolbar">
-        <button type="submit" class="primary">
+        <button type="submit" value="here">
           Send
         </button>
-        <button type="button" onClick={() => send(fork)}>
+        <button type="submit" value="now">
           Send in a fork of now
         </button>
+        <button type="submit" value="then" class="primary" disabled={past === null}>
+          Send in a fork of then
+        </button>
+        {rule !== undefined && past !== null && (
+          <label>
+            <input type="checkbox" name="without" /> then without {rule}
+          </label>
+        )}
       </div>
-      {error.value !== undefined && <p role="alert">✗ {error.value}</p>}
-      {answer.value !== undefined && (
-        <div class="answer">
-          <p>
-            <StatusMark status={answer.value.value.status} /> in the world <strong>{answer.value.world}</strong>
-            {answer.value.world !== here && (
-              <>
-                {' · '}
-                <a href={session.place.link({ view: 'requests', world: answer.value.world, origin: here })}>
-                  open this world
-                </a>
-              </>
-            )}
-          </p>
-          <JsonView value={answer.value.value.body} label="Body of the answer" />
-        </div>
-      )}
+      {newest.value !== undefined && <Outcome sent={newest.value} request={request} kept={kept} />}
     </form>
+  )
+}
+
+function Outcome({ sent: { world, stop, answer, error }, request, kept }: ResendProps & { readonly sent: Sent }) {
+  const session = useSession()
+  if (error !== undefined) return <p role="alert">✗ {error}</p>
+  const here = session.world.value
+  return (
+    <div>
+      {world !== here && (
+        <p>
+          Sent in the world <strong>{world}</strong>
+          {' · '}
+          <a href={session.place.link({ view: 'requests', world, origin: here })}>open this world</a>
+        </p>
+      )}
+      {answer === undefined ? (
+        <p class="toolbar" role="status">
+          No answer yet. It can wait for the time of {world}.
+          <button
+            type="button"
+            class="small"
+            onClick={() => session.act(`Advance ${world} by 1m`, 'POST /_sim/clock/advance', { by: '1m' }, world)}
+          >
+            Advance it by 1 min
+          </button>
+          <button type="button" class="small" onClick={() => stop.abort()}>
+            Stop waiting
+          </button>
+        </p>
+      ) : (
+        <Comparison status={request.status} then={kept.answer} world={world} answer={answer} />
+      )}
+    </div>
+  )
+}
+
+/** Reads headers, one a line. One without a value is left out of the request. */
+function parseHeaders(text: string): Record<string, string | null> {
+  const lines = text.split('\n').filter(line => line.trim() !== '')
+  return Object.fromEntries(
+    lines.map(line => {
+      const [name = '', ...value] = line.split(':')
+      return [name.trim(), value.join(':').trim() || null]
+    }),
   )
 }

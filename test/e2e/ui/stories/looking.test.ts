@@ -120,10 +120,23 @@ describe('looking', () => {
     await page.locator('.request-row', { hasText: 'POST' }).click()
     const sent = page.getByRole('region', { name: 'Body of the request' })
     expect(JSON.parse((await sent.textContent())!)).toEqual(body)
+    // Headers and bodies come from the past, which keeps the markup as it was sent.
+    const details = page.getByRole('region', { name: /^Request \d/ })
+    await details.locator('summary', { hasText: 'headers' }).first().click()
+    const headers = await details.getByRole('region', { name: 'Headers of the request' }).textContent()
+    expect(JSON.parse(headers!)).toMatchObject({ 'x-note': CANARY })
+    await details.getByRole('region', { name: 'Body of the answer' }).waitFor()
     await page.getByRole('button', { name: 'Edit and send again' }).click()
-    await page.getByRole('button', { name: 'Send in a fork' }).click()
-    await page.getByRole('region', { name: 'Body of the answer' }).waitFor()
+    for (const fork of ['now', 'then']) {
+      await page.getByLabel('Other headers').fill(`x-${fork}: ${CANARY}`)
+      await page.getByRole('button', { name: `Send in a fork of ${fork}` }).click()
+      await page.getByText(fork === 'now' ? 'w1,' : 'w2,').waitFor()
+      await page.getByRole('region', { name: 'Body of the new answer' }).waitFor()
+    }
     await page.locator('.request-row', { hasText: 'GET' }).first().click()
+    await details.getByRole('region', { name: 'Body of the answer' }).getByText(CANARY.slice(0, 10)).waitFor()
+    await page.getByRole('link', { name: /causes and effects/ }).click()
+    await page.locator('.cause-node').first().waitFor()
 
     await page.getByRole('link', { name: 'Faults' }).click()
     await page.getByRole('region', { name: 'Fault rules' }).getByText(CANARY.slice(0, 15)).first().waitFor()

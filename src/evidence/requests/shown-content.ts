@@ -1,0 +1,74 @@
+/** Headers and bodies of a recorded request and its answer, for people: bounded, and without credentials. */
+
+import type { WireOutcome } from '../../faults/broken-response.ts'
+import { formatDuration } from '../../kernel/duration.ts'
+import { formatCount } from '../../lib/format-count.ts'
+import { tryParseJson } from '../../lib/json-text.ts'
+import { LIMITS } from '../../limits.ts'
+import { isTooDeep } from '../../service/http/bodies/json-body.ts'
+import { decodeBody } from '../recording/bodies.ts'
+import type { RecordedBody } from '../recording/lines.ts'
+import { hideSecrets, hideSecretsInText } from './secrets.ts'
+
+/** The headers and the body of one side of a request. */
+export interface ShownContent {
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON or text, without credentials. `null`: there is no body, or it is no text. */
+  readonly body: unknown
+  /** The size of the body. */
+  readonly bytes: number
+  /** Why `body` is not the whole body; `null` if it is. */
+  readonly note: string | null
+}
+
+/** Shortens the API tokens in a text. */
+type Redact = (text: string) => string
+
+/** Returns headers and a body as they are shown. */
+export function showContent(
+  headers: Readonly<Record<string, string>>,
+  body: RecordedBody | undefined,
+  redact: Redact,
+): ShownContent {
+  const shown = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redact(value)]))
+  return { headers: shown, ...showBody(body, redact) }
+}
+
+function showBody(body: RecordedBody | undefined, redact: Redact): Omit<ShownContent, 'headers'> {
+  if (body === undefined || body === null || body === '') return { body: null, bytes: 0, note: null }
+  if (typeof body === 'string') {
+    const bytes = new TextEncoder().encode(body).length
+    const parsed = isTooDeep(body) ? undefined : tryParseJson(body)
+    const text = redact(parsed === undefined ? hideSecretsInText(body) : JSON.stringify(hideSecrets(parsed)))
+    const { shownBody } = LIMITS
+    if (text.length <= shownBody) return { body: parsed === undefined ? text : JSON.parse(text), bytes, note: null }
+    return { body: text.slice(0, shownBody), bytes, note: `only the first ${formatCount(shownBody)} characters` }
+  }
+  if ('bytes' in body) return { body: null, bytes: body.bytes, note: 'a long answer is not kept, only its size' }
+  return { body: null, bytes: decodeBody(body)!.length, note: 'it is no text' }
+}
+
+/** Says what a fault did to an answer on its way; undefined if the client got it at once and whole. */
+export function describeWire(outcome: WireOutcome | undefined): string | undefined {
+  switch (outcome?.kind) {
+    case undefined:
+      return undefined
+    case 'reset':
+      return 'the connection was reset before the answer'
+    case 'refused':
+      return 'the connection was refused'
+    case 'hang':
+      return 'the answer never came'
+    case 'delayed':
+      return `the answer came ${formatDuration(outcome.delay)} later`
+    case 'cut':
+      return `the connection broke after ${formatCount(outcome.after)} bytes of the body`
+    case 'slow':
+      return `the body came with ${formatCount(outcome.bytesPerSecond)} bytes per second`
+  }
+}
+
+/** Whether a fault left the client without an answer. */
+export function isLost(outcome: WireOutcome | undefined): boolean {
+  return outcome?.kind === 'reset' || outcome?.kind === 'refused' || outcome?.kind === 'hang'
+}

@@ -1,0 +1,71 @@
+import { plural } from '../../../lib/format-count.ts'
+import { formatTime } from '../../parts/format.ts'
+import { JsonView } from '../../parts/json-view.tsx'
+import { StatusMark } from '../../parts/status-mark.tsx'
+import type { AnswersByRoute } from '../../simulator/ask.ts'
+import type { Kept } from './content.tsx'
+import { compareAnswers } from './differences.ts'
+
+/** How many differences are listed. */
+const MAX_SHOWN = 40
+
+interface ComparisonProps {
+  /** The status that the client got then. */
+  readonly status: number
+  /** The answer of then, if the past has it. */
+  readonly then: Kept['answer']
+  readonly world: string
+  readonly answer: AnswersByRoute['POST /_sim/requests']
+}
+
+/** The answer of then and the new one side by side: the statuses, and what differs. */
+export function Comparison({ status, then, world, answer }: ComparisonProps) {
+  const differences = then === null ? undefined : compareAnswers(then, answer)
+  return (
+    <>
+      <div class="scroll-x">
+        <table class="answers">
+          <thead>
+            <tr>
+              <td />
+              <th scope="col">Then</th>
+              <th scope="col">
+                {world}, {formatTime(answer.now)}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            <tr>
+              <th scope="row">status</th>
+              <td>
+                <StatusMark status={status} />
+              </td>
+              <td>
+                <StatusMark status={answer.status} />
+              </td>
+            </tr>
+            {differences
+              ?.filter(({ part }) => part !== 'status')
+              .slice(0, MAX_SHOWN)
+              .map(({ part, before, after }) => (
+                <tr key={part}>
+                  <th scope="row">{part}</th>
+                  <td>{before ?? '–'}</td>
+                  <td>{after ?? '–'}</td>
+                </tr>
+              ))}
+          </tbody>
+        </table>
+      </div>
+      <p role="status">
+        {differences === undefined
+          ? 'The past does not have the answer of then, so only the statuses are compared.'
+          : differences.length === 0
+            ? '✓ The answers are equal: status, headers and body.'
+            : `! ${plural(differences.length, 'part')} of the answer differ${differences.length === 1 ? 's' : ''}.`}
+      </p>
+      {answer.body !== null && <JsonView value={answer.body} label="Body of the new answer" />}
+      {answer.note !== null && <p class="faint">{answer.note}</p>}
+    </>
+  )
+}

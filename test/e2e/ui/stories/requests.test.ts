@@ -1,0 +1,205 @@
+/** A request that was refused: what was sent and answered, the same again in a fork of then, and what it leads to. */
+import { describe, expect } from 'vitest'
+import { openControlRoom, pageTest, sendAsClient, useBrowser } from '../control-room.ts'
+
+useBrowser()
+
+const ID = 'Chat000000000001'
+const deployments = [{ deploy_id: ID, model_name: 'acme/chat', gpu: 'H100-80GB' as const, num_gpus: 2 }]
+const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b', token: 'hub-secret' } }
+
+/** A control room with a create that a fault refused an hour ago. The fault is gone now. */
+async function openRefused() {
+  const room = await openControlRoom({ fixtures: 'two-nodes', view: 'requests' })
+  const { sim, page } = room
+  await expect
+    .poll(() => page.evaluate("fetch('/_sim/past').then(answer => answer.json())"))
+    .toMatchObject({ kept: true })
+  await sim.clock.advance('10m')
+  const fault = sim.faults.add({ on: 'createLlmDeployment', fault: { kind: 'status', status: 503 } })
+  await sendAsClient(room, 'POST', '/deploy/llm', MODEL, { 'x-note': 'first try' })
+  await sim.clock.advance('1h')
+  fault.remove()
+  const row = page.locator('.request-row', { hasText: 'POST' })
+  await row.click()
+  const { seq } = sim.requests[0]!
+  const details = page.getByRole('region', { name: `Request ${seq}`, exact: true })
+  return { ...room, details, seq }
+}
+
+describe('a refused request', () => {
+  pageTest('shows what was sent and answered, as its address has it', async () => {
+    const { details, server, seq, page, problems } = await openRefused()
+    const answer = await fetch(`${server.url}/_sim/requests/${seq}`)
+    const kept = (await answer.json()) as Record<'sent' | 'answer', { headers: Record<string, string>; body: unknown }>
+    const sent = details.getByRole('region', { name: 'Body of the request' })
+    expect(JSON.parse((await sent.textContent())!)).toEqual(kept.sent.body)
+    expect(JSON.stringify(kept)).not.toContain('hub-secret')
+    const answered = details.getByRole('region', { name: 'Body of the answer' })
+    expect(JSON.parse((await answered.textContent())!)).toEqual(kept.answer.body)
+    for (const [side, of] of [
+      [kept.sent, 'the request'],
+      [kept.answer, 'the answer'],
+    ] as const) {
+      const title = `${Object.keys(side.headers).length} header${Object.keys(side.headers).length === 1 ? '' : 's'}`
+      await details.locator('details', { hasText: title }).locator('summary').first().click()
+      const headers = details.getByRole('region', { name: `Headers of ${of}` })
+      expect(JSON.parse((await headers.textContent())!)).toEqual(side.headers)
+    }
+    await page.locator('.split-list .address summary').click()
+    expect(await page.locator('.split-list .address code').textContent()).toContain('/_sim/requests?limit=1000')
+    expect(problems).toEqual([])
+  })
+
+  pageTest('fails the same in a fork of then, and passes there when it is edited or the fault is removed', async () => {
+    const { details, server, page, problems } = await openRefused()
+    await details.getByRole('button', { name: 'Edit and send again' }).click()
+    const form = details.getByRole('form', { name: 'Edit and send again' })
+    const then = form.getByRole('button', { name: 'Send in a fork of then' })
+    const statuses = form.locator('.answers .status-mark')
+    await then.click()
+    await form.getByText('The answers are equal').waitFor()
+    expect(await statuses.allTextContents()).toEqual(['✗ 503', '✗ 503'])
+    expect(server.worlds.get('w1')!.sim.clock.iso).toContain('T00:10:00')
+
+    await form.getByLabel('then without fault-1').check()
+    await then.click()
+    await form.getByText(/parts? of the answer differ/).waitFor()
+    expect(await statuses.allTextContents()).toEqual(['✗ 503', '✓ 200'])
+    const { sim } = server.worlds.get('w2')!
+    expect(sim.requests.at(-1)!.body).toEqual(MODEL)
+    await form.getByText('body.deploy_id').waitFor()
+
+    await form.getByLabel('then without fault-1').uncheck()
+    await form.getByLabel('Method').selectOption('GET')
+    await form.getByLabel('Path and query').fill('/deploy/list')
+    await form.getByLabel('Body in JSON').fill('')
+    await then.click()
+    await form.getByText('w3,').waitFor()
+    expect(await statuses.allTextContents()).toEqual(['✗ 503', '✓ 200'])
+
+    await form.getByRole('link', { name: 'open this world' }).click()
+    await page.getByText('This is a fork of default.').waitFor()
+    await page.locator('.request-row', { hasText: '/deploy/list' }).waitFor()
+    expect(problems).toEqual([])
+  })
+
+  pageTest('of before the past says why it cannot be sent there, and what to do', async () => {
+    const room = await openControlRoom({ fixtures: 'two-nodes', view: 'requests', serve: {} })
+    const { page, sim, server } = room
+    await expect
+      .poll(() => page.evaluate("fetch('/_sim/past').then(answer => answer.json())"))
+      .toMatchObject({ kept: true })
+    await fetch(`${server.url}/_sim/past`, { method: 'DELETE' })
+    await sendAsClient(room, 'GET', '/deploy/none')
+    await page.locator('.request-row').click()
+    await page.getByText('The past of this world is not kept.').waitFor()
+    await page.getByRole('button', { name: 'Edit and send again' }).click()
+    expect(await page.getByRole('button', { name: 'Send in a fork of then' }).isDisabled()).toBe(true)
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    await page.getByText('only the statuses are compared').waitFor()
+    expect(sim.requests.map(({ status }) => status)).toEqual([404, 404])
+
+    await page.getByRole('button', { name: 'Keep the past from now on' }).click()
+    await expect
+      .poll(() => page.evaluate("fetch('/_sim/past').then(answer => answer.json())"))
+      .toMatchObject({ kept: true })
+  })
+
+  pageTest('waits for the time of its fork, which can be moved on there', async () => {
+    const room = await openControlRoom({
+      fixtures: 'two-nodes',
+      with: { deployments },
+      inferencePace: 'clock',
+      view: 'requests',
+    })
+    const { page, sim } = room
+    await expect
+      .poll(() => page.evaluate("fetch('/_sim/past').then(answer => answer.json())"))
+      .toMatchObject({ kept: true })
+    const chat = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hi' }] }
+    const answer = sendAsClient(room, 'POST', '/v1/chat/completions', chat)
+    await expect.poll(() => sim.pendingRequests.length).toBe(1)
+    await sim.clock.advance('2m')
+    await answer
+    await page.locator('.request-row').click()
+    await page.getByRole('button', { name: 'Edit and send again' }).click()
+    await page.getByRole('button', { name: 'Send in a fork of then' }).click()
+    await page.getByText('It can wait for the time of w1.').waitFor()
+    await page.getByRole('button', { name: 'Advance it by 1 min' }).click()
+    await page.getByText('✓ 200').last().waitFor()
+    expect(await page.locator('.answers .status-mark').allTextContents()).toEqual(['✓ 200', '✓ 200'])
+  })
+})
+
+describe('a list', () => {
+  pageTest('of requests keeps its connection while a row is selected', async () => {
+    const room = await openControlRoom({ fixtures: 'two-nodes', view: 'requests' })
+    const { page } = room
+    for (let n = 0; n < 3; n++) await sendAsClient(room, 'GET', '/deploy/list')
+    const rows = page.locator('.request-row')
+    await rows.nth(2).waitFor()
+    const opened: string[] = []
+    page.on('request', request => opened.push(new URL(request.url()).pathname))
+    await rows.nth(0).click()
+    await rows.nth(1).click()
+    await page.getByRole('heading', { name: 'Answered' }).waitFor()
+    expect(opened).toContain('/_sim/requests/2')
+    expect(opened).not.toContain('/_sim/events')
+    expect(opened).not.toContain('/_sim/past')
+  })
+})
+
+describe('causes', () => {
+  pageTest('lead by keys from a refused chat to the first fault, and forward to the money', async () => {
+    const room = await openControlRoom({
+      fixtures: 'two-nodes',
+      with: { deployments },
+      inferencePace: 'clock',
+      view: 'requests',
+    })
+    const { page, sim, server, problems } = room
+    await sim.clock.advance('30m')
+    const chat = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hi' }] }
+    const answers = [1, 2].map(() => sendAsClient(room, 'POST', '/v1/chat/completions', chat))
+    await expect.poll(() => sim.pendingRequests.length).toBe(2)
+    sim.cluster.node(sim.cluster.nodeOf(ID).name).crash()
+    await Promise.all(answers)
+    await sim.clock.advance('2h')
+    await page.locator('.request-row').nth(1).waitFor()
+    const { keyboard } = page
+    await keyboard.press('j')
+    await page.locator('.request-row[aria-pressed=true]').waitFor()
+    await keyboard.press('c')
+    const { seq } = sim.requests.at(-1)!
+    await page.getByRole('region', { name: `Causes and effects of entry ${seq}` }).waitFor()
+    const crash = sim.journal.entries().find(({ kind }) => kind === 'node.crashed')!
+    const nodes = page.locator('.cause-node')
+    // Each press leads one cause back, the last one to the crash.
+    for (let place = await page.locator('.cause-node.cause').count(); place > 0; place--) {
+      await page.locator('.cause-node.selected').waitFor()
+      await keyboard.press('[')
+      await expect.poll(() => page.locator('.cause-node.cause').count()).toBe(place - 1)
+    }
+    await page.getByRole('region', { name: `Causes and effects of entry ${crash.seq}` }).waitFor()
+    for (const request of sim.requests)
+      await nodes
+        .filter({ hasText: `${request.method} ${request.path}` })
+        .first()
+        .waitFor()
+
+    const answer = await fetch(`${server.url}/_sim/causes/${crash.seq}?limit=100`)
+    const tree = (await answer.json()) as { effects: { sentence: string }[]; money: { since_microcents: number }[] }
+    expect(await page.locator('.cause-node.effect button').allTextContents()).toEqual(
+      tree.effects.map(({ sentence }) => sentence),
+    )
+    const dollars = (tree.money[0]!.since_microcents / 1e8).toFixed(2)
+    await page.getByText(`$${dollars}, now`).waitFor()
+    await keyboard.press(']')
+    await page.locator('.cause-node.cause', { hasText: 'node.crashed' }).waitFor()
+    await page.getByRole('button', { name: 'First cause' }).click()
+    await page.getByRole('link', { name: 'ledger of acme/chat' }).click()
+    await page.locator('.ledger-row', { hasText: ID }).first().waitFor()
+    expect(problems.filter(problem => !/status of 5\d\d/.test(problem))).toEqual([])
+  })
+})
