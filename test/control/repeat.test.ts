@@ -171,3 +171,26 @@ test('a request whose answer waits for time has none yet, and its sender can lea
   await expect(sent).rejects.toThrow()
   await expect.poll(() => sim.pendingRequests.length).toBe(0)
 })
+
+test('a command while the body of a request comes is no request of a client', async () => {
+  const { sim, command } = await running({ fixtures: 'two-nodes' })
+  await command('/_sim/past')
+  // A rule takes a step of the request before its body is there.
+  sim.faults.add({ on: 'createLlmDeployment', from: '10h', fault: { kind: 'status', status: 503 } })
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+  const init = { method: 'POST', headers: { ...json, authorization: `Bearer ${sim.token}` }, body: readable }
+  const answer = sim.fetch(new Request('http://sim/deploy/llm', { ...init, duplex: 'half' } as RequestInit))
+  await command('/_sim/commands', { verb: 'node.crash', target: 'h100-0' })
+  const writer = writable.getWriter()
+  await writer.write(new TextEncoder().encode(JSON.stringify(MODEL)))
+  await writer.close()
+  expect((await answer).status).toBe(200)
+  const control = sim.journal.entries().find(({ subject }) => subject.includes('/_sim/commands'))!.seq
+  const fork = await command('/_sim/worlds', { from: 'default', before_request: control })
+  expect([fork.status, fork.body.error]).toEqual([400, expect.stringContaining('a request to the control plane')])
+  const { seq } = sim.requests[0]!
+  expect(seq).toBeGreaterThan(control)
+  const then = await command('/_sim/worlds', { from: 'default', before_request: seq })
+  const path = `/_sim/worlds/${then.body.world}/_sim/requests`
+  expect((await command(path, { repeat: { seq, world: 'default' } })).body.status).toBe(200)
+})
