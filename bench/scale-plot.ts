@@ -41,10 +41,10 @@ export function scalePlot(unit: string, series: readonly Series[]): string {
     )
   })
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">
-<title>CPU time over the number of ${unit}</title>
+<title>Costs over the number of ${unit}</title>
 <rect width="${WIDTH}" height="${HEIGHT}" fill="white"/>
 ${[...lines, ...levels].join('\n')}
-<text x="${EDGE.left}" y="22">CPU in ms</text>
+<text x="${EDGE.left}" y="22">CPU in ms, if nothing else is named</text>
 <text x="${WIDTH - EDGE.right}" y="${HEIGHT - 10}" text-anchor="end">${unit}</text>
 ${costs.join('\n')}
 </svg>

@@ -7,8 +7,9 @@ import { meanMs } from './measure.ts'
 import { type Series, scalePlot } from './scale-plot.ts'
 import { slopeOf } from './slope.ts'
 import { creation, withDeployments } from './stage.ts'
+import { streamCosts } from './streams.ts'
 
-/** Costs by name, in ms of CPU. */
+/** Costs by name, in ms of CPU, or kB where the name says so. */
 type Costs = Readonly<Record<string, number>>
 
 const figure = (
@@ -22,6 +23,8 @@ const figure = (
   run: async bench => grow(bench, name, unit, bench.quick ? sizes.slice(0, 2) : sizes, costsAt),
 })
 
+const IN_KILOBYTES = ' in kB'
+
 /** A world holds at most 100,000 deployments, and its creations need room. */
 const DEPLOYMENTS = [100, 1000, 10_000, 99_000] as const
 
@@ -31,6 +34,10 @@ export const scale: Group = {
   figures: [
     figure('scale_deployments', 'deployments', DEPLOYMENTS, deploymentCosts),
     figure('scale_worlds', 'worlds', [1, 10, 100, 1000], worldCosts),
+    figure('scale_streams', 'open streams', [10, 100, 1000, 10_000], async count => {
+      const { open, piece, memory } = await streamCosts(count)
+      return { open, 'a piece': piece, 'memory in kB': memory }
+    }),
   ],
 }
 
@@ -127,7 +134,11 @@ async function grow(
   if (!bench.quick) writeFileSync(join(bench.root, `bench/${name.replace('_', '-')}.svg`), scalePlot(unit, drawn))
   const beside = drawn
     .map(({ name: cost, points, slope }) => {
-      const values = points.map(([, ms]) => (ms < 0.1 ? `${(ms * 1000).toFixed(1)} µs` : `${ms.toFixed(2)} ms`))
+      const isTime = !cost.endsWith(IN_KILOBYTES)
+      const values = points.map(([, value]) => {
+        if (!isTime) return value.toFixed(1)
+        return value < 0.1 ? `${(value * 1000).toFixed(1)} µs` : `${value.toFixed(2)} ms`
+      })
       return `${cost}: ${values.join(', ')}, slope ${slope.toFixed(2)}`
     })
     .join('; ')
