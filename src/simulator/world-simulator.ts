@@ -108,9 +108,7 @@ export class WorldSimulator implements Simulator {
       createWaiter: context => this.#clients.createWaiter(context),
       onLoading: code => this.#clients.inFlight.onLoading(code),
       onAnswered: (request, status, world) => {
-        // A request that was in progress at a reset belongs to the world before.
-        if (world !== this.#world) return
-        this.requestLog.add(request, status, this.clock.elapsed, this.#world.journal.last)
+        if (world === this.#world) this.requestLog.add(request, status, this.clock.elapsed, world.journal.last)
         this.#webhooks.onAnswered(request)
       },
       get middleware() {

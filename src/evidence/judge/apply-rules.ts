@@ -66,7 +66,7 @@ function check(name: string, rule: ConductRule, conduct: Conduct): readonly Viol
     throw new RangeError(`${begin} changed the world. Make its check only read, or work with sim.fork().`)
   }
   if ((violations as unknown) instanceof Promise) {
-    // The rule is refused, so its promise is not waited for.
+    // The rule is refused: no code waits for its promise.
     ;(violations as unknown as Promise<unknown>).catch(() => undefined)
     throw new RangeError(`${begin} returned a promise. Make its check answer at once, without async.`)
   }

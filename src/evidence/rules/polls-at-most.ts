@@ -19,7 +19,7 @@ export const pollsAtMost = defineRule({
   summary: 'The client does not read one thing more often than its limit.',
   advice: 'Sleep between two polls, 5 to 60 seconds for what takes minutes, and between two retries.',
   detail:
-    'A thing is a path with its query. The advised rate is one a second, and `pollsAtMost` sets another. Two reads more than the rate allows are no harm.',
+    'A thing is a path with its query. The advised rate is one a second, and `pollsAtMost` sets another. A client may read twice more than the rate allows.',
   source:
     'Opinion of modelhost-sim: what takes minutes shows no more if it is read more often. The setting pollsAtMost is the ' +
     'advised rate.',

@@ -37,10 +37,10 @@ type PolledThing = Pick<CreatedThing, 'kind' | 'id' | 'status'>
 export const readsEnd = defineRule({
   summary: 'The client reads the terminal status of what it polls, and stops polling then.',
   advice:
-    'Poll until any terminal status: completed, failed, expired and cancelled for batches; failed, stopped and deleted ' +
-    'besides running for deployments.',
+    'Poll a batch until it is completed, failed, expired or cancelled. Poll a deployment until it is running, failed, ' +
+    'stopped or deleted.',
   detail:
-    'Batches and deployments count that the client polled, and batches that it created. After the terminal status, two further reads are no harm. A deployment that the client saw running, or ended itself, needs no more.',
+    'Batches and deployments that the client polled count, and so do batches that it created. After the terminal status, the client may read twice more. If it saw a deployment running, or ended the deployment itself, it need not read further.',
   source:
     'Convention of interfaces with polls: a status that never changes again ends the polling. docs/model-reference.md ' +
     'lists these statuses.',

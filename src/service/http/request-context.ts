@@ -33,7 +33,10 @@ export interface RequestHooks<Backend> {
   createWaiter?(context: RequestContext<Backend>): ResponseWaiter
   /** Called when a request waits for code that is loaded on first use. */
   onLoading?(code: Promise<void>): void
-  /** Called with each request after it was answered; `status` is 0 if a fault left its client without a response. */
+  /**
+   * Called with each request after it was answered; `status` is 0 if a fault left its client without a response. A request
+   * that was in progress at a reset has the `backend` of before.
+   */
   onAnswered?(request: AnsweredRequest, status: number, backend: Backend): void
   /** Returns the scripted answer to a prompt, if a rule matches. */
   findScriptedAnswer?(model: string, words: string): ScriptedAnswer | undefined

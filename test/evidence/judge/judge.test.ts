@@ -168,8 +168,8 @@ test('the text has the words, the evidence, the advice and the source of each fi
    (createLlmDeployment, 200) 0s after the start. No request has named it since.
      0.000000 request 1: POST /deploy/llm → 200
      0.000000 deployment.created F5PbBQg1E2QOtYBb gpu=H100-80GB model_name=acme/new num_gpus=1
-   What to do: Delete or stop in a finally block what you created, and cancel batches. Name what may go on in
-   keep.
+   What to do: In a finally block, delete or stop what you created, and cancel batches. Put the ids of things
+   that may go on into keep.
    Why: Convention of clouds that charge by time: what runs is charged until its owner ends it.
 `)
 })

@@ -9,9 +9,10 @@ import { formatSince, nameRequest, operationOf, startSentence } from '../../word
  */
 export const finishesStreams = defineRule({
   summary: 'The client reads each stream to its end.',
-  advice: 'Ask for fewer tokens with max_tokens, read on, or cancel on purpose and say so in the call.',
+  advice:
+    'Ask for fewer tokens with max_tokens, or read the stream to its end. If your client cancels on purpose, turn this rule off.',
   detail:
-    'Requests with `stream: true` whose body the client cancelled count. A connection that a fault broke does not. With the pace `instant`, an answer is complete before a client can leave it. In `explore`, answers to a flow take their time if this rule is on; those to a command are always instant.',
+    'A request with `stream: true` counts if the client cancelled its body, but not if a fault broke the connection. With the pace `instant`, an answer is complete before a client can leave it. If this rule is on in `explore`, answers to a flow take their time. Answers to a command are always instant there.',
   source:
     'Opinion of modelhost-sim: tokens that are not read are charged all the same, and keep a place on an instance.',
   place: 'operation',

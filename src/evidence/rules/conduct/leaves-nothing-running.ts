@@ -8,9 +8,10 @@ import { formatSince, formatUsd, nameRequest, nameThing, operationOf } from '../
  */
 export const leavesNothingRunning = defineRule({
   summary: 'The client ends what it created.',
-  advice: 'Delete or stop in a finally block what you created, and cancel batches. Name what may go on in keep.',
+  advice:
+    'In a finally block, delete or stop what you created, and cancel batches. Put the ids of things that may go on into keep.',
   detail:
-    'Deployments, adapters, rentals and batches count. What `keep` names may go on; in `explore`, what the result or the error of the client names.',
+    'Deployments, adapters, rentals and batches count. Things whose ids are in `keep` may go on. In `explore`, these are the things whose ids are in the result or the error of the client.',
   source: 'Convention of clouds that charge by time: what runs is charged until its owner ends it.',
   check(conduct) {
     return conduct.created

@@ -17,9 +17,9 @@ const STATE_LASTS: Micros = MINUTE
  */
 export const noRepeatedRefusal = defineRule({
   summary: 'The client does not repeat a refused request unchanged.',
-  advice: 'Take a 4xx other than 408, 409, 425 and 429 for an error of the request: correct the request, or give up.',
+  advice: 'Treat a 4xx other than 408, 409, 425 and 429 as an error of the request: correct the request, or give up.',
   detail:
-    'A write may be refused once, and a read twice, because lists show a new thing late. A further try is right after a successful write of the client, or a minute after a refusal by the state of the account or the fleet.',
+    'A write may be refused once. A read may be refused twice, because lists show a new thing late. The client may try again after a successful write of its own. If the state of the account or the fleet was the reason, it may try again after a minute.',
   source: 'RFC 9110, section 15.5.1: the server will not process the request because of an error of the client.',
   place: 'operation',
   check({ requests, startedAt }) {

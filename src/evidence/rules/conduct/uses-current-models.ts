@@ -18,8 +18,8 @@ export const usesCurrentModels = defineRule({
   advice:
     'Name a current model of GET /models/list. Read `deprecated` there, so that you learn of a date before it comes.',
   detail:
-    'A date in the future counts from its announcement on, although the model still answers. Requests that name the model in `model`, `base_model` or the path of native inference count.',
-  source: 'Interface document: `deprecated` of a model is the time from which on requests for it are refused.',
+    'A date in the future counts as soon as it is announced, although the model still answers. Requests that name the model in `model`, `base_model` or the path of native inference count.',
+  source: 'Interface document: `deprecated` of a model is the time from which requests for it are refused.',
   place: 'operation',
   check(conduct) {
     const uses = conduct.requests.flatMap(request => {
