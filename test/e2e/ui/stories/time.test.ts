@@ -69,7 +69,7 @@ describe('time', () => {
 
     await page.getByRole('link', { name: 'Lifecycles' }).click()
     await page.getByLabel('Compare with').selectOption('default')
-    await row.getByText(/in default/).waitFor()
+    await row.getByText('≠ default').waitFor()
     expect(await sendAsClient(room, 'GET', `/deploy/${id}`)).toMatchObject({ status: 'running' })
     expect(problems).toEqual([])
   })
