@@ -25,7 +25,7 @@ describe('time', () => {
     const [end, digest] = [sim.clock.elapsed, sim.digest]
     await dragTimeTo(page, 0.02)
     await page.getByText('This is a fork of default.').waitFor()
-    await row.getByText(/deployment (initializing|deploying)/).waitFor()
+    await row.getByText(/deployment (initializing|downloading|deploying)/).waitFor()
     expect([sim.clock.elapsed, sim.digest]).toEqual([end, digest])
     await page.getByRole('link', { name: 'Go back to default' }).click()
     await row.getByText('deployment running').waitFor()
