@@ -38,7 +38,10 @@ const tokenizerApart = {
 const common = {
   bundle: true,
   target: ['chrome123', 'firefox120', 'safari17.5'],
-  tsconfigRaw: { compilerOptions: { useDefineForClassFields: false, jsx: 'react-jsx', jsxImportSource: 'preact' } },
+  tsconfigRaw: {
+    compilerOptions: { useDefineForClassFields: false, jsx: 'react', jsxFactory: 'h', jsxFragmentFactory: 'Fragment' },
+  },
+  inject: [source('build/jsx.js')],
   minify: true,
   legalComments: 'none',
   logLevel: 'warning',

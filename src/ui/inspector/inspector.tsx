@@ -3,6 +3,7 @@
 import { CopyButton } from '../parts/copy-button.tsx'
 import { formatTime } from '../parts/format.ts'
 import { JsonView } from '../parts/json-view.tsx'
+import { Problem } from '../parts/problem.tsx'
 import { StatusMark } from '../parts/status-mark.tsx'
 import { ThingLink } from '../parts/thing-link.tsx'
 import type { AnswersByRoute } from '../simulator/ask.ts'
@@ -33,7 +34,7 @@ export function Inspector({ id, close }: InspectorProps) {
           ✕
         </button>
       </div>
-      {error !== undefined && <p role="alert">✗ {error}</p>}
+      <Problem text={error} />
       {thing !== undefined && (
         <>
           <ul class="sentences">

@@ -2,7 +2,7 @@ import { type ControlRoute, encodeRequest, type FieldsByRoute } from '../simulat
 import { useSession } from '../store/session.ts'
 import { CopyButton } from './copy-button.tsx'
 
-interface AddressProps<Route extends ControlRoute> {
+export interface AddressProps<Route extends ControlRoute> {
   readonly route: Route
   readonly fields?: FieldsByRoute[Route]
   /** What the address has, if a view has several: `Ledger`. */

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { parseJsonOrText } from '../../lib/json-text.ts'
 import type { AnswersByRoute } from '../simulator/ask.ts'
 import { useSession } from '../store/session.ts'
+import { TextField } from './text-field.tsx'
 
 export type WorldCommand = AnswersByRoute['GET /_sim/commands'][number]
 
@@ -67,17 +68,7 @@ export function CommandForm({ command, target, look, class: style = '', children
           <input {...fieldOf(name)} />
         </label>
       ))}
-      <label>
-        After (empty: now)
-        <input
-          placeholder="10m"
-          size={8}
-          value={after.value}
-          onInput={event => {
-            after.value = event.currentTarget.value.trim()
-          }}
-        />
-      </label>
+      <TextField label="After (empty: now)" size={8} placeholder="10m" value={after} />
       <button type="submit" class={style}>
         Give the command
       </button>

@@ -1,7 +1,9 @@
 /** What an exploration of a client found. The page shows its report and runs no code of the client. */
+
 import { useSignal } from '@preact/signals'
 import { FilePicker } from '../../parts/file-picker.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
+import { Problem } from '../../parts/problem.tsx'
 import { useSession } from '../../store/session.ts'
 import { FindingDetails } from './finding-details.tsx'
 import { Matrix } from './matrix.tsx'
@@ -40,7 +42,7 @@ export function ExploreView() {
             </select>
           )}
         </div>
-        {problem.value !== undefined && <p role="alert">✗ {problem.value}</p>}
+        <Problem text={problem.value} />
         {report === undefined ? (
           <p class="empty">
             Explore your client with <code>modelhost-sim explore client.ts --json &gt; report.json</code>, and open the

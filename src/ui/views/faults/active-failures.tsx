@@ -1,4 +1,4 @@
-import { Address } from '../../parts/address.tsx'
+import { Panel } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 
@@ -7,12 +7,7 @@ export function ActiveFailures() {
   const session = useSession()
   const { value: failures, error } = useAnswer('GET /_sim/troubles', {}, { refresh: 'requests' })
   return (
-    <section class="panel" aria-label="Broken now">
-      <div class="panel-title">
-        <h2>Broken now</h2>
-        <Address route="GET /_sim/troubles" name="Failures" />
-      </div>
-      {error !== undefined && <p role="alert">✗ {error}</p>}
+    <Panel title="Broken now" route="GET /_sim/troubles" name="Failures" error={error}>
       {failures?.length === 0 && <p class="empty">Nothing is broken.</p>}
       <ul class="plain">
         {failures?.map(({ what, undo }) => (
@@ -40,6 +35,6 @@ export function ActiveFailures() {
           Undo all
         </button>
       )}
-    </section>
+    </Panel>
   )
 }

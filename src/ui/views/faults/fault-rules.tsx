@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { tryParseJson } from '../../../lib/json-text.ts'
-import { Address } from '../../parts/address.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
+import { Panel } from '../../parts/panel.tsx'
+import { Problem } from '../../parts/problem.tsx'
 import type { FieldsByRoute } from '../../simulator/ask.ts'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
@@ -26,12 +27,7 @@ export function FaultRules() {
     await session.act('Add a fault rule', 'POST /_sim/faults', rule as Rule)
   }
   return (
-    <section class="panel" aria-label="Fault rules">
-      <div class="panel-title">
-        <h2>Fault rules</h2>
-        <Address route="GET /_sim/faults" name="Rules" />
-      </div>
-      {error !== undefined && <p role="alert">✗ {error}</p>}
+    <Panel title="Fault rules" route="GET /_sim/faults" name="Rules" error={error}>
       {rules?.length === 0 && <p class="empty">Every request is answered as the service would.</p>}
       <ul class="plain">
         {rules?.map(({ id, rule, matches, hits }) => (
@@ -78,12 +74,12 @@ export function FaultRules() {
             }}
           />
         </label>
-        {problem.value !== undefined && <p role="alert">✗ {problem.value}</p>}
+        <Problem text={problem.value} />
         <button type="submit" class="primary">
           Add the rule
         </button>
       </form>
-    </section>
+    </Panel>
   )
 }
 

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
-import { Address } from '../../parts/address.tsx'
 import { CommandForm } from '../../parts/command-form.tsx'
+import { Panel } from '../../parts/panel.tsx'
 import { useAnswer } from '../../store/use-answer.ts'
 import { useTargets } from './targets.ts'
 
@@ -13,12 +13,7 @@ export function GiveCommand() {
   const targets = useTargets(command?.target)
   const needsTarget = command !== undefined && command.target !== 'none'
   return (
-    <section class="panel" aria-label="Break or repair">
-      <div class="panel-title">
-        <h2>Break or repair</h2>
-        <Address route="GET /_sim/commands" name="Commands" />
-      </div>
-      {error !== undefined && <p role="alert">✗ {error}</p>}
+    <Panel title="Break or repair" route="GET /_sim/commands" name="Commands" error={error}>
       {command !== undefined && (
         <CommandForm look="form" command={command} target={needsTarget ? target.value : undefined} class="primary">
           <label>
@@ -61,6 +56,6 @@ export function GiveCommand() {
           {command.verb}: {command.says}.{command.undo !== null && ` ${command.undo} undoes it.`}
         </p>
       )}
-    </section>
+    </Panel>
   )
 }

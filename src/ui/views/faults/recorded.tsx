@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { DownloadButton } from '../../parts/download-button.tsx'
 import { formatTime } from '../../parts/format.ts'
+import { Problem } from '../../parts/problem.tsx'
 import { describeError, useSession } from '../../store/session.ts'
 
 /** What the person did here, and the scenario that does it again. */
@@ -50,7 +51,7 @@ export function Recorded() {
           without the requests of clients
         </label>
       </div>
-      {problem.value !== undefined && <p role="alert">✗ {problem.value}</p>}
+      <Problem text={problem.value} />
       {scenario.value !== undefined && (
         <>
           <pre class="json" tabIndex={0} role="region" aria-label="Scenario in YAML">

@@ -1,5 +1,5 @@
-import { Address } from '../../parts/address.tsx'
 import { formatDuration, plural, secondsBetween } from '../../parts/format.ts'
+import { Panel } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 
@@ -9,12 +9,7 @@ export function Timelines() {
   const { value: scenarios, error } = useAnswer('GET /_sim/scenarios', {}, { refresh: 'requests' })
   const now = session.clock.value?.now
   return (
-    <section class="panel" aria-label="Incidents">
-      <div class="panel-title">
-        <h2>Incidents</h2>
-        <Address route="GET /_sim/scenarios" name="Incidents" />
-      </div>
-      {error !== undefined && <p role="alert">✗ {error}</p>}
+    <Panel title="Incidents" route="GET /_sim/scenarios" name="Incidents" error={error}>
       {scenarios?.length === 0 && (
         <p class="empty">
           {session.connection.home === 'server'
@@ -67,10 +62,9 @@ export function Timelines() {
         ))}
       </ul>
       <p class="faint">
-        Scenarios in YAML and JSON are listed: their commands and fault rules play beside your clients. A scenario in
-        TypeScript is a program with clients of its own, so a page cannot start it. Run it with{' '}
-        <code>modelhost-sim run scenarios</code>.
+        Only scenarios in YAML and JSON can be started here. One in TypeScript is a program with clients of its own: run
+        it with <code>modelhost-sim run</code>.
       </p>
-    </section>
+    </Panel>
   )
 }

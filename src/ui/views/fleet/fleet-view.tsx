@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks'
 import { Address } from '../../parts/address.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
+import { Problem } from '../../parts/problem.tsx'
 import { useSession } from '../../store/session.ts'
 import { useFoldedAnswer } from '../../store/use-answer.ts'
 import { COLORINGS, type Coloring } from './fleet-drawing.ts'
@@ -58,7 +59,7 @@ export function FleetView() {
         />
         <Address route="GET /_sim/fleet" />
       </div>
-      {error !== undefined && <p role="alert">✗ {error}</p>}
+      <Problem text={error} />
       {fleet !== undefined && (
         <div class="fleet-body">
           {as === 'table' ? (

@@ -89,12 +89,7 @@ function Since({ time }: { time: string }) {
   const now = useSession().clock.value?.now ?? time
   return (
     <>
-      since{' '}
-      <time dateTime={time}>
-        {time.slice(0, 10) === now.slice(0, 10) ? '' : `${formatDay(time)} `}
-        {formatTime(time)}
-      </time>{' '}
-      ({formatDuration(Math.max(0, secondsBetween(time, now)))})
+      since <time dateTime={time}>{formatTime(time)}</time> ({formatDuration(Math.max(0, secondsBetween(time, now)))})
     </>
   )
 }

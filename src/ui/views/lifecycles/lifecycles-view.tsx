@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks'
 import { Address } from '../../parts/address.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
+import { Problem } from '../../parts/problem.tsx'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 import { useAnswer, useFoldedAnswer } from '../../store/use-answer.ts'
 import { Lanes, type Span } from './lanes.tsx'
@@ -151,8 +152,8 @@ export function LifecyclesView() {
         </div>
         <Address route="GET /_sim/lifecycles" fields={{ kind: fields.kind }} />
       </div>
-      {error !== undefined && <p role="alert">✗ {error}</p>}
-      {ghostError !== undefined && <p role="alert">✗ {ghostError}</p>}
+      <Problem text={error} />
+      <Problem text={ghostError} />
       {own !== undefined && own.dropped > 0 && (
         <p class="warn">
           ! The journal has dropped its oldest entries ({formatCount(own.dropped)}), so early states are missing.

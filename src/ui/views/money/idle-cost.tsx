@@ -58,8 +58,7 @@ export function IdleCost({ owners }: { owners: readonly MoneyOwner[] }) {
         {count === 0 && ' Its next request waits until an instance has started.'}
       </p>
       <p class="faint">
-        An instance has {plural(gpus, 'GPU')}. The figure is for instances that stay ready without work, at the price of
-        now. It leaves out more instances under load, and changes of the price.
+        An instance has {plural(gpus, 'GPU')}. Instances under load and changes of the price are left out.
       </p>
     </section>
   )

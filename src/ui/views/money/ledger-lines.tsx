@@ -1,5 +1,6 @@
 import { Address } from '../../parts/address.tsx'
 import { formatDay, formatMoney, formatTime, plural } from '../../parts/format.ts'
+import { Problem } from '../../parts/problem.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { WindowedList } from '../../parts/windowed-list.tsx'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
@@ -38,7 +39,7 @@ export function LedgerLines({ subject, isOpen, onOpen }: LedgerLinesProps) {
         <span class="space" />
         {isOpen && <Address route="GET /_sim/ledger" fields={fields} name="Ledger" />}
       </div>
-      {error !== undefined && <p role="alert">✗ {error}</p>}
+      <Problem text={error} />
       {isOpen && ledger !== undefined && lines.length === 0 && <p class="empty">Nothing was charged yet.</p>}
       {lines.length > 0 && (
         <div style={{ height: `${Math.min(lines.length, VISIBLE_ROWS) * ROW}px` }}>

@@ -1,7 +1,8 @@
 import { useMemo, useRef } from 'preact/hooks'
 import { Address } from '../../parts/address.tsx'
+import { TimeChart, type TimeRange, withinExtent } from '../../parts/chart/time-chart.tsx'
 import { formatDay, formatMoney, formatTime } from '../../parts/format.ts'
-import { TimeChart, type TimeRange, withinExtent } from '../../parts/time-chart.tsx'
+import { Problem } from '../../parts/problem.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { IdleCost } from './idle-cost.tsx'
@@ -39,14 +40,13 @@ export function MoneyView() {
         <span class="space" />
         <Address route="GET /_sim/money" fields={{ ...window, usage: 'true' }} />
       </div>
-      {error !== undefined && <p role="alert">✗ {error}</p>}
+      <Problem text={error} />
       {money !== undefined && <Tiles money={money} />}
-      {steppedError !== undefined && <p role="alert">✗ {steppedError}</p>}
+      <Problem text={steppedError} />
       {burn !== undefined && burn.chart.series.length > 0 && (
         <section class="panel" aria-label="Burn over time">
           <h2>
-            Burn over time{' '}
-            <small class="faint">{burn.chart.unit}, the mean of each step. Drag to choose a part of the time.</small>
+            Burn over time <small class="faint">{burn.chart.unit}, mean of each step; drag to zoom</small>
           </h2>
           <TimeChart
             {...burn}

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { TextField } from '../../parts/text-field.tsx'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 
 /** Creates a world of a fixture. */
@@ -20,26 +21,10 @@ export function CreateWorld() {
   }
   return (
     <form class="toolbar create" aria-label="Create a world" onSubmit={create}>
-      <Field label="Fixture" placeholder="two-nodes" value={fixtures} />
-      <Field label="Seed" placeholder="7" value={seed} />
-      <Field label="Weather" placeholder="launch-day" value={weather} />
+      <TextField label="Fixture" size={12} placeholder="two-nodes" value={fixtures} />
+      <TextField label="Seed" size={12} placeholder="7" value={seed} />
+      <TextField label="Weather" size={12} placeholder="launch-day" value={weather} />
       <button type="submit">Create a world</button>
     </form>
-  )
-}
-
-function Field({ label, placeholder, value }: { label: string; placeholder: string; value: { value: string } }) {
-  return (
-    <label>
-      {label}{' '}
-      <input
-        size={12}
-        placeholder={placeholder}
-        value={value.value}
-        onInput={event => {
-          value.value = event.currentTarget.value.trim()
-        }}
-      />
-    </label>
   )
 }

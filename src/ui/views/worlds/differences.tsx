@@ -1,5 +1,5 @@
-import { Address } from '../../parts/address.tsx'
 import { formatTime, plural } from '../../parts/format.ts'
+import { Panel } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { useAnswer } from '../../store/use-answer.ts'
 
@@ -16,14 +16,14 @@ interface DifferencesProps {
 export function Differences({ world, other }: DifferencesProps) {
   const { value, error } = useAnswer('GET /_sim/differences', { with: other }, { world, refresh: 'requests' })
   return (
-    <section class="panel" aria-label={`Differences between ${other} and ${world}`}>
-      <div class="panel-title">
-        <h2>
-          {other} → {world}
-        </h2>
-        <Address route="GET /_sim/differences" fields={{ with: other }} name="Differences" />
-      </div>
-      {error !== undefined && <p role="alert">✗ {error}</p>}
+    <Panel
+      title={`${other} → ${world}`}
+      label={`Differences between ${other} and ${world}`}
+      route="GET /_sim/differences"
+      fields={{ with: other }}
+      name="Differences"
+      error={error}
+    >
       {value?.equal && <p>✓ The two worlds are equal.</p>}
       {value !== undefined && !value.same_time && <p class="warn">! The worlds are at different times.</p>}
       {value?.diverged && (
@@ -62,6 +62,6 @@ export function Differences({ world, other }: DifferencesProps) {
           {plural(value.differences.length - MAX_SHOWN, 'further difference')} can be read at the address of this table.
         </p>
       )}
-    </section>
+    </Panel>
   )
 }

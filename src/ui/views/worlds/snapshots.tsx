@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
-import { Address } from '../../parts/address.tsx'
 import { formatDay, formatTime } from '../../parts/format.ts'
+import { Panel } from '../../parts/panel.tsx'
+import { TextField } from '../../parts/text-field.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 
@@ -16,12 +17,13 @@ export function Snapshots() {
     if (made !== undefined) name.value = ''
   }
   return (
-    <section class="panel" aria-label="Snapshots">
-      <div class="panel-title">
-        <h2>Snapshots of {session.world.value}</h2>
-        <Address route="GET /_sim/snapshots" name="Snapshots" />
-      </div>
-      {error !== undefined && <p role="alert">✗ {error}</p>}
+    <Panel
+      title={`Snapshots of ${session.world.value}`}
+      label="Snapshots"
+      route="GET /_sim/snapshots"
+      name="Snapshots"
+      error={error}
+    >
       {snapshots?.length === 0 && <p class="empty">No snapshot was taken yet. Take one, and go back to it later.</p>}
       {snapshots !== undefined && snapshots.length > 0 && (
         <table class="cards">
@@ -69,19 +71,9 @@ export function Snapshots() {
         </table>
       )}
       <form class="toolbar create" aria-label="Take a snapshot" onSubmit={take}>
-        <label>
-          Name{' '}
-          <input
-            size={16}
-            placeholder="before-the-storm"
-            value={name.value}
-            onInput={event => {
-              name.value = event.currentTarget.value.trim()
-            }}
-          />
-        </label>
+        <TextField label="Name" size={16} placeholder="before-the-storm" value={name} />
         <button type="submit">Take a snapshot</button>
       </form>
-    </section>
+    </Panel>
   )
 }

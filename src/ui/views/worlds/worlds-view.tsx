@@ -1,7 +1,7 @@
 /** The worlds of the simulator and the snapshots of the shown one: places to go, and to go back to. */
 import { useSignal } from '@preact/signals'
-import { Address } from '../../parts/address.tsx'
 import { formatDay, formatTime } from '../../parts/format.ts'
+import { Panel } from '../../parts/panel.tsx'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { CreateWorld } from './create-world.tsx'
@@ -25,12 +25,7 @@ export function WorldsView() {
   }
   return (
     <div class="stack">
-      <section class="panel" aria-label="Worlds">
-        <div class="panel-title">
-          <h2>Worlds</h2>
-          <Address route="GET /_sim/worlds" name="Worlds" />
-        </div>
-        {error !== undefined && <p role="alert">✗ {error}</p>}
+      <Panel title="Worlds" route="GET /_sim/worlds" name="Worlds" error={error}>
         <div class="scroll-x">
           <table class="cards">
             <thead>
@@ -93,7 +88,7 @@ export function WorldsView() {
           </table>
         </div>
         <CreateWorld />
-      </section>
+      </Panel>
       {compared.value !== undefined && <Differences world={here} other={compared.value} />}
       <Snapshots />
     </div>

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals'
 import { useCallback, useRef } from 'preact/hooks'
-import { styleOf } from '../../plots/series-styles.ts'
-import { Canvas, type Drawing } from './canvas.tsx'
+import { styleOf } from '../../../plots/series-styles.ts'
+import { Canvas, type Drawing } from '../canvas.tsx'
+import { Tip } from '../tip.tsx'
+import { useSize } from '../use-size.ts'
 import { drawStepAreas, type StepChart, stepAt, timeAt } from './chart-drawing.ts'
-import { Tip } from './tip.tsx'
-import { useSize } from './use-size.ts'
 
 /** A part of the time: Unix seconds. */
 export interface TimeRange {
@@ -74,7 +74,7 @@ export function TimeChart({ chart, now, height, format, extent, shown, onZoom }:
       role="group"
       tabIndex={0}
       data-arrow-keys
-      aria-label={`${title}: drag, + or − to zoom, arrow keys to move, Escape for all`}
+      aria-label={`${title}: + and - zoom, arrows move, Escape shows all`}
       onKeyDown={onKeyDown}
       onDblClick={() => onZoom(undefined)}
       onPointerDown={event => {
@@ -107,7 +107,7 @@ export function TimeChart({ chart, now, height, format, extent, shown, onZoom }:
           <StepFigures {...{ chart, now, step, format }} />
         </Tip>
       )}
-      <div class="chart-foot">
+      <div class="line">
         <ul class="chart-legend" aria-label="Areas, the lowest first">
           {chart.series.map(({ name }, index) => (
             <li key={name}>

@@ -1,9 +1,9 @@
 /** Draws charts of `src/plots` on a canvas. Their figures, ticks and styles are those of the command line. */
-import { type Chart, stackSeries } from '../../plots/chart.ts'
-import { styleOf } from '../../plots/series-styles.ts'
-import { linearTicks, timeTicks } from '../../plots/ticks.ts'
-import { Brush } from './brush.ts'
-import type { Drawing } from './canvas.tsx'
+import { type Chart, stackSeries } from '../../../plots/chart.ts'
+import { styleOf } from '../../../plots/series-styles.ts'
+import { linearTicks, timeTicks } from '../../../plots/ticks.ts'
+import { Brush } from '../brush.ts'
+import type { Drawing } from '../canvas.tsx'
 
 /** Space for the labels of the axes, in pixels. */
 const LEFT = 52

@@ -1,0 +1,34 @@
+import type { ComponentChildren } from 'preact'
+import type { ControlRoute } from '../simulator/ask.ts'
+import { Address, type AddressProps } from './address.tsx'
+import { Problem } from './problem.tsx'
+
+interface PanelProps<Route extends ControlRoute> extends Partial<AddressProps<Route>> {
+  readonly title: string
+  /** Default: the title. */
+  readonly label?: string
+  /** Why the figures could not be read. */
+  readonly error?: string | undefined
+  readonly children: ComponentChildren
+}
+
+/** A part of a view with its title and the address of its figures, if it has one. */
+export function Panel<Route extends ControlRoute>({
+  title,
+  label,
+  error,
+  children,
+  route,
+  ...address
+}: PanelProps<Route>) {
+  return (
+    <section class="panel" aria-label={label ?? title}>
+      <div class="panel-title">
+        <h2>{title}</h2>
+        {route !== undefined && <Address route={route} {...address} />}
+      </div>
+      <Problem text={error} />
+      {children}
+    </section>
+  )
+}
