@@ -1,7 +1,7 @@
 /** Texts of amounts. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { withinExtent } from '../../src/ui/parts/chart/time-chart.tsx'
+import { withinExtent } from '../../src/ui/parts/drawing/time-chart.tsx'
 import { formatMoney } from '../../src/ui/parts/format.ts'
 
 test('an amount has the digits that it needs, and zero has no sign', () => {

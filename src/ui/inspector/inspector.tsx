@@ -1,9 +1,10 @@
 /** Everything about one thing, found by its id: beside every view. */
 
+import { CloseButton } from '../parts/close-button.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { formatTime } from '../parts/format.ts'
 import { JsonView } from '../parts/json-view.tsx'
-import { Problem } from '../parts/problem.tsx'
+import { Problem } from '../parts/panel.tsx'
 import { StatusMark } from '../parts/status-mark.tsx'
 import { ThingLink } from '../parts/thing-link.tsx'
 import type { AnswersByRoute } from '../simulator/ask.ts'
@@ -30,9 +31,7 @@ export function Inspector({ id, close }: InspectorProps) {
             <p class="faint">{thing.kind.replaceAll('_', ' ').replace(/^(?:gpu|ssh)/, word => word.toUpperCase())}</p>
           )}
         </div>
-        <button type="button" class="quiet" aria-label="Close the inspector" onClick={close}>
-          ✕
-        </button>
+        <CloseButton what="the inspector" onClick={close} />
       </div>
       <Problem text={error} />
       {thing !== undefined && (

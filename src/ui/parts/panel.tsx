@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { ControlRoute } from '../simulator/ask.ts'
 import { Address, type AddressProps } from './address.tsx'
-import { Problem } from './problem.tsx'
 
 interface PanelProps<Route extends ControlRoute> extends Partial<AddressProps<Route>> {
   readonly title: string
@@ -31,4 +30,9 @@ export function Panel<Route extends ControlRoute>({
       {children}
     </section>
   )
+}
+
+/** Says what went wrong; nothing without a text. */
+export function Problem({ text }: { text: string | undefined }) {
+  return text === undefined ? null : <p role="alert">✗ {text}</p>
 }

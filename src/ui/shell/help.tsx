@@ -1,3 +1,4 @@
+import { CloseButton } from '../parts/close-button.tsx'
 import { KEYS } from './keyboard.ts'
 
 /** The keys of the page. */
@@ -7,9 +8,7 @@ export function Help({ close }: { close: () => void }) {
       <div class="overlay-box">
         <div class="details-head">
           <h2>Keys</h2>
-          <button type="button" class="quiet" aria-label="Close the help" onClick={close}>
-            ✕
-          </button>
+          <CloseButton what="the help" onClick={close} />
         </div>
         <table>
           <tbody>

@@ -1,3 +1,4 @@
+import { CloseButton } from '../parts/close-button.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { useSession } from '../store/session.ts'
 
@@ -16,16 +17,12 @@ export function Notices() {
           {notice.request !== undefined && (
             <CopyButton label="Copy as curl" text={() => session.curlOf(notice.request!)} />
           )}
-          <button
-            type="button"
-            class="small quiet"
-            aria-label="Close the message"
+          <CloseButton
+            what="the message"
             onClick={() => {
               session.notice.value = undefined
             }}
-          >
-            ✕
-          </button>
+          />
         </div>
       )}
     </div>

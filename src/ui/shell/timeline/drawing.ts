@@ -1,6 +1,7 @@
 /** Draws the timeline: how much happened when, what was broken when, and what is coming. */
 import type { ControlEntry, ControlRequest } from '../../../control/client/index.ts'
-import type { Drawing } from '../../parts/canvas.tsx'
+import type { Drawing } from '../../parts/drawing/canvas.tsx'
+import { toneOf } from '../../parts/tone.ts'
 import type { TimelineScale } from './scale.ts'
 
 export interface TimelineMarks {
@@ -15,42 +16,6 @@ export interface TimelineMarks {
   /** A time that the pointer or the keyboard chose. */
   readonly chosen: number | undefined
 }
-
-const BROKEN = [
-  ...[
-    'crashed',
-    'lost',
-    'preempted',
-    'degraded',
-    'cordoned',
-    'drained',
-    'gone',
-    'failed',
-    'down',
-    'throttled',
-    'filled',
-  ],
-  ...['stockedOut', 'soldOut', 'slowed', 'frozen', 'suspended', 'declined', 'added', 'repositoryChanged'],
-]
-const REPAIRED = [
-  ...[
-    'recovered',
-    'repaired',
-    'uncordoned',
-    'up',
-    'open',
-    'unthrottled',
-    'freed',
-    'restocked',
-    'spotReturned',
-    'normal',
-  ],
-  ...['resumed', 'accepted', 'removed', 'reset'],
-]
-const THINGS = 'node|zone|pool|hub|registry|gpu|disk|fault|account|card|autoscaler|provisioning'
-/** Kinds of entries by which something was broken, and by which it was repaired. */
-const BREAK = new RegExp(`^(${THINGS})\\.(${BROKEN.join('|')})$`)
-const REPAIR = new RegExp(`^(${THINGS})\\.(${REPAIRED.join('|')})$`)
 
 export function drawTimeline({ context, width, height, palette }: Drawing, scale: TimelineScale, marks: TimelineMarks) {
   const nowX = scale.placeOf(scale.now) * width
@@ -124,15 +89,15 @@ function drawFlags(
 ): void {
   context.fillStyle = palette.color('bad')
   context.strokeStyle = palette.color('ok')
-  const last = { flag: Number.NEGATIVE_INFINITY, ring: Number.NEGATIVE_INFINITY }
+  const last = { bad: Number.NEGATIVE_INFINITY, good: Number.NEGATIVE_INFINITY }
   for (const { time, kind } of entries) {
-    const mark = BREAK.test(kind) ? 'flag' : REPAIR.test(kind) ? 'ring' : undefined
-    if (mark === undefined) continue
+    const tone = toneOf(kind)
+    if (tone === 'neutral') continue
     const x = scale.placeOf(time) * width
     // Marks that would lie on each other are one.
-    if (x - last[mark] < 3) continue
-    last[mark] = x
-    if (mark === 'flag') flag(context, x)
+    if (x - last[tone] < 3) continue
+    last[tone] = x
+    if (tone === 'bad') flag(context, x)
     else ring(context, x)
   }
 }

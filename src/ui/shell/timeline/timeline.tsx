@@ -1,7 +1,7 @@
 /** A scrubber over the past and the near future: dragging it forward moves time, dragging it back shows the past. */
 import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
-import { Canvas, type Drawing } from '../../parts/canvas.tsx'
+import { Canvas, type Drawing } from '../../parts/drawing/canvas.tsx'
 import { formatDay, formatDuration, formatTime } from '../../parts/format.ts'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
 import { Feed } from '../../store/feed.ts'
@@ -126,7 +126,6 @@ export function Timeline() {
         ) : (
           `${formatDay(held.isoOf(time))} ${formatTime(held.isoOf(time))}${describeChoice({
             ago: held.scale.now - time,
-            isEarliest: time === earliest,
             isKept: past?.kept_part != null,
             visited,
           })}`
@@ -139,19 +138,17 @@ export function Timeline() {
 interface Choice {
   /** Microseconds before now; negative in the future. */
   readonly ago: number
-  readonly isEarliest: boolean
   readonly isKept: boolean
   readonly visited: Visit | undefined
 }
 
 /** Says where a chosen time is, and what happens if the person goes there. */
-function describeChoice({ ago, isEarliest, isKept, visited }: Choice): string {
+function describeChoice({ ago, isKept, visited }: Choice): string {
   const duration = formatDuration(Math.abs(ago) / 1e6)
   if (ago < 0) return `, ${duration} from now: time moves there`
   if (ago === 0 && visited !== undefined) return `, the present of ${visited.of}: the page goes back to it`
   if (ago === 0) return isKept ? ', now' : ', now: the past of this world is not kept'
-  const reach = isEarliest ? '. The past before is not kept' : ''
-  return `, ${duration} ago: a fork shows the world as it was${reach}`
+  return `, ${duration} ago: a fork shows the world as it was`
 }
 
 interface ComingWordsProps {

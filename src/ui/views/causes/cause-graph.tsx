@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { Address } from '../../parts/address.tsx'
+import { CloseButton } from '../../parts/close-button.tsx'
 import { formatCount, formatMoney, formatTime } from '../../parts/format.ts'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { useKeys } from '../../parts/use-keys.ts'
@@ -34,9 +35,7 @@ export function CauseGraph({ seq, select, close }: CauseGraphProps) {
     <section class="split-details" aria-label={`Causes and effects of entry ${seq}`}>
       <div class="details-head">
         <h2>Entry {seq}</h2>
-        <button type="button" class="quiet" aria-label="Close the entry" onClick={close}>
-          ✕
-        </button>
+        <CloseButton what="the entry" onClick={close} />
       </div>
       <div class="toolbar">
         <button type="button" class="small" disabled={first === undefined} onClick={go(first)}>

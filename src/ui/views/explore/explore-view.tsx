@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { FilePicker } from '../../parts/file-picker.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
-import { Problem } from '../../parts/problem.tsx'
+import { Panel, Problem } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
 import { FindingDetails } from './finding-details.tsx'
 import { Matrix } from './matrix.tsx'
@@ -54,8 +54,7 @@ export function ExploreView() {
       </section>
       {report !== undefined && (
         <>
-          <section class="panel" aria-label="Findings">
-            <h2>Findings</h2>
+          <Panel title="Findings">
             {report.findings.length === 0 && <p>✓ Nothing breaks this client.</p>}
             <ul class="plain">
               {report.findings.map(({ signature, invariant, why }) => (
@@ -78,7 +77,7 @@ export function ExploreView() {
                 </li>
               ))}
             </ul>
-          </section>
+          </Panel>
           {selected !== undefined && <FindingDetails key={selected.signature} finding={selected} />}
           <Matrix cells={report.matrix} />
           <SaturationCurve points={report.saturation} />

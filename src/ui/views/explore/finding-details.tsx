@@ -1,6 +1,7 @@
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { DownloadButton } from '../../parts/download-button.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
+import { Panel } from '../../parts/panel.tsx'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import type { Finding } from './report.ts'
 import { ReproduceButton } from './reproduce.tsx'
@@ -9,8 +10,7 @@ import { ReproduceButton } from './reproduce.tsx'
 export function FindingDetails({ finding }: { finding: Finding }) {
   const { signature, why, plan, found_with: original, scenario, shrinking, stage } = finding
   return (
-    <section class="panel" aria-label={`Finding ${signature}`}>
-      <h2>{signature}</h2>
+    <Panel title={signature} label={`Finding ${signature}`}>
       <p>{why}</p>
       <div class="columns">
         <Plan
@@ -30,7 +30,7 @@ export function FindingDetails({ finding }: { finding: Finding }) {
         <DownloadButton label="Save the scenario" name={`${toFileName(signature)}.yaml`} text={() => scenario} />
         <ReproduceButton finding={finding} />
       </div>
-    </section>
+    </Panel>
   )
 }
 

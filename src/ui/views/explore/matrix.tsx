@@ -1,3 +1,4 @@
+import { Panel } from '../../parts/panel.tsx'
 import type { MatrixCell } from './report.ts'
 
 /** Operations by fault classes: what was tried, and what came of it. */
@@ -6,8 +7,7 @@ export function Matrix({ cells }: { cells: readonly MatrixCell[] }) {
   const classes = [...new Set(cells.map(cell => cell.class))]
   const byKey = new Map(cells.map(cell => [`${cell.operation} ${cell.class}`, cell]))
   return (
-    <section class="panel" aria-label="Operations and faults">
-      <h2>Operations and faults</h2>
+    <Panel title="Operations and faults">
       <p class="faint">✗ a finding · ! may surface · ✓ survived · ○ not reached · empty: the fault does not apply</p>
       <div class="scroll-x" tabIndex={0} role="region" aria-label="Matrix of operations and faults">
         <table class="matrix">
@@ -35,7 +35,7 @@ export function Matrix({ cells }: { cells: readonly MatrixCell[] }) {
           </tbody>
         </table>
       </div>
-    </section>
+    </Panel>
   )
 }
 

@@ -1,6 +1,7 @@
 import { useCallback } from 'preact/hooks'
-import { Canvas, type Drawing } from '../../parts/canvas.tsx'
+import { Canvas, type Drawing } from '../../parts/drawing/canvas.tsx'
 import { plural } from '../../parts/format.ts'
+import { Panel } from '../../parts/panel.tsx'
 import type { ExploreReport } from './report.ts'
 
 const HEIGHT = 140
@@ -12,8 +13,7 @@ export function SaturationCurve({ points }: { points: ExploreReport['saturation'
   if (points.length < 2) return null
   const last = points.at(-1)!
   return (
-    <section class="panel" aria-label="Saturation">
-      <h2>Saturation</h2>
+    <Panel title="Saturation">
       <p class="faint">
         ━ the chance that the next run shows something new, in % · ┅ the number of findings, up to {last.findings}
       </p>
@@ -22,7 +22,7 @@ export function SaturationCurve({ points }: { points: ExploreReport['saturation'
         height={HEIGHT}
         label={`After ${plural(last.runs, 'run')}: ${plural(last.findings, 'finding')}, chance of something new ${(100 * last.chance_of_new).toFixed(1)} %`}
       />
-    </section>
+    </Panel>
   )
 }
 

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { DownloadButton } from '../../parts/download-button.tsx'
 import { formatTime } from '../../parts/format.ts'
-import { Problem } from '../../parts/problem.tsx'
+import { Panel, Problem } from '../../parts/panel.tsx'
 import { describeError, useSession } from '../../store/session.ts'
 
 /** What the person did here, and the scenario that does it again. */
@@ -23,8 +23,7 @@ export function Recorded() {
     }
   }
   return (
-    <section class="panel" aria-label="What you did">
-      <h2>What you did</h2>
+    <Panel title="What you did">
       {actions.length === 0 && <p class="empty">Press something on this page. It is listed here with its curl.</p>}
       <ol class="plain did">
         {actions.map(({ label, at, request }) => (
@@ -67,6 +66,6 @@ export function Recorded() {
           </div>
         </>
       )}
-    </section>
+    </Panel>
   )
 }

@@ -1,6 +1,6 @@
 /** Draws the fleet. What a GPU is shows without its colour too: by a letter, a mark or a pattern. */
-import { Brush } from '../../parts/brush.ts'
-import type { Drawing } from '../../parts/canvas.tsx'
+import { Brush } from '../../parts/drawing/brush.ts'
+import type { Drawing } from '../../parts/drawing/canvas.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
 import type { FleetLayout, Line } from './fleet-layout.ts'
 import { colorOf, countGpus, type Fleet, type FleetNode, GPU_CODES, lettersOf } from './fleet-model.ts'

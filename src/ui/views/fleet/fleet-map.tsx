@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
-import { Canvas, type Drawing } from '../../parts/canvas.tsx'
+import { Canvas, type Drawing } from '../../parts/drawing/canvas.tsx'
 import { plural } from '../../parts/format.ts'
 import { Tip } from '../../parts/tip.tsx'
 import { useSize } from '../../parts/use-size.ts'

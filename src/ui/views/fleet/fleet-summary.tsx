@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import { formatCount, plural } from '../../parts/format.ts'
+import { Panel } from '../../parts/panel.tsx'
 import { WindowedList } from '../../parts/windowed-list.tsx'
 import { useSession } from '../../store/session.ts'
 import type { Coloring } from './fleet-drawing.ts'
@@ -25,8 +26,7 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
   return (
     <>
       <Waiting fleet={fleet} />
-      <section class="panel">
-        <h2>By GPU type</h2>
+      <Panel title="By GPU type">
         <table class="tight">
           <thead>
             <tr>
@@ -58,10 +58,9 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
             ))}
           </tbody>
         </table>
-      </section>
+      </Panel>
       <Pools groups={fleet.groups} />
-      <section class="panel">
-        <h2>Owners</h2>
+      <Panel title="Owners">
         {owners.length === 0 ? (
           <p class="faint">You hold no GPU. Create a deployment, and it appears here.</p>
         ) : (
@@ -74,7 +73,7 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
             />
           </div>
         )}
-      </section>
+      </Panel>
       <Legend coloring={coloring} />
     </>
   )
@@ -141,8 +140,7 @@ function Legend({ coloring }: { coloring: Coloring }) {
     ['+', 'dashed: being provisioned'],
   ] as const
   return (
-    <section class="panel">
-      <h2>Marks</h2>
+    <Panel title="Marks">
       <dl class="marks">
         {marks.map(([mark, words]) => (
           <div key={words}>
@@ -151,7 +149,7 @@ function Legend({ coloring }: { coloring: Coloring }) {
           </div>
         ))}
       </dl>
-    </section>
+    </Panel>
   )
 }
 

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks'
 import { Address } from '../../parts/address.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
-import { Problem } from '../../parts/problem.tsx'
+import { Problem } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
 import { useFoldedAnswer } from '../../store/use-answer.ts'
 import { COLORINGS, type Coloring } from './fleet-drawing.ts'
@@ -39,7 +39,7 @@ export function FleetView() {
       <div class="toolbar">
         {fleet !== undefined && <Totals fleet={fleet} />}
         {fleet !== undefined && fleet.waitingCount > 0 && (
-          <p class="warn waits-note">‖ {plural(fleet.waitingCount, 'deployment')} waiting for GPUs</p>
+          <p class="warn">‖ {plural(fleet.waitingCount, 'deployment')} waiting for GPUs</p>
         )}
         <span class="space" />
         <Choice

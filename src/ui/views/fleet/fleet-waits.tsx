@@ -1,5 +1,7 @@
 /** Who waits for GPUs, and which pools give none: each since when and why. */
+
 import { formatCount, formatDay, formatDuration, formatTime, plural, secondsBetween } from '../../parts/format.ts'
+import { Panel } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { useSession } from '../../store/session.ts'
 import type { Fleet, FleetGroup, WaitingDeployment } from './fleet-model.ts'
@@ -12,8 +14,7 @@ const MAX_POOLS = 30
 export function Waiting({ fleet: { waiting, waitingCount } }: { fleet: Fleet }) {
   if (waitingCount === 0) return null
   return (
-    <section class="panel" aria-label="Waiting for GPUs">
-      <h2>Waiting for GPUs</h2>
+    <Panel title="Waiting for GPUs">
       <ul class="plain waits">
         {waiting.map(one => (
           <Wait key={one.id} wait={one} />
@@ -22,7 +23,7 @@ export function Waiting({ fleet: { waiting, waitingCount } }: { fleet: Fleet }) 
       {waitingCount > waiting.length && (
         <p class="faint">{formatCount(waitingCount - waiting.length)} more are not listed.</p>
       )}
-    </section>
+    </Panel>
   )
 }
 
@@ -47,8 +48,7 @@ function Wait({ wait: { id, name, gpu, gpus, instances, since, sentence } }: { w
 export function Pools({ groups }: { groups: readonly FleetGroup[] }) {
   const order = [...groups].sort((a, b) => Number(a.unavailable === null) - Number(b.unavailable === null))
   return (
-    <section class="panel" aria-label="Pools">
-      <h2>Pools</h2>
+    <Panel title="Pools">
       <ul class="plain waits">
         {order.slice(0, MAX_POOLS).map(({ pool, zone, market, gpu, gpus, unavailable }) => (
           <li key={`${pool} ${zone} ${gpu} ${gpus}`}>
@@ -80,7 +80,7 @@ export function Pools({ groups }: { groups: readonly FleetGroup[] }) {
         ))}
       </ul>
       {order.length > MAX_POOLS && <p class="faint">{formatCount(order.length - MAX_POOLS)} more are not listed.</p>}
-    </section>
+    </Panel>
   )
 }
 

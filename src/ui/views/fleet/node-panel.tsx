@@ -1,3 +1,4 @@
+import { CloseButton } from '../../parts/close-button.tsx'
 import { CommandForm, type WorldCommand } from '../../parts/command-form.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
@@ -28,9 +29,7 @@ export function NodePanel({ fleet, node, gpu, onChooseGpu, onClose }: NodePanelP
     <section class="panel node-panel" aria-label={`Node ${name}`}>
       <header class="panel-title">
         <h2 class="mono">{name}</h2>
-        <button type="button" class="quiet small" aria-label="Close the node" onClick={onClose}>
-          ✕
-        </button>
+        <CloseButton what="the node" onClick={onClose} />
       </header>
       <p class={node.state === 'ready' ? '' : 'warn'}>{describeState(node)}</p>
       <p class="faint">

@@ -1,6 +1,6 @@
 /** Draws the lanes of lifecycles: the axis, the states as bars, the replicas as steps, and the ghost of another world. */
-import { Brush } from '../../parts/brush.ts'
-import type { Drawing } from '../../parts/canvas.tsx'
+import { Brush } from '../../parts/drawing/brush.ts'
+import type { Drawing } from '../../parts/drawing/canvas.tsx'
 import { formatDuration } from '../../parts/format.ts'
 import { toneOf } from '../../parts/tone.ts'
 import { compareLives, placeSegments } from './lane-places.ts'

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
-import { Canvas, type Drawing } from '../../parts/canvas.tsx'
+import { Canvas, type Drawing } from '../../parts/drawing/canvas.tsx'
 import { useSize } from '../../parts/use-size.ts'
 import { useListKeys } from '../../store/list-keys.ts'
 import { useSession } from '../../store/session.ts'
@@ -148,7 +148,7 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
           <div class="lane-head faint" style={{ height: `${AXIS_HEIGHT}px` }}>
             {ghostWorld === undefined ? 'Time' : `Time, and ${ghostWorld} below`}
           </div>
-          <ul class="lane-names" style={{ paddingTop: `${first * shape.height}px` }}>
+          <ul class="lane-names plain" style={{ paddingTop: `${first * shape.height}px` }}>
             {rows.slice(first, last).map(row => (
               <LaneName key={row.id} {...{ row, now, ghostNow, ghostWorld }} height={shape.height} />
             ))}

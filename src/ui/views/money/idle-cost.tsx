@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { formatMoney, plural } from '../../parts/format.ts'
+import { Panel } from '../../parts/panel.tsx'
 import { MICROCENTS, type MoneyOwner } from './money-chart.ts'
 
 const HOURS = 24
@@ -20,8 +21,7 @@ export function IdleCost({ owners }: { owners: readonly MoneyOwner[] }) {
   const count = chosenCount.value?.id === id ? chosenCount.value.count : least
   const perHour = formatMoney(price / MICROCENTS)
   return (
-    <section class="panel" aria-label="Cost of idle instances">
-      <h2>Cost of idle instances</h2>
+    <Panel title="Cost of idle instances">
       <div class="fields">
         <label>
           Deployment
@@ -60,6 +60,6 @@ export function IdleCost({ owners }: { owners: readonly MoneyOwner[] }) {
       <p class="faint">
         An instance has {plural(gpus, 'GPU')}. Instances under load and changes of the price are left out.
       </p>
-    </section>
+    </Panel>
   )
 }

@@ -1,6 +1,6 @@
 import { Address } from '../../parts/address.tsx'
 import { formatDay, formatMoney, formatTime, plural } from '../../parts/format.ts'
-import { Problem } from '../../parts/problem.tsx'
+import { Problem } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { WindowedList } from '../../parts/windowed-list.tsx'
 import type { AnswersByRoute } from '../../simulator/ask.ts'

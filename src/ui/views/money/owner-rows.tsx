@@ -1,4 +1,5 @@
 import { formatCount, formatMoney, plural } from '../../parts/format.ts'
+import { Panel } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { WindowedList } from '../../parts/windowed-list.tsx'
 import { MICROCENTS, type Money, type MoneyOwner } from './money-chart.ts'
@@ -19,8 +20,7 @@ export function OwnerRows({ owners, usage }: OwnerRowsProps) {
   const byId = new Map(usage?.deployments.map(one => [one.id, one]))
   const most = Math.max(1, ...owners.map(owner => owner.burn_microcents_per_hour))
   return (
-    <section class="panel" aria-label="By owner">
-      <h2>By owner</h2>
+    <Panel title="By owner">
       <div class="money-row head" aria-hidden="true">
         <span>Owner</span>
         <span>Kind</span>
@@ -52,7 +52,7 @@ export function OwnerRows({ owners, usage }: OwnerRowsProps) {
           <Wasted usage={usage} />
         </p>
       )}
-    </section>
+    </Panel>
   )
 }
 

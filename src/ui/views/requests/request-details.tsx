@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { ControlRequest } from '../../../control/client/index.ts'
 import { Address } from '../../parts/address.tsx'
+import { CloseButton } from '../../parts/close-button.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { formatDuration, formatTime, secondsBetween } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
@@ -28,9 +29,7 @@ export function RequestDetails({ request, close }: { request: ControlRequest; cl
         <h2>
           <StatusMark status={status} /> <span class="mono">{method}</span>
         </h2>
-        <button type="button" class="quiet" aria-label="Close the request" onClick={close}>
-          ✕
-        </button>
+        <CloseButton what="the request" onClick={close} />
       </div>
       <p class="mono break">{path}</p>
       <dl class="facts">

@@ -72,7 +72,7 @@ describe('looking', () => {
     const room = await openControlRoom({ fixtures: 'two-nodes', view: 'requests', with: { deployments } })
     const { page, sim, problems } = room
     await sendAsClient(room, 'GET', '/deploy/list')
-    await page.getByText('1 of 1 requests').waitFor()
+    await page.getByText('1 of 1 request').waitFor()
     await setHidden(page, true)
     await expect.poll(() => sim.requestLog.listeners).toBe(0)
     const paths: string[] = []
@@ -102,7 +102,7 @@ describe('looking', () => {
     const room = await openControlRoom({ fixtures: 'two-nodes', view: 'requests' })
     const { page, sim } = room
     await sendAsClient(room, 'GET', '/v1/me')
-    await page.getByText('1 of 1 requests').waitFor()
+    await page.getByText('1 of 1 request').waitFor()
     await setHidden(page, true)
     await expect.poll(() => sim.requestLog.listeners).toBe(0)
     for (let n = 0; n < 1_004; n++) await sim.fetch('http://sim/v1/me')

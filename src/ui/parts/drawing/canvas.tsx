@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { useTheme } from './use-theme.ts'
+import { useTheme } from '../use-theme.ts'
 
 /** The colours of the page, for drawings. They change with the theme. */
 export interface Palette {

@@ -2,8 +2,8 @@
 import { type Chart, stackSeries } from '../../../plots/chart.ts'
 import { styleOf } from '../../../plots/series-styles.ts'
 import { linearTicks, timeTicks } from '../../../plots/ticks.ts'
-import { Brush } from '../brush.ts'
-import type { Drawing } from '../canvas.tsx'
+import { Brush } from './brush.ts'
+import type { Drawing } from './canvas.tsx'
 
 /** Space for the labels of the axes, in pixels. */
 const LEFT = 52

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { useCallback, useRef } from 'preact/hooks'
 import { styleOf } from '../../../plots/series-styles.ts'
-import { Canvas, type Drawing } from '../canvas.tsx'
 import { Tip } from '../tip.tsx'
 import { useSize } from '../use-size.ts'
+import { Canvas, type Drawing } from './canvas.tsx'
 import { drawStepAreas, type StepChart, stepAt, timeAt } from './chart-drawing.ts'
 
 /** A part of the time: Unix seconds. */
