@@ -117,7 +117,9 @@ describe('money', () => {
     await page.mouse.move(box.x + box.width - 20, box.y + 20)
     await expect.poll(() => together.textContent()).toBe(await burn.textContent())
     await page.mouse.move(box.x + box.width - 50, box.y + 20)
-    expect(amountIn(await together.textContent())).toBeGreaterThan(amountIn(await burn.textContent()))
+    await expect
+      .poll(async () => amountIn(await together.textContent()))
+      .toBeGreaterThan(amountIn(await burn.textContent()))
   })
 
   pageTest('shows a part of the time that is dragged, and all of it after Escape or a double click', async () => {

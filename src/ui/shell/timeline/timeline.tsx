@@ -103,7 +103,7 @@ export function Timeline() {
       <input
         type="range"
         data-arrow-keys
-        aria-label="Go to a time: Enter goes to the chosen one"
+        aria-label="Go to a time, with Enter"
         aria-valuetext={held.isoOf(time ?? here)}
         min={0}
         max={STEPS}

@@ -14,7 +14,7 @@ export function Timelines() {
         <p class="empty">
           {session.connection.home === 'server'
             ? 'This simulator has no scenarios to play.'
-            : 'A page without a server has no files of scenarios. A simulator that runs with modelhost-sim serve plays them.'}
+            : 'A page without a server plays no scenarios. Use modelhost-sim serve.'}
         </p>
       )}
       <ul class="plain">
@@ -62,8 +62,7 @@ export function Timelines() {
         ))}
       </ul>
       <p class="faint">
-        Only scenarios in YAML and JSON can be started here. One in TypeScript is a program with clients of its own: run
-        it with <code>modelhost-sim run</code>.
+        Only scenarios in YAML and JSON can start here. Run one in TypeScript with <code>modelhost-sim run</code>.
       </p>
     </Panel>
   )

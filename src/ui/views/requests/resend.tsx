@@ -105,7 +105,7 @@ export function Resend({ request, kept }: ResendProps) {
         class="mono"
         rows={2}
         aria-label="Other headers"
-        placeholder="Other headers, as in name: value. Without a value, one is left out"
+        placeholder="Other headers, as in name: value. Without a value: left out"
       />
       <textarea
         name="body"

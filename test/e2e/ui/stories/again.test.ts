@@ -34,7 +34,7 @@ describe('a file', () => {
     const { page, problems } = await openPage(`${pathToFileURL(file).href}#/lifecycles`)
     const row = page.locator('.lane-name', { hasText: 'acme/late' })
     await row.getByText('deployment running').waitFor()
-    expect(await page.locator('.clock-time').textContent()).toBe('00:30:00')
+    await expect.poll(() => page.locator('.clock-time').textContent()).toBe('00:30:00')
     await dragTimeTo(page, 0.01)
     await row.getByText('deployment initializing').waitFor()
     await page.getByRole('link', { name: 'Go back to default' }).click()
@@ -52,7 +52,7 @@ describe('a file', () => {
     await page.getByRole('link', { name: /causes and effects/ }).click()
     await page.locator('.cause-node.effect').first().waitFor()
     await page.getByRole('link', { name: 'Faults', exact: true }).click()
-    await page.getByText('A page without a server has no files of scenarios.').waitFor()
+    await page.getByText('A page without a server plays no scenarios.').waitFor()
     expect(problems).toEqual([])
   })
 
