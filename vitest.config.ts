@@ -24,6 +24,7 @@ export default defineConfig({
   test: {
     // Processes that a test starts compete with the workers for the processor.
     testTimeout: 30_000,
+    expect: { poll: { timeout: 10_000 } },
     setupFiles: [
       ...['test/setup/restore-fetch.ts', 'test/setup/wall-clock.ts', 'test/setup/fixed-seed.ts'],
       ...(process.env.WORLD_DIGESTS === undefined ? [] : ['test/setup/world-digests.ts']),
