@@ -40,7 +40,7 @@ function showBody(body: RecordedBody | undefined, redact: Redact): Omit<ShownCon
     const bytes = new TextEncoder().encode(body).length
     const parsed = isTooDeep(body) ? undefined : tryParseJson(body)
     const text = redact(parsed === undefined ? hideSecretsInText(body) : JSON.stringify(hideSecrets(parsed)))
-    const { shownBody } = LIMITS
+    const shownBody = LIMITS.shownBody
     if (text.length <= shownBody) return { body: parsed === undefined ? text : JSON.parse(text), bytes, note: null }
     return { body: text.slice(0, shownBody), bytes, note: `only the first ${formatCount(shownBody)} characters` }
   }
