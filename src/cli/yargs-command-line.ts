@@ -27,8 +27,10 @@ export async function runWithYargs(args: readonly string[], commands: readonly C
     .fail((message, error) => {
       // Errors of yargs come as a message or as a YError. Other errors come from our coercions.
       if (error && error.name !== 'YError') throw error
-      const { key } = internals.getOptions()
-      throw new UsageError(explainParseError(message ?? error.message, own, Object.keys(key), commands))
+      const { key, boolean } = internals.getOptions()
+      throw new UsageError(
+        explainParseError(message ?? error.message, own, { flags: Object.keys(key), boolean }, commands),
+      )
     })
   const internals = parser as unknown as YargsInternals
   // Errors are printed without the help. Skipping its layout saves a sixth of the start.
@@ -67,9 +69,10 @@ function requireSwitchValues(args: readonly string[], switches: readonly string[
 function explainParseError(
   message: string,
   args: readonly string[],
-  flags: readonly string[],
+  known: KnownFlags,
   commands: readonly Command[],
 ): string {
+  const { flags } = known
   if (message.startsWith('Failed to ')) return message
   const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ')[0]
   if (unknown !== undefined) return unknownArgument(unknown, args, flags)
@@ -82,7 +85,7 @@ function explainParseError(
       choices,
     )
   }
-  if (message.startsWith('Not enough non-option arguments')) return missingArgument(args, commands)
+  if (message.startsWith('Not enough non-option arguments')) return missingArgument(args, known, commands)
   const flagWithoutValue = /^Not enough arguments following: (.*)$/.exec(message)?.[1]
   if (flagWithoutValue !== undefined) {
     const words = wordsOfFlag(flagWithoutValue)
@@ -116,8 +119,10 @@ function isPositional(name: string, commands: readonly Command[]): boolean {
 }
 
 /** Returns an error that names the missing words after a command, with an example of the command. */
-function missingArgument(args: readonly string[], commands: readonly Command[]): string {
-  const words = args.filter(arg => !arg.startsWith('-'))
+function missingArgument(args: readonly string[], known: KnownFlags, commands: readonly Command[]): string {
+  const unknown = args.map(toFlagName).find(name => name !== undefined && !known.flags.includes(name))
+  if (unknown !== undefined) return unknownArgument(unknown, args, known.flags)
+  const words = args.filter((arg, i) => toFlagName(arg) === undefined && !takesValue(args[i - 1], known))
   const [{ command, example, actions } = { command: '' }] = commands
   const [, action] = words
   if (actions !== undefined && action !== undefined && !actions.includes(action)) {
@@ -134,12 +139,29 @@ function missingArgument(args: readonly string[], commands: readonly Command[]):
   return `Failed to run '${words.join(' ')}': ${missing.join(' and ')} ${verb} missing. ${advice}`
 }
 
+/** Returns the name of a flag, without dashes and value; undefined for another word. */
+function toFlagName(arg: string): string | undefined {
+  return /^--?([A-Za-z][\w-]*)/.exec(arg)?.[1]
+}
+
+/** Tells whether the word after an argument is the value of that argument. */
+function takesValue(arg: string | undefined, { flags, boolean }: KnownFlags): boolean {
+  const name = arg === undefined || arg.includes('=') ? undefined : toFlagName(arg)
+  return name !== undefined && flags.includes(name) && !boolean.includes(name)
+}
+
 function unknownChoice(subject: string, given: string, choices: string): string {
   const meant = nearestWord(
     given,
     [...choices.matchAll(/"([^"]*)"/g)].map(found => found[1]!),
   )
   return `Failed to read ${subject} '${given}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${choices.trim()}.`
+}
+
+/** The flags that the command line may have. Those of `boolean` take no value. */
+interface KnownFlags {
+  readonly flags: readonly string[]
+  readonly boolean: readonly string[]
 }
 
 /** Internals of yargs: the flags of a command, and the cache of its help. */

@@ -24,6 +24,8 @@ const UNITS: Readonly<Record<string, Micros>> = {
   d: DAY,
   w: 7 * DAY,
 }
+/** Characters of the longest text that can be a duration. A pattern could overflow the stack for a text of megabytes. */
+const MAX_LENGTH = 200
 const FORMS = "Forms that work: '500ms', '90s', '10m', '24h', '1h30m', '7d', 'PT1H'"
 const PARTS = /(\d+(?:\.\d+)?)(us|ms|s|m|h|d|w)/y
 const ISO =
@@ -55,7 +57,8 @@ export function micros(duration: Duration): Micros {
 }
 
 function reason(duration: Duration, value: number | undefined): string {
-  if (typeof duration === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(duration)) return 'it has no unit'
+  if (typeof duration === 'string' && duration.length <= MAX_LENGTH && /^\s*\d+(\.\d+)?\s*$/.test(duration))
+    return 'it has no unit'
   if (value === undefined) return 'no known form'
   if (typeof duration === 'number' && !Number.isFinite(duration)) return 'not a finite number'
   if (value < 0) return 'time does not run backwards'
@@ -63,7 +66,7 @@ function reason(duration: Duration, value: number | undefined): string {
 }
 
 function parse(text: string): Micros | undefined {
-  if (typeof text !== 'string') return undefined
+  if (typeof text !== 'string' || text.length > MAX_LENGTH) return undefined
   const trimmed = text.trim()
   if (trimmed.startsWith('-')) return -1
   const iso = ISO.exec(trimmed)

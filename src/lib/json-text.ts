@@ -48,7 +48,22 @@ class JsonSyntaxFault extends Error {
 }
 
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
-const STRING = /"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+
+/** Returns the position after a string of JSON; undefined for no string. A pattern would overflow the stack. */
+function findStringEnd(text: string, start: number): number | undefined {
+  if (text[start] !== '"') return undefined
+  let position = start + 1
+  while (text[position] !== '"') {
+    if (text[position] === '\\') {
+      ESCAPE.lastIndex = position
+      if (!ESCAPE.test(text)) return undefined
+      position = ESCAPE.lastIndex
+    } else if (text.charCodeAt(position) >= 0x20) position++
+    else return undefined
+  }
+  return position + 1
+}
 
 function findSyntaxFault(text: string): { offset: number; reason: string } | undefined {
   let position = 0
@@ -59,11 +74,13 @@ function findSyntaxFault(text: string): { offset: number; reason: string } | und
     const got = position < text.length ? `'${text[position] === '\n' ? '\\n' : text[position]}'` : 'the end of the file'
     throw new JsonSyntaxFault(position, `expected ${expected}, got ${got}`)
   }
-  const match = (pattern: RegExp): boolean => {
-    pattern.lastIndex = position
-    if (!pattern.test(text)) return false
-    position = pattern.lastIndex
-    return true
+  const readString = (expected: string) => {
+    position = findStringEnd(text, position) ?? fail(expected)
+  }
+  const readScalar = () => {
+    SCALAR.lastIndex = position
+    if (!SCALAR.test(text)) fail('a value')
+    position = SCALAR.lastIndex
   }
   const readList = (close: string, item: () => void) => {
     position++
@@ -85,7 +102,7 @@ function findSyntaxFault(text: string): { offset: number; reason: string } | und
     }
   }
   const readField = () => {
-    if (!match(STRING)) fail('a field name in double quotes')
+    readString('a field name in double quotes')
     skipSpace()
     if (text[position] !== ':') fail("':'")
     position++
@@ -95,9 +112,8 @@ function findSyntaxFault(text: string): { offset: number; reason: string } | und
     skipSpace()
     if (text[position] === '{') readList('}', readField)
     else if (text[position] === '[') readList(']', readValue)
-    else if (text[position] === '"') {
-      if (!match(STRING)) fail('a string that ends on its line')
-    } else if (!match(SCALAR)) fail('a value')
+    else if (text[position] === '"') readString('a string that ends on its line')
+    else readScalar()
   }
   try {
     readValue()
@@ -105,6 +121,8 @@ function findSyntaxFault(text: string): { offset: number; reason: string } | und
     if (position < text.length) fail('the end of the file')
   } catch (error) {
     if (error instanceof JsonSyntaxFault) return { offset: error.offset, reason: error.reason }
+    // Lists within lists overflow the stack at about 10,000 levels.
+    if (error instanceof RangeError) return undefined
     throw error
   }
   return undefined

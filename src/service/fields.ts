@@ -1,5 +1,6 @@
 /** The building blocks of requests: what the wire allows, with bounds that also show in the OpenAPI document. */
 import * as z from 'zod'
+import { isIntegerText, isNumberText } from '../lib/text/number-text.ts'
 import { NOT_AN_INTEGER } from './http/validation-errors.ts'
 
 /** A string whose length is counted in code points, so that an emoji is one. */
@@ -77,7 +78,7 @@ export function stringMap(bounds: { max: number; key: number; value: number }) {
 /** An integer in a query string; absent where the parameter is. A client may give a number. */
 export function queryInteger(bounds: { min?: number; max?: number } = {}): z.ZodType<number, number | string> {
   return z.preprocess(
-    value => (typeof value === 'string' && /^\s*[+-]?\d+\s*$/.test(value) ? Number(value) : value),
+    value => (typeof value === 'string' && isIntegerText(value.trim()) ? Number(value) : value),
     integer(bounds),
   ) as unknown as z.ZodType<number, number | string>
 }
@@ -85,7 +86,7 @@ export function queryInteger(bounds: { min?: number; max?: number } = {}): z.Zod
 /** A number with inclusive bounds in a form; absent where the field is. A client may give a number. */
 export function formNumber({ min, max }: { min: number; max: number }): z.ZodType<number, number | string> {
   return z.preprocess(
-    value => (typeof value === 'string' && /^\s*[+-]?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : value),
+    value => (typeof value === 'string' && isNumberText(value.trim()) ? Number(value) : value),
     z.number().min(min).max(max),
   ) as unknown as z.ZodType<number, number | string>
 }

@@ -60,6 +60,11 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     ['merge'],
     "Failed to run 'merge': the files are missing. Give them, as in: modelhost-sim merge results --expect 1..1000",
   ],
+  [
+    ['what-if', '--set', 'a=b'],
+    "Failed to run 'what-if': the file is missing. Give it, as in: modelhost-sim what-if run.ndjson --without fault:1",
+  ],
+  [['export', 'run.ndjson', '--out', 'run.test.ts'], 'Failed to read --out: there is no such flag.'],
   [['merge', 'none.ndjson'], 'Failed to merge none.ndjson: there is no such file or folder. Give files of --out.'],
   [['merge', 'docs'], 'Failed to merge docs: it contains no results-1.ndjson or the like. Give the folder of --out.'],
   [['merge', 'x', '--expect', '9..1'], "Failed to read --expect '9..1': its first seed, 9, is above its last."],

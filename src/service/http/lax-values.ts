@@ -1,5 +1,6 @@
 /** Lax values: numbers and booleans that a client sent as texts. */
 import type * as z from 'zod'
+import { isIntegerText, isNumberText } from '../../lib/text/number-text.ts'
 import { NOT_AN_INTEGER } from './validation-errors.ts'
 
 type Issue = z.core.$ZodIssue
@@ -9,8 +10,6 @@ interface Replacement {
   readonly value: number | boolean
 }
 
-const INTEGER_TEXT = /^[+-]?\d+$/
-const NUMBER_TEXT = /^[+-]?\d+(?:\.\d+)?$/
 const BOOLEAN_TEXTS: Readonly<Record<string, boolean>> = { true: true, false: false }
 
 /**
@@ -69,5 +68,5 @@ function readText({
   if (expected === 'boolean') return Object.hasOwn(BOOLEAN_TEXTS, input) ? BOOLEAN_TEXTS[input] : undefined
   const isInteger = expected === 'int' || message === NOT_AN_INTEGER
   if (!isInteger && expected !== 'number') return undefined
-  return (isInteger ? INTEGER_TEXT : NUMBER_TEXT).test(input) ? Number(input) : undefined
+  return (isInteger ? isIntegerText : isNumberText)(input) ? Number(input) : undefined
 }

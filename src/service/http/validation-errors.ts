@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { isIntegerText, MAX_NUMBER_LENGTH } from '../../lib/text/number-text.ts'
 import { LIMITS } from '../../limits.ts'
 
 export interface ValidationDetail {
@@ -210,7 +211,13 @@ function describeInteger(input: unknown): { msg: string; type: string } {
       ? { msg: `${NOT_AN_INTEGER}, got a number with a fractional part`, type: 'int_from_float' }
       : { msg: 'Input should be a finite number', type: 'finite_number' }
   }
-  if (typeof input === 'string' && !/^\s*[+-]?\d+\s*$/.test(input)) {
+  if (typeof input === 'string' && input.length > MAX_NUMBER_LENGTH) {
+    return {
+      msg: 'Unable to parse input string as an integer, exceeded maximum size',
+      type: 'int_parsing_size',
+    }
+  }
+  if (typeof input === 'string' && !isIntegerText(input.trim())) {
     return { msg: `${NOT_AN_INTEGER}, unable to parse string as an integer`, type: 'int_parsing' }
   }
   return { msg: NOT_AN_INTEGER, type: 'int_type' }

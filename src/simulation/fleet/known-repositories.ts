@@ -2,7 +2,7 @@ import type { SimulationContext } from '../context.ts'
 import { invalidImageReason } from './weights.ts'
 
 /** A size in the name of a repository, as in chat-13b, mixer-8x7b and tiny-300m. */
-const SIZE_IN_NAME = /(?<![a-z0-9.])\d+(?:x\d+)?(?:\.\d+)?[bm](?![a-z0-9])/i
+const SIZE_IN_NAME = /(?<![a-z0-9.])\d{1,9}(?:x\d{1,9})?(?:\.\d{1,9})?[bm](?![a-z0-9])/i
 
 /**
  * Tells whether the hub has a repository that the fixture may not list. The policy of the fixture decides, else that of

@@ -44,9 +44,9 @@ export function weightBytes(parametersB: number, quantization: string | null): n
  */
 export function estimateWeights(repo: string): ModelWeights {
   const name = repo.toLowerCase()
-  const experts = /(?<![a-z0-9.])(\d+)x(\d+(?:\.\d+)?)b(?![a-z0-9])/.exec(name)
-  const billions = /(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])/.exec(name)
-  const millions = /(?<![a-z0-9.])(\d+(?:\.\d+)?)m(?![a-z0-9])/.exec(name)
+  const experts = /(?<![a-z0-9.])(\d{1,9})x(\d{1,9}(?:\.\d{1,9})?)b(?![a-z0-9])/.exec(name)
+  const billions = /(?<![a-z0-9.])(\d{1,9}(?:\.\d{1,9})?)b(?![a-z0-9])/.exec(name)
+  const millions = /(?<![a-z0-9.])(\d{1,9}(?:\.\d{1,9})?)m(?![a-z0-9])/.exec(name)
   const parametersB = experts
     ? Number(experts[1]) * Number(experts[2])
     : billions

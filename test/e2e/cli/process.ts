@@ -31,8 +31,9 @@ export function started(
   args: readonly string[],
   env: Record<string, string> = {},
   stream: 'stdout' | 'stderr' = 'stdout',
+  nodeArgs: readonly string[] = [],
 ): Promise<{ banner: string; url: string; child: ChildProcess; end: Promise<Ended> }> {
-  const child = launch(args, env)
+  const child = launch(args, env, BIN, nodeArgs)
   const end = ended(child)
   let banner = ''
   return new Promise((resolve, reject) => {
@@ -50,9 +51,14 @@ export function shell(line: string): Promise<Ended> {
   return ended(spawn('sh', ['-c', line], { stdio: ['ignore', 'pipe', 'pipe'] }))
 }
 
-function launch(args: readonly string[], env: Record<string, string>, bin = BIN): ChildProcess {
+function launch(
+  args: readonly string[],
+  env: Record<string, string>,
+  bin = BIN,
+  nodeArgs: readonly string[] = [],
+): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('MODELHOST_SIM_'))
-  const child = spawn(process.execPath, [bin, ...args], {
+  const child = spawn(process.execPath, [...nodeArgs, bin, ...args], {
     env: { ...Object.fromEntries(inherited), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { parseJsonText } from '../../src/lib/json-text.ts'
+
+test.each([
+  ['{"a": "b" "c"}', { line: 1, column: 11, reason: `expected ',' or '}', got '"'` }],
+  ['{"a": "b\n"}', { line: 1, column: 7, reason: `expected a string that ends on its line, got '"'` }],
+  ['["\\u00e9\\n", "\\x"]', { line: 1, column: 14, reason: `expected a string that ends on its line, got '"'` }],
+  ['{a: 1}', { line: 1, column: 2, reason: "expected a field name in double quotes, got 'a'" }],
+  ['{"a":\n 01}', { line: 2, column: 3, reason: "expected ',' or '}', got '1'" }],
+  ['["open', { line: 1, column: 2, reason: `expected a string that ends on its line, got '"'` }],
+])('parseJsonText names the place of the error in %j', (text, fault) => {
+  expect(parseJsonText(text)).toEqual({ fault })
+})
+
+test('parseJsonText names the place after a string of 20 million characters', () => {
+  const text = `["${'a'.repeat(20_000_000)}" 1]`
+  expect(parseJsonText(text)).toEqual({
+    fault: { line: 1, column: 20_000_005, reason: "expected ',' or ']', got '1'" },
+  })
+})
+
+test('parseJsonText returns an error for lists of 200,000 levels', () => {
+  expect(parseJsonText('['.repeat(200_000))).toHaveProperty('fault.line', 1)
+})
