@@ -53,6 +53,19 @@ export function pinned(bench: Bench, name: string, core: 'first' | 'last', args:
   }
 }
 
+/** Keeps this process, and what it starts, off the first core while `work` runs, where the system can do that. */
+export async function besideFirstCore<T>(work: () => Promise<T>): Promise<T> {
+  const last = availableParallelism() - 1
+  if (last === 0 || !hasTaskset()) return work()
+  const pin = (cores: string) => execFileSync('taskset', ['-a', '-p', '-c', cores, String(process.pid)])
+  pin(`1-${last}`)
+  try {
+    return await work()
+  } finally {
+    pin(`0-${last}`)
+  }
+}
+
 /** The address that a server prints on stdout once it listens. */
 export function addressOf(child: ChildProcess): Promise<string> {
   let said = ''

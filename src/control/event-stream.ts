@@ -1,9 +1,10 @@
 /** The live events of a world as server-sent events. */
 import type { EventReader, LiveEvent } from '../evidence/requests/event-reader.ts'
 import { clearRealTimeout, monotonicMs, setRealTimeout } from '../lib/real-time.ts'
+import type { ReceivedRequest } from '../simulator/requests/request-log.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import { toEntryColumns, toJournalView } from './journal-view.ts'
-import { toRequestView } from './request-view.ts'
+import { toRequestView, toRequestViews } from './request-view.ts'
 import { tokenRedactor } from './token-redactor.ts'
 
 /** Real milliseconds between two comments on a connection without events. Proxies close silent connections. */
@@ -60,6 +61,7 @@ export function createEventStream(
   }
   const format = (events: readonly LiveEvent[]) => {
     const redact = tokenRedactor(sim)
+    if (reader.isGrouped) return encoder.encode(formatGroups(events, sim, redact).join(''))
     return encoder.encode(events.map(event => texts.read(event, () => formatEvent(event, sim, redact))).join(''))
   }
   return new ReadableStream({
@@ -103,10 +105,30 @@ function pauseAfter({ isGrouped }: EventReader, events: readonly LiveEvent[]): n
   return count < BUSY ? BATCH_PAUSE_MS : BUSY_PAUSE_MS
 }
 
+/** Formats events, those that follow each other as requests in one event `requests`. */
+function formatGroups(events: readonly LiveEvent[], sim: Simulator, redact: (text: string) => string): string[] {
+  const texts: string[] = []
+  let requests: ReceivedRequest[] = []
+  for (const [i, event] of events.entries()) {
+    if (event.type !== 'request') {
+      texts.push(formatEvent(event, sim, redact))
+      continue
+    }
+    requests.push(event.request)
+    if (events[i + 1]?.type === 'request') continue
+    texts.push(formatData('requests', event.id, { requests: toRequestViews(requests, redact) }))
+    requests = []
+  }
+  return texts
+}
+
 /** Formats an event: its id, its type, and its data as one line of JSON. */
 function formatEvent(event: LiveEvent, sim: Simulator, redact: (text: string) => string): string {
-  const { type, id } = event
-  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(dataOf(event, sim, redact))}\n\n`
+  return formatData(event.type, event.id, dataOf(event, sim, redact))
+}
+
+function formatData(type: string, id: string, data: unknown): string {
+  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
 function dataOf(event: LiveEvent, sim: Simulator, redact: (text: string) => string): unknown {

@@ -48,6 +48,26 @@ export function toRequestView(
   return view
 }
 
+/** Returns requests as `toRequestView` does. One search for tokens in many short texts is faster than one in each. */
+export function toRequestViews(
+  requests: readonly ReceivedRequest[],
+  redact: (text: string) => string,
+): readonly RequestView[] {
+  const texts = requests.flatMap(({ path, reason = '', subjects, unread = [] }) => [
+    path,
+    reason,
+    ...subjects,
+    ...unread,
+  ])
+  const text = texts.join('\n')
+  const isPlain = redact(text) === text
+  return requests.map(request => toRequestView(request, isPlain && request.body === undefined ? asItIs : redact))
+}
+
+function asItIs(text: string): string {
+  return text
+}
+
 function toBodyView(body: unknown, redact: (text: string) => string, maxLength: number): unknown {
   if (typeof body === 'string') return cut(redact(hideSecretsInText(body)), maxLength)
   const text = redact(JSON.stringify(hideSecrets(body)))

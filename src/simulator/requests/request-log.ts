@@ -255,6 +255,7 @@ function toReceived(world: World, entry: LogEntry): ReceivedRequest {
   const { operation, method, path, status, decidedBy, unread, text, time, seq, sentAt, client, reason, end } = entry
   const retryAfter = toSeconds(entry.retryAfter, world.clock.unix(time))
   const parsed = once(() => (text === undefined || isTooDeep(text) ? text : parseJsonOrText(text)))
+  const at = world.clock.iso(time)
   const subjects = once(() => subjectsOf(world, { operation, path, body: parsed(), seq, end }))
   return Object.setPrototypeOf(
     {
@@ -262,8 +263,8 @@ function toReceived(world: World, entry: LogEntry): ReceivedRequest {
       operation,
       method,
       path,
-      sentAt: world.clock.iso(sentAt),
-      at: world.clock.iso(time),
+      sentAt: sentAt === time ? at : world.clock.iso(sentAt),
+      at,
       status,
       decidedBy,
       ...(reason !== undefined && { reason }),

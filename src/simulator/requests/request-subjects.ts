@@ -40,7 +40,7 @@ export function subjectsOf(world: World, { operation, path, body, seq, end }: Re
     }
   }
   if (typeof body === 'object') visit(body, 0)
-  if (seq > 0) {
+  if (seq > 0 && end > seq) {
     for (const { kind, cause, subject } of world.journal.entries(seq, end)) {
       if (cause === seq && kind !== 'request') subjects.add(subject)
     }
@@ -76,8 +76,9 @@ function addThings(world: World, word: string, subjects: Set<string>): void {
  * words of the route itself, such as `chat`, name nothing.
  */
 function wordsOfPath(operation: string, target: string): string[] {
-  const [path = '', query = ''] = target.split(/\?(.*)/s)
   const { [operation]: route }: Routes = OPERATIONS
+  if (target === route?.path || target === route?.mirror) return []
+  const [path = '', query = ''] = target.split(/\?(.*)/s)
   const wordsOfRoute = `${route?.path}/${route?.mirror}`.split('/')
   const segments = path
     .split('/')

@@ -108,9 +108,10 @@ export class Feed {
   }
 
   #take(type: string, value: unknown): void {
-    if (type !== 'request' || !isReading(value as ControlRequest)) this.#hasChanges = true
+    const { requests = [] } = value as { requests?: readonly ControlRequest[] }
+    if (type !== 'requests' || !requests.every(isReading)) this.#hasChanges = true
     if (type === 'entries') this.entries.push(...readEntryColumns(value as EntryColumns))
-    else if (type === 'request') this.requests.push(value as ControlRequest)
+    else if (type === 'requests') this.requests.push(...requests)
     else if (type === 'gap') this.#countMissed(value as Missed)
     else if (type === 'world') this.#clear()
     if (this.entries.length > MAX_ENTRIES) this.entries = this.entries.slice(MAX_ENTRIES / 10)

@@ -47,7 +47,8 @@ test('asks a server for its requests, their verification and its events', async 
   const events = await folder.shell(blockWith(blocks, '&kind=deployment.*'), address)
   expect(events.match(/^event: request$/gm)).toHaveLength(4)
   const columns = await folder.shell(blockWith(blocks, '&form=columns'), address)
-  expect(columns.match(/^event: request$/gm)).toHaveLength(4)
+  const groups = [...columns.matchAll(/^event: requests\ndata: (.*)$/gm)]
+  expect(groups.flatMap(([, data]) => JSON.parse(data!).requests)).toHaveLength(4)
   expect(columns).toMatch(/^event: entries\ndata: \{"epoch":"2026-01-01T00:00:00.000000\+00:00","seq":\[/m)
 })
 
