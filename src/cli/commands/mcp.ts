@@ -53,7 +53,7 @@ export async function handler(argv: Arguments): Promise<void> {
   const sim = argv.url === undefined ? createOwnWorld(argv) : undefined
   const own = sim && (await serve(sim, { port: argv.port, ownProcess: true }))
   const url = (argv.url ?? own!.url).replace(/\/+$/, '')
-  const server = await createToolServer({ url, controlToken: argv.controlToken, token: sim?.token })
+  const server = await createToolServer({ url, controlToken: argv.controlToken })
   // stdout belongs to the protocol.
   process.stderr.write(`modelhost-sim mcp: tools for ${url}. The service has the same address.\n`)
   const end = async () => {

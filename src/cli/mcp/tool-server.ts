@@ -17,39 +17,11 @@ export interface ToolTarget {
   /** The address of the server, without a slash at its end. */
   readonly url: string
   readonly controlToken?: string | undefined
-  /** The API token of its default world. Default: each request has to name one. */
-  readonly token?: string | undefined
 }
 
 const WORLD_FIELD = {
   type: 'string',
   description: 'The name of the world, as list_worlds shows it. Default: the world of the server',
-}
-
-const METHODS: readonly unknown[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
-
-/** Sends a request to the service, as the client under test would. */
-const SEND_REQUEST: Tool = {
-  name: 'send_request',
-  description:
-    'Send a request to the simulated service, as a client would, and return status, headers and body. ' +
-    'list_worlds shows the address of a world; create_world returns its token.',
-  inputSchema: {
-    type: 'object',
-    properties: {
-      method: { type: 'string', enum: METHODS },
-      path: { type: 'string', description: 'Path and query, as in /deploy/list?status=running' },
-      body: { description: 'The body, sent as JSON' },
-      token: {
-        type: 'string',
-        description: 'The API token of the client, as create_world returns it. Default: that of the own world',
-      },
-      world: WORLD_FIELD,
-    },
-    required: ['method', 'path'],
-    additionalProperties: false,
-  },
-  annotations: { openWorldHint: false },
 }
 
 /** Longer answers are cut: the context of a model is small. */
@@ -65,19 +37,16 @@ export async function createToolServer(target: ToolTarget): Promise<Server> {
   const tools = new Map(controlTools(controlOperations).map(tool => [tool.name, tool]))
   const server = new Server({ name: 'modelhost-sim', version: VERSION }, { capabilities: { tools: {} }, instructions })
   server.setRequestHandler(types.ListToolsRequestSchema, () => ({
-    tools: [SEND_REQUEST, ...Array.from(tools.values(), toTool)],
+    tools: Array.from(tools.values(), toTool),
   }))
   server.setRequestHandler(
     types.CallToolRequestSchema,
     async ({ params: { name, arguments: input = {} } }, { signal }) => {
       try {
-        if (name === SEND_REQUEST.name) return toResult(await sendRequest(target, input, signal))
         const tool = tools.get(name)
         if (tool !== undefined) return toResult(await callTool(target, tool, input, signal))
-        const known = [...tools.keys(), SEND_REQUEST.name]
-        return toError(
-          `Failed to call '${name}': unknown tool. ${formatSuggestion(name, known, 'tools/list lists them.')}`,
-        )
+        const hint = formatSuggestion(name, [...tools.keys()], 'tools/list lists them.')
+        return toError(`Failed to call '${name}': unknown tool. ${hint}`)
       } catch (error) {
         // A refusal is a result that the model reads and corrects.
         return toError(wordsOf(error))
@@ -90,7 +59,7 @@ export async function createToolServer(target: ToolTarget): Promise<Server> {
 const instructions =
   'A simulated model-hosting cloud under a virtual clock. Only tools move its time: advance_clock, next_clock ' +
   'or until_clock. Clients under test use the address that list_worlds shows. add_fault and give_command break things, ' +
-  'heal_world repairs them. For equal seeds and requests, everything happens the same again.'
+  'heal_world repairs them. send_request sends what a client would send. For equal seeds and requests, everything happens the same again.'
 
 async function loadProtocol() {
   try {
@@ -145,38 +114,6 @@ async function callTool(
   return methods[operationId]!(inWorld ? others : input)
 }
 
-async function sendRequest(target: ToolTarget, input: Readonly<Record<string, unknown>>, signal: AbortSignal) {
-  const context = 'Failed to send a request'
-  assertKnownKeys(input, Object.keys(SEND_REQUEST.inputSchema.properties!), context, { noun: 'field' })
-  const { method, path, body, token = target.token, world } = input
-  if (token === undefined) {
-    throw new UsageError(`${context}: 'token' is missing. Give one, as create_world returns it.`)
-  }
-  if (typeof token !== 'string' || !/^[!-~]+$/.test(token)) {
-    throw new UsageError(`${context}: invalid 'token'. Give one as create_world returns it, in ASCII without spaces.`)
-  }
-  if (!METHODS.includes(method)) {
-    throw new UsageError(`${context}: the method is ${quote(method)}. Give one of ${METHODS.join(', ')}.`)
-  }
-  if (typeof path !== 'string' || !path.startsWith('/')) {
-    throw new UsageError(`${context}: invalid 'path'. Give one that begins with a slash: '/deploy/list'.`)
-  }
-  if (method === 'GET' && body !== undefined) {
-    throw new UsageError(`${context}: a GET has no body. Leave 'body' out, or put its fields into the query.`)
-  }
-  const base = world === undefined ? target.url : addressOf(target, world, context)
-  const request = new Request(`${base}${path}`, {
-    method: String(method),
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  const response = await reach(target, request, signal)
-  return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
-}
-
 /** Sends a request, and says what to do if the server does not answer. */
 async function reach({ url }: ToolTarget, request: Request, signal: AbortSignal): Promise<Response> {
   try {
@@ -184,7 +121,7 @@ async function reach({ url }: ToolTarget, request: Request, signal: AbortSignal)
   } catch (error) {
     const { code } = ((error as Error).cause ?? {}) as { readonly code?: string }
     if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET') {
-      throw new UsageError('The connection ended before an answer. If no fault rule did this, the server has ended.')
+      throw new UsageError(`Failed to get an answer from ${url}: the connection ended. Start the server again.`)
     }
     throw new UsageError(
       `Failed to reach a simulator at ${url}: ${code ?? (error as Error).message}. ` +

@@ -12,7 +12,7 @@ export function formatJudgement(judgement: Judgement): string {
   const requests = clients.reduce((sum, client) => sum + client.requests, 0)
   const head = `${plural(clients.length, 'client')}, ${plural(requests, 'request')}, ${plural(rules.length, 'rule')}: ${plural(findings.length, 'finding')}`
   const lines = [head]
-  if (dropped > 0) lines.push(`${plural(dropped, 'older request')} are no longer kept, and were not judged`)
+  if (dropped > 0) lines.push(`${plural(dropped, 'older request')} not judged: no longer kept`)
   for (const [i, finding] of findings.entries()) lines.push('', ...formatFinding(finding, i + 1, clients))
   return `${lines.map(escapeControls).join('\n')}\n`
 }

@@ -45,6 +45,6 @@ test('the worlds of a server that runs', async () => {
   const { call } = await started(['--url', server.url])
   await call('advance_clock', { by: '10m' })
   expect(sim.clock.elapsed).toBe(600_000_000)
-  // The tools of a foreign server know no token of it.
-  expect(await call('send_request', { method: 'GET', path: '/deploy/list' })).toContain("'token' is missing")
+  expect(await call('send_request', { path: '/deploy/list' })).toContain('"status": 200')
+  expect(sim.requests.map(({ operation }) => operation)).toEqual(['listDeployments'])
 })

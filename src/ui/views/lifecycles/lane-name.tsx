@@ -28,7 +28,7 @@ export function LaneName({ row: { id, kind, name, own, ghost }, now, ghostNow, g
   const other =
     own === undefined
       ? `only in ${ghostWorld}`
-      : ghostWorld !== undefined && ghost === undefined
+      : ghostNow !== undefined && ghost === undefined
         ? `not in ${ghostWorld}`
         : isOther
           ? `≠ ${ghostWorld}`
