@@ -122,6 +122,26 @@ test.each([
   }
 })
 
+test('no list, event, near miss or judgement shows a credential of a query', async () => {
+  const { server, ask, command } = await running()
+  for (let i = 0; i < 3; i++) await ask('/deploy/unknown?limit=2&api_key=hub_secret')
+  const answers = await Promise.all(
+    [
+      'requests',
+      'requests/1',
+      'events?after=start&follow=false',
+      'events?after=start&follow=false&form=columns',
+      'judge',
+    ].map(async path => (await fetch(`${server.url}/_sim/${path}`)).text()),
+  )
+  const verified = await command('/_sim/verify', { expect: { operation: 'getDeployment', path: '/deploy/other' } })
+  answers.push(JSON.stringify(verified.body))
+  for (const answer of answers) {
+    expect(answer).toContain('/deploy/unknown?limit=2&api_key=(hidden)')
+    expect(answer).not.toContain('hub_secret')
+  }
+})
+
 test('a near miss shows no credential within a value that differs', async () => {
   const { ask, command } = await running()
   const hub = { repo: 'acme/chat-8b', token: 'hub_secret' }

@@ -4,6 +4,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import { VERSION } from '../../version.ts'
 import type { RecordedBody } from '../recording/lines.ts'
 import type { RecordedExchange } from '../recording/timeline.ts'
+import { hideSecretsInQuery } from '../requests/secrets.ts'
 
 interface NameValue {
   readonly name: string
@@ -45,7 +46,7 @@ const CREDENTIALS = /^(authorization|proxy-authorization|cookie|alt-api-key|x-ap
 
 function toEntry(exchange: RecordedExchange, epochMs: number, baseUrl: string): HarEntry {
   const { line, body, sentAt, answeredAt = sentAt, endedAt = answeredAt, answer, content } = exchange
-  const url = new URL(line.path, baseUrl)
+  const url = new URL(hideSecretsInQuery(line.path), baseUrl)
   const headers = toList(line.headers).map(header =>
     CREDENTIALS.test(header.name) ? { ...header, value: '' } : header,
   )

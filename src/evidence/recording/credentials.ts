@@ -1,10 +1,11 @@
-/** Headers of a request as a recording keeps them. A credential that is no token of the world becomes a hash. */
+/** Headers and queries of requests as a recording keeps them. A credential that is no token of the world becomes a hash. */
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { HeaderReader } from '../../service/http/authentication.ts'
 import type { IncomingRequest } from '../../service/http/incoming-request.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
+import { hideSecretsInQuery } from '../requests/secrets.ts'
 
 /** Headers that say nothing about the request, only about its connection. */
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
@@ -24,8 +25,8 @@ interface KnownHeaders {
   readonly recorded: Readonly<Record<string, string>>
 }
 
-/** Returns the headers of a request for a recording. `read` is the reader of a transport that rewrites headers. */
-export class HeaderRecorder {
+/** Returns headers and paths of requests as a recording keeps them. `read` is the reader of a transport that rewrites headers. */
+export class CredentialRecorder {
   readonly #sim: Simulator
   readonly #credentialHeaders: ReadonlySet<string>
   /** Hashes by credential: a client sends the same one again and again. */
@@ -40,7 +41,7 @@ export class HeaderRecorder {
     this.#credentialHeaders = new Set([...CREDENTIAL_HEADERS, ...keyHeaders].map(name => name.toLowerCase()))
   }
 
-  record(request: Request, incoming: IncomingRequest): Readonly<Record<string, string>> {
+  recordHeaders(request: Request, incoming: IncomingRequest): Readonly<Record<string, string>> {
     const { header: read, rawHeaders } = incoming
     if (rawHeaders === undefined || read === undefined) return this.#create(request, incoming)
     for (const known of this.#known) if (this.#fits(known, rawHeaders, read)) return known.recorded
@@ -87,6 +88,12 @@ export class HeaderRecorder {
       }
     }
     return recorded
+  }
+
+  /** Returns the path and query of a request, with a hash in place of each credential of the query. */
+  recordPath(path: string): string {
+    if (!path.includes('?')) return path
+    return hideSecretsInQuery(path, value => (this.#isOwn(value) ? value : this.#hash(value)))
   }
 
   #recordCredential(value: string): string {

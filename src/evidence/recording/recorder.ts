@@ -15,7 +15,7 @@ import {
 } from '../../simulator/observer.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { encodeAnswer, encodeAnswerText, encodeBytes } from './bodies.ts'
-import { HeaderRecorder } from './credentials.ts'
+import { CredentialRecorder } from './credentials.ts'
 import type { AnswerLine, Position, RecordedBody, RequestLine, StepLines } from './lines.ts'
 import { RecordedRequest } from './recorded-request.ts'
 
@@ -30,7 +30,7 @@ export interface RecordingSink {
 /** Observes a simulator for one recording, for its past, or for both. */
 export class Recorder implements SimulatorObserver {
   readonly #sim: Simulator
-  readonly #headers: HeaderRecorder
+  readonly #credentials: CredentialRecorder
   readonly #detach: () => void
   #sinks: readonly RecordingSink[] = []
   /** The world of the last line, and the events that it had performed when the recorder or the world began. */
@@ -46,7 +46,7 @@ export class Recorder implements SimulatorObserver {
 
   private constructor(sim: Simulator) {
     this.#sim = sim
-    this.#headers = new HeaderRecorder(sim)
+    this.#credentials = new CredentialRecorder(sim)
     this.#world = sim.world
     this.#eventsBefore = sim.world.agenda.taken
     this.#detach = sim.observe(this)
@@ -121,8 +121,8 @@ export class Recorder implements SimulatorObserver {
       request: recorded.number,
       at: this.position,
       method: request.method,
-      path: incoming.path ?? toPathAndQuery(request.url),
-      headers: this.#headers.record(request, incoming),
+      path: this.#credentials.recordPath(incoming.path ?? toPathAndQuery(request.url)),
+      headers: this.#credentials.recordHeaders(request, incoming),
     }
     if (body !== undefined) line.body = body
     if (clientAddress !== undefined && clientAddress !== LOCALHOST) line.address = clientAddress

@@ -11,7 +11,7 @@ const SECRET_IN_JSON = new RegExp(
   String.raw`(\\{0,7}")(${PREFIX}${SECRET_WORDS})\1(\s{0,9}:\s{0,9})\1(?:(?!(?<!\\)\1)[^])+(\1)?`,
   'gi',
 )
-const SECRET_IN_FORM = new RegExp(`(^|[?&])(${PREFIX}${SECRET_WORDS})=[^&\\s"]+`, 'gi')
+const SECRET_IN_FORM = new RegExp(`(^|[?&])(${PREFIX}${SECRET_WORDS})=([^&\\s"]+)`, 'gi')
 
 /** The text in place of a credential. */
 export const HIDDEN = '(hidden)'
@@ -53,9 +53,18 @@ export function restoreSecrets(shown: unknown, original: unknown): unknown {
 
 /** Returns a text with the credentials of its JSON or its form hidden: a text that is cut off, or invalid JSON. */
 export function hideSecretsInText(text: string): string {
-  return text
-    .replaceAll(SECRET_IN_JSON, (_, quote: string, name: string, colon: string, end = '') =>
+  return hideSecretsInQuery(
+    text.replaceAll(SECRET_IN_JSON, (_, quote: string, name: string, colon: string, end = '') =>
       [quote, name, quote, colon, quote, HIDDEN, end].join(''),
-    )
-    .replaceAll(SECRET_IN_FORM, (_, before: string, name: string) => `${before}${name}=${HIDDEN}`)
+    ),
+  )
+}
+
+/** Returns a path or a form with the values of its credentials replaced. Default: they are hidden. */
+export function hideSecretsInQuery(text: string, replace: (value: string) => string = () => HIDDEN): string {
+  if (!text.includes('=')) return text
+  return text.replaceAll(
+    SECRET_IN_FORM,
+    (_, before: string, name: string, value: string) => `${before}${name}=${replace(value)}`,
+  )
 }

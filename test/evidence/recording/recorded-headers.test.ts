@@ -65,3 +65,14 @@ test('clients in turn keep their own headers, and equal ones are written once', 
   expect(recording.text.split(own)).toHaveLength(2)
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 9 })
 })
+
+test('a credential in a query is stored as a hash, and the recording replays', async () => {
+  const { sim, send } = await served()
+  const recording = recordSimulator(sim)
+  await send(`/v1/me?api_key=sk-1234&limit=2&access_token=${sim.token}`, sim.token)
+  expect(requestsOf(recording).map(({ path }) => path)).toEqual([
+    expect.stringMatching(/^\/v1\/me\?api_key=sha256-[0-9a-f]{32}&limit=2&access_token=/),
+  ])
+  expect(requestsOf(recording)[0]!.path).toContain(sim.token)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 1 })
+})
