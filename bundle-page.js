@@ -26,6 +26,8 @@ export async function bundlePage() {
     tsconfigRaw: { compilerOptions: { jsx: 'react', jsxFactory: 'h', jsxFragmentFactory: 'Fragment' } },
     inject: [fileURLToPath(new URL('build/jsx.js', import.meta.url))],
     minify: true,
+    // A page has no process and none of Node's timers.
+    define: { process: 'undefined', 'globalThis.setImmediate': 'undefined' },
     legalComments: 'none',
     write: false,
   })
@@ -34,7 +36,7 @@ export async function bundlePage() {
   const { code } = await minify(files['page.js'], {
     module: true,
     ecma: 2022,
-    compress: { passes: 2, keep_fargs: false, pure_getters: false },
+    compress: { passes: 3, keep_fargs: false, pure_getters: false, conditionals: false },
   })
   return { ...files, 'page.js': code }
 }
