@@ -27,7 +27,7 @@ function answerOf(counts: readonly number[], gpus = 8): Answer {
   return {
     ...{ revision: 1, full: true, now: '', groups, states: [], owners: [], nodes, removed: [] },
     ...{ waiting: [], waiting_count: 0 },
-    totals: { nodes: nodes.length, gpus: total, free: total, held: 0, others: 0, broken: 0 },
+    totals: { nodes: nodes.length, gpus: total, free: total, held: 0, others: 0, broken: 0, unusable: 0 },
   }
 }
 
@@ -75,7 +75,7 @@ describe('the kept fleet', () => {
     expect(foldFleet(second, { ...answerOf([]), revision: 2, full: false })).toBe(second)
   })
 
-  test('counts a GPU of a closed node as neither held nor free', () => {
+  test('counts each GPU once: that of a node that is down is unusable', () => {
     const { nodes } = foldFleet(undefined, {
       ...answerOf([1]),
       nodes: [
@@ -83,7 +83,7 @@ describe('the kept fleet', () => {
         ['n1', 0, 'down', [-1, -1, -3], [], 1, false],
       ],
     })
-    expect(countGpus(nodes.values())).toEqual({ gpus: 6, held: 0, free: 1, others: 1, broken: 2 })
+    expect(countGpus(nodes.values())).toEqual({ gpus: 6, held: 0, free: 1, others: 1, unusable: 4 })
   })
 
   test('names owners by letters', () => {

@@ -47,6 +47,7 @@ export const getFleet = control({
       held: z.int(),
       others: z.int().describe('Of other customers'),
       broken: z.int(),
+      unusable: z.int().describe('Broken ones, and those without a holder on a node that takes no instance'),
     }),
     groups: z.array(
       z.object({

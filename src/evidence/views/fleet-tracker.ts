@@ -47,6 +47,8 @@ export interface FleetTotals {
   readonly held: number
   readonly others: number
   readonly broken: number
+  /** Broken ones, and those without a holder on a node that takes no instance. */
+  readonly unusable: number
 }
 
 /** What a look at the fleet found. */
@@ -139,7 +141,7 @@ export class FleetTracker {
   }
 
   #scanNodes(world: World, revision: number): FleetTotals {
-    const totals = { nodes: 0, gpus: 0, free: 0, held: 0, others: 0, broken: 0 }
+    const totals = { nodes: 0, gpus: 0, free: 0, held: 0, others: 0, broken: 0, unusable: 0 }
     const { nodes } = world
     const isPresent: boolean[] = []
     for (const [ordinal, row] of nodes.entries()) {
@@ -151,6 +153,8 @@ export class FleetTracker {
       totals.held += bitCount(allocated)
       totals.others += bitCount((group.occupied | heldByOthers) & ~broken)
       totals.broken += bitCount(broken)
+      if (row.state === 'ready') totals.unusable += bitCount(broken)
+      else totals.unusable += group.gpus - bitCount(allocated | ((group.occupied | heldByOthers) & ~broken))
       const seen = this.#seen[ordinal]
       const use = nodes.useCount(ordinal)
       if (seen !== undefined && seen.use === use && isSame(world, seen, row)) continue

@@ -1,6 +1,6 @@
 /** The clock of the world: its time, what comes next, and the ways to move it. */
 import { useSignal } from '@preact/signals'
-import { formatDay, formatDuration, formatTime } from '../parts/format.ts'
+import { formatDay, formatTime } from '../parts/format.ts'
 import { useSession } from '../store/session.ts'
 import { advance, HOLD_OWNER, nextEvent, togglePause } from './clock-moves.ts'
 import { Timeline } from './timeline/timeline.tsx'
@@ -44,7 +44,7 @@ export function ClockBar() {
           class="primary"
           disabled={isMoving || next === null}
           onClick={() => nextEvent(session)}
-          title={next === null ? 'Nothing is scheduled' : `In ${formatDuration(next)}. Key: →`}
+          title={next === null ? 'Nothing is scheduled' : 'Key: →'}
         >
           ⇥ Next event
         </button>

@@ -18,7 +18,7 @@ export function TokenPrompt() {
   return (
     <form class="prompt" onSubmit={submit}>
       <h1>Control token</h1>
-      <p>Other machines can reach this server, so its control plane requires the token that the server printed.</p>
+      <p>The control plane of this server requires the token that it printed.</p>
       <label>
         Token
         <input
@@ -30,7 +30,7 @@ export function TokenPrompt() {
           }}
         />
       </label>
-      {isWrong.value && <p role="alert">✗ The server does not accept this token. Copy it from the line “control”.</p>}
+      {isWrong.value && <p role="alert">✗ The server does not accept this token. See its line “control”.</p>}
       <button type="submit">Continue</button>
     </form>
   )

@@ -19,6 +19,8 @@ import { Feed } from './feed.ts'
 import { Place } from './place.ts'
 import { ThemeChoice } from './theme.ts'
 
+/** Real milliseconds for which the message of an action that succeeded is shown. */
+const NOTICE_MS = 8_000
 /** Real milliseconds between two looks at a clock that moves by itself, or after a change. */
 const CLOCK_POLL_MS = 500
 /** The same for a clock that moves only by request. Most of its moves bring entries, and so a look. */
@@ -176,7 +178,11 @@ export class Session {
     try {
       const answer = (await this.sendEncoded(request, world)) as AnswersByRoute[Route]
       this.actions.value = [...this.actions.value, { label, at, world, request }].slice(-MAX_ACTIONS)
-      this.notice.value = { kind: 'done', text: label, request }
+      const notice = { kind: 'done', text: label, request } as const
+      this.notice.value = notice
+      setRealTimeout(() => {
+        if (this.notice.peek() === notice) this.notice.value = undefined
+      }, NOTICE_MS)
       return answer
     } catch (error) {
       this.notice.value = { kind: 'failed', text: describeError(error), request }

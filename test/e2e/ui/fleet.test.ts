@@ -35,11 +35,11 @@ describe('the fleet', () => {
     await page.locator('.totals').waitFor()
     const { totals } = (await (await fetch(`${server.url}/_sim/fleet`)).json()) as { totals: Record<string, number> }
     const shown = (await page.locator('.totals').textContent())!.match(/\d[\d,]*/g)!.map(Number)
-    const { nodes, gpus, held, free, others, broken } = totals
-    expect(shown).toEqual([nodes, gpus, held, free, others, broken])
+    const { nodes, gpus, held, free, others, unusable } = totals
+    expect(shown).toEqual([nodes, gpus, held, free, others, unusable])
     expect(held).toBe(2)
     const rows = await page.locator('.fleet-aside tbody tr').allTextContents()
-    expect(rows).toEqual([`H100-80GB${held}${free}${others}${broken}`])
+    expect(rows).toEqual([`H100-80GB${held}${free}${others}${unusable}`])
     expect(await page.locator('.owner').textContent()).toContain('acme/chat2 GPUs · running')
   })
 

@@ -42,7 +42,7 @@ export function Timeline() {
   const { value: past } = useAnswer('GET /_sim/past', {}, { world: base, pauseMs: PAST_PAUSE_MS })
   const { value: ahead } = useAnswer(
     'GET /_sim/ahead',
-    { by: AHEAD, limit: 20 },
+    { by: AHEAD, limit: 12 },
     { pauseMs: AHEAD_PAUSE_MS, restMs: AHEAD_REST_MS },
   )
   useEffect(() => {
@@ -131,6 +131,12 @@ export function Timeline() {
           })}`
         )}
       </p>
+      {next.length > 1 && (
+        <details class="timeline-words">
+          <summary>The next {next.length} entries</summary>
+          <div class="json">{next.map(({ at, sentence }) => `${formatTime(at)} ${sentence}`).join('\n')}</div>
+        </details>
+      )}
     </div>
   )
 }
@@ -146,9 +152,9 @@ interface Choice {
 function describeChoice({ ago, isKept, visited }: Choice): string {
   const duration = formatDuration(Math.abs(ago) / 1e6)
   if (ago < 0) return `, ${duration} from now: time moves there`
-  if (ago === 0 && visited !== undefined) return `, the present of ${visited.of}: the page goes back to it`
-  if (ago === 0) return isKept ? ', now' : ', now: the past of this world is not kept'
-  return `, ${duration} ago: a fork shows the world as it was`
+  if (ago === 0 && visited !== undefined) return `, the present of ${visited.of}`
+  if (ago === 0) return isKept ? ', now' : ', now: its past is not kept'
+  return `, ${duration} ago: shown in a fork`
 }
 
 interface ComingWordsProps {
@@ -179,10 +185,10 @@ type Ahead = AnswersByRoute['GET /_sim/ahead']
 
 /** Says what comes next. While the world moves faster than it is forecast, this is not known. */
 function wordsOf(ahead: Ahead | undefined, next: Ahead['entries'][number] | undefined, now: number): string {
-  if (next?.time === now) return `Next, now: ${next.sentence}`
-  if (next !== undefined) return `Next, in ${formatDuration((next.time - now) / 1e6)}: ${next.sentence}`
+  if (next?.time === now) return `Next entry, now: ${next.sentence}`
+  if (next !== undefined) return `Next entry, in ${formatDuration((next.time - now) / 1e6)}: ${next.sentence}`
   const isOver = ahead === undefined || ahead.entries.length > 0
-  return isOver ? 'Looking for what happens next …' : `Nothing happens within ${AHEAD}.`
+  return isOver ? 'Looking ahead …' : `Nothing happens within ${AHEAD}.`
 }
 
 /** Shows a world as it was, in a fork of it. The fork that was shown before is deleted. */

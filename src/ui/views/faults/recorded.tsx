@@ -24,7 +24,7 @@ export function Recorded() {
   }
   return (
     <Panel title="What you did">
-      {actions.length === 0 && <p class="empty">Press something on this page. It is listed here with its curl.</p>}
+      {actions.length === 0 && <p class="empty">What you do on this page is listed here.</p>}
       <ol class="plain did">
         {actions.map(({ label, at, request }) => (
           <li key={`${at} ${label} ${request.body}`} class="line">

@@ -130,19 +130,19 @@ export interface GpuCounts {
   readonly held: number
   readonly free: number
   readonly others: number
-  readonly broken: number
+  readonly unusable: number
 }
 
 /** Counts the GPUs of nodes as the totals of the fleet do: a free GPU takes an instance now. */
 export function countGpus(nodes: Iterable<FleetNode>): GpuCounts {
-  const counts = { gpus: 0, held: 0, free: 0, others: 0, broken: 0 }
+  const counts = { gpus: 0, held: 0, free: 0, others: 0, unusable: 0 }
   for (const { gpus, state } of nodes) {
     for (const code of gpus) {
       counts.gpus++
       if (code >= 0) counts.held++
       else if (code === GPU_CODES.others) counts.others++
-      else if (code === GPU_CODES.broken) counts.broken++
-      else if (state === 'ready') counts.free++
+      else if (code === GPU_CODES.free && state === 'ready') counts.free++
+      else counts.unusable++
     }
   }
   return counts

@@ -31,25 +31,18 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
           <thead>
             <tr>
               <th scope="col">Type</th>
-              <th scope="col" class="number">
-                Held
-              </th>
-              <th scope="col" class="number">
-                Free
-              </th>
-              <th scope="col" class="number">
-                Others
-              </th>
-              <th scope="col" class="number">
-                Broken
-              </th>
+              {['Held', 'Free', 'Others', 'Unusable'].map(title => (
+                <th key={title} scope="col" class="number">
+                  {title}
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>
-            {types.map(([type, { held, free, others, broken }]) => (
+            {types.map(([type, { held, free, others, unusable }]) => (
               <tr key={type}>
                 <th scope="row">{type}</th>
-                {[held, free, others, broken].map((count, column) => (
+                {[held, free, others, unusable].map((count, column) => (
                   <td key={column} class={`number${count === 0 ? ' faint' : column === 3 ? ' bad' : ''}`}>
                     {formatCount(count)}
                   </td>
@@ -62,7 +55,7 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
       <Pools groups={fleet.groups} />
       <Panel title="Owners">
         {owners.length === 0 ? (
-          <p class="faint">You hold no GPU. Create a deployment, and it appears here.</p>
+          <p class="faint">You hold no GPU.</p>
         ) : (
           <div style={{ height: `${Math.min(owners.length, VISIBLE_OWNERS) * OWNER_ROW}px` }}>
             <WindowedList
@@ -119,7 +112,7 @@ const LEGENDS: Readonly<Record<Coloring, readonly (readonly [mark: string, words
     ['▨', 'held, not ready yet'],
   ],
   load: [
-    ['▄', 'load of its owner: the height of the bar, in percent if there is room'],
+    ['▄', 'load of its owner, in percent if there is room'],
     ['▢', 'held without a load'],
   ],
   health: [
@@ -133,7 +126,7 @@ function Legend({ coloring }: { coloring: Coloring }) {
   const marks = [
     ...LEGENDS[coloring],
     ['·', 'of another customer'],
-    ['✗', 'broken GPU, or node that is down'],
+    ['✗', 'unusable: a broken GPU, or a node that is down'],
     ['⊘', 'hatched: cordoned or draining'],
     ['÷2', 'two times slower'],
     ['▤', 'its disk is full'],

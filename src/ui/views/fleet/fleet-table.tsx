@@ -41,7 +41,7 @@ interface RowProps {
 }
 
 function Row({ node, isSelected, onChoose }: RowProps) {
-  const { held, free, others, broken } = countGpus([node])
+  const { held, free, others, unusable } = countGpus([node])
   const { zone, gpu, gpus } = node.group
   return (
     <div class={`fleet-row${isSelected ? ' selected' : ''}`}>
@@ -56,7 +56,7 @@ function Row({ node, isSelected, onChoose }: RowProps) {
       <Figure count={held} what="held" />
       <Figure count={free} what="free" />
       <Figure count={others} what="others'" />
-      <Figure count={broken} what="broken" />
+      <Figure count={unusable} what="unusable" />
     </div>
   )
 }

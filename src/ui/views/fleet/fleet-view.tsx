@@ -90,14 +90,14 @@ export function FleetView() {
 }
 
 function Totals({ fleet: { totals } }: { fleet: Fleet }) {
-  const { nodes, gpus, held, free, others, broken } = totals
+  const { nodes, gpus, held, free, others, unusable } = totals
   return (
     <p class="totals">
       <b>{formatCount(nodes)}</b> {nodes === 1 ? 'node' : 'nodes'} · <b>{formatCount(gpus)}</b>{' '}
       {gpus === 1 ? 'GPU' : 'GPUs'}: <b>{formatCount(held)}</b> held, <b>{formatCount(free)}</b> free,{' '}
       <b>{formatCount(others)}</b> of others,{' '}
-      <span class={broken > 0 ? 'bad' : ''}>
-        <b>{formatCount(broken)}</b> broken
+      <span class={unusable > 0 ? 'bad' : ''}>
+        <b>{formatCount(unusable)}</b> unusable
       </span>
     </p>
   )

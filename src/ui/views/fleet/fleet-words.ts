@@ -18,14 +18,14 @@ export function describeState({ state, slowdown, isDiskFull }: FleetNode): strin
     .join(', ')
 }
 
-/** Returns what a node is: `h100-0: ready, 3 of 8 GPUs held, 4 free, 1 broken`. */
+/** Returns what a node is: `h100-0: ready, 3 of 8 GPUs held, 4 free, 1 unusable`. */
 export function describeNode(node: FleetNode): string {
-  const { gpus, held, free, others, broken } = countGpus([node])
+  const { gpus, held, free, others, unusable } = countGpus([node])
   const counts = [
     `${held} of ${plural(gpus, 'GPU')} held`,
     `${free} free`,
     others > 0 ? `${others} of other customers` : '',
-    broken > 0 ? `${broken} broken` : '',
+    unusable > 0 ? `${unusable} unusable` : '',
   ]
   return `${node.name}: ${describeState(node)}, ${counts.filter(Boolean).join(', ')}`
 }
@@ -36,7 +36,7 @@ export function describeGpu({ owners }: Fleet, node: FleetNode, gpu: number): st
   if (code === GPU_CODES.broken) return `GPU ${gpu}: broken`
   if (code === GPU_CODES.others) return `GPU ${gpu}: held by another customer`
   const holder = node.holders[code]
-  if (holder === undefined) return `GPU ${gpu}: free`
+  if (holder === undefined) return `GPU ${gpu}: ${node.state === 'ready' ? 'free' : 'unusable'}`
   const { name = '', kind = 'container', utilisation = null } = owners.get(holder.owner) ?? {}
   const what = kind === 'deployment' ? `instance ${holder.id}` : `container ${holder.id}`
   const load = utilisation === null ? '' : `, load ${Math.round(utilisation * 100)} %`

@@ -159,9 +159,7 @@ export function LifecyclesView() {
           ! The journal has dropped its oldest entries ({formatCount(own.dropped)}), so early states are missing.
         </p>
       )}
-      {own !== undefined && rows.length === 0 && (
-        <p class="empty">Nothing of this kind has happened yet. Create a deployment or a batch, and it appears here.</p>
-      )}
+      {own !== undefined && rows.length === 0 && <p class="empty">Nothing of this kind has happened yet.</p>}
       {rows.length > 0 && (
         <Lanes
           {...{ rows, scale, worldMarks, now, ghostNow, ghostWorld, epochMs }}

@@ -59,7 +59,7 @@ export function Comparison({ status, then, world, answer }: ComparisonProps) {
       </div>
       <p role="status">
         {differences === undefined
-          ? 'The past does not have the answer of then, so only the statuses are compared.'
+          ? 'The answer of then is not kept: only the statuses are compared.'
           : differences.length === 0
             ? '✓ The answers are equal: status, headers and body.'
             : `! ${plural(differences.length, 'part')} of the answer differ${differences.length === 1 ? 's' : ''}.`}

@@ -2,8 +2,7 @@
 import type { ControlRequest } from '../../../control/client/index.ts'
 
 /** What the filter means, for its help. */
-export const FILTER_HELP =
-  'Words that must all occur in method, path, operation, status or ids. 4xx is a class of statuses. A minus excludes.'
+export const FILTER_HELP = 'Words of method, path, operation, status or ids. 4xx is any such status. A minus excludes.'
 
 /** Returns whether a request has every word of a filter. */
 export function matchesFilter(request: ControlRequest, filter: string): boolean {

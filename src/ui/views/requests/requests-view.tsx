@@ -11,6 +11,7 @@ import { useListKeys } from '../../store/list-keys.ts'
 import { useSession } from '../../store/session.ts'
 import { FILTER_HELP, matchesFilter } from './filter.ts'
 import { RequestDetails } from './request-details.tsx'
+import { NEW_REQUEST, NOTHING_KEPT, Resend } from './resend.tsx'
 
 const ROW_HEIGHT = 30
 
@@ -32,8 +33,9 @@ export function RequestsView() {
     },
   })
   const shown = found[selected]
+  const isNew = request === 'new'
   return (
-    <div class={`split ${shown === undefined ? '' : 'has-details'}`}>
+    <div class={`split ${shown === undefined && !isNew ? '' : 'has-details'}`}>
       <section class="split-list" aria-label="Requests">
         <div class="toolbar">
           <input
@@ -51,11 +53,12 @@ export function RequestsView() {
             {feed.missedRequests.value > 0 &&
               `, ${formatCount(feed.missedRequests.value)} were dropped before they were read`}
           </span>
+          <button type="button" class="small" onClick={() => place.go({ request: 'new' }, 'replace')}>
+            New request
+          </button>
           <Address route="GET /_sim/requests" fields={{ limit: 1_000 }} />
         </div>
-        {feed.requests.length === 0 && (
-          <p class="empty">No client has sent a request yet. Send one with your client, or with curl.</p>
-        )}
+        {feed.requests.length === 0 && <p class="empty">No client has sent a request yet.</p>}
         <div class="list-row request-columns list-head">
           {COLUMNS.map(([style, title]) => (
             <span key={title} class={style}>
@@ -74,6 +77,11 @@ export function RequestsView() {
           )}
         />
       </section>
+      {isNew && (
+        <section class="split-details" aria-label="New request">
+          <Resend request={NEW_REQUEST} kept={NOTHING_KEPT} />
+        </section>
+      )}
       {shown !== undefined && (
         <RequestDetails key={shown.seq} request={shown} close={() => place.go({ request: undefined }, 'replace')} />
       )}

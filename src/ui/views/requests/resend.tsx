@@ -1,14 +1,19 @@
 import { useSignal } from '@preact/signals'
 import type { ControlRequest } from '../../../control/client/index.ts'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
+import { StatusMark } from '../../parts/status-mark.tsx'
 import type { AnswersByRoute, FieldsByRoute } from '../../simulator/ask.ts'
 import { DEFAULT_WORLD, describeError, useSession } from '../../store/session.ts'
 import { Comparison } from './comparison.tsx'
-import type { Kept } from './content.tsx'
+import { Content, type Kept } from './content.tsx'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 type NewRequest = FieldsByRoute['POST /_sim/requests']
+
+/** What the form of a new request begins with. Its client is the first token of the world. */
+export const NEW_REQUEST = { seq: 0, method: 'GET', path: '/deploy/list' } as ControlRequest
+export const NOTHING_KEPT = { sent: null } as Kept
 
 /** A request that was sent again. */
 interface Sent {
@@ -122,14 +127,14 @@ export function Resend({ request, kept }: ResendProps) {
         <button type="submit" value="now">
           Send in a fork of now
         </button>
+        {rule !== undefined && past !== null && (
+          <label>
+            <input type="checkbox" name="without" /> without {rule}
+          </label>
+        )}
         <button type="submit" value="then" class="primary" disabled={past === null}>
           Send in a fork of then
         </button>
-        {rule !== undefined && past !== null && (
-          <label>
-            <input type="checkbox" name="without" /> then without {rule}
-          </label>
-        )}
       </div>
       {newest.value !== undefined && <Outcome sent={newest.value} request={request} kept={kept} />}
     </form>
@@ -151,7 +156,7 @@ function Outcome({ sent: { world, stop, answer, error }, request, kept }: Resend
       )}
       {answer === undefined ? (
         <p class="toolbar" role="status">
-          No answer yet. It can wait for the time of {world}.
+          No answer yet. It may wait for time.
           <button
             type="button"
             class="small"
@@ -163,6 +168,11 @@ function Outcome({ sent: { world, stop, answer, error }, request, kept }: Resend
             Stop waiting
           </button>
         </p>
+      ) : request.seq === 0 ? (
+        <>
+          <StatusMark status={answer.status} />
+          <Content content={answer} of="the answer" />
+        </>
       ) : (
         <Comparison status={request.status} then={kept.answer} world={world} answer={answer} />
       )}

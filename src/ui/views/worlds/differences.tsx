@@ -24,13 +24,13 @@ export function Differences({ world, other }: DifferencesProps) {
       name="Differences"
       error={error}
     >
-      {value?.equal && <p>✓ The two worlds are equal.</p>}
+      {value?.equal && value.diverged === null && <p>✓ The two worlds are equal.</p>}
       {value !== undefined && !value.same_time && <p class="warn">! The worlds are at different times.</p>}
       {value?.diverged && (
         <p>
-          They went apart at <time dateTime={value.diverged.at}>{formatTime(value.diverged.at)}</time>:{' '}
-          {value.diverged.before?.sentence ?? 'nothing happened'} <span class="faint">in {other}</span>,{' '}
-          {value.diverged.after?.sentence ?? 'nothing happened'} <span class="faint">in {world}</span>
+          They went apart at <time dateTime={value.diverged.at}>{formatTime(value.diverged.at)}</time>.{' '}
+          <span class="faint">In {other}:</span> {value.diverged.before?.sentence ?? 'Nothing happened.'}{' '}
+          <span class="faint">In {world}:</span> {value.diverged.after?.sentence ?? 'Nothing happened.'}
         </p>
       )}
       {value !== undefined && value.differences.length > 0 && (

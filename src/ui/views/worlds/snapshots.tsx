@@ -24,7 +24,7 @@ export function Snapshots() {
       name="Snapshots"
       error={error}
     >
-      {snapshots?.length === 0 && <p class="empty">No snapshot was taken yet. Take one, and go back to it later.</p>}
+      {snapshots?.length === 0 && <p class="empty">No snapshot was taken yet.</p>}
       {snapshots !== undefined && snapshots.length > 0 && (
         <table class="cards">
           <thead>

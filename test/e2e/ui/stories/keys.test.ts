@@ -67,7 +67,7 @@ describe('keys', () => {
 
     const model = { model_name: 'acme/late', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
     const { deploy_id: id } = await sendAsClient(room, 'POST', '/deploy/llm', model)
-    await page.getByText(/^Next, in/).waitFor()
+    await page.getByText(/^Next entry, in/).waitFor()
     const before = sim.clock.elapsed
     await keyboard.press('ArrowRight')
     await page.getByText('Go to the next event').waitFor()
