@@ -4,7 +4,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import { VERSION } from '../../version.ts'
 import type { RecordedBody } from '../recording/lines.ts'
 import type { RecordedExchange } from '../recording/timeline.ts'
-import { hideSecretsInQuery } from '../requests/secrets.ts'
+import { hideSecretsInQuery, hideSecretsInText, isSecretHeader } from '../requests/secrets.ts'
 
 interface NameValue {
   readonly name: string
@@ -42,14 +42,10 @@ export function toHar(exchanges: readonly RecordedExchange[], epochMs: number, b
   return { log: { version: '1.2', creator: { name: 'modelhost-sim', version: VERSION }, pages: [], entries } }
 }
 
-const CREDENTIALS = /^(authorization|proxy-authorization|cookie|alt-api-key|x-api-key)$/i
-
 function toEntry(exchange: RecordedExchange, epochMs: number, baseUrl: string): HarEntry {
   const { line, body, sentAt, answeredAt = sentAt, endedAt = answeredAt, answer, content } = exchange
   const url = new URL(hideSecretsInQuery(line.path), baseUrl)
-  const headers = toList(line.headers).map(header =>
-    CREDENTIALS.test(header.name) ? { ...header, value: '' } : header,
-  )
+  const headers = toList(line.headers).map(header => (isSecretHeader(header.name) ? { ...header, value: '' } : header))
   const mimeType = answer?.headers?.['content-type'] ?? ''
   return {
     startedDateTime: new Date(epochMs + sentAt / 1000).toISOString(),
@@ -81,7 +77,7 @@ function hasBody(body: RecordedBody | undefined): boolean {
 }
 
 function toText(body: RecordedBody | undefined): { readonly text?: string; readonly encoding?: string } {
-  if (typeof body === 'string') return { text: body }
+  if (typeof body === 'string') return { text: hideSecretsInText(body) }
   return body !== undefined && body !== null && 'base64' in body ? { text: body.base64, encoding: 'base64' } : {}
 }
 

@@ -5,7 +5,7 @@ import { bytesToHex } from '@noble/hashes/utils.js'
 import type { HeaderReader } from '../../service/http/authentication.ts'
 import type { IncomingRequest } from '../../service/http/incoming-request.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
-import { hideSecretsInQuery } from '../requests/secrets.ts'
+import { hideSecretsInQuery, isSecretHeader } from '../requests/secrets.ts'
 
 /** Headers that say nothing about the request, only about its connection. */
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
@@ -13,9 +13,6 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   ...['sec-fetch-mode', 'sec-fetch-site', 'sec-fetch-dest', 'sec-fetch-user', 'forwarded', 'via'],
   ...['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'],
 ])
-
-/** Headers with credentials beside those that the service reads. */
-const CREDENTIAL_HEADERS = ['authorization', 'proxy-authorization', 'cookie', 'x-sim-control-token']
 
 /** Headers that came as a transport has them, and what a recording keeps of them. */
 interface KnownHeaders {
@@ -28,7 +25,8 @@ interface KnownHeaders {
 /** Returns headers and paths of requests as a recording keeps them. `read` is the reader of a transport that rewrites headers. */
 export class CredentialRecorder {
   readonly #sim: Simulator
-  readonly #credentialHeaders: ReadonlySet<string>
+  /** Headers in which the service reads a token. */
+  readonly #keyHeaders: ReadonlySet<string>
   /** Hashes by credential: a client sends the same one again and again. */
   readonly #hashes = new Map<string, string>()
   /** The last different headers of clients with a token. */
@@ -37,8 +35,7 @@ export class CredentialRecorder {
 
   constructor(sim: Simulator) {
     this.#sim = sim
-    const keyHeaders = ['alt-api-key', 'x-api-key', ...sim.api.keyHeaders]
-    this.#credentialHeaders = new Set([...CREDENTIAL_HEADERS, ...keyHeaders].map(name => name.toLowerCase()))
+    this.#keyHeaders = new Set(sim.api.keyHeaders.map(name => name.toLowerCase()))
   }
 
   recordHeaders(request: Request, incoming: IncomingRequest): Readonly<Record<string, string>> {
@@ -47,7 +44,7 @@ export class CredentialRecorder {
     for (const known of this.#known) if (this.#fits(known, rawHeaders, read)) return known.recorded
     const recorded = this.#create(request, incoming)
     const credentials = Object.keys(recorded)
-      .filter(name => this.#credentialHeaders.has(name))
+      .filter(name => this.#isCredential(name))
       .map(name => {
         const value = read(name) ?? ''
         return { name, value, token: value.slice(value.indexOf(' ') + 1) }
@@ -68,6 +65,10 @@ export class CredentialRecorder {
     return true
   }
 
+  #isCredential(name: string): boolean {
+    return this.#keyHeaders.has(name) || isSecretHeader(name)
+  }
+
   #isToken(token: string): boolean {
     return this.#sim.world.store.tokenByValue(token) !== undefined
   }
@@ -78,7 +79,7 @@ export class CredentialRecorder {
       if (CONNECTION_HEADERS.has(name)) return
       const value = read === undefined ? sent : read(name)
       if (value === null) return
-      recorded[name] = this.#credentialHeaders.has(name) ? this.#recordCredential(value) : value
+      recorded[name] = this.#isCredential(name) ? this.#recordCredential(value) : value
     }
     if (headers === undefined) request.headers.forEach(record)
     else {

@@ -2,7 +2,7 @@
 
 /** What the name of such a field ends with, in any case: `hf_token`, `hfToken`, `API-KEY`. */
 const SECRET_WORDS =
-  '(?:token|secret|password|passphrase|(?:api|access|private|secret)[_-]?key|credentials?|user[_-]?data)'
+  '(?:token|secret|password|passphrase|(?:api|access|private|secret|subscription)[_-]?key|credentials?|user[_-]?data)'
 /** The longest beginning of a name that a text is searched for. */
 const PREFIX = String.raw`[\w-]{0,100}?`
 const SECRET_FIELD = new RegExp(`${SECRET_WORDS}$`, 'i')
@@ -19,6 +19,14 @@ export const HIDDEN = '(hidden)'
 /** Tells whether the field at the end of a path holds a credential, as in `body.hub.token`. */
 export function isSecretPath(path: string): boolean {
   return SECRET_FIELD.test(path.slice(path.lastIndexOf('.') + 1))
+}
+
+/** Headers with credentials whose names do not say so. */
+const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie'])
+
+/** Tells whether a header holds a credential, as in `authorization`, `api-key` and `x-auth-token`. */
+export function isSecretHeader(name: string): boolean {
+  return SECRET_HEADERS.has(name.toLowerCase()) || SECRET_FIELD.test(name)
 }
 
 /** Returns a JSON value with its credentials hidden. A value without any is returned as it is. */

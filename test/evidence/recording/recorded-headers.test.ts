@@ -1,10 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { toHar } from '../../../src/evidence/formats/har-out.ts'
 import { parseRecording } from '../../../src/evidence/recording/file.ts'
 import type { RequestLine } from '../../../src/evidence/recording/lines.ts'
 import { type Recording, recordSimulator } from '../../../src/evidence/recording/record.ts'
+import { listExchanges } from '../../../src/evidence/recording/timeline.ts'
 import { replay } from '../../../src/index.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
 import { serve } from '../../../src/transports/http/server.ts'
+
+const LLM = { model_name: 'chat', gpu: 'L4-24GB', num_gpus: 1 }
 
 interface Served {
   readonly sim: Simulator
@@ -65,6 +69,23 @@ test('clients in turn keep their own headers, and equal ones are written once', 
   expect(recording.text.split(own)).toHaveLength(2)
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 9 })
 })
+
+test.each(['api-key', 'x-auth-token', 'X-Goog-Api-Key', 'private-token', 'ocp-apim-subscription-key', 'cookie'])(
+  'the header %s is stored as a hash, and left out of a HAR file',
+  async name => {
+    const { sim, url } = await served()
+    const recording = recordSimulator(sim)
+    const headers = { authorization: `Bearer ${sim.token}`, [name]: 'hush-1234', 'content-type': 'application/json' }
+    const body = JSON.stringify({ ...LLM, hub: { repo: 'acme/chat-8b', token: 'hush-1234' } })
+    await (await fetch(`${url}/deploy/llm`, { method: 'POST', headers, body })).text()
+    const [line] = requestsOf(recording)
+    expect(line!.headers[name.toLowerCase()]).toMatch(/^sha256-[0-9a-f]{32}$/)
+    const { lines } = parseRecording(recording.text, 'run')
+    const har = JSON.stringify(toHar(listExchanges(lines), 0, 'http://sim'))
+    expect(har).toContain('acme/chat-8b')
+    expect(har).not.toContain('hush-1234')
+  },
+)
 
 test('a credential in a query is stored as a hash, and the recording replays', async () => {
   const { sim, send } = await served()
