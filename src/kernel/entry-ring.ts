@@ -27,8 +27,9 @@ export class EntryRing {
   #causes = new Float64Array(16)
   #kinds = new Int32Array(16)
   #shapeNumbers = new Int32Array(16)
-  readonly #subjects: string[] = []
-  /** `MAX_VALUES` for each place, in blocks of `BLOCK` places. A growing list would copy them. */
+  /** In blocks of `BLOCK` places. A growing list would copy them. */
+  readonly #subjects: string[][] = []
+  /** `MAX_VALUES` for each place, in blocks as well. */
   readonly #values: FieldValue[][] = []
   /** The objects of the places whose shape is `KEPT_OBJECT`. */
   readonly #objects = new Map<number, EntryFields>()
@@ -44,7 +45,8 @@ export class EntryRing {
     if (this.#shapeNumbers[place] === KEPT_OBJECT) this.#objects.delete(place)
     this.#times[place] = time
     this.#kinds[place] = kind
-    this.#subjects[place] = subject
+    const subjects = this.#subjects[place >> BLOCK_BITS] ?? this.#addSubjects(place >> BLOCK_BITS)
+    subjects[place & (BLOCK - 1)] = subject
     this.#causes[place] = cause
     this.#shapeNumbers[place] = NO_FIELDS.number
   }
@@ -79,7 +81,7 @@ export class EntryRing {
       seq,
       time: this.#times[place]!,
       kind: kindNames[this.#kinds[place]!]!,
-      subject: this.#subjects[place]!,
+      subject: this.#subjects[place >> BLOCK_BITS]![place & (BLOCK - 1)]!,
       cause: Math.max(0, this.#causes[place]!),
       fields: this.#fieldsAt(place),
     }
@@ -93,6 +95,12 @@ export class EntryRing {
     const block = this.#values[place >> BLOCK_BITS]!
     const start = (place & (BLOCK - 1)) * MAX_VALUES
     return Object.fromEntries(names.map((name, i) => [name, block[start + i]!]))
+  }
+
+  #addSubjects(position: number): string[] {
+    const block = new Array<string>(BLOCK).fill('')
+    this.#subjects[position] = block
+    return block
   }
 
   #addBlock(position: number): FieldValue[] {

@@ -99,8 +99,7 @@ export class Journal {
     row.h1 = this.#h1
     row.h2 = this.#h2
     row.h3 = this.#h3
-    this.#subtract(h0, h1, h2, h3)
-    this.#add(this.#h0, this.#h1, this.#h2, this.#h3)
+    this.#replaceInDigest(h0, h1, h2, h3)
     for (const watcher of this.#watchers) watcher(seq)
     return seq
   }
@@ -302,25 +301,21 @@ export class Journal {
     this.#h3 = d
   }
 
-  #add(a: number, b: number, c: number, d: number): void {
-    const sum0 = (this.#d0 >>> 0) + (a >>> 0)
-    const sum1 = (this.#d1 >>> 0) + (b >>> 0) + (sum0 > 0xffffffff ? 1 : 0)
-    const sum2 = (this.#d2 >>> 0) + (c >>> 0) + (sum1 > 0xffffffff ? 1 : 0)
+  /** Subtracts the last hash of the subject from the digest, and adds the present one. */
+  #replaceInDigest(h0: number, h1: number, h2: number, h3: number): void {
+    const sum0 = (this.#d0 >>> 0) - (h0 >>> 0) + (this.#h0 >>> 0)
+    const sum1 = (this.#d1 >>> 0) - (h1 >>> 0) + (this.#h1 >>> 0) + carryOf(sum0)
+    const sum2 = (this.#d2 >>> 0) - (h2 >>> 0) + (this.#h2 >>> 0) + carryOf(sum1)
     this.#d0 = sum0 | 0
     this.#d1 = sum1 | 0
     this.#d2 = sum2 | 0
-    this.#d3 = (this.#d3 + d + (sum2 > 0xffffffff ? 1 : 0)) | 0
+    this.#d3 = (this.#d3 - h3 + this.#h3 + carryOf(sum2)) | 0
   }
+}
 
-  #subtract(a: number, b: number, c: number, d: number): void {
-    const rest0 = (this.#d0 >>> 0) - (a >>> 0)
-    const rest1 = (this.#d1 >>> 0) - (b >>> 0) - (rest0 < 0 ? 1 : 0)
-    const rest2 = (this.#d2 >>> 0) - (c >>> 0) - (rest1 < 0 ? 1 : 0)
-    this.#d0 = rest0 | 0
-    this.#d1 = rest1 | 0
-    this.#d2 = rest2 | 0
-    this.#d3 = (this.#d3 - d - (rest2 < 0 ? 1 : 0)) | 0
-  }
+/** Returns what a sum of words carries to the next one: -1, 0 or 1. Processors guess comparisons of hashes wrong. */
+function carryOf(sum: number): number {
+  return Math.floor(sum / 4_294_967_296)
 }
 
 function rotateLeft(value: number, bits: number): number {

@@ -15,7 +15,7 @@ export function withItem<Item>(list: readonly Item[], item: Item): readonly Item
     case 3:
       return [list[0]!, list[1]!, list[2]!, item]
     default:
-      return [...list, item]
+      return list.toSpliced(list.length, 0, item)
   }
 }
 

@@ -10,7 +10,7 @@ import { LayeredMap } from '../kernel/layered-map.ts'
 import { Chance, type EntityKey } from '../kernel/random.ts'
 import { Generation, type Row } from '../kernel/row.ts'
 import { LIMITS } from '../limits.ts'
-import { EVENT_KIND, EVENTS, type EventName } from './events.ts'
+import { EVENT_BY_NAME, type EventName } from './events.ts'
 import type { JournalKindName } from './journal-kinds.ts'
 import type { Part } from './part.ts'
 import type { StepObserver } from './step-observer.ts'
@@ -110,8 +110,8 @@ export class SimulationContext implements Part {
   }
 
   scheduleAt(time: Micros, event: EventName, subject = 0, arg = 0): EntryHandle {
-    const kind = EVENT_KIND[event]
-    return this.agenda.schedule(time, EVENTS[kind]!.priority, kind, subject, arg, this.journal.cause)
+    const { kind, priority } = EVENT_BY_NAME.get(event)!
+    return this.agenda.schedule(time, priority, kind, subject, arg, this.journal.cause)
   }
 
   /** Cancels a scheduled event; 0 means no event. */

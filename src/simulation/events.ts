@@ -125,13 +125,13 @@ export type EventParts = {
 
 export const EVENT_NAMES = Object.keys(DEFINITIONS) as readonly EventName[]
 
-/** The number of each event, which the agenda keeps. */
-export const EVENT_KIND = Object.fromEntries(EVENT_NAMES.map((name, kind) => [name, kind])) as Readonly<
-  Record<EventName, number>
->
+/** The events by their numbers, which the agenda keeps. */
+export const EVENTS = EVENT_NAMES.map((name, kind) => ({ kind, name, ...DEFINITIONS[name] }))
 
-/** The events by their numbers. */
-export const EVENTS = EVENT_NAMES.map(name => ({ name, ...DEFINITIONS[name] }))
+/** The events by their names. */
+export const EVENT_BY_NAME: ReadonlyMap<string, (typeof EVENTS)[number]> = new Map(
+  EVENTS.map(event => [event.name, event]),
+)
 
 /** The events that a clock passes on its way to the next piece of work. */
 export const HOUSEKEEPING_EVENTS: ReadonlySet<EventName> = new Set(

@@ -24,7 +24,7 @@ import { Deployments } from './deployments/deployments.ts'
 import { Instances } from './deployments/instances.ts'
 import { LoraAdapters } from './deployments/lora-adapters.ts'
 import { AccountModels } from './deployments/model-versions.ts'
-import { fireEvent, type OnEventError } from './event-failures.ts'
+import { createEventFiring, type OnEventError } from './event-failures.ts'
 import { EVENTS, type EventParts } from './events.ts'
 import { Downloads } from './fleet/downloads.ts'
 import { Environment } from './fleet/environment.ts'
@@ -216,7 +216,7 @@ export class World implements EventParts {
     this.#loop = new Loop(
       this.clock,
       this.agenda,
-      () => fireEvent(this, context),
+      createEventFiring(this, context),
       kind => EVENTS[kind]?.name ?? 'unknown',
       this.bounds,
     )

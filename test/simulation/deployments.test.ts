@@ -1,6 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { INSTANCE_STATES } from '../../src/simulation/deployments/instance-row.ts'
+import { DEPLOYMENT_LIFECYCLE, DEPLOYMENT_STATUSES } from '../../src/data/records/enums.ts'
+import { isTerminal } from '../../src/simulation/deployments/deployment-row.ts'
+import { entryKindOf, INSTANCE_STATES } from '../../src/simulation/deployments/instance-row.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
+
+describe('the words of a deployment', () => {
+  test('terminal statuses are those of its lifecycle', () => {
+    expect(DEPLOYMENT_STATUSES.filter(isTerminal)).toEqual([...DEPLOYMENT_LIFECYCLE.terminal])
+  })
+
+  test('each state of an instance has the journal kind of its name', () => {
+    expect(INSTANCE_STATES.map(entryKindOf)).toEqual(INSTANCE_STATES.map(state => `instance.${state}`))
+  })
+})
 
 describe('a cold start', () => {
   test('goes from pending to ready, and the status follows the furthest instance', () => {

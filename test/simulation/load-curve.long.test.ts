@@ -120,6 +120,21 @@ describe('laws of a load curve', () => {
     )
   })
 
+  test('an answer does not depend on the questions before it', () => {
+    fc.assert(
+      fc.property(anyLoad(), fc.array(anyStretch(), { minLength: 2, maxLength: 20 }), (load, stretches) => {
+        const asked = curveOf(load)
+        for (const [from, to] of stretches) {
+          const fresh = () => curveOf(load)
+          expect(asked.integral(from, to)).toBe(fresh().integral(from, to))
+          expect(asked.nextBreakpoint(to)).toBe(fresh().nextBreakpoint(to))
+          expect(asked.rateAt(from)).toBe(fresh().rateAt(from))
+          expect(asked.firstOutside(20, 60, from)).toBe(fresh().firstOutside(20, 60, from))
+        }
+      }),
+    )
+  })
+
   test('the first above, below, at most is really the first', () => {
     fc.assert(
       fc.property(anyLoad(), anyStretch(), fc.double({ min: -1, max: 101, noNaN: true }), (load, [from, to], any) => {

@@ -35,17 +35,21 @@ export class ProfileReader {
         if (!known.includes(key) && !otherFields.includes(key)) this.#addUnknownField(label, [...path, key], key, known)
       }
     }
-    const values: Record<string, unknown> = {}
-    for (const [key, part] of Object.entries(shape)) {
-      const layersBelow = objectLayers.flatMap(({ label, raw }) =>
-        raw[key] === undefined ? [] : [{ label, raw: raw[key] }],
-      )
-      const place = [...path, key]
-      if (part instanceof ProfileSetting) values[toCamelCase(key)] = this.#readSetting(part, layersBelow, place, label)
-      else if (part instanceof NamedSections) values[toCamelCase(key)] = this.#readNamed(part, layersBelow, place)
-      else values[toCamelCase(key)] = this.readSection(part as ProfileSection, layersBelow, place, label)
-    }
-    return values
+    // An object that gets so many fields one by one is a hash table, and every event reads it.
+    return Object.fromEntries(
+      Object.entries(shape).map(([key, part]) => {
+        const layersBelow = objectLayers.flatMap(({ label, raw }) =>
+          raw[key] === undefined ? [] : [{ label, raw: raw[key] }],
+        )
+        return [toCamelCase(key), this.#readPart(part, layersBelow, [...path, key], label)]
+      }),
+    )
+  }
+
+  #readPart(part: ProfileSection[string], layers: readonly ProfileLayer[], path: readonly string[], label: string) {
+    if (part instanceof ProfileSetting) return this.#readSetting(part, layers, path, label)
+    if (part instanceof NamedSections) return this.#readNamed(part, layers, path)
+    return this.readSection(part as ProfileSection, layers, path, label)
   }
 
   /** Reads a text beside the sections. It is not inherited: only the last layer counts. */

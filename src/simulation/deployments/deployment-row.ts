@@ -1,5 +1,4 @@
 import type { DeploymentStatus, DeploymentType, ModelTask } from '../../data/records/enums.ts'
-import { DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
@@ -10,9 +9,12 @@ import { NO_REQUESTS, type RequestTotals } from '../load/request-totals.ts'
 import type { DeploymentLoad } from '../load/throughput.ts'
 import type { InstanceState } from './instance-row.ts'
 
-/** Whether a deployment of this status is neither there nor coming. */
+/**
+ * Whether a deployment of this status is neither there nor coming: the terminal statuses of its lifecycle. Every event of an
+ * instance asks, so it compares them instead of looking into their set.
+ */
 export function isTerminal(status: DeploymentStatus): boolean {
-  return DEPLOYMENT_LIFECYCLE.terminal.has(status)
+  return status === 'stopped' || status === 'failed' || status === 'deleted'
 }
 
 /**

@@ -166,7 +166,8 @@ export class DeploymentScaling {
     const row = this.#deployments.read(ordinal)
     let excess = countAlive(row) - row.desired
     if (excess <= 0) return
-    for (const isReady of [false, true]) {
+    // Without an instance that is not ready, the first search would read each of them in vain.
+    for (let isReady = row.waiting + row.pulling + row.starting === 0; excess > 0; isReady = true) {
       // The list is in the order of the requests.
       const ordinals = this.#deployments.read(ordinal).instances
       for (let i = ordinals.length - 1; i >= 0 && excess > 0; i--) {
@@ -175,6 +176,7 @@ export class DeploymentScaling {
         instances.release(ordinals[i]!)
         excess--
       }
+      if (isReady) break
     }
     this.#deployments.updateStatus(ordinal)
   }

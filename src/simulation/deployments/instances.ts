@@ -14,7 +14,7 @@ import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import { InstanceTimeline, type Loss } from '../recording/instance-timeline.ts'
 import type { DeploymentRow } from './deployment-row.ts'
-import { InstanceRow, type InstanceState, STATE_ENTRY_KIND } from './instance-row.ts'
+import { entryKindOf, InstanceRow, type InstanceState } from './instance-row.ts'
 import { InstanceStartup, type InstanceStartupParts } from './instance-startup.ts'
 import type { InstancesPorts } from './work.ts'
 
@@ -307,7 +307,7 @@ export class Instances implements TenantKind {
     instance.state = state
     instance.since = clock.now
     instance.timeline.enter(state, clock.now)
-    this.#context.record(instance, STATE_ENTRY_KIND[state], fields)
+    this.#context.record(instance, entryKindOf(state), fields)
     if (wasReady || state === 'ready') deployments.scaling.onCapacityChanged(instance.deployment)
   }
 

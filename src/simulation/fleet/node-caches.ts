@@ -1,4 +1,5 @@
 import type { Micros } from '../../kernel/duration.ts'
+import { withItem, withoutItem } from '../../lib/short-lists.ts'
 import type { CachedImage, CachedWeights, NodeRow } from './node-row.ts'
 
 /** An entry of a cache of a node. */
@@ -19,9 +20,8 @@ export function withUse<Entry extends CacheEntry>(
   const name = nameOf(used)
   // Most nodes have one image and the weights of a few models.
   if (entries.length === 0 || (entries.length === 1 && nameOf(entries[0]!) === name)) return [used]
-  const kept = entries.filter(entry => nameOf(entry) !== name)
-  kept.push(used)
-  return kept
+  const previous = entries.find(entry => nameOf(entry) === name)
+  return withItem(previous === undefined ? entries : withoutItem(entries, previous), used)
 }
 
 /** Returns the bytes of all entries. */

@@ -33,6 +33,9 @@ export class PiecewiseRate implements RateFunction {
   readonly #highest: Float64Array
   readonly #lowest: Float64Array
   readonly #leaves: number
+  /** The piece that was looked up last, and the time at which its period starts. An event needs it several times. */
+  #cachedPiece = 0
+  #cachedBase: Micros = Number.NaN
 
   constructor(pieces: readonly LinearPiece[], period: Micros, origin: Micros) {
     const count = pieces.length
@@ -63,13 +66,16 @@ export class PiecewiseRate implements RateFunction {
   }
 
   rateAt(t: Micros): number {
-    const phase = this.#phaseOf(t)
-    return this.#rateIn(this.#pieceAt(phase), phase)
+    const piece = this.#pieceOf(t)
+    return this.#rateIn(piece, t - this.#cachedBase)
   }
 
   area(from: Micros, to: Micros): number {
-    const start = this.#phaseOf(from)
+    const piece = this.#pieceOf(from)
+    const start = from - this.#cachedBase
     const end = start + (to - from)
+    // Most stretches are within one piece.
+    if (end < this.#startOf(piece + 1)) return this.#areaIn(piece, start, end)
     if (end <= this.#period) return this.#areaBetween(start, end)
     const excess = end - this.#period
     const remainder = excess % this.#period
@@ -80,14 +86,14 @@ export class PiecewiseRate implements RateFunction {
   }
 
   nextBreakpoint(t: Micros): Micros {
-    const phase = this.#phaseOf(t)
-    return t + (this.#startOf(this.#pieceAt(phase) + 1) - phase)
+    const piece = this.#pieceOf(t)
+    return t + (this.#startOf(piece + 1) - (t - this.#cachedBase))
   }
 
   first(side: Side, level: number, from: Micros, until: Micros): Micros {
-    const phase = this.#phaseOf(from)
+    const piece = this.#pieceOf(from)
+    const phase = from - this.#cachedBase
     const latest = phase + (until - from)
-    const piece = this.#pieceAt(phase)
     const inThisPiece = this.#firstIn(piece, side, level, phase, latest)
     if (inThisPiece >= 0) return from + (inThisPiece - phase)
     // Most searches end in the first piece.
@@ -101,14 +107,28 @@ export class PiecewiseRate implements RateFunction {
   }
 
   firstOutside(low: number, high: number, from: Micros): Micros {
-    const phase = this.#phaseOf(from)
+    const piece = this.#pieceOf(from)
+    const phase = from - this.#cachedBase
+    const inThisPiece = this.#firstOutsideIn(piece, low, high, phase)
+    if (inThisPiece >= 0) return from + (inThisPiece - phase)
+    const laterPiece = this.#pieceOutside(piece + 1, low, high)
+    if (laterPiece >= 0) return from + (this.#firstOutsideIn(laterPiece, low, high, this.#startOf(laterPiece)) - phase)
+    if (this.#period === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
+    const wrappedPiece = this.#pieceOutside(0, low, high)
+    if (wrappedPiece < 0) return Number.POSITIVE_INFINITY
+    return from + (this.#period - phase) + this.#firstOutsideIn(wrappedPiece, low, high, this.#startOf(wrappedPiece))
+  }
+
+  /** Returns the piece at a time. The phase of the time is then its distance from `#cachedBase`. */
+  #pieceOf(t: Micros): number {
+    const cached = this.#cachedPiece
+    const cachedPhase = t - this.#cachedBase
+    if (this.#startOf(cached) <= cachedPhase && cachedPhase < this.#startOf(cached + 1)) return cached
+    const phase = this.#phaseOf(t)
     const piece = this.#pieceAt(phase)
-    // Most searches end in the first piece, where a line leaves the range on one side.
-    const above = this.#firstIn(piece, 'above', high, phase)
-    const below = this.#firstIn(piece, 'at most', low, phase)
-    if (above >= 0 || below >= 0) return from + ((below < 0 || (above >= 0 && above < below) ? above : below) - phase)
-    const firstAbove = this.first('above', high, from, Number.POSITIVE_INFINITY)
-    return Math.min(firstAbove, this.first('at most', low, from, firstAbove))
+    this.#cachedPiece = piece
+    this.#cachedBase = t - phase
+    return piece
   }
 
   #phaseOf(t: Micros): Micros {
@@ -190,6 +210,33 @@ export class PiecewiseRate implements RateFunction {
       else before = middle
     }
     return upper
+  }
+
+  /** Returns the first phase of a piece from `from` on with a rate of at most `low` or above `high`; -1 if it is missing. */
+  #firstOutsideIn(piece: number, low: number, high: number, from: Micros): Micros {
+    const above = this.#firstIn(piece, 'above', high, from)
+    const below = this.#firstIn(piece, 'at most', low, from)
+    return below < 0 || (above >= 0 && above < below) ? above : below
+  }
+
+  /** Returns the first piece at or after this one with a rate of at most `low` or above `high`; -1 if it is missing. */
+  #pieceOutside(piece: number, low: number, high: number): number {
+    if (piece >= this.#count) return -1
+    const highest = this.#highest
+    const lowest = this.#lowest
+    let node = this.#leaves + piece
+    while (highest[node]! <= high && lowest[node]! > low) {
+      while ((node & 1) === 1) {
+        if (node === 1) return -1
+        node >>= 1
+      }
+      node++
+    }
+    while (node < this.#leaves) {
+      node *= 2
+      if (highest[node]! <= high && lowest[node]! > low) node++
+    }
+    return node - this.#leaves
   }
 
   /** Returns the first piece at or after this one that reaches this side of the level; -1 if it is missing. */

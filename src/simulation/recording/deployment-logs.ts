@@ -24,6 +24,14 @@ const LINE = { at: 0, deployment: 1, instanceIndex: 2, form: 3, firstValue: 4, w
 /** A kind of lines, and the names of their fields. Undefined: a line of this form has no fields. */
 type LineForm = readonly [kind: string, names: readonly string[] | undefined]
 
+/** What is known of a kind of lines, so that each line needs one look-up. */
+interface KindOfLines {
+  readonly hasFields: boolean
+  /** The position of the form of the last line, and the names of its fields; -1 before the first line. */
+  form: number
+  names: readonly string[] | undefined
+}
+
 /** Log lines whose text depends only on the deployment. */
 const KINDS_WITHOUT_FIELDS: ReadonlySet<string> = new Set(['deployment.created', 'instance.pending'])
 
@@ -38,8 +46,8 @@ export class DeploymentLogs {
   readonly #values: AppendLog<EntryFields[string]>
   /** The forms that occurred so far, in the order of their first line. */
   #forms: readonly LineForm[] = []
-  /** The position of the form that a kind had last. It is a cache. */
-  #formOfKind = new Map<string, number>()
+  /** What the last line of each kind was like. It is a cache. */
+  #lastOfKind = new Map<string, KindOfLines>()
   #oldestLine = 0
 
   constructor(context: SimulationContext, origin?: DeploymentLogs) {
@@ -56,20 +64,20 @@ export class DeploymentLogs {
     this.#values.archive(archive)
     this.#forms = archive.value(this.#forms)
     this.#oldestLine = this.#lines.oldest
-    this.#formOfKind = new Map()
+    this.#lastOfKind = new Map()
   }
 
   /** Appends a line of an instance or of the controller of a deployment. */
   append(deployment: number, instanceIndex: number, kind: string, given?: EntryFields): void {
-    const fields = KINDS_WITHOUT_FIELDS.has(kind) ? undefined : given
-    let form = this.#formOfKind.get(kind) ?? -1
-    if (form < 0 || !hasNames(fields, this.#forms[form]![1])) form = this.#findForm(kind, fields)
+    const last = this.#lastOfKind.get(kind) ?? this.#addKind(kind)
+    const fields = last.hasFields ? given : undefined
+    if (last.form < 0 || !hasNames(fields, last.names)) this.#findForm(last, kind, fields)
     const lines = this.#lines
     lines.add()
     lines.set(LINE.at, this.#context.clock.now)
     lines.set(LINE.deployment, deployment)
     lines.set(LINE.instanceIndex, instanceIndex)
-    lines.set(LINE.form, form)
+    lines.set(LINE.form, last.form)
     lines.set(LINE.firstValue, this.#values.length)
     if (fields !== undefined) for (const name in fields) this.#values.push(fields[name]!)
     if (lines.oldest !== this.#oldestLine) this.#dropValues()
@@ -87,15 +95,21 @@ export class DeploymentLogs {
     }
   }
 
-  #findForm(kind: string, fields: EntryFields | undefined): number {
+  #addKind(kind: string): KindOfLines {
+    const last = { hasFields: !KINDS_WITHOUT_FIELDS.has(kind), form: -1, names: undefined }
+    this.#lastOfKind.set(kind, last)
+    return last
+  }
+
+  #findForm(last: KindOfLines, kind: string, fields: EntryFields | undefined): void {
     let form = this.#forms.findIndex(([ofKind, names]) => ofKind === kind && hasNames(fields, names))
     if (form < 0) {
       form = this.#forms.length
       // Forks share the list.
       this.#forms = [...this.#forms, [kind, fields && Object.keys(fields)]]
     }
-    this.#formOfKind.set(kind, form)
-    return form
+    last.form = form
+    last.names = this.#forms[form]![1]
   }
 
   /** Drops the values of dropped lines. */

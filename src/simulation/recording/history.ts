@@ -320,7 +320,7 @@ export class UsageHistory {
     if (last >= 0) {
       const log = this.#servingSegments
       const encodedLoad = log.at(last, SEGMENT.encodedLoad)
-      const lastLoad = row.recordedLoads[Math.floor(encodedLoad / 2)]
+      const lastLoad = encodedLoad < 0 ? undefined : row.recordedLoads[Math.floor(encodedLoad / 2)]
       const capacityTime = log.at(last, SEGMENT.effectiveInstances) * (now - log.at(last, SEGMENT.at))
       const served = log.at(last, SEGMENT.served)
       if (lastLoad === undefined) totals.setFlow(served, log.at(last, SEGMENT.refused), log.at(last, SEGMENT.backlog))
