@@ -32,6 +32,7 @@ import { afterReadyBody, type BodyListeners } from './read-body.ts'
 import { drainBeforeAnswer } from './request-drain.ts'
 import { type ServedRequest, ServedRequests } from './served-requests.ts'
 import { type ServerContext, ServerRequest } from './server-request.ts'
+import { WholeResponse } from './whole-response.ts'
 
 export type { Latency } from './latency.ts'
 export { DEFAULT_HOST, DEFAULT_PORT, ListenError } from './listen.ts'
@@ -115,7 +116,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   const connections: Connections = new Map()
   let inFlight = 0
   const server = createServer(
-    { ...TIMEOUTS, requireHostHeader: false },
+    { ...TIMEOUTS, requireHostHeader: false, ServerResponse: WholeResponse },
     (incoming: IncomingMessage, outgoing: ServerResponse) => {
       // Every time in a response is simulated time. A response without a date gets none.
       outgoing.sendDate = false
