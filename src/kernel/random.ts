@@ -10,7 +10,7 @@ import { exp, ln, normalQuantile } from './exact-math.ts'
 /** The purpose of a draw. `purpose('…')` creates it once. */
 export type Purpose = number
 
-/** Identifies an entity to chance: 64 bits drawn from its kind, its natural name and a count. */
+/** Identifies an entity to chance: 64 bits drawn from its kind, its natural name and a count, as two signed integers. */
 export interface EntityKey {
   readonly hi: number
   readonly lo: number
@@ -41,7 +41,7 @@ export function hash32Pair(text: string, hi: number, lo: number): EntityKey {
     mixedHi = mixScrambled(mixedHi, scrambled)
     mixedLo = mixScrambled(mixedLo, scrambled)
   }
-  return { hi: finalizeHash(mixedHi ^ text.length), lo: finalizeHash(mixedLo ^ text.length) }
+  return toKey(finalizeHash(mixedHi ^ text.length), finalizeHash(mixedLo ^ text.length))
 }
 
 /** The same as `hash32Pair` without a new object for each text. A journal hashes a text at nearly every event. */
@@ -88,7 +88,12 @@ function hashJoinedPair(first: string, second: string, third: string, seeds: Ent
     }
   }
   const length = first.length + second.length + third.length + 2
-  return { hi: finalizeHash(hi ^ length), lo: finalizeHash(lo ^ length) }
+  return toKey(finalizeHash(hi ^ length), finalizeHash(lo ^ length))
+}
+
+/** Engines keep a signed integer in its field, and an unsigned one in a box. */
+function toKey(hi: number, lo: number): EntityKey {
+  return { hi: hi | 0, lo: lo | 0 }
 }
 
 /** The longest text whose list of letters is kept. */
@@ -115,7 +120,7 @@ function finalizeHash(value: number): number {
   return (h ^ (h >>> 16)) >>> 0
 }
 
-const KEY_SEEDS: EntityKey = { hi: 0x243f6a88, lo: 0x85a308d3 }
+const KEY_SEEDS: EntityKey = { hi: 0x243f6a88, lo: 0x85a308d3 | 0 }
 const BASE62 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 const HEX = '0123456789abcdef'
 

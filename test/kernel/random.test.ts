@@ -39,13 +39,13 @@ describe('chance', () => {
   test('hash32Pair and keys are equal to hash32 by each seed', () => {
     fc.assert(
       fc.property(anyText, fc.nat(), fc.nat(), (text, hi, lo) => {
-        expect(hash32Pair(text, hi, lo)).toEqual({ hi: hash32(text, hi), lo: hash32(text, lo) })
+        expect(hash32Pair(text, hi, lo)).toEqual({ hi: hash32(text, hi) | 0, lo: hash32(text, lo) | 0 })
         const hasher = new TextHasher(hi, lo)
         hasher.hash('another text')
         hasher.hash(text)
         expect([hasher.hi >>> 0, hasher.lo >>> 0]).toEqual([hash32(text, hi), hash32(text, lo)])
         const joined = `kind\u0000${text}\u00003`
-        const key = { hi: hash32(joined, 0x243f6a88), lo: hash32(joined, 0x85a308d3) }
+        const key = { hi: hash32(joined, 0x243f6a88) | 0, lo: hash32(joined, 0x85a308d3) | 0 }
         expect(new Chance(1).key('kind', text, 3)).toEqual(key)
       }),
     )

@@ -31,6 +31,7 @@ export class DeploymentCreation {
   readonly #context: SimulationContext
   readonly #parts: DeploymentCreationParts
   readonly #table: DeploymentTable
+  #lastWeights: DeployedWeights | undefined
 
   constructor(context: SimulationContext, parts: DeploymentCreationParts, table: DeploymentTable) {
     this.#context = context
@@ -50,7 +51,7 @@ export class DeploymentCreation {
         gpu: spec.gpu,
         numGpus: spec.num_gpus,
         maxBatchSize: spec.max_batch_size,
-        weights: this.#weightsOf(spec, identity),
+        weights: this.#shareWeights(this.#weightsOf(spec, identity)),
         containerImage: spec.container_image ?? '',
         extraArgs: spec.extra_args ?? EMPTY_LIST,
         base: -2,
@@ -106,6 +107,24 @@ export class DeploymentCreation {
     this.#parts.history.onStatusChanged(row)
     this.#context.markVisibleChange()
     return ordinal
+  }
+
+  /** Returns the weights of the last creation if these are equal, so that deployments of one model share an object. */
+  #shareWeights(weights: DeployedWeights): DeployedWeights {
+    const last = this.#lastWeights
+    if (
+      last !== undefined &&
+      last.source === weights.source &&
+      last.repo === weights.repo &&
+      last.revision === weights.revision &&
+      last.token === weights.token &&
+      last.bytes === weights.bytes &&
+      last.parametersB === weights.parametersB &&
+      last.context === weights.context
+    )
+      return last
+    this.#lastWeights = weights
+    return weights
   }
 
   #weightsOf(spec: LlmSpec, identity: FixtureIdentity): DeployedWeights {
