@@ -123,11 +123,12 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       // The host is in its header, which a guard checks. The target may name another one.
       incoming.url = toOriginForm(incoming.url ?? '/')
       inFlight++
-      const { socket } = incoming
-      connections.set(socket, (connections.get(socket) ?? 0) + 1)
+      const connection = connections.get(incoming.socket)!
+      connection.requests++
+      connection.lastResponse = outgoing
       outgoing.on('close', () => {
         inFlight--
-        if (connections.has(socket)) connections.set(socket, connections.get(socket)! - 1)
+        connection.requests--
       })
       const rejection = findBadTarget(incoming) ?? checkHost(incoming.headers.host)
       if (rejection === undefined) return afterReadyBody(incoming, outgoing, listeners)
@@ -178,10 +179,10 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     const { sim } = request.world
     request.onAnswered({ ...UNROUTED, method, target: request.path }, status, sim.clock.now.getTime())
   }
-  answerBadRequests(server)
+  answerBadRequests(server, connections)
   server.maxConnections = LIMITS.connections
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, 0)
+    connections.set(socket, { requests: 0, lastResponse: undefined })
     socket.on('close', () => connections.delete(socket))
   })
   await listen(server, port, hostname)
