@@ -17,7 +17,7 @@ import type { AccountModels } from './model-versions.ts'
 const ID = purpose('deployment.id')
 
 /** A plan without the fields that the creation sets. */
-export type NewDeploymentPlan = Omit<DeploymentPlan, 'key' | 'version' | 'createdAt'>
+export type NewDeploymentPlan = Omit<DeploymentPlan, 'key' | 'nth' | 'version' | 'createdAt'>
 
 /** The parts below that it uses. */
 export interface DeploymentCreationParts {
@@ -76,8 +76,10 @@ export class DeploymentCreation {
 
   /** Adds the row of a deployment or an adapter. Returns its ordinal. */
   insert(plan: NewDeploymentPlan, identity: FixtureIdentity): number {
-    const key = this.#context.newKey('deployment', plan.modelName)
-    const id = identity.deploy_id ?? this.#context.chance.letters(16, key, ID)
+    const { chance } = this.#context
+    const nth = this.#table.countOf(plan.modelName)
+    const key = chance.key('deployment', plan.modelName, nth)
+    const id = identity.deploy_id ?? chance.letters(16, key, ID)
     const catalogModel = this.#context.store.models.get(plan.modelName)
     const version = catalogModel
       ? (identity.version ?? catalogModel.versions[catalogModel.versions.length - 1] ?? '')
@@ -86,6 +88,7 @@ export class DeploymentCreation {
     const fixedPlan: DeploymentPlan = {
       key,
       modelName: plan.modelName,
+      nth,
       version,
       task: plan.task,
       type: plan.type,

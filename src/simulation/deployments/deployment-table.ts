@@ -12,8 +12,8 @@ export class DeploymentTable implements Part {
   readonly #context: SimulationContext
   readonly #rows: Table<DeploymentRow>
   readonly #byId: LayeredMap<number>
-  /** The live deployment of each model name. */
-  readonly #liveByName: LayeredMap<number>
+  /** The newest deployment of each model name: its ordinal, or `~ordinal` if it was deleted. */
+  readonly #newestByName: LayeredMap<number>
   /** The JSON text of each record, until a visible change. */
   readonly #jsonCache: (string | undefined)[]
 
@@ -23,14 +23,14 @@ export class DeploymentTable implements Part {
       ? origin.#rows.fork(origin.#context.generation, context.generation)
       : new Table(DeploymentRow, context.generation)
     this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
-    this.#liveByName = origin ? origin.#liveByName.fork() : new LayeredMap()
+    this.#newestByName = origin ? origin.#newestByName.fork() : new LayeredMap()
     this.#jsonCache = origin ? origin.#jsonCache.slice() : []
   }
 
   archive(archive: Archive): void {
     this.#rows.archive(archive)
     this.#byId.archive(archive)
-    this.#liveByName.archive(archive)
+    this.#newestByName.archive(archive)
   }
 
   get count(): number {
@@ -58,20 +58,27 @@ export class DeploymentTable implements Part {
   }
 
   liveOrdinalOf(modelName: string): number | undefined {
-    return this.#liveByName.get(modelName)
+    const newest = this.#newestByName.get(modelName)
+    return newest === undefined || newest < 0 ? undefined : newest
+  }
+
+  /** Returns how many deployments of this name there were. */
+  countOf(modelName: string): number {
+    const newest = this.#newestByName.get(modelName)
+    return newest === undefined ? 0 : this.#rows.read(newest < 0 ? ~newest : newest).plan.nth + 1
   }
 
   /** Adds a row. Its id and its model name lead to it from now on. */
   add(row: DeploymentRow): number {
     const ordinal = this.#rows.add(row)
     this.#byId.set(row.id, ordinal)
-    this.#liveByName.set(row.plan.modelName, ordinal)
+    this.#newestByName.set(row.plan.modelName, ordinal)
     return ordinal
   }
 
   /** Frees the model name of a deleted deployment. */
   releaseName(ordinal: number, modelName: string): void {
-    if (this.#liveByName.get(modelName) === ordinal) this.#liveByName.delete(modelName)
+    if (this.#newestByName.get(modelName) === ordinal) this.#newestByName.set(modelName, ~ordinal)
   }
 
   /** Returns the ordinals by creation time, then id. Default: all statuses but `deleted`. */
