@@ -10,7 +10,7 @@ import { exp, ln, normalQuantile } from './exact-math.ts'
 /** The purpose of a draw. `purpose('…')` creates it once. */
 export type Purpose = number
 
-/** Identifies an entity to chance: 64 bits drawn from its kind, its natural name and a count, as two signed integers. */
+/** Identifies an entity to chance: 64 bits drawn from its kind, its natural name and a count. A word may have a sign. */
 export interface EntityKey {
   readonly hi: number
   readonly lo: number
@@ -41,7 +41,7 @@ export function hash32Pair(text: string, hi: number, lo: number): EntityKey {
     mixedHi = mixScrambled(mixedHi, scrambled)
     mixedLo = mixScrambled(mixedLo, scrambled)
   }
-  return toKey(finalizeHash(mixedHi ^ text.length), finalizeHash(mixedLo ^ text.length))
+  return { hi: finalizeHash(mixedHi ^ text.length), lo: finalizeHash(mixedLo ^ text.length) }
 }
 
 /** The same as `hash32Pair` without a new object for each text. A journal hashes a text at nearly every event. */
@@ -88,12 +88,8 @@ function hashJoinedPair(first: string, second: string, third: string, seeds: Ent
     }
   }
   const length = first.length + second.length + third.length + 2
-  return toKey(finalizeHash(hi ^ length), finalizeHash(lo ^ length))
-}
-
-/** Engines keep a signed integer in its field, and an unsigned one in a box. */
-function toKey(hi: number, lo: number): EntityKey {
-  return { hi: hi | 0, lo: lo | 0 }
+  // Engines keep a signed integer in its field, and a larger one in a box.
+  return { hi: finalizeHash(hi ^ length) | 0, lo: finalizeHash(lo ^ length) | 0 }
 }
 
 /** The longest text whose list of letters is kept. */
