@@ -29,10 +29,8 @@ export class EntryRing {
   #shapeNumbers = new Int32Array(16)
   /** In blocks of `BLOCK` places. A growing list would copy them. */
   readonly #subjects: string[][] = []
-  /** `MAX_VALUES` for each place, in blocks as well. */
-  readonly #values: FieldValue[][] = []
-  /** The objects of the places whose shape is `KEPT_OBJECT`. */
-  readonly #objects = new Map<number, EntryFields>()
+  /** `MAX_VALUES` for each place, in blocks as well. If the shape of a place is `KEPT_OBJECT`, its first value is the object. */
+  readonly #values: (FieldValue | EntryFields)[][] = []
 
   /** @param limit number of places */
   constructor(limit: number) {
@@ -42,7 +40,6 @@ export class EntryRing {
   /** Writes an entry without its fields to a place, which is at most one after the highest so far. */
   put(place: number, time: Micros, kind: number, subject: string, cause: number): void {
     if (place === this.#times.length) this.#grow()
-    if (this.#shapeNumbers[place] === KEPT_OBJECT) this.#objects.delete(place)
     this.#times[place] = time
     this.#kinds[place] = kind
     const subjects = this.#subjects[place >> BLOCK_BITS] ?? this.#addSubjects(place >> BLOCK_BITS)
@@ -54,8 +51,7 @@ export class EntryRing {
   /** Writes a value of the fields of an entry. */
   putValue(place: number, index: number, value: FieldValue): void {
     if (index >= MAX_VALUES) return
-    const block = this.#values[place >> BLOCK_BITS] ?? this.#addBlock(place >> BLOCK_BITS)
-    block[(place & (BLOCK - 1)) * MAX_VALUES + index] = value
+    this.#write(place, index, value)
   }
 
   /** Ends the fields of an entry. Their values are written already. */
@@ -68,7 +64,7 @@ export class EntryRing {
   /** Keeps the object of fields itself, which may change later. */
   keepFields(place: number, fields: EntryFields): void {
     this.#shapeNumbers[place] = KEPT_OBJECT
-    this.#objects.set(place, fields)
+    this.#write(place, 0, fields)
   }
 
   causeAt(place: number): number {
@@ -89,12 +85,17 @@ export class EntryRing {
 
   #fieldsAt(place: number): EntryFields | undefined {
     const number = this.#shapeNumbers[place]!
-    if (number === KEPT_OBJECT) return this.#objects.get(place)
     if (number === NO_FIELDS.number) return undefined
-    const { names } = this.shapes.at(number)
     const block = this.#values[place >> BLOCK_BITS]!
     const start = (place & (BLOCK - 1)) * MAX_VALUES
-    return Object.fromEntries(names.map((name, i) => [name, block[start + i]!]))
+    if (number === KEPT_OBJECT) return block[start] as EntryFields
+    const { names } = this.shapes.at(number)
+    return Object.fromEntries(names.map((name, i) => [name, block[start + i] as FieldValue]))
+  }
+
+  #write(place: number, index: number, value: FieldValue | EntryFields): void {
+    const block = this.#values[place >> BLOCK_BITS] ?? this.#addBlock(place >> BLOCK_BITS)
+    block[(place & (BLOCK - 1)) * MAX_VALUES + index] = value
   }
 
   #addSubjects(position: number): string[] {
@@ -103,8 +104,8 @@ export class EntryRing {
     return block
   }
 
-  #addBlock(position: number): FieldValue[] {
-    const block = new Array<FieldValue>(BLOCK * MAX_VALUES).fill(null)
+  #addBlock(position: number): (FieldValue | EntryFields)[] {
+    const block = new Array<FieldValue | EntryFields>(BLOCK * MAX_VALUES).fill(null)
     this.#values[position] = block
     return block
   }

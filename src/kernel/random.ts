@@ -10,7 +10,7 @@ import { exp, ln, normalQuantile } from './exact-math.ts'
 /** The purpose of a draw. `purpose('…')` creates it once. */
 export type Purpose = number
 
-/** Identifies an entity to chance: 64 bits drawn from its kind, its natural name and a count. */
+/** Identifies an entity to chance: 64 bits drawn from its kind, its natural name and a count. A word may have a sign. */
 export interface EntityKey {
   readonly hi: number
   readonly lo: number
@@ -88,7 +88,8 @@ function hashJoinedPair(first: string, second: string, third: string, seeds: Ent
     }
   }
   const length = first.length + second.length + third.length + 2
-  return { hi: finalizeHash(hi ^ length), lo: finalizeHash(lo ^ length) }
+  // Engines keep a signed integer in its field, and a larger one in a box.
+  return { hi: finalizeHash(hi ^ length) | 0, lo: finalizeHash(lo ^ length) | 0 }
 }
 
 /** The longest text whose list of letters is kept. */
@@ -115,7 +116,7 @@ function finalizeHash(value: number): number {
   return (h ^ (h >>> 16)) >>> 0
 }
 
-const KEY_SEEDS: EntityKey = { hi: 0x243f6a88, lo: 0x85a308d3 }
+const KEY_SEEDS: EntityKey = { hi: 0x243f6a88, lo: 0x85a308d3 | 0 }
 const BASE62 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 const HEX = '0123456789abcdef'
 

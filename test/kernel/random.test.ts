@@ -45,7 +45,7 @@ describe('chance', () => {
         hasher.hash(text)
         expect([hasher.hi >>> 0, hasher.lo >>> 0]).toEqual([hash32(text, hi), hash32(text, lo)])
         const joined = `kind\u0000${text}\u00003`
-        const key = { hi: hash32(joined, 0x243f6a88), lo: hash32(joined, 0x85a308d3) }
+        const key = { hi: hash32(joined, 0x243f6a88) | 0, lo: hash32(joined, 0x85a308d3) | 0 }
         expect(new Chance(1).key('kind', text, 3)).toEqual(key)
       }),
     )

@@ -108,13 +108,14 @@ export const createLlmDeployment = endpoint({
       num_gpus,
       max_batch_size: body.max_batch_size,
       weights,
-      ...(base_model != null && { base_model }),
-      ...(body.container_image != null && { container_image: body.container_image }),
-      ...(body.extra_args != null && { extra_args: body.extra_args }),
-      ...settings,
+      base_model: base_model ?? undefined,
+      container_image: body.container_image ?? undefined,
+      extra_args: body.extra_args ?? undefined,
+      min_instances: settings.min_instances,
+      max_instances: settings.max_instances,
     })
     // The text is not kept: the first event of its instances changes it.
-    return created.toRecord()
+    return new JsonText(created.toText())
   },
 })
 

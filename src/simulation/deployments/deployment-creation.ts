@@ -17,7 +17,7 @@ import type { AccountModels } from './model-versions.ts'
 const ID = purpose('deployment.id')
 
 /** A plan without the fields that the creation sets. */
-export type NewDeploymentPlan = Omit<DeploymentPlan, 'key' | 'version' | 'createdAt'>
+export type NewDeploymentPlan = Omit<DeploymentPlan, 'key' | 'nth' | 'version' | 'createdAt'>
 
 /** The parts below that it uses. */
 export interface DeploymentCreationParts {
@@ -31,6 +31,7 @@ export class DeploymentCreation {
   readonly #context: SimulationContext
   readonly #parts: DeploymentCreationParts
   readonly #table: DeploymentTable
+  #lastWeights: DeployedWeights | undefined
 
   constructor(context: SimulationContext, parts: DeploymentCreationParts, table: DeploymentTable) {
     this.#context = context
@@ -50,7 +51,7 @@ export class DeploymentCreation {
         gpu: spec.gpu,
         numGpus: spec.num_gpus,
         maxBatchSize: spec.max_batch_size,
-        weights: this.#weightsOf(spec, identity),
+        weights: this.#shareWeights(this.#weightsOf(spec, identity)),
         containerImage: spec.container_image ?? '',
         extraArgs: spec.extra_args ?? EMPTY_LIST,
         base: -2,
@@ -75,8 +76,10 @@ export class DeploymentCreation {
 
   /** Adds the row of a deployment or an adapter. Returns its ordinal. */
   insert(plan: NewDeploymentPlan, identity: FixtureIdentity): number {
-    const key = this.#context.newKey('deployment', plan.modelName)
-    const id = identity.deploy_id ?? this.#context.chance.letters(16, key, ID)
+    const { chance } = this.#context
+    const nth = this.#table.countOf(plan.modelName)
+    const key = chance.key('deployment', plan.modelName, nth)
+    const id = identity.deploy_id ?? chance.letters(16, key, ID)
     const catalogModel = this.#context.store.models.get(plan.modelName)
     const version = catalogModel
       ? (identity.version ?? catalogModel.versions[catalogModel.versions.length - 1] ?? '')
@@ -85,6 +88,7 @@ export class DeploymentCreation {
     const fixedPlan: DeploymentPlan = {
       key,
       modelName: plan.modelName,
+      nth,
       version,
       task: plan.task,
       type: plan.type,
@@ -106,6 +110,24 @@ export class DeploymentCreation {
     this.#parts.history.onStatusChanged(row)
     this.#context.markVisibleChange()
     return ordinal
+  }
+
+  /** Returns the weights of the last creation if these are equal, so that deployments of one model share an object. */
+  #shareWeights(weights: DeployedWeights): DeployedWeights {
+    const last = this.#lastWeights
+    if (
+      last !== undefined &&
+      last.source === weights.source &&
+      last.repo === weights.repo &&
+      last.revision === weights.revision &&
+      last.token === weights.token &&
+      last.bytes === weights.bytes &&
+      last.parametersB === weights.parametersB &&
+      last.context === weights.context
+    )
+      return last
+    this.#lastWeights = weights
+    return weights
   }
 
   #weightsOf(spec: LlmSpec, identity: FixtureIdentity): DeployedWeights {

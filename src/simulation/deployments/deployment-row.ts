@@ -82,6 +82,8 @@ export interface DeploymentRecord {
 export interface DeploymentPlan {
   readonly key: EntityKey
   readonly modelName: string
+  /** How many deployments of this name came before it. */
+  readonly nth: number
   readonly version: string
   readonly task: ModelTask
   readonly type: DeploymentType

@@ -8,6 +8,7 @@ export interface DeploymentControls {
   liveInstances(ordinal: number): number
   toRecord(ordinal: number): DeploymentRecord
   toJson(ordinal: number): string
+  toText(ordinal: number): string
   start(ordinal: number): void
   resize(ordinal: number, minInstances: number, maxInstances: number): void
   stop(ordinal: number): void
@@ -98,6 +99,11 @@ export class Deployment {
   /** The wire's record. */
   toRecord(): DeploymentRecord {
     return this.#deployments.toRecord(this.ordinal)
+  }
+
+  /** The wire's record as JSON text that is not kept. */
+  toText(): string {
+    return this.#deployments.toText(this.ordinal)
   }
 
   /** The wire's record as JSON text, kept until it changes. */

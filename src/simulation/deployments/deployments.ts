@@ -120,6 +120,10 @@ export class Deployments implements DeploymentControls, InstanceOwner {
     return this.#table.toJson(ordinal)
   }
 
+  toText(ordinal: number): string {
+    return this.#table.toText(ordinal)
+  }
+
   toRecord(ordinal: number): DeploymentRecord {
     return this.#table.toRecord(ordinal)
   }

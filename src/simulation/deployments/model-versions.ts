@@ -4,6 +4,7 @@ import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { Table } from '../../kernel/table.ts'
+import { withItem } from '../../lib/short-lists.ts'
 import type { SimulationContext } from '../context.ts'
 
 const VERSION = purpose('model.version')
@@ -30,11 +31,15 @@ const NO_DETAILS: ModelDetails = Object.freeze({
   readme: '',
 })
 
+const NO_VERSIONS: readonly string[] = Object.freeze([])
+
 /** A model the account made by deploying it: its versions, oldest first. */
 export class AccountModelRow extends Row {
   readonly task: ModelTask
   readonly type: DeploymentType
-  versions = this.reference<readonly string[]>([])
+  versions = this.reference<readonly string[]>(NO_VERSIONS)
+  /** Versions that were drawn for this name, removed ones included. The id of the next one depends on it. */
+  drawnVersions = this.int32(0)
   /** Whether the lists of public models have it. */
   isPublic = this.boolean(false)
   details = this.reference<ModelDetails>(NO_DETAILS)
@@ -98,15 +103,24 @@ export class AccountModels {
   /** Adds a version, drawn unless it is given, and returns it. A version that the model has is not added again. */
   addVersion(modelName: string, task: ModelTask, type: DeploymentType, givenVersion?: string): string {
     if (givenVersion !== undefined && this.get(modelName)?.versions.includes(givenVersion)) return givenVersion
-    const version = givenVersion ?? this.#context.chance.hex(64, this.#context.newKey('version', modelName), VERSION)
-    const existingOrdinal = this.#byName.get(modelName)
-    const ordinal =
-      existingOrdinal ?? this.#table.add(new AccountModelRow(this.#table.generation, modelName, { task, type }))
-    if (existingOrdinal === undefined) this.#byName.set(modelName, ordinal)
-    const row = this.#table.writable(ordinal)
-    row.versions = [...row.versions, version]
+    const row = this.#table.writable(this.#byName.get(modelName) ?? this.#add(modelName, task, type))
+    const version = givenVersion ?? this.#drawVersion(row)
+    row.versions = withItem(row.versions, version)
     this.#context.record(row, 'model.versionAdded', { version: version.slice(0, 8) })
     return version
+  }
+
+  #add(modelName: string, task: ModelTask, type: DeploymentType): number {
+    const ordinal = this.#table.add(new AccountModelRow(this.#table.generation, modelName, { task, type }))
+    this.#byName.set(modelName, ordinal)
+    return ordinal
+  }
+
+  #drawVersion(row: AccountModelRow): string {
+    const { chance } = this.#context
+    const key = chance.key('version', row.id, row.drawnVersions)
+    row.drawnVersions++
+    return chance.hex(64, key, VERSION)
   }
 
   /** Changes the visibility and the details of a model that has versions. */

@@ -5,7 +5,7 @@ import { VERSION } from '../../version.ts'
 import { byteLengthOf, concatBytes } from './codec/bytes.ts'
 
 /** The version of the file format. */
-export const FORMAT_VERSION = 7
+export const FORMAT_VERSION = 8
 
 const MAGIC = 'modelhost-sim snapshot '
 const LINE_END = 10

@@ -1,6 +1,7 @@
 /** Requests that are invalid or oversized HTTP: Node rejects them before the listener is called. */
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Connections } from './listen.ts'
 
 /** Status by Node's error code. Default: 400. */
 const STATUSES: Readonly<Record<string, number>> = {
@@ -24,23 +25,21 @@ export function findBadTarget({ headers, url = '' }: IncomingMessage): BadReques
 
 /** Returns path and query of a target that names a scheme and a host; any other target as it is. */
 export function toOriginForm(target: string): string {
+  if (target.startsWith('/')) return target
   const [, path] = /^https?:\/\/[^/?#]*(.*)$/is.exec(target) ?? []
   if (path === undefined) return target
   return path.startsWith('/') ? path : `/${path}`
 }
 
 /** Makes a server answer them with `{"detail": …}`, as its other refusals, and close the connection. */
-export function answerBadRequests(server: Server): void {
+export function answerBadRequests(server: Server, connections: Connections): void {
   server.on('checkExpectation', (_: IncomingMessage, answer: ServerResponse) => {
     answer.sendDate = false
     answer.writeHead(417, { 'content-type': 'application/json', connection: 'close' })
     answer.end(JSON.stringify({ detail: STATUS_CODES[417] }))
   })
-  /** The last response on a connection. After its head no other response may be sent. */
-  const lastResponses = new WeakMap<Socket, ServerResponse>()
-  server.on('request', ({ socket }: IncomingMessage, answer: ServerResponse) => lastResponses.set(socket, answer))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const answer = lastResponses.get(socket)
+    const answer = connections.get(socket)?.lastResponse
     const isAnswered = answer?.headersSent === true && !answer.writableFinished
     if (socket.writable && !isAnswered) socket.write(rawResponse(STATUSES[error.code ?? ''] ?? 400))
     socket.destroy(error)

@@ -1,5 +1,5 @@
 /** Starts and stops listening on an address. */
-import type { createServer } from 'node:http'
+import type { createServer, ServerResponse } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { realDelay } from '../../lib/real-time.ts'
 
@@ -24,8 +24,15 @@ export class ListenError extends Error {
 }
 
 export type HttpServer = ReturnType<typeof createServer>
-/** Open connections, and the requests in flight on each. */
-export type Connections = Map<Socket, number>
+/** What a server knows of an open connection. */
+export interface Connection {
+  /** Its requests in flight. */
+  requests: number
+  /** After its head no other response may be sent. */
+  lastResponse: ServerResponse | undefined
+}
+
+export type Connections = Map<Socket, Connection>
 
 export function listen(server: HttpServer, port: number, hostname: string): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -65,7 +72,7 @@ export async function closeGracefully(server: HttpServer, connections: Connectio
   for (let waited = 0; !isClosed && waited < GRACE_MS; waited += IDLE_CHECK_MS) {
     // A client keeps a connection alive that was busy when the server closed. Node's own closeIdleConnections leaves
     // out connections without a request, which browsers open in advance.
-    for (const [socket, requests] of connections) if (requests === 0) socket.destroySoon()
+    for (const [socket, { requests }] of connections) if (requests === 0) socket.destroySoon()
     await Promise.race([closedPromise, realDelay(IDLE_CHECK_MS)])
   }
   server.closeAllConnections()

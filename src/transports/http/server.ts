@@ -32,6 +32,7 @@ import { afterReadyBody, type BodyListeners } from './read-body.ts'
 import { drainBeforeAnswer } from './request-drain.ts'
 import { type ServedRequest, ServedRequests } from './served-requests.ts'
 import { type ServerContext, ServerRequest } from './server-request.ts'
+import { WholeResponse } from './whole-response.ts'
 
 export type { Latency } from './latency.ts'
 export { DEFAULT_HOST, DEFAULT_PORT, ListenError } from './listen.ts'
@@ -115,18 +116,19 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   const connections: Connections = new Map()
   let inFlight = 0
   const server = createServer(
-    { ...TIMEOUTS, requireHostHeader: false },
+    { ...TIMEOUTS, requireHostHeader: false, ServerResponse: WholeResponse },
     (incoming: IncomingMessage, outgoing: ServerResponse) => {
       // Every time in a response is simulated time. A response without a date gets none.
       outgoing.sendDate = false
       // The host is in its header, which a guard checks. The target may name another one.
       incoming.url = toOriginForm(incoming.url ?? '/')
       inFlight++
-      const { socket } = incoming
-      connections.set(socket, (connections.get(socket) ?? 0) + 1)
+      const connection = connections.get(incoming.socket)!
+      connection.requests++
+      connection.lastResponse = outgoing
       outgoing.on('close', () => {
         inFlight--
-        if (connections.has(socket)) connections.set(socket, connections.get(socket)! - 1)
+        connection.requests--
       })
       const rejection = findBadTarget(incoming) ?? checkHost(incoming.headers.host)
       if (rejection === undefined) return afterReadyBody(incoming, outgoing, listeners)
@@ -177,10 +179,10 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     const { sim } = request.world
     request.onAnswered({ ...UNROUTED, method, target: request.path }, status, sim.clock.now.getTime())
   }
-  answerBadRequests(server)
+  answerBadRequests(server, connections)
   server.maxConnections = LIMITS.connections
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, 0)
+    connections.set(socket, { requests: 0, lastResponse: undefined })
     socket.on('close', () => connections.delete(socket))
   })
   await listen(server, port, hostname)

@@ -85,7 +85,7 @@ test('a refused snapshot changes nothing', () => {
     [bytes.subarray(0, 60), /it is damaged/],
     [new Uint8Array(), /it is no snapshot of modelhost-sim/],
     [Buffer.from('{"account": {}}'), /it is no snapshot of modelhost-sim/],
-    [versioned(bytes, 'snapshot 7\n', 'snapshot 6\n'), /it is of format 6, and modelhost-sim .* reads format 7/],
+    [versioned(bytes, 'snapshot 8\n', 'snapshot 7\n'), /it is of format 7, and modelhost-sim .* reads format 8/],
     [Buffer.concat([bytes, bytes]), /it is damaged/],
     [
       writeEnvelope({ ...about, version: '0.0.9' }, [content]),
