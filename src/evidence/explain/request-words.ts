@@ -6,7 +6,7 @@ import type { Simulator } from '../../simulator/simulator.ts'
 import type { Causes } from './causes.ts'
 import { isControlRequest, nameRequest } from './kind-sentences.ts'
 import { describeTrigger } from './rule-words.ts'
-import { formatValue, quoteText } from './sentence.ts'
+import { formatNumberOf, formatValue, quoteText } from './sentence.ts'
 
 const DECIDERS: Readonly<Record<Exclude<DecidedBy, 'none'>, string>> = {
   fault: 'A fault rule decided the answer',
@@ -38,7 +38,8 @@ export function describeRequest(sim: Simulator, causes: Causes, request: Request
   }
   if (fields.status === 401) sentences.push(...describeLostTokens(sim, causes, seq))
   const { retryAfter, unread = [] } = received ?? {}
-  if (retryAfter !== undefined) sentences.push(`The answer asked the client to wait for ${retryAfter} seconds.`)
+  if (retryAfter !== undefined)
+    sentences.push(`The answer asked the client to wait for ${formatNumberOf(retryAfter, 'second')}.`)
   if (unread.length > 0) sentences.push(`Nothing reads these fields of it: ${unread.map(quoteText).join(', ')}.`)
   return sentences
 }

@@ -1,7 +1,7 @@
 /** What a fault rule does, and by which count or draw it acts, in sentences. */
 
 import type { FaultView } from '../../faults/fault-controls.ts'
-import { formatValue } from './sentence.ts'
+import { formatNumberOf, formatValue } from './sentence.ts'
 
 /** Says what a fault rule is, when it acts, and how often it has acted. */
 export function describeRule({ id, rule, matches, hits }: FaultView): string[] {
@@ -10,7 +10,7 @@ export function describeRule({ id, rule, matches, hits }: FaultView): string[] {
     `${formatValue(id)} is a fault rule with the fault ${formatValue(rule.fault.kind)}, on ${on}.`,
     describeTrigger(rule),
     ...describeWindow(rule),
-    `It has acted on ${hits} of ${matches} matching requests.`,
+    `It has acted on ${hits} of ${formatNumberOf(matches, 'matching request')}.`,
     ...(rule.times === undefined ? [] : [`It acts on ${Math.max(0, rule.times - hits)} more.`]),
   ]
 }
@@ -27,6 +27,7 @@ function describeWindow({ from, until, after }: FaultView['rule']): string[] {
 
 /** Says by which count or draw a rule acts. */
 export function describeTrigger({ times, nth, every, chance }: FaultView['rule']): string {
+  if (times === 1) return 'It acts on the first matching request.'
   if (times !== undefined) return `It acts on the first ${times} matching requests.`
   if (nth !== undefined) return `It acts on the matching request number ${nth}.`
   if (every !== undefined) return `It acts on each matching request whose number ${every} divides.`

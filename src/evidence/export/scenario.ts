@@ -34,10 +34,10 @@ interface Content {
   /** The state at the start in Base64, if it does not follow from the options. */
   readonly snapshot: string | undefined
   readonly steps: readonly ScenarioStep[]
+  readonly comment: string
 }
 
 const WIDTH = 100
-const COMMENT = 'Made from a recording. It has the bodies of its requests, prompts included.'
 
 /**
  * Returns a scenario that passes at once: the requests at their times with the statuses that they got, and the commands,
@@ -61,8 +61,16 @@ export function toScenario(
     options: scenarioOptions({ ...recording.header.options, inferencePace: pace }, recording, snapshot !== undefined),
     snapshot,
     steps,
+    comment: describeOrigin(recording),
   }
   return format === 'yaml' ? toYaml(content, what) : toTypeScript(content)
+}
+
+function describeOrigin({ lines }: ParsedRecording): string {
+  const hasRequests = lines.some(line => 'request' in line && !line.look)
+  return hasRequests
+    ? 'Made from a recording. It has the bodies of its requests, prompts included.'
+    : 'Made from a recording, without the requests of clients.'
 }
 
 /** Returns the last begin of the world: that of the recording, or a reset or restore within it. */
@@ -96,7 +104,7 @@ function scenarioOptions(
   return { ...(!hasSnapshot && { seed: header.seed }), ...Object.fromEntries(kept) }
 }
 
-function toYaml({ title, options, snapshot, steps }: Content, what: string): string {
+function toYaml({ title, options, snapshot, steps, comment }: Content, what: string): string {
   const refuse = (problem: string) =>
     new RecordingError(`Failed to export ${what} as YAML: ${problem}. Write it in TypeScript, as in run.ts.`)
   if (snapshot !== undefined) throw refuse('it begins with a snapshot, which YAML cannot have')
@@ -113,7 +121,7 @@ function toYaml({ title, options, snapshot, steps }: Content, what: string): str
     }),
   }
   const yaml = stringify(document, { lineWidth: WIDTH, aliasDuplicateObjects: false })
-  const text = `${wrapText(COMMENT, WIDTH, '# ').join('\n')}\n${yaml}`
+  const text = `${wrapText(comment, WIDTH, '# ').join('\n')}\n${yaml}`
   const bytes = new TextEncoder().encode(text).length
   if (bytes <= LIMITS.scenarioBytes) return text
   throw refuse(`it has ${Math.ceil(bytes / 1024)} KiB, and a file may have ${LIMITS.scenarioBytes / 1024}`)
@@ -137,7 +145,7 @@ function hasReference(value: unknown): boolean {
   return JSON.stringify(value).includes('${')
 }
 
-function toTypeScript({ title, options, snapshot, steps }: Content): string {
+function toTypeScript({ title, options, snapshot, steps, comment }: Content): string {
   const statements = steps.flatMap(toStatements)
   const used = ['send', 'clock', 'check', 'cluster', 'faults', 'inference'].filter(name =>
     statements.some(statement => new RegExp(`(^|[ (])${name}[.(]`).test(statement)),
@@ -152,7 +160,7 @@ function toTypeScript({ title, options, snapshot, steps }: Content): string {
     "import { scenario } from 'modelhost-sim/scenario'",
     '',
     ...(snapshot === undefined ? [] : ['/** The world at the start. */', `const snapshot = '${snapshot}'`, '']),
-    ...wrapText(COMMENT, WIDTH, '// '),
+    ...wrapText(comment, WIDTH, '// '),
     'export default scenario(',
     `  ${toSource(title, WIDTH)},`,
     `  ${start},`,

@@ -20,7 +20,7 @@ test('a snapshot is written to a file that only its owner can read, and is read 
   expect(statSync(path).mode & 0o777).toBe(0o600)
   const first = readFileSync(path, 'latin1').split('\n', 3)
   expect([first[0], JSON.parse(first[2]!)]).toMatchObject([
-    'modelhost-sim snapshot 7',
+    'modelhost-sim snapshot 8',
     { seed: '3', digest: sim.digest },
   ])
   const other = createSimulator({ fixtures: path })

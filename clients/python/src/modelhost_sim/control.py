@@ -364,6 +364,7 @@ class GetFleetAnswerTotals(TypedDict):
     held: int
     others: int
     broken: int
+    unusable: int
 
 
 class GetFleetAnswerGroupsItemUnavailable(TypedDict):
