@@ -74,16 +74,21 @@ export function hasBrokenBody({ outcome, status, fault }: ObservedRequest): bool
   return outcome === 'answered' && status >= 200 && status < 300 && breaksBody(fault)
 }
 
+/** Returns the path of a request without its query and its escapes: one text for all requests to one thing. */
+export function thingPathOf(request: Pick<ObservedRequest, 'path'>): string {
+  return decodeText(pathOf(request))
+}
+
 /** Tells whether the path of a request has this id as a segment. */
 export function isAbout(request: Pick<ObservedRequest, 'path'>, id: string): boolean {
   const path = pathOf(request)
-  return path.includes(id) && path.split('/').some(segment => decodeSegment(segment) === id)
+  return path.includes(id) && path.split('/').some(segment => decodeText(segment) === id)
 }
 
 /** Returns the last segment of the path of a request. */
 export function lastSegment(request: Pick<ObservedRequest, 'path'>): string {
   const path = pathOf(request)
-  return decodeSegment(path.slice(path.lastIndexOf('/') + 1))
+  return decodeText(path.slice(path.lastIndexOf('/') + 1))
 }
 
 /** Tells whether the last start of the client had read the id of a thing in an answer. */
@@ -204,7 +209,13 @@ function fieldsOf(value: object): Iterable<readonly [string, unknown]> {
   return Array.from(names, name => [name, attempt(() => fields[name])] as const)
 }
 
-function isKnownStatus(kind: CreatedKind, status: string): boolean {
+/** Returns the status with which things of a kind begin. */
+export function firstStatusOf(kind: CreatedKind): string {
+  return LIFECYCLES[kind].statuses[0]!
+}
+
+/** Tells whether a kind of thing can have a status. */
+export function isKnownStatus(kind: CreatedKind, status: string): boolean {
   return LIFECYCLES[kind].statuses.includes(status)
 }
 
@@ -212,10 +223,10 @@ function breaksBody(fault: ObservedRequest['fault']): boolean {
   return fault !== undefined && BODY_FAULTS.has(fault.kind)
 }
 
-function decodeSegment(segment: string): string {
+function decodeText(text: string): string {
   try {
-    return decodeURIComponent(segment)
+    return decodeURIComponent(text)
   } catch {
-    return segment
+    return text
   }
 }

@@ -1,7 +1,8 @@
 /** What a client left in the world without an owner: the common ground of three rules. */
 
 import { repeatedEffects } from './equal-creates.ts'
-import { endsThing, knewId, lastStartOf, showsEnd, statusSince } from './facts.ts'
+import { endsThing, knewId, lastStartOf, statusSince } from './facts.ts'
+import { tellsEnd } from './list-reads.ts'
 import type { CreatedThing, Observation } from './observation.ts'
 
 /**
@@ -33,7 +34,9 @@ function costsMoney(observation: Observation, thing: CreatedThing): boolean {
   if (thing.isAlive) return true
   if (thing.kind !== 'batch' || thing.microcents === 0 || thing.status === 'cancelled') return false
   const endedAt = statusSince(observation, thing)
-  return !observation.requests.some(request => showsEnd(request, thing, endedAt) || endsThing(request, thing.id))
+  return !observation.requests.some(
+    request => tellsEnd(observation, request, thing, endedAt) || endsThing(request, thing.id),
+  )
 }
 
 function reasonOf(observation: Observation, { id, request }: CreatedThing): LeftReason | undefined {

@@ -6,9 +6,9 @@ import { groupBy } from './group-by.ts'
 import type { ObservedRequest } from './observation.ts'
 
 /** Statuses below 500 after which the same request can succeed. */
-const RETRIED: ReadonlySet<number> = new Set([408, 409, 425, 429])
+const RETRIED: ReadonlySet<number> = new Set([408, 409, 423, 425, 429])
 
-/** Tells whether the same request can succeed if it is sent again: a lost answer, a 5xx, 408, 409, 425 or 429. */
+/** Tells whether the same request can succeed if it is sent again: a lost answer, a 5xx, 408, 409, 423, 425 or 429. */
 export function isRetryable({ outcome, status }: ObservedRequest): boolean {
   return outcome === 'answered' ? status >= 500 || RETRIED.has(status) : true
 }

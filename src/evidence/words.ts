@@ -64,10 +64,11 @@ export function operationOf({
   return operation === '' ? `${method} ${pathOf({ path })}` : operation
 }
 
-/** Returns the path of a request without its query. */
+/** Returns the path of a request without its query and without a slash at its end, which the service ignores. */
 export function pathOf({ path }: Pick<ObservedRequest, 'path'>): string {
   const query = path.indexOf('?')
-  return query < 0 ? path : path.slice(0, query)
+  const bare = query < 0 ? path : path.slice(0, query)
+  return bare.length > 1 && bare.endsWith('/') ? bare.slice(0, -1) : bare
 }
 
 /** Quotes a text of a client, cut to 60 characters. */

@@ -1,9 +1,9 @@
 import { SECOND } from '../../kernel/duration.ts'
-import { requestEvidence } from '../facts.ts'
+import { requestEvidence, thingPathOf } from '../facts.ts'
 import { groupBy } from '../group-by.ts'
-import type { ObservedRequest } from '../observation.ts'
+import type { Conduct, ObservedRequest } from '../observation.ts'
 import { defineRule } from '../rule.ts'
-import { formatSince, operationOf, shortenPath } from '../words.ts'
+import { formatSince, operationOf, pathOf, shortenPath } from '../words.ts'
 
 /** Reads of one thing in a second of the world that are advised. */
 export const DEFAULT_POLLS_AT_MOST = 1
@@ -11,24 +11,26 @@ export const DEFAULT_POLLS_AT_MOST = 1
 const BURST = 2
 
 /**
- * The client reads one thing at most N times a second of the world. A thing is a path with its query. Any run of reads
- * may have two more than the rate allows, because a read that follows a write or a broken connection does no harm: at
- * one a second, four reads within a second break the rule, and so do six within three.
+ * The client reads one thing at most N times a second of the world. A thing is a path with the query parameters that the
+ * service reads, so the pages of a list are different things. Any run of reads may have two more than the rate allows,
+ * because a read that follows a write or a broken connection does no harm: at one a second, four reads within a second
+ * break the rule, and so do six within three.
  */
 export const pollsAtMost = defineRule({
   summary: 'The client does not read one thing more often than its limit.',
   advice: 'Sleep between two polls, 5 to 60 seconds for what takes minutes, and between two retries.',
   detail:
-    'A thing is a path with its query. The advised rate is one a second, and `pollsAtMost` sets another. A client may read twice more than the rate allows.',
+    'A thing is a path with the query parameters that the service reads, so each page of a list is a thing. A query parameter that nothing reads, such as `_`, makes no other thing. The advised rate is one a second, and `pollsAtMost` sets another. A client may read twice more than the rate allows.',
   source:
     'Opinion of modelhost-sim: what takes minutes shows no more if it is read more often. The setting pollsAtMost is the ' +
     'advised rate.',
   place: 'operation',
-  check({ requests, settings, startedAt }) {
+  check(conduct) {
+    const { requests, settings, startedAt } = conduct
     const limit = settings.pollsAtMost
     const reads = groupBy(
       requests.filter(({ method }) => method === 'GET'),
-      ({ path, start }) => `${start} ${path}`,
+      request => `${request.start} ${thingPathOf(request)}${readQueryOf(conduct, request)}`,
     )
     for (const group of reads.values()) {
       const excess = findExcess(group, limit)
@@ -37,7 +39,7 @@ export const pollsAtMost = defineRule({
       return [
         {
           words:
-            `The client read ${shortenPath(first.path)} ${excess.length} times within ${formatSince({ startedAt: first.sentAt }, last.sentAt)}, ` +
+            `The client read ${shortenPath(pathOf(first) + readQueryOf(conduct, first))} ${excess.length} times within ${formatSince({ startedAt: first.sentAt }, last.sentAt)}, ` +
             `from ${formatSince({ startedAt }, first.sentAt)} after the start: its limit is ${limit} a second.`,
           operation: operationOf(first),
           evidence: requestEvidence(first, last),
@@ -47,6 +49,18 @@ export const pollsAtMost = defineRule({
     return []
   },
 })
+
+/** Returns the query of a request without the parameters that nothing reads, with a `?`; `''` if nothing is left. */
+function readQueryOf({ sim }: Conduct, { operation, method, path }: ObservedRequest): string {
+  const begin = path.indexOf('?')
+  if (begin < 0) return ''
+  if (operation === '') return path.slice(begin)
+  const unread = new Set(sim.api.findUnreadFields(sim.world, { method, target: path, text: undefined }))
+  const query = new URLSearchParams(path.slice(begin))
+  const parts = [...query].filter(([name]) => !unread.has(`query ${name}`))
+  parts.sort(([one], [other]) => (one < other ? -1 : Number(one > other)))
+  return parts.length === 0 ? '' : `?${new URLSearchParams(parts)}`
+}
 
 /** Returns the first run of reads that exceeds the rate: a bucket of `limit + BURST` tokens that fills at the rate. */
 function findExcess(reads: readonly ObservedRequest[], limit: number): readonly ObservedRequest[] | undefined {

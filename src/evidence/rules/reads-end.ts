@@ -15,6 +15,7 @@ import {
   statusInAnswer,
   statusSince,
 } from '../facts.ts'
+import { listedStatus, tellsEnd } from '../list-reads.ts'
 import type { Conduct, CreatedThing, ObservedRequest } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
@@ -30,7 +31,8 @@ type PolledThing = Pick<CreatedThing, 'kind' | 'id' | 'status'>
 /**
  * A client that polls a deployment or a batch reads its end, and takes it for the end:
  * - A client that returned has read the terminal status of each batch and deployment that it began to poll, if the thing
- *   had it by then. A deployment that it read as running, or ended itself, needs no more.
+ *   had it by then. A list with this status counts, and so do the output and the error file of a batch. A deployment that
+ *   it read as running, or ended itself, needs no more.
  * - After an answer with the terminal status, at most two further reads show it again. More reads show a client that
  *   does not know the status, such as `expired`.
  */
@@ -40,7 +42,7 @@ export const readsEnd = defineRule({
     'Poll a batch until it is completed, failed, expired or cancelled. Poll a deployment until it is running, failed, ' +
     'stopped or deleted.',
   detail:
-    'Batches and deployments that the client polled count, and so do batches that it created. After the terminal status, the client may read twice more. If it saw a deployment running, or ended the deployment itself, it need not read further.',
+    'Batches and deployments that the client polled count, and so do batches that it created. After the terminal status, the client may read twice more. A list that showed this status counts as a read, and so does a read of the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further.',
   source:
     'Convention of interfaces with polls: a status that never changes again ends the polling. docs/model-reference.md ' +
     'lists these statuses.',
@@ -69,9 +71,14 @@ function findUnread(
 ): Violation | undefined {
   const { end, requests, created } = observation
   if (end.kind !== 'returned' || endedAt === undefined || endedAt > observation.endedAt) return undefined
-  const isRead = requests.some(request => showsEnd(request, thing, endedAt) || endsThing(request, thing.id))
-  if (isRead || hasReadGoal(observation, reads, thing)) return undefined
-  const last = reads.findLast(isPoll) ?? created.find(({ id }) => id === thing.id)?.request
+  const isRead = requests.some(
+    request => tellsEnd(observation, request, thing, endedAt) || endsThing(request, thing.id),
+  )
+  if (isRead || hasReadGoal(observation, thing)) return undefined
+  const lastPoll = requests.findLast(
+    request => (isPoll(request) && reads.includes(request)) || listedStatus(observation, request, thing) !== undefined,
+  )
+  const last = lastPoll ?? created.find(({ id }) => id === thing.id)?.request
   if (
     last === undefined ||
     repeatedEffects(observation)
@@ -79,7 +86,7 @@ function findUnread(
       .some(({ id }) => id === thing.id)
   )
     return undefined
-  const what = isPoll(last) ? 'Its last poll was' : 'It never polled it after'
+  const what = lastPoll ? 'Its last poll was' : 'It never polled it after'
   return {
     words:
       `${nameThing(thing)} ended ${formatSince(observation, endedAt)} after the start, and the client returned ` +
@@ -131,14 +138,21 @@ function isPoll({ operation }: ObservedRequest): boolean {
 }
 
 /** Tells whether a read showed that a deployment runs, which is what its client waits for. */
-function hasReadGoal(conduct: Conduct, reads: readonly ObservedRequest[], thing: PolledThing): boolean {
+function hasReadGoal(conduct: Conduct, thing: PolledThing): boolean {
   if (thing.kind !== 'deployment') return false
-  const usable = reads.filter(request => request.method === 'GET' && isUsable(request))
+  const start = lastStartOf(conduct)
+  const usable = conduct.requests.filter(
+    request => request.start === start && request.method === 'GET' && isUsable(request),
+  )
   // A request log has no answers: then the journal tells what they showed.
   const history = usable.some(({ answer }) => answer === undefined) ? statusHistory(conduct, thing) : []
-  return usable.some(({ answer, sentAt }) => {
-    const status =
-      answer === undefined ? history.findLast(({ since }) => since <= sentAt)?.status : statusInAnswer(answer, thing.id)
+  const shownStatus = (request: ObservedRequest) => {
+    if (!isAbout(request, thing.id)) return listedStatus(conduct, request, thing)
+    if (request.answer !== undefined) return statusInAnswer(request.answer, thing.id)
+    return history.findLast(({ since }) => since <= request.sentAt)?.status
+  }
+  return usable.some(request => {
+    const status = shownStatus(request)
     return status !== undefined && DEPLOYMENT_LIFECYCLE.has(status) && DEPLOYMENT_LIFECYCLE.phase(status) === 'settled'
   })
 }

@@ -38,7 +38,7 @@ const polling =
     }
   }
 
-async function createBatch({ send }: JudgedContext): Promise<string> {
+export async function createBatch({ send }: JudgedContext): Promise<string> {
   const line = { custom_id: 'q1', method: 'POST', url: '/v1/chat/completions', body: CHAT }
   const form = new FormData()
   form.set('purpose', 'batch')

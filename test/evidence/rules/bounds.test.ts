@@ -106,7 +106,7 @@ const BOUNDS: readonly Bound[] = [
   ['noRepeatedRefusal', 'a write refused twice', refused(422, 0, 9), true],
   ['noRepeatedRefusal', 'a read refused twice', refused(404, 0, 9).map(one => ({ ...one, ...read })), false],
   ['noRepeatedRefusal', 'a read refused three times', refused(404, 0, 5, 9).map(one => ({ ...one, ...read })), true],
-  ...[408, 409, 425, 429, 500].map(
+  ...[408, 409, 423, 425, 429, 500].map(
     (status): Bound => ['noRepeatedRefusal', `${status} twice`, refused(status, 0, 9), false],
   ),
   ['noRepeatedRefusal', 'a lost answer twice', [0, 9].map(s => at(s, { outcome: 'failed' })), false],

@@ -65,3 +65,28 @@ test('a deployment that was read as running and then deleted by the client holds
   }
   expect(violationsOf('readsEnd', await observe(client))).toEqual([])
 })
+
+/** Reads a batch once, then the list when the batch has ended, and once before. */
+const listAt =
+  (...hours: readonly number[]): Client =>
+  async context => {
+    const id = await createBatch(context, await upload(context, QUESTIONS))
+    await call(context, 'GET', `/v1/batches/${id}`)
+    for (const hour of hours) {
+      await context.sleep(hour * 3_600_000)
+      await call(context, 'GET', '/v1/batches')
+    }
+    await context.sleep(25 * 3_600_000)
+    return { id }
+  }
+
+test.each([
+  ['under its own names', undefined],
+  ['under the names of a names profile', { fields: { status: 'phase' }, values: { completed: 'ready' } }],
+])('a client that reads the end of its batch in a list holds it %s', async (_, names) => {
+  const options = names && { names }
+  expect(violationsOf('readsEnd', await observe(listAt(0, 1), options))).toEqual([])
+  expect(onlyWords('readsEnd', await observe(listAt(0), options))).toMatch(
+    /Its last poll was request 4 \(listBatches, 200\), sent 0s after the start\.$/,
+  )
+})

@@ -11,15 +11,16 @@ const MAX_REFUSALS = { write: 1, read: 2 }
 const STATE_LASTS: Micros = MINUTE
 
 /**
- * The client does not repeat a request that was refused for its own sake: with a 4xx other than 408, 409, 425 and 429. A
- * read may be repeated once, because lists show a new thing late. A further try is right after a successful write of the
- * client, or a minute after a refusal by the state of the account or the fleet.
+ * The client does not repeat a request that was refused for its own sake: with a 4xx other than 408, 409, 423, 425 and
+ * 429. A read may be repeated once, because lists show a new thing late. A further try is right after a successful write
+ * of the client, or a minute after a refusal by the state of the account or the fleet.
  */
 export const noRepeatedRefusal = defineRule({
   summary: 'The client does not repeat a refused request unchanged.',
-  advice: 'Treat a 4xx other than 408, 409, 425 and 429 as an error of the request: correct the request, or give up.',
+  advice:
+    'Treat a 4xx other than 408, 409, 423, 425 and 429 as an error of the request: correct the request, or give up.',
   detail:
-    'A write may be refused once. A read may be refused twice, because lists show a new thing late. The client may try again after a successful write of its own. If the state of the account or the fleet was the reason, it may try again after a minute.',
+    'Refusals with 408, 409, 423, 425 and 429 do not count, because time can end their reason: a 423 says that a model still starts. A write may be refused once. A read may be refused twice, because lists show a new thing late. The client may try again after a successful write of its own. If the state of the account or the fleet was the reason, it may try again after a minute.',
   source: 'RFC 9110, section 15.5.1: the server will not process the request because of an error of the client.',
   place: 'operation',
   check({ requests, startedAt }) {

@@ -1,5 +1,5 @@
 import { formatDuration, type Micros, SECOND } from '../../../kernel/duration.ts'
-import { requestEvidence } from '../../facts.ts'
+import { requestEvidence, thingPathOf } from '../../facts.ts'
 import { groupBy } from '../../group-by.ts'
 import type { ObservedRequest } from '../../observation.ts'
 import { defineRule } from '../../rule.ts'
@@ -26,7 +26,8 @@ const TOGETHER: Micros = 10 * SECOND
 export const usesLists = defineRule({
   summary: 'The client reads a list in place of many things one by one.',
   advice: 'Read the list once, and look up what you need in it by id.',
-  detail: 'Five different things of a kind within ten seconds break it.',
+  detail:
+    'Five different things of a kind within ten seconds break it. Reads of one thing count once, whatever their queries are.',
   source: 'Opinion of modelhost-sim: each request counts for the rate limit, and a list is one.',
   place: 'operation',
   check({ requests, startedAt }) {
@@ -35,7 +36,7 @@ export const usesLists = defineRule({
       const burst = findBurst(group)
       const [first, last] = [burst?.[0], burst?.at(-1)]
       if (burst === undefined || first === undefined || last === undefined) return []
-      const things = new Set(burst.map(({ path }) => path)).size
+      const things = new Set(burst.map(thingPathOf)).size
       const time =
         last.sentAt === first.sentAt ? 'at one instant' : `within ${formatDuration(last.sentAt - first.sentAt)}`
       return [
@@ -53,9 +54,10 @@ export const usesLists = defineRule({
 
 /** Returns the reads of the first stretch of time in which more things were read than may be. */
 function findBurst(reads: readonly ObservedRequest[]): readonly ObservedRequest[] | undefined {
+  const paths = new Map(reads.map(read => [read, thingPathOf(read)]))
   for (const [i, { sentAt }] of reads.entries()) {
     const near = reads.slice(i).filter(other => other.sentAt - sentAt <= TOGETHER)
-    if (new Set(near.map(({ path }) => path)).size > MAX_SINGLE) return near
+    if (new Set(near.map(read => paths.get(read))).size > MAX_SINGLE) return near
   }
   return undefined
 }
