@@ -49,6 +49,10 @@ class World:
     def waiting(self):
         return len(self.call(f"{URL}/_sim/worlds/{self.name}", "GET")["waiting"])
 
+    def received(self):
+        answer = self.control("GET", "requests?limit=0")
+        return answer["matched"] + answer["dropped"]
+
     def request(self, connection, method, path, headers, body):
         headers = {"authorization": f"Bearer {self.token}", **headers}
         headers = {name: value for name, value in headers.items() if value is not None}
@@ -63,21 +67,22 @@ class World:
             pass  # A fault cuts some bodies.
         return answer.status
 
-    def send(self, method, path, headers, body=None):
-        """Sends a request. Returns when it is answered, or waits for time."""
+    def send(self, method, path, headers, body=None, hangs=False):
+        """Sends a request. Returns when it is answered, waits for time, or hangs."""
         before = self.waiting()
+        received = self.received() if hangs else 0
         connection = http.client.HTTPConnection(urllib.parse.urlsplit(URL).netloc, timeout=60)
         sent = self.pool.submit(self.request, connection, method, path, headers, body)
         sent.connection = connection
-        self.wait(lambda: sent.done() or self.waiting() > before)
+        self.wait(lambda: sent.done() or self.waiting() > before or (hangs and self.received() > received))
         return sent
 
-    def leave(self, sent):
+    def leave(self, sent, hangs=False):
         """Ends a request: its client leaves."""
         before = self.waiting()
         if not sent.done():
             sent.connection.sock.shutdown(socket.SHUT_RDWR)
-            self.wait(lambda: sent.done() and self.waiting() < before)
+            self.wait(lambda: sent.done() and (hangs or self.waiting() < before))
 
     def wait(self, is_there):
         deadline = time.monotonic() + 30
@@ -106,18 +111,19 @@ function toStatements(step: TestStep): string[] {
     case 'advance':
       return ['', `world.advance(${step.by})  # ${formatDuration(step.by)}`]
     case 'send': {
-      const { number, method, path, headers, body, isImmediate, status } = step
+      const { number, method, path, headers, body, isImmediate, hangs, status } = step
       const parts = [quoteText(method), quoteText(path), `json.loads(${quoteText(JSON.stringify(headers))})`]
       if (body !== undefined) {
         parts.push(typeof body === 'string' ? `${quoteText(body)}.encode()` : `base64.b64decode("${body.base64}")`)
       }
+      if (hangs) parts.push('hangs=True')
       const lines = [`answer_${number} = world.send(${parts.join(', ')})`]
       return isImmediate ? [...lines, `assert answer_${number}.result(60) == ${status}`] : lines
     }
     case 'expect':
       return [`assert answer_${step.number}.result(60) == ${step.status}`]
     case 'leave':
-      return [`world.leave(answer_${step.number})`]
+      return [`world.leave(answer_${step.number}${step.hangs ? ', hangs=True' : ''})`]
     case 'act':
       return [toStatement(step.action)]
   }

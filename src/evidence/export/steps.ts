@@ -24,12 +24,15 @@ export type TestStep =
       readonly body: string | { readonly base64: string } | undefined
       /** Whether the answer is there at once. */
       readonly isImmediate: boolean
+      /** Whether the answer never comes: a fault lets the request hang. */
+      readonly hangs: boolean
       /** 0: no answer. */
       readonly status: number
     }
   /** The answer of an earlier request is there. */
   | { readonly kind: 'expect'; readonly number: number; readonly status: number }
-  | { readonly kind: 'leave'; readonly number: number }
+  /** The client ends an earlier request. */
+  | { readonly kind: 'leave'; readonly number: number; readonly hangs: boolean }
   | { readonly kind: 'act'; readonly action: ControlAction }
 
 /** A test that passes as long as the world does what it did. */
@@ -54,11 +57,17 @@ const TESTABLE: readonly string[] = [
 const SILENT: readonly string[] = ['listControlRequest', 'setClock']
 
 /**
- * Returns the plan of a test. What it expects comes from a play of the recording: its requests at their times.
+ * Returns the plan of a test. What it expects comes from a play of the recording: its requests at their times. A
+ * recording does not say when the client of a request that hangs leaves, so it leaves at the end of its world.
  *
+ * @param isServed whether the test sends its requests to a server, at which a slow answer takes no time
  * @throws RecordingError for a recording that begins with a snapshot, or has an action that a test cannot do
  */
-export async function planTest(recording: ParsedRecording, what: string): Promise<TestPlan> {
+export async function planTest(
+  recording: ParsedRecording,
+  what: string,
+  { isServed }: { readonly isServed: boolean },
+): Promise<TestPlan> {
   const { header, lines } = recording
   if (header.snapshot !== undefined) {
     throw new RecordingError(
@@ -74,11 +83,18 @@ export async function planTest(recording: ParsedRecording, what: string): Promis
       `Failed to export ${what}: line ${line.line}: a test cannot do ${repeats ? 'a command that repeats' : `'${action.do}'`}. Record without it, or replay the file.`,
     )
   }
-  const { answers, digest } = await playFreely(recording, what, NO_CHANGE)
+  const { answers, digest } = await playFreely(recording, what, NO_CHANGE, { takesTime: !isServed })
   const { token } = createRecordedSimulator(header, what)
   const facts = collectRequests(lines)
   const open = new Map<number, { readonly endedAt: Micros; readonly status: number }>()
+  const hanging = new Set<number>()
   const steps: TestStep[] = []
+  const leaveHanging = () => {
+    for (const number of hanging) {
+      steps.push({ kind: 'leave', number, hangs: true }, { kind: 'expect', number, status: 0 })
+    }
+    hanging.clear()
+  }
   let now = header.at[0]
   const moveTo = (time: Micros) => {
     if (time <= now) return
@@ -94,21 +110,25 @@ export async function planTest(recording: ParsedRecording, what: string): Promis
     moveTo(line.at[0])
     if ('request' in line && !line.look) {
       const number = line.request
-      const { status, endedAt } = answers.get(number)!
+      const { status, endedAt, wire } = answers.get(number)!
       const isImmediate = endedAt === now
+      const hangs = wire === 'hang'
+      if (hangs) hanging.add(number)
       if (endedAt !== undefined && !isImmediate) open.set(number, { endedAt, status })
       const { body } = facts.get(number)!
       steps.push({
-        ...{ kind: 'send', number, method: line.method, path: line.path, isImmediate, status },
+        ...{ kind: 'send', number, method: line.method, path: line.path, isImmediate, hangs, status },
         headers: keptHeaders(line, { token, isJson: false }),
         body: typeof body === 'string' || (body && 'base64' in body) ? body : undefined,
       })
     } else if (('end' in line && line.state === 'left') || ('answer' in line && line.status === 0)) {
       const number = 'end' in line ? line.end : line.answer
-      if (!open.has(number) && answers.get(number)?.endedAt !== undefined) continue
+      // The fault has ended the work for a request that hangs.
+      if (hanging.has(number) || (!open.has(number) && answers.get(number)?.endedAt !== undefined)) continue
       open.delete(number)
-      steps.push({ kind: 'leave', number })
+      steps.push({ kind: 'leave', number, hangs: false })
     } else if ('action' in line && !SILENT.includes(line.action.do)) {
+      if (line.action.do === 'reset') leaveHanging()
       steps.push({ kind: 'act', action: line.action })
       if (line.action.do !== 'reset') continue
       // Time begins again, and requests of the world before have ended with it.
@@ -117,5 +137,6 @@ export async function planTest(recording: ParsedRecording, what: string): Promis
       open.clear()
     }
   }
+  leaveHanging()
   return { options: { ...header.options, inferencePace: paceOf(recording) }, steps, digest }
 }

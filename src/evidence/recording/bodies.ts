@@ -24,7 +24,10 @@ export function encodeAnswer(bytes: Uint8Array): RecordedBody {
 
 /** Returns the same for an answer that is text. */
 export function encodeAnswerText(text: string): RecordedBody {
-  return text.length > LIMITS.recordedAnswerBytes ? toDigest(utf8.encode(text)) : text
+  // A UTF-16 unit has at most three bytes.
+  if (text.length * 3 <= LIMITS.recordedAnswerBytes) return text
+  const bytes = utf8.encode(text)
+  return bytes.length > LIMITS.recordedAnswerBytes ? toDigest(bytes) : text
 }
 
 /** Returns the bytes of a recorded request; undefined without a body. */

@@ -229,11 +229,7 @@ export class Recorder implements SimulatorObserver {
       note({ streamed: true })
       return rebuild(recorded.recordStream(response.body))
     }
-    if (isText(response)) {
-      const text = await response.text()
-      note({ body: encodeAnswerText(text) })
-      return rebuild(text)
-    }
+    // The type of an answer does not say whether its bytes are text: a fault can make them invalid.
     const bytes = await response.arrayBuffer()
     note({ body: encodeAnswer(new Uint8Array(bytes)) })
     return rebuild(bytes)
@@ -246,8 +242,4 @@ function isUpload(request: Request, { headerFields: headers }: IncomingRequest):
   if (method === 'GET' || method === 'HEAD') return false
   const type = headers === undefined ? request.headers.get('content-type') : headers['content-type']
   return typeof type === 'string' && !/^\s*(application\/json|text\/plain)/i.test(type) && request.body !== null
-}
-
-function isText({ headers }: Response): boolean {
-  return /json|^text\//.test(headers.get('content-type') ?? '')
 }

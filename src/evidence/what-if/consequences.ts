@@ -53,7 +53,7 @@ function compareAnswers(before: Outcome, after: Outcome): Consequence[] {
 function describeAnswer(answer: PlayedAnswer | undefined): string {
   if (answer === undefined) return 'not sent'
   const { status, wire, endedAt } = answer
-  if (endedAt === undefined) return 'no answer'
+  if (endedAt === undefined) return wire === 'hang' ? wire : 'no answer'
   return wire === '' ? String(status) : status === 0 ? wire : `${status}, ${wire}`
 }
 

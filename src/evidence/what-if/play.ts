@@ -26,7 +26,7 @@ export interface PlayedAnswer {
   text: string
   /** What a fault did on the wire. */
   wire: string
-  /** When the client had all of it; undefined if it never did. */
+  /** When the client had all of it; undefined if it never did, as for a request that hangs. */
   endedAt: Micros | undefined
   /** Whether a fault delays it. */
   isDelayed: boolean
@@ -46,12 +46,22 @@ export interface Outcome {
   readonly digest: string
 }
 
-/** Plays a recording with a change. @throws RecordingError if this build makes another world of it */
-export async function playFreely(recording: ParsedRecording, what: string, change: Change): Promise<Outcome> {
+/**
+ * Plays a recording with a change.
+ *
+ * @param takesTime whether a fault on the wire takes time. A server with a manual clock delivers an answer at once
+ * @throws RecordingError if this build makes another world of it
+ */
+export async function playFreely(
+  recording: ParsedRecording,
+  what: string,
+  change: Change,
+  { takesTime = true }: { readonly takesTime?: boolean } = {},
+): Promise<Outcome> {
   const { header, lines } = recording
   await loadTokenizer()
   const sim = createRecordedSimulator(header, what, { ...change.options, inferencePace: paceOf(recording) })
-  const play = new FreePlay(sim, collectRequests(lines), change)
+  const play = new FreePlay(sim, collectRequests(lines), change, takesTime)
   try {
     return await play.run(lines)
   } finally {
@@ -63,15 +73,17 @@ class FreePlay {
   readonly #sim: Simulator
   readonly #facts: ReadonlyMap<number, RequestFacts>
   readonly #change: Change
+  readonly #takesTime: boolean
   readonly #answers = new Map<number, PlayedAnswer>()
   readonly #clients = new Map<number, AbortController>()
   readonly #states = new Map<string, { readonly at: Micros; readonly became: string }[]>()
   readonly #failedActions = new Map<number, string>()
 
-  constructor(sim: Simulator, facts: ReadonlyMap<number, RequestFacts>, change: Change) {
+  constructor(sim: Simulator, facts: ReadonlyMap<number, RequestFacts>, change: Change, takesTime: boolean) {
     this.#sim = sim
     this.#facts = facts
     this.#change = change
+    this.#takesTime = takesTime
     sim.journal.listen(entry => {
       const transition = toTransition(entry, sim.world.clock)
       if (transition === undefined) return
@@ -146,11 +158,15 @@ class FreePlay {
     const response = await this.#sim.answer(request, incoming)
     const outcome = response instanceof WireFaultResponse ? response.outcome : undefined
     answer.wire = outcome?.kind ?? ''
-    answer.isDelayed = outcome?.kind === 'delayed' || outcome?.kind === 'hang'
-    if (outcome?.kind === 'delayed') await clock.sleep(outcome.delay / 1000)
-    if (outcome?.kind !== 'reset' && outcome?.kind !== 'refused' && outcome?.kind !== 'hang') {
+    const delay = outcome?.kind === 'delayed' && this.#takesTime ? outcome.delay : 0
+    answer.isDelayed = delay > 0 || outcome?.kind === 'hang'
+    if (outcome?.kind === 'hang') return
+    if (delay > 0) await clock.sleep(delay / 1000)
+    if (outcome?.kind !== 'reset' && outcome?.kind !== 'refused') {
       answer.status = response.status
-      answer.text = await response.text()
+      const isSlow = response instanceof WireFaultResponse && outcome?.kind === 'slow' && this.#takesTime
+      const delivered = isSlow ? await this.#sim.deliverFault(response, request) : response
+      answer.text = await delivered.text()
     }
     answer.endedAt = clock.elapsed
   }

@@ -52,6 +52,32 @@ test('a command that is left out changes what came after it alone', async () => 
   ])
 })
 
+test('a request that hangs never ends, and a slow answer ends with its last byte', async () => {
+  const sim = createSimulator({ fixtures: 'empty', seed: 3 })
+  const recorded = sim.record()
+  sim.faults.add({ on: 'listVoices', times: 1, fault: { kind: 'hang' } })
+  sim.faults.add({ on: 'listVoices', times: 1, fault: { kind: 'slowBody', bytesPerSecond: 1 } })
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const read = async () => (await sim.fetch('http://sim/v1/voices', { headers })).text()
+  const open = [read(), read()].map(text => text.catch(() => {}))
+  await sim.clock.advance('1h')
+  recorded.stop()
+  await sim[Symbol.asyncDispose]()
+  await Promise.all(open)
+  const play = parseRecording(recorded.text, 'slow')
+  const [first, second] = [1, 2].map(request => `GET /v1/voices (request ${request})`)
+  expect(await whatIf(play, 'slow', { without: 'fault:1' })).toEqual(
+    expect.arrayContaining([
+      { kind: 'answer', subject: first, before: 'hang', after: '200, slow' },
+      { kind: 'time', subject: first, before: 'never', after: '13s' },
+    ]),
+  )
+  expect(await whatIf(play, 'slow', { without: 'fault:2' })).toEqual([
+    { kind: 'answer', subject: second, before: '200, slow', after: '200' },
+    { kind: 'time', subject: second, before: '13s', after: '0us' },
+  ])
+})
+
 test('a command at a time, a field and a profile change states, answers and money', async () => {
   const down = await ask({ with: 'at 10m: hub down' })
   expect(down).toContainEqual(expect.objectContaining({ kind: 'state', subject: id, before: 'no more changes' }))

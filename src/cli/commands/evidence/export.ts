@@ -56,7 +56,7 @@ export async function handler({ file, test }: Arguments): Promise<void> {
   if (kind === 'yaml' || kind === 'typescript') requireOwnTrace(test)
   const recording = readPartialRecording(file)
   if (kind === 'yaml' || kind === 'typescript') return exportScenario(recording, file, test, kind)
-  const plan = await planTest(recording, shellQuote(file))
+  const plan = await planTest(recording, shellQuote(file), { isServed: kind === 'pytest' })
   const source =
     kind === 'pytest'
       ? toPytest(plan, name.replace(/^test_|\.py$/g, ''))
