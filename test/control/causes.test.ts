@@ -79,7 +79,7 @@ test.each(['abc', '1.5', '-1', '1e1'])('refuses the position %s', async text => 
   const { status, body } = await command(`/_sim/causes/${text}`, undefined, 'GET')
   expect(status).toBe(404)
   expect(JSON.stringify(body)).toContain(
-    `Failed to read the entry '${text}': a position in the journal is a whole number. Give a seq of GET /_sim/journal.`,
+    `Failed to read the entry '${text}': a position is a whole number. Give a seq of GET /_sim/journal.`,
   )
 })
 

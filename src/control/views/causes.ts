@@ -51,7 +51,7 @@ export const getCauses = control({
     if (!/^\d{1,15}$/.test(text)) {
       refuse(
         404,
-        `Failed to read the entry '${redact(text)}': a position in the journal is a whole number. Give a seq of GET /_sim/journal.`,
+        `Failed to read the entry '${redact(text)}': a position is a whole number. Give a seq of GET /_sim/journal.`,
       )
     }
     const find = () => causeTrees.findCauseTree(sim, Number(text), Number(limit), lookAtMoney())
