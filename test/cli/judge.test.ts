@@ -177,8 +177,8 @@ test('a recording with a reset and a restore is judged in each of its worlds', a
   expect(made).toMatchObject({ name: 'late' })
   const late = await commanded(['judge', file, '--client', 'late'])
   expect(late.stdout).toBe('0 clients, 0 requests in 3 worlds, 12 rules: 0 findings\n')
-  const other-client = await commanded(['judge', file, '--client', 'other-client'])
-  expect([other-client.code, other-client.stderr]).toEqual([2, expect.stringContaining('unknown token "other-client"')])
+  const missing = await commanded(['judge', file, '--client', 'other-client'])
+  expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('unknown token "other-client"')])
 })
 
 test.each([
