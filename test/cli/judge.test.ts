@@ -147,6 +147,40 @@ test('a recording is replayed and judged, with rules that see the world', async 
   expect([changed.code, changed.stdout]).toEqual([2, ''])
 })
 
+test('a recording with a reset and a restore is judged in each of its worlds', async () => {
+  const sim = createSimulator({ fixtures: 'empty', seed: 1 })
+  const file = join(folder, 'worlds.ndjson')
+  using recording = sim.record({ file })
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  const send = (path: string, init: RequestInit = {}) => sim.fetch(`http://sim${path}`, { headers, ...init })
+  const create = () => send('/deploy/llm', { method: 'POST', body: JSON.stringify(NEW) })
+  const { deploy_id: id } = (await (await create()).json()) as { deploy_id: string }
+  await sim.clock.advance('1h')
+  const leftBehind = sim.judge().findings
+  const snapshot = sim.snapshot()
+  sim.reset()
+  const made = (await (await send('/v1/api-tokens', { method: 'POST', body: '{"name":"late"}' })).json()) as object
+  await send('/deploy/list')
+  sim.restore(snapshot)
+  await send('/deploy/list')
+  recording.stop()
+  const { code, stdout } = await commanded(['judge', file, '--json'])
+  const { findings, clients, worlds } = JSON.parse(stdout)
+  expect([code, worlds, clients]).toEqual([1, 3, [expect.objectContaining({ requests: 4 })]])
+  expect(findings).toEqual(leftBehind.map(finding => ({ ...finding, world: 1 })))
+  const text = await commanded(['judge', file])
+  expect(text.stdout).toMatch(/^1 client, 4 requests in 3 worlds, 12 rules: 1 finding\n\n1\. leaves.+, world 1 of 3\n/)
+  expect((await commanded(['judge', file, '--keep', id])).code).toBe(0)
+  const unknown = await commanded(['judge', file, '--keep', 'x'])
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining(`They created ${id}.`)])
+  // A token of the second world alone.
+  expect(made).toMatchObject({ name: 'late' })
+  const late = await commanded(['judge', file, '--client', 'late'])
+  expect(late.stdout).toBe('0 clients, 0 requests in 3 worlds, 12 rules: 0 findings\n')
+  const missing = await commanded(['judge', file, '--client', 'other-client'])
+  expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('unknown token "other-client"')])
+})
+
 test.each([
   [['no-such.ndjson'], 'Failed to read the recording no-such.ndjson'],
   [['run.ndjson', '--url', 'http://127.0.0.1:4010'], "Failed to judge 'run.ndjson': --url is for a server."],

@@ -74,6 +74,15 @@ test('limit lists the oldest effects, and says how many there are', async () => 
   expect([some.matched, some.money]).toEqual([all.matched, all.money])
 })
 
+test.each(['abc', '1.5', '-1', '1e1'])('refuses the position %s', async text => {
+  const { command } = await running()
+  const { status, body } = await command(`/_sim/causes/${text}`, undefined, 'GET')
+  expect(status).toBe(404)
+  expect(JSON.stringify(body)).toContain(
+    `Failed to read the entry '${text}': a position is a whole number. Give a seq of GET /_sim/journal.`,
+  )
+})
+
 test('a fault rule leads to the requests that it refused', async () => {
   const server = await running({ fixtures: 'two-nodes' })
   await server.command('/_sim/faults', { on: 'listDeployments', times: 2, fault: { kind: 'status', status: 503 } })

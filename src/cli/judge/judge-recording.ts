@@ -1,6 +1,6 @@
 /** Judges the clients of a recording: it is replayed in this process, and the world of the replay is judged. */
-import { judge } from '../../evidence/judge/judge.ts'
 import type { Judgement, JudgeOptions } from '../../evidence/judge/judgement.ts'
+import { JudgedWorlds } from '../../evidence/judge/worlds.ts'
 import { readRecording } from '../../evidence/recording/read-recording.ts'
 import { replayRecording } from '../../evidence/replay/replay.ts'
 import { shellQuote } from '../../lib/quote.ts'
@@ -15,23 +15,36 @@ export interface RecordingJudgement {
 }
 
 /**
- * Replays a recording, and judges its clients.
+ * Replays a recording, and judges its clients: those of each world, at its end.
  *
  * @throws RecordingError for an invalid recording, UsageError for one whose replay differs, and for invalid options
  */
 export async function judgeRecording(file: string, options: JudgeOptions): Promise<RecordingJudgement> {
   const what = shellQuote(file)
+  const worlds = new JudgedWorlds(options)
   let replayed: Simulator | undefined
-  const { divergence, cut } = await replayRecording(readRecording(file), what, sim => {
-    replayed = sim
-  })
+  const { divergence, cut } = await replayRecording(
+    readRecording(file),
+    what,
+    sim => {
+      replayed = sim
+    },
+    ({ do: name }) => {
+      if (name === 'reset' || name === 'restore') asUsage(() => worlds.add(replayed!))
+    },
+  )
   if (divergence !== undefined) {
     throw new UsageError(
       `Failed to judge ${what}: its replay differs at line ${divergence.line}. See what differs with modelhost-sim replay ${what}.`,
     )
   }
+  return { judgement: asUsage(() => worlds.conclude(replayed!)), cut }
+}
+
+/** Calls a function. Its RangeError is a mistake of the user. */
+function asUsage<Result>(call: () => Result): Result {
   try {
-    return { judgement: judge(replayed!, options), cut }
+    return call()
   } catch (error) {
     throw error instanceof RangeError ? new UsageError(error.message) : error
   }

@@ -11,7 +11,7 @@ export function formatJudgementJunit(
 ): string {
   const textOf = (finding: JudgeFinding) =>
     [
-      `${nameClient(finding.client, clients)}: ${finding.words}`,
+      `${nameClient(finding.client, clients)}${finding.world === undefined ? '' : `, world ${finding.world}`}: ${finding.words}`,
       ...finding.evidence,
       `What to do: ${finding.advice}`,
     ].join('\n')

@@ -3,6 +3,7 @@ import * as causeTrees from '../../evidence/explain/cause-tree.ts'
 import { describeEntry } from '../../evidence/explain/kind-sentences.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import { queryInteger } from '../../service/fields.ts'
+import { refuse } from '../../service/refusals.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { nameOfThing } from '../thing-names.ts'
 import { tokenRedactor } from '../token-redactor.ts'
@@ -46,7 +47,14 @@ export const getCauses = control({
   }),
   handle: async ({ params, query: { limit }, sim, lookAtMoney }) => {
     const redact = tokenRedactor(sim)
-    const find = () => causeTrees.findCauseTree(sim, Number(params.seq), Number(limit), lookAtMoney())
+    const text = String(params.seq)
+    if (!/^\d{1,15}$/.test(text)) {
+      refuse(
+        404,
+        `Failed to read the entry '${redact(text)}': a position is a whole number. Give a seq of GET /_sim/journal.`,
+      )
+    }
+    const find = () => causeTrees.findCauseTree(sim, Number(text), Number(limit), lookAtMoney())
     const { causes, entry, effects, matched, money } = await refuseInvalid(find, 404)
     const toView = (each: Entry) => ({
       ...{ seq: each.seq, at: sim.world.clock.iso(each.time), kind: each.kind },

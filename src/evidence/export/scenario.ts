@@ -33,6 +33,8 @@ interface Content {
   readonly options: Readonly<Record<string, unknown>>
   /** The state at the start in Base64, if it does not follow from the options. */
   readonly snapshot: string | undefined
+  /** Where the snapshot is from, in words. */
+  readonly origin: string
   readonly steps: readonly ScenarioStep[]
   readonly comment: string
 }
@@ -50,7 +52,7 @@ export function toScenario(
   recording: ParsedRecording,
   { format, name, what = 'the recording' }: ScenarioExport,
 ): string {
-  const { snapshot, lines, token, start } = findStart(recording, what)
+  const { snapshot, origin, lines, token, start } = findStart(recording, what)
   const steps = toScenarioSteps(lines, what, { token, start })
   if (steps.length === 0) {
     throw new RecordingError(`Failed to export ${what}: nothing happens in it. Record a run with requests or time.`)
@@ -60,6 +62,7 @@ export function toScenario(
     title: name ?? 'a recorded run plays as before',
     options: scenarioOptions({ ...recording.header.options, inferencePace: pace }, recording, snapshot !== undefined),
     snapshot,
+    origin,
     steps,
     comment: describeOrigin(recording),
   }
@@ -87,7 +90,9 @@ function findStart({ header, lines }: ParsedRecording, what: string) {
   const world =
     snapshot === undefined ? recorded : createSimulator({ fixtures: Snapshot.from(decodeBase64(snapshot), what) })
   const start = isNew && snapshot === undefined ? 0 : world.clock.elapsed
-  return { snapshot, lines: lines.slice(index + 1) as readonly Numbered[], token: world.token, start }
+  const origin =
+    begin === undefined ? 'it begins with a snapshot' : `the ${action!.do} at line ${begin.line} has a snapshot`
+  return { snapshot, origin, lines: lines.slice(index + 1) as readonly Numbered[], token: world.token, start }
 }
 
 /** Returns the options of a scenario. A snapshot brings most of them. */
@@ -104,10 +109,10 @@ function scenarioOptions(
   return { ...(!hasSnapshot && { seed: header.seed }), ...Object.fromEntries(kept) }
 }
 
-function toYaml({ title, options, snapshot, steps, comment }: Content, what: string): string {
+function toYaml({ title, options, snapshot, origin, steps, comment }: Content, what: string): string {
   const refuse = (problem: string) =>
     new RecordingError(`Failed to export ${what} as YAML: ${problem}. Write it in TypeScript, as in run.ts.`)
-  if (snapshot !== undefined) throw refuse('it begins with a snapshot, which YAML cannot have')
+  if (snapshot !== undefined) throw refuse(`${origin}, which YAML cannot have`)
   const document = {
     title,
     seeds: 'own',

@@ -9,6 +9,7 @@ import { paceOf } from '../replay/free-world.ts'
 import { collectRequests } from '../replay/request-facts.ts'
 import { NO_CHANGE } from '../what-if/changes.ts'
 import { playFreely } from '../what-if/play.ts'
+import { findReceivers } from '../what-if/recorded-receivers.ts'
 import { keptHeaders } from './kept-headers.ts'
 
 /** A step of a test. */
@@ -83,7 +84,8 @@ export async function planTest(
       `Failed to export ${what}: line ${line.line}: a test cannot do ${repeats ? 'a command that repeats' : `'${action.do}'`}. Record without it, or replay the file.`,
     )
   }
-  const { answers, digest } = await playFreely(recording, what, NO_CHANGE, { takesTime: !isServed })
+  const receivers = await findReceivers(recording, what)
+  const { answers, digest } = await playFreely(recording, what, NO_CHANGE, receivers, { takesTime: !isServed })
   const { token } = createRecordedSimulator(header, what)
   const facts = collectRequests(lines)
   const open = new Map<number, { readonly endedAt: Micros; readonly status: number }>()

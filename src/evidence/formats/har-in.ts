@@ -1,7 +1,7 @@
 /** Plays the requests of a HAR file into a world. */
 
 import { decodeBase64 } from '../../lib/base64.ts'
-import { tryParseJson } from '../../lib/json-text.ts'
+import { parseJsonText } from '../../lib/json-text.ts'
 import { eventLoopTurn } from '../../lib/real-time.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { RecordingError } from '../recording/file.ts'
@@ -28,13 +28,18 @@ const LEFT_OUT =
  * @throws RecordingError for text that is no HAR file
  */
 export function parseHar(text: string, what: string): Har {
-  const har = tryParseJson(text) as Partial<Har> | undefined
-  const entries: unknown = har?.log?.entries
-  if (!Array.isArray(entries)) {
-    throw new RecordingError(
-      `Failed to read the HAR file ${what}: log.entries is missing. Give a file that a browser or modelhost-sim saved.`,
+  const fail = (problem: string) =>
+    new RecordingError(
+      `Failed to read the HAR file ${what}: ${problem}. Give a file that a browser or modelhost-sim saved.`,
     )
+  const parsed = parseJsonText(text)
+  if ('fault' in parsed) {
+    const { line, column, reason } = parsed.fault
+    throw fail(`it is no JSON: line ${line}, column ${column}: ${reason}`)
   }
+  const har = parsed.value as Partial<Har> | null
+  const entries: unknown = har?.log?.entries
+  if (!Array.isArray(entries)) throw fail('log.entries is missing')
   for (const [index, entry] of (entries as Partial<HarEntry>[]).entries()) {
     const problem = problemOf(entry)
     if (problem === undefined) continue

@@ -36,6 +36,8 @@ export interface JudgeFinding {
   /** Why it is a rule. */
   readonly source: string
   readonly advice: string
+  /** The number of its world in a recording of several worlds, from 1. A reset or a restore begins the next one. */
+  readonly world?: number
 }
 
 /** A client that was judged: the requests with one API token. */
@@ -56,4 +58,6 @@ export interface Judgement {
   readonly clients: readonly JudgedClient[]
   /** Older requests that are no longer kept, so that nothing is said about them. */
   readonly dropped: number
+  /** How many worlds a recording has, if it has several. A reset or a restore begins the next one. */
+  readonly worlds?: number
 }

@@ -8,12 +8,12 @@ const LINE_CHARACTERS = 110
 
 /** Formats a judgement: what was looked at, then each finding with its evidence, its advice and its source. */
 export function formatJudgement(judgement: Judgement): string {
-  const { findings, clients, rules, dropped } = judgement
+  const { findings, clients, rules, dropped, worlds } = judgement
   const requests = clients.reduce((sum, client) => sum + client.requests, 0)
-  const head = `${plural(clients.length, 'client')}, ${plural(requests, 'request')}, ${plural(rules.length, 'rule')}: ${plural(findings.length, 'finding')}`
+  const head = `${plural(clients.length, 'client')}, ${plural(requests, 'request')}${worlds === undefined ? '' : ` in ${worlds} worlds`}, ${plural(rules.length, 'rule')}: ${plural(findings.length, 'finding')}`
   const lines = [head]
   if (dropped > 0) lines.push(`${plural(dropped, 'older request')} not judged: no longer kept`)
-  for (const [i, finding] of findings.entries()) lines.push('', ...formatFinding(finding, i + 1, clients))
+  for (const [i, finding] of findings.entries()) lines.push('', ...formatFinding(finding, i + 1, judgement))
   return `${lines.map(escapeControls).join('\n')}\n`
 }
 
@@ -30,10 +30,10 @@ export function nameClient(id: string, clients: readonly JudgedClient[]): string
   return name === '' ? `client ${id}` : `client ${id} (${name})`
 }
 
-function formatFinding(finding: JudgeFinding, number: number, clients: readonly JudgedClient[]): string[] {
+function formatFinding(finding: JudgeFinding, number: number, { clients, worlds }: Judgement): string[] {
   const { rule, client, words, evidence, source, advice } = finding
   return [
-    `${number}. ${rule}, ${nameClient(client, clients)}`,
+    `${number}. ${rule}, ${nameClient(client, clients)}${finding.world === undefined ? '' : `, world ${finding.world} of ${worlds}`}`,
     ...indented(words),
     ...evidence.map(line => `     ${line}`),
     ...indented(`What to do: ${advice}`),

@@ -3,6 +3,7 @@
 import { formatTraceLine } from '../../kernel/trace-line.ts'
 import { eventLoopTurn, monotonicMs } from '../../lib/real-time.ts'
 import type { World } from '../../simulation/world.ts'
+import type { ControlAction } from '../../simulator/observer.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import type { ParsedRecording } from '../recording/file.ts'
 import type { ReadLine } from '../recording/lines.ts'
@@ -49,14 +50,16 @@ export interface PerformedLines extends ReplayResult {
  * its turns meanwhile.
  *
  * @param onLine called after each line with the number of lines so far
+ * @param onBeforeAction called before each action, at its time
  */
 export async function performLines(
   sim: Simulator,
   { header, lines, cut }: ParsedRecording,
   onLine: (done: number) => void = () => {},
+  onBeforeAction: (action: ControlAction) => void = () => {},
 ): Promise<PerformedLines> {
   const facts = collectRequests(lines)
-  const clients = createClients(sim)
+  const clients = { ...createClients(sim), onBeforeAction }
   const world = new ReplayedWorld(sim, header.at, clients)
   const webhooks = new MutedWebhooks(sim)
   const conclude = (divergence: Divergence | undefined): PerformedLines => ({
@@ -84,7 +87,7 @@ export async function performLines(
 }
 
 /** Returns the clients of a replay in this process. */
-function createClients(sim: Simulator): Required<ReplayClients> {
+function createClients(sim: Simulator): Required<Omit<ReplayClients, 'onBeforeAction'>> {
   let sliceStartMs = monotonicMs()
   return {
     async send(request, { line }) {

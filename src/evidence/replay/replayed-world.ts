@@ -27,6 +27,8 @@ export interface ReplayClients {
   takeAnswer(line: AnswerLine, request: ReplayedRequest, response: Response): Promise<Difference | undefined>
   /** Takes a piece of a body. Returns what differs from the recording. */
   takePiece(line: ReadLine, request: ReplayedRequest, result: ReadResult): Difference | undefined
+  /** Called before an action, at its time. */
+  onBeforeAction?(action: ControlAction): void
   /** Returns a turn of the event loop to await, if one is due. Default: a replay takes none between events. */
   turnIfDue?(): Promise<void> | undefined
 }
@@ -160,6 +162,7 @@ export class ReplayedWorld {
 
   #perform(action: ControlAction): void {
     const { world } = this.#sim
+    this.#clients.onBeforeAction?.(action)
     try {
       performAction(this.#sim, action)
     } catch (error) {

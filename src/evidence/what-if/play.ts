@@ -14,6 +14,7 @@ import { moveTo, paceOf } from '../replay/free-world.ts'
 import { createRequest } from '../replay/replayed-request.ts'
 import { collectRequests, type RequestFacts } from '../replay/request-facts.ts'
 import { type Change, setField } from './changes.ts'
+import { deliverAsRecorded, type RecordedReceivers } from './recorded-receivers.ts'
 
 /** Most real milliseconds in which a request is answered, unless it waits for time. Some code is loaded first. */
 const SEND_MS = 5000
@@ -35,7 +36,7 @@ export interface PlayedAnswer {
 /** What came of a play. */
 export interface Outcome {
   readonly answers: ReadonlyMap<number, PlayedAnswer>
-  /** The changes of status by subject, each with its time. */
+  /** The changes of status by subject, each with its time; of a request with a webhook, what came of its attempts. */
   readonly states: ReadonlyMap<string, readonly { readonly at: Micros; readonly became: string }[]>
   /** Micro-cents. */
   readonly balance: number
@@ -49,6 +50,7 @@ export interface Outcome {
 /**
  * Plays a recording with a change.
  *
+ * @param receivers answer webhooks, at the time of each attempt
  * @param takesTime whether a fault on the wire takes time. A server with a manual clock delivers an answer at once
  * @throws RecordingError if this build makes another world of it
  */
@@ -56,11 +58,18 @@ export async function playFreely(
   recording: ParsedRecording,
   what: string,
   change: Change,
+  receivers: RecordedReceivers,
   { takesTime = true }: { readonly takesTime?: boolean } = {},
 ): Promise<Outcome> {
   const { header, lines } = recording
   await loadTokenizer()
-  const sim = createRecordedSimulator(header, what, { ...change.options, inferencePace: paceOf(recording) })
+  const options = { ...change.options, inferencePace: paceOf(recording) }
+  const sim: Simulator = createRecordedSimulator(
+    header,
+    what,
+    options,
+    deliverAsRecorded(receivers, () => sim),
+  )
   const play = new FreePlay(sim, collectRequests(lines), change, takesTime)
   try {
     return await play.run(lines)
@@ -85,9 +94,10 @@ class FreePlay {
     this.#change = change
     this.#takesTime = takesTime
     sim.journal.listen(entry => {
-      const transition = toTransition(entry, sim.world.clock)
-      if (transition === undefined) return
-      const { subject, became } = transition
+      const isWebhook = entry.kind.startsWith('webhook.')
+      const became = isWebhook ? entry.kind : toTransition(entry, sim.world.clock)?.became
+      if (became === undefined) return
+      const { subject } = entry
       this.#states.set(subject, [...(this.#states.get(subject) ?? []), { at: entry.time, became }])
     })
     if (change.removedRule !== undefined) sim.faults.remove(change.removedRule)
@@ -103,6 +113,7 @@ class FreePlay {
       // A mistake of the user, which is no consequence.
       performAction(this.#sim, action)
     }
+    await this.#settleWebhooks()
     for (const line of lines) {
       await addBefore(line.at[0])
       await this.#play(line)
@@ -126,7 +137,15 @@ class FreePlay {
       if (line.state === 'left') this.#clients.get(line.end)?.abort()
     } else if ('answer' in line) {
       if (line.status === 0) this.#clients.get(line.answer)?.abort()
-    } else if ('action' in line) this.#perform(line)
+    } else if ('action' in line) {
+      this.#perform(line)
+      if (line.action.do === 'reset' || line.action.do === 'restore') await this.#settleWebhooks()
+    }
+  }
+
+  /** Waits for the attempts that the present world began with. Else real time would decide which line they come before. */
+  async #settleWebhooks(): Promise<void> {
+    await this.#sim.clock.advance(0)
   }
 
   async #send(number: number): Promise<void> {
@@ -173,8 +192,8 @@ class FreePlay {
 
   #perform(line: Numbered<ActionLine>): void {
     const { action } = line
-    // Requests to the control plane only number the journal.
-    if (action.do === 'listControlRequest') return
+    // Requests to the control plane only number the journal. The receivers of this play answer the webhooks.
+    if (action.do === 'listControlRequest' || action.do === 'settleWebhook') return
     const isRemoved = line.line === this.#change.removedLine
     if (isRemoved && action.do !== 'addFault') return
     try {

@@ -2,13 +2,15 @@
 
 import type { ParsedRecording } from '../recording/file.ts'
 import { createRecordedSimulator } from '../recording/header.ts'
-import { type ChangeSpec, NO_CHANGE, readChange } from './changes.ts'
+import { type Change, type ChangeSpec, NO_CHANGE, readChange } from './changes.ts'
 import { type Consequence, compareOutcomes } from './consequences.ts'
 import { playFreely } from './play.ts'
+import { findReceivers } from './recorded-receivers.ts'
 
 /**
  * Plays a recording twice, as it was and with a change, and returns what differs. Both plays send the requests at their
- * times. So a client that would have acted otherwise after another answer still does what it did.
+ * times. So a client that would have acted otherwise after another answer still does what it did. Receivers of webhooks
+ * answer as they did.
  *
  * @throws RecordingError for a change that the recording does not allow
  */
@@ -17,14 +19,20 @@ export async function whatIf(
   what: string,
   spec: ChangeSpec,
 ): Promise<readonly Consequence[]> {
-  const initial = createRecordedSimulator(recording.header, what)
-  const change = readChange(
-    spec,
-    recording,
-    initial.faults.list().map(({ id }) => id),
-  )
-  await initial[Symbol.asyncDispose]()
-  const before = await playFreely(recording, what, NO_CHANGE)
-  const after = await playFreely(recording, what, change)
+  const change = await readChangeOf(recording, what, spec)
+  const receivers = await findReceivers(recording, what)
+  const before = await playFreely(recording, what, NO_CHANGE, receivers)
+  const after = await playFreely(recording, what, change, receivers)
   return compareOutcomes(before, after)
+}
+
+/** Reads the change. Its parts can be rules that the world begins with. */
+async function readChangeOf(recording: ParsedRecording, what: string, spec: ChangeSpec): Promise<Change> {
+  const initial = createRecordedSimulator(recording.header, what)
+  try {
+    const rules = initial.faults.list().map(({ id }) => id)
+    return readChange(spec, recording, rules)
+  } finally {
+    await initial[Symbol.asyncDispose]()
+  }
 }

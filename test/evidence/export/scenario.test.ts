@@ -209,6 +209,19 @@ describe('a start that is not that of the options', () => {
       'Failed to export run as YAML: it begins with a snapshot, which YAML cannot have. Write it in TypeScript, as in run.ts.',
     )
   })
+
+  test('YAML names the line of a restore', async () => {
+    const text = await recorded({ seed: 5 }, async ({ sim, send }) => {
+      const snapshot = sim.snapshot()
+      await send('GET', '/deploy/list')
+      sim.restore(snapshot)
+      await send('GET', '/deploy/list')
+    })
+    const line = 1 + text.split('\n').findIndex(row => row.includes('"do":"restore"'))
+    expect(() => toScenario(parseRecording(text, 'run'), { format: 'yaml', what: 'run' })).toThrow(
+      `Failed to export run as YAML: the restore at line ${line} has a snapshot, which YAML cannot have.`,
+    )
+  })
 })
 
 test.each([

@@ -80,7 +80,10 @@ test('har writes HAR 1.2 without credentials, and plays it into a world that ans
 })
 
 test.each([
-  ['no JSON', 'hello', /log\.entries is missing/],
+  ['no JSON', '[1', /it is no JSON: line 1, column 3: expected ',' or ']', got the end of the file\. Give a file that/],
+  ['an empty file', '', /it is no JSON: line 1, column 1: expected a value/],
+  ['JSON without entries', '[1]', /log\.entries is missing/],
+  ['null', 'null', /log\.entries is missing/],
   ['an entry without a time', { log: { entries: [{ request: {} }] } }, /log\.entries\[0\]: startedDateTime is no time/],
   [
     'an entry without a URL',

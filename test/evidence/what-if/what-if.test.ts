@@ -1,8 +1,11 @@
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type ParsedRecording, parseRecording } from '../../../src/evidence/recording/file.ts'
-import type { ChangeSpec } from '../../../src/evidence/what-if/changes.ts'
+import { type ChangeSpec, NO_CHANGE } from '../../../src/evidence/what-if/changes.ts'
+import { playFreely } from '../../../src/evidence/what-if/play.ts'
+import { findReceivers } from '../../../src/evidence/what-if/recorded-receivers.ts'
 import { whatIf } from '../../../src/evidence/what-if/what-if.ts'
 import { createSimulator } from '../../../src/index.ts'
+import type { DeliverWebhook } from '../../../src/simulator/webhook-options.ts'
 
 let recording: ParsedRecording
 let id: string
@@ -101,4 +104,86 @@ test.each([
   [{ set: 'min_instance=2' }, /no request of the recording has the field "min_instance"/],
 ])('an invalid change is refused with what is wrong: %j', async (spec, message) => {
   await expect(ask(spec)).rejects.toThrow(message)
+})
+
+/** A recording of a text for a webhook, whose receiver answers with these statuses in turn, and then with 204. */
+async function recordWebhook(statuses: readonly number[], deliver?: DeliverWebhook): Promise<ParsedRecording> {
+  const sent = [...statuses]
+  const accept = async () => ({ status: sent.shift() ?? 204 })
+  const sim = createSimulator({ seed: 7, webhooks: { deliver: deliver ?? accept } })
+  const recorded = sim.record()
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  const post = (input: string) =>
+    sim.fetch('http://sim/v1/inference/aurora-labs/aurora-8b-instruct', {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ input, webhook: 'http://127.0.0.1:3000/hook' }),
+    })
+  sim.faults.add({ on: 'getDeployment', times: 1, fault: { kind: 'status', status: 503 } })
+  sim.faults.add({ on: 'listVoices', times: 1, fault: { kind: 'status', status: 503 } })
+  await post('Rivers')
+  await sim.clock.advance('1m')
+  await sim.fetch('http://sim/v1/voices', { headers })
+  await post('Stones')
+  await sim.clock.advance('1h')
+  recorded.stop()
+  await sim[Symbol.asyncDispose]()
+  return parseRecording(recorded.text, 'hook')
+}
+
+describe('the receiver of a webhook', () => {
+  test('answers as recorded, so that a fault without effect has no consequences', async () => {
+    const hook = await recordWebhook([500, 503])
+    expect(await whatIf(hook, 'hook', { without: 'fault:1' })).toEqual([])
+    const [answer, ...others] = await whatIf(hook, 'hook', { without: 'fault:2' })
+    expect([answer, others]).toEqual([expect.objectContaining({ before: '503', after: '200' }), []])
+  })
+
+  test('answers the attempts for a request as it did when another request is left out', async () => {
+    const consequences = await whatIf(await recordWebhook([500]), 'hook', { without: 'request:1' })
+    expect(consequences.map(({ kind, before, after }) => [kind, before, after])).toEqual([
+      ['answer', '200', 'not sent'],
+      ['state', expect.stringMatching(/^sent at \S+, failed at \S+, sent at .+, delivered at /), 'no more changes'],
+      ...['inference', 'balance'].map(() => ['money', expect.any(String), expect.any(String)]),
+    ])
+  })
+
+  test('answers in its order when the ids of the requests are others', async () => {
+    const consequences = await whatIf(await recordWebhook([500]), 'hook', { options: { seed: 'other' } })
+    const attempts = consequences.flatMap(({ kind, after }) =>
+      kind === 'state' ? [...after.matchAll(/(sent|failed|delivered) at/g)] : [],
+    )
+    expect(attempts.map(([, what]) => what)).toEqual(['sent', 'failed', 'sent', 'delivered', 'sent', 'delivered'])
+  })
+
+  test('has no answer when it had none, and accepts everything when the recording does not know it', async () => {
+    const refused = await recordWebhook([], async () => {
+      throw new Error('ECONNREFUSED')
+    })
+    expect(await whatIf(refused, 'hook', { without: 'fault:1' })).toEqual([])
+    const consequences = await whatIf(refused, 'hook', { set: 'webhook=http://127.0.0.1:3000/other' })
+    const states = consequences.filter(({ kind }) => kind === 'state')
+    expect(states.length).toBeGreaterThanOrEqual(2)
+    expect(states.map(({ before, after }) => `${before} ${after}`).join()).toContain('gaveUp')
+    expect(states.map(({ after }) => after).join()).toContain('delivered')
+  })
+
+  test('answers attempts that the recording begins with', async () => {
+    const sim = createSimulator({ seed: 7, webhooks: { deliver: () => new Promise(() => {}) } })
+    const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ input: 'Rivers', webhook: 'http://127.0.0.1:3000/hook' })
+    const path = 'http://sim/v1/inference/aurora-labs/aurora-8b-instruct'
+    await sim.fetch(path, { method: 'POST', headers, body })
+    sim.world.runTo(600_000_000)
+    const later = createSimulator({ fixtures: sim.snapshot(), webhooks: { deliver: async () => ({ status: 500 }) } })
+    const recorded = later.record()
+    later.faults.add({ on: 'getDeployment', times: 1, fault: { kind: 'status', status: 503 } })
+    await later.clock.advance('1h')
+    recorded.stop()
+    for (const one of [sim, later]) await one[Symbol.asyncDispose]()
+    const recording = parseRecording(recorded.text, 'hook')
+    expect(await whatIf(recording, 'hook', { without: 'fault:1' })).toEqual([])
+    const { states } = await playFreely(recording, 'hook', NO_CHANGE, await findReceivers(recording, 'hook'))
+    expect([...states.values()].flat().map(({ became }) => became)).toContain('webhook.gaveUp')
+  })
 })
