@@ -116,12 +116,14 @@ export class Client {
   }
 
   #waitFor(sleep: () => Promise<void>): Promise<void> {
+    const wait = sleep()
     this.#waits++
     this.#options.onWait()
-    const wait = sleep().finally(() => {
-      this.#waits--
-    })
-    return this.#whileRunning(wait)
+    return this.#whileRunning(
+      wait.finally(() => {
+        this.#waits--
+      }),
+    )
   }
 
   readonly fetch = markAsOfWorld((input: Request | URL | string, init?: RequestInit) =>

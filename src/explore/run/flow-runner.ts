@@ -129,8 +129,8 @@ class Run {
   #starts = 0
   #isEndless = false
   #outside: OutsideWork | undefined
-  /** Why the last wait for something outside of the world was in vain, and what had happened by then. */
-  #vain: { readonly end: 'quiet' | 'limit'; readonly after: string } | undefined
+  /** Why the last wait for something outside of the world was in vain, and what the client had done by then. */
+  #vain: { readonly end: 'quiet' | 'limit'; readonly requests: number; readonly begun: number } | undefined
   #output = ''
 
   constructor(flow: NamedFlow, sim: Simulator, { plan, inputs, healAt }: RunParts) {
@@ -222,20 +222,26 @@ class Run {
    */
   async #waitOutside(): Promise<boolean> {
     const wentOn = () => this.#client!.end !== undefined || this.#waitsForWorld
-    if (this.#vain?.after === this.#deeds) {
+    if (this.#isStillVain) {
       // What has just happened in the world may have woken the client.
       for (let turn = 0; turn < WAKING_TURNS && !wentOn(); turn++) await eventLoopTurn()
     }
-    if (!wentOn() && this.#vain?.after !== this.#deeds) {
-      const end = await this.#outside!.wait(wentOn)
-      this.#vain = end === 'wentOn' ? undefined : { end, after: this.#deeds }
+    if (!wentOn() && !this.#isStillVain) {
+      const outside = this.#outside!
+      const end = await outside.wait(wentOn)
+      const { length: requests } = this.#recorder.requests
+      this.#vain = end === 'wentOn' ? undefined : { end, requests, begun: outside.begun }
     }
     return this.#client!.end !== undefined
   }
 
-  /** What the client has done so far, in the world and outside of it. */
-  get #deeds(): string {
-    return `${this.#recorder.requests.length} ${this.#starts} ${this.#outside!.begun}`
+  /**
+   * Whether the client has done nothing since the last wait in vain. After a wait to its limit, further work outside of the
+   * world is more of the same.
+   */
+  get #isStillVain(): boolean {
+    const { end, requests, begun } = this.#vain ?? {}
+    return requests === this.#recorder.requests.length && (end === 'limit' || begun === this.#outside!.begun)
   }
 
   #describeWait(): string {

@@ -3,7 +3,7 @@
  * Node tells what is pending, so that a flow that waits for nothing is known without a wait for real time to pass.
  */
 
-import { monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
+import { eventLoopTurn, monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
 
 /** Real time that a flow may wait for something outside of the world, such as a file. */
 const OUTSIDE_WAIT_MS = 5_000
@@ -11,6 +11,12 @@ const OUTSIDE_WAIT_MS = 5_000
 const QUIET_LOOKS = 100
 /** What comes with each turn of the event loop, timers of this process among it. */
 const PASSING = new Set(['PROMISE', 'Microtask', 'TickObject', 'Timeout', 'Immediate'])
+
+/**
+ * Turns of the event loop after which a flow that waits for the world still does so. A request that is answered at once
+ * takes fewer. A move of time begins after more turns without activity.
+ */
+const SETTLING_TURNS = 2
 
 /** How a wait ended: the flow went on, nothing is pending that could make it go on, or the limit was reached. */
 export type OutsideEnd = 'wentOn' | 'quiet' | 'limit'
@@ -57,7 +63,7 @@ export class OutsideWork {
     return this.#begun
   }
 
-  /** Ends a wait in progress at once if the flow went on. Time of the world may move in the next turn of the event loop. */
+  /** Ends a wait in progress if the flow went on: before the time of the world moves, and without a further look. */
   check(): void {
     this.#checkWait()
   }
@@ -66,19 +72,33 @@ export class OutsideWork {
   wait(wentOn: () => boolean): Promise<OutsideEnd> {
     const deadline = monotonicMs() + OUTSIDE_WAIT_MS
     return new Promise(resolve => {
+      let isOver = false
+      const finish = (end: OutsideEnd) => {
+        isOver = true
+        this.#checkWait = () => {}
+        resolve(end)
+      }
+      let isSettling = false
+      const settle = async () => {
+        isSettling = true
+        for (let turn = 0; turn < SETTLING_TURNS && wentOn(); turn++) await eventLoopTurn()
+        isSettling = false
+        if (wentOn() && !isOver) finish('wentOn')
+      }
       this.#checkWait = () => {
-        if (wentOn()) resolve('wentOn')
+        if (wentOn() && !isSettling) void settle()
       }
       let quietLooks = 0
       let activity = -1
       // Without promises of its own, so that each promise shows that other code runs.
       const look = () => {
+        if (isOver) return
         const isQuiet = activity === this.#activity && !this.#isPending
         activity = this.#activity
-        quietLooks = isQuiet ? quietLooks + 1 : 0
-        if (wentOn()) resolve('wentOn')
-        else if (quietLooks >= QUIET_LOOKS) resolve('quiet')
-        else if (monotonicMs() >= deadline) resolve('limit')
+        quietLooks = isQuiet && !wentOn() ? quietLooks + 1 : 0
+        this.#checkWait()
+        if (quietLooks >= QUIET_LOOKS) finish('quiet')
+        else if (monotonicMs() >= deadline) finish('limit')
         else setRealTimeout(look, 1, 'held')
       }
       setRealTimeout(look, 1, 'held')

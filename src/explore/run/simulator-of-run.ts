@@ -19,8 +19,8 @@ const KEPT = {
 } as const satisfies Readonly<Record<string, { names: readonly PropertyKey[]; advice: string }>>
 
 /**
- * Returns the simulator with the client's `fetch` and its sleep, so that its requests and waits are known. Calls that would end or move the run
- * throw an error that says so.
+ * Returns the simulator with the client's `fetch` and its sleep, so that its requests and waits are known. Calls that
+ * would end or move the run throw an error that says so.
  */
 export function simulatorOfRun(
   sim: Simulator,
