@@ -1,4 +1,5 @@
 import { monotonicMs } from '../lib/real-time.ts'
+import { exitProcess } from './exit.ts'
 
 /** Signals this close come from one key press: npm and `timeout` forward a signal that the process already got. */
 const ONE_PRESS_MS = 100
@@ -15,7 +16,7 @@ export function onSignals(end: (exitCode: number) => void): () => void {
       if (first === undefined) {
         first = monotonicMs()
         end(exitCode)
-      } else if (monotonicMs() - first > ONE_PRESS_MS) process.exit(exitCode)
+      } else if (monotonicMs() - first > ONE_PRESS_MS) exitProcess(exitCode)
     }
     process.on(signal, listener)
     return () => process.off(signal, listener)

@@ -30,7 +30,10 @@ export type ExploreDepth = (typeof EXPLORE_DEPTHS)[number]
 export interface ExploreOptions {
   /** The name of the flow, for messages. */
   readonly name: string
-  /** Runs at most, or real time as in '60s'. Default: 2,000 runs. */
+  /**
+   * Runs in search of findings at most, or real time as in '60s'. The runs that shrink and explain a finding come on top.
+   * Default: 2,000 runs.
+   */
   readonly budget?: number | Duration | undefined
   /** The last stage. Default: swarm. */
   readonly faults?: ExploreDepth | undefined

@@ -33,7 +33,10 @@ export interface FlowOptions<Result = unknown, Declared extends InputDeclaration
   extends FlowWorld {
   /** What differs between the uses of the client. Single faults are tried with the simplest values, random plans with others. */
   readonly inputs?: Declared | undefined
-  /** Runs at most, or real time as in '60s'. Default: 2,000 runs. */
+  /**
+   * Runs in search of findings at most, or real time as in '60s'. The runs that shrink and explain a finding come on top.
+   * Default: 2,000 runs.
+   */
   readonly budget?: number | Duration
   readonly invariants?: InvariantSettings
   /** Returns the ids that the result keeps. Default: every id of the world in the result. */

@@ -1,5 +1,11 @@
 /** Runs of a flow: what the flow sees, what is recorded, and what remains. */
+import { execFile } from 'node:child_process'
+import { pbkdf2, randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Worker } from 'node:worker_threads'
+import { gzip } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { DeployClient } from '../../examples/vitest/client.ts'
 import type { FlowFunction, FlowOptions } from '../../src/explore/flow.ts'
@@ -88,6 +94,52 @@ test('a flow that never ends is stopped at the bound of settles', async () => {
   expect(await runOnce(flow, [], { invariants: { settles: '2h' } })).toMatchObject({ duration: 2 * 3600 * 1e6 })
 })
 
+const NOTHING =
+  'it waits for a promise that nothing settles: it has no request, no wait and no work outside of the world'
+
+test('a flow that waits for a promise that nothing settles never ends, in a world with events too', async () => {
+  const flow: FlowFunction = async context => {
+    await create(context)
+    randomBytes(8)
+    await new Promise(() => {})
+  }
+  const worlds: FlowOptions[] = [{}, { fixtures: 'default' }]
+  for (const world of worlds) {
+    const result = await runOnce(flow, [], world)
+    expect(result).toMatchObject({ end: 'unsettled', duration: 48 * 3600 * 1e6 })
+    expect(result.broken.find(({ invariant }) => invariant === 'settles')!.words).toContain(NOTHING)
+  }
+})
+
+test.each<[name: string, work: () => Promise<unknown>]>([
+  ['a file', () => readFile(import.meta.filename)],
+  ['a computation of the thread pool', () => promisify(pbkdf2)('a', 'b', 500_000, 32, 'sha512')],
+  ['compressed data', () => promisify(gzip)(randomBytes(8_000_000))],
+  ['a child process', () => promisify(execFile)(process.execPath, ['-e', 'setTimeout(() => {}, 400)'])],
+  ['a thread', () => new Promise(end => new Worker('setTimeout(() => {}, 400)', { eval: true }).once('exit', end))],
+  ['a turn of the event loop', () => new Promise(turn => setImmediate(turn))],
+])('a flow that waits for %s goes on, and no time of the world passes', async (_, work) => {
+  const flow: FlowFunction = async ({ sleep, sim }) => {
+    await work()
+    await sleep(1_000)
+    await work()
+    await sim.clock.sleep(1_000)
+    await work()
+  }
+  expect(await runOnce(flow)).toMatchObject({ end: 'returned', duration: 2_000_000 })
+})
+
+test('a flow that listens to the world goes on when it happens', async () => {
+  const flow: FlowFunction = async context => {
+    await create(context)
+    await new Promise<void>(heard => context.sim.journal.listen(({ kind }) => kind === 'instance.ready' && heard()))
+  }
+  const { end, duration } = await runOnce(flow)
+  expect(end).toBe('returned')
+  expect(duration).toBeGreaterThan(60_000_000)
+  expect(duration).toBeLessThan(600_000_000)
+})
+
 test('a flow that throws at once sends nothing', async () => {
   const result = await runOnce(() => {
     throw new Error('no')
@@ -170,7 +222,11 @@ test('an error that the flow does not handle ends it, as it would end its proces
     }, 1000)
     await sleep(60_000)
   }
+  const leaves: FlowFunction = () => {
+    void Promise.reject(new Error('after its end'))
+  }
   expect(await runOnce(rejects)).toMatchObject({ end: 'threw', duration: 0 })
+  expect(await runOnce(leaves)).toMatchObject({ end: 'threw', duration: 0 })
   expect(await runOnce(throws)).toMatchObject({ end: 'threw', duration: 1_000_000 })
 })
 

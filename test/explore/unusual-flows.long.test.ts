@@ -1,4 +1,5 @@
 /** Unusual flows: explore says what is wrong with them, or explores them, and leaves the process as it was. */
+import { readFile } from 'node:fs/promises'
 import { createSimulator } from 'modelhost-sim'
 import { explore, type FlowContext, flow } from 'modelhost-sim/explore'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -233,3 +234,14 @@ test('an own function that throws or returns something else is named', async () 
   await expect(sim.explore(run, { lines: broken })).rejects.toThrow(`${message}lines threw "odd".`)
   await expect(sim.explore(run, { lines: () => [7] })).rejects.toThrow(`${message}lines returned [7].`)
 })
+
+test('a flow that reads a file without end is given up once, not at each event of its world', async () => {
+  const run = async (context: FlowContext) => {
+    await list(context)
+    while (true) await readFile('package.json')
+  }
+  const { findings, stoppedBecause } = await exploring(run, { fixtures: 'default' })
+  expect(stoppedBecause).toBe('unsettled')
+  expect(findings).toMatchObject([{ invariant: 'settles' }])
+  expect(findings[0]!.words).toContain('it waits for something outside of the world.')
+}, 60_000)

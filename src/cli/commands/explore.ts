@@ -39,7 +39,8 @@ export function builder(argv: Argv): Argv<ExploreArguments> {
         type: 'string',
         requiresArg: true,
         coerce: readBudget,
-        describe: 'Runs at most, or real time as in 60s. Default: that of the flow, or 2000',
+        describe:
+          'Runs in search of findings at most, or real time as in 60s. The runs that shrink and explain a finding come on top. Default: that of the flow, or 2000',
       },
       faults: {
         type: 'string',

@@ -30,6 +30,8 @@ export interface ClientOptions {
   readonly inputs: InputValues
   /** Returns whether the process of the client ends with this request. */
   endsWith(request: RecordedRequest): boolean
+  /** Called when the client begins to wait for the world. */
+  onWait(): void
   /** Called when the process has ended with a request. */
   onCrashed(): void
 }
@@ -57,7 +59,7 @@ export class Client {
       token: sim.token,
       sleep: ms => this.#sleep(ms),
       now: () => sim.clock.now.getTime(),
-      sim: simulatorOfRun(sim, this.fetch),
+      sim: simulatorOfRun(sim, this.fetch, (...args) => this.#waitFor(() => sim.clock.sleep(...args))),
     }
     Promise.resolve()
       .then(() => flow(context))
@@ -71,9 +73,12 @@ export class Client {
     if (!this.#isStopped) this.end ??= end
   }
 
-  /** Ends the client with an error that it did not handle, as Node ends such a process. */
+  /**
+   * Ends the client with an error that it did not handle, as Node ends such a process. Node reports a rejection after the
+   * flow that left it behind has returned.
+   */
   fail(error: unknown): void {
-    this.#finish({ kind: 'threw', error })
+    if (!this.#isStopped && this.end?.kind !== 'threw') this.end = { kind: 'threw', error }
   }
 
   /** Ends the process of the client: none of its waits and requests ever ends. */
@@ -107,9 +112,15 @@ export class Client {
         new RangeError(`Failed to sleep: ${ms} is invalid. Give milliseconds, from 0 to ${LONGEST_SLEEP_MS}.`),
       )
     }
+    return this.#waitFor(() => this.#options.sim.clock.sleep(ms))
+  }
+
+  #waitFor(sleep: () => Promise<void>): Promise<void> {
+    const wait = sleep()
     this.#waits++
+    this.#options.onWait()
     return this.#whileRunning(
-      this.#options.sim.clock.sleep(ms).finally(() => {
+      wait.finally(() => {
         this.#waits--
       }),
     )
@@ -133,6 +144,7 @@ export class Client {
     const onAbort = () => leave.abort(signal!.reason)
     signal?.addEventListener('abort', onAbort, { once: true })
     this.#open.add(record)
+    this.#options.onWait()
     const answered = new AbortController()
     try {
       const answer = sim.answer(request, {

@@ -5,7 +5,7 @@ import { formatRequest } from '../../evidence/evidence-lines.ts'
 import type { ClientEnd, Observation } from '../../evidence/observation.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { formatCount } from '../../lib/format-count.ts'
-import { monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
+import { eventLoopTurn } from '../../lib/real-time.ts'
 import { LIMITS } from '../../limits.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import type { NamedFlow } from '../flow.ts'
@@ -17,13 +17,14 @@ import { AppliedPlan } from './applied-plan.ts'
 import { Client } from './client.ts'
 import { ClientGlobals } from './client-globals.ts'
 import { concludeRun, type EndedClient, heal, JOURNAL_LIMIT, settlesWithin } from './conclude.ts'
+import { OutsideWork } from './outside-work.ts'
 import { RequestRecorder } from './request-recorder.ts'
 import type { RunResult } from './run-result.ts'
 import { type FlowRunner, isOwnSetting, type RunOptions, settingKey } from './runner.ts'
 import { takeTurn } from './turns.ts'
 
-/** Real time that a flow may wait for something outside of the world, such as a file. */
-const OUTSIDE_WAIT_MS = 5_000
+/** Turns of the event loop in which a client that listens to the world goes on. */
+const WAKING_TURNS = 3
 
 /** Creates the runner of a flow. Throws for invalid options of its world. */
 export function createFlowRunner(flow: NamedFlow): FlowRunner {
@@ -127,6 +128,9 @@ class Run {
   #client: Client | undefined
   #starts = 0
   #isEndless = false
+  #outside: OutsideWork | undefined
+  /** Why the last wait for something outside of the world was in vain, and what the client had done by then. */
+  #vain: { readonly end: 'quiet' | 'limit'; readonly requests: number; readonly begun: number } | undefined
   #output = ''
 
   constructor(flow: NamedFlow, sim: Simulator, { plan, inputs, healAt }: RunParts) {
@@ -149,6 +153,7 @@ class Run {
   }
 
   async #runClient(settles: Micros): Promise<ClientEnd> {
+    this.#outside = new OutsideWork()
     try {
       this.#start()
       await this.#sim.clock.until(() => this.#hasEnded(), { within: settles / 1000 })
@@ -157,6 +162,7 @@ class Run {
     } finally {
       this.#client?.stop()
       this.#globals?.restore()
+      this.#outside.stop()
     }
     return this.#client!.end ?? { kind: 'unsettled', waitsFor: this.#describeWait() }
   }
@@ -170,6 +176,7 @@ class Run {
       start: ++this.#starts,
       inputs: this.#inputs,
       endsWith: ({ index }) => this.#onRequest(index),
+      onWait: () => this.#outside?.check(),
       // The next start begins when the request of this one has ended.
       onCrashed: () => this.#start(),
     })
@@ -198,7 +205,9 @@ class Run {
   /** Returns whether the client has ended. While it waits for something outside of the world, its time does not move. */
   #hasEnded(): boolean | Promise<boolean> {
     if (this.#client!.end !== undefined || this.#isEndless) return true
-    return this.#waitsForWorld ? false : this.#waitOutside()
+    if (!this.#waitsForWorld) return this.#waitOutside()
+    this.#vain = undefined
+    return false
   }
 
   get #waitsForWorld(): boolean {
@@ -207,18 +216,40 @@ class Run {
     return this.#sim.clock.pendingRequests.length > 0
   }
 
+  /**
+   * Waits for something outside of the world. If that is in vain, time moves on: what happens in the world can wake a
+   * client that listens. The next wait comes when the client has done something since.
+   */
   async #waitOutside(): Promise<boolean> {
-    const deadline = monotonicMs() + OUTSIDE_WAIT_MS
-    while (this.#client!.end === undefined && !this.#waitsForWorld && monotonicMs() < deadline) {
-      await new Promise<void>(resolve => void setRealTimeout(resolve, 1, 'held'))
+    const wentOn = () => this.#client!.end !== undefined || this.#waitsForWorld
+    if (this.#isStillVain) {
+      // What has just happened in the world may have woken the client.
+      for (let turn = 0; turn < WAKING_TURNS && !wentOn(); turn++) await eventLoopTurn()
+    }
+    if (!wentOn() && !this.#isStillVain) {
+      const outside = this.#outside!
+      const end = await outside.wait(wentOn)
+      const { length: requests } = this.#recorder.requests
+      this.#vain = end === 'wentOn' ? undefined : { end, requests, begun: outside.begun }
     }
     return this.#client!.end !== undefined
+  }
+
+  /**
+   * Whether the client has done nothing since the last wait in vain. After a wait to its limit, further work outside of the
+   * world is more of the same.
+   */
+  get #isStillVain(): boolean {
+    const { end, requests, begun } = this.#vain ?? {}
+    return requests === this.#recorder.requests.length && (end === 'limit' || begun === this.#outside!.begun)
   }
 
   #describeWait(): string {
     if (this.#isEndless) return `nothing: it sent ${formatCount(LIMITS.flowRequests)} requests, the limit of a run`
     const open = this.#client!.openRequest
     if (open !== undefined) return formatRequest(open)
-    return this.#waitsForWorld ? 'time' : 'something outside of the world'
+    if (this.#waitsForWorld) return 'time'
+    if (this.#vain?.end === 'limit') return 'something outside of the world'
+    return 'a promise that nothing settles: it has no request, no wait and no work outside of the world'
   }
 }

@@ -19,13 +19,17 @@ const KEPT = {
 } as const satisfies Readonly<Record<string, { names: readonly PropertyKey[]; advice: string }>>
 
 /**
- * Returns the simulator with the client's `fetch`, so that its requests are recorded. Calls that would end or move the run
- * throw an error that says so.
+ * Returns the simulator with the client's `fetch` and its sleep, so that its requests and waits are known. Calls that
+ * would end or move the run throw an error that says so.
  */
-export function simulatorOfRun(sim: Simulator, fetch: typeof globalThis.fetch): Simulator {
+export function simulatorOfRun(
+  sim: Simulator,
+  fetch: typeof globalThis.fetch,
+  sleep: Simulator['clock']['sleep'],
+): Simulator {
   return guarded(sim, 'sim', {
     fetch,
-    clock: guarded(sim.clock, 'clock', {}),
+    clock: guarded(sim.clock, 'clock', { sleep }),
     faults: guarded(sim.faults, 'faults', {}),
   })
 }

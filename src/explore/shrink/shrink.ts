@@ -35,8 +35,9 @@ const CONFIRMING_RUNS = 2
  * @example await shrink({ runner, plan, signature: 'noLeak@createLlmDeployment/error' })
  */
 export async function shrink(options: ShrinkOptions): Promise<ShrunkFinding | undefined> {
-  const { runner, plan, inputs, signature, world, declaredInputs, maxRuns = DEFAULT_MAX_RUNS } = options
-  const trials = await Trials.start(plan, inputs, { runner, signature, maxRuns: maxRuns - CONFIRMING_RUNS })
+  const { runner, plan, inputs, signature, signal, world, declaredInputs } = options
+  const maxRuns = (options.maxRuns ?? DEFAULT_MAX_RUNS) - CONFIRMING_RUNS
+  const trials = await Trials.start(plan, inputs, { runner, signature, signal, maxRuns })
   if (trials === undefined) return undefined
   await cutUnfired(trials)
   await cutByLineage(trials, signature)

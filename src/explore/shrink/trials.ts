@@ -32,6 +32,8 @@ export interface TrialsOptions {
   readonly signature: string
   /** Runs at most. After them every further trial is rejected. */
   readonly maxRuns: number
+  /** Every further trial after its abort is rejected. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export class Trials {
@@ -78,7 +80,7 @@ export class Trials {
     return this.#runs
   }
 
-  /** Whether a trial was rejected because all runs are used. */
+  /** Whether a trial was rejected because all runs are used, or because of an abort. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -137,7 +139,8 @@ export class Trials {
     const known = this.#cache.get(key)
     // The items of this plan, since callers look for them by identity.
     if (known !== undefined) return { ...known, plan }
-    if (this.#runs >= this.#options.maxRuns) {
+    const { maxRuns, signal } = this.#options
+    if (this.#runs >= maxRuns || signal?.aborted) {
       this.#isOver = true
       return undefined
     }

@@ -169,6 +169,7 @@ export class Exploration {
       inputs,
       signature: finding.signature,
       runner: this.#runner,
+      signal,
     })
     if (shrunk === undefined) return
     this.runsOf.shrinking += shrunk.runs

@@ -34,6 +34,8 @@ export interface ShrinkRequest {
   /** The violation to keep. Others may come and go. */
   readonly signature: string
   readonly runner: FlowRunner
+  /** Ends the shrinking after the present run, with the simplest plan so far. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface Shrinker {

@@ -70,6 +70,32 @@ test('Ctrl-C gives what was found so far', async () => {
   expect(runs).toBeGreaterThanOrEqual(9)
 }, 60_000)
 
+/** What a flow does in its 10th run, after a signal. */
+const interrupted = (then: string) => `
+  const later = setTimeout
+  let runs = 0
+  export default async ({ fetch, url, token }) => {
+    await fetch(url + '/deploy/list', { headers: { authorization: 'Bearer ' + token } })
+    if (++runs < 10) return
+    process.kill(process.pid, 'SIGINT')
+    ${then}
+    await new Promise(() => {})
+  }`
+
+test('Ctrl-C gives what was found so far, also if the present run never ends', async () => {
+  const { code, stdout } = await run(['explore', write('client.mjs', interrupted('')), '--json'])
+  expect(code).toBe(3)
+  const { stopped_because: reason, findings } = JSON.parse(stdout)
+  expect(reason).toBe('aborted')
+  expect(findings).toMatchObject([{ invariant: 'settles' }])
+}, 60_000)
+
+test('a second Ctrl-C ends the process at once', async () => {
+  const again = "later(() => process.kill(process.pid, 'SIGINT'), 300)"
+  const { code, stdout } = await run(['explore', write('client.mjs', interrupted(again)), '--json'])
+  expect([code, stdout]).toEqual([130, ''])
+}, 60_000)
+
 test('a flow that never yields ends the command with its name', async () => {
   const client = write('client.mjs', 'export default () => { for (;;); }')
   const { code, stderr } = await run(['explore', client, '--loop-limit', '1s'])

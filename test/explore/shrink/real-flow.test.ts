@@ -46,3 +46,14 @@ test('a plan of 20 items shrinks to the lost answer of the create, in a simpler 
   })
   await runner.dispose()
 })
+
+test('after an abort, the plan is as simple as it was by then', async () => {
+  const runner = createFlowRunner({ name: 'deploy', options: { fixtures: 'empty' }, run: deploy })
+  await runner.run([])
+  const signature = 'noLeak@createLlmDeployment/error'
+  const shrunk = (await shrink({ runner, plan: PLAN, signature, signal: AbortSignal.abort() }))!
+  // The run that it begins with, and two that confirm it.
+  expect(shrunk).toMatchObject({ isMinimal: false, isRepeatable: true, runs: 3 })
+  expect(shrunk.plan).toHaveLength(PLAN.length)
+  await runner.dispose()
+})
