@@ -10,7 +10,7 @@ const OUTSIDE_WAIT_MS = 5_000
 /** Looks in a row, a millisecond or more apart, in which nothing was pending and no code ran. */
 const QUIET_LOOKS = 100
 /** What comes with each turn of the event loop, timers of this process among it. */
-const PASSING = new Set(['PROMISE', 'Microtask', 'TickObject', 'Timeout', 'Immediate'])
+const PASSING: ReadonlySet<string> = new Set(['PROMISE', 'Microtask', 'TickObject', 'Timeout', 'Immediate'])
 
 /**
  * Turns of the event loop after which a flow that waits for the world still does so. A request that is answered at once
