@@ -94,7 +94,10 @@ export class CredentialRecorder {
   /** Returns the path and query of a request, with a hash in place of each credential of the query. */
   recordPath(path: string): string {
     if (!path.includes('?')) return path
-    return hideSecretsInQuery(path, value => (this.#isOwn(value) ? value : this.#hash(value)))
+    return hideSecretsInQuery(path, value => {
+      const credential = decodeQueryValue(value)
+      return this.#isOwn(credential) ? value : encodeURIComponent(this.#hash(credential))
+    })
   }
 
   #recordCredential(value: string): string {
@@ -123,6 +126,11 @@ export class CredentialRecorder {
     if (apiTokens.formerValues.includes(credential)) return true
     return typeof access.scopedTokens.read(credential) === 'object'
   }
+}
+
+/** Returns a value of a query as the service reads it. An invalid escape stays as it is. */
+function decodeQueryValue(value: string): string {
+  return new URLSearchParams(`value=${value}`).get('value') ?? value
 }
 
 const MAX_HASHES = 10_000

@@ -97,3 +97,17 @@ test('a credential in a query is stored as a hash, and the recording replays', a
   expect(requestsOf(recording)[0]!.path).toContain(sim.token)
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 1 })
 })
+
+test('a scoped token in a query stays if it is escaped, and an invalid one is refused in the same way', async () => {
+  const { sim, send } = await served()
+  const body = JSON.stringify({ api_key_name: 'default', models: ['aurora-labs/aurora-8b-instruct'], expires_delta: 60 })
+  const recording = recordSimulator(sim)
+  const created = await send('/v1/scoped-jwt', sim.token, { method: 'POST', body })
+  const { token } = (await created.json()) as { token: string }
+  for (const value of [token, `${token}x`, 'hush-1234']) {
+    await send(`/v1/scoped-jwt?jwtoken=${encodeURIComponent(value)}`, sim.token)
+  }
+  expect(requestsOf(recording)[1]!.path).toBe(`/v1/scoped-jwt?jwtoken=${encodeURIComponent(token)}`)
+  expect(recording.text).not.toContain('hush-1234')
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 4 })
+})
