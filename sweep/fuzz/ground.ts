@@ -66,10 +66,11 @@ function createProcessGround(sim: Simulator): Ground {
 }
 
 async function createHttpGround(sim: Simulator): Promise<Ground> {
-  let lastDecidedBy: DecidedBy | undefined
+  // By status: an answer to a request that waited may leave between an answer and its reading.
+  const lastDecidedBy = new Map<number, DecidedBy>()
   let onLost = () => {}
   const onRequest = ({ status, decidedBy }: ServedRequest) => {
-    lastDecidedBy = decidedBy
+    lastDecidedBy.set(status, decidedBy)
     // A fault hangs this connection: it will have no answer.
     if (status === 0) onLost()
   }
@@ -86,7 +87,8 @@ async function createHttpGround(sim: Simulator): Promise<Ground> {
       })
       const receive = async () => {
         const init = { method, headers: [...headers], signal, ...(body !== undefined && { body }) }
-        return toReply(sent, await fetch(base + target, init), lastDecidedBy)
+        const response = await fetch(base + target, init)
+        return toReply(sent, response, lastDecidedBy.get(response.status))
       }
       // An error says that a fault broke the connection, or that the episode is over.
       return Promise.race([lost, receive().catch(() => NO_REPLY)])
