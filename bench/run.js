@@ -15,7 +15,7 @@ const bench = join(root, 'bench')
 
 if (!process.argv.includes('--no-build')) {
   // The build's own words go to stderr: with --json stdout belongs to the figures alone.
-  const { status } = spawnSync(process.execPath, [join(root, 'build.js')], { cwd: root, stdio: ['ignore', 2, 2] })
+  const { status } = spawnSync(process.execPath, [join(root, 'build/main.js')], { cwd: root, stdio: ['ignore', 2, 2] })
   if (status !== 0) {
     console.error('Failed to run the bench: the build failed. Put it right, or measure what there is with --no-build.')
     process.exit(2)

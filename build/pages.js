@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { deflateSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { containedWorlds } from '../browser-worlds.js'
+import { containedWorlds } from './browser-worlds.js'
 
 const source = path => fileURLToPath(new URL(`../${path}`, import.meta.url))
 

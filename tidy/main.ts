@@ -36,7 +36,7 @@ if (flags.api) {
   found['type errors'] = compile(join(dist, 'types'))
   writeFileSync(API_REPORT, reportPublicTypes(dist))
 } else if (formatting && unusedCode) {
-  const build = await run('../build.js', ['--no-types', '--outdir', dist])
+  const build = await run('../build/main.js', ['--no-types', '--outdir', dist])
   found['type errors'] = compile(join(dist, 'types'))
   found['differences of public types'] = checkApi(dist)
   layOutPackage(PACKAGE)

@@ -21,13 +21,8 @@ const CODE = [
   'scenarios',
   'bin',
   'build',
-  'build.js',
-  'browser-worlds.js',
-  'bundle-page.js',
   'clients',
-  'compat.js',
-  'defer-modules.js',
-  'join-chunks.js',
+  'compat',
 ]
 const TEXTS = [
   'README.md',

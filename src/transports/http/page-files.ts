@@ -45,7 +45,7 @@ export class BundledPageFiles implements PageFiles {
   async #read(name: string): Promise<string> {
     if (!import.meta.url.endsWith('.ts')) return readFileSync(new URL(`ui/${name}`, import.meta.url), 'utf8')
     // From the source: the bundle may be older than the files.
-    this.#bundled ??= import(new URL('../../../bundle-page.js', import.meta.url).href).then(({ bundlePage }) =>
+    this.#bundled ??= import(new URL('../../../build/bundle-page.js', import.meta.url).href).then(({ bundlePage }) =>
       bundlePage(),
     )
     return (await this.#bundled)![name]!

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 /** Bytes of both files, compressed. */
 const MAX_BYTES = 60_000
-const BUNDLER = new URL('../../../bundle-page.js', import.meta.url).href
+const BUNDLER = new URL('../../../build/bundle-page.js', import.meta.url).href
 
 test('the script and the style of the page take at most 60 kB together, compressed', async () => {
   const { bundlePage } = (await import(BUNDLER)) as { bundlePage: () => Promise<Record<string, string>> }

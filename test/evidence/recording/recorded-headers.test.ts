@@ -100,7 +100,11 @@ test('a credential in a query is stored as a hash, and the recording replays', a
 
 test('a scoped token in a query stays if it is escaped, and an invalid one is refused in the same way', async () => {
   const { sim, send } = await served()
-  const body = JSON.stringify({ api_key_name: 'default', models: ['aurora-labs/aurora-8b-instruct'], expires_delta: 60 })
+  const body = JSON.stringify({
+    api_key_name: 'default',
+    models: ['aurora-labs/aurora-8b-instruct'],
+    expires_delta: 60,
+  })
   const recording = recordSimulator(sim)
   const created = await send('/v1/scoped-jwt', sim.token, { method: 'POST', body })
   const { token } = (await created.json()) as { token: string }

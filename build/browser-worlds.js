@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const FIXTURES = fileURLToPath(new URL('fixtures', import.meta.url))
+const FIXTURES = fileURLToPath(new URL('../fixtures', import.meta.url))
 
 /** A plugin of esbuild: what imports `bundled-worlds.ts` imports `worlds.js` beside the bundle instead. */
 export const bundledWorlds = {

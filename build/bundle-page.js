@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { minify } from 'terser'
 
-const source = path => fileURLToPath(new URL(`src/ui/${path}`, import.meta.url))
+const source = path => fileURLToPath(new URL(`../src/ui/${path}`, import.meta.url))
 
 /**
  * Returns the files of the page by name: `page.js`, `page.css`.
@@ -24,7 +24,7 @@ export async function bundlePage() {
     target: ['chrome123', 'firefox120', 'safari17.5'],
     conditions: ['modelhost-sim-source'],
     tsconfigRaw: { compilerOptions: { jsx: 'react', jsxFactory: 'h', jsxFragmentFactory: 'Fragment' } },
-    inject: [fileURLToPath(new URL('build/jsx.js', import.meta.url))],
+    inject: [fileURLToPath(new URL('jsx.js', import.meta.url))],
     minify: true,
     // A page has no process and none of Node's timers.
     define: { process: 'undefined', 'globalThis.setImmediate': 'undefined' },

@@ -8,10 +8,10 @@ import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { bundledWorlds, writeBundledWorlds } from './browser-worlds.js'
-import { writeSavedPageParts } from './build/pages.js'
 import { bundlePage } from './bundle-page.js'
 import { deferredImports } from './defer-modules.js'
 import { joinChunks } from './join-chunks.js'
+import { writeSavedPageParts } from './pages.js'
 
 const { values } = parseArgs({
   options: { outdir: { type: 'string', default: 'dist' }, 'no-types': { type: 'boolean', default: false } },
