@@ -165,7 +165,7 @@ test('the text has the words, the evidence, the advice and the source of each fi
 
 1. leavesNothingRunning, client ${sim.world.store.tokens.all()[0]!.token_id} (default)
    The deployment ${sim.world.deployments.list()[0]!.deploy_id} (initializing) goes on: $0.00 so far. It was created by request 1
-   (createLlmDeployment, 200) 0s after the start. No request has named it since.
+   (createLlmDeployment, 200) 0s after the start. No later request names its id.
      0.000000 request 1: POST /deploy/llm → 200
      0.000000 deployment.created F5PbBQg1E2QOtYBb gpu=H100-80GB model_name=acme/new num_gpus=1
    What to do: In a finally block, delete or stop what you created, and cancel batches. Put the ids of things

@@ -178,7 +178,7 @@ describe('leavesNothingRunning', () => {
       await createBatches(context, 1)
       await cancelling(context)
     })
-    expect(found).toEqual([expect.stringContaining('No request has named it since.')])
+    expect(found).toEqual([expect.stringContaining('No later request names its id.')])
   })
 
   const renting =

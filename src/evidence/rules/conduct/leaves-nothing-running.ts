@@ -27,7 +27,7 @@ export const leavesNothingRunning = defineRule({
         const last = conduct.requests.findLast(other => isAbout(other, id))
         const lastWords =
           last === undefined
-            ? 'No request has named it since.'
+            ? 'No later request names its id.'
             : `The last request about it was ${nameRequest(last)}, ${formatSince(conduct, last.sentAt)} after the start.`
         return {
           words:
