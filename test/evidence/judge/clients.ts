@@ -83,7 +83,7 @@ export const CASES: Readonly<Record<ConductRuleName, RuleCase>> = {
       },
     ],
     words:
-      /^The deployment \S+ \(running\) goes on: \$\d+\.\d\d so far\. It was created by request \d+ \(createLlmDeployment, 200\) 0s after the start\. No request has named it since\.$/,
+      /^The deployment \S+ \(running\) goes on: \$\d+\.\d\d so far\. It was created by request \d+ \(createLlmDeployment, 200\) 0s after the start\. No later request names its id\.$/,
   },
   looksBeforeCreate: {
     options: { faults: [LOST] },
