@@ -96,12 +96,19 @@ export async function writeSavedPageParts(outdir) {
   writeFileSync(join(outdir, 'tokenizer.json'), JSON.stringify(tokenizer))
 }
 
+let savedPage
+
 /**
- * Returns the parts of saved pages, as `src/pages/saved/parts.ts` declares them.
+ * Returns the parts of saved pages, as `src/pages/saved/parts.ts` declares them. They are bundled once in a process.
  *
  * @returns {Promise<Required<import('../src/pages/saved/parts.ts').PageParts>>}
  */
-export async function bundleSavedPage() {
+export function bundleSavedPage() {
+  savedPage ??= bundleParts()
+  return savedPage
+}
+
+async function bundleParts() {
   const plugins = [containedWorlds, withoutUnreached, tokenizerApart]
   const [loader, style, code, tokenizer] = await Promise.all([
     bundleText({ entryPoints: [source('src/pages/saved/loader.ts')] }),

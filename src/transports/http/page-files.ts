@@ -31,8 +31,6 @@ const DOCUMENT = `<!doctype html>
 const CONTENT_TYPES = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' } as const
 
 export class BundledPageFiles implements PageFiles {
-  #bundled: Promise<Readonly<Record<string, string>>> | undefined
-
   answer(pathname: string): Promise<Response> | undefined {
     if (pathname === PAGE_PATH || pathname === `${PAGE_PATH}/`) {
       return Promise.resolve(respond(DOCUMENT, 'text/html; charset=utf-8'))
@@ -45,10 +43,8 @@ export class BundledPageFiles implements PageFiles {
   async #read(name: string): Promise<string> {
     if (!import.meta.url.endsWith('.ts')) return readFileSync(new URL(`ui/${name}`, import.meta.url), 'utf8')
     // From the source: the bundle may be older than the files.
-    this.#bundled ??= import(new URL('../../../build/bundle-page.js', import.meta.url).href).then(({ bundlePage }) =>
-      bundlePage(),
-    )
-    return (await this.#bundled)![name]!
+    const { bundlePage } = await import(new URL('../../../build/bundle-page.js', import.meta.url).href)
+    return (await bundlePage())[name]!
   }
 }
 

@@ -17,7 +17,7 @@ export const executablePath = [process.env.CHROME_PATH, '/usr/bin/chromium', '/u
 export const SKIPPED = executablePath === undefined ? ' (skipped: Chromium is missing; set CHROME_PATH)' : ''
 
 export function launch(): Promise<Browser> {
-  return chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] })
+  return chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox', '--disable-gpu'] })
 }
 
 /** Opens a page from a file. It is closed at the end of the test. */

@@ -51,7 +51,7 @@ describe.skipIf(executablePath === undefined)(
     beforeAll(async () => {
       script = await bundled(PAGE)
       await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-      browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] })
+      browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox', '--disable-gpu'] })
       page = await browser.newPage()
       await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/page`)
       await page.waitForFunction(() => 'setupWorker' in window)

@@ -1,10 +1,12 @@
 /** A browser with the control room of a server in this process, as a person would have it open. */
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, onTestFinished, test } from 'vitest'
 import type { SimulatorOptions } from '../../../src/simulator/options.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
 import { type ServeOptions, type Server, serve } from '../../../src/transports/http/server.ts'
+import { installed, packageIn } from '../installed-package.ts'
 
 /** Chromium: that of `CHROME_PATH`, or Debian's. */
 const CHROME = [process.env.CHROME_PATH, '/usr/bin/chromium'].find(path => path !== undefined && existsSync(path))
@@ -12,6 +14,9 @@ const CHROME = [process.env.CHROME_PATH, '/usr/bin/chromium'].find(path => path 
 if (CHROME === undefined) {
   process.stderr.write('Tests of pages are skipped: Chromium is missing. Install it, or set CHROME_PATH.\n')
 }
+
+/** The script of the package. A server that runs from the source sends one that is not minified as much. */
+const SCRIPT = join(packageIn(installed()), 'dist/ui/page.js')
 
 /** Longest real time that a step of a page takes, in milliseconds. */
 const STEP_MS = 20_000
@@ -24,7 +29,8 @@ let browser: Browser | undefined
 /** Starts the browser before the tests of a file, and closes it after them. */
 export function useBrowser(): void {
   beforeAll(async () => {
-    if (CHROME !== undefined) browser = await chromium.launch({ executablePath: CHROME, args: ['--no-sandbox'] })
+    if (CHROME !== undefined)
+      browser = await chromium.launch({ executablePath: CHROME, args: ['--no-sandbox', '--disable-gpu'] })
   })
   afterAll(() => browser?.close())
 }
@@ -65,6 +71,7 @@ export async function openPage(
   onTestFinished(() => context.close())
   // Shorter than the time of a test, so that a failure names the step that waited.
   context.setDefaultTimeout(STEP_MS)
+  await context.route('**/_sim/ui/page.js', route => route.fulfill({ path: SCRIPT }))
   const page = await context.newPage()
   const problems: string[] = []
   const origins = new Set<string>()
