@@ -145,12 +145,16 @@ export class Client {
     signal?.addEventListener('abort', onAbort, { once: true })
     this.#open.add(record)
     this.#options.onWait()
-    const answered = new AbortController()
+    let answered: AbortController | undefined
     try {
       const answer = sim.answer(request, {
         onAnswered: (served: AnsweredRequest) => recorder.noteAnswered(record, served),
       })
-      if (answer instanceof Promise || answer instanceof WireFaultResponse) this.#limit(record, leave, answered.signal)
+      if (answer instanceof Promise || answer instanceof WireFaultResponse) {
+        // Nearly every request is answered at once, and an aborted controller makes an error with its stack.
+        answered = new AbortController()
+        this.#limit(record, leave, answered.signal)
+      }
       const response = await answer
       if (isLast) {
         this.stop()
@@ -167,7 +171,7 @@ export class Client {
       }
       throw error
     } finally {
-      answered.abort()
+      answered?.abort()
       signal?.removeEventListener('abort', onAbort)
       this.#open.delete(record)
     }
