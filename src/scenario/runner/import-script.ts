@@ -75,7 +75,8 @@ function describeLoadError(error: unknown, file: string, name: string, folder: s
   const text = `${error.message}\n${error.stack ?? ''}`
   const place = positionIn(text, file) ?? (isSyntax ? syntaxErrorPosition(file) : undefined)
   const what = isSyntax ? `syntax error: ${reason}` : reason
-  return place ? `${name}:${place}: ${what}. Fix that line.` : `${what}. Fix it.`
+  const sentence = /[.!?]$/.test(what) ? what : `${what}.`
+  return place ? `${name}:${place}: ${sentence} Fix that line.` : `${sentence} Fix it.`
 }
 
 /** Returns the line and column of a file in the text of an error. */
