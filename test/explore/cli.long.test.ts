@@ -138,6 +138,19 @@ describe('known findings', () => {
   })
 })
 
+test('a fetch that a module saved when it was imported follows the world, and is the real one afterwards', async () => {
+  const before = globalThis.fetch
+  const flows = [
+    write(
+      'saved.mjs',
+      "const saved = fetch\nexport default ({ url, token }) => saved(url + '/deploy/list', { headers: { authorization: 'Bearer ' + token }, signal: AbortSignal.timeout(5_000) }).then(answer => answer.json())",
+    ),
+  ]
+  const { code, out } = await explore({ flows, budget: 10 })
+  expect([code, out]).toEqual([0, expect.stringContaining('saved: 10 runs')])
+  expect(globalThis.fetch).toBe(before)
+})
+
 describe('refuses', () => {
   test.each<[text: string, message: string]>([
     ['export const a = async () => {}', "it has no default export. Write 'export default' for 'a', if it is the flow."],
