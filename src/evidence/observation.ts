@@ -28,6 +28,8 @@ export interface ObservedRequest {
   readonly sentAt: Micros
   /** When the answer or the failure of the connection arrived; undefined if `unanswered`. */
   readonly endedAt: Micros | undefined
+  /** The index of the last request that was sent before this one ended. Undefined if only the times are known. */
+  readonly lastSentByEnd?: number | undefined
   readonly outcome: RequestOutcome
   /** 0 unless `answered`. */
   readonly status: number
@@ -48,8 +50,8 @@ export interface ObservedRequest {
 export type ClientEnd =
   | { readonly kind: 'returned'; readonly result: unknown }
   | { readonly kind: 'threw'; readonly error: unknown }
-  /** It did not end within the bound of the rule `settles`. */
-  | { readonly kind: 'unsettled'; readonly waitsFor: string }
+  /** It did not end within the bound of the rule `settles`. It waits for nothing if it sent more requests than a run may have. */
+  | { readonly kind: 'unsettled'; readonly waitsFor: string | undefined }
 
 export type CreatedKind = 'deployment' | 'adapter' | 'hosted' | 'container' | 'batch'
 

@@ -1,6 +1,6 @@
 /** Explores a flow from its function to a report in words. */
 
-import { adviceOf } from '../evidence/rules/index.ts'
+import { meaningOf } from '../evidence/rules/index.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { SimulatorOptions } from '../simulator/simulator.ts'
 import { toExplorableFlow } from './declare-flow.ts'
@@ -124,7 +124,7 @@ export async function replayPlan(value: unknown, plan: Plan, options: ExploreFlo
     const findings = broken.flatMap(violation => {
       if (seen.has(violation.signature)) return []
       seen.add(violation.signature)
-      const story = describeFinding({ violation, plan, requests, isMinimal: undefined }, adviceOf)
+      const story = describeFinding({ violation, plan, requests, isMinimal: undefined }, meaningOf)
       return [{ ...violation, plan, why: toParagraph(story), story }]
     })
     return { flow: flow.name, runs: runner.runs, points: plan.length, findings }
@@ -172,7 +172,7 @@ async function explain(
   const isMinimal = plan.length === 0 || shrunk?.isMinimal === true
   const leftOut = shrunk?.leftOut
   const violation = { invariant, words }
-  const story = describeFinding({ violation, plan, requests, isMinimal, inevitability, inputs, leftOut }, adviceOf)
+  const story = describeFinding({ violation, plan, requests, isMinimal, inevitability, inputs, leftOut }, meaningOf)
   const sent = requests.map(({ operation, status }) => ({ operation, status }))
   return { story, inevitability, requests: sent }
 }

@@ -37,7 +37,8 @@ describe('a flow with a leak', () => {
     const { code, out } = await explore({ json: true, findingCode: 42 })
     expect(code).toBe(42)
     expect(out.trimEnd().split('\n')).toHaveLength(1)
-    const { flow, runs, points, unreached, findings } = JSON.parse(out)
+    const { flow, runs, points, unreached, findings, unreached_pairs } = JSON.parse(out)
+    expect(unreached_pairs).toBe(0)
     expect(flow).toBe('leaky')
     expect(unreached.map(({ reason }: { reason: string }) => reason)).toEqual(unreached.map(() => 'notFired'))
     expect(runs).toBeGreaterThan(points)
@@ -46,6 +47,7 @@ describe('a flow with a leak', () => {
     expect(leak.plan).toHaveLength(1)
     expect(leak.plan[0].fault).toMatchObject({ on: 'createLlmDeployment', nth: 1, fault: { effect: 'done' } })
     expect(leak.why).toContain('The client threw without having read its id.')
+    expect(leak.evidence).toContainEqual(expect.stringMatching(/request \d+: POST \/deploy\/llm/))
     expect(parse(leak.scenario)).toMatchObject({ flow: expect.stringMatching(/\/leaky\.ts$/), invariants: ['noLeak'] })
   })
 
@@ -136,11 +138,25 @@ describe('known findings', () => {
   })
 })
 
+test('a fetch that a module saved when it was imported follows the world, and is the real one afterwards', async () => {
+  const before = globalThis.fetch
+  const flows = [
+    write(
+      'saved.mjs',
+      "const saved = fetch\nexport default ({ url, token }) => saved(url + '/deploy/list', { headers: { authorization: 'Bearer ' + token }, signal: AbortSignal.timeout(5_000) }).then(answer => answer.json())",
+    ),
+  ]
+  const { code, out } = await explore({ flows, budget: 10 })
+  expect([code, out]).toEqual([0, expect.stringContaining('saved: 10 runs')])
+  expect(globalThis.fetch).toBe(before)
+})
+
 describe('refuses', () => {
   test.each<[text: string, message: string]>([
     ['export const a = async () => {}', "it has no default export. Write 'export default' for 'a', if it is the flow."],
     ['export default 7', 'its default export is not a flow. Write export default async ({ fetch, url, token, sleep })'],
     ["throw new Error('no key')", 'flow.mjs:1:7: no key. Fix that line.'],
+    ["throw new Error('Did you mean a?')", 'flow.mjs:1:7: Did you mean a? Fix that line.'],
     ['export default async () => {', 'Failed to load flow.mjs: '],
     ["import 'missing-package'\nexport default () => {}", "Cannot find package 'missing-package'"],
     ["export default () => { throw new Error('at once') }", 'it throws in a run without faults: Error: at once.'],
@@ -166,6 +182,7 @@ describe('refuses', () => {
     [{ seeds: '9..1', out: 'o' }, "Failed to read --seeds '9..1': its first seed, 9, is above its last."],
     [{ seeds: '1..9', out: 'o', json: true }, 'and excludes --json. Leave it out.'],
     [{ writeAs: 'typescript' }, 'Failed to read --write-as typescript: no folder to write to.'],
+    [{ write: 'package.json' }, "Failed to write --write 'package.json': a file of this name exists already."],
     [{ junit: 'missing/j.xml' }, "Failed to write --junit 'missing/j.xml': there is no folder"],
   ])('%j', async (args, message) => {
     await expect(explore(args)).rejects.toThrow(message)

@@ -32,6 +32,16 @@ test('a flow that throws at once is refused with its error', async () => {
   )
 })
 
+test('a flow whose request leaves the world gets an error that says how to send it', async () => {
+  const flow: FlowFunction = () => {
+    const cause = Object.assign(new Error('getaddrinfo ENOTFOUND sim'), { code: 'ENOTFOUND', hostname: 'sim' })
+    throw new TypeError('fetch failed', { cause })
+  }
+  await expect(explore(flow)).rejects.toThrow(
+    'fetch failed. A request has left the world, because it was not sent with the fetch of the flow. Send it with that fetch',
+  )
+})
+
 test('an invariant that throws is an error of the user, in the base run and later', async () => {
   const odd = (requests: number) => ({
     invariants: {

@@ -27,6 +27,8 @@ const create: FlowFunction<Response> = ({ fetch, url, token }) =>
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify(MODEL),
   })
+const list: FlowFunction<Response> = ({ fetch, url, token }) =>
+  fetch(`${url}/deploy/list`, { headers: { authorization: `Bearer ${token}` } })
 
 test('a flow runs in time of the world, and its requests are recorded as it saw them', async () => {
   const result = await runOnce(deploy)
@@ -255,5 +257,20 @@ test('a flow that sends requests without end is stopped at the limit of a run', 
   expect(result.end).toBe('unsettled')
   expect(result.requests).toHaveLength(2_001)
   const { words } = result.broken.find(({ invariant }) => invariant === 'settles')!
-  expect(words).toContain('it waits for nothing: it sent 2,000 requests, the limit of a run')
+  expect(words).toContain('it sent more than 2,000 requests, the limit of a run')
+})
+
+test('requests that were sent beside a refused one do not ignore its Retry-After, and a later one does', async () => {
+  const refusal: Plan = [{ fault: { on: 'listDeployments', nth: 1, fault: { kind: 'rateLimit', retryAfter: '20s' } } }]
+  const both: FlowFunction = async context => {
+    await Promise.all([list(context), list(context)])
+  }
+  const again: FlowFunction = async context => {
+    await both(context)
+    await list(context)
+  }
+  const ignored = async (flow: FlowFunction) =>
+    (await runOnce(flow, refusal)).broken.filter(({ invariant }) => invariant === 'honoursRetryAfter')
+  expect(await ignored(both)).toEqual([])
+  expect(await ignored(again)).toMatchObject([{ words: expect.stringContaining('sent request 3 ') }])
 })

@@ -129,7 +129,9 @@ test('100,000 requests at once, or one after the other, are stopped at the limit
   ]) {
     const { findings, stoppedBecause } = await exploring(requests, { invariants: { pollsAtMost: false } })
     expect(stoppedBecause).toBe('unsettled')
-    expect(findings).toMatchObject([{ words: expect.stringContaining('it sent 2,000 requests, the limit of a run') }])
+    expect(findings).toMatchObject([
+      { words: expect.stringContaining('it sent more than 2,000 requests, the limit of a run') },
+    ])
   }
 })
 

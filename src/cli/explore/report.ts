@@ -40,6 +40,7 @@ export function formatFlow({ report, findings, fileOf }: ExploredFlow, knownFile
   }
   if (report.findings.length === 0) lines.push(...describeWorth(report))
   lines.push(...describeUnreached(report))
+  if (report.unreachedPairs > 0) lines.push(`${plural(report.unreachedPairs, 'pair')} of faults not run`)
   return `${lines.join('\n')}\n`
 }
 
@@ -48,9 +49,11 @@ const MAX_REQUESTS = 100
 
 /** Returns the report as one line of JSON. */
 export function formatFlowJson({ report, findings, scenarioOf, fileOf }: ExploredFlow): string {
-  const { flow, runs, runsOf, points, unreached, matrix, surfaced, chanceOfNew, saturation, stoppedBecause } = report
+  const { flow, runs, runsOf, points, unreached, unreachedPairs, matrix, surfaced, saturation } = report
+  const { chanceOfNew, stoppedBecause } = report
   const toJson = (finding: ExplainedFinding, known?: object) => {
-    const { invariant, signature, plan, foundWith, why, stage, seed, inputs, shrunk, inevitability, requests } = finding
+    const { invariant, signature, plan, foundWith, why, evidence, stage, seed } = finding
+    const { inputs, shrunk, inevitability, requests } = finding
     const world = finding.shrunk?.world
     const isSimpler = Object.keys(world ?? {}).length > 0
     const setting = { ...(isSimpler && { world }), ...(inputs !== undefined && { inputs }) }
@@ -64,6 +67,7 @@ export function formatFlowJson({ report, findings, scenarioOf, fileOf }: Explore
       ...setting,
       scenario,
       why,
+      evidence,
       stage,
       ...(seed !== undefined && { seed }),
       ...(shrunk !== undefined && { shrinking: { runs: shrunk.runs, minimal: shrunk.isMinimal } }),
@@ -81,7 +85,7 @@ export function formatFlowJson({ report, findings, scenarioOf, fileOf }: Explore
   ]
   const more = {
     ...{ surfaced, chance_of_new: chanceOfNew, stopped_because: stoppedBecause, gone: findings.gone },
-    ...{ runs_of: runsOf, matrix },
+    ...{ runs_of: runsOf, unreached_pairs: unreachedPairs, matrix },
     saturation: saturation.map(({ chanceOfNew, ...rest }) => ({ ...rest, chance_of_new: chanceOfNew })),
   }
   return `${JSON.stringify({ flow, runs, points, unreached, findings: all, ...more })}\n`
@@ -157,7 +161,8 @@ export function percent(share: number): string {
 /** Says what it is worth that nothing was found. */
 function describeWorth({ points, unreached, runsOf, oracle, stoppedBecause }: FlowReport): string[] {
   if (stoppedBecause === 'unsettled') return []
-  const lines = [`  None of ${plural(points - unreached.length, 'single fault')} breaks the client.`]
+  const reached = points - unreached.length
+  const lines = reached === 0 ? [] : [`  None of ${plural(reached, 'single fault')} breaks the client.`]
   if (runsOf.pairs > 0) lines.push(`  None of ${plural(runsOf.pairs, 'pair')} of faults does.`)
   if (runsOf.swarm > 0) {
     // Without a failure in n runs, the probability is at most 3 / n with 95 % confidence.

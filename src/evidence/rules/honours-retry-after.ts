@@ -23,8 +23,9 @@ export const honoursRetryAfter = defineRule({
       const { retryAfter, endedAt, status, start } = limited
       if (retryAfter === undefined || endedAt === undefined || (status !== 429 && status !== 503)) continue
       const operation = operationOf(limited)
+      // Several requests can be sent at the very instant of the answer, before the client has it.
       const early = requests
-        .slice(i + 1)
+        .slice(limited.lastSentByEnd ?? i + 1)
         .find(next => next.start === start && next.sentAt >= endedAt && operationOf(next) === operation)
       if (early === undefined || early.sentAt + TOLERANCE >= endedAt + retryAfter) continue
       violations.push({

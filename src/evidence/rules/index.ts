@@ -40,8 +40,8 @@ export const RULE_NAMES = Object.keys(RULES) as readonly RuleName[]
 /** The names of the rules of conduct that a flow can turn on. */
 export const OPTIONAL_RULE_NAMES = Object.keys(OPTIONAL_RULES) as readonly OptionalRuleName[]
 
-/** Returns what to change in a client that breaks a rule; undefined for an invariant of the user. */
-export function adviceOf(name: string): string | undefined {
+/** Returns what a rule asks for, and what to change in a client that breaks it; undefined for an invariant of the user. */
+export function meaningOf(name: string): Pick<Rule, 'summary' | 'advice'> | undefined {
   const rules: Readonly<Record<string, Rule>> = { ...RULES, ...OPTIONAL_RULES }
-  return Object.hasOwn(rules, name) ? rules[name]!.advice : undefined
+  return Object.hasOwn(rules, name) ? rules[name] : undefined
 }

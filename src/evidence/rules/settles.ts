@@ -1,6 +1,8 @@
 import { formatDuration } from '../../kernel/duration.ts'
+import { formatCount } from '../../lib/format-count.ts'
+import { LIMITS } from '../../limits.ts'
 import { requestEvidence } from '../facts.ts'
-import type { Observation } from '../observation.ts'
+import type { ClientEnd, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, formatUsd, nameRequest, operationOf, startSentence } from '../words.ts'
 
@@ -35,7 +37,7 @@ function findLateEnd(observation: Observation): Violation | undefined {
   const bound = formatDuration(settings.settles)
   const how =
     end.kind === 'unsettled'
-      ? `The client did not end within ${formatSince(observation, endedAt)}: it waits for ${end.waitsFor}.`
+      ? `The client did not end within ${formatSince(observation, endedAt)}: ${describeState(end)}.`
       : `The client ended after ${formatSince(observation, endedAt)}, later than the bound of ${bound}.`
   const last = request
     ? ` Its last request was ${nameRequest(request)}, sent ${formatSince(observation, request.sentAt)} after its start.`
@@ -49,6 +51,11 @@ function findLateEnd(observation: Observation): Violation | undefined {
     subject: alive[0]?.id,
     evidence: request ? requestEvidence(request) : [],
   }
+}
+
+function describeState({ waitsFor }: Extract<ClientEnd, { kind: 'unsettled' }>): string {
+  if (waitsFor !== undefined) return `it waits for ${waitsFor}`
+  return `it sent more than ${formatCount(LIMITS.flowRequests)} requests, the limit of a run`
 }
 
 function findUnlimitedRequest(observation: Observation): Violation | undefined {

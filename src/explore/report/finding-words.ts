@@ -25,31 +25,33 @@ export interface FindingStory {
   readonly leftOut?: readonly string[] | undefined
 }
 
-/** Returns the advice of an invariant; undefined for one of the user's own. */
-export type AdviceOf = (invariant: string) => string | undefined
+/** Returns what an invariant asks for and what helps if it is broken; undefined for one of the user's own. */
+export type MeaningOf = (invariant: string) => { readonly summary: string; readonly advice: string } | undefined
 
 /** Returns the words of a finding. */
-export function describeFinding(story: FindingStory, adviceOf: AdviceOf = () => undefined): FindingWords {
+export function describeFinding(story: FindingStory, meaningOf: MeaningOf = () => undefined): FindingWords {
   const { violation, plan, requests, inevitability, inputs, leftOut = [] } = story
-  const advice = adviceOf(violation.invariant)
+  const meaning = meaningOf(violation.invariant)
   return {
     invariant: violation.invariant,
     what: asSentence(violation.words),
+    expected: meaning === undefined ? '' : asSentence(meaning.summary),
     causes: plan.map(item => asSentence(describeItem(item, requests))),
     inputs: inputs === undefined ? '' : describeInputs(inputs),
     requests: describeRequests(requests),
     tooLateFrom: inevitability === undefined || plan.length === 0 ? '' : describeMoment(inevitability, requests),
     necessary: describeNecessity(story),
-    leftOut: leftOut.length === 0 ? '' : `It happens without ${listed(leftOut)}, too.`,
-    advice: advice === undefined ? '' : asSentence(advice),
+    leftOut: leftOut.length === 0 ? '' : `It also happens without ${listed(leftOut)}.`,
+    advice: meaning === undefined ? '' : asSentence(meaning.advice),
   }
 }
 
 /** Returns the words of a finding as one paragraph. */
 export function toParagraph(words: FindingWords): string {
-  const { invariant, what, causes, inputs, requests, tooLateFrom, necessary, leftOut, advice } = words
+  const { invariant, what, expected, causes, inputs, requests, tooLateFrom, necessary, leftOut, advice } = words
   const parts = [
     `The invariant ${invariant} does not hold. ${what}`,
+    expected === '' ? '' : `Expected: ${expected}`,
     causes.length === 0 ? WITHOUT_FAULT : `${causes.length === 1 ? 'Cause' : 'Causes'}: ${numbered(causes)}`,
     inputs === '' ? '' : `Inputs: ${inputs}`,
     `Requests: ${requests}`,
@@ -126,14 +128,14 @@ function describeRequests(requests: readonly ObservedRequest[]): string {
   const texts = groups.map(describeGroup)
   const hidden = texts.length - 2 * LISTED_GROUPS
   const listed =
-    hidden > 1 ? [...texts.slice(0, LISTED_GROUPS), `(${hidden} more)`, ...texts.slice(-LISTED_GROUPS)] : texts
-  return `${formatCount(requests.length)}: ${listed.join('; ')}.`
+    hidden > 1 ? [...texts.slice(0, LISTED_GROUPS), `${hidden} others`, ...texts.slice(-LISTED_GROUPS)] : texts
+  return `${formatCount(requests.length)} in all: ${listed.join(', then ')}.`
 }
 
 function describeGroup({ operation, end, first, last, count }: RequestGroup): string {
   const [from, to] = [formatTime(first.sentAt), formatTime(last.sentAt)]
-  if (count === 1) return `${operation} at ${from}: ${end}`
-  return `${operation} ${count} times ${from === to ? `at ${from}` : `from ${from} to ${to}`}: ${end}`
+  if (count === 1) return `${operation} at ${from} (${end})`
+  return `${operation} ${count} times ${from === to ? `at ${from}` : `from ${from} to ${to}`} (${end})`
 }
 
 function describeEnd({ outcome, status, readError }: ObservedRequest): string {

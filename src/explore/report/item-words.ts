@@ -3,6 +3,7 @@
 import type { ObservedRequest } from '../../evidence/observation.ts'
 import type { Fault, FaultRule } from '../../faults/rules.ts'
 import { type Duration, formatDuration, micros } from '../../kernel/duration.ts'
+import { quote } from '../../lib/quote.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import type { Anchor, PlanItem } from '../plan/plan.ts'
 import { hitsOf } from '../shrink/cut.ts'
@@ -19,17 +20,19 @@ export function describeItem(item: PlanItem, requests: readonly ObservedRequest[
 }
 
 function describeCommand({ command, after, for: lasts, undo }: Extract<PlanItem, { command: unknown }>): string {
-  const { verb, target } = command
+  const { verb, target, args } = command
   const { description } = COMMANDS[verb as keyof typeof COMMANDS]
   const name = target === undefined ? verb : `${verb} ${target}`
   const end = lasts === undefined || undo === undefined ? '' : `, and ${undo.verb} followed ${format(lasts)} later`
-  return `the command ${name} was executed ${describeAnchor(after)} (${description})${end}`
+  const given = Object.entries(args ?? {}).map(([key, value]) => `${key} ${quote(value)}`)
+  const options = given.length === 0 ? '' : ` with ${given.join(' and ')}`
+  return `the simulator executed ${name}${options} ${describeAnchor(after)} (${description})${end}`
 }
 
 function describeAnchor({ kind, subject, nth = 1, offset }: Anchor): string {
   const delay = offset === undefined || micros(offset) === 0 ? '' : `${format(offset)} after `
   if (kind === 'start') return delay === '' ? 'at the start' : `${delay}the start`
-  const entry = `${nth === 1 ? 'the first' : `entry ${nth} of`} ${kind}${subject === undefined ? '' : ` of ${subject}`}`
+  const entry = `the ${nth === 1 ? 'first' : ordinal(nth)} journal entry ${kind}${subject === undefined ? '' : ` of ${subject}`}`
   return delay === '' ? `at ${entry}` : `${delay}${entry}`
 }
 

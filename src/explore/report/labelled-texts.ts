@@ -4,6 +4,8 @@
 export interface FindingWords {
   readonly invariant: string
   readonly what: string
+  /** What the invariant asks for. Empty for one of the user's own. */
+  readonly expected: string
   /** What led to it, in the order of the plan. Empty if it takes no fault. */
   readonly causes: readonly string[]
   /** The inputs of the flow. Empty if it has none, or if the simplest ones are enough. */
@@ -27,10 +29,11 @@ export type LabelledText = readonly [label: string, text: string]
 
 /** Returns the words of a finding as labelled texts, for people. Parts that say nothing are left out. */
 export function toLabelledTexts(words: FindingWords): readonly LabelledText[] {
-  const { what, causes, inputs, requests, tooLateFrom, necessary, leftOut, advice } = words
+  const { what, expected, causes, inputs, requests, tooLateFrom, necessary, leftOut, advice } = words
   const [only, ...others] = causes
   const texts: readonly LabelledText[] = [
     ['What happened', what],
+    ['Expected', expected],
     ...(others.length === 0
       ? [['Cause', only === undefined ? WITHOUT_FAULT : `${only} ${necessary}`.trim()] as const]
       : [...causes.map((cause, i) => [`Cause ${i + 1}`, cause] as const), ['Needed', necessary] as const]),

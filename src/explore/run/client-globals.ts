@@ -4,6 +4,7 @@
  */
 
 import { type Clock, withGlobal } from '@sinonjs/fake-timers'
+import { followFetch } from './saved-fetch.ts'
 
 const { syncBuiltinESMExports } = globalThis.process?.getBuiltinModule?.('node:module') ?? {}
 const FAKED = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] as const
@@ -32,6 +33,8 @@ export class ClientGlobals {
     // For `import { setTimeout } from 'node:timers/promises'`.
     syncBuiltinESMExports?.()
     this.#replace(globalThis, 'fetch', fetch)
+    followFetch(fetch)
+    this.#undo.push(() => followFetch(undefined))
     this.#replace(AbortSignal, 'timeout', timeoutSignal)
     const write = (...words: unknown[]) => print(`${words.map(toText).join(' ')}\n`)
     for (const name of PRINTERS) this.#replace(console, name, write)

@@ -4,7 +4,6 @@ import { UntilError } from '../../clock/moves/until-error.ts'
 import { formatRequest } from '../../evidence/evidence-lines.ts'
 import type { ClientEnd, Observation } from '../../evidence/observation.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { formatCount } from '../../lib/format-count.ts'
 import { eventLoopTurn } from '../../lib/real-time.ts'
 import { LIMITS } from '../../limits.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
@@ -244,8 +243,9 @@ class Run {
     return requests === this.#recorder.requests.length && (end === 'limit' || begun === this.#outside!.begun)
   }
 
-  #describeWait(): string {
-    if (this.#isEndless) return `nothing: it sent ${formatCount(LIMITS.flowRequests)} requests, the limit of a run`
+  /** Returns what the client waits for; undefined if it was stopped at the limit of requests. */
+  #describeWait(): string | undefined {
+    if (this.#isEndless) return undefined
     const open = this.#client!.openRequest
     if (open !== undefined) return formatRequest(open)
     if (this.#waitsForWorld) return 'time'

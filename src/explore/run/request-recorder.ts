@@ -21,6 +21,7 @@ export class RecordedRequest implements ObservedRequest {
   client = ''
   body: unknown = undefined
   endedAt: Micros | undefined = undefined
+  lastSentByEnd: number | undefined = undefined
   outcome: RequestOutcome = 'unanswered'
   status = 0
   retryAfter: Micros | undefined = undefined
@@ -71,6 +72,7 @@ export class RequestRecorder {
   /** Records that status and headers have arrived. */
   noteHead(request: RecordedRequest, { status, headers }: Response, time: Micros, epochMs: number): void {
     request.endedAt = time
+    request.lastSentByEnd = this.requests.length
     request.outcome = 'answered'
     request.status = status
     request.retryAfter = readRetryAfter(headers.get('retry-after'), time, epochMs)

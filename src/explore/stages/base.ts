@@ -4,10 +4,14 @@ import type { ObservedRequest } from '../../evidence/observation.ts'
 import { SECOND } from '../../kernel/duration.ts'
 import { quote } from '../../lib/quote.ts'
 import { visibleStatus } from '../plan/coordinates.ts'
+import { FLOW_URL } from '../run/client.ts'
 import type { RunResult } from '../run/run-result.ts'
 import type { FlowRunner } from '../run/runner.ts'
 import { ExploreError } from './explore-error.ts'
 
+const STAY_ADVICE =
+  'A request has left the world, because it was not sent with the fetch of the flow. Send it with that fetch, or with ' +
+  'the global one as it is at that moment. A client with another HTTP library can be explored as a command.'
 const ADVICE = 'Use now(), sleep() and the seed instead of the wall clock and Math.random().'
 
 /**
@@ -29,9 +33,8 @@ export async function runBase(runner: FlowRunner, flow: string): Promise<RunResu
   if (end.kind === 'threw' && first.broken.length === 0) {
     const { error } = end
     const text = error instanceof Error ? `${error.name}: ${error.message.replace(/\.$/, '')}` : quote(error)
-    throw new ExploreError(
-      `Failed to explore ${flow}: it throws in a run without faults: ${text}. Correct the flow, its fixtures or its seed.`,
-    )
+    const advice = hasLeftWorld(error) ? STAY_ADVICE : 'Correct the flow, its fixtures or its seed.'
+    throw new ExploreError(`Failed to explore ${flow}: it throws in a run without faults: ${text}. ${advice}`)
   }
   if (first.requests.length === 0 && first.broken.length === 0) {
     throw new ExploreError(
@@ -40,6 +43,13 @@ export async function runBase(runner: FlowRunner, flow: string): Promise<RunResu
     )
   }
   return first
+}
+
+/** Whether an error comes from a real look-up of the host that only the fetch of a flow knows. */
+function hasLeftWorld(error: unknown): boolean {
+  const host = new URL(FLOW_URL).hostname
+  const names = (one: unknown) => one instanceof Error && 'hostname' in one && one.hostname === host
+  return names(error) || (error instanceof Error && names(error.cause))
 }
 
 const END_WORDS = { returned: 'returned', threw: 'threw', unsettled: 'did not end' } as const

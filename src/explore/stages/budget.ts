@@ -22,7 +22,7 @@ export class Budget {
   constructor(budget: number | Duration = DEFAULT_BUDGET, flow: string, realTime: () => number) {
     const length = typeof budget === 'string' ? tryMicros(budget) : undefined
     const isCount = typeof budget === 'number' && Number.isInteger(budget) && budget > 0
-    if (length === undefined && !isCount) {
+    if (length === 0 || (length === undefined && !isCount)) {
       throw new ExploreError(
         `Failed to explore ${flow}: the budget ${quote(budget)} is invalid. Give a number of runs, or real time as in '60s'.`,
       )

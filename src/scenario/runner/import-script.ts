@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { register } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { importWithFetch } from '../../explore/run/saved-fetch.ts'
 import { escapeRegExp } from '../../lib/escape-regexp.ts'
 
 /** A scenario that cannot be loaded: a missing file, a file without scenarios, a syntax error. */
@@ -19,7 +20,7 @@ export class LoadError extends Error {
 export async function importScript(file: string, folder: string): Promise<Record<string, unknown>> {
   try {
     if (/\.m?ts$/.test(file)) await readTypeScript(file)
-    return await import(/* @vite-ignore */ pathToFileURL(file).href)
+    return await importWithFetch(() => import(/* @vite-ignore */ pathToFileURL(file).href))
   } catch (error) {
     const name = relative(folder, file)
     throw new LoadError(`Failed to load ${name}: ${describeLoadError(error, file, name, folder)}`, { cause: error })
@@ -75,7 +76,8 @@ function describeLoadError(error: unknown, file: string, name: string, folder: s
   const text = `${error.message}\n${error.stack ?? ''}`
   const place = positionIn(text, file) ?? (isSyntax ? syntaxErrorPosition(file) : undefined)
   const what = isSyntax ? `syntax error: ${reason}` : reason
-  return place ? `${name}:${place}: ${what}. Fix that line.` : `${what}. Fix it.`
+  const sentence = /[.!?]$/.test(what) ? what : `${what}.`
+  return place ? `${name}:${place}: ${sentence} Fix that line.` : `${sentence} Fix it.`
 }
 
 /** Returns the line and column of a file in the text of an error. */

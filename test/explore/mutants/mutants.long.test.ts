@@ -19,7 +19,8 @@ test.each(CASES)('a client that $defect is found by $foundBy at $at', async ({ n
   expect(broken.map(({ invariant }) => invariant)).toContain(foundBy)
 })
 
-test('every invariant has a mutant', () => {
+test('every invariant has a mutant, and a single fault shows at least 22 of them', () => {
   expect(CASES.length).toBeGreaterThanOrEqual(24)
+  expect(CASES.filter(({ at }) => at !== 'base').length).toBeGreaterThanOrEqual(22)
   expect(new Set(CASES.map(({ foundBy }) => foundBy))).toEqual(new Set(RULE_NAMES))
 })

@@ -36,11 +36,18 @@ describe('an item says what happened', () => {
     [{ crash: 3 }, 'the process of the client ended after request 3 had been carried out, and started again'],
     [
       { command: { verb: 'hub.down' }, after: { kind: 'start' }, for: '60s', undo: { verb: 'hub.up' } },
-      `the command hub.down was executed at the start (${COMMANDS['hub.down'].description}), and hub.up followed 1m later`,
+      `the simulator executed hub.down at the start (${COMMANDS['hub.down'].description}), and hub.up followed 1m later`,
     ],
     [
       { command: { verb: 'node.crash', target: 'h100-0' }, after: { kind: 'instance.ready', nth: 2, offset: '5s' } },
-      `the command node.crash h100-0 was executed 5s after entry 2 of instance.ready (${COMMANDS['node.crash'].description})`,
+      `the simulator executed node.crash h100-0 5s after the 2nd journal entry instance.ready (${COMMANDS['node.crash'].description})`,
+    ],
+    [
+      {
+        command: { verb: 'deployment.crash', target: 'dep-1', args: { times: 20 } },
+        after: { kind: 'deployment.deploying', subject: 'dep-1' },
+      },
+      `the simulator executed deployment.crash dep-1 with times 20 at the first journal entry deployment.deploying of dep-1 (${COMMANDS['deployment.crash'].description})`,
     ],
   ])('%j', (item, words) => {
     expect(describeItem(item)).toBe(words)
@@ -72,6 +79,7 @@ const request = (index: number, operation: string, more: Partial<ObservedRequest
   ...more,
 })
 
+const MEANING = { summary: 'Nothing costs money without an owner.', advice: 'look first' }
 const LOST: Plan = [{ fault: { name: 'lost', on: CREATE, nth: 1, fault: { kind: 'reset', effect: 'done' } } }]
 const STORY: FindingStory = {
   violation: { invariant: 'noLeak', words: 'The deployment dep-1 (running) goes on' },
@@ -87,24 +95,25 @@ const STORY: FindingStory = {
 }
 
 test('a paragraph says what, because of what, until when, what is necessary and what to do', () => {
-  const words = describeFinding(STORY, invariant => `advice of ${invariant}`)
+  const words = describeFinding(STORY, () => MEANING)
   expect(toParagraph(words)).toBe(
     'The invariant noLeak does not hold. The deployment dep-1 (running) goes on. ' +
+      'Expected: Nothing costs money without an owner. ' +
       `Cause: The connection was reset after ${CREATE} had been carried out (request 1). ` +
-      `Requests: 6: listDeployments at 0s: 200; ${CREATE} at 10s: no connection; ` +
-      'getDeployment 3 times from 20s to 40s: 200; getDeployment at 50s: 200 with an unreadable body. ' +
+      `Requests: 6 in all: listDeployments at 0s (200), then ${CREATE} at 10s (no connection), ` +
+      'then getDeployment 3 times from 20s to 40s (200), then getDeployment at 50s (200 with an unreadable body). ' +
       `Too late from: Request 1 (${CREATE}, at 10s), even if the service recovers after it. ` +
       'Without this fault, the client passes. ' +
-      'What to do: Advice of noLeak.',
+      'What to do: Look first.',
   )
 })
 
 test('labelled texts name each cause, and leave out what is unknown', () => {
   const labels = (more: Partial<FindingStory>) =>
-    toLabelledTexts(describeFinding({ ...STORY, ...more }, () => 'look first')).map(([label]) => label)
-  expect(labels({})).toEqual(['What happened', 'Cause', 'Requests', 'Too late from', 'What to do'])
+    toLabelledTexts(describeFinding({ ...STORY, ...more }, () => MEANING)).map(([label]) => label)
+  expect(labels({})).toEqual(['What happened', 'Expected', 'Cause', 'Requests', 'Too late from', 'What to do'])
   const two = { plan: [...LOST, { crash: 4 }], inevitability: undefined }
-  expect(labels(two)).toEqual(['What happened', 'Cause 1', 'Cause 2', 'Needed', 'Requests', 'What to do'])
+  expect(labels(two)).toEqual(['What happened', 'Expected', 'Cause 1', 'Cause 2', 'Needed', 'Requests', 'What to do'])
   const none = toLabelledTexts(describeFinding({ ...STORY, plan: [] }))
   expect(none[1]).toEqual(['Cause', 'It happens without any fault.'])
 })
@@ -145,7 +154,7 @@ test.each<[string, Partial<FindingStory>, Partial<ReturnType<typeof describeFind
     },
   ],
   ['an unknown moment', { inevitability: undefined }, { tooLateFrom: '' }],
-  ['an own invariant', {}, { advice: '' }],
+  ['an own invariant', {}, { expected: '', advice: '' }],
   ['no request', { requests: [] }, { requests: 'The client sent none.' }],
 ])('%s', (_, more, expected) => {
   expect(describeFinding({ ...STORY, ...more })).toMatchObject(expected)
@@ -154,8 +163,8 @@ test.each<[string, Partial<FindingStory>, Partial<ReturnType<typeof describeFind
 test('a long list of requests is cut in its middle', () => {
   const requests = Array.from({ length: 40 }, (_, i) => request(i + 1, i % 2 === 0 ? 'getBatch' : 'listBatches'))
   const { requests: words } = describeFinding({ ...STORY, requests })
-  expect(words).toContain('getBatch at 50s: 200; (30 more); listBatches at 6m: 200')
-  expect(words.split(';')).toHaveLength(11)
+  expect(words).toContain('getBatch at 50s (200), then 30 others, then listBatches at 6m (200)')
+  expect(words.split(', then ')).toHaveLength(11)
 })
 
 test('the words of a real run name its requests', async () => {
@@ -172,6 +181,8 @@ test('the words of a real run name its requests', async () => {
   const { requests } = await runner.run(LOST)
   const { causes, requests: sent } = describeFinding({ ...STORY, requests })
   expect(causes).toEqual([`The connection was reset after ${CREATE} had been carried out (request 2).`])
-  expect(sent).toMatch(/^\d+: listDeployments at 0s: 200; createLlmDeployment at 0s: no connection; /)
+  expect(sent).toMatch(
+    /^\d+ in all: listDeployments at 0s \(200\), then createLlmDeployment at 0s \(no connection\), then /,
+  )
   await runner.dispose()
 })

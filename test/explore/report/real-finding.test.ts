@@ -21,8 +21,9 @@ test('the leak of a naive client has words, and its scenario repeats it', async 
   const finding = findings.find(({ signature }) => signature === 'noLeak@createLlmDeployment/error')!
   expect(finding.why).toBe(
     `The invariant noLeak does not hold. ${finding.words} ` +
+      `Expected: ${RULES.noLeak.summary} ` +
       'Cause: The connection was reset after createLlmDeployment had been carried out (request 1). ' +
-      'Requests: 1: createLlmDeployment at 0s: no connection. ' +
+      'Requests: 1 in all: createLlmDeployment at 0s (no connection). ' +
       'Too late from: Request 1 (createLlmDeployment, at 0s), even if the service recovers after it. ' +
       `Without this fault, the client passes. What to do: ${RULES.noLeak.advice}`,
   )

@@ -247,6 +247,24 @@ test('a plan that has the violation only in its own order is shrunk in this orde
   expect(shrunk.plan).toEqual([{ fault: { on: create, nth: 2, fault: { ...unavailable, effect: 'done' } } }])
 })
 
+test('items that never acted go together, in one run', async () => {
+  const item = (nth: number) => ({ fault: { on, nth, fault: unavailable } })
+  const unfired = Array.from({ length: 20 }, (_, i) => item(500 + i))
+  const { plan, runs } = await shrinkCause({ operation: on, nth: 3 }, [...unfired, item(3)])
+  expect(plan).toEqual([item(3)])
+  // The plan, the item that acted, the empty plan, and two runs that confirm it.
+  expect(runs).toBe(5)
+})
+
+test('an item that only a complicated fault needs goes after that fault has become simpler', async () => {
+  const simple = { fault: { on, nth: 3, fault: unavailable } }
+  const plan: Plan = [{ fault: { on, nth: 3, fault: { kind: 'reset' } } }, { crash: 5 }]
+  const failsWith = (some: Plan) =>
+    some.some(item => 'crash' in item) || JSON.stringify(some).includes(JSON.stringify(unavailable))
+  const shrunk = await shrinkCause({ operation: on, nth: 3 }, plan, { failsWith })
+  expect(shrunk).toMatchObject({ plan: [simple], isMinimal: true, isRepeatable: true })
+})
+
 test('a plan without the violation is refused', async () => {
   const runner = new PlantedRunner({ causes: [{ operation: on, nth: 3 }], lineage: 'exact' })
   expect(await shrink({ runner, plan: [{ crash: 3 }], signature })).toBeUndefined()

@@ -44,8 +44,8 @@ test('what the client does not need is left out, the finding says so, and its sc
   expect(leak.plan).toHaveLength(1)
   expect(leak.shrunk!.world).toEqual({ profile: 'realistic', with: {}, fixtures: 'two-nodes', seed: 1 })
   expect(leak.why).toContain(
-    'Left out of the world: It happens without the profile rough (realistic is enough), all added records, ' +
-      'the fixture default (two-nodes is enough) and the seed 3 (1 is enough), too.',
+    'Left out of the world: It also happens without the profile rough (realistic is enough), all added records, ' +
+      'the fixture default (two-nodes is enough) and the seed 3 (1 is enough).',
   )
   const { plan, shrunk } = leak
   const document = parse(toYamlScenario({ flow: './client.ts', plan, world: shrunk!.world, invariants: ['noLeak'] }))
@@ -63,7 +63,7 @@ test('a client keeps what its run without faults needs', async () => {
     fixtures: 'two-nodes',
     with: { deployments: [{ model_name: 'acme/two' }] },
   })
-  expect(leak.why).toContain('the fixture default (two-nodes is enough) and 4 parts of the added records, too.')
+  expect(leak.why).toContain('the fixture default (two-nodes is enough) and 4 parts of the added records.')
 })
 
 test('nothing is said of a world that cannot be simpler', async () => {

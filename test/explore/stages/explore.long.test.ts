@@ -286,7 +286,7 @@ describe('an exploration', () => {
     expect(report.runs).toBeLessThan(12)
   })
 
-  test.each([0, -1, 1.5, Number.NaN, 'soon', '5'])('refuses the budget %o', async budget => {
+  test.each([0, -1, 1.5, Number.NaN, 'soon', '5', '0s'])('refuses the budget %o', async budget => {
     await expect(explore(new FakeRunner(carelessClient), { budget })).rejects.toThrow(
       /^Failed to explore deploys: the budget .* is invalid\. Give a number of runs, or real time as in '60s'\.$/,
     )
