@@ -89,7 +89,12 @@ function checkApi(dist: string): Finding[] {
     const added = report.split('\n').filter(line => !lines.has(line))
     const kept = new Set(report.split('\n'))
     const removed = committed.split('\n').filter(line => !kept.has(line))
-    const shown = [...removed.map(line => `- ${line}`), ...added.map(line => `+ ${line}`)].slice(0, 40).join('\n')
+    const changes = [...removed.map(line => `- ${line}`), ...added.map(line => `+ ${line}`)]
+    // A type of many names is one line of thousands of characters.
+    const shown = changes
+      .slice(0, 40)
+      .map(line => (line.length > 300 ? `${line.slice(0, 300)}…` : line))
+      .join('\n')
     return [
       `api/modelhost-sim.api.md differs from the public types. Write it with 'npm run api' and review its diff:\n${shown}`,
     ]

@@ -10,7 +10,8 @@ import { type Finding, ROOT } from './files.ts'
 export function compile(outDir: string): Finding[] {
   const config = ts.getParsedCommandLineOfConfigFile(
     join(ROOT, 'tsconfig.json'),
-    { noEmit: false, declaration: true, emitDeclarationOnly: true, outDir, rootDir: ROOT },
+    // Without what is marked @internal, as in the package.
+    { noEmit: false, declaration: true, emitDeclarationOnly: true, stripInternal: true, outDir, rootDir: ROOT },
     { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined },
   )!
   const program = ts.createProgram(config.fileNames, config.options)

@@ -88,7 +88,7 @@ export async function askServer<Body>(
 /** Returns the error for an answer of another program. */
 export function notSimulatorError(url: string, what: string, status: number): UsageError {
   return new UsageError(
-    `Failed to ask ${url} for ${what}: what answers there (${status}) is no modelhost-sim that tells any. ` +
-      'Name where one is with --url.',
+    `Failed to ask ${url} for ${what}: the server there (${status}) is not a modelhost-sim of this version. ` +
+      'Give the address of one with --url.',
   )
 }

@@ -21,7 +21,7 @@ interface FakeClock {
 const MAX_DELAY_MS = 2 ** 31 - 1
 
 /** The result of a step: one timer of the client has fired, or none was due and the timers are at the limit. */
-export type TimerStep = 'fired' | 'rested'
+export type TimerStep = 'fired' | 'idle'
 
 /**
  * The fake timers of a test runner. Every call detects them again, because tests install and remove them in any order.
@@ -108,11 +108,11 @@ export class FakeTimers {
    */
   step(limit: Micros): TimerStep {
     const clock = this.#clock
-    if (clock === undefined) return 'rested'
+    if (clock === undefined) return 'idle'
     for (;;) {
       const ms = Math.floor((limit - this.targetTime) / 1000)
-      if (ms < 0) return 'rested'
-      if (ms === 0 && clock.countTimers() === 0) return 'rested'
+      if (ms < 0) return 'idle'
+      if (ms === 0 && clock.countTimers() === 0) return 'idle'
       let isAtLimit = false
       const sentinel = clock.setTimeout(
         () => {
@@ -126,7 +126,7 @@ export class FakeTimers {
         clock.clearTimeout(sentinel)
       }
       if (!isAtLimit) return 'fired'
-      if (ms <= MAX_DELAY_MS) return 'rested'
+      if (ms <= MAX_DELAY_MS) return 'idle'
     }
   }
 }

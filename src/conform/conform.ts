@@ -86,9 +86,9 @@ class ConformanceCheck {
     if (matching === undefined) return
     this.served.add(matching.name)
     const findings: Finding[] = []
-    const tell = (finding: Omit<Finding, 'operation'>) => findings.push({ ...finding, operation: theirs.name })
-    const byFault = await this.#checkAnswers(theirs, matching, tell)
-    this.#declarations.compare({ theirs, ours: matching, byFault, tell })
+    const report = (finding: Omit<Finding, 'operation'>) => findings.push({ ...finding, operation: theirs.name })
+    const byFault = await this.#checkAnswers(theirs, matching, report)
+    this.#declarations.compare({ theirs, ours: matching, byFault, report })
     // A difference seen in an answer is not reported again for its schema.
     const seen = new Set<string>()
     for (const finding of findings) {
@@ -125,21 +125,21 @@ class ConformanceCheck {
   async #checkAnswers(
     theirs: DocumentOperation,
     found: DocumentOperation,
-    tell: ReportFinding,
+    report: ReportFinding,
   ): Promise<ReadonlySet<number>> {
     const byFault = new Set<number>()
     const seen = new Set<number>()
     const headers = new AnswerHeaders(this.#providerDocument, this.#bodies)
     for (const answer of await this.#probes.sendProbes(found, streamOf(this.#providerDocument, theirs) !== undefined)) {
       seen.add(answer.status)
-      await this.#checkAnswer(answer, theirs, headers, tell)
+      await this.#checkAnswer(answer, theirs, headers, report)
     }
     for (const answer of await this.#probes.sendFaults(theirs, found, seen)) {
       seen.add(answer.status)
       byFault.add(answer.status)
-      await this.#checkAnswer(answer, theirs, headers, tell)
+      await this.#checkAnswer(answer, theirs, headers, report)
     }
-    headers.reportMissing(tell)
+    headers.reportMissing(report)
     this.answers[theirs.name] = [...seen].sort((a, b) => a - b)
     const unlisted = new Set<number>()
     for (const status of [...seen, ...[...found.responses.keys()].map(Number)]) {
@@ -149,7 +149,7 @@ class ConformanceCheck {
     const codes = [...unlisted].sort((a, b) => a - b)
     if (codes.length === 0) return byFault
     const listed = [...theirs.responses.keys()].join(', ')
-    tell({
+    report({
       ...{ severity: 'warning', kind: 'status', place: 'refusals', pointer: `${theirs.at.pointer}/responses` },
       ...{ says: `answers are ${listed}`, ours: `it may be ${codes.join(', ')}` },
     })
@@ -160,23 +160,23 @@ class ConformanceCheck {
     answer: Response,
     theirs: DocumentOperation,
     headers: AnswerHeaders,
-    tell: ReportFinding,
+    report: ReportFinding,
   ): Promise<void> {
     this.requests++
     const response = findResponse(theirs, answer.status)
     if (response !== undefined) {
-      headers.check(answer, response, tell)
-      await this.#checkContent(answer, response, tell)
+      headers.check(answer, response, report)
+      await this.#checkContent(answer, response, report)
     } else if (answer.status === 200) {
       const listed = [...theirs.responses.keys()].join(', ') || 'none'
-      tell({
+      report({
         ...{ severity: 'break', kind: 'status', place: 'answer 200', pointer: theirs.at.pointer },
         ...{ says: `answers are ${listed}`, ours: '200' },
       })
     }
   }
 
-  async #checkContent(answer: Response, response: DocumentPart, tell: ReportFinding): Promise<void> {
+  async #checkContent(answer: Response, response: DocumentPart, report: ReportFinding): Promise<void> {
     const place = `answer ${answer.status}`
     const media = mediaTypesOf(response)
     const type = (answer.headers.get('content-type') ?? '').split(';', 1)[0]!
@@ -184,19 +184,19 @@ class ConformanceCheck {
     if (media.length > 0 && !media.some(one => matchesMediaType(one, type))) {
       const severity = hasOpenContent(this.#providerDocument, response) ? 'note' : 'break'
       const pointer = `${response.pointer}/content`
-      tell({ severity, kind: 'media', place, pointer, says: `the content is ${media.join(' or ')}`, ours: type })
+      report({ severity, kind: 'media', place, pointer, says: `the content is ${media.join(' or ')}`, ours: type })
       return
     }
     if (type === EVENT_STREAM) {
       const mediaPart = contentOf(this.#providerDocument, response, EVENT_STREAM)
       const breaches =
         mediaPart === undefined ? [] : findStreamDifferences(this.#providerDocument, this.#bodies, mediaPart, text)
-      for (const breach of breaches) tell(withPlace(breach, place))
+      for (const breach of breaches) report(withPlace(breach, place))
       return
     }
     const schema = jsonSchemaOf(this.#providerDocument, response)
     if (schema === undefined || !/json/.test(type)) return
-    for (const breach of this.#bodies.findDifferences(schema, JSON.parse(text))) tell(withPlace(breach, place))
+    for (const breach of this.#bodies.findDifferences(schema, JSON.parse(text))) report(withPlace(breach, place))
   }
 }
 

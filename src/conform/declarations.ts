@@ -13,7 +13,7 @@ export interface OperationPair {
   readonly ours: DocumentOperation
   /** Statuses that only a fault rule has produced. */
   readonly byFault: ReadonlySet<number>
-  readonly tell: ReportFinding
+  readonly report: ReportFinding
 }
 
 export class DeclarationComparison {
@@ -32,7 +32,7 @@ export class DeclarationComparison {
     this.#compareResponses(pair)
   }
 
-  #compareParameters({ theirs, ours: found, tell }: OperationPair): void {
+  #compareParameters({ theirs, ours: found, report }: OperationPair): void {
     const [one, other] = [theirs, found].map(({ parameters }) => parameters.filter(({ value }) => value.in !== 'path'))
     const keyHeaders = this.#ownDocument.keyHeadersOf(found)
     const isRead = ({ value }: DocumentPart) =>
@@ -43,11 +43,11 @@ export class DeclarationComparison {
       const at = { kind: 'parameter' as const, place: `${place} ${name}`, pointer: parameter.pointer }
       const same = other!.find(({ value }) => value.in === place && isSameName(value, parameter.value))
       if (same === undefined) {
-        if (place !== 'cookie') tell({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
+        if (place !== 'cookie') report({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
         continue
       }
       if (same.value.required === true && required !== true) {
-        tell({ ...at, severity: 'break', says: 'it is optional', ours: 'it is required' })
+        report({ ...at, severity: 'break', says: 'it is optional', ours: 'it is required' })
       }
       const [theirSchema, ourSchema] = [
         this.#providerDocument.partAt(parameter, 'schema'),
@@ -61,7 +61,7 @@ export class DeclarationComparison {
       for (const difference of compareSchemas(sides[0], sides[1], 'asked')) {
         // Everything in an address is text, and null is an omitted parameter.
         if (difference.kind === 'type' && isTextual(difference)) continue
-        tell({ ...difference, place: at.place })
+        report({ ...difference, place: at.place })
       }
     }
     for (const { value } of other!) {
@@ -73,39 +73,39 @@ export class DeclarationComparison {
         place: `${value.in} ${value.name}`,
         pointer: theirs.at.pointer,
       } as const
-      tell({ ...at, says: 'it is not declared', ours: 'it is required' })
+      report({ ...at, says: 'it is not declared', ours: 'it is required' })
     }
   }
 
-  #compareRequestBodies({ theirs, ours: found, tell }: OperationPair): void {
+  #compareRequestBodies({ theirs, ours: found, report }: OperationPair): void {
     const [one, other] = [theirs.body, found.body]
     if (one === undefined || other === undefined) {
       if (one === undefined && other?.value.required !== true) return
       const at = { kind: 'field', place: 'the body', pointer: one?.pointer ?? theirs.at.pointer } as const
-      if (one === undefined) tell({ ...at, severity: 'break', says: 'it is not declared', ours: 'it is required' })
-      else tell({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
+      if (one === undefined) report({ ...at, severity: 'break', says: 'it is not declared', ours: 'it is required' })
+      else report({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
       return
     }
     const media = mediaTypesOf(one).find(type => mediaTypesOf(other).includes(type))
     if (media === undefined) {
       const at = { severity: 'break', kind: 'media', place: 'the body', pointer: `${one.pointer}/content` } as const
-      tell({
+      report({
         ...at,
         says: `it is ${mediaTypesOf(one).join(' or ')}`,
         ours: `it is ${mediaTypesOf(other).join(' or ')}`,
       })
       return
     }
-    this.#compareBodies('asked', [one, other], media, 'request', tell)
+    this.#compareBodies('asked', [one, other], media, 'request', report)
   }
 
-  #compareResponses({ theirs, ours: found, byFault, tell }: OperationPair): void {
+  #compareResponses({ theirs, ours: found, byFault, report }: OperationPair): void {
     for (const [status, ours] of found.responses) {
       const response = findResponse(theirs, Number(status))
       const shared =
         response === undefined ? [] : mediaTypesOf(response).filter(type => mediaTypesOf(ours).includes(type))
       for (const media of shared) {
-        this.#compareBodies('answered', [response!, ours], media, `answer ${status}`, tell)
+        this.#compareBodies('answered', [response!, ours], media, `answer ${status}`, report)
       }
     }
     for (const [status, { pointer }] of theirs.responses) {
@@ -115,12 +115,12 @@ export class DeclarationComparison {
       const says = `${status} is an answer`
       const isFault = byFault.has(Number(status))
       const ours = isFault ? 'only a fault rule produces it' : 'it is never answered'
-      tell({ severity: 'note', kind: 'status', place: `answer ${status}`, pointer, says, ours })
+      report({ severity: 'note', kind: 'status', place: `answer ${status}`, pointer, says, ours })
     }
     const stream = streamOf(this.#providerDocument, theirs)
     if (stream === undefined || streamOf(this.#ownDocument, found) !== undefined) return
     const at = { severity: 'break', kind: 'media', place: 'answer 200', pointer: stream.pointer } as const
-    tell({ ...at, says: `the content may be ${EVENT_STREAM}`, ours: 'it is never streamed' })
+    report({ ...at, says: `the content may be ${EVENT_STREAM}`, ours: 'it is never streamed' })
   }
 
   #compareBodies(
@@ -128,7 +128,7 @@ export class DeclarationComparison {
     parts: readonly [DocumentPart, DocumentPart],
     media: string,
     place: string,
-    tell: ReportFinding,
+    report: ReportFinding,
   ): void {
     const [theirs, ours] = [
       bodySchemaOf(this.#providerDocument, parts[0], media),
@@ -140,7 +140,7 @@ export class DeclarationComparison {
       { document: this.#ownDocument, schema: ours },
     ] as const
     const within = media === EVENT_STREAM ? `${place}, each event` : place
-    for (const difference of compareSchemas(sides[0], sides[1], way)) tell(withPlace(difference, within))
+    for (const difference of compareSchemas(sides[0], sides[1], way)) report(withPlace(difference, within))
   }
 }
 

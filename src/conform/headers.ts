@@ -16,7 +16,7 @@ export class AnswerHeaders {
   }
 
   /** Reports required headers that an answer does not have, and values that differ from their schema. */
-  check(answer: Response, response: DocumentPart, tell: ReportFinding): void {
+  check(answer: Response, response: DocumentPart, report: ReportFinding): void {
     const { status, headers } = answer
     for (const name of Object.keys(toObject(response.value.headers))) {
       const header = this.#document.partAt(response, 'headers', name)
@@ -28,19 +28,19 @@ export class AnswerHeaders {
       if (header.value.required !== true) {
         const known = this.#optional.get(pointer) ?? { name, status, wasPresent: false }
         this.#optional.set(pointer, { ...known, wasPresent: known.wasPresent || value !== null })
-      } else if (value === null) tell({ ...at, says: 'it is required', ours: 'it is missing' })
+      } else if (value === null) report({ ...at, says: 'it is required', ours: 'it is missing' })
       const schema = this.#document.partAt(header, 'schema')
       if (value === null || schema === undefined) continue
-      for (const { says, ours } of this.#findDifferences(schema, value)) tell({ ...at, says, ours })
+      for (const { says, ours } of this.#findDifferences(schema, value)) report({ ...at, says, ours })
     }
   }
 
   /** Reports the optional headers that no answer had. */
-  reportMissing(tell: ReportFinding): void {
+  reportMissing(report: ReportFinding): void {
     for (const [pointer, { name, status, wasPresent }] of this.#optional) {
       if (wasPresent) continue
       const at = { severity: 'warning', kind: 'header', place: `answer ${status}, header ${name}`, pointer } as const
-      tell({ ...at, says: 'it may be present', ours: 'no answer has it' })
+      report({ ...at, says: 'it may be present', ours: 'no answer has it' })
     }
   }
 

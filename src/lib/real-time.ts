@@ -93,7 +93,7 @@ export function realDelay(milliseconds: number): Promise<void> {
 /**
  * Waits for real time or for the abort of a signal. Resolves to true if the signal was not aborted.
  *
- * @example if (await patience(500, clientLeft)) answer()
+ * @example if (await delayUnlessAborted(500, clientLeft)) answer()
  */
 export function delayUnlessAborted(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   return new Promise(resolve => {

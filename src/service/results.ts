@@ -94,9 +94,9 @@ export type AnswerPart = 'turn' | 'head' | 'body'
  * simulated time has passed, or at once with an instant waiter.
  */
 export class DeferredResult<Value> {
-  readonly resolve: (patience: ResponseWaiter) => HandlerResult<Value> | Promise<HandlerResult<Value>>
+  readonly resolve: (waiter: ResponseWaiter) => HandlerResult<Value> | Promise<HandlerResult<Value>>
   /** @param resolve returns what the client gets, or throws RefusalError */
-  constructor(resolve: (patience: ResponseWaiter) => HandlerResult<Value> | Promise<HandlerResult<Value>>) {
+  constructor(resolve: (waiter: ResponseWaiter) => HandlerResult<Value> | Promise<HandlerResult<Value>>) {
     this.resolve = resolve
   }
 }

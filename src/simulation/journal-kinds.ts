@@ -38,8 +38,8 @@ const DEPLOYMENT_KINDS = {
     fields: 'gpu suspended',
     log: ({ fields }) =>
       fields.suspended === undefined
-        ? `WARNING an instance is not asked for: the limit of the account for ${fields.gpu} is reached`
-        : `WARNING an instance is not asked for: the account is suspended (${fields.suspended})`,
+        ? `WARNING no instance is requested: the limit of the account for ${fields.gpu} is reached`
+        : `WARNING no instance is requested: the account is suspended (${fields.suspended})`,
   },
   'deployment.idled': {
     meaning: 'It gave up its last instance for lack of work',
@@ -47,7 +47,7 @@ const DEPLOYMENT_KINDS = {
   },
   'deployment.woken': {
     meaning: 'Work asks for an instance again',
-    log: () => 'INFO work has come: an instance is asked for',
+    log: () => 'INFO requests arrived: an instance is requested',
   },
   'deployment.crashed': { meaning: 'A command crashes its engine, now and at its next starts', fields: 'times' },
   'adapter.created': {

@@ -104,21 +104,26 @@ export class WebhookDelivery {
   #send(world: World, attempt: WebhookAttempt): void {
     const { signal } = this.#world
     const sent = this.#deliver(world, attempt, signal)
-      .then(outcome => this.#settle(world, attempt, outcome, signal))
+      .then(outcome => this.#recordOutcome(world, attempt, outcome, signal))
       .catch((error: unknown) => this.#host.clock.fail(error))
       .finally(() => this.#underWay.delete(sent))
     this.#underWay.add(sent)
   }
 
   /** Reports an outcome to the world, at the present time of its clock. */
-  async #settle(world: World, attempt: WebhookAttempt, outcome: WebhookOutcome, signal: AbortSignal): Promise<void> {
+  async #recordOutcome(
+    world: World,
+    attempt: WebhookAttempt,
+    outcome: WebhookOutcome,
+    signal: AbortSignal,
+  ): Promise<void> {
     const caughtUp = this.#host.clock.catchUp()
     if (caughtUp instanceof Promise) await caughtUp
     if (signal.aborted) return
     const { ordinal, use, attempt: nth } = attempt
     this.#host.perform(
       () => ({ do: 'settleWebhook', attempt: { ordinal, use, attempt: nth }, outcome }),
-      () => world.webhooks.settle(attempt, outcome),
+      () => world.webhooks.recordOutcome(attempt, outcome),
     )
   }
 

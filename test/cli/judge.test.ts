@@ -93,7 +93,7 @@ test('a rule that needs more than the requests says so', async () => {
   const { code, stderr } = await judge('--rules', moduleOf(RULES, 'world.mjs'))
   expect(code).toBe(2)
   expect(stderr).toContain(
-    'the rule readsWorld threw RangeError: sim is missing, because a server tells its requests alone',
+    'the rule readsWorld threw RangeError: sim is missing, because a server gives only its requests',
   )
 })
 

@@ -81,7 +81,7 @@ test('the openai client times out and retries when an answer never comes', async
 })
 
 test('the openai client polls in a loop for half an hour, every five seconds', async () => {
-  // A file has no state that this waits for, so it lives through its own patience.
+  // A file has no state that this waits for, so it waits until its own time limit.
   const uploading = upload()
   await sim.clock.advance('1s')
   const { id } = await uploading

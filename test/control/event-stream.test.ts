@@ -77,7 +77,7 @@ test('a silent stream has comments', async () => {
 
 test('a consumer that stops reading gets the note behind what it has not read, and its stream ends', async () => {
   const sim = createSimulator({ fixtures: 'empty' })
-  const stream = createEventStream(sim, new EventReader(sim, { kind: 'request', patienceMs: 0 }), new EventTexts())
+  const stream = createEventStream(sim, new EventReader(sim, { kind: 'request', readTimeoutMs: 0 }), new EventTexts())
   const ask = () => sim.fetch('http://sim/v1/me', { headers: { authorization: `Bearer ${sim.token}` } })
   for (let i = 0; i < LIMITS.requests + 2_000; i++) await ask()
   while (sim.requestLog.listeners > 0) await eventLoopTurn()

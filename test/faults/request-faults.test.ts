@@ -1,6 +1,6 @@
 /** The header `x-sim-fault` gives one request a fault, if the simulator allows it. */
 import { describe, expect, test } from 'vitest'
-import type { FAULT_KINDS } from '../../src/faults/kinds/index.ts'
+import { FAULT_KINDS } from '../../src/faults/kinds/index.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { openTransports, TRANSPORTS } from '../transports/transports.ts'
 
@@ -48,7 +48,13 @@ describe('the header x-sim-fault', () => {
   })
 
   test('has every fault kind, with its first field and its plain fields', async () => {
-    const samples: Readonly<Record<keyof typeof FAULT_KINDS, string>> = {
+    const declared = Object.entries(FAULT_KINDS).map(([kind, { example }]) => {
+      const plain = Object.entries(example).filter(([name, value]) => name !== 'kind' && typeof value !== 'object')
+      return [kind, [kind, ...plain.map(([name, value]) => `${name}=${value}`)].join(';')]
+    })
+    // The declared example of a kind, unless the kind has a sample here.
+    const samples: Readonly<Record<string, string>> = {
+      ...Object.fromEntries(declared),
       drift: 'drift=numberAsString;field=[].settings.min_instances',
       duplicate: 'duplicate=second',
       empty: 'empty',

@@ -10,7 +10,7 @@ import { running } from '../transports/http/running-server.ts'
 const CHAT = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const
 
 async function played(play: Play, options: ScenarioOptions = { fixtures: 'empty' }) {
-  const result = await runScenario(scenario('it goes wrong', options, play), { patienceMs: 1_000 })
+  const result = await runScenario(scenario('it goes wrong', options, play), { stuckTimeoutMs: 1_000 })
   expect(result.failure).toBeUndefined()
   return result
 }

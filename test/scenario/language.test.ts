@@ -6,7 +6,7 @@ import type { ScenarioOptions } from '../../src/scenario/scenario.ts'
 const chat = { model_name: 'acme/chat', gpu: 'H100-80GB', num_gpus: 4, hub: { repo: 'acme/chat-8b' } } as const
 
 function run(play: Play, options: ScenarioOptions = {}): Promise<Result> {
-  return runScenario(scenario('a story', { fixtures: 'two-nodes', seed: 7, ...options }, play), { patienceMs: 200 })
+  return runScenario(scenario('a story', { fixtures: 'two-nodes', seed: 7, ...options }, play), { stuckTimeoutMs: 200 })
 }
 
 async function failure(play: Play): Promise<{ message: string; at: number }> {

@@ -11,7 +11,7 @@ const SPEECH = 'larkspur-audio/lark-tts-2'
 const SCRIBE = 'larkspur-audio/lark-scribe-large'
 
 async function passes(story: Scenario): Promise<Result> {
-  const result = await runScenario(story, { patienceMs: 2_000 })
+  const result = await runScenario(story, { stuckTimeoutMs: 2_000 })
   expect(result.failure?.message).toBeUndefined()
   return result
 }

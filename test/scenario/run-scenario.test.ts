@@ -5,7 +5,7 @@ import type { ScenarioOptions } from '../../src/scenario/scenario.ts'
 const chat = { model_name: 'acme/chat', gpu: 'H100-80GB', num_gpus: 4, hub: { repo: 'acme/chat-8b' } } as const
 
 function run(play: Play, options: ScenarioOptions = {}): Promise<Result> {
-  return runScenario(scenario('a story', { fixtures: 'two-nodes', seed: 7, ...options }, play), { patienceMs: 100 })
+  return runScenario(scenario('a story', { fixtures: 'two-nodes', seed: 7, ...options }, play), { stuckTimeoutMs: 100 })
 }
 
 async function failure(play: Play, options: ScenarioOptions = {}): Promise<string> {

@@ -141,7 +141,7 @@ describe('traces', () => {
     expect((await play({ scenarios: ['story.ts'], seed: '7' })).code).toBe(0)
     expect(await play({ scenarios: ['story.ts'], seed: '8' })).toMatchObject({
       code: 1,
-      out: expect.stringContaining("the snapshot has the seed '7', and '8' is asked for. Leave the seed out."),
+      out: expect.stringContaining("the snapshot has the seed '7', and the option is '8'. Leave the seed out."),
     })
     const story = scenario('a story', { fixtures: join(folder, 'before.snapshot') }, () => {})
     expect((await runScenario(story, { against: 'http://127.0.0.1:1' })).failure?.message).toContain(

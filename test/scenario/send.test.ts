@@ -18,7 +18,7 @@ const WORLD: ScenarioOptions = {
 const CHAT = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hello' }] }
 
 async function failureOf(play: Play): Promise<string | undefined> {
-  const { failure } = await runScenario(scenario('a story', WORLD, play), { patienceMs: 500 })
+  const { failure } = await runScenario(scenario('a story', WORLD, play), { stuckTimeoutMs: 500 })
   return failure?.message
 }
 
@@ -27,7 +27,7 @@ async function passesBoth(play: Play): Promise<void> {
   const server = await serve(createSimulator(), { port: 0 })
   onTestFinished(() => server.close())
   for (const against of [undefined, server.url]) {
-    const { failure } = await runScenario(scenario('a story', WORLD, play), { against, patienceMs: 2000 })
+    const { failure } = await runScenario(scenario('a story', WORLD, play), { against, stuckTimeoutMs: 2000 })
     expect(failure?.message).toBeUndefined()
   }
 }

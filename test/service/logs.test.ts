@@ -103,7 +103,7 @@ describe('the logs of a deployment', () => {
     const lines = await texts(deploy_id, { from: 'now-3h' })
     expect(lines).toContainEqual(expect.stringMatching(/^WARNING h100-\S+ is taken back in 2m$/))
     expect(lines).toContainEqual(expect.stringMatching(/^WARNING h100-\S+ is being drained$/))
-    expect(lines).toContain('WARNING an instance is not asked for: the limit of the account for H100-80GB is reached')
+    expect(lines).toContain('WARNING no instance is requested: the limit of the account for H100-80GB is reached')
     expect(lines).toContain('INFO draining: no new requests; those in work are finished')
     sim.cluster.limit.set(H100, null)
     await api.updateDeployment({ deploy_id, settings: { min_instances: 2, max_instances: 3 } })

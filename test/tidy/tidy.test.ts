@@ -163,3 +163,10 @@ function withoutComments(text: string): string {
 function withoutStrings(code: string): string {
   return code.replaceAll(/'(?:[^'\\\n]|\\.)*'/g, "''").replaceAll(/`(?:[^`\\$]|\\.)*`/g, '``')
 }
+
+test('the report of the public types has no member that is marked @internal', () => {
+  const report = readFileSync(join(ROOT, 'api/modelhost-sim.api.md'), 'utf8')
+  const simulator = /^export interface Simulator \{\n(.*?)\n\}/ms.exec(report)![1]!
+  expect(simulator).toContain('readonly token: string')
+  expect(simulator).not.toMatch(/\b(?:world|api|timelines|onBug|answer|deliverFault|look|observe)\b\??[:(]/)
+})

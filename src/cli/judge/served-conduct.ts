@@ -20,10 +20,10 @@ export function conductOfServer(
   return {
     ...log,
     get sim(): never {
-      throw new RangeError('sim is missing, because a server tells its requests alone')
+      throw new RangeError('sim is missing, because a server gives only its requests')
     },
     get created(): never {
-      throw new RangeError('created is missing, because a server tells its requests alone')
+      throw new RangeError('created is missing, because a server gives only its requests')
     },
     owned: new Set(),
     endedAt: Math.max(0, ...log.requests.map(request => request.endedAt)),

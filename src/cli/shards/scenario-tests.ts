@@ -20,12 +20,12 @@ export async function scenarioTests(
   patterns: readonly string[],
   options: RunFilesOptions & { readonly folder: string },
 ): Promise<RunnableTest[]> {
-  const { folder, names, patienceMs, against, check } = options
+  const { folder, names, stuckTimeoutMs, against, check } = options
   const files = await loadFiles(patterns, options)
   return files.flatMap(({ file, allScenarios, scenarios }) => {
     const text = readFileSync(file)
     return scenarios.map(scenario => {
-      const settings = { file, folder, names, patienceMs, against, check, update: false }
+      const settings = { file, folder, names, stuckTimeoutMs, against, check, update: false }
       const player = new ScenarioPlayer(scenario, allScenarios.length > 1, settings)
       return {
         name: `${relative(folder, file)}: ${scenario.title}`,

@@ -94,7 +94,7 @@ export class ClientMoves implements MoveDriver {
       await time.host.prepare()
       time.world.runTo(nextDue)
     }
-    if (timers.step(limit) === 'rested') return false
+    if (timers.step(limit) === 'idle') return false
     await this.#fire(Math.max(time.elapsed, timers.targetTime))
     await this.whenIdle()
     return true

@@ -63,7 +63,7 @@ export const getFleet = control({
             until: z.string().nullable().describe('null if no event ends it'),
           })
           .nullable()
-          .describe('Why it gives no GPU to anybody; null if it gives some'),
+          .describe('Why its GPUs cannot be used; null if they can'),
       }),
     ),
     states: z.array(z.string()).describe('The states of holders'),

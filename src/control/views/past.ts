@@ -10,7 +10,7 @@ import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { requirePast } from '../worlds/require-past.ts'
 
 /** Longest real time that the start of a past waits for the end of requests, in milliseconds. */
-const PATIENCE_MS = 500
+const WAIT_LIMIT_MS = 500
 
 const CheckpointSchema = z.object({
   time: z.int().describe('Microseconds since the epoch of the world'),
@@ -59,7 +59,7 @@ export const keepPast = control({
   refusals: { 409: 'requests are in progress, or a replay drives the world' },
   returns: PastSchema,
   handle: async ({ sim, pasts }) => {
-    const deadline = monotonicMs() + PATIENCE_MS
+    const deadline = monotonicMs() + WAIT_LIMIT_MS
     while (pasts.of(sim) === undefined && sim.openRequests > 0 && monotonicMs() < deadline) await eventLoopTurn()
     return toPastJson(sim, await refuseInvalid(() => pasts.keep(sim), 409))
   },

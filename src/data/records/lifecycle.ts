@@ -13,6 +13,8 @@ interface UnrecordedStatus<Status extends string> {
 interface RecordedStatus<Status extends string> extends UnrecordedStatus<Status> {
   /** The meaning of its journal entry, as Markdown. */
   readonly entry: string
+  /** What explanations say of its journal entry: `{id}` is the subject, and `{name}` a field of the entry. */
+  readonly sentence: string
   /** The fields of its journal entry, separated by spaces. Default: none. */
   readonly fields?: string
 }
@@ -53,8 +55,8 @@ export class Lifecycle<Status extends string, Unrecorded extends Status = never>
     return this.#definitions[status].next
   }
 
-  /** Returns the meaning and the fields of the journal entry of a status. */
-  journalEntry(status: Exclude<Status, Unrecorded>): Pick<RecordedStatus<Status>, 'entry' | 'fields'> {
+  /** Returns the meaning, the sentence and the fields of the journal entry of a status. */
+  journalEntry(status: Exclude<Status, Unrecorded>): Pick<RecordedStatus<Status>, 'entry' | 'sentence' | 'fields'> {
     return this.#definitions[status] as RecordedStatus<Status>
   }
 

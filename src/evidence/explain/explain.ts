@@ -8,7 +8,7 @@ import { Causes } from './causes.ts'
 import type { ExplainedEntry, Explanation } from './explanation.ts'
 import { describeFirstCause } from './first-cause.ts'
 import { describeEntry } from './kind-sentences.ts'
-import { lookAhead, type Outlook } from './next-event.ts'
+import { type LookAhead, lookAhead } from './next-event.ts'
 import { describeRequest, waitingAnswer } from './request-words.ts'
 import { quoteText } from './sentence.ts'
 import type { Thing } from './thing.ts'
@@ -47,13 +47,13 @@ function explainRequest(sim: Simulator, causes: Causes, request: RequestEntry): 
   const answer = waitingAnswer(causes, request)
   // A state that refused this request may change, so that the next one is served.
   const followed = answer ?? (cause !== undefined && request.fields.decidedBy === 'state' ? cause.subject : undefined)
-  const outlook = followed === undefined ? {} : outlookOf(sim, causes, followed)
+  const ahead = followed === undefined ? {} : lookAheadOf(sim, causes, followed)
   return compose(sim, causes, {
     subject: `request ${request.seq}`,
     sentences: describeRequest(sim, causes, request),
     chains: [chain],
     own: [request],
-    outlook,
+    ahead,
   })
 }
 
@@ -63,7 +63,7 @@ function explainEntry(sim: Simulator, causes: Causes, entry: Entry): Explanation
     sentences: [`Entry ${entry.seq} of the journal is ${entry.kind}.`, describeEntry(entry)],
     chains: [causes.chainOf(entry)],
     own: [entry],
-    outlook: outlookOf(sim, causes, entry.subject),
+    ahead: lookAheadOf(sim, causes, entry.subject),
   })
 }
 
@@ -85,7 +85,7 @@ function explainThing(sim: Simulator, causes: Causes, thing: Thing): Explanation
     sentences,
     chains,
     own,
-    outlook: lookAhead(sim.world, entry => thing.isOwn(entry)),
+    ahead: lookAhead(sim.world, entry => thing.isOwn(entry)),
   })
 }
 
@@ -95,10 +95,10 @@ interface Parts {
   /** Each with an entry that decided, and its causes. An entry can be in several of them. */
   readonly chains: readonly (readonly Entry[])[]
   readonly own: readonly Entry[]
-  readonly outlook: Outlook
+  readonly ahead: LookAhead
 }
 
-function compose(sim: Simulator, causes: Causes, { subject, sentences, chains, own, outlook }: Parts): Explanation {
+function compose(sim: Simulator, causes: Causes, { subject, sentences, chains, own, ahead }: Parts): Explanation {
   const effects = causes.effectsOf(own)
   const listed = effects.slice(0, MAX_EFFECTS)
   const chain = joinChains(chains)
@@ -110,7 +110,7 @@ function compose(sim: Simulator, causes: Causes, { subject, sentences, chains, o
   if (effects.length > listed.length) {
     all.push(`It had ${effects.length} effects, of which the first ${listed.length} are listed.`)
   }
-  if (outlook.sentence !== undefined) all.push(outlook.sentence)
+  if (ahead.sentence !== undefined) all.push(ahead.sentence)
   const toExplained = (entry: Entry): ExplainedEntry => ({
     seq: entry.seq,
     at: sim.world.clock.iso(entry.time),
@@ -123,7 +123,7 @@ function compose(sim: Simulator, causes: Causes, { subject, sentences, chains, o
     sentences: all,
     chain: listedChain.map(toExplained),
     effects: listed.map(toExplained),
-    ...(outlook.next !== undefined && { next: outlook.next }),
+    ...(ahead.next !== undefined && { next: ahead.next }),
   }
 }
 
@@ -154,7 +154,7 @@ function shorten(chain: readonly Entry[]): Entry[] {
 }
 
 /** Returns what happens next to the subject of an entry. */
-function outlookOf(sim: Simulator, causes: Causes, subject: string): Outlook {
+function lookAheadOf(sim: Simulator, causes: Causes, subject: string): LookAhead {
   const thing = findThing(sim, subject, causes)
   return lookAhead(sim.world, entry => thing?.isOwn(entry) ?? entry.subject === subject)
 }

@@ -1,5 +1,12 @@
 /** The sentences of all kinds of journal entries. The compiler names a kind without one. */
 
+import {
+  BATCH_LIFECYCLE,
+  CONTAINER_LIFECYCLE,
+  DEPLOYMENT_LIFECYCLE,
+  HOSTED_LIFECYCLE,
+} from '../../data/records/enums.ts'
+import type { Lifecycle } from '../../data/records/lifecycle.ts'
 import { formatDuration } from '../../kernel/duration.ts'
 import type { Entry, RequestEntry } from '../../kernel/journal.ts'
 import type { JournalKindName } from '../../simulation/journal-kinds.ts'
@@ -34,15 +41,19 @@ function withState(sentence: string): Sentence {
   return entry => `${fillSentence(withReasonOnly, entry)} It was ${formatValue(entry.fields?.state)} before.`
 }
 
+/** Returns the sentences of the kinds that record the statuses of a lifecycle. */
+function statusSentences<Subject extends string, Status extends string, Unrecorded extends Status>(
+  subject: Subject,
+  lifecycle: Lifecycle<Status, Unrecorded>,
+) {
+  return Object.fromEntries(
+    lifecycle.recorded.map(status => [`${subject}.${status}`, withReason(lifecycle.journalEntry(status).sentence)]),
+  ) as { readonly [Name in Exclude<Status, Unrecorded> as `${Subject}.${Name}`]: Sentence }
+}
+
 const DEPLOYMENT_SENTENCES = {
   'deployment.created': 'A deployment of the model {model_name} was created: {id}.',
-  'deployment.initializing': withReason('The deployment {id} moved to the status initializing.'),
-  'deployment.downloading': withReason('The deployment {id} began to download.'),
-  'deployment.deploying': withReason('The deployment {id} moved to the status deploying.'),
-  'deployment.running': withReason('The deployment {id} began to run.'),
-  'deployment.stopped': withReason('The deployment {id} stopped.'),
-  'deployment.failed': withReason('The deployment {id} failed.'),
-  'deployment.deleted': withReason('The deployment {id} was deleted.'),
+  ...statusSentences('deployment', DEPLOYMENT_LIFECYCLE),
   'deployment.resized':
     'A request changed the bounds of the deployment {id} to at least {min_instances} and at most {max_instances instance}.',
   'deployment.scaledUp': 'The deployment {id} wants {to instance} in place of {from}.',
@@ -94,13 +105,7 @@ const WORK_SENTENCES = {
   'webhook.failed': withReason('The attempt {attempt} to deliver the result of {id} failed.'),
   'webhook.gaveUp': 'The delivery of the result of {id} was given up after {attempts attempt}.',
   'batch.created': 'The batch {id} was created with the input file {input_file_id}, and its validation began.',
-  'batch.failed': 'The validation of the batch {id} failed with {errors error}. The code of the first is {first}.',
-  'batch.in_progress': 'The batch {id} passed its validation, and runs {lines line}.',
-  'batch.finalizing': 'All lines of the batch {id} ended, and it writes its output.',
-  'batch.completed': 'The batch {id} is complete.',
-  'batch.expired': 'The batch {id} expired, because its completion window ended.',
-  'batch.cancelling': 'A request began to cancel the batch {id}.',
-  'batch.cancelled': 'The batch {id} was cancelled.',
+  ...statusSentences('batch', BATCH_LIFECYCLE),
   'batch.waiting': 'The batch {id} waits for shared capacity. The class of the wait is {wait}.',
   'batch.capacityCame': 'The batch {id} got shared capacity.',
   'batch.progressed': 'The batch {id} has done {done} of its {total} lines. {failed} of them failed.',
@@ -109,12 +114,7 @@ const WORK_SENTENCES = {
   'file.deleted': 'A request deleted the file {id}.',
   'file.expired': 'The file {id} was deleted at the end of its life.',
   'hosted.created': 'The hosted instance {id} was created in the region {region}.',
-  'hosted.starting': withReason('The hosted instance {id} began to boot.'),
-  'hosted.running': withReason('The hosted instance {id} runs, and is billed.'),
-  'hosted.stopping': withReason('The hosted instance {id} began to shut down.'),
-  'hosted.stopped': withReason('The hosted instance {id} stopped.'),
-  'hosted.failed': withReason('The hosted instance {id} failed.'),
-  'hosted.deleted': withReason('The hosted instance {id} was deleted.'),
+  ...statusSentences('hosted', HOSTED_LIFECYCLE),
   'hosted.placed': 'The hosted instance {id} got a machine of the region {region}.',
   'hosted.deleting': 'The hosted instance {id} is deleted in place of its stop.',
   'hosted.crashed': 'A command crashed the machine of the hosted instance {id}.',
@@ -123,11 +123,7 @@ const WORK_SENTENCES = {
   'hosted.expanded': 'The hosted instance {id} has {storage_gb} GB of storage now.',
   'hosted.renamed': 'The hosted instance {id} was renamed to {name}.',
   'container.created': 'The container {id} was created for {num_gpus GPU} of the type {gpu}.',
-  'container.starting': withReason('The container {id} began to pull its image and to boot.'),
-  'container.running': withReason('The container {id} runs, and is billed.'),
-  'container.shutting_down': withReason('The container {id} began to shut down.'),
-  'container.failed': withReason('The container {id} failed.'),
-  'container.deleted': withReason('The container {id} was deleted.'),
+  ...statusSentences('container', CONTAINER_LIFECYCLE),
   'container.placed': 'The container {id} got {gpus GPU} of the node {node}.',
   'container.imagePulled': 'The container {id} has its image.',
   'container.renamed': 'The container {id} was renamed to {name}.',

@@ -11,7 +11,7 @@ const HORIZON = 30 * DAY
 const MAX_EVENTS = 25_000
 
 /** What a look ahead found: the next event, or how far it looked. */
-export interface Outlook {
+export interface LookAhead {
   readonly next?: NextEvent
   /** Says that it found nothing, and up to when. */
   readonly sentence?: string
@@ -21,7 +21,7 @@ export interface Outlook {
  * Looks for the next journal entry that matches, by running a copy of the world ahead: at most 30 days and 25,000 events.
  * What happens follows from the seed, so the copy does what the world will do.
  */
-export function lookAhead(world: World, matches: (entry: Entry) => boolean): Outlook {
+export function lookAhead(world: World, matches: (entry: Entry) => boolean): LookAhead {
   if (world.needsTokenizer) {
     return { sentence: 'What happens next is unknown, because a batch runs and the tokenizer is not loaded.' }
   }

@@ -44,7 +44,7 @@ export function performAction(sim: Simulator, action: ControlAction): void {
       sim.restore(decodeBase64(action.snapshot))
       return
     case 'settleWebhook':
-      world.webhooks.settle(action.attempt as WebhookAttempt, action.outcome)
+      world.webhooks.recordOutcome(action.attempt as WebhookAttempt, action.outcome)
       return
     case 'endInference': {
       const { ordinal, state, tokens } = action

@@ -10,7 +10,7 @@ import type { RecordedBody, RequestLine } from '../recording/lines.ts'
 import { nameRecorded } from './request-facts.ts'
 
 /** Real milliseconds after which a request that does not act as recorded counts as diverged. */
-const PATIENCE_MS = 20_000
+const WAIT_LIMIT_MS = 20_000
 /** Turns of the event loop in which a fault discards an answer. */
 const DISCARD_TURNS = 3
 /** How often a wait may begin again at one line: its request looks at its state, and waits on. */
@@ -230,7 +230,7 @@ export class ReplayedRequest implements IncomingRequest {
         isOver = true
         this.#onChange()
       },
-      PATIENCE_MS,
+      WAIT_LIMIT_MS,
       'held',
     )
     try {

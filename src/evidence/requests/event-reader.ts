@@ -41,7 +41,7 @@ export interface EventReaderOptions extends EventFilter {
   /** Whether entries come as events `entries`, which have as many as possible. Default: false. */
   readonly isGrouped?: boolean | undefined
   /** Real milliseconds that a reader has to read again, once events were dropped before it came to them. */
-  readonly patienceMs?: number | undefined
+  readonly readTimeoutMs?: number | undefined
 }
 
 /** The most events of one batch. */
@@ -63,7 +63,7 @@ export class EventReader {
   readonly #filter: CompiledEventFilter
   readonly #follows: boolean
   readonly isGrouped: boolean
-  readonly #patienceMs: number
+  readonly #readTimeoutMs: number
   readonly #stops: (() => void)[] = []
   #position: EventPosition
   /** Resolves the wait of the consumer. */
@@ -73,7 +73,7 @@ export class EventReader {
   #endRest: (() => void) | undefined
   #changes = 0
   #end: 'slow' | 'closed' | 'done' | undefined
-  #patience: unknown
+  #readTimer: unknown
   /** Whether the last batch was full, so that there may be more. */
   isBehind = false
   /** Called when the reader is dropped because its consumer does not read. */
@@ -82,14 +82,14 @@ export class EventReader {
   /** @throws RangeError for an invalid filter or position, TooManyReaders beyond the maximum */
   constructor(
     sim: Simulator,
-    { after = 'now', follow = true, isGrouped = false, patienceMs = 1_000, ...filter }: EventReaderOptions = {},
+    { after = 'now', follow = true, isGrouped = false, readTimeoutMs = 1_000, ...filter }: EventReaderOptions = {},
   ) {
     this.#sim = sim
     this.#filter = compileEventFilter(sim, filter)
     this.#position = parsePosition(sim, after)
     this.#follows = follow
     this.isGrouped = isGrouped
-    this.#patienceMs = patienceMs
+    this.#readTimeoutMs = readTimeoutMs
     if (sim.requestLog.listeners >= LIMITS.eventReaders) {
       throw new TooManyReaders(
         `Failed to read events: the world has ${LIMITS.eventReaders} readers, which is its limit. Close one.`,
@@ -147,17 +147,17 @@ export class EventReader {
     // A client that never gives the event loop a turn is read all the same.
     if (this.#wake !== undefined) this.#notify()
     else if (this.#endRest !== undefined && this.#hasMuch()) this.#endRest()
-    else if (this.#patience === undefined && this.#isOverrun()) this.#expectReading()
+    else if (this.#readTimer === undefined && this.#isOverrun()) this.#expectReading()
   }
 
-  /** Ends the reader if its consumer does not read within the patience. */
+  /** Ends the reader if its consumer does not read within the time limit. */
   #expectReading(): void {
     const { entry, request } = this.#position
-    this.#patience = setRealTimeout(() => {
-      this.#patience = undefined
+    this.#readTimer = setRealTimeout(() => {
+      this.#readTimer = undefined
       const isStill = this.#position.entry === entry && this.#position.request === request
       if (isStill && this.#wake === undefined) this.#stop('slow')
-    }, this.#patienceMs)
+    }, this.#readTimeoutMs)
   }
 
   #hasMuch(): boolean {
@@ -185,8 +185,8 @@ export class EventReader {
     if (this.#end !== undefined && end !== 'done') return
     this.#end = end
     for (const stop of this.#stops.splice(0)) stop()
-    if (this.#patience !== undefined) clearRealTimeout(this.#patience)
-    this.#patience = undefined
+    if (this.#readTimer !== undefined) clearRealTimeout(this.#readTimer)
+    this.#readTimer = undefined
     this.#endRest?.()
     this.#notify()
     if (end === 'slow') this.onSlow?.()

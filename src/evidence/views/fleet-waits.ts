@@ -8,7 +8,7 @@ import { type Wait, type WaitCause, waitForGpus, waitOfMissing } from '../explai
 
 export const UNAVAILABLE_CAUSES = ['stock_out', 'zone_down', 'spot_away'] as const
 
-/** Why a group of nodes gives no GPU to anybody. */
+/** Why the GPUs of a group of nodes cannot be used. */
 export interface Unavailability {
   readonly cause: (typeof UNAVAILABLE_CAUSES)[number]
   /** Undefined if the journal does not have its begin. */

@@ -10,7 +10,7 @@ import type { RecordedRequest } from '../run/request-recorder.ts'
 /** How long a client waits at least before it repeats a request, or tries again after a failure. */
 const ASSUMED_WAIT = 10 * SECOND
 /** How long a client waits for an answer that never comes. */
-const ASSUMED_PATIENCE = 30 * SECOND
+const ASSUMED_TIMEOUT = 30 * SECOND
 
 export class ClientWaits {
   readonly #sim: Simulator
@@ -43,8 +43,8 @@ export class ClientWaits {
     const slept = Math.floor((monotonicMs() - quiet.ms) / 1000) * SECOND
     const wait = Math.max(slept, this.#movesTime ? 0 : this.#assumedWait(method, path))
     // No client can move time while it waits for an answer.
-    const patience = this.#last?.outcome === 'unanswered' ? ASSUMED_PATIENCE : 0
-    const rest = patience + Math.max(0, wait - moved)
+    const assumed = this.#last?.outcome === 'unanswered' ? ASSUMED_TIMEOUT : 0
+    const rest = assumed + Math.max(0, wait - moved)
     if (rest > 0) await clock.advanceInSlices(rest / 1000)
   }
 

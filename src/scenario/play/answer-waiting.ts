@@ -14,7 +14,7 @@ export const CLIENT_TIMEOUT = 60 * SECOND
  *
  * @param what the request, as in `GET /deploy/list`
  * @param wait lets time pass by at most this span
- * @param patience microseconds after which the client gives up
+ * @param timeout microseconds after which the client gives up
  * @throws Error with `broken: true` for an answer after that time, or one that never comes
  */
 export async function waitOutDelay(
@@ -22,12 +22,12 @@ export async function waitOutDelay(
   what: string,
   wait: PassTime,
   clock: { readonly elapsed: Micros },
-  patience: Micros,
+  timeout: Micros,
 ): Promise<void> {
-  const at = clock.elapsed + Math.min(delay, patience)
+  const at = clock.elapsed + Math.min(delay, timeout)
   while (findFrozenContext() === undefined && clock.elapsed < at) await wait(at - clock.elapsed)
-  if (delay <= patience) return
-  const error = new Error(`no answer to ${what} within ${formatDuration(patience)}`)
+  if (delay <= timeout) return
+  const error = new Error(`no answer to ${what} within ${formatDuration(timeout)}`)
   throw Object.assign(error, { broken: true })
 }
 
@@ -55,7 +55,7 @@ export async function waitForHeldResponse(
   request: Request,
   what: string,
   clock: { readonly elapsed: Micros },
-  patience: Micros,
+  timeout: Micros,
 ): Promise<Response> {
   let abort = () => {}
   const gone = new Promise<never>((_, reject) => {
@@ -65,7 +65,7 @@ export async function waitForHeldResponse(
   gone.catch(() => {})
   request.signal.addEventListener('abort', abort)
   try {
-    return await Promise.race([gone, pollHeldRequest(held, what, clock, patience)])
+    return await Promise.race([gone, pollHeldRequest(held, what, clock, timeout)])
   } catch (error) {
     if (request.signal.aborted) await held.leave(request.signal.reason)
     throw error
@@ -78,16 +78,16 @@ async function pollHeldRequest(
   held: HeldRequest,
   what: string,
   clock: { readonly elapsed: Micros },
-  patience: Micros,
+  timeout: Micros,
 ): Promise<Response> {
-  const deadline = clock.elapsed + patience
+  const deadline = clock.elapsed + timeout
   for (;;) {
     const state = await held.look()
     if ('answer' in state) return state.answer
     const frozenIn = findFrozenContext()
     const left = deadline - clock.elapsed
     if (frozenIn !== undefined || left <= 0) {
-      const why = frozenIn ? describeFrozenTime(frozenIn) : ` within ${formatDuration(patience)}`
+      const why = frozenIn ? describeFrozenTime(frozenIn) : ` within ${formatDuration(timeout)}`
       const error = broken(`no answer to ${what}${why}`)
       await held.leave(error)
       throw error

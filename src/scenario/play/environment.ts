@@ -101,9 +101,9 @@ export interface ScenarioEnvironment {
    * an error that has `broken: true`.
    *
    * @param pass lets time pass for the answer
-   * @param patience microseconds of the world after which the client gives up. Default: 60 s
+   * @param timeout microseconds of the world after which the client gives up. Default: 60 s
    */
-  send(request: Request, pass: PassTime, patience?: Micros): Promise<Response>
+  send(request: Request, pass: PassTime, timeout?: Micros): Promise<Response>
   /** Waits for time that another call moves, until it has moved by `span` or `over` is settled. */
   waitForTime(span: Micros, over: Promise<unknown>): Promise<void>
   /** Executes a command, or reads the state of the fleet. */

@@ -81,7 +81,7 @@ export class InProcessEnvironment implements ScenarioEnvironment {
     return describeUnmovedSleep(first.duration, first.at - now)
   }
 
-  async send(request: Request, pass: PassTime, patience = CLIENT_TIMEOUT): Promise<Response> {
+  async send(request: Request, pass: PassTime, timeout = CLIENT_TIMEOUT): Promise<Response> {
     this.#countRead()
     const what = `${request.method} ${new URL(request.url).pathname}`
     const [awaited, first] = await this.#enter(request)
@@ -92,8 +92,8 @@ export class InProcessEnvironment implements ScenarioEnvironment {
       known = undefined
       return seen
     }
-    const answer = await waitForHeldResponse({ look, leave, pass }, request, what, this.#sim.clock, patience)
-    const response = await this.#deliver(answer, request, pass, patience)
+    const answer = await waitForHeldResponse({ look, leave, pass }, request, what, this.#sim.clock, timeout)
+    const response = await this.#deliver(answer, request, pass, timeout)
     if (!awaited.isPaced || !isStreamed(response)) return response
     const { body } = response
     return readPacedBody(response, { read: () => awaited.pollChunk(body!), leave, pass }, request, what)
@@ -102,20 +102,18 @@ export class InProcessEnvironment implements ScenarioEnvironment {
   /** Requests arrive one after the other: bodies are read in any order, and the first request must happen first. */
   #enter(request: Request): Promise<readonly [PolledResponse, ResponsePoll]> {
     const entered = this.#entryQueue.then(async () => {
-      const awaited = new PolledResponse(patienceOf => this.#sim.answer(request, { waiterFor: patienceOf }))
+      const awaited = new PolledResponse(waiterFor => this.#sim.answer(request, { waiterFor }))
       return [awaited, await awaited.look()] as const
     })
     this.#entryQueue = entered.catch(() => {})
     return entered
   }
 
-  async #deliver(answer: Response, request: Request, pass: PassTime, patience: Micros): Promise<Response> {
+  async #deliver(answer: Response, request: Request, pass: PassTime, timeout: Micros): Promise<Response> {
     if (!(answer instanceof WireFaultResponse)) return answer
-    return deliverFaultInProcess(answer, delay => this.#wait(delay, request, pass, patience)).catch(
-      (error: unknown) => {
-        throw error instanceof Error ? Object.assign(error, { broken: true }) : error
-      },
-    )
+    return deliverFaultInProcess(answer, delay => this.#wait(delay, request, pass, timeout)).catch((error: unknown) => {
+      throw error instanceof Error ? Object.assign(error, { broken: true }) : error
+    })
   }
 
   async waitForTime(span: Micros, over: Promise<unknown>): Promise<void> {
@@ -147,10 +145,10 @@ export class InProcessEnvironment implements ScenarioEnvironment {
   }
 
   /** Moves time to the end of a delay. If time is moving already, it sleeps. */
-  #wait(delay: Micros, { method, url, signal }: Request, pass: PassTime, patience: Micros): Promise<void> {
+  #wait(delay: Micros, { method, url, signal }: Request, pass: PassTime, timeout: Micros): Promise<void> {
     const { clock } = this.#sim
     const wait = (span: Micros) => (clock.isMoving ? clock.hold(span, { signal }) : pass(span))
-    return waitOutDelay(delay, `${method} ${new URL(url).pathname}`, wait, clock, patience)
+    return waitOutDelay(delay, `${method} ${new URL(url).pathname}`, wait, clock, timeout)
   }
 
   async runCommand(path: CommandPath): Promise<unknown> {

@@ -53,18 +53,18 @@ export class RemoteEnvironment implements ScenarioEnvironment {
     return this.clock.waitReason
   }
 
-  async send(request: Request, pass: PassTime, patience = CLIENT_TIMEOUT): Promise<Response> {
+  async send(request: Request, pass: PassTime, timeout = CLIENT_TIMEOUT): Promise<Response> {
     const before = this.#world.lastReadSeq
     const first = await this.#sendRequest(request)
     const number = first.headers.get(POLLED_RESPONSE_HEADER)
-    const response = number === null ? first : await this.#waitForHeldResponse(first, number, request, pass, patience)
+    const response = number === null ? first : await this.#waitForHeldResponse(first, number, request, pass, timeout)
     // The journal recorded a success while the answer was pending.
     if (number !== null && !response.ok) await this.#world.inOrder(() => this.#world.rereadRequests(before))
     const hangs = response.headers.has('x-sim-hang')
     const delay = hangs ? Number.POSITIVE_INFINITY : Number(response.headers.get('x-sim-delay') ?? 0)
     const { clock } = this
     const wait = (span: Micros) => (clock.isMoving ? clock.moveBeside(clock.elapsed + span) : pass(span))
-    if (delay > 0) await waitOutDelay(delay, this.#nameOf(request), wait, this.clock, patience)
+    if (delay > 0) await waitOutDelay(delay, this.#nameOf(request), wait, this.clock, timeout)
     const pieces = response.headers.get(POLLED_BODY_HEADER)
     return pieces === null ? response : this.#readPacedBody(response, pieces, request, pass)
   }
@@ -86,7 +86,7 @@ export class RemoteEnvironment implements ScenarioEnvironment {
     number: string,
     request: Request,
     pass: PassTime,
-    patience: Micros,
+    timeout: Micros,
   ): Promise<Response> {
     const again = (method: string) =>
       this.#sendRequest(new Request(request.url, { method, headers: { [POLLED_RESPONSE_HEADER]: number } }))
@@ -102,7 +102,7 @@ export class RemoteEnvironment implements ScenarioEnvironment {
       leave: () => again('DELETE'),
       pass,
     }
-    return waitForHeldResponse(held, request, this.#nameOf(request), this.clock, patience)
+    return waitForHeldResponse(held, request, this.#nameOf(request), this.clock, timeout)
   }
 
   /** Polls for each chunk of a body that the world sends as time moves. */

@@ -28,7 +28,7 @@ export interface RunOptions extends Pick<EnvironmentOptions, 'onWorld'> {
   /** Path of the script. A failure then shows its line. */
   readonly file?: string | undefined
   /** Real milliseconds without activity after which the script counts as stuck. Default: 5,000. */
-  readonly patienceMs?: number | undefined
+  readonly stuckTimeoutMs?: number | undefined
   /** Address of a running server, which makes a world for the scenario. Default: a world in this process. */
   readonly against?: string | ServerAddress | undefined
   /** Receives each step of the script in one line. */
@@ -86,7 +86,9 @@ async function playIn(environment: ScenarioEnvironment, scenario: Scenario, opti
   const script = new ScriptRun(environment, options.onStep)
   let failure: Failure | undefined
   try {
-    await withStuckDetection(script, environment, options.patienceMs ?? STUCK_TIMEOUT_MS, () => script.play(scenario))
+    await withStuckDetection(script, environment, options.stuckTimeoutMs ?? STUCK_TIMEOUT_MS, () =>
+      script.play(scenario),
+    )
     if (environment.bug !== undefined) throw environment.bug
   } catch (thrown) {
     const error = environment.bug === undefined ? thrown : bugError(environment.bug)

@@ -35,7 +35,7 @@ export interface SentRequest {
 }
 
 /** The longest wait for an answer, in microseconds of the world. */
-const PATIENCE: Micros = 365 * DAY
+const TIMEOUT: Micros = 365 * DAY
 
 /**
  * Returns the request that a script describes.
@@ -110,7 +110,7 @@ export class BesideRequest {
   async #receive(request: Request): Promise<SentAnswer> {
     let response: Response
     try {
-      response = await this.#environment.send(request, this.#pass, PATIENCE)
+      response = await this.#environment.send(request, this.#pass, TIMEOUT)
     } catch (error) {
       if (isBroken(error)) return { status: 0, headers: new Headers(), text: '', isBroken: true }
       throw error

@@ -2,7 +2,7 @@
 import type { Result, RunOptions } from '../play/run-scenario.ts'
 import type { LoadError } from './import-script.ts'
 
-export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'names' | 'patienceMs' | 'against' | 'check'> {
+export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'names' | 'stuckTimeoutMs' | 'against' | 'check'> {
   /** Plays each scenario with each of these seeds. Traces are compared only with the scenario's own seed. */
   readonly seeds?: readonly string[] | undefined
   /** Writes the traces instead of comparing with them. */
@@ -47,7 +47,7 @@ export interface FileResult extends Result {
 
 /** How one scenario is played. */
 export interface PlayerOptions
-  extends Pick<RunFilesOptions, 'names' | 'patienceMs' | 'against' | 'check' | 'update' | 'onWorld'> {
+  extends Pick<RunFilesOptions, 'names' | 'stuckTimeoutMs' | 'against' | 'check' | 'update' | 'onWorld'> {
   readonly file: string
   readonly folder: string
 }

@@ -113,7 +113,7 @@ export function requireKnownTags(tags: readonly string[], files: readonly Scenar
 }
 
 function createJobs(file: string, { title, options: own }: Scenario, options: RunFilesOptions): PlayJob[] {
-  const { folder = process.cwd(), seed, names, patienceMs, against, check, update, bail = false } = options
+  const { folder = process.cwd(), seed, names, stuckTimeoutMs, against, check, update, bail = false } = options
   const asked = options.seeds ?? [seed === undefined ? undefined : String(seed)]
   const seeds = hasFixedSeed(own) && options.seeds !== undefined ? [undefined] : asked
   const jobs: PlayJob[] = []
@@ -125,7 +125,7 @@ function createJobs(file: string, { title, options: own }: Scenario, options: Ru
       seeds: seeds.slice(from, from + MAX_SEEDS_PER_JOB),
       bail,
       names,
-      patienceMs,
+      stuckTimeoutMs,
       against,
       check,
       update,
@@ -169,8 +169,8 @@ export class ScenarioPlayer {
 
   /** @param seed undefined for the scenario's own seed */
   async play(seed: string | undefined): Promise<FileResult> {
-    const { file, folder, names, patienceMs, against, check, onWorld } = this.#options
-    const played = await runScenario(this.#scenario, { seed, names, patienceMs, against, check, file, onWorld })
+    const { file, folder, names, stuckTimeoutMs, against, check, onWorld } = this.#options
+    const played = await runScenario(this.#scenario, { seed, names, stuckTimeoutMs, against, check, file, onWorld })
     const location = {
       file: relative(folder, file),
       isOneOfMany: this.#isOneOfMany,

@@ -19,7 +19,7 @@ interface EnvironmentState {
   readonly provisioningFactor: number
 }
 
-/** `gated` opens to a token only, `open` to everybody, `missing` answers 404. */
+/** `gated` requires a token, `open` does not, `missing` answers 404. */
 export type RepositoryState = 'gated' | 'open' | 'missing'
 
 const HEALTHY: EnvironmentState = {

@@ -20,7 +20,7 @@ export interface WebhookAttempt extends WebhookPlan {
 /** How an attempt ended: with the status of an answer, or without an answer. */
 export type WebhookOutcome = { readonly status: number } | { readonly reason: string }
 
-/** Sends results to their addresses. It is outside of the world, and reports each outcome with `settle`. */
+/** Sends results to their addresses. It is outside of the world, and reports each outcome with `recordOutcome`. */
 export interface WebhookSender {
   send(attempt: WebhookAttempt): void
   /** Tells that an attempt is scheduled, possibly by a command between two moves of time. */
@@ -86,7 +86,7 @@ export class Webhooks implements Part {
   }
 
   /** Ends an attempt. After a failure the next one is scheduled. An attempt that is no longer under way is ignored. */
-  settle({ ordinal, use, attempt }: WebhookAttempt, outcome: WebhookOutcome): void {
+  recordOutcome({ ordinal, use, attempt }: WebhookAttempt, outcome: WebhookOutcome): void {
     const isKnown = this.#table.useCount(ordinal) === use && this.#table.find(ordinal)?.attempts === attempt
     if (!isKnown || !this.#table.read(ordinal).isSending) return
     const row = this.#table.writable(ordinal)

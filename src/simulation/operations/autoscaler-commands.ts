@@ -5,7 +5,7 @@ export const AUTOSCALER_COMMANDS = {
   'autoscaler.freeze': {
     target: 'none',
     undo: 'autoscaler.free',
-    description: 'nothing is asked for and nothing given up: what is lost stays lost',
+    description: 'no instance is requested or released, and lost ones are not replaced',
     apply: world => world.operationEffects.setAutoscalerFrozen(true),
   },
   'autoscaler.free': {

@@ -36,7 +36,7 @@ export const HUB_COMMANDS = {
   'hub.open': {
     target: 'repository',
     undo: 'hub.gate',
-    description: 'a repository is handed out to everybody',
+    description: 'a repository can be downloaded without a token',
     apply: (world, repo) => world.operationEffects.setRepository(repo, 'open'),
   },
   'hub.remove': {

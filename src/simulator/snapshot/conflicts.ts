@@ -22,19 +22,19 @@ export function assertCompatible(snapshot: Snapshot, options: SnapshotOptions): 
     throw new SnapshotError(`Failed to make a simulator: ${reason}. Leave ${option} out.`)
   }
   if (options.seed !== undefined && options.seed !== seed) {
-    refuse('the seed', `the snapshot has the seed '${seed}', and '${options.seed}' is asked for`)
+    refuse('the seed', `the snapshot has the seed '${seed}', and the option is '${options.seed}'`)
   }
   if (options.epochMs !== undefined && options.epochMs !== world.clock.epochMs) {
     refuse(
       'the epoch',
-      `the snapshot has the epoch ${epoch}, and ${new Date(options.epochMs).toISOString()} is asked for`,
+      `the snapshot has the epoch ${epoch}, and the option is ${new Date(options.epochMs).toISOString()}`,
     )
   }
   if (options.profile !== undefined && JSON.stringify(options.profile) !== JSON.stringify(world.profile)) {
     const other = options.profile.name !== world.profile.name ? `'${options.profile.name}'` : 'another of that name'
     refuse(
       'the profile and the weather',
-      `the snapshot has its profile '${world.profile.name}' with its weather, and ${other} is asked for`,
+      `the snapshot has its profile '${world.profile.name}' with its weather, and the option is ${other}`,
     )
   }
   if (options.with !== undefined) refuse("'with'", 'records cannot be added beside a snapshot')

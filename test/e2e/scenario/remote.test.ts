@@ -266,8 +266,8 @@ test.each<[string, Play]>([
 ])('fails in the same way: %s', async (_, play) => {
   const story = scenario('a story', { fixtures: 'two-nodes', seed: 7 }, play)
   const [here, there] = [
-    await runScenario(story, { patienceMs: 200 }),
-    await runScenario(story, { patienceMs: 200, against: url }),
+    await runScenario(story, { stuckTimeoutMs: 200 }),
+    await runScenario(story, { stuckTimeoutMs: 200, against: url }),
   ]
   expect(here.passed).toBe(false)
   expect(left(there)).toEqual(left(here))

@@ -48,7 +48,7 @@ test('a scenario of a recording passes at once when plays and paces are random',
         const file = join(folder, `play-${++files}.${format === 'yaml' ? 'yaml' : 'ts'}`)
         writeFileSync(file, source)
         const [scenario] = await loadScenarios(file, folder)
-        const { failure } = await runScenario(scenario!, { file, patienceMs: 2000 })
+        const { failure } = await runScenario(scenario!, { file, stuckTimeoutMs: 2000 })
         expect(failure && { ...failure, source: source.slice(0, 20_000) }).toBeUndefined()
       },
     ),

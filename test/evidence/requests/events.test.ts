@@ -282,7 +282,7 @@ test('a reader that keeps reading misses nothing of 5,000 requests that never wa
 describe('a reader that stops reading', () => {
   test('is dropped once events are lost to it, and its last event says so', async () => {
     const { sim, ask } = asking({ fixtures: 'empty' })
-    const reader = new EventReader(sim, { patienceMs: 0 })
+    const reader = new EventReader(sim, { readTimeoutMs: 0 })
     let dropped = 0
     reader.onSlow = () => {
       dropped++
@@ -297,7 +297,7 @@ describe('a reader that stops reading', () => {
 
   test('is not dropped while nothing is lost', async () => {
     const { sim, ask } = asking({ fixtures: 'empty' })
-    const reader = new EventReader(sim, { patienceMs: 0, kind: 'request' })
+    const reader = new EventReader(sim, { readTimeoutMs: 0, kind: 'request' })
     for (let i = 0; i < 900; i++) await ask('GET', '/v1/me')
     await turns()
     expect((await reader.next())?.[0]).toMatchObject({ type: 'request' })

@@ -254,9 +254,9 @@ test('a snapshot as a fixture accepts options that equal its own and refuses oth
   const same = { seed: 3, profile: 'quick', epoch: '2026-03-01T00:00:00Z', clock: 'manual' } as const
   expect(createSimulator({ fixtures: snapshot, ...same }).clock.mode).toBe('manual')
   const refused: [SimulatorOptions, string][] = [
-    [{ seed: 4 }, "the snapshot has the seed '3', and '4' is asked for. Leave the seed out."],
-    [{ profile: 'realistic' }, "the snapshot has its profile 'quick' with its weather, and 'realistic' is asked for"],
-    [{ profile: 'quick', weather: 'rough' }, 'and another of that name is asked for'],
+    [{ seed: 4 }, "the snapshot has the seed '3', and the option is '4'. Leave the seed out."],
+    [{ profile: 'realistic' }, "the snapshot has its profile 'quick' with its weather, and the option is 'realistic'"],
+    [{ profile: 'quick', weather: 'rough' }, 'and the option is another of that name'],
     [{ epoch: '2026-01-01T00:00:00Z' }, 'the snapshot has the epoch 2026-03-01T00:00:00.000Z, and 2026-01-01'],
     [{ with: {} }, "records cannot be added beside a snapshot. Leave 'with' out."],
     [{ faults: [] }, 'Leave the faults out.'],

@@ -98,7 +98,7 @@ export interface FleetSection {
   /** GPUs of each node. */
   readonly gpus: number
   readonly nodes: readonly FleetNode[]
-  /** Why it gives no GPU to anybody; null if it gives some. */
+  /** Why its GPUs cannot be used; null if they can. */
   readonly unavailable: FleetGroup['unavailable']
 }
 
