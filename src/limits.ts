@@ -148,6 +148,12 @@ const SECTIONS = {
       beyond: 'it is cut',
     },
     eventReaders: { max: 100, unit: 'count', of: 'the readers of the events of a world', beyond: '429' },
+    explainEvents: {
+      max: 1_500,
+      unit: 'count',
+      of: 'the events that an explanation looks ahead',
+      beyond: 'a sentence says up to when',
+    },
     aheadEvents: { max: 50_000, unit: 'count', of: 'the events of a look ahead', beyond: 'it ends there' },
     listedMarks: {
       max: 100,

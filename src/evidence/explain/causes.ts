@@ -20,6 +20,7 @@ export class Causes implements KeptEntries {
   readonly #first: number
   readonly #bySubject = new Map<string, Entry[]>()
   readonly #requests = new Map<number, ReceivedRequest>()
+  readonly #routeWords = new Map<string, ReadonlySet<string>>()
   readonly #known = new Map<number, Entry | undefined>()
   #ends: readonly Entry[] | undefined
   #deployments: ReadonlyMap<string, ReadonlySet<string>> | undefined
@@ -49,6 +50,16 @@ export class Causes implements KeptEntries {
   /** Returns the entries of a subject, oldest first. */
   of(subject: string): readonly Entry[] {
     return this.#bySubject.get(subject) ?? []
+  }
+
+  routeWords(operation: string): ReadonlySet<string> {
+    const known = this.#routeWords.get(operation)
+    if (known !== undefined) return known
+    const { operations } = this.#sim.api
+    const template = Object.hasOwn(operations, operation) ? operations[operation]!.path : ''
+    const words = new Set(template.split('/').filter(segment => !segment.includes('{')))
+    this.#routeWords.set(operation, words)
+    return words
   }
 
   deploymentsOf(modelName: string): Iterable<string> {
@@ -93,18 +104,27 @@ export class Causes implements KeptEntries {
   /** Returns the entries that some entries caused, directly or not, oldest first. */
   effectsOf(causes: Iterable<Entry>): Entry[] {
     const reached = new Set<number>()
-    for (const { seq } of causes) reached.add(seq)
+    let first = Number.POSITIVE_INFINITY
+    for (const { seq } of causes) {
+      reached.add(seq)
+      if (seq < first) first = seq
+    }
     if (reached.size === 0) return []
     const own = new Set(reached)
     const late: Entry[] = []
-    for (const entry of this.entries) {
+    const position = first - this.#first
+    for (let i = position + 1; i < this.entries.length; i++) {
+      const entry = this.entries[i]!
       const cause = this.causeOf(entry)
       if (cause === undefined) continue
       if (cause.seq > entry.seq) late.push(entry)
       else if (reached.has(cause.seq)) reached.add(entry.seq)
     }
+    if ([...reached].some(seq => END_OF_ANSWER.test(this.at(seq)!.kind))) {
+      for (const entry of this.entries.slice(0, position)) if (entry.kind === 'request') late.push(entry)
+    }
     // The answers to requests that waited have no effects.
-    for (const entry of late) if (reached.has(this.causeOf(entry)!.seq)) reached.add(entry.seq)
+    for (const entry of late) if (reached.has(this.causeOf(entry)?.seq ?? 0)) reached.add(entry.seq)
     return [...reached]
       .filter(seq => !own.has(seq))
       .sort((a, b) => a - b)

@@ -8,6 +8,8 @@ import type { Simulator } from '../../simulator/simulator.ts'
 /** The kept entries of a journal. */
 export interface KeptEntries {
   readonly entries: readonly Entry[]
+  /** Returns the words of the route of an operation, which name nothing: `/v1/chat/completions` is about no model `chat`. */
+  routeWords(operation: string): ReadonlySet<string>
   /** Returns the entries of a subject, oldest first. */
   of(subject: string): readonly Entry[]
   /** Returns the ids of the deployments that have or had a model of this name. */
@@ -45,7 +47,7 @@ export function findDecidingEntry(
     return entry?.kind === 'account.resumed' ? undefined : entry
   }
   if (decidedBy === 'limit') return findLimit(reason, received?.body, matches => before(account, matches))
-  const words = wordsOf(sim, request, received)
+  const words = wordsOf(kept, request, received)
   const found: Entry[] = []
   for (const subject of subjectsFor(kept, sim, words)) {
     const entry = before(subject, ({ kind }) => !IRRELEVANT.test(kind))
@@ -77,14 +79,12 @@ interface RequestWords {
 
 /** Returns the words that can name a thing: in the parameters of the path, in the refusal, and models in the body. */
 function wordsOf(
-  { api }: Simulator,
+  kept: KeptEntries,
   { subject, fields }: RequestEntry,
   received: ReceivedRequest | undefined,
 ): RequestWords {
   const path = received?.path ?? subject.slice(subject.indexOf(' ') + 1)
-  const template = Object.hasOwn(api.operations, fields.operation) ? api.operations[fields.operation]!.path : ''
-  // The words of the route itself name nothing: `/v1/chat/completions` is about no model `chat`.
-  const literals = new Set(template.split('/').filter(segment => !segment.includes('{')))
+  const literals = kept.routeWords(fields.operation)
   const segments = path
     .split('?', 1)[0]!
     .split('/')

@@ -8,7 +8,7 @@ import { Causes } from './causes.ts'
 import type { ExplainedEntry, Explanation } from './explanation.ts'
 import { describeFirstCause } from './first-cause.ts'
 import { describeEntry } from './kind-sentences.ts'
-import { type LookAhead, lookAhead } from './next-event.ts'
+import { type LookAhead, lookAhead, NOTHING_PLANNED } from './next-event.ts'
 import { describeRequest, waitingAnswer } from './request-words.ts'
 import { quoteText } from './sentence.ts'
 import type { Thing } from './thing.ts'
@@ -85,7 +85,7 @@ function explainThing(sim: Simulator, causes: Causes, thing: Thing): Explanation
     sentences,
     chains,
     own,
-    ahead: lookAhead(sim.world, entry => thing.isOwn(entry)),
+    ahead: lookAheadOfThing(sim, thing),
   })
 }
 
@@ -156,7 +156,12 @@ function shorten(chain: readonly Entry[]): Entry[] {
 /** Returns what happens next to the subject of an entry. */
 function lookAheadOf(sim: Simulator, causes: Causes, subject: string): LookAhead {
   const thing = findThing(sim, subject, causes)
-  return lookAhead(sim.world, entry => thing?.isOwn(entry) ?? entry.subject === subject)
+  return thing === undefined ? lookAhead(sim.world, entry => entry.subject === subject) : lookAheadOfThing(sim, thing)
+}
+
+/** Returns what happens next to a thing. */
+function lookAheadOfThing({ world }: Simulator, thing: Thing): LookAhead {
+  return thing.isOver === true ? { sentence: NOTHING_PLANNED } : lookAhead(world, entry => thing.isOwn(entry))
 }
 
 /** Returns the entry at a position. @throws RangeError if the journal has none there */

@@ -2,13 +2,18 @@
 
 import { DAY, formatDuration } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
+import { formatCount } from '../../lib/format-count.ts'
+import { LIMITS } from '../../limits.ts'
 import type { World } from '../../simulation/world.ts'
 import type { NextEvent } from './explanation.ts'
 import { describeEntry } from './kind-sentences.ts'
 
 /** How far ahead it looks. */
 const HORIZON = 30 * DAY
-const MAX_EVENTS = 25_000
+/** What it costs at most: the copy of a fleet of 1,000 GPUs takes up to a tenth of a millisecond for an event. */
+const MAX_EVENTS = LIMITS.explainEvents
+/** What it says of a thing whose state is final. */
+export const NOTHING_PLANNED = 'Nothing is planned that changes it.'
 
 /** What a look ahead found: the next event, or how far it looked. */
 export interface LookAhead {
@@ -18,7 +23,7 @@ export interface LookAhead {
 }
 
 /**
- * Looks for the next journal entry that matches, by running a copy of the world ahead: at most 30 days and 25,000 events.
+ * Looks for the next journal entry that matches, by running a copy of the world ahead: at most 30 days and 1,500 events.
  * What happens follows from the seed, so the copy does what the world will do.
  */
 export function lookAhead(world: World, matches: (entry: Entry) => boolean): LookAhead {
@@ -40,7 +45,8 @@ export function lookAhead(world: World, matches: (entry: Entry) => boolean): Loo
     const { time } = found
     return { next: { at: clock.iso(time), in: formatDuration(time - clock.now), sentence: describeEntry(found) } }
   }
-  if (future.agenda.size === 0) return { sentence: 'Nothing is planned that changes it.' }
-  const until = events < MAX_EVENTS ? limit : future.clock.now
-  return { sentence: `Nothing is planned that changes it up to ${clock.iso(until)}.` }
+  if (future.agenda.size === 0) return { sentence: NOTHING_PLANNED }
+  if (events < MAX_EVENTS) return { sentence: `Nothing is planned that changes it up to ${clock.iso(limit)}.` }
+  const sentence = `The next ${formatCount(events)} events of the world, up to ${clock.iso(future.clock.now)}, do not change it.`
+  return { sentence }
 }

@@ -17,6 +17,8 @@ export interface Thing {
   readonly id: string
   /** What it is, and its state. */
   readonly sentences: readonly string[]
+  /** Whether its state is final: no event changes it. */
+  readonly isOver?: boolean
   /** Tells whether a journal entry is about it. */
   isOwn(entry: Entry): boolean
   /** Tells whether one of these entries decided its present state. Default: each of them. */

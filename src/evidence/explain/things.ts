@@ -1,5 +1,6 @@
 /** What an id names, and its present state in sentences. */
 
+import { BATCH_LIFECYCLE } from '../../data/records/enums.ts'
 import { formatDuration } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import { isParked, isTerminal } from '../../simulation/deployments/deployment-row.ts'
@@ -32,6 +33,7 @@ const findDeployment: Finder = ({ world }, id) => {
     kind: 'deployment',
     id,
     sentences: describeDeployment(world, row),
+    isOver: row.status === 'deleted' && row.instances.length === 0,
     isOwn: ({ kind, subject }) => subject === id || (kind.startsWith('instance.') && subject.startsWith(`${id}-`)),
     // A deployment whose instances were lost keeps its status.
     decides: ({ kind, subject }) =>
@@ -55,7 +57,7 @@ const findInstance: Finder = ({ world }, id, causes) => {
   const last = causes.of(id).at(-1)
   if (last === undefined || !last.kind.startsWith('instance.')) return undefined
   const sentences = [`${formatValue(id)} is an instance that has ended.`]
-  return { kind: 'instance', id, sentences, isOwn: isAbout(id) }
+  return { kind: 'instance', id, sentences, isOver: true, isOwn: isAbout(id) }
 }
 
 const findRental: Finder = ({ world }, id) => {
@@ -87,7 +89,15 @@ const findBatch: Finder = ({ world }, id) => {
   if (status === 'in_progress' || status === 'validating') {
     sentences.push(`Its completion window ends at ${world.clock.iso(expires_at * 1e6 - world.clock.epochMs * 1000)}.`)
   }
-  return { kind: 'batch', id, sentences, isOwn: isAbout(id), decides: ({ kind }) => kind !== 'batch.progressed' }
+  const isOver = BATCH_LIFECYCLE.terminal.has(status)
+  return {
+    kind: 'batch',
+    id,
+    sentences,
+    isOver,
+    isOwn: isAbout(id),
+    decides: ({ kind }) => kind !== 'batch.progressed',
+  }
 }
 
 /** Finds a line of a batch by its `custom_id`. */
@@ -118,7 +128,8 @@ const findFile: Finder = ({ world }, id, causes) => {
   if (file === undefined) {
     const isFile = causes.of(id).at(-1)?.kind.startsWith('file.')
     if (!isFile) return undefined
-    return { kind: 'file', id, sentences: [`${formatValue(id)} is a file that is gone.`], isOwn: isAbout(id) }
+    const sentences = [`${formatValue(id)} is a file that is gone.`]
+    return { kind: 'file', id, sentences, isOver: true, isOwn: isAbout(id) }
   }
   const { filename, bytes, purpose, expiresAt } = file
   return {
@@ -192,7 +203,8 @@ const findRule: Finder = (sim, id, causes) => {
   const isRule = ({ kind, subject }: Entry) => subject === id && kind.startsWith('fault.')
   if (view !== undefined) return { kind: 'fault', id, sentences: describeRule(view), isOwn: isRule }
   if (!causes.of(id).some(isRule)) return undefined
-  return { kind: 'fault', id, sentences: [`${formatValue(id)} is a fault rule that was removed.`], isOwn: isRule }
+  const sentences = [`${formatValue(id)} is a fault rule that was removed.`]
+  return { kind: 'fault', id, sentences, isOver: true, isOwn: isRule }
 }
 
 const findTimeline: Finder = (sim, id) => {

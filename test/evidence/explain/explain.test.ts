@@ -55,6 +55,10 @@ describe('a refused request', () => {
     )
     expect(chain[3]!.sentence).toBe('The zone east-a went down, and all of its nodes are lost.')
     expect(chain[4]!.sentence).toBe('The timeline of the scenario outage started.')
+    // The refused request is an effect of what came after it.
+    for (const { seq } of chain.slice(1)) {
+      expect(sim.explain(seq).effects.map(effect => effect.seq)).toContain(chain[0]!.seq)
+    }
     expect(sentences).toContain(
       "The state of the account or the fleet decided the answer: 'the instance that answered was lost: zone east-a is down'.",
     )
@@ -198,6 +202,36 @@ describe('a thing', () => {
       `instance.pending ${ID}-1`,
     ])
     expect(sim.explain(ID).next?.sentence).toBe(`The instance ${ID}-1 got 1 GPU of the node h100-1.`)
+  })
+
+  test('that nothing changes soon is looked at for 1,500 events, and one that is over for none', async () => {
+    const { sim, send } = simulate({ fixtures: 'fleet', with: {} })
+    await sim.clock.advance('1h')
+    const fork = vi.spyOn(sim.world, 'fork')
+    const token = sim.world.store.tokens.all()[0]!.token_id
+    const { sentences, next } = sim.explain(token)
+    expect(next).toBeUndefined()
+    expect(sentences.at(-1)).toMatch(
+      /^The next 1,500 events of the world, up to 2026-\d\d-\d\dT[\d:.]+\+00:00, do not change it\.$/,
+    )
+    expect(fork).toHaveBeenCalledTimes(1)
+    const future = fork.mock.results[0]!.value as typeof sim.world
+    expect(future.agenda.taken).toBe(1500)
+    expect(sentences.at(-1)).toContain(future.clock.iso(future.clock.now))
+
+    const instance = [...sim.world.instances.entries()].find(([, { state }]) => state === 'ready')![1]
+    const deployment = sim.world.deployments.read(instance.deployment).id
+    const { id } = instance
+    expect(await send('DELETE', `/deploy/${deployment}`)).toBe(200)
+    await sim.clock.advance('10m')
+    const rule = sim.faults.add({ on: '*', times: 1, fault: { kind: 'status', status: 503 } })
+    expect(await send('GET', '/deploy/list')).toBe(503)
+    rule.remove()
+    fork.mockClear()
+    for (const over of [id, deployment, rule.id]) {
+      expect(sim.explain(over).sentences.at(-1)).toBe('Nothing is planned that changes it.')
+    }
+    expect(fork).not.toHaveBeenCalled()
   })
 
   test('of each kind is found by its id or name', async () => {

@@ -46,6 +46,23 @@ test('a recording has tokens of the world, and hashes of other credentials', asy
   expect(JSON.parse(text.split('\n')[0]!).contains).toContain('prompts')
 })
 
+test('a recording says that the credentials of headers and queries are hashes, and keeps those of a body', async () => {
+  const sim = createSimulator({ fixtures: 'empty' })
+  const recording = sim.record()
+  const body = { model_name: 'chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b', token: 'hub-secret' } }
+  await sim.fetch('http://sim/deploy/llm?api_key=query-secret', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${sim.token}`, 'x-auth-token': 'header-secret' },
+    body: JSON.stringify(body),
+  })
+  recording.stop()
+  expect(recording.text).not.toMatch(/query-secret|header-secret/)
+  expect(recording.text).toContain('hub-secret')
+  expect(JSON.parse(recording.text.split('\n')[0]!).contains).toMatch(
+    /other credentials in headers and queries as a hash/,
+  )
+})
+
 test('replay exits with 1 and names both sides and the entries before when an answer differs', async () => {
   const folder = temporaryFolder()
   const file = join(folder, 'run.ndjson')
