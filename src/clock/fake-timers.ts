@@ -5,6 +5,10 @@
 import type { Micros } from '../kernel/duration.ts'
 
 /** The used part of a clock of @sinonjs/fake-timers. */
+interface FakeTimer {
+  readonly callAt?: number
+}
+
 interface FakeClock {
   readonly now: number
   readonly performance?: { now(): number }
@@ -13,8 +17,11 @@ interface FakeClock {
   /** Fires the timer that is due first, and goes to its time. */
   next(): number
   countTimers(): number
-  /** The waiting timers. The documentation does not promise this field, so it may be missing. */
-  readonly timers?: Readonly<Record<string, { readonly callAt?: number }>>
+  /**
+   * The waiting timers: a map in new versions of the library, an object in earlier ones. The documentation does not promise
+   * this field, so it may be missing.
+   */
+  readonly timers?: ReadonlyMap<unknown, FakeTimer> | Readonly<Record<string, FakeTimer>>
 }
 
 /** Longest delay of a timer in milliseconds. A longer one fires at once. */
@@ -96,9 +103,12 @@ export class FakeTimers {
 
   /** The time of the world at which the first timer is due; undefined if it is unknown. */
   get nextDue(): Micros | undefined {
-    if (this.#clock?.timers === undefined) return undefined
+    const timers = this.#clock?.timers
+    if (this.#clock === undefined || timers === undefined) return undefined
     let first = Number.POSITIVE_INFINITY
-    for (const id in this.#clock.timers) first = Math.min(first, this.#clock.timers[id]!.callAt ?? Number.NaN)
+    // Not `instanceof`: the map of Jest is one of another realm.
+    const waiting = typeof timers.values === 'function' ? timers.values() : Object.values(timers)
+    for (const { callAt = Number.NaN } of waiting) first = Math.min(first, callAt)
     return Number.isFinite(first) ? this.targetTime + Math.floor((first - this.#clock.now) * 1000) : undefined
   }
 

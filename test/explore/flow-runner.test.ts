@@ -274,3 +274,21 @@ test('requests that were sent beside a refused one do not ignore its Retry-After
   expect(await ignored(both)).toEqual([])
   expect(await ignored(again)).toMatchObject([{ words: expect.stringContaining('sent request 3 ') }])
 })
+
+test('the callback of a timer finds the world at its own time, also between events of the world', async () => {
+  const times: number[] = []
+  const flow: FlowFunction = async context => {
+    await new Promise<void>(done => {
+      const timer = setInterval(() => {
+        times.push(context.sim.clock.elapsed)
+        void list(context)
+        if (times.length < 3) return
+        clearInterval(timer)
+        done()
+      }, 1_000)
+    })
+  }
+  const { requests } = await runOnce(flow, [], { fixtures: 'default' })
+  expect(times).toEqual([1_000_000, 2_000_000, 3_000_000])
+  expect(requests.map(({ sentAt }) => sentAt)).toEqual(times)
+})
