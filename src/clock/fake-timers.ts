@@ -4,11 +4,11 @@
  */
 import type { Micros } from '../kernel/duration.ts'
 
-/** The used part of a clock of @sinonjs/fake-timers. */
 interface FakeTimer {
   readonly callAt?: number
 }
 
+/** The used part of a clock of @sinonjs/fake-timers. */
 interface FakeClock {
   readonly now: number
   readonly performance?: { now(): number }

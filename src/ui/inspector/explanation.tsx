@@ -25,19 +25,26 @@ export function Explanation({ id }: { id: string }) {
 }
 
 function EntryList({ title, entries }: { title: string; entries: Entries }) {
-  const { place } = useSession()
   if (entries.length === 0) return null
   return (
     <>
       <h3>{title}</h3>
-      <ol class="chain">
-        {entries.map(({ seq, at, sentence }) => (
-          <li key={seq}>
-            <time dateTime={at}>{formatTime(at)}</time>{' '}
-            <a href={place.link({ view: 'causes', entry: String(seq) })}>{sentence}</a>
-          </li>
-        ))}
-      </ol>
+      <EntryLinks entries={entries} />
     </>
+  )
+}
+
+/** Journal entries as sentences, each with a link to its causes. */
+export function EntryLinks({ entries }: { entries: readonly Pick<Entries[number], 'seq' | 'at' | 'sentence'>[] }) {
+  const { place } = useSession()
+  return (
+    <ol class="chain">
+      {entries.map(({ seq, at, sentence }) => (
+        <li key={seq}>
+          <time dateTime={at}>{formatTime(at)}</time>{' '}
+          <a href={place.link({ view: 'causes', entry: String(seq) })}>{sentence}</a>
+        </li>
+      ))}
+    </ol>
   )
 }

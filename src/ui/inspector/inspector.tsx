@@ -11,7 +11,7 @@ import type { AnswersByRoute } from '../simulator/ask.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
 import { Commands } from './commands.tsx'
-import { Explanation } from './explanation.tsx'
+import { EntryLinks, Explanation } from './explanation.tsx'
 
 type Thing = AnswersByRoute['GET /_sim/things/{id}']
 
@@ -72,19 +72,11 @@ function Related({ thing: { related } }: { thing: Thing }) {
 }
 
 function Entries({ thing: { entries } }: { thing: Thing }) {
-  const { place } = useSession()
   if (entries.length === 0) return null
   return (
     <details open={entries.length < 8}>
       <summary>Newest journal entries: {entries.length}</summary>
-      <ol class="plain">
-        {entries.map(({ seq, at, sentence }) => (
-          <li key={seq}>
-            <time dateTime={at}>{formatTime(at)}</time>{' '}
-            <a href={place.link({ view: 'causes', entry: String(seq) })}>{sentence}</a>
-          </li>
-        ))}
-      </ol>
+      <EntryLinks entries={entries} />
     </details>
   )
 }

@@ -34,14 +34,15 @@ export function WindowedList<Item>({ items, rowHeight, label, row, shown, follow
   }, [])
   useLayoutEffect(() => {
     if (followsEnd && wasAtEnd.current) box.current!.scrollTop = items.length * rowHeight
-  }, [items.length, followsEnd])
+  }, [items.length, followsEnd, height.value])
   useLayoutEffect(() => {
     if (shown === undefined || shown < 0) return
     const element = box.current!
     const [begin, end] = [shown * rowHeight, (shown + 1) * rowHeight]
     if (begin < element.scrollTop) element.scrollTop = begin
     else if (end > element.scrollTop + element.clientHeight) element.scrollTop = end - element.clientHeight
-  }, [shown])
+    // What is opened beside a list can make it lower.
+  }, [shown, height.value])
   const first = Math.max(0, Math.floor(top.value / rowHeight) - OVERSCAN)
   const last = Math.min(items.length, Math.ceil((top.value + height.value) / rowHeight) + OVERSCAN)
   const onScroll = () => {

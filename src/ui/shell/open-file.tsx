@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { FileInput } from '../parts/file-input.tsx'
 import { DEFAULT_WORLD, describeError, type Session, useSession } from '../store/session.ts'
 import { readReports } from '../views/explore/report.ts'
 import { recordingsOfPage } from './saved-recordings.ts'
@@ -30,18 +31,11 @@ export function OpenFile() {
   return (
     <label class="button quiet open-file">
       ⤒ <span class="wide-only">{isBusy.value ? 'Opening …' : 'Open'}</span>
-      <input
-        type="file"
+      <FileInput
         class="hidden"
-        aria-label="Open a recording, a saved page or a report of explore"
+        label="Open a recording, a saved page or a report of explore"
         accept=".ndjson,.html,.json,.jsonl"
-        onChange={event => {
-          const input = event.currentTarget
-          // The same file can be chosen again after a change.
-          void open(input.files?.[0]).then(() => {
-            input.value = ''
-          })
-        }}
+        open={open}
       />
     </label>
   )

@@ -122,7 +122,7 @@ export function Timeline() {
       />
       <p class="timeline-words" aria-live="polite">
         {time === undefined ? (
-          <ComingWords text={wordsOf(ahead, next[0], here)} origin={origin} />
+          <ComingWords text={wordsOf(ahead, next[0], here, session.clock.value)} origin={origin} />
         ) : (
           `${formatDay(held.isoOf(time))} ${formatTime(held.isoOf(time))}${describeChoice({
             ago: held.scale.now - time,
@@ -184,11 +184,19 @@ function ComingWords({ text, origin }: ComingWordsProps) {
 type Ahead = AnswersByRoute['GET /_sim/ahead']
 
 /** Says what comes next. While the world moves faster than it is forecast, this is not known. */
-function wordsOf(ahead: Ahead | undefined, next: Ahead['entries'][number] | undefined, now: number): string {
+function wordsOf(
+  ahead: Ahead | undefined,
+  next: Ahead['entries'][number] | undefined,
+  now: number,
+  clock: Clock | undefined,
+): string {
   if (next?.time === now) return `Next entry, now: ${next.sentence}`
   if (next !== undefined) return `Next entry, in ${formatDuration((next.time - now) / 1e6)}: ${next.sentence}`
   const isOver = ahead === undefined || ahead.entries.length > 0
-  return isOver ? 'Looking ahead …' : `Nothing happens within ${AHEAD}.`
+  if (isOver) return 'Looking ahead …'
+  const wait = clock?.next_event_in_seconds ?? 0
+  // An event that changes nothing of note has no entry, and so can come within the hour.
+  return `Nothing happens within ${AHEAD}.${wait < AHEAD_MICROS / 1e6 ? '' : ` The next event is in ${formatDuration(wait)}.`}`
 }
 
 /** Shows a world as it was, in a fork of it. The fork that was shown before is deleted. */

@@ -1,7 +1,7 @@
 /** What an exploration of a client found. The page shows its report and runs no code of the client. */
 
 import { useSignal } from '@preact/signals'
-import { FilePicker } from '../../parts/file-picker.tsx'
+import { FileInput } from '../../parts/file-input.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
 import { Panel, Problem } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
@@ -16,9 +16,10 @@ export function ExploreView() {
   const reports = session.explored.value
   const { flow, finding } = session.place.value
   const report = reports.find(each => each.flow === flow) ?? reports[0]
-  const open = (text: string) => {
+  const open = async (file: File | undefined) => {
+    if (file === undefined) return
     try {
-      session.explored.value = readReports(text)
+      session.explored.value = readReports(await file.text())
       problem.value = undefined
     } catch (error) {
       problem.value = (error as Error).message
@@ -29,7 +30,9 @@ export function ExploreView() {
     <div class="stack">
       <section class="panel" aria-label="Report">
         <div class="toolbar">
-          <FilePicker label="Open a report of explore" accept=".json,.jsonl,application/json" open={open} />
+          <label class="file-picker">
+            Open a report of explore <FileInput accept=".json,.jsonl" open={open} />
+          </label>
           {reports.length > 1 && (
             <select
               aria-label="Flow"

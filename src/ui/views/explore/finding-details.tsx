@@ -1,36 +1,48 @@
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { DownloadButton } from '../../parts/download-button.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
+import { intoView } from '../../parts/into-view.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import type { Finding } from './report.ts'
 import { ReproduceButton } from './reproduce.tsx'
 
+/** Before each part of a finding that begins with a label. */
+const NEXT_LABEL = / (?=[A-Z][a-z ]+: )/
+
 /** One finding: its story, the shrunk plan against the original, and from which request on nothing could save the client. */
 export function FindingDetails({ finding }: { finding: Finding }) {
   const { signature, why, plan, found_with: original, scenario, shrinking, stage } = finding
   return (
-    <Panel title={signature} label={`Finding ${signature}`}>
-      <p>{why}</p>
-      <div class="columns">
-        <Plan
-          title={`The shrunk plan: ${items(plan.length)}`}
-          words={
-            shrinking === undefined
-              ? ''
-              : `It took ${plural(shrinking.runs, 'run')}${shrinking.minimal ? ', and without any one item it survives' : ''}.`
-          }
-          plan={plan}
-        />
-        <Plan title={`The plan that found it: ${items(original.length)}`} words={`Stage: ${stage}.`} plan={original} />
-      </div>
-      <Inevitability finding={finding} />
-      <div class="toolbar actions">
-        <CopyButton label="Copy the scenario" text={() => scenario} />
-        <DownloadButton label="Save the scenario" name={`${toFileName(signature)}.yaml`} text={() => scenario} />
-        <ReproduceButton finding={finding} />
-      </div>
-    </Panel>
+    <div ref={intoView}>
+      <Panel title={signature} label={`Finding ${signature}`}>
+        {why.split(NEXT_LABEL).map(part => (
+          <p key={part}>{part}</p>
+        ))}
+        <div class="columns">
+          <Plan
+            title={`The shrunk plan: ${items(plan.length)}`}
+            words={
+              shrinking === undefined
+                ? ''
+                : `It took ${plural(shrinking.runs, 'run')}${shrinking.minimal ? ', and without any one item it survives' : ''}.`
+            }
+            plan={plan}
+          />
+          <Plan
+            title={`The plan that found it: ${items(original.length)}`}
+            words={`Stage: ${stage}.`}
+            plan={original}
+          />
+        </div>
+        <Inevitability finding={finding} />
+        <div class="toolbar actions">
+          <CopyButton label="Copy the scenario" text={() => scenario} />
+          <DownloadButton label="Save the scenario" name={`${toFileName(signature)}.yaml`} text={() => scenario} />
+          <ReproduceButton finding={finding} />
+        </div>
+      </Panel>
+    </div>
   )
 }
 

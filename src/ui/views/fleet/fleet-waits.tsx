@@ -15,7 +15,7 @@ export function Waiting({ fleet: { waiting, waitingCount } }: { fleet: Fleet }) 
   if (waitingCount === 0) return null
   return (
     <Panel title="Waiting for GPUs">
-      <ul class="plain waits">
+      <ul class="plain">
         {waiting.map(one => (
           <Wait key={one.id} wait={one} />
         ))}
@@ -29,7 +29,7 @@ export function Waiting({ fleet: { waiting, waitingCount } }: { fleet: Fleet }) 
 
 function Wait({ wait: { id, name, gpu, gpus, instances, since, sentence } }: { wait: WaitingDeployment }) {
   return (
-    <li data-waiting={id}>
+    <li class="rule" data-waiting={id}>
       <ThingLink id={id} text={name} />
       <div>{sentence}</div>
       <div class="faint">
@@ -49,9 +49,9 @@ export function Pools({ groups }: { groups: readonly FleetGroup[] }) {
   const order = [...groups].sort((a, b) => Number(a.unavailable === null) - Number(b.unavailable === null))
   return (
     <Panel title="Pools">
-      <ul class="plain waits">
+      <ul class="plain">
         {order.slice(0, MAX_POOLS).map(({ pool, zone, market, gpu, gpus, unavailable }) => (
-          <li key={`${pool} ${zone} ${gpu} ${gpus}`}>
+          <li class="rule" key={`${pool} ${zone} ${gpu} ${gpus}`}>
             <span class="line">
               <span>{gpu}</span>
               {unavailable === null ? (

@@ -43,7 +43,8 @@ export function LaneName({ row: { id, kind, name, own, ghost }, now, ghostNow, g
         <span class={`glyph ${color}`} aria-hidden="true">
           {glyph}
         </span>{' '}
-        {kind} {wordsOfState(life.state)}
+        <span class="wide-only">{kind} </span>
+        {wordsOfState(life.state)}
         {other !== undefined && <span class="warn"> · {other}</span>}
         {since !== undefined && since.end === null && own !== undefined && (
           <> · {formatDuration(Math.max(0, now - since.begin) / MICROS)}</>

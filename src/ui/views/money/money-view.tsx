@@ -107,7 +107,7 @@ function Tiles({ money }: { money: Money }) {
       <div class="panel">
         <dt>Spent</dt>
         <dd data-figure="spent">{dollars(spent)}</dd>
-        <dd class="faint">since the begin of the world</dd>
+        <dd class="faint">since the world began</dd>
       </div>
       <div class="panel">
         <dt>Balance</dt>

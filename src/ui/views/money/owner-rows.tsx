@@ -28,7 +28,7 @@ export function OwnerRows({ owners, usage }: OwnerRowsProps) {
         <span class="number">Burn per hour</span>
         <span class="number">Spent</span>
         <span class="number">GPU-hours held</span>
-        <span class="number">wasted</span>
+        <span class="number">GPU-hours wasted</span>
       </div>
       {owners.length === 0 && <p class="empty">Nothing has cost anything yet.</p>}
       <div style={{ height: `${Math.min(owners.length, VISIBLE_ROWS) * ROW}px` }}>

@@ -1,5 +1,6 @@
 import { plural } from '../../../lib/format-count.ts'
 import { formatTime } from '../../parts/format.ts'
+import { intoView } from '../../parts/into-view.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
@@ -22,7 +23,7 @@ interface ComparisonProps {
 export function Comparison({ status, then, world, answer }: ComparisonProps) {
   const differences = then === null ? undefined : compareAnswers(then, answer)
   return (
-    <>
+    <div ref={intoView}>
       <div class="scroll-x">
         <table class="answers">
           <thead>
@@ -66,6 +67,6 @@ export function Comparison({ status, then, world, answer }: ComparisonProps) {
       </p>
       {answer.body !== null && <JsonView value={answer.body} label="Body of the new answer" />}
       {answer.note !== null && <p class="faint">{answer.note}</p>}
-    </>
+    </div>
   )
 }

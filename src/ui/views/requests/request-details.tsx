@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ControlRequest } from '../../../control/client/index.ts'
+import { EntryLinks } from '../../inspector/explanation.tsx'
 import { Address } from '../../parts/address.tsx'
 import { CloseButton } from '../../parts/close-button.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
@@ -76,15 +77,7 @@ export function RequestDetails({ request, close }: { request: ControlRequest; cl
           <li key={sentence}>{sentence}</li>
         ))}
       </ul>
-      {explanation !== undefined && explanation.chain.length > 1 && (
-        <ol class="chain" aria-label="Chain of causes">
-          {explanation.chain.slice(1).map(entry => (
-            <li key={entry.seq}>
-              <time dateTime={entry.at}>{formatTime(entry.at)}</time> {entry.sentence}
-            </li>
-          ))}
-        </ol>
-      )}
+      {explanation !== undefined && explanation.chain.length > 1 && <EntryLinks entries={explanation.chain.slice(1)} />}
       {missing !== undefined && <p role="alert">✗ {missing}</p>}
       {kept !== undefined && <Sides request={request} kept={kept} />}
       <div class="toolbar actions">

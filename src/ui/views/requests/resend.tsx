@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { ControlRequest } from '../../../control/client/index.ts'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
+import { intoView } from '../../parts/into-view.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import type { AnswersByRoute, FieldsByRoute } from '../../simulator/ask.ts'
 import { DEFAULT_WORLD, describeError, useSession } from '../../store/session.ts'
@@ -143,10 +144,16 @@ export function Resend({ request, kept }: ResendProps) {
 
 function Outcome({ sent: { world, stop, answer, error }, request, kept }: ResendProps & { readonly sent: Sent }) {
   const session = useSession()
-  if (error !== undefined) return <p role="alert">✗ {error}</p>
+  if (error !== undefined) {
+    return (
+      <p role="alert" ref={intoView}>
+        ✗ {error}
+      </p>
+    )
+  }
   const here = session.world.value
   return (
-    <div>
+    <div ref={intoView}>
       {world !== here && (
         <p>
           Sent in the world <strong>{world}</strong>
