@@ -4,7 +4,7 @@ import { isStreamed, WireFaultResponse } from '../../faults/broken-response.ts'
 import { encodeBase64 } from '../../lib/base64.ts'
 import { type IncomingRequest, LOCALHOST } from '../../service/http/incoming-request.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
-import { sourceOf } from '../../service/http/responses.ts'
+import { sourceOf } from '../../service/http/response-source.ts'
 import type { World } from '../../simulation/world.ts'
 import {
   type AnswerRequest,

@@ -46,6 +46,8 @@ export class InProcessEnvironment implements ScenarioEnvironment {
         this.bug ??= error
       },
     })
+    // The typed client of the script reads them.
+    this.#sim.api.keepSources()
     onWorld?.(this.#sim)
     // The first fault rules were added before the listener.
     this.#entries.push(...this.#sim.journal.entries())

@@ -1,7 +1,7 @@
 /** Ends a scenario that waits for something that never comes. */
 
 import { formatDuration } from '../../kernel/duration.ts'
-import { eventLoopTurn, realDelay } from '../../lib/real-time.ts'
+import { clearRealTimeout, eventLoopTurn, setRealTimeout } from '../../lib/real-time.ts'
 import type { ScenarioEnvironment } from './environment.ts'
 import { failureMessage } from './failures.ts'
 
@@ -26,7 +26,6 @@ export async function withStuckDetection(
   ms: number,
   play: () => Promise<void>,
 ): Promise<void> {
-  let isOver = false
   let fail = (_: unknown) => {}
   const failed = new Promise<never>((_, reject) => {
     fail = reject
@@ -35,17 +34,17 @@ export async function withStuckDetection(
     const waitReason = script.waitReason ?? environment.waitReason ?? 'it awaits something that never comes'
     fail(new Error(`Failed to go on: ${symptom}, and the script has not ended: ${waitReason}.`))
   }
+  let before = environment.heartbeat
+  let idleChecks = 0
+  let timer: unknown
   // Many short waits: a process that got no turn for a long time was not idle for that time.
-  const watch = async () => {
-    let before = environment.heartbeat
-    let idleChecks = 0
-    while (!isOver) {
-      await realDelay(ms / STUCK_CHECKS)
+  const scheduleCheck = () => {
+    timer = setRealTimeout(() => {
       idleChecks = environment.heartbeat === before ? idleChecks + 1 : 0
       before = environment.heartbeat
-      if (!isOver && idleChecks === STUCK_CHECKS)
-        giveUp(`nothing has happened for ${formatDuration(ms * 1000)} of real time`)
-    }
+      if (idleChecks === STUCK_CHECKS) giveUp(`nothing has happened for ${formatDuration(ms * 1000)} of real time`)
+      scheduleCheck()
+    }, ms / STUCK_CHECKS)
   }
   // Without any work left Node would exit silently. The turn keeps it running for the next scenario.
   const onBeforeExit = () => {
@@ -59,13 +58,14 @@ export async function withStuckDetection(
   }
   process.on('beforeExit', onBeforeExit)
   process.on('unhandledRejection', onUnhandledRejection)
-  watch()
+  scheduleCheck()
   try {
     await Promise.race([play(), failed])
     // Node reports an unhandled rejection one turn later. It must not count for the next scenario.
     await Promise.race([eventLoopTurn(), failed])
   } finally {
-    isOver = true
+    // A timer that is left would keep the world of a play in memory for a fifth of a second.
+    clearRealTimeout(timer)
     process.off('beforeExit', onBeforeExit)
     process.off('unhandledRejection', onUnhandledRejection)
   }

@@ -10,6 +10,7 @@ import {
   routeParamNames,
 } from '../endpoint.ts'
 import { NAMES_HEADER } from '../http/request-context.ts'
+import { sourceOf } from '../http/response-source.ts'
 import { operations } from '../index.ts'
 import { Refusal } from './refusal.ts'
 
@@ -138,7 +139,7 @@ function encodeRequest(
 ): Request {
   const unsentFields: Record<string, unknown> = { ...request }
   let path = endpoint.path
-  for (const name of routeParamNames(endpoint.path)) {
+  for (const name of endpoint.path.includes('{') ? routeParamNames(endpoint.path) : []) {
     const segment = encodeSegment(unsentFields[name], name, operation)
     path = path.replace(`{${name}}`, () => segment)
     delete unsentFields[name]
@@ -198,7 +199,8 @@ function toBlob(content: FileContent): Blob {
 
 async function decodeResponse(operation: string, endpoint: AnyEndpoint, response: Response): Promise<unknown> {
   if (response.ok && endpoint.produces.startsWith('audio/')) return new Uint8Array(await response.arrayBuffer())
-  const text = await response.text()
+  // Reading a body takes several times as long as looking up the text that it was made of.
+  const text = sourceOf(response)?.text ?? (await response.text())
   if (response.ok && endpoint.produces !== 'application/json') return text
   const body = parseJsonOrText(text)
   if (!response.ok) throw new Refusal(operation, response.status, body, response.headers)

@@ -7,6 +7,7 @@ import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { ByteStream, Bytes, JsonText, ServerSentEvents } from '../results.ts'
 import { createErrorBody, createInvalidBody } from './error-bodies.ts'
 import type { RequestContext } from './request-context.ts'
+import { keepSource, sourceOf } from './response-source.ts'
 import type { ValidationDetail } from './validation-errors.ts'
 
 const EVENT_STREAM_HEADERS = {
@@ -21,23 +22,6 @@ export interface ResponsesOptions<Backend> {
   createRequestId?(backend: Backend, entry: RequestEntry | undefined): string
   /** Called with exceptions that are bugs; the client gets a 500. */
   onBug?(error: unknown, operation: string): void
-}
-
-/** The text and the headers of a response, for an observer: reading a response of a server costs more than making it. */
-export interface TextSource {
-  readonly text: string
-  readonly headers: Record<string, string>
-}
-
-const SOURCE = Symbol('source')
-
-/** Returns what a JSON response was made of, if its pipeline keeps that, and nothing has replaced the response. */
-export function sourceOf(response: Response): TextSource | undefined {
-  return (response as { readonly [SOURCE]?: TextSource })[SOURCE]
-}
-
-function keepSource(response: Response, source: TextSource): void {
-  ;(response as { [SOURCE]?: TextSource })[SOURCE] = source
 }
 
 /** The responses of one pipeline. */

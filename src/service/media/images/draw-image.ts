@@ -53,9 +53,18 @@ export function drawImage({ key, width, height }: Drawing): Uint8Array<ArrayBuff
     }
     at += width
   }
-  // Nearer hills cover farther ones.
-  for (let hill = 0; hill < HILLS; hill++)
-    paintHill(rows, width, height, ridges[hill]!, FIRST_HILL + hill * HILL_COLORS)
+  const shades = createShades(height)
+  for (let hill = 0; hill < HILLS; hill++) {
+    paintHill(
+      rows,
+      width,
+      height,
+      ridges[hill]!,
+      coverOf(ridges, hill, height),
+      FIRST_HILL + hill * HILL_COLORS,
+      shades,
+    )
+  }
   return encodePng({ width, height }, rows, palette)
 }
 
@@ -108,18 +117,41 @@ function createRidge(draw: () => number, width: number, height: number, hill: nu
   return Int32Array.from(ridge, value => Math.max(0, Math.min(height, Math.round(value))))
 }
 
-/** Paints all rows below a ridge. Its colours follow the distance from the ridge. */
-function paintHill(rows: Uint8Array, width: number, height: number, ridge: Int32Array, firstColor: number): void {
+/** Returns the colour of a hill at each distance from its ridge. */
+function createShades(height: number): Uint8Array {
   const band = Math.max(1, Math.ceil((height * 0.4) / HILL_COLORS))
+  return Uint8Array.from({ length: height }, (_, depth) => Math.min(HILL_COLORS - 1, Math.floor(depth / band)))
+}
+
+/** Returns the row from which nearer hills cover a hill, in each column. */
+function coverOf(ridges: readonly Int32Array[], hill: number, height: number): Int32Array {
+  const cover = new Int32Array(ridges[hill]!.length).fill(height)
+  for (const nearer of ridges.slice(hill + 1)) {
+    for (let x = 0; x < cover.length; x++) if (nearer[x]! < cover[x]!) cover[x] = nearer[x]!
+  }
+  return cover
+}
+
+/** Paints the rows from a ridge to what covers its hill. The colours follow the distance from the ridge. */
+function paintHill(
+  rows: Uint8Array,
+  width: number,
+  height: number,
+  ridge: Int32Array,
+  cover: Int32Array,
+  firstColor: number,
+  shades: Uint8Array,
+): void {
   let top = height
-  for (const row of ridge) if (row < top) top = row
-  for (let y = top; y < height; y++) {
+  let bottom = 0
+  for (let x = 0; x < width; x++) {
+    if (ridge[x]! < top) top = ridge[x]!
+    if (cover[x]! > bottom) bottom = cover[x]!
+  }
+  for (let y = top; y < bottom; y++) {
     const start = y * (width + 1) + 1
     for (let x = 0; x < width; x++) {
-      const depth = y - ridge[x]!
-      if (depth < 0) continue
-      const shade = Math.floor(depth / band)
-      rows[start + x] = firstColor + (shade < HILL_COLORS ? shade : HILL_COLORS - 1)
+      if (y >= ridge[x]! && y < cover[x]!) rows[start + x] = firstColor + shades[y - ridge[x]!]!
     }
   }
 }
