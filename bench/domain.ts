@@ -4,9 +4,10 @@ import { loadFixture } from '../src/data/fixtures/load.ts'
 import type { FixtureInput } from '../src/data/records/fixture.ts'
 import { Chance, purpose } from '../src/kernel/random.ts'
 import { World } from '../src/simulation/world.ts'
-import { atLeast, type Bench, type Group, type Measured } from './figure.ts'
-import { perCpuSecond, piece, type Window } from './measure.ts'
+import { atLeast, atMost, type Bench, type Group, type Measured } from './figure.ts'
+import { perCpuSecond, piece, times, type Window } from './measure.ts'
 import { boundless, creation } from './stage.ts'
+import { withoutJournal } from './without-journal.ts'
 
 const MINUTE = 60_000_000
 const DEPLOYMENTS = 200
@@ -21,6 +22,12 @@ export const domain: Group = {
       unit: 'journal entries per CPU second',
       goal: atLeast(1_500_000),
       run: async bench => eventful(bench),
+    },
+    {
+      name: 'journal_domain_ms',
+      unit: 'ms of CPU for a day',
+      goal: atMost(1.15, 'ratio'),
+      run: async bench => journaled(bench),
     },
   ],
 }
@@ -39,6 +46,25 @@ function eventful(bench: Bench): Measured {
   const days = hours / 24
   const beside = `${best!.operations.toLocaleString('en')} entries in ${days} days of ${DEPLOYMENTS} deployments on ${NODES * 8} GPUs`
   return { value: perCpuSecond(best!), beside }
+}
+
+/** Days of the same fleet with its journal, and with one that keeps nothing. The first day of each compiles. */
+function journaled(bench: Bench): Promise<Measured> {
+  const day = (bench.quick ? 1 : 24) * 60 * MINUTE
+  const live = () => {
+    const cloud = new Cloud()
+    const { cpuMicros } = piece(1, () => cloud.live(day))
+    return { ms: cpuMicros / 1000, spent: cloud.world.ledger.balance }
+  }
+  const without = withoutJournal(live)
+  if (live().spent !== without.spent) throw new Error('The world differs without its journal.')
+  return times(
+    bench,
+    'journal_domain_ms',
+    bench.quick ? 2 : 40,
+    () => live().ms,
+    () => withoutJournal(live).ms,
+  )
 }
 
 /** A fleet under weather, and an account that goes on starting and stopping its deployments. */

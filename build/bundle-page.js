@@ -49,8 +49,8 @@ async function bundle() {
     tsconfigRaw: { compilerOptions: { jsx: 'react', jsxFactory: 'h', jsxFragmentFactory: 'Fragment' } },
     inject: [fileURLToPath(new URL('jsx.js', import.meta.url))],
     minify: true,
-    // A page has no process and none of Node's timers.
-    define: { process: 'undefined', 'globalThis.setImmediate': 'undefined' },
+    // A page has no process, none of Node's timers, and no fake ones.
+    define: { process: 'undefined', 'globalThis.setImmediate': 'undefined', MessageChannel: 'undefined' },
     legalComments: 'none',
     write: false,
   })

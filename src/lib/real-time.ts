@@ -55,15 +55,16 @@ function postToSelf(callback: () => void): void {
  * @param keepAlive `held` keeps the process alive until then
  */
 export function setRealTimeout(callback: () => void, milliseconds: number, keepAlive?: 'held'): unknown {
-  if (realTimeout === undefined) return startPolledTimer(callback, milliseconds)
-  const timer = realTimeout(callback, Math.min(MAX_TIMER_MS, milliseconds))
+  // The script of the control room is built without messages, since it has no fake timers.
+  if (typeof MessageChannel === 'function' && realTimeout === undefined) return startPolledTimer(callback, milliseconds)
+  const timer = realTimeout!(callback, Math.min(MAX_TIMER_MS, milliseconds))
   if (keepAlive === undefined && typeof timer === 'object') (timer as { unref?(): void }).unref?.()
   return timer
 }
 
 /** Cancels a timer. */
 export function clearRealTimeout(timer: unknown): void {
-  if (timer instanceof PolledTimer) timer.isCancelled = true
+  if (typeof MessageChannel === 'function' && timer instanceof PolledTimer) timer.isCancelled = true
   else realClearTimeout(timer as ReturnType<typeof setTimeout>)
 }
 

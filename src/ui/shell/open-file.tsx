@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { FileInput } from '../parts/file-input.tsx'
+import { FileLabel } from '../parts/file-label.tsx'
 import { DEFAULT_WORLD, describeError, type Session, useSession } from '../store/session.ts'
 import { readReports } from '../views/explore/report.ts'
 import { recordingsOfPage } from './saved-recordings.ts'
@@ -29,15 +29,14 @@ export function OpenFile() {
     }
   }, [session])
   return (
-    <label class="button quiet open-file">
+    <FileLabel
+      class="button quiet open-file"
+      label="Open a recording, a saved page or a report of explore"
+      accept=".ndjson,.html,.json,.jsonl"
+      open={open}
+    >
       ⤒ <span class="wide-only">{isBusy.value ? 'Opening …' : 'Open'}</span>
-      <FileInput
-        class="hidden"
-        label="Open a recording, a saved page or a report of explore"
-        accept=".ndjson,.html,.json,.jsonl"
-        open={open}
-      />
-    </label>
+    </FileLabel>
   )
 }
 

@@ -1,7 +1,7 @@
 /** What an exploration of a client found. The page shows its report and runs no code of the client. */
 
 import { useSignal } from '@preact/signals'
-import { FileInput } from '../../parts/file-input.tsx'
+import { FileLabel } from '../../parts/file-label.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
 import { Panel, Problem } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
@@ -30,9 +30,9 @@ export function ExploreView() {
     <div class="stack">
       <section class="panel" aria-label="Report">
         <div class="toolbar">
-          <label class="file-picker">
-            Open a report of explore <FileInput accept=".json,.jsonl" open={open} />
-          </label>
+          <FileLabel accept=".json,.jsonl" open={open}>
+            Open a report of explore
+          </FileLabel>
           {reports.length > 1 && (
             <select
               aria-label="Flow"
