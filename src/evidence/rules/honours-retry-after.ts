@@ -31,8 +31,8 @@ export const honoursRetryAfter = defineRule({
       violations.push({
         words:
           `${startSentence(nameRequest(limited))} was answered ${formatSince({ startedAt }, endedAt)} after the start, and asked for ` +
-          `a wait of ${formatDuration(retryAfter)}. The client sent ${nameRequest(early)} after ` +
-          `${formatDuration(early.sentAt - endedAt)}.`,
+          `a wait of ${formatDuration(retryAfter)}. The client sent ${nameRequest(early)} ` +
+          `${early.sentAt === endedAt ? 'at once' : `after ${formatDuration(early.sentAt - endedAt)}`}.`,
         operation,
         evidence: requestEvidence(limited, early),
       })
