@@ -257,7 +257,10 @@ test('a snapshot as a fixture accepts options that equal its own and refuses oth
     [{ seed: 4 }, "the snapshot has the seed '3', and the option is '4'. Leave the seed out."],
     [{ profile: 'realistic' }, "the snapshot has its profile 'quick' with its weather, and the option is 'realistic'"],
     [{ profile: 'quick', weather: 'rough' }, 'and the option is another of that name'],
-    [{ epoch: '2026-01-01T00:00:00Z' }, 'the snapshot has the epoch 2026-03-01T00:00:00.000Z, and the option is 2026-01-01'],
+    [
+      { epoch: '2026-01-01T00:00:00Z' },
+      'the snapshot has the epoch 2026-03-01T00:00:00.000Z, and the option is 2026-01-01',
+    ],
     [{ with: {} }, "records cannot be added beside a snapshot. Leave 'with' out."],
     [{ faults: [] }, 'Leave the faults out.'],
     [{ answers: [] }, 'Leave the answers out.'],
