@@ -4,6 +4,7 @@ import { loadFixture } from '../src/data/fixtures/load.ts'
 import type { FixtureInput } from '../src/data/records/fixture.ts'
 import { Chance, purpose } from '../src/kernel/random.ts'
 import { World } from '../src/simulation/world.ts'
+import { createSimulator } from '../src/simulator/simulator.ts'
 import { atLeast, atMost, type Bench, type Group, type Measured } from './figure.ts'
 import { perCpuSecond, piece, times, type Window } from './measure.ts'
 import { boundless, creation } from './stage.ts'
@@ -28,6 +29,12 @@ export const domain: Group = {
       unit: 'ms of CPU for a day',
       goal: atMost(1.15, 'ratio'),
       run: async bench => journaled(bench),
+    },
+    {
+      name: 'journal_get_ms',
+      unit: 'ms of CPU for 1,000 requests',
+      goal: atMost(1.15, 'ratio'),
+      run: async bench => journaledRequests(bench),
     },
   ],
 }
@@ -65,6 +72,24 @@ function journaled(bench: Bench): Promise<Measured> {
     () => live().ms,
     () => withoutJournal(live).ms,
   )
+}
+
+/** Requests through `sim.fetch` to a world with its journal, and with one that keeps nothing. */
+async function journaledRequests(bench: Bench): Promise<Measured> {
+  const sim = createSimulator({ fixtures: 'default', clock: 'manual' })
+  const init = { headers: { authorization: `Bearer ${sim.token}` } }
+  const [{ deploy_id }] = (await (await sim.fetch('http://sim/deploy/list', init)).json()) as [{ deploy_id: string }]
+  const send = async () => {
+    const cpu = process.cpuUsage()
+    for (let i = 0; i < 1_000; i++) await (await sim.fetch(`http://sim/deploy/${deploy_id}`, init)).json()
+    const { user, system } = process.cpuUsage(cpu)
+    return (user + system) / 1000
+  }
+  const warmUp = bench.quick ? 1 : 10
+  for (let run = 0; run < warmUp; run++) await withoutJournal(send).then(send)
+  const measured = await times(bench, 'journal_get_ms', bench.quick ? 2 : 60, send, () => withoutJournal(send))
+  await sim[Symbol.asyncDispose]()
+  return measured
 }
 
 /** A fleet under weather, and an account that goes on starting and stopping its deployments. */

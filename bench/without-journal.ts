@@ -4,7 +4,7 @@ import { Journal } from '../src/kernel/journal.ts'
 /**
  * Runs `work` while journals keep nothing and hash nothing. Entries still have positions, since causes refer to them.
  *
- * @returns what `work` returns
+ * @returns what `work` returns. If that is a promise, the journals are as before when it settles.
  */
 export function withoutJournal<Result>(work: () => Result): Result {
   const kinds = new Map<string, number>()
@@ -34,10 +34,13 @@ type Methods = Pick<Journal, 'record' | 'recordRequest'>
 
 function withMethods<Result>(methods: Methods & ThisType<Journal>, work: () => Result): Result {
   const { record, recordRequest } = Journal.prototype
+  const restore = () => Object.assign(Journal.prototype, { record, recordRequest })
   Object.assign(Journal.prototype, methods)
+  let result: Result | undefined
   try {
-    return work()
+    result = work()
+    return result instanceof Promise ? (result.finally(restore) as Result) : result
   } finally {
-    Object.assign(Journal.prototype, { record, recordRequest })
+    if (!(result instanceof Promise)) restore()
   }
 }
