@@ -46,7 +46,12 @@ try {
     lifecycles: page => page.locator('.lane-name').first().waitFor(),
     money: page => page.locator('.money-row').first().waitFor(),
     requests: page => page.locator('.request-row').first().click(),
-    causes: page => page.locator('.entry-row', { hasText: 'node.' }).last().click(),
+    causes: async page => {
+      // The list begins at its end, so the entry is found by the filter.
+      await page.locator('[data-filter]').fill('node.')
+      await page.locator('.entry-row', { hasText: 'node.' }).last().click()
+      await page.locator('[data-filter]').fill('')
+    },
     faults: page => page.getByRole('button', { name: 'Record as scenario' }).waitFor(),
     explore: async page => {
       const file = { name: 'report.json', mimeType: 'application/json', buffer: report }
