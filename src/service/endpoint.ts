@@ -307,5 +307,6 @@ export function endpointPaths({ path, mirror }: Pick<AnyEndpoint, 'path' | 'mirr
 
 /** The parameters of a path, in order. */
 export function routeParamNames(path: string): string[] {
-  return Array.from(path.matchAll(/\{([^}]+)\}/g), found => found[1]!)
+  // The typed client asks for each request, and most paths have no parameter.
+  return path.includes('{') ? Array.from(path.matchAll(/\{([^}]+)\}/g), found => found[1]!) : []
 }

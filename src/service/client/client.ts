@@ -139,7 +139,7 @@ function encodeRequest(
 ): Request {
   const unsentFields: Record<string, unknown> = { ...request }
   let path = endpoint.path
-  for (const name of endpoint.path.includes('{') ? routeParamNames(endpoint.path) : []) {
+  for (const name of routeParamNames(endpoint.path)) {
     const segment = encodeSegment(unsentFields[name], name, operation)
     path = path.replace(`{${name}}`, () => segment)
     delete unsentFields[name]
