@@ -3,12 +3,32 @@ import { writeFileSync } from 'node:fs'
 import type { ParsedRecording } from '../evidence/recording/file.ts'
 import { readRecording } from '../evidence/recording/read-recording.ts'
 import { describeFileError } from '../lib/file-errors.ts'
+import { shellQuote } from '../lib/quote.ts'
 import { UsageError } from './command.ts'
+import { toggle } from './values.ts'
 
-/** Reads a recording for a command that needs no end of it. If it was cut off, stderr says so. */
-export function readPartialRecording(file: string): ParsedRecording {
+/** Returns the flag that accepts a recording without an end. */
+export function partialFlag() {
+  return { partial: toggle('partial', 'Accept a recording without an end, as a killed process leaves it') }
+}
+
+/**
+ * Reads a recording for a command that writes something of it. If an accepted recording has no end, stderr says so.
+ *
+ * @param isPartialAccepted whether a recording without an end is accepted
+ * @throws UsageError for a recording without an end that is not accepted: it looks like one that was cut
+ */
+export function readRecordingToEnd(file: string, isPartialAccepted: boolean): ParsedRecording {
   const recording = readRecording(file)
-  if (recording.cut !== undefined) process.stderr.write(`${file}: ${recording.cut}. The lines before are used.\n`)
+  const { cut } = recording
+  if (cut === undefined) return recording
+  const name = shellQuote(file)
+  if (!isPartialAccepted) {
+    throw new UsageError(
+      `Failed to read the recording ${name} to its end: ${cut}. To use the lines before, give --partial.`,
+    )
+  }
+  process.stderr.write(`${name}: ${cut}. The lines before are used.\n`)
   return recording
 }
 

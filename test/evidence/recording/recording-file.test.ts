@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -146,6 +146,38 @@ test('replay exits with 2 and names the line when the file is cut, unless --part
     expect(result.stderr).toContain(`the recording is cut off ${place}`)
     expect(await commanded(['replay', file, '--partial'])).toMatchObject({ code: 0, stderr: '' })
   }
+})
+
+test.each([
+  ['what-if', ['--seed', '7']],
+  ['trace', ['--out', 'made']],
+  ['har', ['--out', 'made']],
+  ['export', ['made.test.ts']],
+])('%s exits with 2 and writes nothing when the file is cut, unless --partial accepts it', async (command, args) => {
+  const folder = temporaryFolder()
+  const file = join(folder, 'run.ndjson')
+  const given = args.map(one => (one.startsWith('made') ? join(folder, one) : one))
+  await recordPlay(file)
+  const text = readFileSync(file, 'utf8')
+  const count = text.trimEnd().split('\n').length
+  for (const [cut, place] of [
+    [text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1), `after line ${count - 1}`],
+    [text.slice(0, -20), `in line ${count}`],
+  ] as const) {
+    writeFileSync(file, cut)
+    expect(await commanded([command, file, ...given])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(
+        `^Failed to read the recording \\S+ to its end: the recording is cut off ${place}: .+ To use the lines before, give --partial\\.\n$`,
+      ),
+    })
+    expect(readdirSync(folder)).toEqual(['run.ndjson'])
+  }
+  expect(await commanded([command, file, ...given, '--partial'])).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(`cut off in line ${count}: `),
+  })
 })
 
 test('a second recording of a simulator, and a file that exists, are refused', async () => {

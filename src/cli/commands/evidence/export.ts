@@ -10,7 +10,8 @@ import type { ParsedRecording } from '../../../evidence/recording/file.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { runFiles, tracePath } from '../../../scenario/runner/runner.ts'
 import { EXIT_CODES, UsageError } from '../../command.ts'
-import { readPartialRecording, writeOutput } from '../../recording-files.ts'
+import { partialFlag, readRecordingToEnd, writeOutput } from '../../recording-files.ts'
+import { requireKnownVariables } from '../../values.ts'
 
 export const command = 'export <file> <test>'
 export const example = 'export run.ndjson run.test.ts'
@@ -19,6 +20,7 @@ export const describe = 'Write a recording as a test for vitest or pytest, or as
 interface Arguments {
   file: string
   test: string
+  partial: boolean
 }
 
 export function builder(argv: Argv): Argv<Arguments> {
@@ -28,6 +30,8 @@ export function builder(argv: Argv): Argv<Arguments> {
       type: 'string',
       describe: 'The file to write: *.test.ts for vitest, test_*.py for pytest, *.yaml or another *.ts for a scenario',
     })
+    .options(partialFlag())
+    .middleware(() => requireKnownVariables(Object.keys(partialFlag())))
     .example('$0 export run.ndjson run.test.ts', 'a test for vitest')
     .example('$0 export run.ndjson test_run.py', 'a test for pytest, with a running server')
     .example('$0 export run.ndjson run.yaml', 'a scenario with its trace, for modelhost-sim run')
@@ -45,7 +49,7 @@ const KINDS = [
 /** Ends of files that have a trace. */
 const SCENARIO_ENDS = ['.yaml', '.yml', '.json', '.ts', '.mts', '.js', '.mjs']
 
-export async function handler({ file, test }: Arguments): Promise<void> {
+export async function handler({ file, test, partial }: Arguments): Promise<void> {
   const name = basename(test)
   const [, kind] = KINDS.find(([pattern]) => pattern.test(name)) ?? []
   if (kind === undefined) {
@@ -54,7 +58,7 @@ export async function handler({ file, test }: Arguments): Promise<void> {
     )
   }
   if (kind === 'yaml' || kind === 'typescript') requireOwnTrace(test)
-  const recording = readPartialRecording(file)
+  const recording = readRecordingToEnd(file, partial)
   if (kind === 'yaml' || kind === 'typescript') return exportScenario(recording, file, test, kind)
   const plan = await planTest(recording, shellQuote(file), { isServed: kind === 'pytest' })
   const source =

@@ -11,7 +11,7 @@ import { plural } from '../../../lib/format-count.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { createSimulator } from '../../../simulator/simulator.ts'
 import { EXIT_CODES, UsageError } from '../../command.ts'
-import { readPartialRecording, writeOutput } from '../../recording-files.ts'
+import { partialFlag, readRecordingToEnd, writeOutput } from '../../recording-files.ts'
 import { flag, requireKnownVariables, text } from '../../values.ts'
 
 export const command = 'har <file>'
@@ -26,6 +26,7 @@ interface Arguments {
   fixtures: string | undefined
   profile: string | undefined
   seed: string | undefined
+  partial: boolean
 }
 
 export function builder(argv: Argv): Argv<Arguments> {
@@ -45,6 +46,7 @@ export function builder(argv: Argv): Argv<Arguments> {
     },
     profile: { ...flag('profile', 'With --record: the profile. Default: realistic'), coerce: text('profile') },
     seed: { ...flag('seed', 'With --record: the seed. Default: 1'), coerce: text('seed') },
+    ...partialFlag(),
   }
   return argv
     .positional('file', { type: 'string', describe: 'A recording, or with --record a HAR file' })
@@ -69,7 +71,7 @@ export async function handler(args: Arguments): Promise<void> {
       `Failed to read the recording ${shellQuote(args.file)}: it is a HAR file. To play it, give --record and a new file.`,
     )
   }
-  const { header, lines } = readPartialRecording(args.file)
+  const { header, lines } = readRecordingToEnd(args.file, args.partial)
   const sim = createRecordedSimulator(header, shellQuote(args.file))
   writeOutput(args.out, JSON.stringify(toHar(listExchanges(lines), sim.world.clock.epochMs, 'http://sim'), null, 2))
   await sim[Symbol.asyncDispose]()

@@ -17,6 +17,7 @@ import { judgeRecording } from '../../judge/judge-recording.ts'
 import { loadOwnRules } from '../../judge/own-rules.ts'
 import { formatJudgementJunit } from '../../judge/report.ts'
 import { conductOfServer } from '../../judge/served-conduct.ts'
+import { partialFlag } from '../../recording-files.ts'
 import { askServer, type ServerArguments, serverFlags } from '../../server-client.ts'
 import { flag, requireKnownVariables, text, texts, toggle } from '../../values.ts'
 
@@ -85,7 +86,7 @@ function flags() {
     client: { ...flag('client', 'The client with this token, by id or name. Default: all'), coerce: text('client') },
     junit: { ...flag('junit', 'Also write the findings to this file, in the format of JUnit'), coerce: text('junit') },
     json: toggle('json', 'Print one JSON object'),
-    partial: toggle('partial', 'Accept a recording without an end, as a killed process leaves it'),
+    ...partialFlag(),
   }
 }
 

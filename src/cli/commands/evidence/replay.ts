@@ -7,8 +7,9 @@ import { replayRecording } from '../../../evidence/replay/replay.ts'
 import { plural } from '../../../lib/format-count.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { EXIT_CODES } from '../../command.ts'
+import { partialFlag } from '../../recording-files.ts'
 import { requestServer, type ServerArguments, serverFlags } from '../../server-client.ts'
-import { flag, requireKnownVariables, toggle } from '../../values.ts'
+import { flag, requireKnownVariables } from '../../values.ts'
 
 export const command = 'replay <file>'
 export const example = 'replay run.ndjson'
@@ -26,7 +27,7 @@ export function builder(argv: Argv): Argv<Arguments> {
   const options = {
     url: { ...flag('url', 'Replay in a new world of this server. Default: in this process'), coerce: url.coerce },
     ...others,
-    partial: toggle('partial', 'Accept a recording without an end, as a killed process leaves it'),
+    ...partialFlag(),
   }
   return argv
     .positional('file', { type: 'string', describe: 'A file of serve --record or sim.record()' })

@@ -6,7 +6,7 @@ import { replayRecording } from '../../../evidence/replay/replay.ts'
 import type { Entry } from '../../../kernel/journal.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { EXIT_CODES } from '../../command.ts'
-import { readPartialRecording, writeOutput } from '../../recording-files.ts'
+import { partialFlag, readRecordingToEnd, writeOutput } from '../../recording-files.ts'
 import { flag, requireKnownVariables, text } from '../../values.ts'
 
 export const command = 'trace <file>'
@@ -16,10 +16,14 @@ export const describe = 'Write a recording as a trace for Perfetto: deployments,
 interface Arguments {
   file: string
   out: string | undefined
+  partial: boolean
 }
 
 export function builder(argv: Argv): Argv<Arguments> {
-  const options = { out: { ...flag('out', 'The file to write. Default: stdout'), coerce: text('out') } }
+  const options = {
+    out: { ...flag('out', 'The file to write. Default: stdout'), coerce: text('out') },
+    ...partialFlag(),
+  }
   return argv
     .positional('file', { type: 'string', describe: 'A file of serve --record or sim.record()' })
     .options(options)
@@ -28,8 +32,8 @@ export function builder(argv: Argv): Argv<Arguments> {
     .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
 }
 
-export async function handler({ file, out }: Arguments): Promise<void> {
-  const recording = readPartialRecording(file)
+export async function handler({ file, out, partial }: Arguments): Promise<void> {
+  const recording = readRecordingToEnd(file, partial)
   const entries: Entry[] = []
   const { divergence } = await replayRecording(recording, shellQuote(file), sim => {
     entries.push(...sim.journal.entries())

@@ -5,7 +5,7 @@ import { whatIf } from '../../../evidence/what-if/what-if.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { EXIT_CODES, UsageError } from '../../command.ts'
 import { tableRow } from '../../markdown.ts'
-import { readPartialRecording } from '../../recording-files.ts'
+import { partialFlag, readRecordingToEnd } from '../../recording-files.ts'
 import { flag, requireKnownVariables, text, toggle } from '../../values.ts'
 
 export const command = 'what-if <file>'
@@ -20,6 +20,7 @@ interface Arguments {
   profile: string | undefined
   weather: string | undefined
   seed: string | undefined
+  partial: boolean
   json: boolean
 }
 
@@ -42,6 +43,7 @@ export function builder(argv: Argv): Argv<Arguments> {
     profile: { ...flag('profile', 'Another profile: realistic, quick, rough, or a file'), coerce: text('profile') },
     weather: { ...flag('weather', 'Another weather, or none'), coerce: text('weather') },
     seed: { ...flag('seed', 'Another seed'), coerce: text('seed') },
+    ...partialFlag(),
     json: toggle('json', 'Print one JSON array'),
   }
   return argv
@@ -60,8 +62,8 @@ export async function handler(args: Arguments): Promise<void> {
       given.length === 0 ? 'the change is missing' : `${given.map(name => `--${name}`).join(' and ')} are given`
     throw new UsageError(`Failed to ask what if: ${found}. Give one of ${CHANGES.map(name => `--${name}`).join(', ')}.`)
   }
-  const { file, profile, weather, seed } = args
-  const recording = readPartialRecording(file)
+  const { file, partial, profile, weather, seed } = args
+  const recording = readRecordingToEnd(file, partial)
   const spec = { without: args.without, with: args.with, set: args.set, options: { profile, weather, seed } }
   const consequences = await whatIf(recording, shellQuote(file), spec)
   process.stdout.write(args.json ? `${JSON.stringify(consequences, null, 2)}\n` : formatTable(consequences))
