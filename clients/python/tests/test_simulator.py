@@ -76,6 +76,16 @@ def test_a_field_that_is_none_is_sent_as_null(sim: Simulator) -> None:
     assert isinstance(body, dict) and body["settings"] is None
 
 
+def test_a_body_that_is_none_is_sent_as_null(sim: Simulator) -> None:
+    with pytest.raises(SimulatorError) as refused:
+        sim.call("POST", "/deploy/llm", None)
+    assert refused.value.status == 422
+    sim.call("GET", "/deploy/list")
+    created, listed = sim.requests(bodies="whole")
+    assert "body" in created and created["body"] is None
+    assert "body" not in listed
+
+
 def test_a_command_breaks_the_world_and_troubles_tell(sim: Simulator) -> None:
     sim.command("pool.stockOut", "H100-80GB")
     assert any("H100-80GB" in str(trouble) for trouble in sim.control.list_troubles())

@@ -9,12 +9,23 @@ import urllib.request
 import uuid
 from collections.abc import Iterator, Mapping
 from http.client import HTTPException, HTTPResponse
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from .errors import SimulatorError
 
 # The control plane is never asked through a proxy of the environment: the server is local.
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class Missing:
+    """The type of `NO_BODY`."""
+
+    def __repr__(self) -> str:
+        return "NO_BODY"
+
+
+NO_BODY: Final = Missing()
+"""A request without a body. A body that is None is the JSON null."""
 
 
 class ServerEvent(NamedTuple):
@@ -64,7 +75,7 @@ class Transport:
         method: str,
         path: str,
         query: Mapping[str, Any] | None = None,
-        body: Any = None,
+        body: Any = NO_BODY,
         file: bytes | None = None,
     ) -> Any:
         """Sends a request, and returns the parsed JSON of its answer."""
@@ -82,7 +93,7 @@ class Transport:
         method: str,
         path: str,
         query: Mapping[str, Any] | None = None,
-        body: Any = None,
+        body: Any = NO_BODY,
         file: bytes | None = None,
     ) -> str:
         """Sends a request, and returns its answer as text."""
@@ -93,7 +104,7 @@ class Transport:
         method: str,
         path: str,
         query: Mapping[str, Any] | None = None,
-        body: Any = None,
+        body: Any = NO_BODY,
         file: bytes | None = None,
     ) -> bytes:
         """Sends a request, and returns its answer as bytes."""
@@ -107,7 +118,7 @@ class Transport:
         self, method: str, path: str, query: Mapping[str, Any] | None = None
     ) -> Iterator[ServerEvent]:
         """Sends a request, and returns the server-sent events of its answer as they come."""
-        response = self._open(method, path, query, None, None)
+        response = self._open(method, path, query, NO_BODY, None)
         with response:
             name, event_id = "message", None
             lines: list[str] = []
@@ -147,7 +158,7 @@ class Transport:
         data = None
         if file is not None:
             data, headers["Content-Type"] = _form(file)
-        elif body is not None:
+        elif body is not NO_BODY:
             data = json.dumps(body if self.keeps_none else _given(body)).encode()
             headers["Content-Type"] = "application/json"
         url = self.url + path

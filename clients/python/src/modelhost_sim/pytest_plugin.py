@@ -58,19 +58,18 @@ def sim(request: pytest.FixtureRequest, sim_server: Simulator) -> Iterator[Simul
 _WORLD = pytest.StashKey[Simulator]()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+# `wrapper=True` needs pluggy 1.2, which is newer than the one of Debian 12.
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
     """Adds to the report of a failed test what its client did."""
-    report = yield
+    outcome = yield
+    report: pytest.TestReport = outcome.get_result()
     world = item.stash.get(_WORLD, None)
     if report.when == "call" and report.failed and world is not None:
         try:
             report.sections.append(("modelhost-sim", _describe(world)))
         except SimulatorError as error:
             report.sections.append(("modelhost-sim", str(error)))
-    return report
 
 
 def _describe(world: Simulator) -> str:

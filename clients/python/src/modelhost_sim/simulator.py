@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from ._server import ServerProcess
-from ._transport import Transport
+from ._transport import NO_BODY, Transport
 from .clock import Clock
 from .control import (
     Control,
@@ -146,11 +146,11 @@ class Simulator:
         return self.world(from_=self.name)
 
     def call(
-        self, method: str, path: str, body: Any = None, *, query: Mapping[str, Any] | None = None
+        self, method: str, path: str, body: Any = NO_BODY, *, query: Mapping[str, Any] | None = None
     ) -> Any:
         """Sends a request to the service as a client would, and returns the parsed JSON.
 
-        A field that is None is sent as null. Without a body, the request has none.
+        A body or a field that is None is sent as null. Without `body`, the request has no body.
         Raises SimulatorError with the status of a refusal.
         """
         return self._service.send_for_json(method, path, query, body)
