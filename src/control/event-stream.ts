@@ -1,8 +1,9 @@
 /** The live events of a world as server-sent events. */
-import type { EventReader, LiveEvent } from '../evidence/requests/event-reader.ts'
+import { type EventReader, GROUPED, type LiveEvent } from '../evidence/requests/event-reader.ts'
 import { clearRealTimeout, monotonicMs, setRealTimeout } from '../lib/real-time.ts'
 import type { ReceivedRequest } from '../simulator/requests/request-log.ts'
 import type { Simulator } from '../simulator/simulator.ts'
+import { EventTurns } from './event-turns.ts'
 import { toEntryColumns, toJournalView } from './journal-view.ts'
 import { toRequestView, toRequestViews } from './request-view.ts'
 import { tokenRedactor } from './token-redactor.ts'
@@ -21,7 +22,13 @@ const BUSY = 25
 
 /** The texts of the newest events of a simulator, so that several readers format an event once. */
 export class EventTexts {
+  /** The turns of these readers, which they share with the readers of other worlds. */
+  readonly turns: EventTurns
   #texts = new Map<string, string>()
+
+  constructor(turns = new EventTurns()) {
+    this.turns = turns
+  }
 
   /** Returns the text of an event. Events other than entries and requests are those of one reader. */
   read({ type, id }: LiveEvent, format: () => string): string {
@@ -54,7 +61,9 @@ export function createEventStream(
   let isPulling = false
   let isOver = false
   let nextAt = Number.NEGATIVE_INFINITY
+  texts.turns.join()
   const stop = () => {
+    if (!isOver) texts.turns.leave()
     isOver = true
     clearRealTimeout(heartbeat)
     reader.close()
@@ -86,6 +95,11 @@ export function createEventStream(
       isPulling = true
       await reader.rest(nextAt - monotonicMs())
       const events = await reader.next()
+      if (events !== undefined) {
+        reader.isServed = true
+        await texts.turns.take(costOf(events))
+        reader.isServed = false
+      }
       // Who is behind reads on at once.
       nextAt = reader.isBehind ? Number.NEGATIVE_INFINITY : monotonicMs() + pauseAfter(reader, events ?? [])
       isPulling = false
@@ -96,6 +110,11 @@ export function createEventStream(
     },
     cancel: stop,
   })
+}
+
+/** Returns the work of formatting events, in events. */
+function costOf(events: readonly LiveEvent[]): number {
+  return events.reduce((sum, event) => sum + (event.type === 'entries' ? event.entries.length / GROUPED : 1), 0)
 }
 
 /** Returns the least real milliseconds between a batch and the next one. */

@@ -17,6 +17,7 @@ import type { Worlds } from '../simulator/worlds.ts'
 import { OPERATIONS } from './declarations.ts'
 import type { ControlScope, WritePage } from './endpoint.ts'
 import * as eventStream from './event-stream.ts'
+import * as eventTurns from './event-turns.ts'
 
 /**
  * Every operation of the control plane by its id. Typed clients are made from it.
@@ -72,7 +73,11 @@ export interface ControlHost {
 
 /** Creates the control plane of a server, one for all its worlds. */
 export function createControl(worlds: Worlds, { library = NO_SCENARIOS, writePage }: ControlHost = {}): Control {
-  const textsOf = oneForEach(() => new eventStream.EventTexts())
+  let turns: eventTurns.EventTurns | undefined
+  const textsOf = oneForEach(() => {
+    turns ??= new eventTurns.EventTurns()
+    return new eventStream.EventTexts(turns)
+  })
   const pasts = new pastsOfWorlds.Pasts()
   const fleetOf = oneForEach(sim => new fleetTracker.FleetTracker(sim))
   const moneyOf = oneForEach(sim => new moneyTracker.MoneyTracker(sim))

@@ -75,6 +75,51 @@ test('a silent stream has comments', async () => {
   expect(sim.requestLog.listeners).toBe(0)
 })
 
+test('many readers share each turn of the event loop, and each of them gets all events', async () => {
+  const sim = createSimulator({ fixtures: 'fleet' })
+  await sim.clock.advance('6h')
+  const all = sim.journal.entries().length
+  const texts = new EventTexts()
+  let [inTurn, most, isOver] = [0, 0, false]
+  const read = async () => {
+    let count = 0
+    for await (const bytes of createEventStream(sim, new EventReader(sim, { after: 'start', follow: false }), texts)) {
+      const events = new TextDecoder().decode(bytes).split('\nevent: ').length - 1
+      count += events
+      inTurn += events
+      most = Math.max(most, inTurn)
+    }
+    return count
+  }
+  const countTurns = async () => {
+    while (!isOver) {
+      await eventLoopTurn()
+      inTurn = 0
+    }
+  }
+  const counting = countTurns()
+  const counts = await Promise.all(Array.from({ length: 30 }, read))
+  isOver = true
+  await counting
+  expect(all).toBeGreaterThan(1_000)
+  expect(new Set(counts)).toEqual(new Set([all]))
+  // A reader whose turn it is may be counted in the one before.
+  expect(most).toBeLessThanOrEqual(500)
+})
+
+test('readers that do not read keep no turn from the others', async () => {
+  const sim = createSimulator({ fixtures: 'fleet' })
+  await sim.clock.advance('6h')
+  const texts = new EventTexts()
+  const open = () => createEventStream(sim, new EventReader(sim, { after: 'start', follow: false }), texts)
+  const [idle, left] = [open(), open()]
+  await left.cancel()
+  let bytes = 0
+  for await (const piece of open()) bytes += piece.length
+  expect(bytes).toBeGreaterThan(100_000)
+  await idle.cancel()
+})
+
 test('a consumer that stops reading gets the note behind what it has not read, and its stream ends', async () => {
   const sim = createSimulator({ fixtures: 'empty' })
   const stream = createEventStream(sim, new EventReader(sim, { kind: 'request', readTimeoutMs: 0 }), new EventTexts())

@@ -47,7 +47,7 @@ export interface EventReaderOptions extends EventFilter {
 /** The most events of one batch. */
 const BATCH = 250
 /** Entries of a group that cost as much as one event. */
-const GROUPED = 8
+export const GROUPED = 8
 /** The share of what is kept that ends the rest of a reader. */
 const MUCH = 1 / 4
 /** How many changes may pass until a reader checks its position. */
@@ -76,6 +76,8 @@ export class EventReader {
   #readTimer: unknown
   /** Whether the last batch was full, so that there may be more. */
   isBehind = false
+  /** Whether the server is about to format its events. A pause is not the fault of its consumer then. */
+  isServed = false
   /** Called when the reader is dropped because its consumer does not read. */
   onSlow: (() => void) | undefined
 
@@ -156,7 +158,7 @@ export class EventReader {
     this.#readTimer = setRealTimeout(() => {
       this.#readTimer = undefined
       const isStill = this.#position.entry === entry && this.#position.request === request
-      if (isStill && this.#wake === undefined) this.#stop('slow')
+      if (isStill && this.#wake === undefined && !this.isServed) this.#stop('slow')
     }, this.#readTimeoutMs)
   }
 
