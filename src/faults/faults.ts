@@ -15,6 +15,7 @@ import * as requestFaults from './request-fault.ts'
 import {
   type ArmedRule,
   countMatch,
+  drawTrigger,
   isActive,
   isTriggered,
   matches,
@@ -204,7 +205,7 @@ export class Faults implements FaultControls {
     this.#rules = { ...this.#rules, rules: this.#rules.rules.map(update) }
   }
 
-  #record(kind: string, id: string, fields?: Readonly<Record<string, string>>): number {
+  #record(kind: string, id: string, fields?: Readonly<Record<string, string | number>>): number {
     const { journal, clock } = this.#host.world
     return journal.recordUndigested(clock.now, kind, id, fields)
   }
@@ -286,14 +287,21 @@ export class Faults implements FaultControls {
   }
 
   #applyFault(
-    { id, rule, key, matches }: Pick<ArmedRule, 'id' | 'key' | 'matches'> & { readonly rule: Pick<FaultRule, 'fault'> },
+    {
+      id,
+      rule,
+      key,
+      matches,
+    }: Pick<ArmedRule, 'id' | 'key' | 'matches'> & { readonly rule: Pick<FaultRule, 'fault' | 'chance'> },
     passage: RequestContext<FaultWorld>,
     proceed: Next<FaultWorld>,
   ): Response | Promise<Response> {
     const { world } = this.#host
-    const cause = this.#record('fault.hit', id, { fault: rule.fault.kind, operation: passage.operationId })
-    passage.decide('fault', `${id} (${rule.fault.kind})`)
-    const { act } = faultKinds.FAULT_KINDS[rule.fault.kind] as unknown as FaultKind
+    const { kind } = rule.fault
+    const draw = rule.chance === undefined ? {} : { draw: roundDown(drawTrigger({ key, matches }, world)) }
+    const cause = this.#record('fault.hit', id, { fault: kind, operation: passage.operationId, ...draw })
+    passage.decide('fault', `${id} (${kind})`)
+    const { act } = faultKinds.FAULT_KINDS[kind] as unknown as FaultKind
     let unansweredStatus = undefined as number | undefined
     const answer = act(rule.fault, {
       passage,
@@ -309,6 +317,11 @@ export class Faults implements FaultControls {
     const recorded = passage.recordUnhandled(unansweredStatus, cause)
     return recorded instanceof Promise ? recorded.then(() => answer) : answer
   }
+}
+
+/** Returns a draw with six digits. It stays below the chance that it was below. */
+function roundDown(draw: number): number {
+  return Math.floor(draw * 1e6) / 1e6
 }
 
 function toFaultView({ id, rule, matches, hits }: ArmedRule): FaultView {

@@ -39,14 +39,18 @@ export function countMatch(rule: ArmedRule, now: Micros): ArmedRule {
 }
 
 /** Returns whether the trigger of a rule fires for the request that it just counted. */
-export function isTriggered(
-  { rule: { times, nth, every, chance }, hits, matches, key, continuesUntil = 0 }: ArmedRule,
-  world: FaultWorld,
-): boolean {
+export function isTriggered(armed: ArmedRule, world: FaultWorld): boolean {
+  const { rule, hits, matches, continuesUntil = 0 } = armed
+  const { times, nth, every, chance } = rule
   if (times !== undefined) return hits < times
   if (nth !== undefined) return matches === nth || world.clock.now < continuesUntil
   if (every !== undefined) return matches % every === 0
-  return chance === undefined || world.chance.unit(key, TRIGGER, matches) < chance
+  return chance === undefined || drawTrigger(armed, world) < chance
+}
+
+/** Returns the number in [0, 1) by which a rule with a chance decides about the request that it just counted. */
+export function drawTrigger({ key, matches }: Pick<ArmedRule, 'key' | 'matches'>, world: FaultWorld): number {
+  return world.chance.unit(key, TRIGGER, matches)
 }
 
 /** Returns whether a request has the path, token, deployment and model of a rule. */

@@ -282,7 +282,10 @@ const SECTIONS = [
     subject: 'The subject is the name of the rule or scenario. For commands and data it is the account.',
     kinds: {
       'fault.added': { meaning: 'A fault rule was added: its fault kind and operations', fields: 'fault on' },
-      'fault.hit': { meaning: 'A fault rule acted on a request', fields: 'fault operation' },
+      'fault.hit': {
+        meaning: 'A fault rule acted on a request. With a `chance`, it has the draw, which is below it',
+        fields: 'fault operation draw',
+      },
       'fault.removed': { meaning: 'A fault rule was removed' },
       'scenario.started': { meaning: 'The timeline of a scenario started' },
       'scenario.stopped': { meaning: 'The timeline of a scenario was stopped' },

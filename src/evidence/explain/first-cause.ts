@@ -1,6 +1,8 @@
 /** Who or what began a chain of causes, in sentences. */
 
+import { formatDuration, type Micros } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
+import type { WeatherSourceRow } from '../../simulation/operations/weather.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { isControlRequest } from './kind-sentences.ts'
 
@@ -32,6 +34,9 @@ const WEATHER_KINDS: Readonly<Record<string, readonly [source: string, place?: s
   'provisioning.slowed': ['slowProvisioning', ''],
   'provisioning.normal': ['slowProvisioning', ''],
 }
+const MICROS_PER_SECOND = 1_000_000
+const MICROS_PER_HOUR = 3600 * MICROS_PER_SECOND
+
 /** Kinds of the weather that end what another entry began. */
 const PASSES = /\.(?:repaired|uncordoned|reset|recovered|freed|up|restocked|unthrottled|normal)$/
 
@@ -65,17 +70,62 @@ export function describeFirstCause(sim: Simulator, first: Entry): string[] {
 }
 
 /** Says which source of weather struck, and by which draw. */
-function describeWeather({ world }: Simulator, { kind, subject, fields }: Entry): string[] {
+function describeWeather(sim: Simulator, entry: Entry): string[] {
   const begin = 'The chain begins with the weather of the profile.'
-  const [name, field] = WEATHER_KINDS[kind] ?? []
-  if (name === undefined) return [begin]
-  const place = field === undefined ? subject : field === '' ? '' : String(fields?.[field])
-  const id = place === '' ? `weather/${name}` : `weather/${name}/${place}`
-  for (const [, source] of world.weather.sources()) {
+  const id = sourceOf(entry)
+  if (id === undefined) return [begin]
+  const { weather } = sim.world
+  for (const [, source] of weather.sources()) {
     if (source.id !== id) continue
-    const rate = Number(source.strikesPerHour.toPrecision(3))
-    const draw = PASSES.test(kind) ? 'The draw weather.howLong gave the end' : 'The draw weather.when gave the time'
-    return [begin, `${draw}: the source ${id} strikes ${rate} times an hour in the mean.`]
+    const before = findChangeBefore(sim, entry, id)
+    if (PASSES.test(entry.kind)) {
+      const lasted = before === undefined ? '' : `, ${formatDuration(entry.time - before.time)} after the strike`
+      return [begin, `The draw weather.howLong gave the end${lasted}. ${describeRate(id, source.strikesPerHour)}`]
+    }
+    const wait = findWait(sim, source, entry.time - (before?.time ?? 0))
+    const drawn = wait === undefined ? '' : ` after a wait of ${formatDuration(wait)}`
+    const mean = formatDuration(
+      Math.round(MICROS_PER_HOUR / source.strikesPerHour / MICROS_PER_SECOND) * MICROS_PER_SECOND,
+    )
+    const rate = describeRate(id, source.strikesPerHour)
+    return [begin, `The draw weather.when gave the time${drawn}. The mean wait is ${mean}. ${rate}`]
   }
   return [begin]
+}
+
+function describeRate(id: string, strikesPerHour: number): string {
+  return `The source ${id} strikes ${Number(strikesPerHour.toPrecision(3))} times an hour in the mean.`
+}
+
+/** Returns the id of the source of weather that an entry can come from; undefined for other kinds. */
+function sourceOf({ kind, subject, fields }: Entry): string | undefined {
+  const [name, field] = WEATHER_KINDS[kind] ?? []
+  if (name === undefined) return undefined
+  const place = field === undefined ? subject : field === '' ? '' : String(fields?.[field])
+  return place === '' ? `weather/${name}` : `weather/${name}/${place}`
+}
+
+/** Returns the last earlier entry of a source of weather: its strike, or the end of one. */
+function findChangeBefore(sim: Simulator, { seq, time }: Entry, id: string): Entry | undefined {
+  const { journal } = sim.world
+  return journal
+    .entries()
+    .findLast(
+      entry =>
+        entry.seq < seq && entry.time < time && sourceOf(entry) === id && journal.giverOf(entry.seq) === 'weather',
+    )
+}
+
+/**
+ * Returns the drawn wait before a strike, from the time since the last change of its source. In between, strikes can have
+ * had nothing to hit. Undefined if no draw fits, as after a change that the journal has dropped.
+ */
+function findWait({ world }: Simulator, source: Readonly<WeatherSourceRow>, since: Micros): Micros | undefined {
+  for (let last = source.strikeCount - 1; last >= 0; last--) {
+    const wait = Math.round(world.weather.drawWait(source, last))
+    let sum = wait
+    for (let nth = last - 1; nth >= 0 && sum < since; nth--) sum += Math.round(world.weather.drawWait(source, nth))
+    if (sum === since) return wait
+  }
+  return undefined
 }

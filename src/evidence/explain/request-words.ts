@@ -30,6 +30,8 @@ export function describeRequest(sim: Simulator, causes: Causes, request: Request
     const rule = sim.faults.list().find(({ id }) => id === cause.subject)?.rule
     sentences.push(`The rule is ${formatValue(cause.subject)}.`)
     if (rule !== undefined) sentences.push(describeTrigger(rule))
+    const draw = cause.fields?.draw
+    if (draw !== undefined) sentences.push(`The draw for this request was ${formatValue(draw)}.`)
   }
   if ((fields.decidedBy === 'state' || fields.decidedBy === 'limit') && cause === undefined) {
     const known = received === undefined ? 'The details of the request are no longer kept.' : ''

@@ -135,6 +135,11 @@ export class Weather {
     return this.#table.entries()
   }
 
+  /** Returns the microseconds from the end of the strike before, or from the start of a source, to its nth strike, from 0. */
+  drawWait({ strikesPerHour, key }: Readonly<WeatherSourceRow>, nth: number): Micros {
+    return this.#context.chance.exponential(MICROS_PER_HOUR / strikesPerHour, key, WHEN, nth)
+  }
+
   onEvent(event: EventOf<'weather'>, source: number): void {
     switch (event) {
       case 'weather.strikes':
@@ -198,9 +203,7 @@ export class Weather {
   }
 
   #scheduleNextStrike(ordinal: number, row: Readonly<WeatherSourceRow>): void {
-    const { chance } = this.#context
-    const wait = chance.exponential(MICROS_PER_HOUR / row.strikesPerHour, row.key, WHEN, row.strikeCount)
-    this.#context.schedule(wait, 'weather.strikes', ordinal)
+    this.#context.schedule(this.drawWait(row, row.strikeCount), 'weather.strikes', ordinal)
   }
 
   /** False when what it was meant for is not there, or is in that state already. */

@@ -1,7 +1,7 @@
 /** Explanations of things and requests, as a person reads them. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createSimulator, type ExplorableSimulator, type SimulatorOptions } from '../../../src/index.ts'
-import { HOUR } from '../../../src/kernel/duration.ts'
+import { formatDuration, HOUR } from '../../../src/kernel/duration.ts'
 
 const ID = 'Chat000000000001'
 const DEPLOYMENT = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
@@ -152,6 +152,22 @@ describe('a refused request', () => {
     expect(sentences).toContain('The chain begins with the program that controls the simulator.')
   })
 
+  test('under a fault rule with a chance has the draw, which is below the chance', async () => {
+    const { sim, send } = simulate()
+    sim.faults.add({ name: 'flaky', on: 'listDeployments', chance: 0.4, fault: { kind: 'status', status: 503 } })
+    const draws: number[] = []
+    for (let request = 0; request < 20; request++) {
+      const status = await send('GET', '/deploy/list')
+      const sentence = lastRequest(sim).sentences.find(one => one.startsWith('The draw for this request was '))
+      expect(sentence !== undefined).toBe(status === 503)
+      if (sentence !== undefined) draws.push(Number(/was (0\.\d+)\.$/.exec(sentence)![1]))
+    }
+    expect(draws.length).toBeGreaterThan(2)
+    expect(Math.max(...draws)).toBeLessThan(0.4)
+    const hits = sim.journal.entries().filter(({ kind }) => kind === 'fault.hit')
+    expect(hits.map(({ fields }) => fields?.draw)).toEqual(draws)
+  })
+
   test('names no deployment that only shares a word with the route', async () => {
     const { sim, send } = simulate()
     await send('POST', `/deploy/${ID}/stop`)
@@ -276,8 +292,23 @@ describe('a thing', () => {
     const { sentences } = sim.explain(strike.seq)
     expect(sentences).toContain('The chain begins with the weather of the profile.')
     expect(sentences.join(' ')).toMatch(
-      /The draw weather\.when gave the time: the source weather\/zoneOutage\/east-a strikes [\d.]+ times an hour/,
+      /The draw weather\.when gave the time after a wait of \S+( \S+)*\. The mean wait is \S+( \S+)*\. The source weather\/zoneOutage\/east-a strikes [\d.]+ times an hour/,
     )
+    const end = sim.journal.entries().find(({ kind, seq }) => kind === 'zone.up' && seq > strike.seq)!
+    expect(sim.explain(end.seq).sentences.join(' ')).toContain(
+      `The draw weather.howLong gave the end, ${formatDuration(end.time - strike.time)} after the strike.`,
+    )
+  })
+
+  test('struck by the weather has the wait that was drawn, also for later strikes', async () => {
+    const profile = { extends: 'realistic', weather: { pack: 'rough', acceleration: 200 } }
+    const { sim } = simulate({ profile })
+    await sim.clock.advance('1d')
+    const strikes = sim.journal
+      .entries()
+      .filter(({ kind, seq }) => kind === 'pool.stockedOut' && sim.world.journal.giverOf(seq) === 'weather')
+    expect(strikes.length).toBeGreaterThan(3)
+    for (const { seq } of strikes) expect(sim.explain(seq).sentences.join(' ')).toContain('after a wait of')
   })
 
   test('has the next event that happens, to the microsecond', async () => {
