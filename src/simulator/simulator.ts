@@ -9,8 +9,8 @@ import type { Names } from '../service/naming/names-profile.ts'
 import * as namesProfiles from '../service/naming/names-profile.ts'
 import { ScriptedAnswers } from '../service/openai/scripted-answers.ts'
 import * as invariants from '../simulation/invariants/checker.ts'
-import { World } from '../simulation/world.ts'
-import type { WorldOptions } from '../simulation/world-options.ts'
+import type { World } from '../simulation/world.ts'
+import { type InitialWorldOptions, shareInitialWorld } from './initial-worlds.ts'
 import { readEpoch, readSeed } from './option-checks.ts'
 import { assertOptions, isSnapshotFixture, type SimulatorOptions } from './options.ts'
 import type { Simulator } from './simulator-interface.ts'
@@ -30,7 +30,7 @@ export type { PendingRequest, Simulator } from './simulator-interface.ts'
  */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
   assertOptions(options)
-  const { fixtures = 'default' } = options
+  const { fixtures = 'default', strictRequests = false } = options
   if (isSnapshotFixture(fixtures)) {
     return createFromSnapshot(
       typeof fixtures === 'string' ? loadSnapshot(fixtures) : Snapshot.toSnapshot(fixtures),
@@ -44,23 +44,29 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     ...(options.with && { patch: options.with }),
   })
   const fixture = options.fill ? bulkRecords.fillFixture(loaded, options.fill, { seed, epochMs }) : loaded
-  const initialWorld = startWorld(options, {
+  const sharedWorld = startWorld(options, {
     fixture,
     epochMs,
     seed,
     profile: loadProfile(withWeather(options.profile, { weather: options.weather })),
-    lineAnswerer: new BatchLineAnswerer(new ScriptedAnswers(), options.strictRequests ?? false),
+    strictRequests,
+    lineAnswerer: new BatchLineAnswerer(new ScriptedAnswers(), strictRequests),
     ...(options.journalLimit !== undefined && { journalLimit: options.journalLimit }),
     ...(options.maxStorageBytes !== undefined && { maxStorageBytes: options.maxStorageBytes }),
   })
-  if (options.check) invariants.checkInvariants(initialWorld)
+  if (!options.check) return new WorldSimulator(sharedWorld, options, readNamesOption(options))
+  const initialWorld = sharedWorld.fork()
+  invariants.checkInvariants(initialWorld)
   return new WorldSimulator(initialWorld, options, readNamesOption(options))
 }
 
 /** @throws FixtureError with the place of each record that cannot start, as the user wrote it */
-function startWorld({ fixtures = 'default', with: patch, epoch }: SimulatorOptions, options: WorldOptions): World {
+function startWorld(
+  { fixtures = 'default', with: patch, epoch }: SimulatorOptions,
+  options: InitialWorldOptions,
+): World {
   try {
-    return new World(options)
+    return shareInitialWorld(options)
   } catch (error) {
     if (!(error instanceof FixtureError)) throw error
     const source = fixtures as string | FixtureInput

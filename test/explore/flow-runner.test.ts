@@ -1,11 +1,7 @@
 /** Runs of a flow: what the flow sees, what is recorded, and what remains. */
-import { execFile } from 'node:child_process'
-import { pbkdf2, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { Worker } from 'node:worker_threads'
-import { gzip } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { DeployClient } from '../../examples/vitest/client.ts'
 import type { FlowFunction, FlowOptions } from '../../src/explore/flow.ts'
@@ -115,10 +111,6 @@ test('a flow that waits for a promise that nothing settles never ends, in a worl
 
 test.each<[name: string, work: () => Promise<unknown>]>([
   ['a file', () => readFile(import.meta.filename)],
-  ['a computation of the thread pool', () => promisify(pbkdf2)('a', 'b', 500_000, 32, 'sha512')],
-  ['compressed data', () => promisify(gzip)(randomBytes(8_000_000))],
-  ['a child process', () => promisify(execFile)(process.execPath, ['-e', 'setTimeout(() => {}, 400)'])],
-  ['a thread', () => new Promise(end => new Worker('setTimeout(() => {}, 400)', { eval: true }).once('exit', end))],
   ['a turn of the event loop', () => new Promise(turn => setImmediate(turn))],
 ])('a flow that waits for %s goes on, and no time of the world passes', async (_, work) => {
   const flow: FlowFunction = async ({ sleep, sim }) => {

@@ -121,9 +121,12 @@ export class EventReader {
     }
   }
 
-  /** Waits for real time, or until much of what is kept waits for this reader, or until the reader ends. */
+  /**
+   * Waits for real time, or until much of what is kept waits for this reader, or until the reader ends. A reader that
+   * does not follow never waits.
+   */
   async rest(milliseconds: number): Promise<void> {
-    if (milliseconds <= 0 || this.#end !== undefined) return
+    if (milliseconds <= 0 || this.#end !== undefined || !this.#follows) return
     await new Promise<void>(resolve => {
       const timer = setRealTimeout(resolve, milliseconds)
       this.#endRest = () => {

@@ -21,15 +21,11 @@ describe('a transcript', () => {
       expect(duration).toBe(seconds)
       expect(segments[0]!.start).toBe(0)
       expect(segments.at(-1)!.end).toBe(seconds)
-      for (const [index, { id, start, end }] of segments.entries()) {
-        expect(id).toBe(index)
-        expect(end).toBeGreaterThan(start)
-        if (index > 0) expect(start).toBe(segments[index - 1]!.end)
-      }
-      for (const [index, { start, end }] of words.entries()) {
-        expect(end).toBeGreaterThanOrEqual(start)
-        if (index > 0) expect(start).toBeGreaterThanOrEqual(words[index - 1]!.end)
-      }
+      expect(segments.map(({ id }) => id)).toEqual(segments.map((_, index) => index))
+      expect(segments.filter(({ start, end }) => end <= start)).toEqual([])
+      expect(segments.slice(1).map(({ start }) => start)).toEqual(segments.slice(0, -1).map(({ end }) => end))
+      expect(words.filter(({ start, end }) => end < start)).toEqual([])
+      expect(words.filter(({ start }, index) => index > 0 && start < words[index - 1]!.end)).toEqual([])
     }
   })
 

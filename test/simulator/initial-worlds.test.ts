@@ -1,0 +1,76 @@
+/** Simulators with equal options share the world with which they begin, and nothing else. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { MICROCENTS_PER_CENT } from '../../src/simulation/account/money.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+
+/** Lets a day pass and breaks a node, which writes rows of most tables. */
+async function live(sim: Simulator) {
+  sim.cluster.node('h100-0').crash()
+  await sim.clock.advance('1d')
+  return { digest: sim.digest, report: sim.report(), entries: sim.journal.entries().length }
+}
+
+/** Lists the models and deployments as a client sees them. */
+async function look(sim: Simulator): Promise<string> {
+  const paths = ['/deploy/list', '/v1/models', '/account/balance']
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const answers = await Promise.all(paths.map(path => sim.fetch(`http://sim${path}`, { headers })))
+  return (await Promise.all(answers.map(answer => answer.text()))).join('\n')
+}
+
+test('a simulator finds the world as if no other simulator of these options had lived', async () => {
+  const first = createSimulator()
+  const before = await look(first)
+  const lived = await live(first)
+  const second = createSimulator()
+  expect(await look(second)).toBe(before)
+  expect(await live(second)).toEqual(lived)
+  first.reset()
+  expect(await look(first)).toBe(before)
+})
+
+test.each<[name: string, options: SimulatorOptions]>([
+  ['seed', { seed: 2 }],
+  ['epoch', { epoch: '2027-01-01T00:00:00Z' }],
+  ['profile', { profile: 'quick' }],
+  ['weather', { weather: 'launch-day' }],
+  ['fixture', { fixtures: 'full' }],
+  ['records that are added', { with: { deployments: [{ model_name: 'acme/added', status: 'running' }] } }],
+])('a simulator with another %s begins in another world', async (_, options) => {
+  const lived = await live(createSimulator())
+  expect((await live(createSimulator(options))).digest).not.toBe(lived.digest)
+  expect(await live(createSimulator())).toEqual(lived)
+})
+
+test('a journal limit and a storage limit are those of one simulator', async () => {
+  createSimulator()
+  const limited = createSimulator({ journalLimit: 10, maxStorageBytes: 1 })
+  await live(limited)
+  expect(limited.journal.entries().length).toBeLessThanOrEqual(10)
+  const open = createSimulator()
+  expect((await live(open)).entries).toBeGreaterThan(10)
+})
+
+test('only a simulator with check is checked', async () => {
+  createSimulator()
+  const checked = createSimulator({ check: true })
+  const unchecked = createSimulator()
+  for (const { world } of [checked, unchecked]) world.nodes.writable(world.nodes.ordinalOf('h100-0')!).state = 'down'
+  await expect(checked.clock.advance('1h')).rejects.toThrow('I1')
+  await expect(unchecked.clock.advance('1h')).resolves.toBeDefined()
+})
+
+test('a fixture that is edited is read again', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'initial-worlds-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  cpSync('fixtures/empty', folder, { recursive: true })
+  const fundsOf = () => createSimulator({ fixtures: folder }).ledger.balance / MICROCENTS_PER_CENT
+  const before = fundsOf()
+  const path = join(folder, 'account.json')
+  const account = JSON.parse(readFileSync(path, 'utf8'))
+  writeFileSync(path, JSON.stringify({ ...account, funds_cents: 123 }))
+  expect([before, fundsOf()]).toEqual([account.funds_cents, 123])
+})
