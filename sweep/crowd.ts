@@ -164,7 +164,7 @@ export async function crowd(worlds: number): Promise<string[]> {
   const tails: Promise<void>[] = orders.map(() => Promise.resolve())
   const turns = shuffled(
     orders.flatMap((order, world) => order.map(() => world)),
-    'everybody',
+    'all requests',
   )
   for (const [n, world] of turns.entries()) {
     tails[world] = tails[world]!.then(() => together[world]!.turn())

@@ -266,7 +266,7 @@ function deploymentOf(
   const min_instances = leaning === 'sleepy' ? 0 : draws.pick([0, 1, 1, 1, 2])
   return {
     model_name,
-    // Whatever is there already would need room: these look for it like everybody else.
+    // Whatever is there already would need room: these look for it like all others.
     status: 'initializing',
     gpu,
     num_gpus,

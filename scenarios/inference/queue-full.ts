@@ -62,7 +62,7 @@ export default scenario(
     check(refusals.slice(0, 2), [taken, taken + 1], 'one too many, and another')
     check(refusals.includes(taken + 2), false, 'who comes then takes the turn of the one who left')
     check(order.length, taken + 2)
-    check(new Set(order).size, taken + 2, 'everybody is answered, and once')
+    check(new Set(order).size, taken + 2, 'each request is answered once')
     check(await api.getDeploymentStats({ deploy_id, from: 'now-1h' }), { requests: taken + 2, errors: 0 })
   },
 )

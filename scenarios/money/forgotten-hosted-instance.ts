@@ -6,14 +6,14 @@ const start = {
 }
 
 export default scenario(
-  'a hosted instance that everybody forgot eats the budget, and takes the service down with it',
+  'a forgotten hosted instance uses up the budget, and takes the service down with it',
   {
     fixtures: 'empty',
     seed: 47,
     with: start,
     tags: ['money', 'hosted'],
     teaches:
-      'A hosted instance is billed by the hour whether anybody uses it or not, and suspension stops all that runs.',
+      'A hosted instance is billed by the hour used or not, and suspension stops all that runs.',
     client:
       'Lists running instances each day, stops unused ones, and deletes finished ones. A stopped instance costs nothing.',
   },

@@ -1,5 +1,5 @@
 /**
- * The declaration of an endpoint: everything about it that anybody asks, in one object.
+ * The declaration of an endpoint: everything about it, in one object.
  *
  * Types, validation, routing, the OpenAPI document, the typed client, the endpoint table and the name in faults and
  * journal are derived from it and from nothing else.

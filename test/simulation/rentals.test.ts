@@ -566,7 +566,7 @@ test('a hosted instance costs its price times the time that it ran, however ofte
   )
 })
 
-/** Something that is done to a small fleet on which everybody competes. */
+/** An action on a small fleet, on which all actions compete. */
 const deed = fc.oneof(
   fc.record({ do: fc.constantFrom('rent', 'ship', 'deploy'), gpus: fc.constantFrom(1, 1, 2, 4) }),
   fc.record({ do: fc.constantFrom('stop', 'start', 'delete', 'undeploy'), which: fc.nat(6) }),

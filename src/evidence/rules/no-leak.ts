@@ -4,7 +4,7 @@ import { defineRule } from '../rule.ts'
 import { describeEnd, formatSince, formatUsd, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
 
 /**
- * Nothing that the client created goes on to cost money without anyone who knows its id. A thing counts while it is
+ * Nothing that the client created goes on to cost money without a client that knows its id. A thing counts while it is
  * alive. A batch counts too if it was charged and its end was not read. A thing is owned if the result or the error of
  * the client names it.
  *

@@ -21,7 +21,7 @@ const {
   custom,
 } = NATIVE_PROTOCOLS
 
-const AnyBody = z.union([
+const InferenceBody = z.union([
   text.body,
   embeddings.body,
   reranker.body,
@@ -99,7 +99,7 @@ export const createInference = endpoint({
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
   query: { version: z.string().nullable().optional() },
-  body: AnyBody,
+  body: InferenceBody,
   returns: AnyAnswer,
   streamEvent: text.streamEvent!,
   byTask: {
@@ -127,7 +127,7 @@ export const createDeploymentInference = endpoint({
   },
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
-  body: AnyBody,
+  body: InferenceBody,
   returns: AnyAnswer,
   streamEvent: text.streamEvent!,
   byTask: {

@@ -107,7 +107,7 @@ function findUnversionedTarget(
   if (catalogModel === undefined) return undefined
   if (!acceptsDeprecated && isDeprecated(catalogModel, clock)) return undefined
   const { model_name: name, type: task } = catalogModel
-  // By its own name it is there for everybody, whatever becomes of a reference to it.
+  // By its own name, the model is there for every account, also after a deployment that refers to it is gone.
   const row = isId ? deployment?.ordinal : undefined
   return { kind: 'catalog', name, task, row, model: name, priceShare: 1, adapter: undefined }
 }

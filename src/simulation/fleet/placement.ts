@@ -56,7 +56,7 @@ export class Placement {
     if (this.#queue.has(tenant)) this.#writableQueue().delete(tenant)
   }
 
-  /** Capacity may have come: a round at this instant, if anybody waits. */
+  /** Schedules a round now if an instance waits. Call it when there may be new capacity. */
   scheduleRound(): void {
     if (this.#queue.size === 0 || this.#context.agenda.timeOf(this.#roundEvent) <= this.#context.clock.now) return
     this.#context.cancel(this.#roundEvent)

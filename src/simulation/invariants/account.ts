@@ -54,7 +54,7 @@ export class AccountInvariants {
     this.#paidIn = ledger.openingFunds
     this.#topupRule = ledger.topupRule
     this.#prices = GPU_TYPES.map(gpu => this.#priceOf(gpu))
-    // What was posted before anybody looked is taken in without asking when and why.
+    // Postings from before the first check are added without a check of their time and reason.
     const { postings } = ledger.totals
     while (this.#postingsRead < postings.length) this.#addPosting(postings.at(this.#postingsRead++)!)
   }

@@ -102,7 +102,7 @@ export class BatchInvariants {
   }
 
   #maxCost(row: Readonly<BatchRow>, before: CheckedBatch | undefined): number {
-    // What was charged before anybody looked is taken as it is.
+    // A charge from before the first check is taken as correct.
     if (before === undefined || row.work === undefined) return row.chargedMicrocents
     if (row.doneLines <= before.done) return before.maxCost
     const price = this.#priceOf(row)

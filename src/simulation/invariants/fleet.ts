@@ -55,7 +55,7 @@ export class FleetInvariants {
   readonly #changedNodes = new Set<number>()
   /** Types of which GPUs were asked for in this step, as bits. */
   #admittedTypes = 0
-  /** What was there before anybody looked was not admitted now. */
+  /** Whether this is the first check. What it finds was admitted earlier. */
   #isFirst = true
   #hasFreeChanged = false
 

@@ -72,9 +72,8 @@ export interface WeatherParts {
 }
 
 /**
- * Trouble that comes by itself, drawn from the seed: each node, zone, GPU type and service has its own chain of strikes,
- * so adding a node or removing a deployment leaves everybody else's weather as it was. None unless the profile names a
- * pack.
+ * Failures that come by themselves, drawn from the seed. Each node, zone, GPU type and service has its own chain of
+ * draws, so a node that is added changes no failure of the others. Without a pack in the profile, none comes.
  */
 export class Weather {
   readonly #context: SimulationContext

@@ -430,7 +430,7 @@ describe('a scaled clock', () => {
 
 test.each([
   ['a header of a megabyte', head('GET /v1/voices HTTP/1.1', { 'X-Large': 'a'.repeat(MIB) }), 431],
-  ['what is no HTTP', 'Hello, is anybody there?\r\n\r\n', 400],
+  ['a text that is not HTTP', 'Hello, is this HTTP?\r\n\r\n', 400],
 ])('%s is refused with a JSON body', async (_, sent, status) => {
   const world = await running(EMPTY)
   const line = await dial(world)
