@@ -35,6 +35,14 @@ export function countCodePoints(value: string): number {
 }
 
 /**
+ * Marks a text as a credential. Evidence shows a hash of it, so the service compares it by its hash, or reads its length
+ * alone.
+ */
+export function credential<Schema extends z.ZodType>(schema: Schema): Schema {
+  return schema.meta({ 'x-holds': 'credential' })
+}
+
+/**
  * An integer with inclusive bounds; `above` is an exclusive one. A JSON string is invalid, `2.0` is valid.
  *
  * Zod reports a wrong type as `number` here too; the message is what tells an integer from a number afterwards.

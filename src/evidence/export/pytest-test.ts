@@ -60,11 +60,13 @@ class World:
             connection.request(method, f"{self.path}{path}", body, headers)
             answer = connection.getresponse()
         except Exception:
+            connection.close()
             return 0
         try:
             answer.read()
         except Exception:
             pass  # A fault cuts some bodies.
+        connection.close()
         return answer.status
 
     def send(self, method, path, headers, body=None, hangs=False):
@@ -80,8 +82,9 @@ class World:
     def leave(self, sent, hangs=False):
         """Ends a request: its client leaves."""
         before = self.waiting()
-        if not sent.done():
-            sent.connection.sock.shutdown(socket.SHUT_RDWR)
+        open_socket = sent.connection.sock
+        if open_socket is not None:
+            open_socket.shutdown(socket.SHUT_RDWR)
             self.wait(lambda: sent.done() and (hangs or self.waiting() < before))
 
     def wait(self, is_there):

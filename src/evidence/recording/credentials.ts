@@ -1,11 +1,17 @@
-/** Headers and queries of requests as a recording keeps them. A credential that is no token of the world becomes a hash. */
+/** Headers, queries and bodies of requests as a recording keeps them. A credential that is no token of the world becomes a hash. */
 
-import { sha256 } from '@noble/hashes/sha2.js'
-import { bytesToHex } from '@noble/hashes/utils.js'
+import { parseJsonText } from '../../lib/json-text.ts'
+import { hashCredential } from '../../lib/text/credential-hash.ts'
 import type { HeaderReader } from '../../service/http/authentication.ts'
 import type { IncomingRequest } from '../../service/http/incoming-request.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
-import { hideSecretsInQuery, isSecretHeader } from '../requests/secrets.ts'
+import {
+  hideSecretsInQuery,
+  hideSecretsInText,
+  isSecretHeader,
+  isSecretName,
+  mayHaveSecrets,
+} from '../requests/secrets.ts'
 
 /** Headers that say nothing about the request, only about its connection. */
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
@@ -100,6 +106,28 @@ export class CredentialRecorder {
     })
   }
 
+  /** Returns a body with a hash in place of each credential that the service compares by its hash, or does not read. */
+  recordBody(method: string, target: string, text: string): string {
+    const { api } = this.#sim
+    if (api.lineNames === undefined && !mayHaveSecrets(text)) return text
+    const replace = (credential: string) => {
+      if (this.#isOwn(credential)) return undefined
+      // Some lengths are limited.
+      return hashCredential(credential).padEnd([...credential].length, '.')
+    }
+    const replaced = api.replaceCredentials({ method, target, text }, { isSecretName, replace })
+    return replaced ?? this.#recordInvalidJson(text)
+  }
+
+  /** Returns invalid JSON with parts of hashes in place of its credentials. The answer says where it is invalid. */
+  #recordInvalidJson(text: string): string {
+    const hashed = hideSecretsInText(text, value =>
+      this.#isOwn(value) ? value : hashCredential(value).slice(0, value.length).padEnd(value.length, '.'),
+    )
+    const problemOf = (one: string) => JSON.stringify(parseJsonText(one))
+    return problemOf(hashed) === problemOf(text) ? hashed : text
+  }
+
   #recordCredential(value: string): string {
     const [, scheme = '', credential = ''] = /^(\S+\s+)?(.*)$/s.exec(value) ?? []
     // A scheme alone is no credential.
@@ -113,7 +141,7 @@ export class CredentialRecorder {
     const [, readable = ''] = /^(jwt:[^.]*\.[^.]*\.)[^.]*$/.exec(credential) ?? /^(jwt:)/.exec(credential) ?? []
     let hash = this.#hashes.get(credential)
     if (hash === undefined) {
-      hash = `sha256-${bytesToHex(sha256(new TextEncoder().encode(credential))).slice(0, 32)}`
+      hash = hashCredential(credential)
       if (this.#hashes.size < MAX_HASHES) this.#hashes.set(credential, hash)
     }
     return readable + hash

@@ -14,7 +14,7 @@ import { type HeaderLine, RECORDING_VERSION } from './lines.ts'
 
 const CONTENTS =
   'every request with its body, prompts and uploads included, and tokens of the simulated account; ' +
-  'other credentials in headers and queries as a hash'
+  'other credentials in headers, queries and fields of bodies as a hash'
 
 /**
  * Options that a recording keeps: those that JSON can state. The clock of a replay is its own, and webhooks are lines of

@@ -18,6 +18,8 @@ interface LineSink {
   add(line: StepLines): void
   /** @param isArrived the request waits for its first step */
   addRequest(request: RecordedRequest, body: RecordedBody | undefined, isArrived: boolean): void
+  /** Returns the body of a request as it is kept. */
+  keepBody(request: RecordedRequest, text: string): string
 }
 
 /** Passes a request on as its transport has it. A getter is asked when the value is needed, which many never are. */
@@ -79,13 +81,14 @@ export class RecordedRequest implements IncomingRequest {
   onStep(text: string | undefined): void {
     this.incoming.onStep?.(text)
     const { upload } = this
+    const kept = text === undefined || upload !== undefined ? text : this.#sink.keepBody(this, text)
     if (!this.#hasBegun) {
       this.#hasBegun = true
       this.#isUploadWritten = upload !== undefined
-      this.#sink.addRequest(this, upload ?? text, false)
+      this.#sink.addRequest(this, upload ?? kept, false)
       return
     }
-    const body = upload === undefined ? text : this.#isUploadWritten ? undefined : upload
+    const body = upload === undefined ? kept : this.#isUploadWritten ? undefined : upload
     this.#isUploadWritten = true
     this.#sink.add({ step: this.number, at: this.#sink.position, ...(body !== undefined && { body }) })
   }

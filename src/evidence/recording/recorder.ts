@@ -131,6 +131,10 @@ export class Recorder implements SimulatorObserver {
     this.add(line)
   }
 
+  keepBody({ request, incoming }: RecordedRequest, text: string): string {
+    return this.#credentials.recordBody(request.method, incoming.path ?? toPathAndQuery(request.url), text)
+  }
+
   /** Adds the requests that have arrived before an action: it may change what they meet at their first step. */
   #addArrived(): void {
     for (const request of this.#arrived) request.arrive()
@@ -175,7 +179,9 @@ export class Recorder implements SimulatorObserver {
   /** Reads the whole upload first: endpoints read its parts alone. */
   async #answerUpload(request: Request, recorded: RecordedRequest, answer: AnswerRequest): Promise<Response> {
     const bytes = await request.arrayBuffer()
-    recorded.upload = encodeBytes(new Uint8Array(bytes))
+    const upload = encodeBytes(new Uint8Array(bytes))
+    // A form can have anything in its files. What is JSON all the same is treated as JSON.
+    recorded.upload = typeof upload === 'string' && /^\s*\{/.test(upload) ? this.keepBody(recorded, upload) : upload
     const { method, headers, signal } = request
     const sent = new Request(request.url, { method, headers, signal, body: bytes })
     return this.#perform(sent, recorded, answer)

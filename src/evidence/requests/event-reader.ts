@@ -128,7 +128,8 @@ export class EventReader {
   async rest(milliseconds: number): Promise<void> {
     if (milliseconds <= 0 || this.#end !== undefined || !this.#follows) return
     await new Promise<void>(resolve => {
-      const timer = setRealTimeout(resolve, milliseconds)
+      // A script that waits for events must not end in a pause between two of them.
+      const timer = setRealTimeout(resolve, milliseconds, 'held')
       this.#endRest = () => {
         clearRealTimeout(timer)
         resolve()

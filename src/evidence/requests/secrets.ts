@@ -8,7 +8,7 @@ const PREFIX = String.raw`[\w-]{0,100}?`
 const SECRET_FIELD = new RegExp(`${SECRET_WORDS}$`, 'i')
 /** A field of JSON in a text, also of JSON in a text of JSON. A value that is cut off has no end. */
 const SECRET_IN_JSON = new RegExp(
-  String.raw`(\\{0,7}")(${PREFIX}${SECRET_WORDS})\1(\s{0,9}:\s{0,9})\1(?:(?!(?<!\\)\1)[^])+(\1)?`,
+  String.raw`(\\{0,7}")(${PREFIX}${SECRET_WORDS})\1(\s{0,9}:\s{0,9})\1((?:(?!(?<!\\)\1)[^])+)(\1)?`,
   'gi',
 )
 const SECRET_IN_FORM = new RegExp(`(^|[?&])(${PREFIX}${SECRET_WORDS})=([^&\\s"]+)`, 'gi')
@@ -16,9 +16,22 @@ const SECRET_IN_FORM = new RegExp(`(^|[?&])(${PREFIX}${SECRET_WORDS})=([^&\\s"]+
 /** The text in place of a credential. */
 export const HIDDEN = '(hidden)'
 
+/** A field with a text as its value, in a text that may be JSON. It is quick, and finds too many. */
+const MAYBE_SECRET = new RegExp(String.raw`${SECRET_WORDS}\\?"\s*:\s*\\?"|\\u`, 'i')
+
+/** Tells whether a text may have a field that holds a credential. */
+export function mayHaveSecrets(text: string): boolean {
+  return MAYBE_SECRET.test(text)
+}
+
+/** Tells whether the name of a field says that it holds a credential, as in `hf_token`. */
+export function isSecretName(name: string): boolean {
+  return SECRET_FIELD.test(name)
+}
+
 /** Tells whether the field at the end of a path holds a credential, as in `body.hub.token`. */
 export function isSecretPath(path: string): boolean {
-  return SECRET_FIELD.test(path.slice(path.lastIndexOf('.') + 1))
+  return isSecretName(path.slice(path.lastIndexOf('.') + 1))
 }
 
 /** Headers with credentials whose names do not say so. */
@@ -59,12 +72,16 @@ export function restoreSecrets(shown: unknown, original: unknown): unknown {
   )
 }
 
-/** Returns a text with the credentials of its JSON or its form hidden: a text that is cut off, or invalid JSON. */
-export function hideSecretsInText(text: string): string {
+/**
+ * Returns a text with the credentials of its JSON or its form replaced: a text that is cut off, or invalid JSON. Default:
+ * they are hidden.
+ */
+export function hideSecretsInText(text: string, replace: (value: string) => string = () => HIDDEN): string {
   return hideSecretsInQuery(
-    text.replaceAll(SECRET_IN_JSON, (_, quote: string, name: string, colon: string, end = '') =>
-      [quote, name, quote, colon, quote, HIDDEN, end].join(''),
+    text.replaceAll(SECRET_IN_JSON, (_, quote: string, name: string, colon: string, value: string, end = '') =>
+      [quote, name, quote, colon, quote, replace(value), end].join(''),
     ),
+    replace,
   )
 }
 

@@ -4,7 +4,7 @@ import { parseGpuConfig } from '../../data/records/gpu-config.ts'
 import type { World } from '../../simulation/world.ts'
 import { isOffered, requireContainerRoom, requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
-import { text } from '../fields.ts'
+import { credential, text } from '../fields.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL } from '../lookups.ts'
 import { ContainerRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
@@ -43,7 +43,7 @@ export const createContainer = endpoint({
     name: Name,
     gpu_config: text({ min: 1 }).describe('Number and type of the GPUs, as in 2xA100-80GB'),
     container_image: text({ min: 1 }),
-    cloud_init_user_data: text({ min: 1, max: MAX_USER_DATA_CHARACTERS }),
+    cloud_init_user_data: credential(text({ min: 1, max: MAX_USER_DATA_CHARACTERS })),
   }),
   returns: ContainerId,
   example: {

@@ -5,7 +5,7 @@ import { LIMITS } from '../../limits.ts'
 import { isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import { requireFleetGpus, requireFunds, requireGpuQuota } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
-import { integer, text, words } from '../fields.ts'
+import { credential, integer, text, words } from '../fields.ts'
 import {
   FUNDS_REFUSAL,
   GPU_QUOTA_REFUSAL,
@@ -33,7 +33,7 @@ const ScaleSettings = z
     })
   })
 
-const HubWeights = z.object({ repo: text({ min: 1 }), revision: text().nullish(), token: text().nullish() })
+const HubWeights = z.object({ repo: text({ min: 1 }), revision: text().nullish(), token: credential(text()).nullish() })
 
 export const createLlmDeployment = endpoint({
   route: 'POST /deploy/llm',

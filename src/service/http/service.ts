@@ -15,6 +15,8 @@ import * as nativeWebhooks from '../native/webhooks.ts'
 import * as openapi from '../openapi/openapi.ts'
 import type { Routes } from '../operation-table.ts'
 import { authenticate, KEY_HEADERS } from './authentication.ts'
+import type { CredentialChange } from './bodies/credential-fields.ts'
+import * as credentialFields from './bodies/credential-fields.ts'
 import { getRouter } from './compiled-operation.ts'
 import { type IncomingRequest, LOCALHOST } from './incoming-request.ts'
 import { Pipeline } from './pipeline.ts'
@@ -60,6 +62,11 @@ export interface Api {
   readonly keyHeaders: readonly string[]
   /** Returns the fields of a request that nothing reads, as in `body hub.repo`. Those of an upload are not looked at. */
   findUnreadFields(world: World, request: LoggedInput): readonly string[]
+  /**
+   * Returns the JSON body of a request with its credentials replaced: the declared ones, and those in fields that nothing
+   * reads. Undefined for a body that is no JSON.
+   */
+  replaceCredentials(request: LoggedInput & { readonly text: string }, change: CredentialChange): string | undefined
   /** Returns every path that serves the operation of this one: the neutral path and the vendor path. */
   servedPaths(path: string): readonly string[]
   /** Returns the resource whose progress a request reads, or undefined. */
@@ -135,6 +142,13 @@ export function createApi(options: ApiOptions = {}): Api {
     findOperationId: (method, path) => pipeline.findOperationId(method, path),
     findUnreadFields: (world, request) =>
       unread.findUnreadFields(getRouter(servedOperations, servedRoutes, mapping), mapping, { world }, request),
+    replaceCredentials: ({ method, target, text }, change) => {
+      const [path = ''] = target.split('?', 1)
+      const match = getRouter(servedOperations, servedRoutes, mapping).match(method, path)
+      if (match === undefined || !('target' in match)) return text
+      const { endpoint, requestMapping } = match.target
+      return credentialFields.replaceCredentials(endpoint, text, requestMapping, change)
+    },
     keyHeaders: KEY_HEADERS.flatMap(name => mapping?.names.headers.get(name) ?? [name]),
     servedPaths: path => (mapping === undefined ? [path] : [...mapping.servedPaths(path), ...mapping.aliasPaths(path)]),
     get lineNames() {

@@ -5,10 +5,10 @@
 import * as z from 'zod'
 
 /**
- * What a text is, beside data: our own prose, the path of an endpoint, the endpoint of a batch, a tag of a model, or
- * statuses of deployments with commas between them.
+ * What a text is, beside data: our own prose, the path of an endpoint, the endpoint of a batch, a tag of a model,
+ * statuses of deployments with commas between them, or a credential.
  */
-export type TextRole = 'message' | 'path' | 'endpoint' | 'tag' | 'statuses'
+export type TextRole = 'message' | 'path' | 'endpoint' | 'tag' | 'statuses' | 'credential'
 
 export interface SchemaShape {
   /** Declared fields of an object. */

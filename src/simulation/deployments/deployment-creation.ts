@@ -1,4 +1,5 @@
 import { purpose } from '../../kernel/random.ts'
+import { hashCredential } from '../../lib/text/credential-hash.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
 import { catalogWeights, type ModelWeights, repositoryWeights } from '../fleet/weights.ts'
@@ -136,7 +137,9 @@ export class DeploymentCreation {
       identity.type !== undefined && store.hub.get(repo) === undefined ? 'fixture' : 'hub'
     if (spec.weights) {
       const { repo, revision, token } = spec.weights
-      return toDeployedWeights(sourceOf(repo), repo, revision, token, repositoryWeights(store.hub.get(repo), repo))
+      // Snapshots and recordings hold no credential: a hash tells the same tokens apart.
+      const hash = token === '' ? '' : hashCredential(token)
+      return toDeployedWeights(sourceOf(repo), repo, revision, hash, repositoryWeights(store.hub.get(repo), repo))
     }
     const base = spec.base_model === undefined ? undefined : store.models.get(spec.base_model)
     const repo = spec.base_model ?? spec.model_name

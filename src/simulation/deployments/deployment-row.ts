@@ -25,6 +25,7 @@ export interface DeployedWeights extends ModelWeights {
   readonly source: 'hub' | 'catalog' | 'fixture'
   readonly repo: string
   readonly revision: string
+  /** A hash of the token for the hub; '' without one. */
   readonly token: string
 }
 

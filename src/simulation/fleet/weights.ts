@@ -1,5 +1,6 @@
 import type { CatalogModel, HubRepository } from '../../data/records/catalog.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
+import { hashCredential } from '../../lib/text/credential-hash.ts'
 import { gpuSpec } from '../load/gpu-throughput.ts'
 import type { RepositoryState } from './environment.ts'
 
@@ -110,7 +111,7 @@ export function hubRefusal(
   }
   if (!repository.gated || override === 'open') return undefined
   if (token === '') return { status: 401, reason: `hub repository ${repo} is gated and no token was given (401)` }
-  if (repository.tokens.length > 0 && !repository.tokens.includes(token)) {
+  if (repository.tokens.length > 0 && !repository.tokens.some(one => hashCredential(one) === hashCredential(token))) {
     return { status: 401, reason: `hub repository ${repo} is gated and refused the token (401)` }
   }
   return undefined

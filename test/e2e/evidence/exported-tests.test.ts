@@ -27,13 +27,21 @@ async function record(sim: ExplorableSimulator, play: () => Promise<void>): Prom
   return recording.text
 }
 
-/** Exports a recording for pytest, and runs the test at a server. */
-async function runPytest(name: string, text: string): Promise<{ readonly code: unknown; readonly errors: string }> {
+/**
+ * Exports a recording for pytest, and runs the test at a server.
+ *
+ * @param before statements of Python that are executed before the test
+ */
+async function runPytest(
+  name: string,
+  text: string,
+  before = '',
+): Promise<{ readonly code: unknown; readonly errors: string }> {
   const plan = await planTest(parseRecording(text, name), name, { isServed: true })
   folder.write(`test_${name}.py`, toPytest(plan, name))
   const server = await serve(createSimulator({ clock: 'manual' }), { port: 0 })
   onTestFinished(() => server.close())
-  const python = spawn('python3', ['-c', `import test_${name}; test_${name}.test_${name}()`], {
+  const python = spawn('python3', ['-c', `${before}import test_${name}; test_${name}.test_${name}()`], {
     cwd: folder.path,
     env: { ...process.env, MODELHOST_SIM_URL: server.url },
   })
@@ -64,6 +72,16 @@ test('the test for pytest of a mixed hour passes at once at a server', async () 
   const sim = createSimulator({ seed: 5, weather: 'bad-week', inferencePace: 'clock' })
   const text = await record(sim, () => playMixedHour(sim, (input, init) => sim.fetch(input, init), 'http://sim'))
   expect(await runPytest('hour', text)).toEqual(PASSED)
+}, 60_000)
+
+test('the test for pytest needs no connection of an earlier request', async () => {
+  const sim = createSimulator({ seed: 5, fixtures: 'empty' })
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const text = await record(sim, async () => {
+    for (let nth = 0; nth < 150; nth++) await (await sim.fetch('http://sim/deploy/list', { headers })).text()
+  })
+  const limit = 'import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100)); '
+  expect(await runPytest('many', text, limit)).toEqual(PASSED)
 }, 60_000)
 
 /** Sends requests whose answers hang, come slowly, or break off: also streams, and also at the end of a world. */

@@ -1,0 +1,138 @@
+/** Credentials in bodies: a recording has a hash of each, and its replay gives the same answers. */
+import { expect, test } from 'vitest'
+import { parseRecording } from '../../../src/evidence/recording/file.ts'
+import type { RequestLine } from '../../../src/evidence/recording/lines.ts'
+import { recordSimulator } from '../../../src/evidence/recording/record.ts'
+import { replay } from '../../../src/index.ts'
+import { decodeBase64 } from '../../../src/lib/base64.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
+
+const SECRET = 'hf_0123456789abcdefghijklmnopqrstuvwxyz'
+const HASH = /^sha256-[0-9a-f]{32}\.*$/
+const LLM = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/gated', token: SECRET } }
+const GATED = {
+  repo: 'acme/gated',
+  bytes: 2e9,
+  parameters_b: 1,
+  context: 8192,
+  gated: true,
+  tokens: [SECRET, 'hf_other'],
+}
+const CONTAINER = { name: 'trial', gpu_config: '1xL4-24GB', container_image: 'registry.example/cuda-dev:12.8' }
+
+function recorded(options: SimulatorOptions = {}) {
+  const sim = createSimulator({ seed: 3, fixtures: 'empty', ...options })
+  return { sim, recording: recordSimulator(sim), ...senderTo(sim) }
+}
+
+function senderTo(sim: Simulator) {
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  const send = async (path: string, body: unknown, init: RequestInit = {}) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const answer = await sim.fetch(`http://sim${path}`, { method: 'POST', headers, body: text, ...init })
+    return { status: answer.status, text: await answer.text() }
+  }
+  return { send }
+}
+
+function bodiesOf(text: string): unknown[] {
+  const { lines } = parseRecording(text, 'run')
+  return lines.filter((line): line is typeof line & RequestLine => 'request' in line).map(({ body }) => body)
+}
+
+test.each([
+  ['one that the repository takes', LLM, 'running'],
+  ['another one', { ...LLM, hub: { ...LLM.hub, token: 'hf_wrong' } }, 'failed'],
+  ['an empty one', { ...LLM, hub: { ...LLM.hub, token: '' } }, 'failed'],
+])('a token of a gated repository is a hash, and the replay of %s is the same', async (_, body, status) => {
+  const { sim, recording, send } = recorded({ with: { hub: { repositories: [GATED] } } })
+  const created = await send('/deploy/llm', body)
+  const { deploy_id } = JSON.parse(created.text) as { deploy_id: string }
+  await sim.clock.advance('2h')
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const read = await sim.fetch(`http://sim/deploy/${deploy_id}`, { headers })
+  expect(await read.json()).toMatchObject({ status })
+  recording.stop()
+  const [first] = bodiesOf(recording.text) as string[]
+  const { token } = (JSON.parse(first!) as typeof LLM).hub
+  if (body.hub.token === '') expect(token).toBe('')
+  else expect(token).toMatch(HASH)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 2 })
+})
+
+test('a snapshot at the begin of a recording has no token of the hub', async () => {
+  const sim = createSimulator({ seed: 3, fixtures: 'two-nodes' })
+  const { send } = senderTo(sim)
+  expect((await send('/deploy/llm', LLM)).status).toBe(200)
+  await sim.clock.advance('1m')
+  const recording = recordSimulator(sim)
+  expect((await send('/deploy/llm', { ...LLM, model_name: 'acme/second' })).status).toBe(200)
+  recording.stop()
+  const { header } = parseRecording(recording.text, 'run')
+  expect(recording.text).not.toContain(SECRET)
+  expect(Buffer.from(decodeBase64(header.snapshot!)).includes(SECRET)).toBe(false)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 1 })
+})
+
+test('user data and fields that nothing reads are hashes, and content that is read stays', async () => {
+  const { recording, send } = recorded({ fixtures: 'default' })
+  const metadata = { api_key: 'kept-as-it-is' }
+  const sent = `{ "model_name": "acme/x",\n "gpu": "H100-80GB", "hfToken": "${SECRET}", "env": {"HF_TOKEN":"${SECRET}", "A":"b"}, "size": 1.50 }`
+  await send('/deploy/llm', sent)
+  await send('/v1/containers', { ...CONTAINER, cloud_init_user_data: `export TOKEN=${SECRET}` })
+  await send('/v1/chat/completions', {
+    model: 'aurora-labs/aurora-8b-instruct',
+    messages: [{ role: 'user', content: '{"password": "said"}' }],
+    tools: [{ type: 'function', function: { name: 'log', parameters: { properties: { token: { const: 'kept' } } } } }],
+    metadata,
+    password: SECRET,
+  })
+  recording.stop()
+  const [llm, container, chat] = bodiesOf(recording.text) as string[]
+  expect(recording.text).not.toContain(SECRET)
+  const masked = sent.split(SECRET)
+  const parts = /^(.*)"sha256-[0-9a-f]{32}\.*"(.*)"sha256-[0-9a-f]{32}\.*"(.*)$/s.exec(llm!)!
+  expect(parts.slice(1).join('|')).toBe(masked.join('""').replaceAll('""""', '|'))
+  expect(JSON.parse(container!).cloud_init_user_data).toMatch(HASH)
+  expect(JSON.parse(chat!)).toMatchObject({
+    messages: [{ content: '{"password": "said"}' }],
+    tools: [{ function: { parameters: { properties: { token: { const: 'kept' } } } } }],
+    metadata,
+    password: expect.stringMatching(HASH),
+  })
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 3 })
+})
+
+test('a credential that is too long, or in invalid JSON, is a hash and is refused in the same way', async () => {
+  const { recording, send } = recorded()
+  const tooLong = await send('/v1/containers', { ...CONTAINER, cloud_init_user_data: SECRET.repeat(1_000) })
+  expect(tooLong.status).toBe(422)
+  const invalid = await send('/deploy/llm', `{"hub": {"repo": "acme/x", "token": "${SECRET}"} "gpu": 1}`)
+  expect(invalid.text).toContain('JSON decode error')
+  recording.stop()
+  expect(recording.text).not.toContain(SECRET)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 2 })
+})
+
+test('a token of the world stays, and so does a body without credentials', async () => {
+  const { sim, recording, send } = recorded()
+  await send('/deploy/llm', { ...LLM, api_token: sim.token })
+  const plain = '{"model_name": "acme/y",  "gpu": "H100-80GB"}'
+  await send('/deploy/llm', plain)
+  recording.stop()
+  const [first, second] = bodiesOf(recording.text) as string[]
+  expect(JSON.parse(first!).api_token).toBe(sim.token)
+  expect(second).toBe(plain)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 2 })
+})
+
+test('a credential under a vendor name is a hash', async () => {
+  const names = { fields: { hub: 'repository', 'Deployment.config': 'setup', token: 'pass' } }
+  const { recording, send } = recorded({ names })
+  const { hub: repository, ...rest } = LLM
+  const answer = await send('/deploy/llm', { ...rest, repository: { repo: repository.repo, pass: SECRET } })
+  expect(answer.status).toBe(200)
+  recording.stop()
+  expect(recording.text).not.toContain(SECRET)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 1 })
+})
