@@ -139,6 +139,7 @@ const CACHES: readonly string[] = [
   'service/naming/word-sections.ts BRAND_WORDS',
   'simulation/batches/fixture-content.ts contentCache',
   'simulation/batches/fixture-content.ts parsedInputCache',
+  'ui/jsx.ts FOLLOWERS',
 ]
 /** Files that use `2 ** n`, which is exact in every engine. */
 const POWERS_OF_TWO = [

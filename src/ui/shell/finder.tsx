@@ -1,8 +1,8 @@
-import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { AnswersByRoute } from '../simulator/ask.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
+import { useSignal } from '../store/use-signal.ts'
 
 /** How many suggestions are listed. */
 const MAX_FOUND = 12

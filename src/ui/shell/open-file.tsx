@@ -1,7 +1,7 @@
-import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { FileLabel } from '../parts/file-label.tsx'
 import { DEFAULT_WORLD, describeError, type Session, useSession } from '../store/session.ts'
+import { useSignal } from '../store/use-signal.ts'
 import { readReports } from '../views/explore/report.ts'
 import { recordingsOfPage } from './saved-recordings.ts'
 

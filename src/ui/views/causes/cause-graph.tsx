@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals'
 import { Address } from '../../parts/address.tsx'
 import { CloseButton } from '../../parts/close-button.tsx'
 import { formatCount, formatMoney, formatTime } from '../../parts/format.ts'
@@ -7,6 +6,7 @@ import { useKeys } from '../../parts/use-keys.ts'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
+import { useSignal } from '../../store/use-signal.ts'
 import { MICROCENTS } from '../money/money-chart.ts'
 
 /** How many effects are shown at first, and how many more by each press. */

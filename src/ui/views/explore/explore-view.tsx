@@ -1,10 +1,10 @@
 /** What an exploration of a client found. The page shows its report and runs no code of the client. */
 
-import { useSignal } from '@preact/signals'
 import { FileLabel } from '../../parts/file-label.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
 import { Panel, Problem } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
+import { useSignal } from '../../store/use-signal.ts'
 import { FindingDetails } from './finding-details.tsx'
 import { Matrix } from './matrix.tsx'
 import { type ExploreReport, readReports } from './report.ts'

@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals'
 import type { ControlRequest } from '../../../control/client/index.ts'
 import { EntryLinks } from '../../inspector/explanation.tsx'
 import { Address } from '../../parts/address.tsx'
@@ -10,6 +9,7 @@ import { StatusMark } from '../../parts/status-mark.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
+import { useSignal } from '../../store/use-signal.ts'
 import { Content, type Kept } from './content.tsx'
 import { Resend } from './resend.tsx'
 

@@ -1,9 +1,10 @@
 /** The worlds of the simulator and the snapshots of the shown one: places to go, and to go back to. */
-import { useSignal } from '@preact/signals'
+
 import { formatDay, formatTime } from '../../parts/format.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
+import { useSignal } from '../../store/use-signal.ts'
 import { CreateWorld } from './create-world.tsx'
 import { Differences } from './differences.tsx'
 import { Snapshots } from './snapshots.tsx'
