@@ -274,6 +274,10 @@ export class WorldSimulator implements Simulator {
     this.requestLog.clear()
   }
 
+  get fixture(): string {
+    return this.#fixtures
+  }
+
   fork(forkOptions: ForkOptions = {}): Simulator {
     assertForkOptions(forkOptions)
     const { clock = this.clock.setting, fresh = false } = forkOptions

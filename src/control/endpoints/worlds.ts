@@ -244,12 +244,11 @@ function pastCreator(
 
 function toSummary(world: ServedWorld, request: Request): z.input<typeof WorldSummary> {
   const { sim } = world
-  const { fixtures = DEFAULT_WORLD } = sim.options
   return {
     world: world.name,
     token: world.token === undefined ? null : redactToken(world.token),
     base_url: worldUrl(world, request),
-    fixtures: typeof fixtures === 'string' ? fixtures : 'given',
+    fixtures: sim.fixture,
     seed: sim.seed,
     now: sim.world.clock.iso(sim.clock.due),
     requests: world.requests,
