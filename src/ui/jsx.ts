@@ -9,7 +9,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 type Props = Readonly<Record<string, unknown>>
 type View = FunctionComponent<Props>
 
-/** For each component, the one that stands for it on the page. */
+/** For each component, the one that the page draws for it. */
 const FOLLOWERS = new WeakMap<View, View>()
 
 export { Fragment }

@@ -95,7 +95,7 @@ function Totals({ fleet: { totals } }: { fleet: Fleet }) {
     <p class="totals">
       <b>{formatCount(nodes)}</b> {nodes === 1 ? 'node' : 'nodes'} · <b>{formatCount(gpus)}</b>{' '}
       {gpus === 1 ? 'GPU' : 'GPUs'}: <b>{formatCount(held)}</b> held, <b>{formatCount(free)}</b> free,{' '}
-      <b>{formatCount(others)}</b> of others,{' '}
+      <b>{formatCount(others)}</b> of other customers,{' '}
       <span class={unusable > 0 ? 'bad' : ''}>
         <b>{formatCount(unusable)}</b> unusable
       </span>
