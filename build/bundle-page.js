@@ -29,7 +29,7 @@ export async function minifyPage() {
   const { code } = await minify(files['page.js'], {
     module: true,
     ecma: 2022,
-    compress: { passes: 3, keep_fargs: false, pure_getters: false, conditionals: false, sequences: false },
+    compress: { passes: 3, keep_fargs: false, pure_getters: false, unsafe: true, conditionals: false, sequences: false },
   })
   return { ...files, 'page.js': code }
 }
@@ -47,7 +47,7 @@ async function bundle() {
     target: ['chrome123', 'firefox120', 'safari17.5'],
     conditions: ['modelhost-sim-source'],
     tsconfigRaw: { compilerOptions: { jsx: 'react', jsxFactory: 'h', jsxFragmentFactory: 'Fragment' } },
-    inject: [fileURLToPath(new URL('jsx.js', import.meta.url))],
+    inject: [source('jsx.ts')],
     minify: true,
     // A page has no process, none of Node's timers, and no fake ones.
     define: { process: 'undefined', 'globalThis.setImmediate': 'undefined', MessageChannel: 'undefined' },

@@ -41,7 +41,7 @@ const common = {
   tsconfigRaw: {
     compilerOptions: { useDefineForClassFields: false, jsx: 'react', jsxFactory: 'h', jsxFragmentFactory: 'Fragment' },
   },
-  inject: [source('build/jsx.js')],
+  inject: [source('src/ui/jsx.ts')],
   minify: true,
   legalComments: 'none',
   logLevel: 'warning',

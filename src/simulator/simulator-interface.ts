@@ -142,6 +142,12 @@ export interface Simulator {
   data(): Promise<DataCollections>
   /** @internal */
   readonly world: World
+  /**
+   * The name of the fixture that the world began with; `given` for one without a name.
+   *
+   * @internal
+   */
+  readonly fixture: string
   /** @internal */
   readonly requestLog: RequestLog
   /** @internal */

@@ -75,7 +75,7 @@ export class WorldSimulator implements Simulator {
   readonly #initialWorld: World
   readonly #inherited: InheritedState | undefined
   #world: World
-  #fixtures: string
+  fixture: string
   #data: Promise<mswCollections.DataCollections> | undefined
 
   /** @param origin the state of the simulator from which this one continues */
@@ -84,7 +84,7 @@ export class WorldSimulator implements Simulator {
     this.#names = names
     this.#initialWorld = initialWorld
     this.#inherited = origin
-    this.#fixtures = origin?.fixtures ?? fixtureName(options)
+    this.fixture = origin?.fixtures ?? fixtureName(options)
     this.inference = new ScriptedAnswers()
     const { report } = this.#observerSlot
     this.onBug = options.onBug
@@ -204,7 +204,7 @@ export class WorldSimulator implements Simulator {
   }
 
   report(options: ReportOptions = {}): Report {
-    return reports.createReport(this.#world, parseReportWindow(this.#world, options), this.#fixtures)
+    return reports.createReport(this.#world, parseReportWindow(this.#world, options), this.fixture)
   }
 
   reset(): void {
@@ -215,7 +215,7 @@ export class WorldSimulator implements Simulator {
   }
 
   #reset(): void {
-    this.#fixtures = this.#inherited?.fixtures ?? fixtureName(this.options)
+    this.fixture = this.#inherited?.fixtures ?? fixtureName(this.options)
     this.#replaceWorld(this.#initialWorld.fork())
     this.#faults.reset()
     this.timelines.reset()
@@ -226,7 +226,7 @@ export class WorldSimulator implements Simulator {
 
   snapshot(): Snapshot {
     return new Snapshot({
-      fixtures: this.#fixtures,
+      fixtures: this.fixture,
       world: this.#world.fork(),
       faults: this.#faults.state,
       answers: this.inference.state,
@@ -247,7 +247,7 @@ export class WorldSimulator implements Simulator {
   #restore({ state: moment }: Snapshot): void {
     const world = moment.world.fork()
     if (this.options.check) invariants.checkInvariants(world)
-    this.#fixtures = moment.fixtures
+    this.fixture = moment.fixtures
     this.#replaceWorld(world)
     this.#faults.restore(moment.faults)
     this.inference.restore(moment.answers)
@@ -279,7 +279,7 @@ export class WorldSimulator implements Simulator {
     const { clock = this.clock.setting, fresh = false } = forkOptions
     const world = (fresh ? this.#initialWorld : this.#world).fork()
     const currentState = {
-      ...{ fixtures: this.#fixtures, faults: this.#faults.state, answers: this.inference.state },
+      ...{ fixtures: this.fixture, faults: this.#faults.state, answers: this.inference.state },
       timelines: this.timelines.started,
     }
     return new WorldSimulator(world, { ...this.options, clock }, this.#names, fresh ? this.#inherited : currentState)

@@ -1,10 +1,11 @@
 /** The control room: a page that shows a simulated cloud, moves its time and breaks it. */
 import { render } from 'preact'
+import { readLines } from './files/open-file.ts'
 import { App } from './shell/app.tsx'
 import type { Connection } from './simulator/connection.ts'
 import type { Location } from './store/place.ts'
 import { Session, SessionContext } from './store/session.ts'
-import { readReports } from './views/explore/report.ts'
+import type { ExploreReport } from './views/explore/report.ts'
 
 export type { Connection } from './simulator/connection.ts'
 
@@ -16,7 +17,7 @@ export type { Connection } from './simulator/connection.ts'
  */
 export function openPage(root: HTMLElement, connection: Connection, start: Location = {}, explored?: string): void {
   const session = new Session(connection)
-  if (explored !== undefined) session.explored.value = readReports(explored)
+  if (explored !== undefined) session.explored.value = readLines(explored) as ExploreReport[]
   if (session.place.value.view === undefined) session.place.go({ ...start, ...session.place.value }, 'replace')
   session.start()
   render(

@@ -40,6 +40,16 @@ async function ask({ server }: Running, path: string, token?: string, init: Requ
 }
 
 describe('a world of its own', () => {
+  test('has the name of its fixture, also as a fork of the past', async () => {
+    const server = await running({ fixtures: 'two-nodes' })
+    await server.command('/_sim/past')
+    await server.command('/_sim/clock/advance', { by: '20m' })
+    await world(server, { from: 'default', at: '10m' })
+    await world(server, { from: 'default' })
+    const { body } = await ask(server, '/_sim/worlds')
+    expect(body.map(({ fixtures }: { fixtures: string }) => fixtures)).toEqual(['two-nodes', 'two-nodes', 'two-nodes'])
+  })
+
   test('is reached by its token at the root and under its own address, and no other world sees it', async () => {
     const server = await running({ fixtures: 'empty' })
     const [one, two] = [await world(server), await world(server)]

@@ -140,6 +140,7 @@ const CACHES: readonly string[] = [
   'simulation/batches/fixture-content.ts contentCache',
   'simulation/batches/fixture-content.ts parsedInputCache',
   'simulator/initial-worlds.ts sharedWorlds',
+  'ui/jsx.ts FOLLOWERS',
 ]
 /** Files that use `2 ** n`, which is exact in every engine. */
 const POWERS_OF_TWO = [

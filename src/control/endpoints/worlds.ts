@@ -8,7 +8,7 @@ import { refuse } from '../../service/refusals.ts'
 import { fromHttpFields, httpFieldsBesideSnapshot } from '../../simulator/option-fields.ts'
 import { OPTION_HTTP_FIELDS } from '../../simulator/option-schemas.ts'
 import type { SimulatorOptions } from '../../simulator/options.ts'
-import { DEFAULT_WORLD, type ServedWorld } from '../../simulator/served-world.ts'
+import type { ServedWorld } from '../../simulator/served-world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { WorldSpec } from '../../simulator/worlds.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
@@ -244,12 +244,11 @@ function pastCreator(
 
 function toSummary(world: ServedWorld, request: Request): z.input<typeof WorldSummary> {
   const { sim } = world
-  const { fixtures = DEFAULT_WORLD } = sim.options
   return {
     world: world.name,
     token: world.token === undefined ? null : redactToken(world.token),
     base_url: worldUrl(world, request),
-    fixtures: typeof fixtures === 'string' ? fixtures : 'given',
+    fixtures: sim.fixture,
     seed: sim.seed,
     now: sim.world.clock.iso(sim.clock.due),
     requests: world.requests,

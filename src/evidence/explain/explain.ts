@@ -13,6 +13,7 @@ import { describeRequest, waitingAnswer } from './request-words.ts'
 import { quoteText } from './sentence.ts'
 import type { Thing } from './thing.ts'
 import { findThing, knownIds } from './things.ts'
+import { describeWaiting } from './waiting-on.ts'
 
 /** The most effects that are listed. */
 const MAX_EFFECTS = 20
@@ -60,7 +61,11 @@ function explainRequest(sim: Simulator, causes: Causes, request: RequestEntry): 
 function explainEntry(sim: Simulator, causes: Causes, entry: Entry): Explanation {
   return compose(sim, causes, {
     subject: `entry ${entry.seq}`,
-    sentences: [`Entry ${entry.seq} of the journal is ${entry.kind}.`, describeEntry(entry)],
+    sentences: [
+      `Entry ${entry.seq} of the journal is ${entry.kind}.`,
+      describeEntry(entry),
+      ...describeWaiting(sim.world, entry, causes.entries),
+    ],
     chains: [causes.chainOf(entry)],
     own: [entry],
     ahead: lookAheadOf(sim, causes, entry.subject),

@@ -39,7 +39,7 @@ function ownHeaders({ headers, body }: CodedRequest): [name: string, value: stri
 function toCurl(request: CodedRequest): string {
   const { address, method, path, body } = request
   const lines = [
-    `curl -X ${method} -H "Authorization: Bearer $TOKEN" ${quoteForShell(address + path)}`,
+    `curl -X ${method} -H "Authorization: Bearer \${TOKEN:?is not set. Give the API token of the client}" ${quoteForShell(address + path)}`,
     ...ownHeaders(request).map(([name, value]) => `  -H ${quoteForShell(`${name}: ${value}`)}`),
     ...(body === null ? [] : [`  --json ${quoteForShell(typeof body === 'string' ? body : JSON.stringify(body))}`]),
   ]

@@ -1,3 +1,4 @@
+import { NextWords } from '../parts/details/sentences.tsx'
 import { formatTime } from '../parts/format.ts'
 import type { AnswersByRoute } from '../simulator/ask.ts'
 import { useSession } from '../store/session.ts'
@@ -13,11 +14,7 @@ export function Explanation({ id }: { id: string }) {
   const { chain, effects, next } = explanation
   return (
     <>
-      {next !== undefined && (
-        <p class="next">
-          <strong>{/^0\D/.test(next.in) ? 'Next, now:' : `Next, in ${next.in}:`}</strong> {next.sentence}
-        </p>
-      )}
+      <NextWords next={next} />
       <EntryList title="Because" entries={chain} />
       <EntryList title="What came of it" entries={effects} />
     </>

@@ -1,9 +1,10 @@
 /** Everything about one thing, found by its id: beside every view. */
 
-import { CloseButton } from '../parts/close-button.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
+import { DetailsHead } from '../parts/details/details-head.tsx'
+import { JsonView } from '../parts/details/json-view.tsx'
+import { Sentences } from '../parts/details/sentences.tsx'
 import { formatTime } from '../parts/format.ts'
-import { JsonView } from '../parts/json-view.tsx'
 import { Problem } from '../parts/panel.tsx'
 import { StatusMark } from '../parts/status-mark.tsx'
 import { ThingLink } from '../parts/thing-link.tsx'
@@ -22,25 +23,22 @@ interface InspectorProps {
 
 export function Inspector({ id, close }: InspectorProps) {
   const { value: thing, error } = useAnswer('GET /_sim/things/{id}', { id }, { refresh: 'requests' })
+  const name = thing === undefined ? id : nameOf(thing)
   return (
     <aside class="inspector" aria-label={`Inspector: ${id}`}>
-      <div class="details-head">
-        <div>
-          <h2 class="mono break">{id}</h2>
-          {thing !== undefined && (
-            <p class="faint">{thing.kind.replaceAll('_', ' ').replace(/^(?:gpu|ssh)/, word => word.toUpperCase())}</p>
-          )}
-        </div>
-        <CloseButton what="the inspector" onClick={close} />
-      </div>
+      <DetailsHead what="the inspector" close={close}>
+        <h2 class="break">{name}</h2>
+        {thing !== undefined && (
+          <p class="faint">
+            {thing.kind.replaceAll('_', ' ').replace(/^(?:gpu|ssh)/, word => word.toUpperCase())}
+            {name !== id && <span class="mono break"> {id}</span>}
+          </p>
+        )}
+      </DetailsHead>
       <Problem text={error} />
       {thing !== undefined && (
         <>
-          <ul class="sentences">
-            {thing.sentences.map(sentence => (
-              <li key={sentence}>{sentence}</li>
-            ))}
-          </ul>
+          <Sentences of={thing.sentences} />
           <Explanation id={id} />
           <Commands kind={thing.kind} id={thing.id} />
           <Related thing={thing} />
@@ -138,4 +136,10 @@ function Addresses({ thing: { id, links } }: { thing: Thing }) {
       </ul>
     </details>
   )
+}
+
+/** Returns the name that the account gave to a thing, or its id. */
+function nameOf({ id, object }: Thing): string {
+  const { model_name: model, name } = (object ?? {}) as Readonly<Record<string, unknown>>
+  return String(model || name || id)
 }

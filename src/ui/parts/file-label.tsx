@@ -8,7 +8,7 @@ interface FileLabelProps {
   readonly label?: string
   /** As in the attribute `accept`. */
   readonly accept: string
-  readonly open: (file: File | undefined) => Promise<void>
+  readonly open: (file: File) => Promise<void>
 }
 
 /** Opens a file that the person chooses. A file that is dropped is opened by the page itself. */
@@ -23,7 +23,7 @@ export function FileLabel({ children, label, accept, open, ...attributes }: File
         onChange={event => {
           const input = event.currentTarget
           // The same file can be chosen again after a change.
-          void open(input.files?.[0]).then(() => {
+          void open(input.files![0]!).finally(() => {
             input.value = ''
           })
         }}

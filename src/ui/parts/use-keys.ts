@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { isTyping } from '../store/list-keys.ts'
+import { isTyping } from '../store/is-typing.ts'
 
 /** Calls the function of a key while no field has the focus. */
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {

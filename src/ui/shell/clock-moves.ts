@@ -1,5 +1,5 @@
 /** The ways in which the page moves a clock and makes forks. */
-import { DEFAULT_WORLD, type Session } from '../store/session.ts'
+import type { Session } from '../store/session.ts'
 
 /** The name of the hold by which the page pauses a clock. */
 export const HOLD_OWNER = 'control-room'
@@ -25,11 +25,4 @@ export async function togglePause(session: Session): Promise<void> {
   const owner = HOLD_OWNER
   if (clock.paused_by.includes(owner)) await session.act('Play', 'POST /_sim/clock/resume', { owner })
   else await session.act('Pause', 'POST /_sim/clock/pause', { owner })
-}
-
-/** Forks the shown world and shows the fork, whose clock is manual. */
-export async function forkHere(session: Session): Promise<void> {
-  const from = session.world.peek()
-  const made = await session.act(`Fork ${from}`, 'POST /_sim/worlds', { from, clock: 'manual' }, DEFAULT_WORLD)
-  if (made !== undefined) session.place.go({ world: made.world, origin: from })
 }

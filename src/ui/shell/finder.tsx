@@ -1,8 +1,8 @@
-import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { AnswersByRoute } from '../simulator/ask.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
+import { useSignal } from '../store/use-signal.ts'
 
 /** How many suggestions are listed. */
 const MAX_FOUND = 12
@@ -34,6 +34,7 @@ export function Finder({ close }: { close: () => void }) {
     <div class="overlay" role="dialog" aria-modal="true" aria-label="Find by id">
       <form
         class="overlay-box"
+        onKeyDown={moveFocus}
         onSubmit={event => {
           event.preventDefault()
           // An id that the journal does not name can be known to the simulator all the same.
@@ -46,7 +47,7 @@ export function Finder({ close }: { close: () => void }) {
           type="search"
           class="filter wide"
           aria-label="An id, a name, or the position of a journal entry"
-          placeholder="An id, a name, or the position of a journal entry"
+          placeholder="Id, name or position"
           value={text.value}
           onInput={event => {
             text.value = event.currentTarget.value
@@ -64,6 +65,15 @@ export function Finder({ close }: { close: () => void }) {
       </form>
     </div>
   )
+}
+
+/** Moves the focus through the field and what was found, with the arrow keys. */
+function moveFocus(event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+  if (step === undefined) return
+  event.preventDefault()
+  const stops = [...(event.currentTarget as Element).querySelectorAll<HTMLElement>('input, button')]
+  stops.at((stops.indexOf(document.activeElement as HTMLElement) + step) % stops.length)!.focus()
 }
 
 /** Returns the things that live, and the other subjects of entries: the newest first. Requests are found by their positions. */

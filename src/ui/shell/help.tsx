@@ -1,4 +1,4 @@
-import { CloseButton } from '../parts/close-button.tsx'
+import { DetailsHead } from '../parts/details/details-head.tsx'
 import { KEYS } from './keyboard.ts'
 
 /** The keys of the page. */
@@ -6,10 +6,9 @@ export function Help({ close }: { close: () => void }) {
   return (
     <div class="overlay" role="dialog" aria-modal="true" aria-label="Keys">
       <div class="overlay-box">
-        <div class="details-head">
+        <DetailsHead what="the help" close={close}>
           <h2>Keys</h2>
-          <CloseButton what="the help" onClick={close} />
-        </div>
+        </DetailsHead>
         <table>
           <tbody>
             {KEYS.map(([keys, meaning]) => (

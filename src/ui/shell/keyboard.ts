@@ -1,9 +1,10 @@
 /** The keys of the page. Views add `j` and `k` themselves. */
 import { useEffect } from 'preact/hooks'
-import { isTyping } from '../store/list-keys.ts'
+import { forkWorld } from '../store/fork-world.ts'
+import { isTyping } from '../store/is-typing.ts'
 import { useSession } from '../store/session.ts'
 import { VIEWS } from '../views/all-views.ts'
-import { forkHere, nextEvent, togglePause } from './clock-moves.ts'
+import { nextEvent, togglePause } from './clock-moves.ts'
 
 /** What the help lists. */
 export const KEYS: readonly (readonly [keys: string, meaning: string])[] = [
@@ -47,7 +48,7 @@ export function useKeyboard({ openFinder, toggleHelp, closeAll }: Openings): voi
         case 'ArrowRight':
           return !isControl(event.target) && done(() => void nextEvent(session))
         case 'f':
-          return done(() => void forkHere(session))
+          return done(() => void forkWorld(session, session.world.peek()))
         case '?':
           return done(toggleHelp)
         default:

@@ -1,6 +1,6 @@
-import { useSignal } from '@preact/signals'
 import { HttpConnection } from '../simulator/http-connection.ts'
 import { useSession } from '../store/session.ts'
+import { useSignal } from '../store/use-signal.ts'
 
 /** Asks for the control token of a server that other machines can reach. */
 export function TokenPrompt() {

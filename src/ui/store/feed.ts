@@ -1,5 +1,5 @@
 /** The live events of a world: its newest journal entries and requests, in the order in which they happened. */
-import { batch, signal } from '@preact/signals'
+import { batch, signal } from '@preact/signals-core'
 import type { ControlEntry, ControlRequest } from '../../control/client/index.ts'
 import type { EntryColumns } from '../../control/journal-view.ts'
 import { delayUnlessAborted } from '../../lib/real-time.ts'

@@ -1,5 +1,5 @@
 /** An answer of the control plane that follows the world: asked again when the world may have changed. */
-import { signal } from '@preact/signals'
+import { signal } from '@preact/signals-core'
 import { clearRealTimeout, monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
 import type { AnswersByRoute, ControlRoute, FieldsByRoute } from '../simulator/ask.ts'
 import { describeError, type Session } from './session.ts'

@@ -1,5 +1,5 @@
 /** What the page knows and does: one world of one simulator, its live events, and what the person did. */
-import { computed, effect, signal, untracked } from '@preact/signals'
+import { computed, effect, signal, untracked } from '@preact/signals-core'
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { monotonicMs, setRealTimeout } from '../../lib/real-time.ts'

@@ -1,5 +1,5 @@
 /** Light or dark: as the system has it, or as the person chose for this browser. */
-import { effect, signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals-core'
 
 const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]

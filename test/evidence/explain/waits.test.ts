@@ -170,3 +170,31 @@ describe('a deployment that is not ready', () => {
     ])
   })
 })
+
+describe('the entry that began a wait', () => {
+  test('names the deployments that wait because of it, until it is over', async () => {
+    const sim = simulate()
+    sim.cluster.stockOut(GPU)
+    await create(sim)
+    const { seq } = sim.journal.entries().findLast(({ kind }) => kind === 'pool.stockedOut')!
+    expect(sim.explain(seq).sentences).toContain('1 deployment waits because of it: acme/new.')
+    for (const name of ['acme/a', 'acme/b', 'acme/c']) await create(sim, { model_name: name })
+    expect(sim.explain(seq).sentences).toContain(
+      '4 deployments wait because of it: acme/new, acme/a, acme/b and 1 other.',
+    )
+    sim.cluster.restock(GPU)
+    await sim.clock.advance('1s')
+    expect(sim.explain(seq).sentences.join()).not.toContain('because of it')
+  })
+
+  test('is the newest of its kind, and no entry of another kind', async () => {
+    const sim = simulate()
+    sim.cluster.stockOut(GPU)
+    sim.cluster.restock(GPU)
+    sim.cluster.stockOut(GPU)
+    await create(sim)
+    const naming = sim.journal.entries().filter(({ seq }) => sim.explain(seq).sentences.join().includes('because of it'))
+    expect(naming.map(({ kind }) => kind)).toEqual(['pool.stockedOut'])
+    expect(naming[0]!.seq).toBe(sim.journal.entries().findLast(({ kind }) => kind === 'pool.stockedOut')!.seq)
+  })
+})

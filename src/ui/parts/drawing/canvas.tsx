@@ -1,6 +1,6 @@
-import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useSignal } from '../../store/use-signal.ts'
 import { useTheme } from '../use-theme.ts'
 
 /** The colours of the page, for drawings. They change with the theme. */

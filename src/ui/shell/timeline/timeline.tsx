@@ -1,5 +1,5 @@
 /** A scrubber over the past and the near future: dragging it forward moves time, dragging it back shows the past. */
-import { useSignal } from '@preact/signals'
+
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
 import { Canvas, type Drawing } from '../../parts/drawing/canvas.tsx'
 import { formatDay, formatDuration, formatTime } from '../../parts/format.ts'
@@ -7,6 +7,7 @@ import type { AnswersByRoute } from '../../simulator/ask.ts'
 import { Feed } from '../../store/feed.ts'
 import { type Clock, DEFAULT_WORLD, type Session, useSession, type Visit } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
+import { useSignal } from '../../store/use-signal.ts'
 import { advanceTo } from '../clock-moves.ts'
 import { drawTimeline } from './drawing.ts'
 import { TimelineScale } from './scale.ts'

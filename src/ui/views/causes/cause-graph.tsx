@@ -1,12 +1,14 @@
-import { useSignal } from '@preact/signals'
 import { Address } from '../../parts/address.tsx'
-import { CloseButton } from '../../parts/close-button.tsx'
+import { DetailsHead } from '../../parts/details/details-head.tsx'
+import { NextWords, Sentences } from '../../parts/details/sentences.tsx'
 import { formatCount, formatMoney, formatTime } from '../../parts/format.ts'
+import { Problem } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { useKeys } from '../../parts/use-keys.ts'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
+import { useSignal } from '../../store/use-signal.ts'
 import { MICROCENTS } from '../money/money-chart.ts'
 
 /** How many effects are shown at first, and how many more by each press. */
@@ -33,10 +35,9 @@ export function CauseGraph({ seq, select, close }: CauseGraphProps) {
   useKeys({ '[': go(cause), ']': go(effect) })
   return (
     <section class="split-details" aria-label={`Causes and effects of entry ${seq}`}>
-      <div class="details-head">
+      <DetailsHead what="the entry" close={close}>
         <h2>Entry {seq}</h2>
-        <CloseButton what="the entry" onClick={close} />
-      </div>
+      </DetailsHead>
       <div class="toolbar">
         <button type="button" class="small" disabled={first === undefined} onClick={go(first)}>
           ⇤ First cause
@@ -50,18 +51,9 @@ export function CauseGraph({ seq, select, close }: CauseGraphProps) {
         <span class="space" />
         <Address route="GET /_sim/causes/{seq}" fields={fields} />
       </div>
-      {error !== undefined && <p role="alert">✗ {error}</p>}
-      <ul class="sentences">
-        {explanation?.sentences.map(sentence => (
-          <li key={sentence}>{sentence}</li>
-        ))}
-      </ul>
-      {explanation?.next !== undefined && (
-        <p>
-          <strong>Next, {/^0\w+$/.test(explanation.next.in) ? 'now' : `in ${explanation.next.in}`}:</strong>{' '}
-          {explanation.next.sentence}
-        </p>
-      )}
+      <Problem text={error} />
+      <Sentences of={explanation?.sentences} />
+      <NextWords next={explanation?.next} />
       <ol class="cause-tree" aria-label="Causes first, then the entry, then its effects">
         {causes.map((each, depth) => (
           <Node key={each.seq} entry={each} part="cause" depth={depth} select={select} />

@@ -1,36 +1,26 @@
 /** What an exploration of a client found. The page shows its report and runs no code of the client. */
 
-import { useSignal } from '@preact/signals'
+import { openFile } from '../../files/open-file.ts'
 import { FileLabel } from '../../parts/file-label.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
-import { Panel, Problem } from '../../parts/panel.tsx'
+import { Panel } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
 import { FindingDetails } from './finding-details.tsx'
 import { Matrix } from './matrix.tsx'
-import { type ExploreReport, readReports } from './report.ts'
+import type { ExploreReport } from './report.ts'
 import { SaturationCurve } from './saturation-curve.tsx'
 
 export function ExploreView() {
   const session = useSession()
-  const problem = useSignal<string | undefined>(undefined)
   const reports = session.explored.value
   const { flow, finding } = session.place.value
   const report = reports.find(each => each.flow === flow) ?? reports[0]
-  const open = async (file: File | undefined) => {
-    if (file === undefined) return
-    try {
-      session.explored.value = readReports(await file.text())
-      problem.value = undefined
-    } catch (error) {
-      problem.value = (error as Error).message
-    }
-  }
   const selected = report?.findings.find(({ signature }) => signature === finding)
   return (
     <div class="stack">
       <section class="panel" aria-label="Report">
         <div class="toolbar">
-          <FileLabel accept=".json,.jsonl" open={open}>
+          <FileLabel accept=".json,.jsonl" open={file => openFile(session, file)}>
             Open a report of explore
           </FileLabel>
           {reports.length > 1 && (
@@ -45,7 +35,6 @@ export function ExploreView() {
             </select>
           )}
         </div>
-        <Problem text={problem.value} />
         {report === undefined ? (
           <p class="empty">
             Explore your client with <code>modelhost-sim explore client.ts --json &gt; report.json</code>, and open the

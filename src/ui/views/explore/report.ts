@@ -1,5 +1,4 @@
 /** The object that `modelhost-sim explore --json` prints, as far as the page shows it. */
-import { tryParseJson } from '../../../lib/json-text.ts'
 
 export interface ExploreReport {
   readonly flow: string
@@ -37,24 +36,8 @@ export interface Finding {
   readonly inevitable?: { readonly after_request: number; readonly exceptions: readonly number[] }
 }
 
-/**
- * Reads the output of `explore --json`: one object a line.
- *
- * @throws Error with what is wrong and what to do
- */
-export function readReports(text: string): readonly ExploreReport[] {
-  const lines = text.split('\n').filter(line => line.trim() !== '')
-  if (lines.length === 0) throw new Error('Failed to read the file: it is empty. Give the output of explore --json.')
-  return lines.map((line, index) => {
-    const value = tryParseJson(line) as ExploreReport | undefined
-    const isReport =
-      typeof value?.flow === 'string' &&
-      Array.isArray(value.findings) &&
-      Array.isArray(value.matrix) &&
-      Array.isArray(value.saturation)
-    if (isReport) return value
-    throw new Error(
-      `Failed to read the file: line ${index + 1} is no report of explore. Give the output of explore --json of this version.`,
-    )
-  })
+/** Returns whether a value is what `explore --json` prints of one flow. */
+export function isReport(value: unknown): value is ExploreReport {
+  const { flow, findings, matrix, saturation } = (value ?? {}) as Partial<ExploreReport>
+  return typeof flow === 'string' && [findings, matrix, saturation].every(Array.isArray)
 }

@@ -1,4 +1,5 @@
-import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
+import { forkWorld } from '../../store/fork-world.ts'
+import { useSession } from '../../store/session.ts'
 import type { Finding } from './report.ts'
 
 /** Creates a world with the fault rules of a finding, so that the client can be sent there by hand. */
@@ -10,18 +11,9 @@ export function ReproduceButton({ finding }: { finding: Finding }) {
   })
   if (rules.length === 0) return null
   const create = async () => {
-    const from = session.world.peek()
-    const made = await session.act(
-      'Fork for the finding',
-      'POST /_sim/worlds',
-      { from, clock: 'manual' },
-      DEFAULT_WORLD,
-    )
+    const made = await forkWorld(session, session.world.peek(), 'Fork for the finding', 'faults')
     if (made === undefined) return
-    session.place.go({ view: 'faults', world: made.world, origin: from })
-    for (const rule of rules) {
-      await session.act('Add a fault rule', 'POST /_sim/faults', rule as never, made.world)
-    }
+    for (const rule of rules) await session.act('Add a fault rule', 'POST /_sim/faults', rule as never, made)
   }
   return (
     <button type="button" class="small" onClick={create}>

@@ -1,10 +1,10 @@
-import { useSignal } from '@preact/signals'
 import { tryParseJson } from '../../../lib/json-text.ts'
 import { formatCount, plural } from '../../parts/format.ts'
 import { Panel, Problem } from '../../parts/panel.tsx'
 import type { FieldsByRoute } from '../../simulator/ask.ts'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
+import { useSignal } from '../../store/use-signal.ts'
 import { PRESETS } from './presets.ts'
 
 type Rule = FieldsByRoute['POST /_sim/faults']

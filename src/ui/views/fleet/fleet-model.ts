@@ -104,9 +104,13 @@ export interface FleetSection {
 
 const collator = new Intl.Collator('en', { numeric: true })
 
+/** Returns what tells a group from others, in the order in which groups are shown. */
+export function keyOf({ zone, gpu, gpus, pool, market }: Omit<FleetGroup, 'unavailable'>): string {
+  return [zone, gpu, gpus, pool, market].join('\n')
+}
+
 /** Returns the nodes by zone, GPU type and pool, each in the order of their names. */
 export function toSections({ nodes, groups }: Fleet): FleetSection[] {
-  const keyOf = ({ zone, gpu, gpus, pool, market }: FleetGroup) => [zone, gpu, gpus, pool, market].join('\n')
   const unavailable = new Map(groups.map(group => [keyOf(group), group.unavailable]))
   const byKey = new Map<string, FleetNode[]>()
   for (const node of nodes.values()) {

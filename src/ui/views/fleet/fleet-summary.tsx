@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { formatCount, plural } from '../../parts/format.ts'
+import { WindowedList } from '../../parts/lists/windowed-list.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { WindowedList } from '../../parts/windowed-list.tsx'
 import { useSession } from '../../store/session.ts'
 import type { Coloring } from './fleet-drawing.ts'
 import { countGpus, type Fleet, type FleetNode, type FleetOwner } from './fleet-model.ts'
@@ -19,12 +19,26 @@ interface FleetSummaryProps {
   readonly onHover: (owner: string | undefined) => void
 }
 
-/** The GPUs by type, the owners, and what the marks mean. */
+/** The owners with their letters on the map, who waits, the GPUs by type, and what the marks mean. */
 export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
   const types = useMemo(() => byType(fleet), [fleet])
   const owners = useMemo(() => countByOwner(fleet), [fleet])
   return (
     <>
+      <Panel title="Owners">
+        {owners.length === 0 ? (
+          <p class="faint">You hold no GPU.</p>
+        ) : (
+          <div style={{ height: `${Math.min(owners.length, VISIBLE_OWNERS) * OWNER_ROW}px` }}>
+            <WindowedList
+              items={owners}
+              rowHeight={OWNER_ROW}
+              label={`Owners, ${plural(owners.length, 'row')}`}
+              row={({ owner, gpus }) => <OwnerRow key={owner.id} {...{ owner, gpus, onHover }} />}
+            />
+          </div>
+        )}
+      </Panel>
       <Waiting fleet={fleet} />
       <Panel title="By GPU type">
         <table class="tight">
@@ -32,7 +46,12 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
             <tr>
               <th scope="col">Type</th>
               {['Held', 'Free', 'Others', 'Unusable'].map(title => (
-                <th key={title} scope="col" class="number">
+                <th
+                  key={title}
+                  scope="col"
+                  class="number"
+                  title={title === 'Others' ? 'Of other customers' : undefined}
+                >
                   {title}
                 </th>
               ))}
@@ -53,20 +72,6 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
         </table>
       </Panel>
       <Pools groups={fleet.groups} />
-      <Panel title="Owners">
-        {owners.length === 0 ? (
-          <p class="faint">You hold no GPU.</p>
-        ) : (
-          <div style={{ height: `${Math.min(owners.length, VISIBLE_OWNERS) * OWNER_ROW}px` }}>
-            <WindowedList
-              items={owners}
-              rowHeight={OWNER_ROW}
-              label={`Owners, ${plural(owners.length, 'row')}`}
-              row={({ owner, gpus }) => <OwnerRow key={owner.id} {...{ owner, gpus, onHover }} />}
-            />
-          </div>
-        )}
-      </Panel>
       <Legend coloring={coloring} />
     </>
   )

@@ -1,5 +1,5 @@
 import { plural } from '../../parts/format.ts'
-import { WindowedList } from '../../parts/windowed-list.tsx'
+import { WindowedList } from '../../parts/lists/windowed-list.tsx'
 import { countGpus, type FleetNode } from './fleet-model.ts'
 import { describeState } from './fleet-words.ts'
 

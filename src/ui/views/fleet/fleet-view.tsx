@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { Address } from '../../parts/address.tsx'
 import { Choice } from '../../parts/choice.tsx'
@@ -6,6 +5,7 @@ import { formatCount, plural } from '../../parts/format.ts'
 import { Problem } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
 import { useFoldedAnswer } from '../../store/use-answer.ts'
+import { useSignal } from '../../store/use-signal.ts'
 import { COLORINGS, type Coloring } from './fleet-drawing.ts'
 import { FleetMap } from './fleet-map.tsx'
 import { FLEET_FOLDING, type Fleet, type FleetNode } from './fleet-model.ts'
@@ -95,7 +95,7 @@ function Totals({ fleet: { totals } }: { fleet: Fleet }) {
     <p class="totals">
       <b>{formatCount(nodes)}</b> {nodes === 1 ? 'node' : 'nodes'} · <b>{formatCount(gpus)}</b>{' '}
       {gpus === 1 ? 'GPU' : 'GPUs'}: <b>{formatCount(held)}</b> held, <b>{formatCount(free)}</b> free,{' '}
-      <b>{formatCount(others)}</b> of others,{' '}
+      <b>{formatCount(others)}</b> of other customers,{' '}
       <span class={unusable > 0 ? 'bad' : ''}>
         <b>{formatCount(unusable)}</b> unusable
       </span>

@@ -4,7 +4,7 @@ import { formatCount, formatDay, formatDuration, formatTime, plural, secondsBetw
 import { Panel } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { useSession } from '../../store/session.ts'
-import type { Fleet, FleetGroup, WaitingDeployment } from './fleet-model.ts'
+import { type Fleet, type FleetGroup, keyOf, type WaitingDeployment } from './fleet-model.ts'
 import { UNAVAILABLE_WORDS } from './fleet-words.ts'
 
 /** The most pools that are listed. Those that give no GPU come first. */
@@ -46,12 +46,14 @@ function Wait({ wait: { id, name, gpu, gpus, instances, since, sentence } }: { w
 
 /** The pools with what keeps them from giving GPUs. */
 export function Pools({ groups }: { groups: readonly FleetGroup[] }) {
-  const order = [...groups].sort((a, b) => Number(a.unavailable === null) - Number(b.unavailable === null))
+  // Groups of a pool can differ in what they have, and say the same here.
+  const byKey = new Map(groups.map(group => [keyOf(group), group]))
+  const order = [...byKey.values()].sort((a, b) => Number(a.unavailable === null) - Number(b.unavailable === null))
   return (
     <Panel title="Pools">
       <ul class="plain">
         {order.slice(0, MAX_POOLS).map(({ pool, zone, market, gpu, gpus, unavailable }) => (
-          <li class="rule" key={`${pool} ${zone} ${gpu} ${gpus}`}>
+          <li class="rule" key={keyOf({ pool, zone, market, gpu, gpus })}>
             <span class="line">
               <span>{gpu}</span>
               {unavailable === null ? (

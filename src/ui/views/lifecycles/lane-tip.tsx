@@ -1,4 +1,4 @@
-import type { Signal } from '@preact/signals'
+import type { Signal } from '@preact/signals-core'
 import { formatDay, formatDuration, formatTime } from '../../parts/format.ts'
 import { Tip } from '../../parts/tip.tsx'
 import { toneOf } from '../../parts/tone.ts'

@@ -1,9 +1,9 @@
-import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
 import { Canvas, type Drawing } from '../../parts/drawing/canvas.tsx'
+import { useKeys } from '../../parts/use-keys.ts'
 import { useSize } from '../../parts/use-size.ts'
-import { useListKeys } from '../../store/list-keys.ts'
 import { useSession } from '../../store/session.ts'
+import { useSignal } from '../../store/use-signal.ts'
 import { LaneName } from './lane-name.tsx'
 import { findUnder, LaneHover, type Pointed } from './lane-tip.tsx'
 import { drawLanes } from './lanes-drawing.ts'
@@ -92,7 +92,7 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
     const next = rows[Math.min(rows.length - 1, Math.max(0, selectedIndex + step))]
     if (next !== undefined) place.go({ id: next.id }, 'replace')
   }
-  useListKeys({ move })
+  useKeys({ j: () => move(1), k: () => move(-1) })
   useEffect(() => {
     const element = box.current
     if (selectedIndex < 0 || element === null) return

@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { Address } from '../../parts/address.tsx'
 import { Choice } from '../../parts/choice.tsx'
@@ -6,6 +5,7 @@ import { formatCount, plural } from '../../parts/format.ts'
 import { Problem } from '../../parts/panel.tsx'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 import { useAnswer, useFoldedAnswer } from '../../store/use-answer.ts'
+import { useSignal } from '../../store/use-signal.ts'
 import { Lanes, type Span } from './lanes.tsx'
 import {
   beginOfAll,

@@ -1,7 +1,7 @@
 import { formatCount, formatMoney, plural } from '../../parts/format.ts'
+import { WindowedList } from '../../parts/lists/windowed-list.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
-import { WindowedList } from '../../parts/windowed-list.tsx'
 import { MICROCENTS, type Money, type MoneyOwner } from './money-chart.ts'
 
 const ROW = 32

@@ -1,7 +1,7 @@
 import { plural } from '../../../lib/format-count.ts'
+import { JsonView } from '../../parts/details/json-view.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { intoView } from '../../parts/into-view.ts'
-import { JsonView } from '../../parts/json-view.tsx'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
 import type { Kept } from './content.tsx'

@@ -1,5 +1,5 @@
 import { plural } from '../../../lib/format-count.ts'
-import { JsonView } from '../../parts/json-view.tsx'
+import { JsonView } from '../../parts/details/json-view.tsx'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
 
 /** What the past has of a request. */

@@ -22,3 +22,8 @@ function hasWord({ status }: ControlRequest, text: string, word: string): boolea
 function searchedText({ method, path, operation, status, decidedBy, reason = '', client, subjects }: ControlRequest) {
   return [method, path, operation, status, decidedBy, reason, client, ...subjects].join(' ').toLowerCase()
 }
+
+/** Returns what decided an answer, for the list. `none` is the request alone: as it should be, or with a mistake. */
+export function decidedWords({ decidedBy, status }: ControlRequest): string {
+  return decidedBy !== 'none' ? decidedBy : status >= 400 ? 'request' : ''
+}

@@ -1,15 +1,17 @@
-import { useSignal } from '@preact/signals'
 import type { ControlRequest } from '../../../control/client/index.ts'
 import { EntryLinks } from '../../inspector/explanation.tsx'
 import { Address } from '../../parts/address.tsx'
-import { CloseButton } from '../../parts/close-button.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { DetailsHead } from '../../parts/details/details-head.tsx'
+import { JsonView } from '../../parts/details/json-view.tsx'
+import { Sentences } from '../../parts/details/sentences.tsx'
 import { formatDuration, formatTime, secondsBetween } from '../../parts/format.ts'
-import { JsonView } from '../../parts/json-view.tsx'
+import { Problem } from '../../parts/panel.tsx'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
+import { useSignal } from '../../store/use-signal.ts'
 import { Content, type Kept } from './content.tsx'
 import { Resend } from './resend.tsx'
 
@@ -26,12 +28,11 @@ export function RequestDetails({ request, close }: { request: ControlRequest; cl
   const waited = secondsBetween(sentAt, at)
   return (
     <section class="split-details" aria-label={`Request ${seq}`}>
-      <div class="details-head">
+      <DetailsHead what="the request" close={close}>
         <h2>
           <StatusMark status={status} /> <span class="mono">{method}</span>
         </h2>
-        <CloseButton what="the request" onClick={close} />
-      </div>
+      </DetailsHead>
       <p class="mono break">{path}</p>
       <dl class="facts">
         <dt>Operation</dt>
@@ -71,14 +72,10 @@ export function RequestDetails({ request, close }: { request: ControlRequest; cl
         )}
       </dl>
       <h3>Why this answer</h3>
-      {error !== undefined && <p role="alert">✗ {error}</p>}
-      <ul class="sentences">
-        {explanation?.sentences.map(sentence => (
-          <li key={sentence}>{sentence}</li>
-        ))}
-      </ul>
+      <Problem text={error} />
+      <Sentences of={explanation?.sentences} />
       {explanation !== undefined && explanation.chain.length > 1 && <EntryLinks entries={explanation.chain.slice(1)} />}
-      {missing !== undefined && <p role="alert">✗ {missing}</p>}
+      <Problem text={missing} />
       {kept !== undefined && <Sides request={request} kept={kept} />}
       <div class="toolbar actions">
         {Object.entries(kept?.code ?? {}).map(([form, code]) => (

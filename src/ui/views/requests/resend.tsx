@@ -1,10 +1,10 @@
-import { useSignal } from '@preact/signals'
 import type { ControlRequest } from '../../../control/client/index.ts'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
 import { intoView } from '../../parts/into-view.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import type { AnswersByRoute, FieldsByRoute } from '../../simulator/ask.ts'
 import { DEFAULT_WORLD, describeError, useSession } from '../../store/session.ts'
+import { useSignal } from '../../store/use-signal.ts'
 import { Comparison } from './comparison.tsx'
 import { Content, type Kept } from './content.tsx'
 
@@ -35,6 +35,7 @@ interface ResendProps {
 export function Resend({ request, kept }: ResendProps) {
   const session = useSession()
   const newest = useSignal<Sent | undefined>(undefined)
+  const mistake = useSignal<string | undefined>(undefined)
   const { seq, reason = '' } = request
   const past = kept.sent
   const here = session.world.value
@@ -120,7 +121,15 @@ export function Resend({ request, kept }: ResendProps) {
         aria-label="Body in JSON"
         placeholder={problem === undefined ? 'No body' : `The body of then: ${problem}`}
         defaultValue={text}
+        onInput={event => {
+          mistake.value = mistakeIn(event.currentTarget.value)
+        }}
       />
+      {mistake.value !== undefined && (
+        <p class="warn" role="status" ref={intoView}>
+          ! This is no JSON, and is sent as a text: {mistake.value}
+        </p>
+      )}
       <div class="toolbar">
         <button type="submit" value="here">
           Send
@@ -185,6 +194,16 @@ function Outcome({ sent: { world, stop, answer, error }, request, kept }: Resend
       )}
     </div>
   )
+}
+
+/** Returns where a body is no JSON, in the words of the browser. An empty one is fine. */
+function mistakeIn(body: string): string | undefined {
+  try {
+    if (body.trim() !== '') JSON.parse(body)
+  } catch (error) {
+    return (error as Error).message
+  }
+  return undefined
 }
 
 /** Reads headers, one a line. One without a value is left out of the request. */

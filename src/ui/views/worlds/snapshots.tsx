@@ -1,9 +1,9 @@
-import { useSignal } from '@preact/signals'
 import { formatDay, formatTime } from '../../parts/format.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { TextField } from '../../parts/text-field.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
+import { useSignal } from '../../store/use-signal.ts'
 
 /** The snapshots of the shown world. */
 export function Snapshots() {

@@ -1,9 +1,11 @@
 /** The worlds of the simulator and the snapshots of the shown one: places to go, and to go back to. */
-import { useSignal } from '@preact/signals'
+
 import { formatDay, formatTime } from '../../parts/format.ts'
 import { Panel } from '../../parts/panel.tsx'
+import { forkWorld } from '../../store/fork-world.ts'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
+import { useSignal } from '../../store/use-signal.ts'
 import { CreateWorld } from './create-world.tsx'
 import { Differences } from './differences.tsx'
 import { Snapshots } from './snapshots.tsx'
@@ -15,10 +17,6 @@ export function WorldsView() {
   const here = session.world.value
   const open = (world: string) =>
     session.place.go({ world: world === DEFAULT_WORLD ? undefined : world, origin: undefined })
-  const fork = async (from: string) => {
-    const made = await session.act(`Fork ${from}`, 'POST /_sim/worlds', { from, clock: 'manual' }, DEFAULT_WORLD)
-    if (made !== undefined) session.place.go({ world: made.world, origin: from })
-  }
   const remove = async (world: string) => {
     if (world === here) open(DEFAULT_WORLD)
     await session.act(`Delete ${world}`, 'DELETE /_sim/worlds/{world}', { world }, DEFAULT_WORLD)
@@ -73,7 +71,7 @@ export function WorldsView() {
                         </button>
                       </>
                     )}
-                    <button type="button" class="small" onClick={() => fork(world)}>
+                    <button type="button" class="small" onClick={() => forkWorld(session, world)}>
                       Fork
                     </button>
                     {world !== DEFAULT_WORLD && (

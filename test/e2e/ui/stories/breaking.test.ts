@@ -27,7 +27,7 @@ describe('breaking', () => {
     expect(sim.cluster.nodes()[index]!.state).toBe('down')
 
     await page.getByRole('link', { name: 'Causes' }).click()
-    await page.getByLabel('Filter the journal').fill(`node. ${node}`)
+    await page.getByLabel('Filter journal entries').fill(`node. ${node}`)
     await page.locator('.entry-row').last().click()
     const graph = page.getByRole('region', { name: /Causes and effects of entry/ })
     const effects = graph.locator('.cause-node.effect')

@@ -81,6 +81,7 @@ describe('time', () => {
     const worlds = async () => (await (await fetch(`${room.server.url}/_sim/worlds`)).json()) as { world: string }[]
     await page.getByRole('button', { name: '+1 h' }).click()
     const slider = page.getByRole('slider', { name: 'Go to a time' })
+    await page.locator('.notice', { hasText: 'Advance by 1h' }).waitFor()
     const present = new Date(sim.clock.now).toISOString()
     await expect.poll(() => slider.getAttribute('aria-valuetext')).toBe(present)
 
