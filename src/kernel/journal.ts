@@ -59,11 +59,9 @@ export class Journal {
   #d1 = 0
   #d2 = 0
   #d3 = 0
-  /** The hash of the subject of the present event. Its row is read once and written once. */
-  #h0 = 0
-  #h1 = 0
-  #h2 = 0
-  #h3 = 0
+  /** The words of the present event that its subject's hash takes up. */
+  #words = new Int32Array(64)
+  #wordCount = 0
   readonly #kinds = new Map<string, KindTally>()
   /** The names of the kinds by their numbers. */
   readonly #kindNames: string[] = []
@@ -85,21 +83,14 @@ export class Journal {
     const seq = this.#next++
     const place = this.#placeOf(seq)
     this.#ring.put(place, time, tally.number, id, this.cause)
-    this.#h0 = h0
-    this.#h1 = h1
-    this.#h2 = h2
-    this.#h3 = h3
+    this.#wordCount = 0
     // The hash of a slot that is used again starts from zero, so the first event adds the id.
-    if (h0 === 0 && h1 === 0 && h2 === 0 && h3 === 0) this.#absorbText(id)
-    this.#absorb(time | 0)
-    this.#absorb(Math.floor(time / 4_294_967_296))
-    this.#absorb(tally.hash)
+    if (h0 === 0 && h1 === 0 && h2 === 0 && h3 === 0) this.#addText(id)
+    this.#addWord(time | 0)
+    this.#addWord(Math.floor(time / 4_294_967_296))
+    this.#addWord(tally.hash)
     if (fields !== undefined) this.#recordFields(place, tally, fields)
-    row.h0 = this.#h0
-    row.h1 = this.#h1
-    row.h2 = this.#h2
-    row.h3 = this.#h3
-    this.#replaceInDigest(h0, h1, h2, h3)
+    this.#hashWords(row)
     for (const watcher of this.#watchers) watcher(seq)
     return seq
   }
@@ -269,47 +260,64 @@ export class Journal {
       // The fields before this one have the same names in both shapes.
       if (shape.names[count] !== name) shape = this.#ring.shapes.of(fields)
       const value = fields[name]!
-      this.#absorb(shape.hashes[count]!)
+      this.#addWord(shape.hashes[count]!)
       this.#ring.putValue(place, count, value)
       count++
       if (typeof value === 'number') {
-        this.#absorb(value | 0)
-        if (!Number.isInteger(value) || value > 0x7fffffff || value < -0x80000000) this.#absorbText(String(value))
-      } else if (typeof value === 'string') this.#absorbText(value)
-      else this.#absorbText(String(value))
+        this.#addWord(value | 0)
+        if (!Number.isInteger(value) || value > 0x7fffffff || value < -0x80000000) this.#addText(String(value))
+      } else if (typeof value === 'string') this.#addText(value)
+      else this.#addText(String(value))
     }
     if (count !== shape.names.length) shape = this.#ring.shapes.of(fields)
     tally.shape = shape
     this.#ring.endFields(place, shape, fields)
   }
 
-  #absorbText(text: string): void {
+  #addText(text: string): void {
     const hasher = this.#hasher
     hasher.hash(text)
-    this.#absorb(hasher.hi)
-    this.#absorb(hasher.lo)
+    this.#addWord(hasher.hi)
+    this.#addWord(hasher.lo)
   }
 
-  #absorb(value: number): void {
-    const a = (rotateLeft(Math.imul(this.#h0 ^ value, 0x239b961b), 15) + this.#h1) | 0
-    const b = (rotateLeft(Math.imul(this.#h1 ^ a, 0xab0e9789), 17) + this.#h2) | 0
-    const c = (rotateLeft(Math.imul(this.#h2 ^ b, 0x38b34ae5), 19) + this.#h3) | 0
-    const d = (rotateLeft(Math.imul(this.#h3 ^ c, 0xa1e38b93), 18) + a + 0x561ccd1b) | 0
-    this.#h0 = a
-    this.#h1 = b
-    this.#h2 = c
-    this.#h3 = d
+  #addWord(word: number): void {
+    if (this.#wordCount === this.#words.length) {
+      const wider = new Int32Array(this.#words.length * 2)
+      wider.set(this.#words)
+      this.#words = wider
+    }
+    this.#words[this.#wordCount++] = word
   }
 
-  /** Subtracts the last hash of the subject from the digest, and adds the present one. */
-  #replaceInDigest(h0: number, h1: number, h2: number, h3: number): void {
-    const sum0 = (this.#d0 >>> 0) - (h0 >>> 0) + (this.#h0 >>> 0)
-    const sum1 = (this.#d1 >>> 0) - (h1 >>> 0) + (this.#h1 >>> 0) + carryOf(sum0)
-    const sum2 = (this.#d2 >>> 0) - (h2 >>> 0) + (this.#h2 >>> 0) + carryOf(sum1)
+  /** Adds the words of an event to the hash of its subject, and replaces that hash in the digest. */
+  #hashWords(row: Row): void {
+    const { h0, h1, h2, h3 } = row
+    const words = this.#words
+    const count = this.#wordCount
+    // Plain numbers in one loop: each word would wait for fields that the last one has written.
+    let a = h0
+    let b = h1
+    let c = h2
+    let d = h3
+    for (let i = 0; i < count; i++) {
+      a = (rotateLeft(Math.imul(a ^ words[i]!, 0x239b961b), 15) + b) | 0
+      b = (rotateLeft(Math.imul(b ^ a, 0xab0e9789), 17) + c) | 0
+      c = (rotateLeft(Math.imul(c ^ b, 0x38b34ae5), 19) + d) | 0
+      d = (rotateLeft(Math.imul(d ^ c, 0xa1e38b93), 18) + a + 0x561ccd1b) | 0
+    }
+    row.h0 = a
+    row.h1 = b
+    row.h2 = c
+    row.h3 = d
+    // The last hash leaves the digest, and the present one joins it.
+    const sum0 = (this.#d0 >>> 0) - (h0 >>> 0) + (a >>> 0)
+    const sum1 = (this.#d1 >>> 0) - (h1 >>> 0) + (b >>> 0) + carryOf(sum0)
+    const sum2 = (this.#d2 >>> 0) - (h2 >>> 0) + (c >>> 0) + carryOf(sum1)
     this.#d0 = sum0 | 0
     this.#d1 = sum1 | 0
     this.#d2 = sum2 | 0
-    this.#d3 = (this.#d3 - h3 + this.#h3 + carryOf(sum2)) | 0
+    this.#d3 = (this.#d3 - h3 + d + carryOf(sum2)) | 0
   }
 }
 

@@ -59,6 +59,7 @@ export class SimulationContext implements Part {
   #mayHaveChanged = false
   #nextEntryIsCause = false
   #visibleChanges = 0
+  #lastRequest = { method: '', path: '', text: '' }
 
   constructor(options: ContextOptions, origin?: SimulationContext) {
     this.seed = options.seed
@@ -171,11 +172,20 @@ export class SimulationContext implements Part {
   /** Opens a request: entries until it is closed are caused by it. */
   openRequest(operation: string, method: string, path: string, cause = 0): RequestEntry {
     if (method !== 'GET') this.#mayHaveChanged = true
-    const entry = this.journal.recordRequest(this.clock.now, operation, `${method} ${cutPath(path)}`, cause)
+    const entry = this.journal.recordRequest(this.clock.now, operation, this.#requestText(method, path), cause)
     this.journal.cause = entry.seq
     this.#nextEntryIsCause = false
     this.stepObserver?.onRequestOpened(entry.seq)
     return entry
+  }
+
+  /** Returns method and path of a request as one text. Equal requests in a row share it: the journal keeps each. */
+  #requestText(method: string, path: string): string {
+    const last = this.#lastRequest
+    if (last.path === path && last.method === method) return last.text
+    const text = `${method} ${cutPath(path)}`
+    this.#lastRequest = { method, path, text }
+    return text
   }
 
   closeRequest(entry: RequestEntry, status: number, decidedBy: DecidedBy): void {

@@ -55,10 +55,14 @@ export class Accrual {
     return micros
   }
 
+  /** Returns a copy, but `NO_ACCRUAL` itself, which never changes. */
   copy(): Accrual {
-    return new Accrual(this.#wholeMicrocents, this.#remainder)
+    return this === NO_ACCRUAL ? this : new Accrual(this.#wholeMicrocents, this.#remainder)
   }
 }
+
+/** Before any time has passed: most meters of a new fleet. */
+export const NO_ACCRUAL = new Accrual()
 
 // A product of rate and time may take 64 bits. Its two parts are computed from 16 bits of the rate at a time, and
 // separately, because a function that returned both would create an object at every look at the balance.

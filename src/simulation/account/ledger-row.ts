@@ -3,7 +3,7 @@
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
-import { Accrual } from './accrual.ts'
+import { type Accrual, NO_ACCRUAL } from './accrual.ts'
 import type { Microcents } from './money.ts'
 
 /** Counts the GPU time of one thing that is billed. For a hosted instance, it counts the time of its machine. */
@@ -16,7 +16,7 @@ export class MeterRow extends Row {
   units = this.int32(0)
   since: Micros = this.number(0)
   /** Σ GPU-time × price up to `since`. */
-  accrued = this.owned(new Accrual())
+  accrued = this.owned<Accrual>(NO_ACCRUAL)
   posted: Microcents = this.number(0)
   /** Its newest stretch that is over; -1 for none. */
   newestInterval = this.int32(-1)

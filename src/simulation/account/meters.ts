@@ -5,7 +5,7 @@ import { NumberLog } from '../../kernel/number-log.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
-import { Accrual } from './accrual.ts'
+import { Accrual, NO_ACCRUAL } from './accrual.ts'
 import { MeterRow } from './ledger-row.ts'
 import type { LedgerEntry, MeteredUsage } from './ledger-types.ts'
 import {
@@ -229,6 +229,7 @@ export class Meters {
   /** Accrues a meter to now, and closes its current interval. */
   #closeInterval(row: MeterRow, now: Micros): void {
     if (row.units > 0 && now > row.since) {
+      if (row.accrued === NO_ACCRUAL) row.accrued = new Accrual()
       row.accrued.add(this.#rateOf(row), now - row.since)
       const price = this.#priceOf(row)
       const log = this.#intervals

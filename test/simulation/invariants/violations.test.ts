@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { Accrual } from '../../../src/simulation/account/accrual.ts'
 import type { MeterRow } from '../../../src/simulation/account/ledger-row.ts'
 import type { PostingLog } from '../../../src/simulation/account/postings/posting-log.ts'
 import type { BatchRow } from '../../../src/simulation/batches/batch-row.ts'
@@ -170,7 +171,7 @@ describe('a law that is broken on purpose is named:', () => {
   test('I9 an interval is charged twice', () => {
     const sim = world()
     const broken = named(sim, () => {
-      for (const [, row] of sim.world.ledger.meters.entries()) (row as MeterRow).accrued.add(1_000_000, 3_600_000_000)
+      for (const [, row] of sim.world.ledger.meters.entries()) (row as MeterRow).accrued = new Accrual(1_000_000)
       sim.world.deployments.stop(sim.ordinal)
       pass(sim, '1m')
     })
