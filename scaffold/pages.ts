@@ -19,7 +19,7 @@ import { CONDUCT_RULES, OPTIONAL_RULES } from '../src/evidence/rules/conduct/ind
 import { RULES } from '../src/evidence/rules/index.ts'
 import { FAULT_KINDS } from '../src/faults/kinds/index.ts'
 import type { FaultKind } from '../src/faults/kinds/kind.ts'
-import { LIMIT_SECTIONS } from '../src/limits.ts'
+import { LIMIT_SECTIONS } from '../src/limits/limits.ts'
 import { knownFindingsJsonSchema } from '../src/scenario/documents/known-findings.ts'
 import { scenarioJsonSchema } from '../src/scenario/documents/schema.ts'
 import { operations } from '../src/service/index.ts'

@@ -21,7 +21,7 @@ const simulation = (name: string, ...files: readonly string[]): Room => ({
 export const LEVELS: readonly (readonly Room[])[] = [
   [
     { name: 'version', paths: ['version.ts'] },
-    { name: 'limits', paths: ['limits.ts'] },
+    { name: 'limits', paths: ['limits/'] },
   ],
   [folder('lib')],
   [folder('plots')],

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { hideSecrets, hideSecretsInText } from '../evidence/requests/secrets.ts'
 import { DECIDERS } from '../kernel/journal.ts'
-import { LIMITS } from '../limits.ts'
+import { LIMITS } from '../limits/limits.ts'
 import type { ReceivedRequest } from '../simulator/requests/request-log.ts'
 
 export const RequestSchema = z.object({

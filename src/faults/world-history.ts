@@ -1,5 +1,5 @@
 import type { Micros } from '../kernel/duration.ts'
-import { LIMITS } from '../limits.ts'
+import { LIMITS } from '../limits/limits.ts'
 import type { FaultWorld } from './kinds/kind.ts'
 
 /** A world as it was at a time. Its time does not move. */

@@ -1,5 +1,5 @@
 import { formatIsoTime } from '../lib/text/iso-time.ts'
-import { LIMITS } from '../limits.ts'
+import { LIMITS } from '../limits/limits.ts'
 import type { Archive } from './archive.ts'
 import { DAY, type Micros } from './duration.ts'
 

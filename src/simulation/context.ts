@@ -9,7 +9,7 @@ import { type DecidedBy, type EntryFields, Journal, type RequestEntry } from '..
 import { LayeredMap } from '../kernel/layered-map.ts'
 import { Chance, type EntityKey } from '../kernel/random.ts'
 import { Generation, type Row } from '../kernel/row.ts'
-import { LIMITS } from '../limits.ts'
+import { LIMITS } from '../limits/limits.ts'
 import { EVENT_BY_NAME, type EventName } from './events.ts'
 import type { JournalKindName } from './journal-kinds.ts'
 import type { Part } from './part.ts'

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { DEFAULT_EPOCH_MS, elapsedAt } from '../kernel/clock.ts'
 import { formatCount } from '../lib/format-count.ts'
-import { LIMITS } from '../limits.ts'
+import { LIMITS } from '../limits/limits.ts'
 import { isHost } from '../service/native/webhook-address.ts'
 
 export const NamedOrObject = z.custom(value => typeof value === 'string' || isObject(value), {

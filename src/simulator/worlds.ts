@@ -1,7 +1,7 @@
 /** The worlds of one server. Each is an account, found by its name or its tokens. */
 
 import { formatDuration } from '../kernel/duration.ts'
-import { LIMITS } from '../limits.ts'
+import { LIMITS } from '../limits/limits.ts'
 import { KEY_HEADER } from '../service/http/authentication.ts'
 import { SCOPED_PREFIX } from '../simulation/account/access/scoped-tokens.ts'
 import { optionsOutsideSnapshot } from './option-fields.ts'

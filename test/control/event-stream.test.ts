@@ -5,7 +5,7 @@ import { createEventStream, EventTexts } from '../../src/control/event-stream.ts
 import { EventReader } from '../../src/evidence/requests/event-reader.ts'
 import { eventLoopTurn } from '../../src/lib/real-time.ts'
 import { ServerSentEventParser } from '../../src/lib/text/server-sent-events.ts'
-import { LIMITS } from '../../src/limits.ts'
+import { LIMITS } from '../../src/limits/limits.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { readEntryColumns } from '../../src/ui/store/entry-columns.ts'
 import { running } from '../transports/http/running-server.ts'

@@ -1,7 +1,7 @@
 /** Received requests over the control plane: the same as in the process, without credentials. */
 import { expect, test } from 'vitest'
 import { createSimulator } from '../../src/index.ts'
-import { LIMITS } from '../../src/limits.ts'
+import { LIMITS } from '../../src/limits/limits.ts'
 import { running } from '../transports/http/running-server.ts'
 
 const NEW = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }

@@ -6,7 +6,7 @@ import { loadProfile, type ProfileInput, withWeather } from '../../data/profiles
 import { type Recording, recordSimulator } from '../../evidence/recording/record.ts'
 import { HOUR, MINUTE, type Micros } from '../../kernel/duration.ts'
 import { eventLoopTurn, monotonicMs, wallMs } from '../../lib/real-time.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import { InvariantError } from '../../simulation/invariants/invariant.ts'
 import { excessOf } from '../../simulation/reporting/report-window.ts'
 import { reportSeries } from '../../simulation/reporting/time-series.ts'

@@ -1,5 +1,5 @@
 import { EventCapError } from '../../kernel/loop.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 
 /**
  * Counts the events of a move to the next change. Without a bound, a world whose events no client can see would move on

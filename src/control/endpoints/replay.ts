@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { StepLines } from '../../evidence/recording/lines.ts'
 import { ServedReplay } from '../../evidence/replay/served-replay.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import { refuse } from '../../service/refusals.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 

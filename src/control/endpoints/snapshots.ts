@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import { refuse } from '../../service/refusals.ts'
 import { Bytes } from '../../service/results.ts'
 import type { ServedWorld } from '../../simulator/served-world.ts'

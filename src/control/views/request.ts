@@ -4,7 +4,7 @@ import { type CodedRequest, writeCode } from '../../evidence/export/request-code
 import type { Past } from '../../evidence/past/past.ts'
 import { describeWire, isLost, type ShownContent, showContent } from '../../evidence/requests/shown-content.ts'
 import { formatCount } from '../../lib/format-count.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import { refuse } from '../../service/refusals.ts'
 import { DEFAULT_WORLD } from '../../simulator/served-world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'

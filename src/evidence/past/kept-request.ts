@@ -1,6 +1,6 @@
 /** What a past has of one request. */
 
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import type { RecordedBody, StepLines } from '../recording/lines.ts'
 import { listExchanges, type RecordedExchange } from '../recording/timeline.ts'

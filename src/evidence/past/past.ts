@@ -3,7 +3,7 @@
 import type { ClockSetting } from '../../clock/settings.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { eventLoopTurn } from '../../lib/real-time.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { isControlRequest } from '../explain/kind-sentences.ts'

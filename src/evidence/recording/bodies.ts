@@ -2,7 +2,7 @@
 
 import { ByteHash } from '../../kernel/random.ts'
 import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import type { RecordedBody } from './lines.ts'
 
 const utf8 = new TextEncoder()

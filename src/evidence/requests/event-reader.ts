@@ -8,7 +8,7 @@
 import type { Entry } from '../../kernel/journal.ts'
 import { formatCount } from '../../lib/format-count.ts'
 import { clearRealTimeout, eventLoopTurn, setRealTimeout } from '../../lib/real-time.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { type CompiledEventFilter, compileEventFilter, type EventFilter } from './event-filter.ts'

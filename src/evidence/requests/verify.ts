@@ -3,7 +3,7 @@
 import { formatCount } from '../../lib/format-count.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { quote } from '../../lib/quote.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { compileWindow, type RequestWindow, WINDOW_FIELDS } from './find.ts'

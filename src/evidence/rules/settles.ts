@@ -1,6 +1,6 @@
 import { formatDuration } from '../../kernel/duration.ts'
 import { formatCount } from '../../lib/format-count.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import { requestEvidence } from '../facts.ts'
 import type { ClientEnd, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'

@@ -1,7 +1,7 @@
 /** What a command printed, up to a bound. */
 
 import { StringDecoder } from 'node:string_decoder'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 
 export type StreamName = 'stdout' | 'stderr'
 

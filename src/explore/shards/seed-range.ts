@@ -1,6 +1,6 @@
 /** Ranges of seeds: the numbers `from` to `to`, both included. */
 
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 
 export interface SeedRange {
   readonly from: number

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { isNestedDeeper } from '../../lib/json-nesting.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import type { FaultHit } from './kind.ts'
 
 /** Seconds in `Retry-After` of a 429 or 503, as the service gives if a place may become free at any time. */

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import { EffortLimitError } from './document.ts'
 import type { TextSource } from './formats.ts'
 

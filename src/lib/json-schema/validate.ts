@@ -1,7 +1,7 @@
 /** Validates values against a schema. It interprets the schema step by step, so that the caller can bound the steps. */
 
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import { type JsonSchema, type JsonValue, type SchemaDocument, SchemaError, type SchemaObject } from './document.ts'
 import { type CountSteps, RegexPattern } from './regex.ts'
 

@@ -5,7 +5,7 @@ import { LineCounter, parseDocument } from 'yaml'
 import * as z from 'zod'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { WITHOUT_JIT } from '../../lib/zod-problems.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import { DocumentError, findMistakes, MistakeList } from './problems.ts'
 
 const KnownFinding = z.strictObject({

@@ -2,7 +2,7 @@
 
 import type { FaultRule } from '../../faults/rules.ts'
 import { type Micros, micros } from '../../kernel/duration.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import type { Command } from '../../simulation/operations/commands.ts'
 import type { TimelineAct, TimelinePlan } from '../../simulator/timelines.ts'
 import type { DocumentStep, ScenarioData } from './schema.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { formatCount } from '../../lib/format-count.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import { endpoint } from '../endpoint.ts'
 import { looseObject, text } from '../fields.ts'
 import {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { formatCount } from '../../lib/format-count.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'

@@ -1,7 +1,7 @@
 /** Images in the OpenAI-compatible form: made from a prompt, from an upload and a prompt, or from an upload alone. */
 import * as z from 'zod'
 import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
 import { endpoint, type SizeLimit, type UploadedFile } from '../endpoint.ts'

@@ -1,7 +1,7 @@
 /** Native inference of speech models: audio of a text. */
 import * as z from 'zod'
 import { encodeBase64 } from '../../lib/base64.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 import { speechWork } from '../../simulation/inference/media-work.ts'
 import { DEFAULT_VOICE, requireKnownVoice, SPEECH_FORMAT, SpeechFormatName } from '../audio/speech-requests.ts'
 import { countCodePoints, text } from '../fields.ts'

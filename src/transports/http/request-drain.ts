@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clearRealTimeout, setRealTimeout } from '../../lib/real-time.ts'
-import { LIMITS } from '../../limits.ts'
+import { LIMITS } from '../../limits/limits.ts'
 
 type Answered = Response | Promise<Response>
 /** The two sides of a request, as the listener hands them over. */

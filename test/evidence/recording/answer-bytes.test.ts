@@ -5,7 +5,7 @@ import { Past } from '../../../src/evidence/past/past.ts'
 import { encodeAnswer, encodeAnswerText } from '../../../src/evidence/recording/bodies.ts'
 import { parseRecording } from '../../../src/evidence/recording/file.ts'
 import { createSimulator, type ExplorableSimulator, replay } from '../../../src/index.ts'
-import { LIMITS } from '../../../src/limits.ts'
+import { LIMITS } from '../../../src/limits/limits.ts'
 
 /** Returns the bytes of two answers in hexadecimal: a garbled one, and the next. */
 async function readGarbled(sim: ExplorableSimulator, path: string): Promise<string[]> {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EventReader, type EventReaderOptions, type LiveEvent } from '../../../src/evidence/requests/event-reader.ts'
 import { eventLoopTurn } from '../../../src/lib/real-time.ts'
-import { LIMITS } from '../../../src/limits.ts'
+import { LIMITS } from '../../../src/limits/limits.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
 import { asking, NEW } from './asking.ts'
 

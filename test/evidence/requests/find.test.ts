@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { findRequests, type RequestFilter } from '../../../src/evidence/requests/find.ts'
-import { LIMITS } from '../../../src/limits.ts'
+import { LIMITS } from '../../../src/limits/limits.ts'
 import { type Asking, asking, NEW } from './asking.ts'
 
 /** Four requests, 10 minutes apart: a list, a create, a read of an unknown thing, and one without a valid token. */

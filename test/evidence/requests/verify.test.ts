@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type RequestExpectation, verifyRequests } from '../../../src/evidence/requests/verify.ts'
-import { LIMITS } from '../../../src/limits.ts'
+import { LIMITS } from '../../../src/limits/limits.ts'
 import { type Asking, asking, NEW } from './asking.ts'
 
 /** Lists, creates, reads the new deployment twice, and stops it. */

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { LIMITS } from '../src/limits.ts'
-import { createSimulator } from '../src/simulator/simulator.ts'
+import { LIMITS } from '../../src/limits/limits.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
 
 test('the code reads every limit of the table', () => {
   const folder = join(import.meta.dirname, '../src')

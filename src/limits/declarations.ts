@@ -1,12 +1,11 @@
 /**
- * The one table of the bounds on inputs: sizes, depths, counts and times. The code that applies a bound reads it from
- * `LIMITS`; `npm run generate` writes docs/limits.md. Limits of the live service, such as the length of a name, are in
- * the schemas of endpoints and in the profile.
+ * The one table of the bounds on inputs: sizes, depths, counts and times. `npm run generate` writes docs/limits.md from
+ * it. Limits of the live service, such as the length of a name, are in the schemas of endpoints and in the profile.
  */
 
 type Unit = 'bytes' | 'characters' | 'levels' | 'values' | 'milliseconds' | 'days' | 'years' | 'count'
 
-interface LimitDeclaration {
+export interface LimitDeclaration {
   readonly max: number
   readonly unit: Unit
   /** Completes "the maximum … of": what is bounded. */
@@ -17,7 +16,8 @@ interface LimitDeclaration {
 
 const MIB = 1_048_576
 
-const SECTIONS = {
+/** The limits by section of docs/limits.md, and by name. */
+export const SECTIONS = {
   'Requests over HTTP': {
     connections: { max: 1_024, unit: 'count', of: 'connections of a server', beyond: 'the connection is closed' },
     headersTime: { max: 10_000, unit: 'milliseconds', of: 'the time until all headers are there', beyond: '408' },
@@ -271,14 +271,3 @@ const SECTIONS = {
     },
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, LimitDeclaration>>>>
-
-type Sections = typeof SECTIONS
-type LimitName = { [Section in keyof Sections]: keyof Sections[Section] }[keyof Sections]
-
-/** The limits by section, for the page of docs. */
-export const LIMIT_SECTIONS: Readonly<Record<string, Readonly<Record<string, LimitDeclaration>>>> = SECTIONS
-
-/** The bounds by name, each in its unit. */
-export const LIMITS = Object.fromEntries(
-  Object.values(LIMIT_SECTIONS).flatMap(limits => Object.entries(limits).map(([name, { max }]) => [name, max])),
-) as Readonly<Record<LimitName, number>>
