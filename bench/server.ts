@@ -94,7 +94,7 @@ async function against(bench: Bench, name: string, arrange: (url: string, header
     const url = await served.url
     const asked = await arrange(url, headers)
     const { text, isStream } = await call(url, asked, headers)
-    // An event that says nothing new is no token: the first, the last, and the end.
+    // An event that says nothing new is not a token: the first, the last, and the end.
     const events = isStream ? text.split('\n\n').length - 1 : undefined
     const tokens = events === undefined ? 1 : events - 3
     const answers: BareAnswers = {

@@ -2,7 +2,7 @@ import { FAULT_KINDS } from '../src/faults/kinds/index.ts'
 import type { Scaffold } from './declarations.ts'
 import { assertName, assertNew, assertText, quote, toKebabCase } from './input.ts'
 
-/** Files of the folder that are no fault kind. */
+/** Files of the folder that are not fault kind. */
 const RESERVED = ['index', 'kind', 'fields']
 
 /** Plans a fault kind that answers with a status and a header in place of the endpoint. */

@@ -7,7 +7,7 @@ import { type Finding, ROOT } from './files.ts'
 
 /** The condition by which this repository reads its own source: a published package does not have these files. */
 const OWN_CONDITION = 'modelhost-sim-source'
-/** The package is for ES modules, and for `exports`: what `require` and the resolution of Node 10 see is no problem. */
+/** The package is for ES modules, and for `exports`: what `require` and the resolution of Node 10 see is not a problem. */
 const UNSUPPORTED_RESOLUTIONS = ['node10', 'node16-cjs']
 
 interface Manifest {

@@ -47,7 +47,7 @@ export function deployClient({
     return retry(step, [409])
   }
 
-  /** Deletes a deployment. If a request whose answer was lost deleted it already, this is no error. */
+  /** Deletes a deployment. If a request whose answer was lost deleted it already, this is not an error. */
   async function remove(deploy_id) {
     try {
       await retry(() => send('DELETE', `/deploy/${deploy_id}`))

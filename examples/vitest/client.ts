@@ -74,7 +74,7 @@ export class DeployClient {
     }
   }
 
-  /** Deletes a deployment. If it is deleted already, for example by a request whose answer was lost, this is no error. */
+  /** Deletes a deployment. If it is deleted already, for example by a request whose answer was lost, this is not an error. */
   async delete(deployId: string): Promise<void> {
     try {
       await this.call('DELETE', `/deploy/${deployId}`)

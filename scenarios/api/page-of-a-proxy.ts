@@ -8,7 +8,7 @@ export default scenario(
     tags: ['faults', 'wire'],
     teaches: 'Proxies between client and service answer in HTML, with 502 or even 200.',
     client:
-      'Checks what came before it reads it, backs off on 5xx and on what is no JSON, and never takes it for a failure.',
+      'Checks what came before it reads it, backs off on 5xx and on what is not JSON, and never takes it for a failure.',
   },
   async ({ api, clock, faults, check }) => {
     const wanted = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const

@@ -16,7 +16,7 @@ export default scenario(
     const deployment = () => api.getDeployment({ deploy_id })
     check(await deployment(), { status: 'running', instances: { running: 1 } })
 
-    always(async () => (await deployment()).status === 'running', 'a crash is no failure')
+    always(async () => (await deployment()).status === 'running', 'a crash is not a failure')
     await cluster.deployment(deploy_id).crash(3)
     check(await deployment(), { instances: { running: 0, pending: 1 } })
 

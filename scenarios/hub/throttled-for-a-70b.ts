@@ -6,7 +6,7 @@ export default scenario(
     fixtures: 'two-nodes',
     seed: 61,
     tags: ['deployments', 'faults'],
-    teaches: 'A slow download is no failure and has no deadline of its own: an hour in downloading can be right.',
+    teaches: 'A slow download is not a failure and has no deadline of its own: an hour in downloading can be right.',
     client: 'Sets its deadline by the size of the weights, not by what the last small model took.',
   },
   async ({ api, clock, cluster, ledger, check, never }) => {

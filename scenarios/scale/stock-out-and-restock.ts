@@ -7,7 +7,7 @@ export default scenario(
     seed: 26,
     tags: ['deployments', 'scaling', 'faults'],
     teaches:
-      'Waiting for capacity is no failure: the deployment stays initializing, costs nothing, and starts on restock.',
+      'Waiting for capacity is not a failure: the deployment stays initializing, costs nothing, and starts on restock.',
     client: 'Keeps one request waiting instead of creating in a loop, and shows its user that it waits for capacity.',
   },
   async ({ api, clock, cluster, ledger, check, never, at }) => {

@@ -59,7 +59,7 @@ function readText(path: string): string {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    throw readError(path, code === 'ENOENT' ? 'there is no such file. Give a JSON file.' : `${message}.`)
+    throw readError(path, code === 'ENOENT' ? 'the file is missing. Give a JSON file.' : `${message}.`)
   }
 }
 

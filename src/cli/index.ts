@@ -65,7 +65,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
   if (hasCommand && !(first in COMMANDS)) {
     const known = Object.keys(COMMANDS)
     const advice = formatSuggestion(first, known, `Commands are ${known.join(', ')}.`)
-    throw new UsageError(`Failed to run '${first}': there is no such command. ${advice}`)
+    throw new UsageError(`Failed to run '${first}': unknown command. ${advice}`)
   }
   const commandNames = hasCommand ? [first] : asksForHelp(args) ? Object.keys(COMMANDS) : [DEFAULT_COMMAND]
   const commands = await Promise.all(commandNames.map(async name => (await COMMANDS[name]!()) as Command))

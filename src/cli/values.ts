@@ -245,7 +245,7 @@ export function origin(flag: string) {
     if (text === '' || text === '*') return '*'
     if (/^https?:\/\/[^\s/?#@]+$/i.test(text)) return text
     throw new UsageError(
-      `Failed to read ${name} '${text}': it is no origin. Give scheme and host, as in ${example('http://localhost:5173')}, or '*'.`,
+      `Failed to read ${name} '${text}': it is not an origin. Give scheme and host, as in ${example('http://localhost:5173')}, or '*'.`,
     )
   }
 }
@@ -263,7 +263,7 @@ export function requireKnownVariables(flags: readonly string[]): void {
     if (!variable.startsWith(PREFIX) || known.includes(name)) continue
     const meant = nearestWord(name, known)
     if (meant === undefined) continue
-    throw new UsageError(`Failed to read ${variable}: there is no such variable. Did you mean ${PREFIX}${meant}?`)
+    throw new UsageError(`Failed to read ${variable}: unknown variable. Did you mean ${PREFIX}${meant}?`)
   }
 }
 

@@ -111,7 +111,7 @@ function unknownArgument(name: string, args: readonly string[], flags: readonly 
     flags.filter(flag => flag.length > 1),
   )
   const hint = meant ? `Did you mean --${meant}?` : 'See --help for the flags.'
-  return `Failed to read ${argument?.split('=', 1)[0] ?? `--${name}`}: there is no such flag. ${hint}`
+  return `Failed to read ${argument?.split('=', 1)[0] ?? `--${name}`}: unknown flag. ${hint}`
 }
 
 function isPositional(name: string, commands: readonly Command[]): boolean {

@@ -8,7 +8,7 @@ import { DocumentError } from './document.ts'
 export function readDocument(path: string): unknown {
   const entry = statSync(path, { throwIfNoEntry: false })
   if (!entry?.isFile()) {
-    throw new DocumentError(`${entry ? 'it is not a file' : 'there is no such file'}. Give an OpenAPI document.`)
+    throw new DocumentError(`${entry ? 'it is not a file' : 'the file is missing'}. Give an OpenAPI document.`)
   }
   return parseDocumentText(readFileSync(path, 'utf8'))
 }

@@ -43,7 +43,7 @@ export interface ControlScope {
 /** Declares an endpoint of the control plane; its export name is its operation id. */
 export const control = createEndpointFactory<ControlScope, true>()
 
-/** The provenance of every declaration here: the control plane is no part of the service's document. */
+/** The provenance of every declaration here: the control plane is not part of the service's document. */
 export const CONTROL_PROVENANCE = { provenance: 'assumed', assumptions: [] } as const
 
 /**

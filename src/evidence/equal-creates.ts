@@ -22,7 +22,7 @@ export function effectsInBase({ created }: BaseObservation, kind: CreatedKind): 
 /**
  * Returns the groups of two or more things that count as effects of equal creates of one start of the client. Creates
  * are equal if their bodies are, names and metadata excepted, and those of batches also if their input has the same
- * text. The base run has no groups, and as many things of a kind as it has are no repetition.
+ * text. The base run has no groups, and the things of a kind that it has are not repetitions.
  */
 export function repeatedEffects(observation: Conduct): readonly (readonly CreatedThing[])[] {
   const { base, created } = observation

@@ -65,7 +65,7 @@ export interface FlowReport extends Omit<ExploreReport, 'findings'> {
  * Looks for what breaks a flow: runs it without faults, with each single fault, with pairs, and with random plans. Each
  * finding is shrunk to the fewest and simplest faults.
  *
- * @throws TypeError for a value that is no flow
+ * @throws TypeError for a value that is not a flow
  * @throws RangeError for an unknown option, ExploreError for an invalid one
  * @throws ExploreError for a flow that is not repeatable, sends no request, or throws without a fault
  * @example
@@ -111,7 +111,7 @@ export interface PlanReport extends Pick<FlowReport, 'flow' | 'runs' | 'points'>
 /**
  * Runs a flow without faults and under one plan, and reports what the plan breaks.
  *
- * @throws TypeError for a value that is no flow or an invalid plan, ExploreError for one that is not repeatable or throws without a fault
+ * @throws TypeError for a value that is not a flow or an invalid plan, ExploreError for one that is not repeatable or throws without a fault
  */
 export async function replayPlan(value: unknown, plan: Plan, options: ExploreFlowOptions = {}): Promise<PlanReport> {
   assertPlan(plan, 'Failed to call toSurvive')
@@ -136,7 +136,7 @@ export async function replayPlan(value: unknown, plan: Plan, options: ExploreFlo
 /**
  * Returns a flow with the fixtures and the seed of options in place of its own, and with their invariants.
  *
- * @throws TypeError for a value that is no flow
+ * @throws TypeError for a value that is not a flow
  */
 export function withOptions(value: unknown, options: ExploreFlowOptions): ExplorableFlow {
   const { name, invariants, inputs } = options

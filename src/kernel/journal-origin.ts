@@ -3,7 +3,7 @@
 /** Who gave a command that no entry caused: code of the user of the simulator, or the weather. */
 export type Giver = 'program' | 'weather'
 
-/** The values of `Journal.origin` that are no position of an entry. Readers of entries see 0 in their place. */
+/** The values of `Journal.origin` that are not positions of an entry. Readers of entries see 0 in their place. */
 export const ORIGIN = { program: -2, weather: -1 } as const satisfies Record<Giver, number>
 
 /**

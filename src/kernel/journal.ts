@@ -95,7 +95,7 @@ export class Journal {
     return seq
   }
 
-  /** Records an entry that is no event of a subject. It is neither digested nor counted. */
+  /** Records an entry that is not an event of a subject. It is neither digested nor counted. */
   recordUndigested(time: Micros, kind: string, subject: string, fields?: EntryFields): number {
     return this.#push(time, kind, subject, this.origin, fields)
   }

@@ -1,5 +1,5 @@
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
+  ENOENT: 'the file or folder is missing',
   EISDIR: 'it is a folder',
   EEXIST: 'a file of this name exists already',
   ENOTDIR: 'its parent is not a folder',

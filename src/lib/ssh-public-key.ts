@@ -8,7 +8,7 @@ export interface SshPublicKey {
   readonly comment: string
 }
 
-/** A public key, or the reason why a text is no public key. */
+/** A public key, or the reason why a text is not a public key. */
 export type ParsedSshKey = { readonly key: SshPublicKey } | { readonly problem: string }
 
 /** The fields of a key after its type: the name of a curve, a number, a point of so many bytes, or any text. */

@@ -67,7 +67,7 @@ export function flattenExpected(expected: unknown): EntryFields {
 /**
  * Returns the differences between a refusal and its expectation.
  *
- * @throws the error itself if it is no refusal
+ * @throws the error itself if it is not a refusal
  */
 export function findRefusalDifferences(
   error: unknown,

@@ -130,7 +130,7 @@ export type Eventually = (
 
 /**
  * Compares the number of events since the start of the scenario with a range, and returns the number. Requests that
- * only read (GET) are no events.
+ * only read (GET) are not events.
  *
  * @example await countOf('node.crashed', 1)
  * @example await countOf({ kind: 'instance.ready', fields: { deployment: deploy_id } }, '2..')
@@ -182,7 +182,7 @@ export function scenario(title: string, options: ScenarioOptions, play: Play): S
 
 /**
  * Declares a scenario for each row of a table. In the title `$name` is replaced by that field of the row, and `$row` by
- * a row that is no object.
+ * a row that is not an object.
  *
  * @param rows the values in which the scenarios differ
  * @throws TypeError for a title with a field that a row does not have

@@ -50,7 +50,7 @@ export function survives<Result>(
   const context = `Failed to declare the scenario '${title}'`
   const declared = toExplorableFlow(flow, title)
   if (declared === undefined) {
-    throw new TypeError(`${context}: the flow is no function. Give the default export of the file of the flow.`)
+    throw new TypeError(`${context}: the flow is not a function. Give the default export of the file of the flow.`)
   }
   assertKnownKeys(options, OPTION_KEYS, context, { ErrorType: TypeError })
   const { plan, inputs, invariants, ...world } = options

@@ -40,5 +40,5 @@ export function requireLanguageModel(
   { model_name, type }: { readonly model_name: string; readonly type: ModelTask },
 ): void {
   if (type === 'text-generation') return
-  refuse(400, `${field} ${model_name} does ${type}: it is no language model`)
+  refuse(400, `${field} ${model_name} does ${type}: it is not a language model`)
 }

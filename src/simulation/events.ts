@@ -6,7 +6,7 @@ interface EventDefinition {
   /** Its order among the events of one instant. */
   readonly priority: Priority
   /**
-   * Whether it is no work of the simulated service: deadlines, weather, looks of controllers, money. A clock that jumps
+   * Whether it is not work of the simulated service: deadlines, weather, looks of controllers, money. A clock that jumps
    * to the next piece of work passes such events and never stops at one.
    */
   readonly housekeeping: boolean

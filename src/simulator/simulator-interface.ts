@@ -127,7 +127,7 @@ export interface Simulator {
    * Continues from a snapshot of this or another simulator, exactly as that one would have. The journal and the received
    * requests become empty, sleeps on the clock are rejected, and `reset()` still returns to the start of this simulator.
    *
-   * @throws SnapshotError, before anything has changed, for bytes that are no snapshot of this version
+   * @throws SnapshotError, before anything has changed, for bytes that are not a snapshot of this version
    * @example
    * const before = sim.snapshot()
    * await sim.clock.advance('1h')

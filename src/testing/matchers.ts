@@ -127,7 +127,7 @@ export const matchers = {
     const { min, max, of } = pattern
     const range = formatRange(pattern)
     if (range === '' || Number.isNaN(min) || Number.isNaN(max) || min! > max!) {
-      const problem = range === '' ? 'no range is given' : `${range} is no range`
+      const problem = range === '' ? 'no range is given' : `${range} is not a range`
       throw new RangeError(`Failed to look at the cost: ${problem}. Give min, max or both, as in { max: 5 }.`)
     }
     assertBilled(sim, of)
@@ -148,11 +148,11 @@ export const matchers = {
   },
 }
 
-/** Rejects a value that is no simulator: a matcher must not pass because of a typo. */
+/** Rejects a value that is not a simulator: a matcher must not pass because of a typo. */
 function assertSimulator(sim: Simulator, example: string): void {
   if (typeof sim === 'object' && sim !== null && 'clock' in sim && 'ledger' in sim) return
   throw new TypeError(
-    `Failed to look at ${formatJsonValue(sim)}: it is no simulator. Give one, as in expect(sim).${example}.`,
+    `Failed to look at ${formatJsonValue(sim)}: it is not a simulator. Give one, as in expect(sim).${example}.`,
   )
 }
 

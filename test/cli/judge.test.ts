@@ -106,11 +106,14 @@ test.each([
     'Failed to read --fail-on: --off turns the rule backsOff off. Remove it from one of them.',
   ],
   [['--keep', 'x'], 'Failed to judge: no client created "x", which keep names.'],
-  [['--polls-at-most', 'often'], "Failed to read --polls-at-most: 'often' is no number above 0. Give one, as in 0.5."],
-  [['--polls-at-most', ''], "Failed to read --polls-at-most: '' is no number above 0."],
-  [['--polls-at-most', '0'], "Failed to read --polls-at-most: '0' is no number above 0."],
+  [
+    ['--polls-at-most', 'often'],
+    "Failed to read --polls-at-most: 'often' is not a number above 0. Give one, as in 0.5.",
+  ],
+  [['--polls-at-most', ''], "Failed to read --polls-at-most: '' is not a number above 0."],
+  [['--polls-at-most', '0'], "Failed to read --polls-at-most: '0' is not a number above 0."],
   [['--junit', 'no/such/folder/judge.xml'], "Failed to write --junit 'no/such/folder/judge.xml': there is no folder"],
-  [['--rules', 'no-such.mjs'], 'Failed to read --rules no-such.mjs: there is no such file. Give a module that exports'],
+  [['--rules', 'no-such.mjs'], 'Failed to read --rules no-such.mjs: the file is missing. Give a module that exports'],
 ])('refuses %j', async (args, message) => {
   const { judge } = await serving()
   const { code, stderr } = await judge(...args)
@@ -189,7 +192,7 @@ test.each([
   expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
 })
 
-test('a client that never came is no success', async () => {
+test('a client that never came is not success', async () => {
   const { server } = await running()
   const { code, stdout, stderr } = await commanded(['judge', '--url', server.url])
   expect([code, stdout, stderr]).toEqual([

@@ -177,9 +177,9 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--for', '1h', '--series', 'package.json/x.csv'], 'is not a folder. Give a file in a folder.'],
   [['--for', '100d', '--series', 'x.csv', '--step', '1ms'], 'Give a longer --step.'],
   [['--fixtures', 'empty', '--for', '1h', '--series', 'x.csv', '--step', '1us'], 'it would have 3,600,000,000 steps'],
-  [['--for', '1h', '--commands', 'no.json'], "Failed to read --commands 'no.json': there is no such file."],
+  [['--for', '1h', '--commands', 'no.json'], "Failed to read --commands 'no.json': the file is missing."],
   [['--for', '1h', '--epoch', 'yesterday'], "Failed to read the epoch 'yesterday'"],
-  [['--for', '1h', '--wether', 'rough'], 'Failed to read --wether: there is no such flag. Did you mean --weather?'],
+  [['--for', '1h', '--wether', 'rough'], 'Failed to read --wether: unknown flag. Did you mean --weather?'],
   [[], "Failed to read MODELHOST_SIM_FOR 'long': no known form.", { MODELHOST_SIM_FOR: 'long' }],
   [['--for', '1h'], 'Did you mean MODELHOST_SIM_WEATHER?', { MODELHOST_SIM_WETHER: 'rough' }],
 ]

@@ -47,9 +47,9 @@ test('snapshot fails with the cause and leaves file and world unchanged when its
   await expect(snapshot({ url: 'http://127.0.0.1:1', file: torn })).rejects.toThrow('no server answers there')
   await expect(snapshot({ url: 'here', file: torn })).rejects.toThrow("Failed to read --url 'here'")
   await expect(restore({ url, file: torn })).rejects.toThrow(
-    "Failed to read the snapshot 'torn.snapshot': it is no snapshot",
+    "Failed to read the snapshot 'torn.snapshot': it is not a snapshot",
   )
-  await expect(restore({ url, file: join(folder, 'none.snapshot') })).rejects.toThrow('there is no such file')
+  await expect(restore({ url, file: join(folder, 'none.snapshot') })).rejects.toThrow('the file is missing')
   await expect(snapshot({ url, file: join(folder, 'no/where.snapshot') })).rejects.toThrow(
     'Failed to write the snapshot',
   )

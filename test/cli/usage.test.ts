@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { commanded } from './commanded.ts'
 
 const MISTAKES: [args: string[], message: string, env?: Record<string, string>][] = [
-  [['--prot', '4011'], 'Failed to read --prot: there is no such flag. Did you mean --port?'],
-  [['serve', '--fixture', 'empty'], 'Failed to read --fixture: there is no such flag. Did you mean --fixtures?'],
-  [['srve'], "Failed to run 'srve': there is no such command. Did you mean 'serve'?"],
+  [['--prot', '4011'], 'Failed to read --prot: unknown flag. Did you mean --port?'],
+  [['serve', '--fixture', 'empty'], 'Failed to read --fixture: unknown flag. Did you mean --fixtures?'],
+  [['srve'], "Failed to run 'srve': unknown command. Did you mean 'serve'?"],
   [['serve', 'now'], "Failed to read 'now': unknown argument. See --help for the arguments."],
   [
     ['--port', 'abc'],
@@ -30,7 +30,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     ['--max-storage', 'lots'],
     "Failed to read --max-storage 'lots': invalid size. Give bytes, as in --max-storage 512MiB.",
   ],
-  [['mcp', '--url', 'foo'], 'Failed to read --url: "foo" is no address. Give one as in http://127.0.0.1:4010.'],
+  [['mcp', '--url', 'foo'], 'Failed to read --url: "foo" is not an address. Give one as in http://127.0.0.1:4010.'],
   [['mcp', '--url', 'http://127.0.0.1:4010', '--seed', '3'], '--seed is for a world of their own, and --url names'],
   [['mcp', '--url', 'http://127.0.0.1:4010', '--port', '4020'], '--port is for a world of their own'],
   [['--epoch', '2026-01-01'], "Failed to read the epoch '2026-01-01': no time with an offset."],
@@ -48,7 +48,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [[], "Failed to read MODELHOST_SIM_CLOCK 'manul': did you mean 'manual'?", { MODELHOST_SIM_CLOCK: 'manul' }],
   [
     [],
-    'Failed to read MODELHOST_SIM_PRT: there is no such variable. Did you mean MODELHOST_SIM_PORT?',
+    'Failed to read MODELHOST_SIM_PRT: unknown variable. Did you mean MODELHOST_SIM_PORT?',
     { MODELHOST_SIM_PRT: '4011' },
   ],
   [['--clock', 'nope'], "Failed to read --clock 'nope': no such word.", { MODELHOST_SIM_CLOCK: 'manual' }],
@@ -64,8 +64,8 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     ['what-if', '--set', 'a=b'],
     "Failed to run 'what-if': the file is missing. Give it, as in: modelhost-sim what-if run.ndjson --without fault:1",
   ],
-  [['export', 'run.ndjson', '--out', 'run.test.ts'], 'Failed to read --out: there is no such flag.'],
-  [['merge', 'none.ndjson'], 'Failed to merge none.ndjson: there is no such file or folder. Give files of --out.'],
+  [['export', 'run.ndjson', '--out', 'run.test.ts'], 'Failed to read --out: unknown flag.'],
+  [['merge', 'none.ndjson'], 'Failed to merge none.ndjson: the file or folder is missing. Give files of --out.'],
   [['merge', 'docs'], 'Failed to merge docs: it contains no results-1.ndjson or the like. Give the folder of --out.'],
   [['merge', 'x', '--expect', '9..1'], "Failed to read --expect '9..1': its first seed, 9, is above its last."],
   [['merge', 'x', '--finding-code', '0'], "Failed to read --finding-code '0': too small."],

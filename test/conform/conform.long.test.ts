@@ -424,7 +424,7 @@ describe('the command', () => {
   })
 
   const bad: Record<string, [content: string | undefined, message: RegExp]> = {
-    'no file': [undefined, /Failed to read --openapi '.*': there is no such file/],
+    'no file': [undefined, /Failed to read --openapi '.*': the file is missing/],
     'broken JSON': ['{"openapi": "3.1.0",,}', /line 1, column 21: expected a field name/],
     'broken YAML': ['openapi: [', /Fix the YAML there/],
     'a text': ['hello', /not an OpenAPI document/],

@@ -177,7 +177,7 @@ test.each([
 test.each([
   ['a query in its address', { url: 'http://127.0.0.1:4010/?world=w1' }, "Give one as in 'http://127.0.0.1:4010'"],
   ['a token that no header can have', { url: 'http://127.0.0.1:4010', token: 'a\r\nb' }, 'invalid token.'],
-  ['a token that is no text', { url: 'http://127.0.0.1:4010', token: 5 }, 'invalid token.'],
+  ['a token that is not a text', { url: 'http://127.0.0.1:4010', token: 5 }, 'invalid token.'],
 ])('a client with %s is refused', (_, address, message) => {
   expect(() => createControlClient(address as never)).toThrow(message)
 })

@@ -119,7 +119,7 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
   sendRequest: {
     good: [{ path: '/_sim/requests', body: { method: 'GET', path: '/deploy/list' } }],
     bad: [
-      { path: '/_sim/requests', body: { path: '/_sim/reset' }, status: 400, says: 'it is no path of the service' },
+      { path: '/_sim/requests', body: { path: '/_sim/reset' }, status: 400, says: 'it is not a path of the service' },
       { path: '/_sim/requests', body: { method: 'GET' }, status: 400, says: 'path is missing' },
       { path: '/_sim/requests', body: { path: '/deploy/list', body: {} }, status: 400, says: 'a GET has no body' },
       { path: '/_sim/requests', body: { repeat: { seq: 1 } }, status: 409, says: 'Failed to repeat the request 1' },
@@ -516,7 +516,7 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
   importSnapshot: {
     good: [{ path: '/_sim/snapshots/theirs/import', file: SNAPSHOT.toBytes() }],
     bad: [
-      { path: '/_sim/snapshots/theirs/import', file: Buffer.from('x'), status: 400, says: 'it is no snapshot' },
+      { path: '/_sim/snapshots/theirs/import', file: Buffer.from('x'), status: 400, says: 'it is not a snapshot' },
       {
         path: '/_sim/snapshots/known/import',
         file: SNAPSHOT.toBytes(),

@@ -126,7 +126,7 @@ test.each([
   [{ at: '1h' }, 400, 'is in the future'],
   [{ at: 'yesterday' }, 400, "at 'yesterday' is an invalid time"],
   [{ entry: 99_999 }, 400, 'the past has the journal entries'],
-  [{ after_request: 1 }, 400, 'the journal entry 1 is no request'],
+  [{ after_request: 1 }, 400, 'the journal entry 1 is not a request'],
   [{ at: '1m', entry: 1 }, 400, 'at and entry contradict'],
   [{ at: '1m', seed: 7 }, 400, 'a fork has the seed of its origin'],
   [{ at: '1m', from: undefined }, 400, 'Give that world in from'],

@@ -114,7 +114,7 @@ test('a lost answer, a stream, an upload and no text are shown as what they are'
   form.set('file', new Blob([new Uint8Array([255, 254, 0, 1])]), 'input.jsonl')
   await ask('/v1/files', { method: 'POST', body: form })
   const upload = await lastShown()
-  expect(upload.sent).toMatchObject({ body: null, note: 'it is no text' })
+  expect(upload.sent).toMatchObject({ body: null, note: 'it is not a text' })
   expect(upload.sent.bytes).toBeGreaterThan(100)
   const again = await command('/_sim/requests', { repeat: { seq: upload.seq } })
   expect(again.body.status).toBe(upload.answer.status)
@@ -172,7 +172,7 @@ test('a request whose answer waits for time has none yet, and its sender can lea
   await expect.poll(() => sim.pendingRequests.length).toBe(0)
 })
 
-test('a command while the body of a request comes is no request of a client', async () => {
+test('a command while the body of a request comes is not a request of a client', async () => {
   const { sim, command } = await running({ fixtures: 'two-nodes' })
   await command('/_sim/past')
   // A rule takes a step of the request before its body is there.

@@ -93,7 +93,7 @@ test('an invalid request is refused and changes nothing', async () => {
       /a snapshot brings the seed of its world/,
     ],
     [() => sent(upload(world, 'other', bytes.slice(0, 500))), 400, /the snapshot 'x\.snapshot': it is cut off/],
-    [() => sent(upload(world, 'other', 'nothing')), 400, /it is no snapshot of modelhost-sim/],
+    [() => sent(upload(world, 'other', 'nothing')), 400, /it is not a snapshot of modelhost-sim/],
     [() => sent(upload(world, 'mine', new Uint8Array(bytes))), 409, /duplicate name/],
     [() => sent(upload(world, 'No', new Uint8Array(bytes))), 422, /should match pattern/],
   ]

@@ -89,7 +89,7 @@ describe('all mistakes are found at once', () => {
     expect(mistakes.map(({ example }) => example)).toEqual(examples)
   })
 
-  test('and a name that is taken or of another account is no example', () => {
+  test('and a name that is taken or of another account is not an example', () => {
     const named = (display_name: string, deployments: unknown[]) =>
       mistakesOf({ account: { ...account, display_name }, deployments }).map(({ example }) => example)
     expect(named('acme', [{ model_name: 'acme/chat' }, {}])).toEqual([undefined])
@@ -130,7 +130,7 @@ describe('all mistakes are found at once', () => {
     ])
   })
 
-  test('and a list that is no list hides comparisons, not other mistakes', () => {
+  test('and a list that is not a list hides comparisons, not other mistakes', () => {
     const mistakes = mistakesOf({
       account: { ...account, card: 'god' },
       models: {},

@@ -1,4 +1,4 @@
-/** What the README says of clients that wait, and of one that is no client of this service. */
+/** What the README says of clients that wait, and of one that is not a client of this service. */
 import OpenAI, { toFile } from 'openai'
 import { expect, test } from 'vitest'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'

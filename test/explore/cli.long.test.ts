@@ -133,7 +133,7 @@ describe('known findings', () => {
 
   test('a missing file is refused', async () => {
     await expect(explore({ known: 'none.yaml' })).rejects.toThrow(
-      'Failed to read none.yaml: there is no such file or folder. Give the file of known findings.',
+      'Failed to read none.yaml: the file or folder is missing. Give the file of known findings.',
     )
   })
 })
@@ -170,7 +170,7 @@ describe('refuses', () => {
   })
 
   test.each<[args: Partial<ExploreArguments>, message: string]>([
-    [{ flows: ['none.ts'] }, "Failed to find the flow 'none.ts': there is no such file. Give the module of a flow."],
+    [{ flows: ['none.ts'] }, "Failed to find the flow 'none.ts': the file is missing. Give the module of a flow."],
     [{ flows: ['client.yaml'] }, "Failed to find the flow 'client.yaml'"],
     [{ flows: ['.'] }, 'Failed to load .: it is a folder. Give the module of a flow.'],
     [{ flows: ['package.json'] }, 'Failed to load package.json: it is not a module.'],

@@ -37,7 +37,7 @@ async function brokenBy(invariants: InvariantSettings) {
   }
 }
 
-test('a rule of conduct is no invariant unless the flow turns it on', async () => {
+test('a rule of conduct is not an invariant unless the flow turns it on', async () => {
   expect(await brokenBy({})).toEqual([])
   expect(await brokenBy({ backsOff: false })).toEqual([])
   expect(await brokenBy({ backsOff: true })).toEqual(['backsOff@createChatCompletion'])

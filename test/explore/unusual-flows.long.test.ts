@@ -143,7 +143,7 @@ test('fifty requests at once come out the same twice', async () => {
 
 test.each<[string, (context: FlowContext) => Promise<unknown>]>([
   ['a signal that was aborted before', context => list(context, { signal: AbortSignal.abort('odd') })],
-  ['a value that is no signal', context => list(context, { signal: {} as AbortSignal })],
+  ['a value that is not a signal', context => list(context, { signal: {} as AbortSignal })],
   ['an invalid address', ({ fetch }) => fetch('/deploy/list')],
   ['a body of a GET', context => list(context, { body: 'odd' })],
 ])('a request with %s fails at once, as in Node', async (_, send) => {

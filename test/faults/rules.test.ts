@@ -307,7 +307,7 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
     ['a chance of nothing', { on: '*', chance: 0, fault: DOWN }, '$.chance: expected more than 0, got 0'],
     ['no times', { on: '*', times: 0, fault: DOWN }, '$.times: expected at least 1, got 0'],
     [
-      'a status that is no error',
+      'a status that is not an error',
       { on: '*', fault: { kind: 'status', status: 200 } },
       '$.fault.status: expected at least 400',
     ],

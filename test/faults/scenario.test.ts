@@ -135,7 +135,7 @@ describe('on the command line', () => {
     const { code, stderr } = await commanded(['serve', '--port', '0', '--faults', 'missing.json'])
     expect([code, stderr]).toEqual([
       2,
-      expect.stringContaining("Failed to read --faults 'missing.json': there is no such file or folder. Give a file"),
+      expect.stringContaining("Failed to read --faults 'missing.json': the file or folder is missing. Give a file"),
     ])
   })
 

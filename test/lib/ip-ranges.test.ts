@@ -38,7 +38,7 @@ test.each([
 })
 
 test.each(['', 'localhost', '1.2.3', '1.2.3.4.5', '256.1.1.1', '1.2.3.4/33', '1.2.3.4/', '1.2.3.4/-1', '1.2.3.4/8/8'])(
-  '%s is no range and matches nothing',
+  '%s is not a range and matches nothing',
   range => {
     expect(isIpRange(range)).toBe(false)
     expect(isAddressAllowed('1.2.3.4', [range])).toBe(false)
@@ -68,7 +68,7 @@ test.each([
   '2130706433',
   ' 1.2.3.4',
   '[::1]',
-])('%s is no range', range => {
+])('%s is not a range', range => {
   expect(isIpRange(range)).toBe(false)
 })
 

@@ -164,7 +164,7 @@ describe('survives', () => {
   })
 
   test.each<[unknown[], string]>([
-    [['a', undefined, { plan: [] }], "Failed to declare the scenario 'a': the flow is no function."],
+    [['a', undefined, { plan: [] }], "Failed to declare the scenario 'a': the flow is not a function."],
     [['a', quiet, {}], "Failed to declare the scenario 'a': it has no plan."],
     [['a', quiet, { plan: [{ crsh: 1 }] }], "plan[0].crsh: unknown item 'crsh'. Did you mean 'crash'?"],
     [['a', quiet, { plan: [], sed: 1 }], "unknown option 'sed'. Did you mean 'seed'?"],
@@ -261,7 +261,7 @@ describe('beside other scenarios', () => {
     writeFileSync(join(folder, 'it.yaml'), toYamlScenario({ ...FILE, title: 'a lost answer' }))
   })
 
-  test('a flow in a folder of scenarios is no scenario itself', async () => {
+  test('a flow in a folder of scenarios is not a scenario itself', async () => {
     const results = await runFiles(['.'], { folder })
     expect(results.map(({ title, passed }) => [title, passed])).toEqual([['a lost answer', false]])
   })

@@ -247,8 +247,8 @@ describe('a failure', () => {
 
 describe('run exits with 2 and runs no scenario', () => {
   test.each([
-    [['stroy.ts'], "Failed to find the scenario 'stroy.ts': there is no such file. Did you mean 'story.ts'?"],
-    [['story'], "Failed to find the scenario 'story': there is no such file. Did you mean 'story.ts'?"],
+    [['stroy.ts'], "Failed to find the scenario 'stroy.ts': the file is missing. Did you mean 'story.ts'?"],
+    [['story'], "Failed to find the scenario 'story': the file is missing. Did you mean 'story.ts'?"],
     [
       ['q/*.ts'],
       `Failed to find scenarios: 'q/*.ts' contains no scenario file. Give .ts, .js or .yaml files, folders of them, or globs; those of the package are in '${SHIPPED}'.`,
@@ -386,7 +386,7 @@ test('a missing file is refused with the path of the shipped scenario of that na
   expect(await play({ scenarios: ['scenarios/api/answer-lost.ts'] })).toMatchObject({
     code: 2,
     error:
-      "Failed to find the scenario 'scenarios/api/answer-lost.ts': there is no such file. " +
+      "Failed to find the scenario 'scenarios/api/answer-lost.ts': the file is missing. " +
       `Did you mean '${SHIPPED}/api/answer-lost.ts'?\n`,
   })
   expect(await play({})).toMatchObject({

@@ -92,9 +92,9 @@ describe('send', () => {
       check(await send('GET /deploy/list').answer(), { status: 0, isBroken: true })
     }))
 
-  test('refuses a text that is no method with a path', async () => {
+  test('refuses a text that is not a method with a path', async () => {
     expect(await failureOf(({ send }) => void send('/deploy/list'))).toBe(
-      "TypeError: Failed to send '/deploy/list': it is no method with a path. Give both, as in 'GET /deploy/list'.",
+      "TypeError: Failed to send '/deploy/list': it is not a method with a path. Give both, as in 'GET /deploy/list'.",
     )
   })
 })

@@ -9,14 +9,14 @@ const lora = (base_model: string) => ({
   private: true,
 })
 
-describe('a base that is no language model', () => {
+describe('a base that is not a language model', () => {
   const { models } = service().world.store
   const others = models.all().filter(({ type, deprecated }) => type !== 'text-generation' && deprecated === null)
   const byTask = new Map(others.map(model => [model.type, model.model_name]))
 
   test.each([...byTask])('%s is refused at POST /deploy/llm and as the base of an adapter', async (task, name) => {
     const { ask } = service()
-    const refusal = (field: string) => [400, { error: `${field} ${name} does ${task}: it is no language model` }]
+    const refusal = (field: string) => [400, { error: `${field} ${name} does ${task}: it is not a language model` }]
     const asked = async (request: string, body: object) => {
       const answer = await ask(request, body)
       return [answer.status, answer.body]

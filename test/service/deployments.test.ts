@@ -106,7 +106,7 @@ describe('creating an LLM deployment', () => {
       llm({ settings: { min_instances: 2 } }),
       'body/settings/max_instances value_error',
     ],
-    ['arguments that are no list', { ...llm(), extra_args: '--x' }, 'body/extra_args list_type'],
+    ['arguments that are not a list', { ...llm(), extra_args: '--x' }, 'body/extra_args list_type'],
   ])('%s: 422', async (_, body, expected) => {
     const { client, world } = service('empty')
     expect((await issues(client.createLlmDeployment(body as Llm))).join(', ')).toBe(expected)

@@ -103,7 +103,7 @@ function drawBody(schema_in: Json, model_name: string, key: string): Json {
     for (const name of ['model', 'model_id']) if (name in (fields.properties as Json)) body[name] = model_name
     // A size is a text, and only a supported one is answered.
     if ('size' in body) body.size = '64x64'
-    // A drawn data URL is no audio, which is 400.
+    // A drawn data URL is not an audio, which is 400.
     if ('audio' in body) body.audio = AUDIO
     // JSON Schema cannot say that a choice names one of the tools.
     if (typeof body.tool_choice === 'object' && body.tool_choice !== null) delete body.tool_choice

@@ -200,7 +200,7 @@ describe('a request with a body', () => {
   })
 
   test.each<[string, BodyInit | null, Record<string, string>, number]>([
-    ['any content type that is no form is JSON', '{}', { 'content-type': 'text/plain' }, 200],
+    ['any content type that is not a form is JSON', '{}', { 'content-type': 'text/plain' }, 200],
     ['a form', 'a=b', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
     ['multipart', '{}', { 'content-type': 'multipart/form-data; boundary=x' }, 415],
     ['compressed', '{}', { 'content-encoding': 'gzip' }, 415],

@@ -15,7 +15,7 @@ export const SECOND = 1_000_000
 export interface Service {
   world: World
   client: Client
-  /** Sends a request; a body that is no string is sent as JSON. */
+  /** Sends a request; a body that is not a string is sent as JSON. */
   ask(request: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>
 }
 

@@ -65,7 +65,7 @@ describe('an adapter', () => {
     ['a source that is not an address', 'not an address', [], /is not an address/],
     ['a source that is missing', 'https://hub.example/elsewhere/tone', [], /not found \(404\)/],
     ['a gated source', 'https://hub.example/acme/tone', [repository({ gated: true })], /is gated .*\(401\)/],
-    ['a source that is no adapter', 'https://hub.example/acme/tone', [repository({})], /is not an adapter/],
+    ['a source that is not an adapter', 'https://hub.example/acme/tone', [repository({})], /is not an adapter/],
     [
       'a source for another base',
       'https://hub.example/acme/tone',

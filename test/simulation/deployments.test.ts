@@ -148,7 +148,7 @@ describe('placement', () => {
     expect([sim.cluster.node('large-0').free, sim.cluster.node('small-0').free]).toEqual([8, 1])
   })
 
-  test('needs one node: eight GPUs that are free on two nodes are no home for an instance of eight', () => {
+  test('needs one node: eight GPUs that are free on two nodes are not home for an instance of eight', () => {
     const sim = stage([{ gpus: 4, count: 2 }])
     const wide = sim.world.deployments.createLlm(spec({ num_gpus: 8, repo: 'acme/chat-405b' }))
     pass(sim, '24h')

@@ -59,7 +59,7 @@ test('the command funds.set has the effect of sim.funds.set, also later', async 
   expect(one.ledger.balance).toBe(other.ledger.balance)
 })
 
-test('an amount that is no dollars from 0 to 40,000,000 is rejected and changes nothing', () => {
+test('an amount that is not a dollars from 0 to 40,000,000 is rejected and changes nothing', () => {
   const sim = rented()
   const { digest } = sim
   for (const usd of [-1, Number.NaN, 40_000_001, '5' as unknown as number]) {

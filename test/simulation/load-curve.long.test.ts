@@ -286,7 +286,7 @@ test('a ramp is straight between its ends', () => {
   expect(curve.integral(0, DAY)).toBe(15 * 3600)
 })
 
-test('steps of the same rate are no break', () => {
+test('steps of the same rate are not break', () => {
   const curve = curveOf({
     kind: 'steps',
     steps: [

@@ -241,7 +241,7 @@ describe('the address of a webhook', () => {
   })
 
   test.each(['ftp://127.0.0.1/', 'hook', '', 'http://', '//127.0.0.1/'])(
-    'is 422 when it is no address: %s',
+    'is 422 when it is not an address: %s',
     async url => {
       const { ask } = webhookWorld()
       const { status, body } = await ask({ input: 'Rivers', webhook: url })

@@ -200,8 +200,8 @@ test('the failure report is valid for any test name and any request', async ({ s
 test('an invalid expectation is refused', async ({ sim }) => {
   const { deploy_id } = await client(sim.fetch, sim.token).deploy(SPEC)
   const calls: [() => void, string][] = [
-    [() => expect({}).toBeQuiet(), 'it is no simulator'],
-    [() => expect(undefined).toHaveCost({ max: 1 }), 'it is no simulator'],
+    [() => expect({}).toBeQuiet(), 'it is not a simulator'],
+    [() => expect(undefined).toHaveCost({ max: 1 }), 'it is not a simulator'],
     [() => expect(sim).toHaveReceived('getDeployment', { time: 1 } as never), "Did you mean 'times'?"],
     [() => expect(sim).toHaveCost({}), 'no range is given. Give min, max or both, as in { max: 5 }.'],
     [
@@ -216,8 +216,8 @@ test('an invalid expectation is refused', async ({ sim }) => {
       () => expect(sim).toHaveReceived('getDeployment', 2 as never),
       'Failed to call toHaveReceived: expected an object of options, got 2. Give times,',
     ],
-    [() => expect(sim).toHaveCost({ min: 5, max: 1 }), 'is no range'],
-    [() => expect(sim).toHaveCost({ max: Number.NaN }), 'is no range'],
+    [() => expect(sim).toHaveCost({ min: 5, max: 1 }), 'is not a range'],
+    [() => expect(sim).toHaveCost({ max: Number.NaN }), 'is not a range'],
     [() => expect(sim).toHaveCost({ max: 1, of: 'nothing' }), 'nothing of that id was billed'],
   ]
   for (const [call, says] of calls) expect(call).toThrow(says)
@@ -231,7 +231,7 @@ test('types refuse unknown operations and kinds', ({ sim }) => {
   expectTypeOf(sim.cluster.stockOut).parameter(0).toEqualTypeOf<GpuType>()
   type Pattern = Parameters<typeof patternOf>[0]
   expectTypeOf<'H100-80GB' | 'L4-24GB'>().toExtend<NonNullable<NonNullable<Pattern['body']>['gpu']>>()
-  // @ts-expect-error a number is no GPU
+  // @ts-expect-error a number is not a GPU
   const wrong: Pattern = { body: { gpu: 5 } }
   expect(wrong).toBeDefined()
   expectTypeOf<NonNullable<NonNullable<SimulatorOptions['with']>['deployments']>[number]['status']>().toEqualTypeOf<

@@ -77,7 +77,7 @@ class DeployClient:
         return self.retry(step, also_retried=(409,))
 
     def delete(self, deploy_id):
-        """Deletes a deployment. If a request whose answer was lost deleted it already, this is no error."""
+        """Deletes a deployment. If a request whose answer was lost deleted it already, this is not an error."""
         try:
             self.retry(lambda: self.call("DELETE", f"/deploy/{deploy_id}"))
         except ServiceError as error:

@@ -187,9 +187,9 @@ def test_events_are_read_as_they_come(sim: Simulator) -> None:
 def test_an_input_that_would_do_something_else_is_refused(sim: Simulator) -> None:
     sim.faults.add("reset", on="createLlmDeployment")
     for name in ("", ".", ".."):
-        with pytest.raises(ValueError, match="is no id and no name. Give one."):
+        with pytest.raises(ValueError, match="is neither an id nor a name. Give one."):
             sim.faults.remove(name)
-        with pytest.raises(ValueError, match="is no id and no name. Give one."):
+        with pytest.raises(ValueError, match="is neither an id nor a name. Give one."):
             sim.explain(name)
     assert len(sim.faults.list()) == 1
     with pytest.raises(ValueError, match="the path begins without a slash"):

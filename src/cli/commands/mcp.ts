@@ -69,7 +69,7 @@ export async function handler(argv: Arguments): Promise<void> {
 /** Rejects an invalid address, and flags that only the own world has. */
 function assertForeignServer(url: string, argv: Arguments): void {
   if (!URL.canParse(url) || !/^https?:[^?#]*$/i.test(url)) {
-    throw new UsageError(`Failed to read --url: ${quote(url)} is no address. Give one as in http://127.0.0.1:4010.`)
+    throw new UsageError(`Failed to read --url: ${quote(url)} is not an address. Give one as in http://127.0.0.1:4010.`)
   }
   const flags = argv as Arguments & { readonly [name in (typeof WORLD_FLAGS)[number]]?: unknown }
   const isGiven = (name: (typeof WORLD_FLAGS)[number]) => ![undefined, 'default'].includes(flags[name] as string)

@@ -80,7 +80,7 @@ export async function list(args: ScenariosArguments, { out, error, folder = proc
   const userFolders = args.folders ?? []
   const missing = userFolders.find(one => !existsSync(resolve(folder, one)))
   if (missing !== undefined) {
-    error(`Failed to list '${missing}': there is no such folder. Give a folder with scenarios.\n`)
+    error(`Failed to list '${missing}': the folder is missing. Give a folder with scenarios.\n`)
     return 2
   }
   const local = userFolders.length > 0 ? userFolders : ['scenarios']

@@ -237,7 +237,7 @@ export async function handler(argv: Arguments): Promise<void> {
 function scenarioFolders(folder: string | undefined): string[] {
   if (folder !== undefined && !existsSync(folder)) {
     throw new UsageError(
-      `Failed to read --scenarios '${folder}': there is no such folder. Give one that holds scenarios in YAML or JSON.`,
+      `Failed to read --scenarios '${folder}': the folder is missing. Give one that holds scenarios in YAML or JSON.`,
     )
   }
   return [resolve(folder ?? 'scenarios'), bundledScenariosFolder()].filter(existsSync)

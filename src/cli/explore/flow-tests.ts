@@ -49,7 +49,7 @@ async function toOutcome(
   isKnown: (signature: string) => boolean,
 ): Promise<SeedOutcome> {
   const findings = new Map<string, SeedFinding>()
-  // What the inputs break alone is no effect of the plan.
+  // What the inputs break alone is not an effect of the plan.
   const origins = [
     ...(ofInputs?.broken ?? []).map(violation => ({ ...violation, plan: [] })),
     ...result.broken.map(violation => ({ ...violation, plan })),

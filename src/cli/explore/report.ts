@@ -105,7 +105,7 @@ export function formatFlowsJunit(flows: readonly ExploredFlow[]): string {
         return `${open(finding)}>\n      <skipped message=${xmlAttribute(reason)}/>\n    </testcase>\n`
       }),
     ]
-    // A suite without tests is no result for some readers.
+    // A suite without tests is not a result for some readers.
     if (cases.length === 0) cases.push(`    <testcase classname=${xmlAttribute(flow)} name="nothing found"/>\n`)
     const counts = `tests="${cases.length}" failures="${fresh.length}" skipped="${known.length}"`
     return `  <testsuite name=${xmlAttribute(flow)} ${counts}>\n${cases.join('')}  </testsuite>\n`

@@ -17,7 +17,7 @@ export async function loadOwnRules(path: string, folder: string): Promise<Map<st
   const name = relative(folder, file)
   if (!existsSync(file)) {
     throw new LoadError(
-      `Failed to read --rules ${shellQuote(path)}: there is no such file. Give a module that exports rules.`,
+      `Failed to read --rules ${shellQuote(path)}: the file is missing. Give a module that exports rules.`,
     )
   }
   const { default: ofDefault, ...exports } = await importScript(file, folder)

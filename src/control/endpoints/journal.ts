@@ -41,7 +41,7 @@ export const getDigest = control({
   handle: ({ sim }) => ({ digest: sim.digest, now: sim.clock.iso }),
 })
 
-/** Rejects a probable typo of a known kind. An unknown kind that is no typo may be an event that has not fired yet. */
+/** Rejects a probable typo of a known kind. An unknown kind that is not a typo may be an event that has not fired yet. */
 function assertKnownKind(kind: string, known: readonly string[]): void {
   const suggestion = known.includes(kind) ? undefined : nearestWord(kind, known)
   if (suggestion === undefined) return

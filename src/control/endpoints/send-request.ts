@@ -39,7 +39,7 @@ export const sendRequest = control({
     seq: z.int().nullable().describe('Position of its entry in the journal; null if no entry was kept'),
     status: z.int().describe('0: a fault left the client without a response'),
     headers: z.record(z.string(), z.string()),
-    body: z.unknown().describe('JSON or text, without credentials; null without a body, or if it is no text'),
+    body: z.unknown().describe('JSON or text, without credentials; null without a body, or if it is not a text'),
     bytes: z.int().describe('The size of the body'),
     note: z.string().nullable().describe('Why body is not the whole body; null if it is'),
     now: z.string().describe('The time of the world after the answer'),
@@ -50,7 +50,7 @@ export const sendRequest = control({
     if (!sent.path.startsWith('/') || /^\/_sim([/?]|$)/.test(sent.path)) {
       refuse(
         400,
-        `Failed to send a request to '${sent.path}': it is no path of the service. Give one, as in '/deploy/list'.`,
+        `Failed to send a request to '${sent.path}': it is not a path of the service. Give one, as in '/deploy/list'.`,
       )
     }
     if (/^(GET|HEAD)$/i.test(sent.method) && given.body !== undefined && given.body !== null) {

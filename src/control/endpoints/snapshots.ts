@@ -105,7 +105,7 @@ export const importSnapshot = control({
   route: 'POST /_sim/snapshots/{snapshot}/import',
   summary: 'Add an exported or saved snapshot under a name. It does not restore the snapshot',
   refusals: {
-    400: 'bytes that are no snapshot, are damaged or truncated, or are of another version',
+    400: 'bytes that are not a snapshot, are damaged or truncated, or are of another version',
     409: 'a duplicate name',
     413: 'more than 256 MiB',
     429: 'too many snapshots in this world',

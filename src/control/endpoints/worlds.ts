@@ -205,7 +205,7 @@ function assertNotPath(field: string, value: unknown): void {
   if (typeof value !== 'string' || /^[A-Za-z0-9][\w-]*$/.test(value)) return
   refuse(
     400,
-    `Failed to make a world: ${field} '${value}' is no name, and paths are unsupported over HTTP. Send the content itself, as an object.`,
+    `Failed to make a world: ${field} '${value}' is not a name, and paths are unsupported over HTTP. Send the content itself, as an object.`,
   )
 }
 

@@ -14,7 +14,7 @@ import { tokenRedactor } from '../token-redactor.ts'
 
 const ContentSchema = z.object({
   headers: z.record(z.string(), z.string()).describe('Foreign credentials are hashes, and tokens are shortened'),
-  body: z.unknown().describe('JSON or text, without credentials; null without a body, or if it is no text'),
+  body: z.unknown().describe('JSON or text, without credentials; null without a body, or if it is not a text'),
   bytes: z.int().describe('The size of the body'),
   note: z.string().nullable().describe('Why body is not the whole body; null if it is'),
 })
@@ -26,7 +26,7 @@ export const getRequest = control({
     'Return the headers and the body of a request and of its answer, from the past of the world. seq is that of ' +
     'GET /_sim/requests. If the past does not have them, reason says why',
   example: { target: '/_sim/requests/2' },
-  refusals: { 404: 'a seq that is no request of a client' },
+  refusals: { 404: 'a seq that is not a request of a client' },
   returns: z.object({
     seq: z.int(),
     method: z.string().nullable(),

@@ -28,7 +28,7 @@ const LISTED_CAUSES = { nearest: 15, first: 5 } as const
  */
 export function explain(sim: Simulator, subject: string | number): Explanation {
   if (typeof subject !== 'string' && typeof subject !== 'number') {
-    throw new RangeError(`Failed to explain ${quote(subject)}: it is no id. Give an id, a name or a position.`)
+    throw new RangeError(`Failed to explain ${quote(subject)}: it is not an id. Give an id, a name or a position.`)
   }
   const causes = new Causes(sim)
   if (typeof subject === 'number' || /^\d+$/.test(subject)) {

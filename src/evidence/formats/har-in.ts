@@ -25,7 +25,7 @@ const LEFT_OUT =
  * Reads a HAR file.
  *
  * @param what names it in errors
- * @throws RecordingError for text that is no HAR file
+ * @throws RecordingError for text that is not HAR file
  */
 export function parseHar(text: string, what: string): Har {
   const fail = (problem: string) =>
@@ -35,7 +35,7 @@ export function parseHar(text: string, what: string): Har {
   const parsed = parseJsonText(text)
   if ('fault' in parsed) {
     const { line, column, reason } = parsed.fault
-    throw fail(`it is no JSON: line ${line}, column ${column}: ${reason}`)
+    throw fail(`it is not JSON: line ${line}, column ${column}: ${reason}`)
   }
   const har = parsed.value as Partial<Har> | null
   const entries: unknown = har?.log?.entries
@@ -52,13 +52,13 @@ export function parseHar(text: string, what: string): Har {
 
 function problemOf(entry: Partial<HarEntry> | null): string | undefined {
   const { startedDateTime, request } = entry ?? {}
-  if (!Number.isFinite(Date.parse(startedDateTime ?? ''))) return 'startedDateTime is no time'
+  if (!Number.isFinite(Date.parse(startedDateTime ?? ''))) return 'startedDateTime is not a time'
   if (typeof request?.method !== 'string') return 'request.method is missing'
-  if (typeof request.url !== 'string' || !URL.canParse(request.url)) return 'request.url is no URL'
+  if (typeof request.url !== 'string' || !URL.canParse(request.url)) return 'request.url is not a URL'
   const headers: unknown = request.headers ?? []
-  if (!Array.isArray(headers) || !headers.every(isHeader)) return 'request.headers is no list of names and values'
+  if (!Array.isArray(headers) || !headers.every(isHeader)) return 'request.headers is not a list of names and values'
   const text: unknown = request.postData?.text ?? ''
-  return typeof text === 'string' ? undefined : 'request.postData.text is no text'
+  return typeof text === 'string' ? undefined : 'request.postData.text is not a text'
 }
 
 function isHeader(header: unknown): boolean {

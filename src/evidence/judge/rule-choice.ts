@@ -10,7 +10,7 @@ import type { JudgeRules } from './judgement.ts'
 /**
  * Returns the rules to apply by name: those that are not turned off, then those of the user.
  *
- * @throws RangeError that names the rule, for an unknown name and for an object that is no rule of conduct
+ * @throws RangeError that names the rule, for an unknown name and for an object that is not a rule of conduct
  */
 export function chooseRules(choice: JudgeRules, context: string): ReadonlyMap<string, ConductRule> {
   if (typeof choice !== 'object' || choice === null || Array.isArray(choice)) {

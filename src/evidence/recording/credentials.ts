@@ -1,4 +1,4 @@
-/** Headers, queries and bodies of requests as a recording keeps them. A credential that is no token of the world becomes a hash. */
+/** Headers, queries and bodies of requests as a recording keeps them. A credential that is not a token of the world becomes a hash. */
 
 import { parseJsonText } from '../../lib/json-text.ts'
 import { hashCredential } from '../../lib/text/credential-hash.ts'
@@ -130,7 +130,7 @@ export class CredentialRecorder {
 
   #recordCredential(value: string): string {
     const [, scheme = '', credential = ''] = /^(\S+\s+)?(.*)$/s.exec(value) ?? []
-    // A scheme alone is no credential.
+    // A scheme alone is not a credential.
     if (/^(?:bearer|basic)?$/i.test(credential) || this.#isOwn(credential) || this.#isOwn(value)) return value
     // Each word on its own: a credential with a space is refused in another way.
     return scheme + credential.replaceAll(/\S+/g, word => this.#hash(word))

@@ -56,7 +56,7 @@ export function parseRecording(text: string, what: string): ParsedRecording {
       throw fail(line, 'it ends with CR LF, where a recording has LF: a tool such as git changed the file', UNCHANGED)
     }
     if (content === undefined || found === null) {
-      const problem = content === undefined ? 'it is no JSON object' : 'its checksum "sum" is missing'
+      const problem = content === undefined ? 'it is not JSON object' : 'its checksum "sum" is missing'
       throw fail(line, problem, `The file was changed by hand. ${UNCHANGED}`)
     }
     sum = crc32(`${row.slice(0, found.index)}}`, sum)
@@ -85,14 +85,14 @@ function parseRow(row: string): object | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
 }
 
-/** Rejects a first line that is no header, or that another version wrote. */
+/** Rejects a first line that is not a header, or that another version wrote. */
 function assertFormat(
   header: Partial<HeaderLine> | undefined,
   fail: (problem: { problem: string; remedy: string }) => Error,
 ): void {
   if (header?.recording === undefined) {
     throw fail({
-      problem: 'it is no header of a recording',
+      problem: 'it is not a header of a recording',
       remedy: 'Give a file that serve --record or sim.record() wrote.',
     })
   }

@@ -193,7 +193,7 @@ class RecordedWaiter implements ResponseWaiter {
   differs = false
   hasWaited = false
   #isPaced = false
-  /** Whether something from outside can end the request. What the first step does is no line of its own. */
+  /** Whether something from outside can end the request. What the first step does is not a line of its own. */
   #mayEnd = false
   /** That of a client which is replayed: it waits for the end, too. */
   #innerOnEnd: InferenceHandle['onEnd']

@@ -242,7 +242,7 @@ export class Recorder implements SimulatorObserver {
   }
 }
 
-/** Whether the body of a request has to be kept as bytes: what the endpoint reads of it is no text. */
+/** Whether the body of a request has to be kept as bytes: what the endpoint reads of it is not a text. */
 function isUpload(request: Request, { headerFields: headers }: IncomingRequest): boolean {
   const { method } = request
   if (method === 'GET' || method === 'HEAD') return false

@@ -132,7 +132,7 @@ export class ReplayedRequest implements IncomingRequest {
       now: () => this.clientTime ?? this.#spec.elapsed(),
       onBegin: (call: InferenceHandle) => {
         call.onEnd = state => {
-          // What the first step does is no line of its own.
+          // What the first step does is not a line of its own.
           if (state === 'served' && !this.#mayEnd) return
           this.ends++
           this.#onChange()

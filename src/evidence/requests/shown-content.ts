@@ -13,7 +13,7 @@ import { hideSecrets, hideSecretsInText } from './secrets.ts'
 /** The headers and the body of one side of a request. */
 export interface ShownContent {
   readonly headers: Readonly<Record<string, string>>
-  /** JSON or text, without credentials. `null`: there is no body, or it is no text. */
+  /** JSON or text, without credentials. `null`: there is no body, or it is not a text. */
   readonly body: unknown
   /** The size of the body. */
   readonly bytes: number
@@ -45,7 +45,7 @@ function showBody(body: RecordedBody | undefined, redact: Redact): Omit<ShownCon
     return { body: text.slice(0, shownBody), bytes, note: `only the first ${formatCount(shownBody)} characters` }
   }
   if ('bytes' in body) return { body: null, bytes: body.bytes, note: 'a long answer is not kept, only its size' }
-  return { body: null, bytes: decodeBody(body)!.length, note: 'it is no text' }
+  return { body: null, bytes: decodeBody(body)!.length, note: 'it is not a text' }
 }
 
 /** Says what a fault did to an answer on its way; undefined if the client got it at once and whole. */

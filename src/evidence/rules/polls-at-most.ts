@@ -7,7 +7,7 @@ import { formatSince, operationOf, pathOf, shortenPath } from '../words.ts'
 
 /** Reads of one thing in a second of the world that are advised. */
 export const DEFAULT_POLLS_AT_MOST = 1
-/** Reads beyond the rate that are no polling: a read after a write, and one repetition after a broken connection. */
+/** Reads beyond the rate that are not polling: a read after a write, and one repetition after a broken connection. */
 const BURST = 2
 
 /**

@@ -11,7 +11,7 @@ const PLATFORM_TIMEOUT = 'UND_ERR_HEADERS_TIMEOUT'
 
 /**
  * The client ends within the bound, and so does each of its requests by its own limit:
- * - It breaks the rule if it still waits at the bound, or if it ended later. The things whose ids it knows are no leak
+ * - It breaks the rule if it still waits at the bound, or if it ended later. The things whose ids it knows are not a leak
  *   meanwhile, but the words tell what they cost.
  * - It breaks the rule if a request without an answer ended only because the platform gave up, after 300 seconds. Other
  *   platforms and other libraries have no such limit, and the same client waits there for ever. This is one root cause,

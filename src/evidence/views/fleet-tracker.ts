@@ -195,7 +195,7 @@ export class FleetTracker {
     for (const [, { id, name, state, node }] of world.rentals.entries()) {
       if (node >= 0) note({ id, kind: 'container', name, status: state, utilisation: null })
     }
-    // An owner without GPUs is no part of the fleet; the nodes that it left have changed.
+    // An owner without GPUs is not part of the fleet; the nodes that it left have changed.
     for (const id of this.#owners.keys()) if (!present.has(id)) this.#owners.delete(id)
   }
 }

@@ -127,7 +127,7 @@ function readAddition(text: string, begin: Micros, end: Micros): NonNullable<Cha
   try {
     delay = micros(time)
   } catch {
-    throw fail(`'${time}' is no duration`, "Give one, as in 'at 2h: node h100-0 crash'.")
+    throw fail(`'${time}' is not a duration`, "Give one, as in 'at 2h: node h100-0 crash'.")
   }
   // A later time would compare two worlds of different ages.
   if (begin + delay > end) {
@@ -138,7 +138,7 @@ function readAddition(text: string, begin: Micros, end: Micros): NonNullable<Cha
   try {
     return { at: begin + delay, action: { do: 'addFault', rule: JSON.parse(rule) as FaultRule } }
   } catch {
-    throw fail('the fault is no JSON', `Give a rule, as in 'at 2h: fault {"on":"*","fault":{"kind":"reset"}}'.`)
+    throw fail('the fault is not JSON', `Give a rule, as in 'at 2h: fault {"on":"*","fault":{"kind":"reset"}}'.`)
   }
 }
 
@@ -172,7 +172,7 @@ function readField(text: string, lines: readonly Numbered[]): NonNullable<Change
   const [, name = '', value = ''] = /^([\w.]+)=(.*)$/s.exec(text) ?? []
   if (name === '') {
     throw new RecordingError(
-      `Failed to read --set '${text}': it is no field with a value. Give it as in 'min_instances=2'.`,
+      `Failed to read --set '${text}': it is not a field with a value. Give it as in 'min_instances=2'.`,
     )
   }
   const field = { name, value: parseJsonOrText(value) }

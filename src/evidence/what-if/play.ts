@@ -110,7 +110,7 @@ class FreePlay {
       const { at, action } = added
       added = undefined
       await moveTo(this.#sim, at)
-      // A mistake of the user, which is no consequence.
+      // A mistake of the user, which is not a consequence.
       performAction(this.#sim, action)
     }
     await this.#settleWebhooks()

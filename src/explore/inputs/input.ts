@@ -30,7 +30,7 @@ const MAX_LENGTH = 10_000
 /**
  * Declares an input that is an integer. The simplest value is the least one.
  *
- * @throws RangeError if a bound is no integer, or the bounds are exchanged or too far apart
+ * @throws RangeError if a bound is not an integer, or the bounds are exchanged or too far apart
  * @example flow('batch', { inputs: { lines: integers(1, 500) } }, async ({ inputs }) => submit(inputs.lines))
  */
 export function integers(min: number, max: number): Input<number> {
@@ -57,7 +57,7 @@ export function oneOf<const Values extends readonly unknown[]>(...values: Values
   const texts = values.map(value => JSON.stringify(value) as string | undefined)
   const odd = values.find((_, i) => texts[i] === undefined)
   if (values.length === 0 || texts.includes(undefined)) {
-    const found = values.length === 0 ? 'it has no value' : `${quote(odd)} is no value of JSON`
+    const found = values.length === 0 ? 'it has no value' : `${quote(odd)} is not a value of JSON`
     throw new RangeError(
       `Failed to declare an input: oneOf is invalid, because ${found}. Give texts, numbers, lists or objects.`,
     )

@@ -45,7 +45,7 @@ function visitValues(root: unknown, visit: (value: unknown) => void): void {
   walk(root, 0)
 }
 
-/** Returns the values in an object. The message and the cause of an error are no fields that are listed. */
+/** Returns the values in an object. The message and the cause of an error are not fields that are listed. */
 function partsOf(value: object): Iterable<unknown> {
   if (value instanceof Map) return [...value.keys(), ...value.values()]
   if (value instanceof Set) return value

@@ -7,7 +7,7 @@ import type { Micros } from '../../kernel/duration.ts'
 export interface BrokenInvariant {
   readonly invariant: string
   /**
-   * Names the root cause: `invariant@operation/class`. The message is no part of it. The class is that of the request
+   * Names the root cause: `invariant@operation/class`. The message is not part of it. The class is that of the request
    * with which the client ended (`error` or `ok`), or `crash`. Rules about single requests have no class.
    */
   readonly signature: string

@@ -69,7 +69,7 @@ export function readShard(text: string, variables: Variables): ReadShard {
   if (index !== undefined && isValid) return shard
   const reason =
     index === undefined
-      ? 'it is no shard'
+      ? 'it is not a shard'
       : shard.count > MAX_SHARDS
         ? `there are at most ${MAX_SHARDS} shards`
         : `shards of ${count} are numbered from 1 to ${count}`
@@ -89,7 +89,9 @@ function readEngine(variables: Variables): ReadShard {
     if (text === undefined) throw new RangeError(`Failed to read --shard auto: ${name} is missing. ${advice}`)
     read.push(`${name}=${text}`)
     if (/^\d{1,9}$/.test(text)) return Number(text)
-    throw new RangeError(`Failed to read --shard auto: ${name} is '${text}', which is no count. Give a whole number.`)
+    throw new RangeError(
+      `Failed to read --shard auto: ${name} is '${text}', which is not a count. Give a whole number.`,
+    )
   }
   const { first = 0 } = engine
   const index = integer(engine.index)

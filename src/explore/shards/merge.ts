@@ -161,7 +161,7 @@ class Union {
     // The writer was killed: the seed has no result, which is reported as missing.
     if (line === undefined && !isComplete) return
     if (line === undefined) {
-      throw new RangeError(`Failed to merge ${path}: line ${number} is no result. Run that shard again.`)
+      throw new RangeError(`Failed to merge ${path}: line ${number} is not a result. Run that shard again.`)
     }
     if ('started' in line) this.#addStarted(line, path)
     else this.#addDigest(line)

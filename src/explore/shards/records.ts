@@ -84,7 +84,7 @@ export type ResultsLine = SeedResult | StartedLine | RecheckLine
 /** Returns the header, or why the text has no valid one. */
 export function parseHeader(text: string): ResultsHeader | string {
   const value = tryParseJson(text) as { format?: unknown } | null | undefined
-  if (typeof value !== 'object' || value === null || !('format' in value)) return 'it is no results file'
+  if (typeof value !== 'object' || value === null || !('format' in value)) return 'it is not a results file'
   if (value.format !== RESULTS_FORMAT) {
     return `it has format ${JSON.stringify(value.format)}, and this version reads format ${RESULTS_FORMAT}`
   }

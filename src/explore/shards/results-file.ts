@@ -133,7 +133,9 @@ export class ResultsFile {
   }
 
   #damaged(line: number): never {
-    throw new RangeError(`Failed to continue ${this.path}: line ${line} is no result. Remove that line, or the file.`)
+    throw new RangeError(
+      `Failed to continue ${this.path}: line ${line} is not a result. Remove that line, or the file.`,
+    )
   }
 
   /** Writes one line in one call, so that lines of two processes do not mix. */

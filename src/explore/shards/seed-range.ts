@@ -19,7 +19,7 @@ export function parseSeedRange(text: string, name: string): SeedRange {
   const fail = (reason: string) => {
     throw new RangeError(`Failed to read ${name} '${text}': ${reason}. Give a range, as in ${name} 1..1000.`)
   }
-  if (first === undefined) fail('it is no range of seeds')
+  if (first === undefined) fail('it is not a range of seeds')
   if (from > to) fail(`its first seed, ${from}, is above its last`)
   if (to - from >= LIMITS.seeds) fail(`it has more than ${LIMITS.seeds} seeds`)
   return { from, to }

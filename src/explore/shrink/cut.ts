@@ -19,7 +19,7 @@ export async function cutByLineage(trials: Trials, signature: string): Promise<v
   const causes = result.lineage.get(signature) ?? new Set<number>()
   if (causes.size === 0) return
   if (causes.size < plan.length && (await trials.accept(plan.filter((_, i) => causes.has(i))))) return
-  // An item that is no cause by itself can still prepare one. It then strikes before the last cause.
+  // An item that is not a cause by itself can still prepare one. It then strikes before the last cause.
   const strikes = plan.map((item, i) => firstStrike(item, result.requests, i, result.fired))
   const last = Math.max(...[...causes].map(i => strikes[i]!))
   const early = plan.filter((_, i) => causes.has(i) || strikes[i]! <= last)

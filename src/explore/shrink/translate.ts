@@ -4,7 +4,7 @@ import type { ObservedRequest } from '../../evidence/observation.ts'
 import { withoutQuery } from '../plan/coordinates.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'
 
-/** Shorter parts of a path are no ids. */
+/** Shorter parts of a path are not ids. */
 const SHORTEST_ID = 8
 
 /**

@@ -119,7 +119,7 @@ export class Trials {
       this.#best = trial
       return true
     } catch {
-      // A world that cannot be created is no simpler one, nor is one in which the plan cannot be run.
+      // A world that cannot be created is not a simpler one, nor is one in which the plan cannot be run.
       return false
     }
   }

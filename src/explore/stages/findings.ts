@@ -24,7 +24,7 @@ export interface Finding extends BrokenInvariant {
   readonly shrunk: Omit<ShrunkFinding, 'plan' | 'inputs' | 'result'> | undefined
 }
 
-/** A violation after a fault that no client can survive without help of the service. It is no finding. */
+/** A violation after a fault that no client can survive without help of the service. It is not a finding. */
 export interface Surfaced extends BrokenInvariant {
   readonly plan: Plan
   /** Why no client can survive it. */

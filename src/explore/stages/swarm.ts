@@ -65,7 +65,7 @@ export async function runSwarm(exploration: Exploration, space: SeedSpace, first
       const inputs = drawInputs(space.inputs, originOf(seed))
       const origin = { stage: 'swarm' as const, seed, inputs }
       ofInputs = undefined
-      // What the inputs break alone is no effect of a plan. Its requests are where the plan strikes.
+      // What the inputs break alone is not an effect of a plan. Its requests are where the plan strikes.
       if (inputs !== undefined) yield { ...origin, plan: [] }
       yield { ...origin, plan: planOfSeed(space, seed, ofInputs).plan }
     }

@@ -110,7 +110,7 @@ export class SchemaDocument {
 
   #visit(schema: unknown, at: string, references: [string, string][]): void {
     if (typeof schema === 'boolean') return
-    if (!isObject(schema)) throw new SchemaError(at, `${JSON.stringify(schema)} is no schema`)
+    if (!isObject(schema)) throw new SchemaError(at, `${JSON.stringify(schema)} is not a schema`)
     if (this.#visited.has(schema)) return
     this.#visited.add(schema)
     if (schema !== this.#root && typeof schema.$id === 'string' && !schema.$id.startsWith('#')) {

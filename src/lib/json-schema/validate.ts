@@ -64,7 +64,7 @@ export class SchemaValidator {
       if (!(error instanceof SyntaxError)) throw error
       throw new SchemaError(
         at,
-        `pattern ${JSON.stringify(source)} is no regular expression that is read: ${error.message}`,
+        `pattern ${JSON.stringify(source)} is not a regular expression that is read: ${error.message}`,
       )
     }
   }

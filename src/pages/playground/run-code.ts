@@ -18,7 +18,7 @@ const NAMES = ['get', 'post', 'send', 'print'] as const
 /**
  * Runs code as the body of an async function. Its requests have the token of the world.
  *
- * @throws SyntaxError for code that is no JavaScript, and the errors of the code
+ * @throws SyntaxError for code that is not JavaScript, and the errors of the code
  */
 export async function runCode(code: string, connection: Connection, token: string, run: CodeRun): Promise<void> {
   const send = async (method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }> => {

@@ -8,7 +8,7 @@ import { savedPage } from './saved-page.ts'
 /**
  * Returns a page that runs recordings again.
  *
- * @throws RecordingError for a text that is no recording of this version
+ * @throws RecordingError for a text that is not a recording of this version
  */
 export async function createSavedPage(content: SavedContent): Promise<string> {
   const prepared = preparePage(content)

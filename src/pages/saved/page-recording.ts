@@ -21,7 +21,7 @@ interface PageRecording {
 /**
  * Prepares the content of a page.
  *
- * @throws RecordingError for a text that is no recording of this version
+ * @throws RecordingError for a text that is not a recording of this version
  */
 export function preparePage(content: SavedContent): {
   readonly content: SavedContent
@@ -37,7 +37,7 @@ export function preparePage(content: SavedContent): {
  * Prepares a recording for a page. Bulk records need Node, so a world with them is recorded as a snapshot.
  *
  * @param what names it in errors
- * @throws RecordingError for a text that is no recording of this version
+ * @throws RecordingError for a text that is not a recording of this version
  */
 function toPageRecording(text: string, what: string): PageRecording {
   const { header, lines } = parseRecording(text, what)

@@ -26,7 +26,7 @@ export interface WorldsRunAgain {
  * Creates the worlds of recordings and performs them up to their ends. The first is the default world.
  *
  * @param onProgress called after each line with the performed lines and their number
- * @throws RecordingError for a text that is no recording of this version
+ * @throws RecordingError for a text that is not a recording of this version
  */
 export async function runAgain(
   worlds: readonly SavedWorld[],

@@ -88,7 +88,7 @@ export interface ScenarioEnvironment {
   readonly clock: ScenarioClock
   readonly faults: ScenarioFaults
   readonly inference: ScenarioInference
-  /** Changes whenever time moves or something happens. A read of the world is no change. */
+  /** Changes whenever time moves or something happens. A read of the world is not a change. */
   readonly revision: number
   /** The same for stuck detection: it also changes while a server is working. */
   readonly heartbeat: number

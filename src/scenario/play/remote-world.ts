@@ -121,7 +121,7 @@ export class RemoteWorld {
   }
 
   #addEntry(entry: Entry): void {
-    // Requests of this class to the control plane are no part of the scenario.
+    // Requests of this class to the control plane are not part of the scenario.
     if (entry.kind === 'request' && /^\w+ \/_sim(?:[/?]|$)/.test(entry.subject)) return
     if (isReadRequest(entry) && isReadRequest(this.entries.at(-1))) this.entries.pop()
     this.entries.push(entry)

@@ -224,7 +224,7 @@ export class ScriptRun {
 
   #moveTime<T>(name: string, args: readonly unknown[], move: () => Promise<T>, call = `clock.${name}`): Promise<T> {
     this.#reportStep(call, args)
-    // A move is no command in the queue: the requests of clients during a move belong to it.
+    // A move is not a command in the queue: the requests of clients during a move belong to it.
     const promise = this.#calls.afterCommands(async () => {
       this.#movesInProgress = [...this.#movesInProgress, call]
       try {
@@ -275,7 +275,7 @@ export class ScriptRun {
     }
   }
 
-  /** Reports a step of the script. Calls that only read the world while time moves are no steps. */
+  /** Reports a step of the script. Calls that only read the world while time moves are not steps. */
   #reportStep(name: string, args: readonly unknown[], isLook = false): void {
     const inside = callContext.getStore()
     if (this.#onStep === undefined || isLook || (inside?.kind === 'look' && !inside.isOver)) return

@@ -50,7 +50,9 @@ export function createSentRequest(
 ): Request {
   const [, method, path] = /^([A-Z]+) (\/\S*)$/.exec(what) ?? []
   if (method === undefined) {
-    throw new TypeError(`Failed to send '${what}': it is no method with a path. Give both, as in 'GET /deploy/list'.`)
+    throw new TypeError(
+      `Failed to send '${what}': it is not a method with a path. Give both, as in 'GET /deploy/list'.`,
+    )
   }
   const isRaw = body === undefined || typeof body === 'string' || body instanceof Uint8Array
   const all = {

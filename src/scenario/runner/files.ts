@@ -125,7 +125,7 @@ function describeMissingFile(pattern: string, path: string, folder: string): str
   const shipped = join(dirname(bundledScenariosFolder()), pattern)
   const meant = hint !== undefined ? join(home, hint) : existsSync(shipped) ? shipped : undefined
   return (
-    `Failed to find the scenario '${pattern}': there is no such file. ` +
+    `Failed to find the scenario '${pattern}': the file is missing. ` +
     (meant === undefined ? adviceFor(folder) : `Did you mean '${relative(folder, meant)}'?`)
   )
 }

@@ -20,7 +20,7 @@ export interface LoadedFlow {
 /**
  * Loads the flow of a module. Paths of its options that begin with a dot are relative to the module.
  *
- * @throws LoadError for a missing file, one that is no module, and one that exports no flow
+ * @throws LoadError for a missing file, one that is not a module, and one that exports no flow
  */
 export async function loadFlowFile(path: string, folder = process.cwd()): Promise<LoadedFlow> {
   const file = resolve(folder, path)
@@ -51,5 +51,5 @@ function describeMissing(path: string, file: string, folder: string): string {
     nearestWord(basename(file), names) ?? names.find(name => name.replace(SCRIPT_FILE, '') === basename(file))
   const advice =
     near === undefined ? 'Give the module of a flow.' : `Did you mean '${relative(folder, join(home, near))}'?`
-  return `Failed to find the flow '${path}': there is no such file. ${advice}`
+  return `Failed to find the flow '${path}': the file is missing. ${advice}`
 }

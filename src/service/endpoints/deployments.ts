@@ -54,7 +54,7 @@ export const createLlmDeployment = endpoint({
   ],
   refusals: {
     ...FUNDS_REFUSAL,
-    400: 'an owner prefix of another account, the GPU type "other", GPUs that no node of the fleet can have (policies.unknown_gpu_types), or weights that are no language model',
+    400: 'an owner prefix of another account, the GPU type "other", GPUs that no node of the fleet can have (policies.unknown_gpu_types), or weights that are not a language model',
     404: 'unknown or deprecated base_model',
     403: `${GPU_QUOTA_REFUSAL[403]}: num_gpus × min_instances plus the GPUs held and requested`,
     409: 'a live deployment has this name',

@@ -22,7 +22,7 @@ export const createLora = endpoint({
   ],
   refusals: {
     ...FUNDS_REFUSAL,
-    400: 'base_model is no language model',
+    400: 'base_model is not a language model',
     404: 'unknown or deprecated base_model',
     409: 'a live deployment has this name',
   },

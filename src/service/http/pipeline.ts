@@ -307,7 +307,7 @@ export class Pipeline<Backend, Scope extends object> {
   #recordUnhandled(context: RequestContext<Backend>, status: number, cause?: number): void | Promise<void> {
     const { openEntry, closeEntry } = this.#options
     const { backend, hooks, incoming, operationId, method, path, endpoint, request } = context
-    // Its endpoint does not look at its token. Invalid ones are no matter here.
+    // Its endpoint does not look at its token. Invalid ones do not matter here.
     this.#tryCreateScope(context)
     const entry = openEntry?.(backend, operationId, method, path, cause)
     context.noteEntry(entry)

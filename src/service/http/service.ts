@@ -64,7 +64,7 @@ export interface Api {
   findUnreadFields(world: World, request: LoggedInput): readonly string[]
   /**
    * Returns the JSON body of a request with its credentials replaced: the declared ones, and those in fields that nothing
-   * reads. Undefined for a body that is no JSON.
+   * reads. Undefined for a body that is not JSON.
    */
   replaceCredentials(request: LoggedInput & { readonly text: string }, change: CredentialChange): string | undefined
   /** Returns every path that serves the operation of this one: the neutral path and the vendor path. */

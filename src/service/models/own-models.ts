@@ -14,7 +14,7 @@ export function findOwnModel(world: World, model_name: string): AccountModel | u
 
 /**
  * Returns whether a name can be that of a model of the account. A name with another owner is a repository that the
- * account deployed, or an old reference to the catalog, which is no such model.
+ * account deployed, or an old reference to the catalog, which is not such a model.
  */
 function isOwnModelName(world: World, model_name: string): boolean {
   if (!isForeignModelName(world, model_name)) return true

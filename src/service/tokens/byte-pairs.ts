@@ -10,14 +10,14 @@ export interface BytePairCore {
   addToMergeCache(piece: string, tokens: number[]): void
   getBpeRankFromBytes(bytes: Uint8Array): number | undefined
   getBpeRankFromString(text: string): number | undefined
-  /** Returns the text of a token, its bytes if they are no whole characters, or undefined if it is unknown. */
+  /** Returns the text of a token, its bytes if they are not whole characters, or undefined if it is unknown. */
   tryDecodeToken(token: number): string | Uint8Array | undefined
 }
 
 const decoder = new TextDecoder()
 
 /**
- * Returns the text of tokens, or undefined if a token is unknown. Bytes that are no whole character give U+FFFD.
+ * Returns the text of tokens, or undefined if a token is unknown. Bytes that are not whole characters give U+FFFD.
  *
  * `decode` of gpt-tokenizer is not used: it keeps the bytes of an incomplete character for its next call.
  */

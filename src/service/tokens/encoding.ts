@@ -38,7 +38,7 @@ function hasMark(bytes: Uint8Array): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 }
 
-/** Returns the text of bytes; undefined if they are no whole characters. */
+/** Returns the text of bytes; undefined if they are not whole characters. */
 function textOf(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

@@ -46,7 +46,7 @@ export class Voices {
     return voice
   }
 
-  /** Gives a voice other words; what stays the same is no change. */
+  /** Gives a voice other words; what stays the same is not a change. */
   edit(voice: Voice, { name, description }: Pick<Voice, 'name' | 'description'>): Voice {
     if (name === voice.name && description === voice.description) return voice
     const edited = this.#context.store.voices.put({

@@ -81,7 +81,7 @@ export class Autoscaler implements Scaler {
 
   /**
    * A request came (1) or went (-1): looks again where that could change what is wanted. Where more have been asked for, a
-   * client that has one answer and not yet asked for the next is no lull; whether it lasted is judged when the delay is over.
+   * client that has one answer and not yet asked for the next is not a lull; whether it lasted is judged when the delay is over.
    */
   onRequestCountChanged(ordinal: number, change: 1 | -1): void {
     const row = this.#parts.deployments.read(ordinal)

@@ -97,7 +97,7 @@ export interface DeploymentPlan {
   readonly weights: DeployedWeights
   readonly containerImage: string
   readonly extraArgs: readonly string[]
-  /** Adapters: their base; -1 when it is a model of the catalog, -2 for what is no adapter. */
+  /** Adapters: their base; -1 when it is a model of the catalog, -2 for what is not an adapter. */
   readonly base: number
   readonly baseModel: string
   readonly modelhubUrl: string

@@ -37,7 +37,7 @@ function toProgress(
   longestAnswer: number,
 ): RequestProgress {
   const isPrefilled = until >= firstTokenAt
-  // The pieces of an image or of speech are no tokens.
+  // The pieces of an image or of speech are not tokens.
   const tokens = plan.work === undefined ? longestAnswer : 0
   return {
     promptTokens: plan.promptTokens,

@@ -93,7 +93,7 @@ export class AccountInvariants {
     const account = store.account.uid
     const sum = ledger.entries().reduce((total, entry) => total + entry.microcents, ledger.openingFunds)
     if (sum !== balance) report('I9', `the balance is ${balance}, its entries sum to ${sum}`, account)
-    if (!Number.isSafeInteger(balance)) report('I9', `the balance ${balance} is no integer`, account)
+    if (!Number.isSafeInteger(balance)) report('I9', `the balance ${balance} is not an integer`, account)
   }
 
   #readPostings(account: string, report: ReportViolation): void {

@@ -93,7 +93,7 @@ export function requireBatch({ batches }: CommandTargets, batch_id: string): Com
   throw new CommandError(`Failed to find the batch '${batch_id}': its id is unknown. GET /v1/batches lists them.`)
 }
 
-/** Rejects a name that is no model of the catalog. */
+/** Rejects a name that is not a model of the catalog. */
 export function requireModel({ store }: CommandTargets, name: string): void {
   if (store.models.has(name)) return
   const names = store.models.all().map(({ model_name }) => model_name)

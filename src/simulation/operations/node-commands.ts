@@ -104,7 +104,7 @@ export const NODE_COMMANDS = {
       const node = requireNode(world, name)
       if (world.nodes.read(node).group.market !== 'spot') {
         throw new CommandError(
-          `Failed to preempt '${name}': it is no spot node, and only those are taken back. Crash or drain it instead.`,
+          `Failed to preempt '${name}': it is not a spot node, and only those are taken back. Crash or drain it instead.`,
         )
       }
       world.operationEffects.preemptNode(node, toNotice(world, notice))

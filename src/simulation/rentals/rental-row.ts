@@ -25,7 +25,7 @@ export function countsAgainstQuota(state: RentalState): boolean {
   return !TERMINAL_STATES.has(state)
 }
 
-/** The machine of a hosted instance, which has no GPU and is no node of the fleet. */
+/** The machine of a hosted instance, which has no GPU and is not a node of the fleet. */
 export interface Machine {
   readonly planId: string
   readonly region: string

@@ -42,7 +42,7 @@ export function writeEnvelope(info: SnapshotInfo, content: readonly Uint8Array[]
 
 /**
  * @param what names the snapshot in errors
- * @throws SnapshotError for bytes that are no snapshot, are damaged, or have another format or version
+ * @throws SnapshotError for bytes that are not a snapshot, are damaged, or have another format or version
  */
 export function readEnvelope(bytes: Uint8Array, what: string): { about: SnapshotInfo; content: Uint8Array } {
   const refuse = (reason: string): never => {
@@ -51,7 +51,7 @@ export function readEnvelope(bytes: Uint8Array, what: string): { about: Snapshot
   const magic = encode(MAGIC)
   if (bytes.length < magic.length || magic.some((byte, i) => bytes[i] !== byte)) {
     return refuse(
-      'it is no snapshot of modelhost-sim. Give a file that `modelhost-sim snapshot` or `saveSnapshot` wrote.',
+      'it is not a snapshot of modelhost-sim. Give a file that `modelhost-sim snapshot` or `saveSnapshot` wrote.',
     )
   }
   const [form, afterForm] = readLine(bytes, magic.length)

@@ -63,7 +63,7 @@ export class Snapshot implements SnapshotInfo {
    * Reads the bytes of a snapshot.
    *
    * @param what names it in errors
-   * @throws SnapshotError for bytes that are no snapshot, are damaged, or have another version
+   * @throws SnapshotError for bytes that are not a snapshot, are damaged, or have another version
    */
   static from(bytes: Uint8Array, what = 'the snapshot'): Snapshot {
     const { about, content } = readEnvelope(bytes, what)
@@ -96,7 +96,7 @@ export class Snapshot implements SnapshotInfo {
     if (value instanceof Uint8Array) return Snapshot.from(value)
     if (Snapshot.isSnapshot(value)) return Snapshot.from(value.toBytes())
     throw new SnapshotError(
-      `Failed to restore: ${value === null ? 'null' : typeof value} is no snapshot. Give what snapshot() returned, or the bytes of a file.`,
+      `Failed to restore: ${value === null ? 'null' : typeof value} is not a snapshot. Give what snapshot() returned, or the bytes of a file.`,
     )
   }
 

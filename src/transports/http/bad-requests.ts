@@ -20,7 +20,7 @@ interface BadRequest {
 export function findBadTarget({ headers, url = '' }: IncomingMessage): BadRequest | undefined {
   if (headers.host === undefined) return { status: 400, detail: 'Bad Request: the Host header is missing' }
   if (url.startsWith('/') && !(url.includes('\\') && url.split('?', 1)[0]!.includes('\\'))) return undefined
-  return { status: 400, detail: 'Bad Request: the target is no path' }
+  return { status: 400, detail: 'Bad Request: the target is not a path' }
 }
 
 /** Returns path and query of a target that names a scheme and a host; any other target as it is. */

@@ -99,7 +99,7 @@ function readBase(baseUrl: string): URL {
   const url = URL.canParse(baseUrl, location?.href) ? new URL(baseUrl, location?.href) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new RangeError(
-      `Failed to make handlers for '${baseUrl}': it is no http address. Give one, as in 'https://api.example.test/v9'.`,
+      `Failed to make handlers for '${baseUrl}': it is not an http address. Give one, as in 'https://api.example.test/v9'.`,
     )
   }
   return url

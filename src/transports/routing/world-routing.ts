@@ -207,7 +207,7 @@ async function withRoutedTokens(world: ServedWorld, response: Response): Promise
   const { status, headers } = response
   const text = await response.text()
   const isJson = status === 200 && headers.get('content-type') === 'application/json'
-  // What a fault garbled is no JSON any more.
+  // What a fault garbled is not JSON any more.
   const body = isJson ? tryParseJson(text) : undefined
   if (body === undefined) return new Response(text, { status, headers })
   const withRoutedToken = (record: unknown) =>

@@ -93,7 +93,7 @@ export class Session {
     effect(() => {
       // A change of the world follows the other one from its beginning.
       this.world.value
-      // Another row, filter or view of the same world is no reason to follow it again.
+      // Another row, filter or view of the same world is not a reason to follow it again.
       untracked(() => this.reconnect())
     })
     effect(() => {

@@ -100,7 +100,7 @@ test('serve takes the variable PORT, names its paths, and prints a line of JSON 
   expect([code, refusal]).toEqual([2, expect.stringContaining("Failed to read PORT 'http': not an integer")])
 })
 
-test('serve prints no line for requests if stdout is no terminal, and refuses contradicting flags', async () => {
+test('serve prints no line for requests if stdout is not a terminal, and refuses contradicting flags', async () => {
   const { banner, url, child, end } = await started(['serve', '--port', '0', '--cors'])
   const headers = { origin: 'http://localhost:5173' }
   const answer = await fetch(`${url}/deploy/list`, { headers })

@@ -4,11 +4,7 @@ import { run } from './process.ts'
 
 test('a mistake ends the program with 2 and one line', async () => {
   const { code, stdout, stderr } = await run(['--prot', '4011'])
-  expect([code, stdout, stderr]).toEqual([
-    2,
-    '',
-    'Failed to read --prot: there is no such flag. Did you mean --port?\n',
-  ])
+  expect([code, stdout, stderr]).toEqual([2, '', 'Failed to read --prot: unknown flag. Did you mean --port?\n'])
 })
 
 test('--version and --help exit with 0', async () => {

@@ -83,7 +83,8 @@ export class ReaderFolder {
   async command(line: string): Promise<{ readonly stdout: string; readonly stderr: string; readonly code: number }> {
     const words = line.trim().match(/"[^"]*"|\S+/g) ?? []
     const [npx, name, ...args] = words.map(word => word.replaceAll('"', ''))
-    if (npx !== 'npx' || name !== 'modelhost-sim') throw new Error(`Failed to run '${line}': it is no command of ours.`)
+    if (npx !== 'npx' || name !== 'modelhost-sim')
+      throw new Error(`Failed to run '${line}': it is not a command of ours.`)
     try {
       return { ...(await run(process.execPath, [this.#bin, ...args], { cwd: this.path })), code: 0 }
     } catch (error) {

@@ -105,8 +105,8 @@ test('a flow that never yields ends the command with its name', async () => {
 
 test.each([
   [['explore'], "Failed to run 'explore': the flows are missing. Give them, as in: modelhost-sim explore client.ts"],
-  [['explore', 'none.ts'], "Failed to find the flow 'none.ts': there is no such file."],
-  [['explore', 'a.ts', '--fault', 'pairs'], 'Failed to read --fault: there is no such flag. Did you mean --faults?'],
+  [['explore', 'none.ts'], "Failed to find the flow 'none.ts': the file is missing."],
+  [['explore', 'a.ts', '--fault', 'pairs'], 'Failed to read --fault: unknown flag. Did you mean --faults?'],
   [['explore', 'a.ts', '--faults', 'pair'], "Failed to read --faults 'pair': did you mean 'pairs'?"],
 ])('%j prints one line and exits with 2', async (args, message) => {
   const { code, stdout, stderr } = await run(args)

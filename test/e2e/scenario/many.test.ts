@@ -240,7 +240,7 @@ describe('modelhost-sim scenarios', () => {
       error: "Failed to load scenarios/a.yaml:1:1: unknown key 'titel'. Did you mean 'title'?\n",
     })
     expect((await listed({ folders: ['stories'] })).error).toBe(
-      "Failed to list 'stories': there is no such folder. Give a folder with scenarios.\n",
+      "Failed to list 'stories': the folder is missing. Give a folder with scenarios.\n",
     )
   })
 })

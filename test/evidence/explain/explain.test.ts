@@ -351,7 +351,7 @@ test('an unknown id is refused with the nearest one, and a position with those t
   expect(() => sim.explain(9)).toThrow('entries have the numbers 3 to 4')
   expect(() => sim.explain('1')).toThrow('the oldest 2 entries are dropped')
   expect(() => sim.explain(null as never)).toThrow('Failed to explain null')
-  expect(() => sim.explain(10n as never)).toThrow('Failed to explain 10: it is no id.')
+  expect(() => sim.explain(10n as never)).toThrow('Failed to explain 10: it is not an id.')
   expect(() => sim.explain(3.5)).toThrow('Failed to explain entry 3.5 of the journal: a position is a whole number.')
   for (const gpu of ['', '8', '0x1', '1.5', '3/9', '-1', ' 1']) {
     expect(() => sim.explain(`h100-0/${gpu}`)).toThrow(': unknown id. ')

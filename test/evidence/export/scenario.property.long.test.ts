@@ -21,7 +21,7 @@ test('a scenario of a recording passes at once when plays and paces are random',
   let files = 0
   await fc.assert(
     fc.asyncProperty(
-      // Writes of the user to the data are no part of a scenario.
+      // Writes of the user to the data are not part of a scenario.
       fc.array(
         play.filter(one => one.do !== 'write'),
         { maxLength: 25 },

@@ -72,7 +72,7 @@ test('har writes HAR 1.2 without credentials, and plays it into a world that ans
   ])
   const record = join(folder, 'again.ndjson')
   const played = await commanded(['har', out, '--record', record, '--fixtures', 'two-nodes', '--seed', '3'])
-  // The fault is no part of the file.
+  // The fault is not part of the file.
   expect(played.stdout).toBe(
     `${out}: 3 requests played, recorded in ${record}.\n  GET /deploy/list: 503 in the file, 200 here\n`,
   )
@@ -80,26 +80,34 @@ test('har writes HAR 1.2 without credentials, and plays it into a world that ans
 })
 
 test.each([
-  ['no JSON', '[1', /it is no JSON: line 1, column 3: expected ',' or ']', got the end of the file\. Give a file that/],
-  ['an empty file', '', /it is no JSON: line 1, column 1: expected a value/],
+  [
+    'no JSON',
+    '[1',
+    /it is not JSON: line 1, column 3: expected ',' or ']', got the end of the file\. Give a file that/,
+  ],
+  ['an empty file', '', /it is not JSON: line 1, column 1: expected a value/],
   ['JSON without entries', '[1]', /log\.entries is missing/],
   ['null', 'null', /log\.entries is missing/],
-  ['an entry without a time', { log: { entries: [{ request: {} }] } }, /log\.entries\[0\]: startedDateTime is no time/],
+  [
+    'an entry without a time',
+    { log: { entries: [{ request: {} }] } },
+    /log\.entries\[0\]: startedDateTime is not a time/,
+  ],
   [
     'an entry without a URL',
     { log: { entries: [{ startedDateTime: '2026-01-01T00:00:00Z', request: { method: 'GET', url: 'x' } }] } },
-    /log\.entries\[0\]: request\.url is no URL/,
+    /log\.entries\[0\]: request\.url is not a URL/,
   ],
-  ['an entry that is null', { log: { entries: [null] } }, /log\.entries\[0\]: startedDateTime is no time/],
+  ['an entry that is null', { log: { entries: [null] } }, /log\.entries\[0\]: startedDateTime is not a time/],
   [
-    'an entry whose headers are no list',
+    'an entry whose headers are not a list',
     { log: { entries: [entry('http://h/', { headers: [{ name: 'a' }] })] } },
-    /log\.entries\[0\]: request\.headers is no list of names and values/,
+    /log\.entries\[0\]: request\.headers is not a list of names and values/,
   ],
   [
-    'an entry whose body is no text',
+    'an entry whose body is not a text',
     { log: { entries: [entry('http://h/', { postData: { text: 7 } })] } },
-    /log\.entries\[0\]: request\.postData\.text is no text/,
+    /log\.entries\[0\]: request\.postData\.text is not a text/,
   ],
 ])('har refuses %s and names the place', async (_, content, message) => {
   const har = join(folder, 'bad.har')
@@ -119,7 +127,7 @@ test('har plays what is below the base path alone, and nothing of the control pl
   const all = await commanded(['har', har, '--record', join(folder, 'all.ndjson')])
   expect(all.stdout).toContain('5 requests played')
   const refused = await commanded(['har', har, '--record', join(folder, 'never.ndjson'), '--base-path', 'api'])
-  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--base-path 'api': it is no path") })
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--base-path 'api': it is not a path") })
   expect(existsSync(join(folder, 'never.ndjson'))).toBe(false)
 })
 

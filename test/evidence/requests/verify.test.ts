@@ -168,7 +168,7 @@ const BAD: readonly (readonly [name: string, expected: unknown, options: object,
   ['two counts', { exactly: 1, atLeast: 1 }, {}, 'more than one count'],
   ['a negative count', { atLeast: -1 }, {}, 'atLeast is -1'],
   ['an empty range', { atLeast: 3, atMost: 2 }, {}, 'atLeast 3 is more than atMost 2'],
-  ['none that is no boolean', { none: 'yes' }, {}, 'none is "yes"'],
+  ['none that is not a boolean', { none: 'yes' }, {}, 'none is "yes"'],
   ['a number', 7, {}, 'expected an object of fields'],
   ['too many', Array.from({ length: 101 }, () => ({})), {}, '101 expectations, and 100 are the most'],
 ]

@@ -120,7 +120,7 @@ describe('noSilentLoss', () => {
     expect(violationsOf('batchLines', observation)).toEqual([])
   })
 
-  test('a result that tells the failure is no silent loss', async () => {
+  test('a result that tells the failure is not silent loss', async () => {
     const honest: Client = async context => {
       const id = await createBatch(context, await upload(context, QUESTIONS))
       const batch = await awaitBatch(context, id)

@@ -9,7 +9,7 @@ const deployAndReturn: Client = async context => {
   return { deploy_id }
 }
 
-test('a deployment that the result names is no leak', async () => {
+test('a deployment that the result names is not a leak', async () => {
   const observation = await observe(deployAndReturn)
   expect(observation.created).toMatchObject([{ kind: 'deployment', isAlive: true }])
   expect(violationsOf('noLeak', observation)).toEqual([])
@@ -57,7 +57,7 @@ const waitWithoutCleanup: Client = async context => {
 
 const FAILING_POLL = { on: 'getDeployment', fault: { kind: 'status', status: 503 } } as const
 
-test('a client that throws and knew the id did not clean up, which is no second leak', async () => {
+test('a client that throws and knew the id did not clean up, which is not a second leak', async () => {
   const observation = await observe(waitWithoutCleanup, { faults: [FAILING_POLL] })
   const id = observation.created[0]!.id
   expect(onlyWords('cleansUpOnThrow', observation)).toMatch(
@@ -102,7 +102,7 @@ test('a charged batch whose end was not read is left behind; one whose end was r
   expect(violationsOf('noLeak', read)).toEqual([])
 })
 
-test('while a client waits, what it knows is no leak, but what it does not know is', async () => {
+test('while a client waits, what it knows is not a leak, but what it does not know is', async () => {
   const create = (fault: FaultRule[]) =>
     observe(
       async context => {

@@ -96,11 +96,11 @@ test.each([
   [{ without: 'falt:1' }, /unknown part 'falt'\. Did you mean 'fault'\?/],
   [{ without: 'command:node.crush' }, /Did you mean 'command:node.crash'\?/],
   [{ with: 'node h100-0 crash' }, /the time is missing/],
-  [{ with: 'at soon: node h100-0 crash' }, /'soon' is no duration/],
+  [{ with: 'at soon: node h100-0 crash' }, /'soon' is not a duration/],
   [{ with: 'at 1h: nodes h100-0 crash' }, /unknown command 'nodes h100-0 crash'/],
   [{ with: 'at 1h: node nowhere crash' }, /nowhere/],
   [{ with: 'at 2h: hub down' }, /the recording ends after 1h 20m\. Give a time before that\./],
-  [{ with: 'at 1h: fault {"on":"*"' }, /the fault is no JSON\. Give a rule/],
+  [{ with: 'at 1h: fault {"on":"*"' }, /the fault is not JSON\. Give a rule/],
   [{ set: 'min_instance=2' }, /no request of the recording has the field "min_instance"/],
 ])('an invalid change is refused with what is wrong: %j', async (spec, message) => {
   await expect(ask(spec)).rejects.toThrow(message)

@@ -11,7 +11,7 @@ import { toSurvive } from '../../../src/testing/to-survive.ts'
 
 const MODEL = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 
-/** Creates a deployment, and deletes it if `cleansUp`. It gives up at an answer that is no success. */
+/** Creates a deployment, and deletes it if `cleansUp`. It gives up at an answer that is not a success. */
 async function deploy({ fetch, url, token }: Pick<FlowContext, 'fetch' | 'url' | 'token'>, cleansUp: boolean) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const created = await fetch(`${url}/deploy/llm`, { method: 'POST', headers, body: JSON.stringify(MODEL) })

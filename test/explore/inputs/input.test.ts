@@ -74,7 +74,7 @@ describe('a mistake is an error with the remedy', () => {
     ['exchanged bounds', () => integers(3, 1), 'integers(3, 1) is invalid. Give the least and the greatest integer'],
     ['a fraction', () => integers(0, 1.5), 'integers(0, 1.5) is invalid'],
     ['no value', () => oneOf(), 'oneOf is invalid, because it has no value'],
-    ['a function', () => oneOf('a', () => 1), 'is no value of JSON. Give texts, numbers, lists or objects'],
+    ['a function', () => oneOf('a', () => 1), 'is not a value of JSON. Give texts, numbers, lists or objects'],
     ['a negative length', () => texts({ min: -1 }), 'texts with min -1 and max 20 is invalid. Give integers from 0'],
     [
       'a list of nothing',

@@ -294,7 +294,7 @@ export class Assistant {
     return isBlind ? Promise.resolve(undefined) : this.#findDeployment().catch(() => undefined)
   }
 
-  /** Ends a thing. If it has ended already, for example by a request whose answer was lost, this is no error. */
+  /** Ends a thing. If it has ended already, for example by a request whose answer was lost, this is not an error. */
   async #end(method: string, path: string, name: string): Promise<void> {
     try {
       await this.#transport.request({ method, path, name })

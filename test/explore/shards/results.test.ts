@@ -157,14 +157,14 @@ describe('the same command again', () => {
     expect((await play({ header: { engine: 'GitLab', node: 'v24' } })).left).toBe(0)
   })
 
-  test('refuses a file that is damaged in the middle, and one that is no results file', async () => {
+  test('refuses a file that is damaged in the middle, and one that is not a results file', async () => {
     const { path } = await play()
     const lines = linesOf(path)
     lines[7] = lines[7]!.slice(0, 20)
     writeFileSync(path, `${lines.join('\n')}\n`)
-    await expect(play()).rejects.toThrow('line 8 is no result. Remove that line, or the file.')
+    await expect(play()).rejects.toThrow('line 8 is not a result. Remove that line, or the file.')
     writeFileSync(path, 'hello\n')
-    await expect(play()).rejects.toThrow('it is no results file. Give another folder with --out.')
+    await expect(play()).rejects.toThrow('it is not a results file. Give another folder with --out.')
     writeFileSync(path, '{"format":9}\n')
     await expect(play()).rejects.toThrow('it has format 9, and this version reads format 1')
   })
@@ -296,8 +296,10 @@ describe('merge', () => {
     writeFileSync(path, text.slice(0, -10))
     expect(mergeResults([path]).missing).toMatchObject([{ seed: 60, startedIn: path }])
     appendFileSync(path, '\nrest\n')
-    expect(() => mergeResults([path])).toThrow(/^Failed to merge .*: line 121 is no result\. Run that shard again\.$/)
-    expect(() => mergeResults([join(folder, 'none')])).toThrow('there is no such file or folder. Give files of --out.')
+    expect(() => mergeResults([path])).toThrow(
+      /^Failed to merge .*: line 121 is not a result\. Run that shard again\.$/,
+    )
+    expect(() => mergeResults([join(folder, 'none')])).toThrow('the file or folder is missing. Give files of --out.')
     writeFileSync(path, '')
     expect(() => mergeResults([path])).toThrow('it is empty. Give files of --out.')
   })

@@ -46,9 +46,9 @@ test.each<[args: RunArguments, message: string]>([
     "--out writes results for 'modelhost-sim merge', and excludes --bail. Leave it out.",
   ],
   [{ seeds, out: 'o', reporter: 'tap' }, 'and excludes --reporter. Leave it out.'],
-  [{ seeds, out: 'o', shard: 'auto' }, "JOB_COMPLETION_INDEX is 'x', which is no count. Give a whole number."],
+  [{ seeds, out: 'o', shard: 'auto' }, "JOB_COMPLETION_INDEX is 'x', which is not a count. Give a whole number."],
   [{ seeds, out: 'o', filter: 'nothing of this' }, 'none is selected. Try other words in --filter or --tag.'],
-  [{ seeds, out: 'o', scenarios: ['missing'] }, "Failed to find the scenario 'missing': there is no such file."],
+  [{ seeds, out: 'o', scenarios: ['missing'] }, "Failed to find the scenario 'missing': the file is missing."],
 ])('%j is refused, and nothing is written', async (args, message) => {
   vi.stubEnv('JOB_COMPLETION_INDEX', 'x')
   vi.stubEnv('SHARD_COUNT', '2')

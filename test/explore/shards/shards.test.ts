@@ -53,13 +53,13 @@ describe('--shard refuses', () => {
   test.each<[text: string, variables: Record<string, string>, message: string]>([
     ['0/8', {}, "Failed to read --shard '0/8': shards of 8 are numbered from 1 to 8."],
     ['9/8', {}, "Failed to read --shard '9/8': shards of 8 are numbered from 1 to 8."],
-    ['3', {}, "Failed to read --shard '3': it is no shard. Give one, as in --shard 3/8, or --shard auto."],
+    ['3', {}, "Failed to read --shard '3': it is not a shard. Give one, as in --shard 3/8, or --shard auto."],
     ['1/999999', {}, 'there are at most 100000 shards'],
     ['auto', {}, 'Failed to read --shard auto: none of its variables is set (JOB_COMPLETION_INDEX, CI_NODE_INDEX,'],
     // An engine that runs one process of a job does not say which one.
     ['auto', { GITLAB_CI: 'true', CI_NODE_TOTAL: '1' }, 'CI_NODE_TOTAL is set, but CI_NODE_INDEX is missing.'],
     ['auto', { JOB_COMPLETION_INDEX: '2' }, 'SHARD_COUNT is missing. Set it in the pod to the completions of the job.'],
-    ['auto', { JOB_COMPLETION_INDEX: '2', SHARD_COUNT: 'many' }, "SHARD_COUNT is 'many', which is no count."],
+    ['auto', { JOB_COMPLETION_INDEX: '2', SHARD_COUNT: 'many' }, "SHARD_COUNT is 'many', which is not a count."],
     [
       'auto',
       { JOB_COMPLETION_INDEX: '8', SHARD_COUNT: '8' },
@@ -81,8 +81,8 @@ describe('--shard refuses', () => {
 test.each([
   ['10..1', 'its first seed, 10, is above its last'],
   ['1..200000', 'it has more than 100000 seeds'],
-  ['1,2,3', 'it is no range of seeds'],
-  ['', 'it is no range of seeds'],
+  ['1,2,3', 'it is not a range of seeds'],
+  ['', 'it is not a range of seeds'],
 ])('the range %j is refused', (text, reason) => {
   expect(() => parseSeedRange(text, '--expect')).toThrow(
     `Failed to read --expect '${text}': ${reason}. Give a range, as in --expect 1..1000.`,

@@ -185,7 +185,7 @@ const nth = fc.integer({ min: 1, max: PER_OPERATION })
 const outage = fc.constantFrom('30s', '60s', '5m')
 const rule = (more: object) => ({ fault: more }) as PlanItem
 
-/** Items that are no cause: of requests, of outages, of commands, and some that never fire. */
+/** Items that are not cause: of requests, of outages, of commands, and some that never fire. */
 const noise: fc.Arbitrary<PlanItem> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ on: operation, nth, fault }).map(rule) },
   { weight: 2, arbitrary: fc.record({ on: operation, nth, for: outage, fault }).map(rule) },

@@ -208,7 +208,7 @@ describe('the file of a client', () => {
     expect((await end(sim, id)).request_counts).toEqual({ total: 1, completed: 1, failed: 0 })
   })
 
-  test('that is no list of requests is kept and refused as before', async () => {
+  test('that is not a list of requests is kept and refused as before', async () => {
     const sim = world(names)
     for (const text of ['', '\n', 'no JSON\n[1]\n"text"\nnull\n', '{"__proto__":{"key":"x"}}\n']) {
       const file = await upload(sim, text)

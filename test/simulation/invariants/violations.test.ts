@@ -48,7 +48,7 @@ function world(): Simulator & { readonly ordinal: number; readonly instances: re
   return Object.assign(sim, { ordinal, instances })
 }
 
-/** The laws that are named after harm was done; what time brings afterwards is no part of it. */
+/** The laws that are named after harm was done; what time brings afterwards is not part of it. */
 function named(sim: Simulator, harm: () => void): InvariantName[] {
   try {
     harm()

@@ -206,7 +206,7 @@ describe('a list of cached prompts', () => {
           const first = asked.findIndex((part, i) => part !== parts[i])
           return first < 0 ? asked.length : first
         })
-        // The last token is always read, so its block is no hit.
+        // The last token is always read, so its block is not a hit.
         const expected = Math.min(Math.max(0, ...common), asked.length - 1) * 16
         expect(cached(cache, text(asked))).toBe(expected)
       }),

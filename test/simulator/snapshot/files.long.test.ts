@@ -33,14 +33,14 @@ test('a snapshot is written to a file that only its owner can read, and is read 
 
 test('a file that cannot be read or written is refused with the cause', () => {
   expect(() => loadSnapshot(join(folder, 'nowhere.snapshot'))).toThrow(
-    /^Failed to read the snapshot '.*nowhere\.snapshot': there is no such file or folder\. Give a file/,
+    /^Failed to read the snapshot '.*nowhere\.snapshot': the file or folder is missing\. Give a file/,
   )
   writeFileSync(join(folder, 'torn.snapshot'), createSimulator().snapshot().toBytes().subarray(0, 9999))
   expect(() => createSimulator({ fixtures: join(folder, 'torn.snapshot') })).toThrow(
     /^Failed to read the snapshot '.*torn\.snapshot': it is cut off: 9999 of \d+ bytes are there/,
   )
   expect(() => saveSnapshot(join(folder, 'no/such/x.snapshot'), createSimulator().snapshot())).toThrow(
-    /^Failed to write the snapshot '.*x\.snapshot': there is no such file or folder\. Give a path/,
+    /^Failed to write the snapshot '.*x\.snapshot': the file or folder is missing\. Give a path/,
   )
 })
 

@@ -83,8 +83,8 @@ test('a refused snapshot changes nothing', () => {
   const cases: [given: unknown, message: RegExp][] = [
     [bytes.subarray(0, bytes.length - 1), /it is cut off: \d+ of \d+ bytes are there/],
     [bytes.subarray(0, 60), /it is damaged/],
-    [new Uint8Array(), /it is no snapshot of modelhost-sim/],
-    [Buffer.from('{"account": {}}'), /it is no snapshot of modelhost-sim/],
+    [new Uint8Array(), /it is not a snapshot of modelhost-sim/],
+    [Buffer.from('{"account": {}}'), /it is not a snapshot of modelhost-sim/],
     [versioned(bytes, 'snapshot 8\n', 'snapshot 7\n'), /it is of format 7, and modelhost-sim .* reads format 8/],
     [Buffer.concat([bytes, bytes]), /it is damaged/],
     [
@@ -93,8 +93,8 @@ test('a refused snapshot changes nothing', () => {
     ],
     [writeEnvelope(about, [new Uint8Array(100)]), /its content makes no world of modelhost-sim/],
     [writeEnvelope(about, [content.subarray(0, 5000)]), /its content makes no world of modelhost-sim/],
-    [null, /null is no snapshot/],
-    ['before.snapshot', /string is no snapshot/],
+    [null, /null is not a snapshot/],
+    ['before.snapshot', /string is not a snapshot/],
   ]
   for (const [given, message] of cases) {
     expect(() => sim.restore(given as Uint8Array)).toThrow(message)

@@ -16,8 +16,8 @@ describe('HTTP that the server cannot serve gets JSON and no date of the real cl
       417,
       'Expectation Failed',
     ],
-    ['OPTIONS *', 'OPTIONS * HTTP/1.1\r\nhost: localhost\r\n\r\n', 400, 'Bad Request: the target is no path'],
-    ['a backslash', 'GET /\\x HTTP/1.1\r\nhost: localhost\r\n\r\n', 400, 'Bad Request: the target is no path'],
+    ['OPTIONS *', 'OPTIONS * HTTP/1.1\r\nhost: localhost\r\n\r\n', 400, 'Bad Request: the target is not a path'],
+    ['a backslash', 'GET /\\x HTTP/1.1\r\nhost: localhost\r\n\r\n', 400, 'Bad Request: the target is not a path'],
   ])('%s', async (_, bytes, status, detail) => {
     const server = await running()
     const before = stateOf(server)

@@ -129,9 +129,9 @@ describe('a base address with a prefix', () => {
   test('is refused when it is not an http address', () => {
     expect(() => (handlers as (sim: unknown) => unknown)(sim)).toThrow('Failed to make handlers: there is no baseUrl.')
     expect(() => handlers(sim, { baseUrl: 'api.example.test' })).toThrow(
-      "Failed to make handlers for 'api.example.test': it is no http address. Give one, as in 'https://api.example.test/v9'.",
+      "Failed to make handlers for 'api.example.test': it is not an http address. Give one, as in 'https://api.example.test/v9'.",
     )
-    expect(() => handlers(sim, { baseUrl: 'file:///tmp' })).toThrow('it is no http address')
+    expect(() => handlers(sim, { baseUrl: 'file:///tmp' })).toThrow('it is not an http address')
   })
 })
 

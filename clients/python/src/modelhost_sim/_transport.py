@@ -67,7 +67,7 @@ class Transport:
         Raises ValueError for a part that would give the address of another operation, such as an empty id.
         """
         if part is None or str(part) in ("", ".", ".."):
-            raise ValueError(f"Failed to send a request: {part!r} is no id and no name. Give one.")
+            raise ValueError(f"Failed to send a request: {part!r} is neither an id nor a name. Give one.")
         return urllib.parse.quote(str(part), safe="")
 
     def send_for_json(
@@ -84,7 +84,7 @@ class Transport:
             return json.loads(text) if text else None
         except ValueError as error:
             raise SimulatorError(
-                f"Failed to read the answer to {method} {path}: it is no JSON. "
+                f"Failed to read the answer to {method} {path}: it is not JSON. "
                 f"Check that {self.url} is a server of modelhost-sim."
             ) from error
 

@@ -1766,7 +1766,7 @@ class Control:
         differs. Its past is kept from the start. Webhooks of the recording are not sent again.
 
         Sends `POST /_sim/recordings`.
-        Refused with 400: a text that is no recording of this version.
+        Refused with 400: a text that is not a recording of this version.
         Refused with 429: too many worlds.
         """
         result: OpenRecordingAnswer = self._transport.send_for_json(
@@ -1906,7 +1906,7 @@ class Control:
         why.
 
         Sends `GET /_sim/requests/{seq}`.
-        Refused with 404: a seq that is no request of a client.
+        Refused with 404: a seq that is not a request of a client.
         """
         result: GetRequestAnswer = self._transport.send_for_json(
             "GET",
@@ -2033,7 +2033,7 @@ class Control:
         """Add an exported or saved snapshot under a name. It does not restore the snapshot.
 
         Sends `POST /_sim/snapshots/{snapshot}/import`.
-        Refused with 400: bytes that are no snapshot, are damaged or truncated, or are of
+        Refused with 400: bytes that are not a snapshot, are damaged or truncated, or are of
         another version.
         Refused with 409: a duplicate name.
         Refused with 413: more than 256 MiB.

@@ -95,7 +95,7 @@ async function playFile({ file, basePath, fixtures, profile, seed }: Arguments, 
   }
   const har = parseHar(content, shellQuote(file))
   if (basePath !== undefined && !/^(\/[^/?#]+)+$/.test(basePath)) {
-    throw new UsageError(`Failed to read --base-path '${basePath}': it is no path. Give it as in --base-path /api.`)
+    throw new UsageError(`Failed to read --base-path '${basePath}': it is not a path. Give it as in --base-path /api.`)
   }
   const sim = createSimulator({
     ...(fixtures !== undefined && { fixtures }),

@@ -96,7 +96,7 @@ function readRate(given: unknown): number | undefined {
   if (word === undefined) return undefined
   const rate = word.trim() === '' ? Number.NaN : Number(word)
   if (Number.isFinite(rate) && rate > 0) return rate
-  throw new UsageError(`Failed to read --polls-at-most: '${word}' is no number above 0. Give one, as in 0.5.`)
+  throw new UsageError(`Failed to read --polls-at-most: '${word}' is not a number above 0. Give one, as in 0.5.`)
 }
 
 /** Reads a list with commas; undefined if it is not given. */

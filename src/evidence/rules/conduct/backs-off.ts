@@ -17,7 +17,7 @@ const LONG_PAUSE: Micros = 30 * SECOND
 
 /**
  * The pauses between retries grow. Three or more retries of one request at equal pauses break the rule, and so do four or
- * more whose pauses only shrink. Pauses of 30 seconds and more are no harm. Where an answer asked for a wait and the client
+ * more whose pauses only shrink. Pauses of 30 seconds and more do no harm. Where an answer asked for a wait and the client
  * waited that long, its pause is that of the service.
  */
 export const backsOff = defineRule({
@@ -47,7 +47,7 @@ export const backsOff = defineRule({
   },
 })
 
-/** Says how the pauses do not grow; undefined if they do, or are no harm. */
+/** Says how the pauses do not grow; undefined if they do, or do no harm. */
 function describePauses(chain: readonly ObservedRequest[], pauses: readonly Micros[]): string | undefined {
   if (pauses.length < MIN_RETRIES || pauses.some((pause, i) => isAskedFor(pause, chain[i]!))) return undefined
   const [min, max] = [Math.min(...pauses), Math.max(...pauses)]

@@ -8,7 +8,7 @@ import { formatSince, operationOf } from '../../words.ts'
 
 /** The clocks of clients count milliseconds. */
 const SAME_INSTANT: Micros = 1_000
-/** Equal instants of two clients that are no accident. */
+/** Equal instants of two clients that are not a coincidence. */
 const MIN_EQUAL = 2
 
 interface Retry {

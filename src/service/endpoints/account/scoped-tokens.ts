@@ -75,7 +75,7 @@ export const inspectScopedToken = endpoint({
     'models and spending_limit are null for all models and for no limit',
   ],
   refusals: {
-    400: 'jwtoken is no valid scoped token of the account',
+    400: 'jwtoken is not a valid scoped token of the account',
     403: 'another API token signed it',
   },
   query: { jwtoken: z.string() },

@@ -18,7 +18,7 @@ type Place = SchemaShape | 'unread' | undefined
 
 /**
  * Returns a JSON body with its credentials replaced: the declared ones, and those in fields that nothing reads. A field
- * that the service reads, as `metadata`, stays as it is. Undefined for a body that is no JSON.
+ * that the service reads, as `metadata`, stays as it is. Undefined for a body that is not JSON.
  */
 export function replaceCredentials(
   { body, byTask, maxBodyValues }: AnyEndpoint,

@@ -287,7 +287,7 @@ class LanesBrush extends Brush {
     let day = ''
     const [from, to] = [toTime(this.#scene, 0), toTime(this.#scene, width)]
     let tick = Math.ceil(from / step) * step
-    // Ticks within a compressed gap are skipped as a whole, so that a month without events is no loop of seconds.
+    // Ticks within a compressed gap are skipped as a whole, so that a month without events is not a loop of seconds.
     for (; tick <= to; tick = this.#afterGap(tick + step, step)) {
       const x = this.#toX(tick)
       if (x < 0 || x < free || this.#isInGap(tick)) continue

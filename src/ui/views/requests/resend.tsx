@@ -127,7 +127,7 @@ export function Resend({ request, kept }: ResendProps) {
       />
       {mistake.value !== undefined && (
         <p class="warn" role="status" ref={intoView}>
-          ! This is no JSON, and is sent as a text: {mistake.value}
+          ! This is not JSON, and is sent as a text: {mistake.value}
         </p>
       )}
       <div class="toolbar">
@@ -196,7 +196,7 @@ function Outcome({ sent: { world, stop, answer, error }, request, kept }: Resend
   )
 }
 
-/** Returns where a body is no JSON, in the words of the browser. An empty one is fine. */
+/** Returns where a body is not JSON, in the words of the browser. An empty one is fine. */
 function mistakeIn(body: string): string | undefined {
   try {
     if (body.trim() !== '') JSON.parse(body)

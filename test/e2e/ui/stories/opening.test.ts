@@ -84,7 +84,7 @@ pageTest('a body that is edited to invalid JSON says where, and can be sent all 
   await page.getByLabel('Path and query').fill('/deploy/llm')
   const body = page.getByLabel('Body in JSON')
   await body.fill('{"model_name": }')
-  const note = page.getByText('This is no JSON, and is sent as a text')
+  const note = page.getByText('This is not JSON, and is sent as a text')
   await note.waitFor()
   expect(await note.textContent()).toMatch(/position 15/)
   await page.getByRole('button', { name: 'Send', exact: true }).click()
