@@ -2,7 +2,7 @@
 
 import { decodeBase64 } from '../../lib/base64.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
-import { eventLoopTurn } from '../../lib/real-time.ts'
+import { eventLoopTurn, monotonicMs } from '../../lib/real-time.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { RecordingError } from '../recording/file.ts'
 import { moveTo } from '../replay/free-world.ts'
@@ -74,6 +74,9 @@ function pathOf({ request }: HarEntry, basePath: string): string | undefined {
   return /^\/_sim(\/|$)/.test(path) ? undefined : path + search
 }
 
+/** Real milliseconds until a request has reached the world, at the latest. */
+const MAX_WAIT_MS = 2_000
+
 /**
  * Sends the requests of a HAR file to a simulator, each at its time after the first one. They use the first token of the
  * world.
@@ -90,14 +93,22 @@ export async function playHar(sim: Simulator, { log }: Har, basePath = ''): Prom
   for (const [index, entry] of entries.entries()) {
     const due = start + (Date.parse(entry.startedDateTime) - begin) * 1000
     await moveTo(sim, due)
-    send(sim, entry, pathOf(entry, basePath)!).then(
-      status => {
-        answers[index] = status
-      },
-      () => {},
-    )
-    // Requests of one time keep their order.
+    const { last } = sim.world.journal
+    let isAnswered = false
+    send(sim, entry, pathOf(entry, basePath)!)
+      .then(
+        status => {
+          answers[index] = status
+        },
+        () => {},
+      )
+      .finally(() => {
+        isAnswered = true
+      })
     await eventLoopTurn()
+    // Requests of one time keep their order: the code for an upload is loaded with the first one.
+    const deadline = monotonicMs() + MAX_WAIT_MS
+    while (!isAnswered && sim.world.journal.last === last && monotonicMs() < deadline) await eventLoopTurn()
   }
   const last = entries.reduce(
     (end, entry) => Math.max(end, Date.parse(entry.startedDateTime) + (entry.time || 0)),

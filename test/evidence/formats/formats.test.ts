@@ -140,21 +140,6 @@ test('har says how to play a file that is one already', async () => {
   })
 })
 
-test('trace, har and export say that a recording was cut off', async () => {
-  const cut = join(folder, 'cut.ndjson')
-  writeFileSync(cut, `${readFileSync(file, 'utf8').trimEnd().split('\n').slice(0, -1).join('\n')}\n`)
-  const note = expect.stringMatching(
-    /^\S+cut\.ndjson: the recording is cut off after line \d+: .* The lines before are used\.\n$/,
-  )
-  for (const args of [
-    ['trace', cut, '--out', join(folder, 'cut.json')],
-    ['har', cut, '--out', join(folder, 'cut.har')],
-    ['export', cut, join(folder, 'cut.test.ts')],
-  ]) {
-    expect(await commanded(args)).toMatchObject({ code: 0, stderr: note })
-  }
-})
-
 test('export refuses an unknown kind of test', async () => {
   expect(await commanded(['export', file, join(folder, 'run.rb')])).toMatchObject({
     code: 2,
