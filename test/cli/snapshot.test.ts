@@ -49,7 +49,7 @@ test('snapshot fails with the cause and leaves file and world unchanged when its
   await expect(restore({ url, file: torn })).rejects.toThrow(
     "Failed to read the snapshot 'torn.snapshot': it is not a snapshot",
   )
-  await expect(restore({ url, file: join(folder, 'none.snapshot') })).rejects.toThrow('the file is missing')
+  await expect(restore({ url, file: join(folder, 'none.snapshot') })).rejects.toThrow('the file or folder is missing')
   await expect(snapshot({ url, file: join(folder, 'no/where.snapshot') })).rejects.toThrow(
     'Failed to write the snapshot',
   )

@@ -6,7 +6,7 @@ import { LIMITS } from '../../src/limits/limits.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 
 test('the code reads every limit of the table', () => {
-  const folder = join(import.meta.dirname, '../src')
+  const folder = join(import.meta.dirname, '../../src')
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
   const text = files.map(path => readFileSync(join(folder, path), 'utf8')).join('\n')
   expect(Object.keys(LIMITS).filter(name => !new RegExp(`LIMITS\\.${name}\\b`).test(text))).toEqual([])

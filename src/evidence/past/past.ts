@@ -253,7 +253,7 @@ export class Past implements RecordingSink {
     if ('entry' in moment) return
     const isRequest = journal.entries(seq - 1, seq)[0]?.kind === 'request'
     if ('request' in moment ? isRequest : this.#numberOf(seq) !== undefined) return
-    const whose = isRequest ? 'a request to the control plane' : 'no request'
+    const whose = isRequest ? 'a request to the control plane' : 'not a request'
     throw new PastError(
       `Failed to go back: the journal entry ${seq} is ${whose}. Give the seq of a request of a client, or entry.`,
     )

@@ -73,7 +73,7 @@ test('replay says why a recording that is cut off, edited or missing could not r
   rmSync(file)
   const missing = `Failed to read the recording ${file}: the file or folder is missing. Give a file that serve --record or sim.record() wrote.`
   expect(await replay(file)).toEqual({ outcome: 'failed', reason: missing })
-  expect(await replay(recording)).toEqual({ outcome: 'failed', reason: expect.stringContaining('no such file') })
+  expect(await replay(recording)).toEqual({ outcome: 'failed', reason: expect.stringContaining('is missing') })
 })
 
 test.each([

@@ -196,7 +196,7 @@ export const PROVOCATIONS: Readonly<Partial<Record<keyof typeof operations, BySt
   listModelVersions: { 404: unknownPath('listModelVersions') },
   getHardware: { 404: withQuery('model', UNKNOWN, UNKNOWN) },
   createLora: {
-    400: withFields({ base_model: EMBED }, 'no language model'),
+    400: withFields({ base_model: EMBED }, 'not a language model'),
     402: noFunds,
     404: withFields({ base_model: UNKNOWN }, UNKNOWN),
     409: once('already'),
