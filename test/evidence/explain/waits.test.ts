@@ -193,7 +193,9 @@ describe('the entry that began a wait', () => {
     sim.cluster.restock(GPU)
     sim.cluster.stockOut(GPU)
     await create(sim)
-    const naming = sim.journal.entries().filter(({ seq }) => sim.explain(seq).sentences.join().includes('because of it'))
+    const naming = sim.journal
+      .entries()
+      .filter(({ seq }) => sim.explain(seq).sentences.join().includes('because of it'))
     expect(naming.map(({ kind }) => kind)).toEqual(['pool.stockedOut'])
     expect(naming[0]!.seq).toBe(sim.journal.entries().findLast(({ kind }) => kind === 'pool.stockedOut')!.seq)
   })
