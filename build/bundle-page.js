@@ -29,7 +29,14 @@ export async function minifyPage() {
   const { code } = await minify(files['page.js'], {
     module: true,
     ecma: 2022,
-    compress: { passes: 3, keep_fargs: false, pure_getters: false, unsafe: true, conditionals: false, sequences: false },
+    compress: {
+      passes: 3,
+      keep_fargs: false,
+      pure_getters: false,
+      unsafe: true,
+      conditionals: false,
+      sequences: false,
+    },
   })
   return { ...files, 'page.js': code }
 }

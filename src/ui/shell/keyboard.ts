@@ -44,9 +44,9 @@ export function useKeyboard({ openFinder, toggleHelp, closeAll }: Openings): voi
           return done(() => document.querySelector<HTMLElement>('[data-filter]')?.focus())
         case ' ':
           // A focused button is pressed by the space bar.
-          return !isControl(event.target) && done(() => void togglePause(session))
+          return !isWithin(event, 'button, a, summary, [data-arrow-keys]') && done(() => void togglePause(session))
         case 'ArrowRight':
-          return !isControl(event.target) && done(() => void nextEvent(session))
+          return !isWithin(event, '[data-arrow-keys]') && done(() => void nextEvent(session))
         case 'f':
           return done(() => void forkWorld(session, session.world.peek()))
         case '?':
@@ -68,7 +68,7 @@ function done(act: () => void): true {
   return true
 }
 
-/** Returns whether an element uses the space bar or the arrow keys itself. */
-function isControl(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest('button, a, summary, [data-arrow-keys]') !== null
+/** Returns whether the focus is in an element that uses the key itself. */
+function isWithin({ target }: KeyboardEvent, selector: string): boolean {
+  return target instanceof HTMLElement && target.closest(selector) !== null
 }

@@ -1,4 +1,5 @@
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { JsonView } from '../../parts/details/json-view.tsx'
 import { DownloadButton } from '../../parts/download-button.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { Panel, Problem } from '../../parts/panel.tsx'
@@ -8,18 +9,25 @@ import { useSignal } from '../../store/use-signal.ts'
 /** What the person did here, and the scenario that does it again. */
 export function Recorded() {
   const session = useSession()
-  const scenario = useSignal<string | undefined>(undefined)
+  const scenario = useSignal<{ readonly name: string; readonly text: string } | undefined>(undefined)
   const problem = useSignal<string | undefined>(undefined)
   const onlyActions = useSignal(true)
   const world = session.world.value
   const actions = session.actions.value.filter(action => action.world === world)
   const record = async () => {
-    problem.value = undefined
-    try {
-      const fields = { format: 'yaml' as const, ...(onlyActions.value && { only: 'actions' as const }) }
-      scenario.value = await session.ask('GET /_sim/past/scenario', fields)
-    } catch (error) {
-      problem.value = describeError(error)
+    const only = onlyActions.value ? 'actions' : undefined
+    // A world that began with a snapshot, as a fork does, can be written in TypeScript alone.
+    for (const [format, name] of [
+      ['yaml', 'scenario.yaml'],
+      ['typescript', 'scenario.ts'],
+    ] as const) {
+      try {
+        scenario.value = { name, text: await session.ask('GET /_sim/past/scenario', { format, only }) }
+        problem.value = undefined
+        return
+      } catch (error) {
+        problem.value = describeError(error)
+      }
     }
   }
   return (
@@ -51,21 +59,23 @@ export function Recorded() {
         </label>
       </div>
       <Problem text={problem.value} />
-      {scenario.value !== undefined && (
-        <>
-          <pre class="json" tabIndex={0} role="region" aria-label="Scenario in YAML">
-            {scenario.value}
-          </pre>
-          <div class="toolbar create">
-            <CopyButton label="Copy" text={() => scenario.value!} />
-            <DownloadButton label="Save as scenario.yaml" name="scenario.yaml" text={() => scenario.value!} />
-            <span class="faint">
-              The first time, run it with <code>modelhost-sim run scenario.yaml --update</code>, which writes its trace.
-              Without --update, it then fails if the world does something else.
-            </span>
-          </div>
-        </>
-      )}
+      {scenario.value !== undefined && <Scenario {...scenario.value} />}
     </Panel>
+  )
+}
+
+function Scenario({ name, text }: { name: string; text: string }) {
+  return (
+    <>
+      <JsonView value={text} label={`Scenario in ${name.endsWith('.ts') ? 'TypeScript' : 'YAML'}`} />
+      <div class="toolbar create">
+        <CopyButton label="Copy" text={() => text} />
+        <DownloadButton label={`Save as ${name}`} name={name} text={() => text} />
+        <span class="faint">
+          The first time, run it with <code>modelhost-sim run {name} --update</code>, which writes its trace. Without
+          --update, it then fails if the world does something else.
+        </span>
+      </div>
+    </>
   )
 }

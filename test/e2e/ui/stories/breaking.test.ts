@@ -1,5 +1,5 @@
 /** What a person breaks, and where it leads: from a click on a node to the money, and to a scenario that repeats it. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
@@ -97,5 +97,32 @@ describe('breaking', () => {
       }
     }
     expect(problems).toEqual([])
+  })
+
+  pageTest('a fault in a fork is recorded too, as a scenario in TypeScript', async () => {
+    const room = await openControlRoom({ ...world, view: 'faults' })
+    const { page, sim, problems } = room
+    await page.getByRole('button', { name: '+10 min' }).click()
+    await page.locator('.clock-time', { hasText: '00:10:00' }).waitFor()
+    await page.keyboard.press('f')
+    await page.getByText('This is a fork of default.').waitFor()
+    const form = page.getByRole('region', { name: 'Break or repair' })
+    await form.getByLabel('Target (node)').fill(sim.cluster.nodeOf(ID).name)
+    await form.getByRole('button', { name: 'Give the command' }).click()
+    await page.getByRole('button', { name: '+10 min' }).click()
+    await page.locator('.clock-time', { hasText: '00:20:00' }).waitFor()
+    const did = page.getByRole('region', { name: 'What you did' })
+    await did.getByRole('button', { name: 'Record as scenario' }).click()
+    const text = await did.getByRole('region', { name: 'Scenario in TypeScript' }).textContent()
+    await did.getByRole('button', { name: 'Save as scenario.ts' }).waitFor()
+    const folder = mkdtempSync(join(tmpdir(), 'story-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'scenario.ts')
+    writeFileSync(file, text!)
+    for (const update of [true, false]) {
+      const results = await runFiles([file], { update })
+      expect(results.map(({ failure }) => failure)).toEqual([undefined])
+    }
+    expect(problems.filter(problem => !problem.includes('400'))).toEqual([])
   })
 })

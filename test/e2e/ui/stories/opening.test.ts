@@ -78,7 +78,7 @@ pageTest('a mistake of the request itself decided a 422', async () => {
   expect(await rows.locator('.decided').allTextContents()).toEqual(['request', ''])
 })
 
-pageTest('a body that is edited to invalid JSON says where, and can be sent all the same', async () => {
+pageTest('a body that is edited to invalid JSON is marked, and can be sent all the same', async () => {
   const { page } = await openControlRoom({ fixtures: 'empty', view: 'requests?request=new' })
   await page.getByLabel('Method').selectOption('POST')
   await page.getByLabel('Path and query').fill('/deploy/llm')
@@ -86,7 +86,7 @@ pageTest('a body that is edited to invalid JSON says where, and can be sent all 
   await body.fill('{"model_name": }')
   const note = page.getByText('This is not JSON, and is sent as a text')
   await note.waitFor()
-  expect(await note.textContent()).toMatch(/position 15/)
+  expect(await note.textContent()).toContain('Unexpected token')
   await page.getByRole('button', { name: 'Send', exact: true }).click()
   await page.getByRole('form', { name: 'Edit and send again' }).getByText('422').waitFor()
   await body.fill('{"model_name": "acme/chat"}')
