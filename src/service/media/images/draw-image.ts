@@ -55,15 +55,8 @@ export function drawImage({ key, width, height }: Drawing): Uint8Array<ArrayBuff
   }
   const shades = createShades(height)
   for (let hill = 0; hill < HILLS; hill++) {
-    paintHill(
-      rows,
-      width,
-      height,
-      ridges[hill]!,
-      coverOf(ridges, hill, height),
-      FIRST_HILL + hill * HILL_COLORS,
-      shades,
-    )
+    const cover = coverOf(ridges, hill, height)
+    paintHill(rows, { ridge: ridges[hill]!, cover, firstColor: FIRST_HILL + hill * HILL_COLORS, shades })
   }
   return encodePng({ width, height }, rows, palette)
 }
@@ -132,17 +125,20 @@ function coverOf(ridges: readonly Int32Array[], hill: number, height: number): I
   return cover
 }
 
+interface Hill {
+  /** The rows at which it begins and from which nearer hills cover it, in each column. */
+  readonly ridge: Int32Array
+  readonly cover: Int32Array
+  readonly firstColor: number
+  /** Its colour at each distance from its ridge, counted from the first. */
+  readonly shades: Uint8Array
+}
+
 /** Paints the rows from a ridge to what covers its hill. The colours follow the distance from the ridge. */
-function paintHill(
-  rows: Uint8Array,
-  width: number,
-  height: number,
-  ridge: Int32Array,
-  cover: Int32Array,
-  firstColor: number,
-  shades: Uint8Array,
-): void {
-  let top = height
+function paintHill(rows: Uint8Array, { ridge, cover, firstColor, shades }: Hill): void {
+  const width = ridge.length
+  // The shades have one value for each row of the image.
+  let top = shades.length
   let bottom = 0
   for (let x = 0; x < width; x++) {
     if (ridge[x]! < top) top = ridge[x]!
