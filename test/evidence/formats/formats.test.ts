@@ -123,7 +123,7 @@ test('har plays what is below the base path alone, and nothing of the control pl
   writeFileSync(har, JSON.stringify({ log: { entries: paths.map(path => entry(`https://site.example${path}`)) } }))
   const below = await commanded(['har', har, '--record', join(folder, 'below.ndjson'), '--base-path', '/api'])
   expect(below.stdout).toContain('1 request played')
-  expect(below.stdout).toContain('4 requests not below /api, or below /api/_sim left out')
+  expect(below.stdout).toContain('4 requests left out: outside of /api, or below /api/_sim')
   const all = await commanded(['har', har, '--record', join(folder, 'all.ndjson')])
   expect(all.stdout).toContain('5 requests played')
   const refused = await commanded(['har', har, '--record', join(folder, 'never.ndjson'), '--base-path', 'api'])

@@ -108,8 +108,8 @@ async function playFile({ file, basePath, fixtures, profile, seed }: Arguments, 
   await sim[Symbol.asyncDispose]()
   process.stdout.write(`${file}: ${plural(requests, 'request')} played, recorded in ${record}.\n`)
   if (leftOut > 0) {
-    const where = basePath === undefined ? 'below /_sim' : `not below ${basePath}, or below ${basePath}/_sim`
-    process.stdout.write(`  ${plural(leftOut, 'request')} ${where} left out\n`)
+    const why = basePath === undefined ? 'below /_sim' : `outside of ${basePath}, or below ${basePath}/_sim`
+    process.stdout.write(`  ${plural(leftOut, 'request')} left out: ${why}\n`)
   }
   for (const { request, recorded, played } of differing) {
     process.stdout.write(`  ${request}: ${recorded} in the file, ${played} here\n`)
