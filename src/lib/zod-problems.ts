@@ -14,9 +14,25 @@ export interface Problem {
   text: string
 }
 
-/** Returns the problems of an invalid value, in the order of the fields. */
+/**
+ * Returns the problems of an invalid value, in the order of the fields. A field that is missing because of a typo in its
+ * name is one problem, that of the typo.
+ */
 export function problemsOf(schema: z.ZodType, value: unknown, error: z.ZodError): Problem[] {
-  return error.issues.flatMap(issue => problemsOfIssue(schema, value, issue))
+  const mistyped = new Set(error.issues.flatMap(issue => mistypedFields(schema, value, issue)).map(jsonPath))
+  return error.issues
+    .flatMap(issue => problemsOfIssue(schema, value, issue))
+    .filter(({ path }) => valueAt(value, path) !== undefined || !mistyped.has(jsonPath(path)))
+}
+
+/** Returns the fields that the unknown keys of an issue probably mean. */
+function mistypedFields(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): PropertyKey[][] {
+  if (issue.code !== 'unrecognized_keys') return []
+  const known = knownKeysAt(schema, value, issue.path)
+  return issue.keys.flatMap(key => {
+    const meant = nearestWord(key, known)
+    return meant === undefined ? [] : [[...issue.path, meant]]
+  })
 }
 
 /** Formats a path: `['a', 2, 'b c']` becomes `$.a[2]["b c"]`. */

@@ -276,6 +276,7 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
     ['many asterisks that match nothing', { on: `${'*'.repeat(999)}!`, fault: DOWN }, 'unknown operation'],
     ['an unknown kind', { on: '*', fault: { kind: 'latensy', delay: '1s' } }, "Did you mean 'latency'?"],
     ['an unknown field', { on: '*', tims: 2, fault: DOWN }, "$.tims: unknown field. Did you mean 'times'?"],
+    ['a typo in a required field', { onn: '*', fault: DOWN }, "$.onn: unknown field. Did you mean 'on'?"],
     [
       'an unknown field of a fault',
       { on: '*', fault: { kind: 'status', stats: 3, status: 500 } },
