@@ -22,7 +22,7 @@ describe('the README', () => {
   test('has the blocks that are run below, and no other', () => {
     expect(blocks.map(({ language, opening }) => `${language} ${opening}`)).toEqual([
       'sh npm ci && npm start -- --clock manual',
-      'sh SIM=127.0.0.1:4010 TOKEN="Authorization: Bearer sim_default_token"',
+      'sh SIM=127.0.0.1:4010 AUTH="Authorization: Bearer sim_default_token"',
       "ts import { createSimulator } from 'modelhost-sim'",
       `sh curl $SIM/_sim/clock/advance --json '{"by":"24h"}'`,
       "ts sim.faults.add({ on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } })",
@@ -52,7 +52,7 @@ describe('the README', () => {
 
   test('bills the deployment that was created for two hours and its start, and moves the clock of a server', async () => {
     const address = await folder.server(['serve', ...blocks[0]!.code.trim().split(' ').slice(6)])
-    const lines = blockWith(blocks, 'TOKEN=')
+    const lines = blockWith(blocks, 'AUTH=')
     const printed = await folder.shell(lines, address)
     const deploy_id = /"deploy_id":"(\w+)"/.exec(printed)![1]!
     const rent = JSON.parse(/\{"id_to_duration".*\}/.exec(printed)![0]) as { id_to_duration: Record<string, number> }
