@@ -116,16 +116,22 @@ export class CredentialRecorder {
       return hashCredential(credential).padEnd([...credential].length, '.')
     }
     const replaced = api.replaceCredentials({ method, target, text }, { isSecretName, replace })
-    return replaced ?? this.#recordInvalidJson(text)
+    return replaced ?? this.#recordRefusedBody(text)
   }
 
-  /** Returns invalid JSON with parts of hashes in place of its credentials. The answer says where it is invalid. */
-  #recordInvalidJson(text: string): string {
+  /**
+   * Returns a body that is refused unread, with parts of hashes in place of its credentials: invalid JSON, or too deep or
+   * too many values. The answer says where it is invalid, so this place has to stay.
+   */
+  #recordRefusedBody(text: string): string {
     const hashed = hideSecretsInText(text, value =>
       this.#isOwn(value) ? value : hashCredential(value).slice(0, value.length).padEnd(value.length, '.'),
     )
-    const problemOf = (one: string) => JSON.stringify(parseJsonText(one))
-    return problemOf(hashed) === problemOf(text) ? hashed : text
+    const faultOf = (one: string) => {
+      const parsed = parseJsonText(one)
+      return 'fault' in parsed ? JSON.stringify(parsed.fault) : undefined
+    }
+    return faultOf(hashed) === faultOf(text) ? hashed : text
   }
 
   #recordCredential(value: string): string {

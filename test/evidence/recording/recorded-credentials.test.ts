@@ -103,15 +103,18 @@ test('user data and fields that nothing reads are hashes, and content that is re
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 3 })
 })
 
-test('a credential that is too long, or in invalid JSON, is a hash and is refused in the same way', async () => {
+test('a credential that is too long, in invalid JSON or in one that is too deep is a hash and is refused in the same way', async () => {
   const { recording, send } = recorded()
   const tooLong = await send('/v1/containers', { ...CONTAINER, cloud_init_user_data: SECRET.repeat(1_000) })
   expect(tooLong.status).toBe(422)
   const invalid = await send('/deploy/llm', `{"hub": {"repo": "acme/x", "token": "${SECRET}"} "gpu": 1}`)
   expect(invalid.text).toContain('JSON decode error')
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  const tooDeep = await send('/deploy/llm', `{"hub": {"repo": "acme/x", "token": "${SECRET}"}, "gpu": ${deep}}`)
+  expect(tooDeep.status).toBe(422)
   recording.stop()
   expect(recording.text).not.toContain(SECRET)
-  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 2 })
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 3 })
 })
 
 test('a token of the world stays, and so does a body without credentials', async () => {
