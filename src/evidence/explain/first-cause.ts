@@ -1,6 +1,6 @@
 /** Who or what began a chain of causes, in sentences. */
 
-import { formatDuration, type Micros } from '../../kernel/duration.ts'
+import { formatDuration, HOUR, type Micros, SECOND } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import type { WeatherSourceRow } from '../../simulation/operations/weather.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
@@ -34,9 +34,6 @@ const WEATHER_KINDS: Readonly<Record<string, readonly [source: string, place?: s
   'provisioning.slowed': ['slowProvisioning', ''],
   'provisioning.normal': ['slowProvisioning', ''],
 }
-const MICROS_PER_SECOND = 1_000_000
-const MICROS_PER_HOUR = 3600 * MICROS_PER_SECOND
-
 /** Kinds of the weather that end what another entry began. */
 const PASSES = /\.(?:repaired|uncordoned|reset|recovered|freed|up|restocked|unthrottled|normal)$/
 
@@ -84,9 +81,7 @@ function describeWeather(sim: Simulator, entry: Entry): string[] {
     }
     const wait = findWait(sim, source, entry.time - (before?.time ?? 0))
     const drawn = wait === undefined ? '' : ` after a wait of ${formatDuration(wait)}`
-    const mean = formatDuration(
-      Math.round(MICROS_PER_HOUR / source.strikesPerHour / MICROS_PER_SECOND) * MICROS_PER_SECOND,
-    )
+    const mean = formatDuration(Math.round(HOUR / source.strikesPerHour / SECOND) * SECOND)
     const rate = describeRate(id, source.strikesPerHour)
     return [begin, `The draw weather.when gave the time${drawn}. The mean wait is ${mean}. ${rate}`]
   }
@@ -121,11 +116,15 @@ function findChangeBefore(sim: Simulator, { seq, time }: Entry, id: string): Ent
  * had nothing to hit. Undefined if no draw fits, as after a change that the journal has dropped.
  */
 function findWait({ world }: Simulator, source: Readonly<WeatherSourceRow>, since: Micros): Micros | undefined {
-  for (let last = source.strikeCount - 1; last >= 0; last--) {
-    const wait = Math.round(world.weather.drawWait(source, last))
-    let sum = wait
-    for (let nth = last - 1; nth >= 0 && sum < since; nth--) sum += Math.round(world.weather.drawWait(source, nth))
+  const waitOf = (nth: number) => Math.round(world.weather.drawWait(source, nth))
+  // The waits from `first` to `last` have this sum. Both only go down, so each wait is drawn at most three times.
+  let first = source.strikeCount
+  let sum = 0
+  for (let last = first - 1; last >= 0; last--) {
+    while (first > 0 && (first > last || sum < since)) sum += waitOf(--first)
+    const wait = waitOf(last)
     if (sum === since) return wait
+    sum -= wait
   }
   return undefined
 }

@@ -25,7 +25,7 @@ const LEFT_OUT =
  * Reads a HAR file.
  *
  * @param what names it in errors
- * @throws RecordingError for text that is not HAR file
+ * @throws RecordingError for text that is not a HAR file
  */
 export function parseHar(text: string, what: string): Har {
   const fail = (problem: string) =>

@@ -56,7 +56,7 @@ export function parseRecording(text: string, what: string): ParsedRecording {
       throw fail(line, 'it ends with CR LF, where a recording has LF: a tool such as git changed the file', UNCHANGED)
     }
     if (content === undefined || found === null) {
-      const problem = content === undefined ? 'it is not JSON object' : 'its checksum "sum" is missing'
+      const problem = content === undefined ? 'it is not a JSON object' : 'its checksum "sum" is missing'
       throw fail(line, problem, `The file was changed by hand. ${UNCHANGED}`)
     }
     sum = crc32(`${row.slice(0, found.index)}}`, sum)

@@ -59,7 +59,7 @@ export function replaceJsonStrings(
         copied = position
       }
     } else while (position < text.length && !',]} \t\r\n'.includes(text[position]!)) position++
-    while (position < text.length && ' \t\r\n'.includes(text[position]!)) position++
+    skipSpace()
   }
 
   readValue()

@@ -111,7 +111,8 @@ export function hubRefusal(
   }
   if (!repository.gated || override === 'open') return undefined
   if (token === '') return { status: 401, reason: `hub repository ${repo} is gated and no token was given (401)` }
-  if (repository.tokens.length > 0 && !repository.tokens.some(one => hashCredential(one) === hashCredential(token))) {
+  const hash = hashCredential(token)
+  if (repository.tokens.length > 0 && !repository.tokens.some(one => hashCredential(one) === hash)) {
     return { status: 401, reason: `hub repository ${repo} is gated and refused the token (401)` }
   }
   return undefined

@@ -95,7 +95,7 @@ test.each([
     (lines: string[]) => lines.with(1, '{"request":1}'),
     /line 2: its checksum "sum" is missing/,
   ],
-  ['no JSON', (lines: string[]) => lines.with(1, '{"request":'), /line 2: it is not JSON object/],
+  ['no JSON', (lines: string[]) => lines.with(1, '{"request":'), /line 2: it is not a JSON object/],
   [
     'of an older format',
     (lines: string[]) => lines.with(0, lines[0]!.replace('"recording":3', '"recording":2')),

@@ -19,7 +19,7 @@ export function FaultRules() {
     event.preventDefault()
     const rule = tryParseJson(text.value)
     if (typeof rule !== 'object' || rule === null || Array.isArray(rule)) {
-      problem.value = 'Failed to read the rule: it is not JSON object. Begin with {"on": "create*", "fault": {…}}.'
+      problem.value = 'Failed to read the rule: it is not a JSON object. Begin with {"on": "create*", "fault": {…}}.'
       return
     }
     problem.value = undefined
