@@ -238,20 +238,6 @@ test('what a flow prints is recorded and not printed', async () => {
   expect(output).toBe('by the console {"token":1}\nby the stream\n')
 })
 
-test('a flow that sends requests without end is stopped at the limit of a run', async () => {
-  const flow: FlowFunction = async ({ fetch, url, sleep }) => {
-    for (;;) {
-      await fetch(`${url}/deploy/list`)
-      await sleep(1)
-    }
-  }
-  const result = await runOnce(flow)
-  expect(result.end).toBe('unsettled')
-  expect(result.requests).toHaveLength(2_001)
-  const { words } = result.broken.find(({ invariant }) => invariant === 'settles')!
-  expect(words).toContain('it sent more than 2,000 requests, the limit of a run')
-})
-
 test('requests that were sent beside a refused one do not ignore its Retry-After, and a later one does', async () => {
   const refusal: Plan = [{ fault: { on: 'listDeployments', nth: 1, fault: { kind: 'rateLimit', retryAfter: '20s' } } }]
   const both: FlowFunction = async context => {

@@ -2,11 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { exp, ln, normalQuantile } from '../../src/kernel/exact-math.ts'
 import { ByteHash, Chance, hash32, hash32Pair, philox, purpose, TextHasher } from '../../src/kernel/random.ts'
+import { anyText } from '../lib/any-text.ts'
 
 const DRAW = purpose('test.draw')
-
-/** Texts of any code points. `fc.string({ unit: 'binary' })` lists all of them first, which takes a second. */
-const anyText = fc.array(fc.nat({ max: 0x10ffff })).map(points => String.fromCodePoint(...points))
 
 describe('chance', () => {
   test('is Philox4x32-10: the known answers of its authors', () => {

@@ -1,9 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createCrc32, portableCrc32 } from '../../../src/evidence/recording/crc32.ts'
-
-/** Texts of any code points. `fc.string({ unit: 'binary' })` lists all of them first, which takes a second. */
-const anyText = fc.array(fc.nat({ max: 0x10ffff })).map(points => String.fromCodePoint(...points))
+import { anyText } from '../../lib/any-text.ts'
 
 test('crc32 gives the check value of its definition, and the same in both forms', () => {
   const crc32 = createCrc32()
