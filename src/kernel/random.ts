@@ -130,6 +130,8 @@ const HEX = '0123456789abcdef'
  */
 export class Chance {
   readonly seed: string
+  /** Whether something may depend on the seed: a draw was made, or a thing of the world keeps this chance. */
+  isUsed = false
   readonly #hi: number
   readonly #lo: number
   readonly #words = new Uint32Array(4)
@@ -201,6 +203,7 @@ export class Chance {
   }
 
   #draw(key: EntityKey, purpose: Purpose, index: number): void {
+    this.isUsed = true
     philox(this.#words, key.lo, key.hi, purpose, index >>> 0, this.#lo, this.#hi)
   }
 }

@@ -67,7 +67,7 @@ export class SimulationContext implements Part {
     this.maxStorageBytes = options.maxStorageBytes
     this.generation = new Generation()
     if (origin) {
-      this.chance = origin.chance
+      this.chance = this.seed === origin.seed ? origin.chance : new Chance(this.seed)
       this.clock = origin.clock.fork()
       this.agenda = origin.agenda.fork()
       this.journal = origin.journal.fork(options.journalLimit)

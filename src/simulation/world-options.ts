@@ -22,6 +22,14 @@ export interface WorldOptions {
   readonly lineAnswerer?: LineAnswerer
 }
 
+/** The options that a fork may have otherwise than its origin. */
+export interface ForkOptions {
+  /** Only for a fork of a world whose chance is not used. */
+  readonly seed?: string | undefined
+  readonly journalLimit?: number | undefined
+  readonly maxStorageBytes?: number | undefined
+}
+
 /** A world in a snapshot: its options and its state. The state is shared with the world, not copied. */
 export interface ArchivedWorld {
   readonly seed: string

@@ -47,7 +47,7 @@ import { Rentals } from './rentals/rentals.ts'
 import { startFromFixture } from './start-from-fixture.ts'
 import type { StepObserver } from './step-observer.ts'
 import { readParts, writeParts } from './world-archive.ts'
-import { type ArchivedWorld, createPlaceholderFixture, type WorldOptions } from './world-options.ts'
+import { type ArchivedWorld, createPlaceholderFixture, type ForkOptions, type WorldOptions } from './world-options.ts'
 
 /**
  * One simulated account on one simulated fleet: its parts, bound together, and the loop that moves its time.
@@ -111,7 +111,7 @@ export class World implements EventParts {
     this.bounds = options.bounds ?? origin?.bounds ?? DEFAULT_EVENT_LIMITS
     const context = new SimulationContext(
       {
-        seed: String(origin?.seed ?? options.seed ?? '1'),
+        seed: String(options.seed ?? origin?.seed ?? '1'),
         profile,
         fixture: options.fixture,
         epochMs: options.epochMs,
@@ -228,8 +228,8 @@ export class World implements EventParts {
   }
 
   /** Returns an independent copy of this world. Both share each row until one of them writes it. */
-  fork(overrides: { readonly [Key in 'journalLimit' | 'maxStorageBytes']?: number | undefined } = {}): World {
-    return new World(overrides as WorldOptions, this)
+  fork(options: ForkOptions = {}): World {
+    return new World(options as WorldOptions, this)
   }
 
   /**

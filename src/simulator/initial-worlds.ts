@@ -1,6 +1,6 @@
 /**
  * The worlds that simulators of this process begin with. Simulators with equal options share one, which never changes:
- * each continues in a fork of it.
+ * each continues in a fork of it. If the start of a world drew nothing, simulators with other seeds share it too.
  */
 import type { Profile } from '../data/profiles/load.ts'
 import type { Fixture } from '../data/records/fixture.ts'
@@ -18,7 +18,9 @@ export interface InitialWorldOptions extends WorldOptions {
 
 interface SharedWorld {
   readonly options: InitialWorldOptions
-  /** The world, as long as a simulator of it is in use. */
+  /** Whether this world is the same with any seed, because its start drew nothing. */
+  readonly isForAnySeed: boolean
+  /** The world, as long as the memory has not been needed otherwise. */
   readonly world: WeakRef<World>
 }
 
@@ -27,7 +29,7 @@ const MAX_WORLDS = 8
 
 const sharedWorlds = new WeakMap<Fixture, SharedWorld[]>()
 
-const DECISIVE = ['seed', 'epochMs', 'profile', 'journalLimit', 'maxStorageBytes', 'strictRequests'] as const
+const DECISIVE = ['epochMs', 'profile', 'journalLimit', 'maxStorageBytes', 'strictRequests'] as const
 
 /**
  * Returns the world of these options at its time zero. It is shared: do not change it, but a fork of it.
@@ -36,11 +38,16 @@ const DECISIVE = ['seed', 'epochMs', 'profile', 'journalLimit', 'maxStorageBytes
  */
 export function shareInitialWorld(options: InitialWorldOptions): World {
   const { fixture } = options
+  const seed = String(options.seed)
   const known = sharedWorlds.get(fixture) ?? []
-  const equal = known.find(shared => DECISIVE.every(name => shared.options[name] === options[name]))?.world.deref()
-  if (equal) return equal
+  const similar = known.find(shared => isSimilar(shared, options))?.world.deref()
+  if (similar) return similar.seed === seed ? similar : similar.fork({ seed })
   const world = new World(options)
-  const shared = known.filter(each => each.world.deref() !== undefined).slice(1 - MAX_WORLDS)
-  sharedWorlds.set(fixture, [...shared, { options, world: new WeakRef(world) }])
+  const shared = { options, isForAnySeed: !world.chance.isUsed, world: new WeakRef(world) }
+  sharedWorlds.set(fixture, [...known.filter(each => each.world.deref() !== undefined).slice(1 - MAX_WORLDS), shared])
   return world
+}
+
+function isSimilar({ options: known, isForAnySeed }: SharedWorld, options: InitialWorldOptions): boolean {
+  return (isForAnySeed || known.seed === options.seed) && DECISIVE.every(name => known[name] === options[name])
 }

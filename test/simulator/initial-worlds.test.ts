@@ -2,7 +2,8 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { MICROCENTS_PER_CENT } from '../../src/simulation/account/money.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 
@@ -43,6 +44,49 @@ test.each<[name: string, options: SimulatorOptions]>([
   const lived = await live(createSimulator())
   expect((await live(createSimulator(options))).digest).not.toBe(lived.digest)
   expect(await live(createSimulator())).toEqual(lived)
+})
+
+describe('simulators with other seeds find the world as if they had lived alone', () => {
+  const seeds = ['a', 'b', 1]
+  const BURSTS = 'deploymentBursts'
+
+  async function deployAndLive(sim: Simulator) {
+    const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+    const answer = await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body })
+    await sim.fetch(`http://sim/deploy/${BURSTS}/start`, { method: 'POST', headers })
+    for (const { name } of sim.world.nodes.list().slice(0, 1)) sim.cluster.node(name).crash()
+    await sim.clock.advance('1d')
+    const { seed, digest } = sim
+    return { seed, digest, created: await answer.text(), looks: await look(sim), report: sim.report() }
+  }
+
+  /** Lets three worlds live that share nothing, then six that may share their start, and compares them. */
+  async function compare(fixtures: string) {
+    // A patch makes a fixture of its own.
+    expect(loadFixture(fixtures, { patch: {} })).not.toBe(loadFixture(fixtures))
+    const alone = await Promise.all(seeds.map(seed => deployAndLive(createSimulator({ fixtures, seed, with: {} }))))
+    expect(new Set(alone.map(({ digest }) => digest)).size).toBe(seeds.length)
+    const sims = [...seeds, ...seeds].map(seed => createSimulator({ fixtures, seed }))
+    for (const repeat of ['first', 'after a reset']) {
+      expect(await Promise.all(sims.map(deployAndLive)), repeat).toEqual([...alone, ...alone])
+      for (const sim of sims) sim.reset()
+    }
+  }
+
+  test.each(['empty', 'default', 'two-nodes', 'full'])('in the world %s', compare)
+
+  test('in a world whose load comes in random bursts', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'initial-worlds-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    cpSync('fixtures/two-nodes', folder, { recursive: true })
+    const load = { kind: 'burst', base: 1, peak: 40, every: '2h', lasts: '10m' }
+    const model = { model_name: 'acme/bursts', gpu: 'H100-80GB', weights: { repo: 'acme/chat-8b' } }
+    // A version that is missing would be drawn.
+    const deployment = { deploy_id: BURSTS, ...model, version: '0'.repeat(64), status: 'stopped', load }
+    writeFileSync(join(folder, 'deployments.json'), JSON.stringify([deployment]))
+    await compare(folder)
+  })
 })
 
 test('a journal limit and a storage limit are those of one simulator', async () => {

@@ -25,6 +25,8 @@ export class BurstRate implements RateFunction {
     this.#duration = micros(load.lasts)
     this.#jitter = load.jitter
     this.#chance = chance
+    // Forks share this object, so they need the seed that it has.
+    chance.isUsed = true
     this.#key = key
   }
 
