@@ -1,4 +1,5 @@
 /** The simulator as its clock sees it. */
+import type { CancelSignal } from '../lib/cancellation.ts'
 import type { World } from '../simulation/world.ts'
 import type { RequestWait } from './pending-requests.ts'
 import type { ClockSetting } from './settings.ts'
@@ -35,7 +36,7 @@ export interface ClockHost {
 
 /** The wait for a held answer. */
 export interface HoldOptions {
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /** The request that waits. It is listed, and reported on stderr if time does not move. */
   readonly request?: RequestWait | undefined
   /** Whether its request is in flight meanwhile. */

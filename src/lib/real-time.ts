@@ -1,4 +1,5 @@
 /** The real clock, real timers and turns of the event loop, also under the fake timers of a test runner. */
+import type { CancelSignal } from './cancellation.ts'
 
 // Captured at import, so that fake timers do not stop the real clock. If they are already installed, the uptime of the
 // process serves, which they do not fake.
@@ -96,7 +97,7 @@ export function realDelay(milliseconds: number): Promise<void> {
  *
  * @example if (await delayUnlessAborted(500, clientLeft)) answer()
  */
-export function delayUnlessAborted(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+export function delayUnlessAborted(milliseconds: number, signal: CancelSignal): Promise<boolean> {
   return new Promise(resolve => {
     if (signal.aborted) return resolve(false)
     const timer = setRealTimeout(() => {

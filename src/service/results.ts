@@ -1,5 +1,7 @@
 /** What a handler returns besides a JSON value, and how a client waits for it. */
+
 import type { Micros } from '../kernel/duration.ts'
+import type { CancelSignal } from '../lib/cancellation.ts'
 import type { InferenceHandle } from '../simulation/inference/request-row.ts'
 
 /** An answer whose JSON text exists already, so that lists of unchanged things are joined, not serialised. */
@@ -83,7 +85,7 @@ export interface ResponseWaiter {
    *   without which the request is in flight; or its body
    * @param call the inference request, for messages about pending requests
    */
-  wait(delay: Micros, signal: AbortSignal, part: AnswerPart, call: InferenceHandle): Promise<void>
+  wait(delay: Micros, signal: CancelSignal, part: AnswerPart, call: InferenceHandle): Promise<void>
 }
 
 /** A part of an answer that its client may have to wait for. */

@@ -1,7 +1,7 @@
 /** Checks of options that name a kind of value, and readers of the seed and the epoch. The parts of the simulator check what is in a value. */
 import * as z from 'zod'
 import { DEFAULT_EPOCH_MS, elapsedAt } from '../kernel/clock.ts'
-import { formatCount } from '../lib/format-count.ts'
+import { formatCount } from '../lib/text/format-count.ts'
 import { LIMITS } from '../limits/limits.ts'
 import { isHost } from '../service/native/webhook-address.ts'
 

@@ -1,6 +1,7 @@
 /** Responses that wait for simulated time, for clients that move that time themselves and poll. */
 
 import type { Micros } from '../kernel/duration.ts'
+import { Cancellation, type CancelSignal } from '../lib/cancellation.ts'
 import type { HoldingWaiter, IncomingRequest, WaiterClock } from '../service/http/incoming-request.ts'
 import type { ResponseWaiter } from '../service/results.ts'
 
@@ -27,7 +28,7 @@ type Body = ReadableStream<Uint8Array>
 /** A request that a world may hold until its time has come. */
 export class PolledResponse {
   readonly #response: Promise<Response>
-  readonly #cancellation = new AbortController()
+  readonly #cancellation = new Cancellation()
   #waiter: HoldingWaiter | undefined
   #now: () => Micros = () => 0
   /** Simulated time until which it waits; undefined while it does not wait. */
@@ -83,15 +84,14 @@ export class PolledResponse {
   }
 
   /** Waits with a signal that is aborted with the given one, or if the client leaves. */
-  async #whileWanted(signal: AbortSignal, wait: (wanted: AbortSignal) => Promise<void>): Promise<void> {
-    const wanted = new AbortController()
-    const sources = [signal, this.#cancellation.signal]
-    // `AbortSignal.any` costs the collector more than the rest of the wait: it holds its sources weakly.
+  async #whileWanted(signal: CancelSignal, wait: (wanted: CancelSignal) => Promise<void>): Promise<void> {
+    const wanted = new Cancellation()
+    const sources = [signal, this.#cancellation]
     const abort = () => wanted.abort(sources.find(source => source.aborted)!.reason)
     for (const source of sources) source.addEventListener('abort', abort)
     try {
       if (sources.some(source => source.aborted)) abort()
-      await wait(wanted.signal)
+      await wait(wanted)
     } finally {
       for (const source of sources) source.removeEventListener('abort', abort)
     }

@@ -2,6 +2,7 @@
 
 import type { SimulatorClock } from '../clock/simulator-clock.ts'
 import { WorldReplaced } from '../kernel/world-replaced.ts'
+import { Cancellation, type CancelSignal } from '../lib/cancellation.ts'
 import { clearRealTimeout, setRealTimeout } from '../lib/real-time.ts'
 import type { OperationName } from '../service/client/client.ts'
 import type { AnsweredRequest } from '../service/http/incoming-request.ts'
@@ -31,9 +32,9 @@ export class WebhookDelivery {
   readonly #underWay = new Set<Promise<void>>()
   #attachedWorld: World | undefined
   /** Aborted when the world is replaced. */
-  #world = new AbortController()
+  #world = new Cancellation()
   /** Aborted when the next attempt may be due earlier. */
-  #watch = new AbortController()
+  #watch = new Cancellation()
 
   constructor(host: WebhookHost, options: WebhookOptions = {}) {
     this.#host = host
@@ -43,7 +44,7 @@ export class WebhookDelivery {
   /** Ends the attempts of the previous world, and sends the results of the present world from now on. */
   attach(): void {
     this.detach()
-    this.#world = new AbortController()
+    this.#world = new Cancellation()
     const { world } = this.#host
     this.#attachedWorld = world
     world.webhooks.sender = {
@@ -90,9 +91,9 @@ export class WebhookDelivery {
     this.#watch.abort(DETACHED)
     const { world, clock } = this.#host
     const next = nextWebhookTime(world)
-    if (next === Number.POSITIVE_INFINITY || this.#world.signal.aborted) return
-    this.#watch = new AbortController()
-    const { signal } = this.#watch
+    if (next === Number.POSITIVE_INFINITY || this.#world.aborted) return
+    const signal = new Cancellation()
+    this.#watch = signal
     clock.hold(Math.max(0, next - clock.elapsed), { signal, isClient: false }).then(
       () => this.watch(),
       (error: unknown) => {
@@ -102,7 +103,7 @@ export class WebhookDelivery {
   }
 
   #send(world: World, attempt: WebhookAttempt): void {
-    const { signal } = this.#world
+    const signal = this.#world
     const sent = this.#deliver(world, attempt, signal)
       .then(outcome => this.#recordOutcome(world, attempt, outcome, signal))
       .catch((error: unknown) => this.#host.clock.fail(error))
@@ -115,7 +116,7 @@ export class WebhookDelivery {
     world: World,
     attempt: WebhookAttempt,
     outcome: WebhookOutcome,
-    signal: AbortSignal,
+    signal: CancelSignal,
   ): Promise<void> {
     const caughtUp = this.#host.clock.catchUp()
     if (caughtUp instanceof Promise) await caughtUp
@@ -127,7 +128,7 @@ export class WebhookDelivery {
     )
   }
 
-  async #deliver(world: World, attempt: WebhookAttempt, replaced: AbortSignal): Promise<WebhookOutcome> {
+  async #deliver(world: World, attempt: WebhookAttempt, replaced: CancelSignal): Promise<WebhookOutcome> {
     const { allow = [], deliver = fetchWebhook } = this.#options
     const reason = webhookRefusal(attempt.url, allow)
     // A snapshot can bring an address that this simulator does not allow.

@@ -6,8 +6,8 @@ import type { FaultClassName } from '../explore/plan/classes.ts'
 import type { Plan } from '../explore/plan/plan.ts'
 import { toLabelledTexts } from '../explore/report/labelled-texts.ts'
 import { nearestWord } from '../lib/did-you-mean.ts'
-import { plural } from '../lib/format-count.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
+import { plural } from '../lib/text/format-count.ts'
 
 /** The options of a world. */
 type WorldOption = 'fixtures' | 'with' | 'seed' | 'profile' | 'weather'

@@ -3,7 +3,7 @@
 import type { Argv } from 'yargs'
 import type { Conformance } from '../../conform/conform.ts'
 import type { Finding } from '../../conform/findings.ts'
-import { plural } from '../../lib/format-count.ts'
+import { plural } from '../../lib/text/format-count.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { text } from '../values.ts'

@@ -1,6 +1,6 @@
 /** `modelhost-sim snapshot`: writes the world of a running server to a file. */
 import type { Argv } from 'yargs'
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
 import { writeSnapshotFile } from '../../simulator/snapshot/files.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'

@@ -3,8 +3,8 @@
 import type { ExplainedFinding, FlowReport } from '../../explore/explore-flow.ts'
 import type { Plan } from '../../explore/plan/plan.ts'
 import { toLabelledTexts } from '../../explore/report/labelled-texts.ts'
-import { formatCount, plural } from '../../lib/format-count.ts'
 import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
+import { formatCount, plural } from '../../lib/text/format-count.ts'
 import { wrapText } from '../../lib/text/wrap.ts'
 import type { SortedFindings } from './known.ts'
 

@@ -1,8 +1,8 @@
 /** Formats of merged results: text, JSON and JUnit. */
 
 import type { MergedFinding, MergeReport } from '../../explore/shards/merge.ts'
-import { formatCount, plural } from '../../lib/format-count.ts'
 import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
+import { formatCount, plural } from '../../lib/text/format-count.ts'
 import type { KnownFinding } from '../../scenario/documents/known-findings.ts'
 
 /** Returns the entry of a finding among the known ones; undefined if it is new. */

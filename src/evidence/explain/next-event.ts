@@ -2,7 +2,7 @@
 
 import { DAY, formatDuration } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import type { World } from '../../simulation/world.ts'
 import type { NextEvent } from './explanation.ts'

@@ -1,6 +1,6 @@
 /** A judgement as text, for terminals. */
 
-import { plural } from '../../lib/format-count.ts'
+import { plural } from '../../lib/text/format-count.ts'
 import { wrapText } from '../../lib/text/wrap.ts'
 import type { JudgedClient, JudgeFinding, Judgement } from './judgement.ts'
 

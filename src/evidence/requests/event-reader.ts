@@ -6,8 +6,8 @@
  */
 
 import type { Entry } from '../../kernel/journal.ts'
-import { formatCount } from '../../lib/format-count.ts'
 import { clearRealTimeout, eventLoopTurn, setRealTimeout } from '../../lib/real-time.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'

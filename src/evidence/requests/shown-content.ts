@@ -2,8 +2,8 @@
 
 import type { WireOutcome } from '../../faults/broken-response.ts'
 import { formatDuration } from '../../kernel/duration.ts'
-import { formatCount } from '../../lib/format-count.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import { isTooDeep } from '../../service/http/bodies/json-body.ts'
 import { decodeBody } from '../recording/bodies.ts'

@@ -1,8 +1,8 @@
 /** Verifies what a client sent: `sim.verify`, `POST /_sim/verify`, and the matcher `toHaveReceived`. */
 
-import { formatCount } from '../../lib/format-count.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { quote } from '../../lib/quote.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'

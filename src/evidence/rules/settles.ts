@@ -1,5 +1,5 @@
 import { formatDuration } from '../../kernel/duration.ts'
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import { requestEvidence } from '../facts.ts'
 import type { ClientEnd, Observation } from '../observation.ts'

@@ -2,8 +2,8 @@
 
 import type { ObservedRequest } from '../../evidence/observation.ts'
 import { formatDuration, type Micros } from '../../kernel/duration.ts'
-import { formatCount } from '../../lib/format-count.ts'
 import { quote } from '../../lib/quote.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
 import type { InputValues } from '../inputs/input.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { BrokenInvariant } from '../run/run-result.ts'

@@ -4,6 +4,7 @@ import { markAsOfWorld } from '../../clock/fetch-tracker.ts'
 import type { ClientEnd } from '../../evidence/observation.ts'
 import { WireFaultResponse } from '../../faults/broken-response.ts'
 import { micros } from '../../kernel/duration.ts'
+import { Cancellation, type CancelSignal } from '../../lib/cancellation.ts'
 import type { AnsweredRequest } from '../../service/http/incoming-request.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import type { FlowContext, FlowFunction } from '../flow.ts'
@@ -145,15 +146,14 @@ export class Client {
     signal?.addEventListener('abort', onAbort, { once: true })
     this.#open.add(record)
     this.#options.onWait()
-    let answered: AbortController | undefined
+    let answered: Cancellation | undefined
     try {
       const answer = sim.answer(request, {
         onAnswered: (served: AnsweredRequest) => recorder.noteAnswered(record, served),
       })
       if (answer instanceof Promise || answer instanceof WireFaultResponse) {
-        // Nearly every request is answered at once, and an aborted controller makes an error with its stack.
-        answered = new AbortController()
-        this.#limit(record, leave, answered.signal)
+        answered = new Cancellation()
+        this.#limit(record, leave, answered)
       }
       const response = await answer
       if (isLast) {
@@ -171,14 +171,14 @@ export class Client {
       }
       throw error
     } finally {
-      answered?.abort()
+      answered?.abort('answered')
       signal?.removeEventListener('abort', onAbort)
       this.#open.delete(record)
     }
   }
 
   /** Ends a request that has no answer in time, as Node's fetch does. */
-  #limit(record: RecordedRequest, leave: AbortController, answered: AbortSignal): void {
+  #limit(record: RecordedRequest, leave: AbortController, answered: CancelSignal): void {
     const wait = this.#options.sim.clock.hold(ANSWER_TIMEOUT, { signal: answered, isClient: false })
     const fail = () => {
       record.readError = NO_ANSWER

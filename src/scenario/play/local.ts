@@ -2,6 +2,7 @@ import { isStreamed, WireFaultResponse } from '../../faults/broken-response.ts'
 import { deliverFaultInProcess } from '../../faults/deliver-in-process.ts'
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import type { Entry, EntryFields } from '../../kernel/journal.ts'
+import { Cancellation } from '../../lib/cancellation.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { operations } from '../../service/index.ts'
 import type { LedgerEntry } from '../../simulation/account/ledger-types.ts'
@@ -119,10 +120,9 @@ export class InProcessEnvironment implements ScenarioEnvironment {
   }
 
   async waitForTime(span: Micros, over: Promise<unknown>): Promise<void> {
-    const leaving = new AbortController()
-    const passed = this.#sim.clock.hold(span, { signal: leaving.signal }).catch(() => {})
+    const leaving = new Cancellation()
+    const passed = this.#sim.clock.hold(span, { signal: leaving }).catch(() => {})
     await Promise.race([passed, over])
-    // Without a reason, each abort would create an error with a stack.
     leaving.abort('over')
   }
 

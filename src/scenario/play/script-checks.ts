@@ -3,7 +3,7 @@
 import { differences, formatJsonValue } from '../../evidence/differences.ts'
 import { type Duration, formatDuration, micros } from '../../kernel/duration.ts'
 import type { EntryFields } from '../../kernel/journal.ts'
-import { plural } from '../../lib/format-count.ts'
+import { plural } from '../../lib/text/format-count.ts'
 import { CheckError, findRefusalDifferences, flattenExpected } from '../check.ts'
 import { type CountRange, countBounds, type EventPattern, eventMatcher, formatCountRange } from '../events.ts'
 import { toTraceLine } from '../runner/trace.ts'

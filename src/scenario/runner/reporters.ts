@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { formatDuration, SECOND } from '../../kernel/duration.ts'
-import { plural } from '../../lib/format-count.ts'
 import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
+import { plural } from '../../lib/text/format-count.ts'
 import { type Failure, formatVirtualTime } from '../play/failures.ts'
 import type { FileResult } from './jobs.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import { endpoint } from '../endpoint.ts'
 import { looseObject, text } from '../fields.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'

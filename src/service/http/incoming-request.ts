@@ -1,6 +1,8 @@
 /** What a transport knows of a request, and what it learns of its answer. */
+
 import type { Micros } from '../../kernel/duration.ts'
 import type { DecidedBy } from '../../kernel/journal.ts'
+import type { CancelSignal } from '../../lib/cancellation.ts'
 import type { AnswerPart, PulledBody, ResponseWaiter } from '../results.ts'
 import type { HeaderReader } from './authentication.ts'
 
@@ -33,7 +35,7 @@ export interface HoldingWaiter extends ResponseWaiter {
   /** @param skipNotice do not report that the request waits: its client moves time itself */
   hold(
     delay: Micros,
-    signal: AbortSignal,
+    signal: CancelSignal,
     part: AnswerPart,
     call: Parameters<ResponseWaiter['wait']>[3],
     skipNotice?: boolean,

@@ -3,6 +3,7 @@
 import type { ModelTask } from '../../data/records/enums.ts'
 import { hash32Pair } from '../../kernel/random.ts'
 import { WorldReplaced } from '../../kernel/world-replaced.ts'
+import { Cancellation } from '../../lib/cancellation.ts'
 import type { CallerToken, TokenScope } from '../../simulation/account/access/scoped-tokens.ts'
 import { findModelTarget, type ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { MediaWork } from '../../simulation/inference/media-work.ts'
@@ -221,14 +222,13 @@ export async function waitForChange(
   if (delay <= 0 && handle.state !== 'queued') return
   const { state } = handle
   const { signal } = client
-  const change = new AbortController()
+  const change = new Cancellation()
   const abortWait = () => change.abort(signal.reason)
   signal.addEventListener('abort', abortWait, { once: true })
-  // Without a reason, each abort would create an error with a stack.
   handle.onChange(() => change.abort(STATE_CHANGED))
   try {
     if (signal.aborted) abortWait()
-    await waiter.wait(delay, change.signal, part, handle)
+    await waiter.wait(delay, change, part, handle)
   } catch (error) {
     // A replaced world gives no answer, even if the request got a place in it meanwhile.
     if (handle.state === state || signal.aborted || error instanceof WorldReplaced) {

@@ -1,5 +1,5 @@
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import type { World } from '../world.ts'
 import type { ReportWindow } from './report-types.ts'

@@ -4,6 +4,7 @@ import type { PendingRequestView, RequestWait } from '../../clock/pending-reques
 import type { SimulatorClock } from '../../clock/simulator-clock.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Micros } from '../../kernel/duration.ts'
+import type { CancelSignal } from '../../lib/cancellation.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import type { HoldingWaiter } from '../../service/http/incoming-request.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
@@ -47,7 +48,7 @@ export class ClockResponseWaiter implements HoldingWaiter {
     return this.#clock.elapsed
   }
 
-  async wait(delay: Micros, signal: AbortSignal, part: AnswerPart, call: InferenceHandle): Promise<void> {
+  async wait(delay: Micros, signal: CancelSignal, part: AnswerPart, call: InferenceHandle): Promise<void> {
     const clock = this.#clock
     // A polling client moves an on-poll clock by each request. This request is not repeated, so its wait moves the clock.
     const movesClock = clock.mode === 'on-poll' && !clock.isMoving && clock.pausedBy.length === 0
@@ -66,7 +67,13 @@ export class ClockResponseWaiter implements HoldingWaiter {
   }
 
   /** Waits as a pending request until time is moved. */
-  hold(delay: Micros, signal: AbortSignal, part: AnswerPart, call: InferenceHandle, skipNotice = false): Promise<void> {
+  hold(
+    delay: Micros,
+    signal: CancelSignal,
+    part: AnswerPart,
+    call: InferenceHandle,
+    skipNotice = false,
+  ): Promise<void> {
     return this.#clock.hold(delay, {
       signal,
       isInFlight: part !== 'body',

@@ -1,6 +1,6 @@
 /** Texts of times and amounts. Times of the world are ISO 8601 in UTC. */
 
-export { formatCount, plural } from '../../lib/format-count.ts'
+export { formatCount, plural } from '../../lib/text/format-count.ts'
 
 const DAY = 86_400
 

@@ -1,4 +1,4 @@
-import { plural } from '../../../lib/format-count.ts'
+import { plural } from '../../../lib/text/format-count.ts'
 import { JsonView } from '../../parts/details/json-view.tsx'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
 

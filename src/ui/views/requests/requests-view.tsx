@@ -1,6 +1,6 @@
 /** The requests of clients: a list with a filter, and everything about the selected one. */
 import { useMemo } from 'preact/hooks'
-import { plural } from '../../../lib/format-count.ts'
+import { plural } from '../../../lib/text/format-count.ts'
 import { Address } from '../../parts/address.tsx'
 import { DetailsHead } from '../../parts/details/details-head.tsx'
 import { formatDuration, formatTime, secondsBetween } from '../../parts/format.ts'
