@@ -9,8 +9,8 @@ import { compareMoney, compareStates } from '../what-if/consequences.ts'
 
 /** A difference between a world and another one. */
 export interface WorldDifference {
-  readonly kind: 'state' | 'money' | 'count' | 'time'
-  /** An id, or what is counted. */
+  readonly kind: 'state' | 'money' | 'count' | 'request' | 'time'
+  /** An id, or what is counted. A request is counted by its operation and status. */
   readonly subject: string
   readonly before: string
   readonly after: string
@@ -46,6 +46,8 @@ export function compareWorlds(before: Simulator, after: Simulator): WorldDiffere
       ...compareTexts('state', nodeStates(before.world), nodeStates(after.world)),
       ...(compareMoney(one, other) as WorldDifference[]),
       ...compareTexts('count', countsOf(before), countsOf(after)),
+      // Last: a read that only one world got changes nothing else.
+      ...compareTexts('request', requestsOf(before), requestsOf(after)),
     ],
     divergence: findDivergence(before, after),
   }
@@ -83,16 +85,22 @@ function nodeStates({ nodes }: World): Map<string, string> {
   )
 }
 
-function countsOf({ world, requestCounts }: Simulator): Map<string, string> {
-  const { deployments, instances, batches, files } = world
-  const counts = new Map<string, number>([
-    ...[['deployments', deployments.count] as const, ['instances', instances.count] as const],
-    ...[['batches', [...batches.entries()].length] as const, ['files', files.list().length] as const],
+function countsOf({ world: { deployments, instances, batches, files } }: Simulator): Map<string, string> {
+  return new Map([
+    ['deployments', String(deployments.count)],
+    ['instances', String(instances.count)],
+    ['batches', String([...batches.entries()].length)],
+    ['files', String(files.list().length)],
   ])
-  for (const { operation, status, count } of requestCounts) {
-    counts.set(`requests to ${operation || 'unknown paths'} with ${status === 0 ? 'no answer' : status}`, count)
-  }
-  return new Map(Array.from(counts, ([subject, count]) => [subject, String(count)]))
+}
+
+function requestsOf({ requestCounts }: Simulator): Map<string, string> {
+  return new Map(
+    requestCounts.map(({ operation, status, count }) => [
+      `${operation || 'unknown paths'}: ${status === 0 ? 'no answer' : status}`,
+      String(count),
+    ]),
+  )
 }
 
 function compareTexts(
@@ -100,7 +108,7 @@ function compareTexts(
   before: ReadonlyMap<string, string>,
   after: ReadonlyMap<string, string>,
 ): WorldDifference[] {
-  const missing = kind === 'count' ? '0' : 'missing'
+  const missing = kind === 'count' || kind === 'request' ? '0' : 'missing'
   return [...new Set([...before.keys(), ...after.keys()])].flatMap(subject => {
     const [one, other] = [before.get(subject) ?? missing, after.get(subject) ?? missing]
     return one === other ? [] : [{ kind, subject, before: one, after: other }]
