@@ -591,7 +591,7 @@ describe('the differences of two worlds', () => {
     await ask(server, '/deploy/list', server.sim.token, {})
     const found = await differences(server, name)
     expect(found).toMatchObject({
-      equal: true,
+      ...{ equal: true, diverged: null },
       differences: [{ kind: 'request', subject: 'listDeployments: 200', before: '1', after: '0' }],
     })
   })

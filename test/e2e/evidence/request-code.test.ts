@@ -86,7 +86,7 @@ test('a request without a token is sent again without one', async () => {
   await command('/_sim/past')
   await fetch(`${server.url}/deploy/list`)
   const { status, seq } = sim.requests.at(-1)!
-  expect([status, sim.requests.at(-1)!.client]).toEqual([403, ''])
+  expect([status, sim.requests.at(-1)!.client]).toEqual([401, ''])
   const { code } = (await command(`/_sim/requests/${seq}`, undefined, 'GET')).body
   await promisify(execFile)('sh', ['-c', code.curl])
   await new AsyncFunction(code.fetch)()

@@ -59,7 +59,14 @@ export function Differences({ world, other: fields }: DifferencesProps) {
     />
   )
   return (
-    <Panel title={`${other} → ${world}`} route="GET /_sim/differences" fields={fields} name="Differences" error={error}>
+    <Panel
+      title={`${other} → ${world}`}
+      label={`Differences between ${other} and ${world}`}
+      route="GET /_sim/differences"
+      fields={fields}
+      name="Differences"
+      error={error}
+    >
       {value?.equal && value.diverged === null && <p>✓ The two worlds are equal.</p>}
       {value !== undefined && !value.same_time && <p class="warn">! The worlds are at different times.</p>}
       {value?.diverged && (
