@@ -34,6 +34,7 @@ export async function minifyPage() {
       keep_fargs: false,
       pure_getters: false,
       unsafe: true,
+      inline: 1,
       conditionals: false,
       sequences: false,
     },

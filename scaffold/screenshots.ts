@@ -69,6 +69,7 @@ try {
         .first()
         .evaluate(element => element.scrollTo(0, 0))
     },
+    things: page => page.getByRole('row').nth(1).waitFor(),
     inspector: page => page.locator('.inspector h3').first().waitFor(),
   }
   mkdirSync(values.out, { recursive: true })

@@ -52,6 +52,8 @@ const HOOKS: RequestHooks<Simulator> = {
 const UNJOURNALED_OPERATIONS: readonly string[] = [
   ...IMMEDIATE_OPERATIONS,
   ...['verifyReceived', 'keepPast', 'forgetPast'],
+  // It runs in a world of its own.
+  'runScenario',
   // A replay lists the requests of the recorded world.
   'replayLine',
 ]
@@ -60,6 +62,9 @@ const NO_SCENARIOS: TimelineLibrary = {
   names: () => [],
   async read(name) {
     throw new RangeError(`Failed to read the scenario '${name}': this server has no scenarios.`)
+  },
+  async run(name) {
+    throw new RangeError(`Failed to run the scenario '${name}': this server has no scenarios.`)
   },
 }
 

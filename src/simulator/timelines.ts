@@ -32,7 +32,29 @@ export interface TimelinePlan {
   readonly problems: readonly string[]
 }
 
-/** Timelines by name. The server decides where they are stored. */
+/** A scenario that was run whole, in a world of its own. */
+export interface ScenarioRun {
+  readonly title: string
+  readonly passed: boolean
+  /** Why it failed; undefined if it passed. */
+  readonly failure: string | undefined
+  /** The line of its file at which it failed, if that is known. */
+  readonly line: number | undefined
+  readonly seed: string
+  /** Simulated time of the run. */
+  readonly elapsed: Micros
+  /** Real milliseconds. */
+  readonly wallMs: number
+  readonly checks: number
+  /** The digest of the world at the end; empty if there was no world. */
+  readonly digest: string
+  /** What its script did, each with the time of the world in ISO 8601. */
+  readonly steps: readonly { readonly at: string; readonly text: string }[]
+  /** The recording of its world; undefined if there was no world. */
+  readonly recording: string | undefined
+}
+
+/** Scenarios by name. The server decides where they are stored. */
 export interface TimelineLibrary {
   /** Returns all names, sorted. */
   names(): readonly string[]
@@ -40,6 +62,10 @@ export interface TimelineLibrary {
    * Returns the timeline of this name. Rejects with a RangeError for an invalid file.
    */
   read(name: string): Promise<TimelinePlan>
+  /**
+   * Runs the scenario of this name. Rejects with a RangeError for an invalid file, or for one that runs a program.
+   */
+  run(name: string): Promise<ScenarioRun>
 }
 
 /** The progress of a timeline in a world. */

@@ -4,7 +4,7 @@ import { readLines } from './files/open-file.ts'
 import { App } from './shell/app.tsx'
 import type { Connection } from './simulator/connection.ts'
 import type { Location } from './store/place.ts'
-import { Session, SessionContext } from './store/session.ts'
+import { provideSession, Session } from './store/session.ts'
 import type { ExploreReport } from './views/explore/report.ts'
 
 export type { Connection } from './simulator/connection.ts'
@@ -20,10 +20,6 @@ export function openPage(root: HTMLElement, connection: Connection, start: Locat
   if (explored !== undefined) session.explored.value = readLines(explored) as ExploreReport[]
   if (session.place.value.view === undefined) session.place.go({ ...start, ...session.place.value }, 'replace')
   session.start()
-  render(
-    <SessionContext.Provider value={session}>
-      <App />
-    </SessionContext.Provider>,
-    root,
-  )
+  provideSession(session)
+  render(<App />, root)
 }

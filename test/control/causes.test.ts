@@ -100,3 +100,19 @@ test('a fault rule leads to the requests that it refused', async () => {
     ],
   ])
 })
+
+test('a stock-out names the deployments that wait because of it, with their ids', async () => {
+  const { sim, ask, command } = await running({ fixtures: 'two-nodes' })
+  sim.cluster.stockOut('H100-80GB')
+  const { seq } = sim.journal.entries().find(({ kind }) => kind === 'pool.stockedOut')!
+  const causes = async () => (await command(`/_sim/causes/${seq}`, undefined, 'GET')).body
+  expect((await causes()).waiting).toEqual([])
+  const body = JSON.stringify({ model_name: 'acme/late', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+  const made = await ask('/deploy/llm', { method: 'POST', headers: json, body })
+  const { deploy_id: id } = (await made.json()) as { deploy_id: string }
+  await command('/_sim/clock/advance', { by: '10m' })
+  expect((await causes()).waiting).toEqual([{ id, name: 'acme/late' }])
+  sim.cluster.restock('H100-80GB')
+  await command('/_sim/clock/advance', { by: '10m' })
+  expect((await causes()).waiting).toEqual([])
+})

@@ -102,6 +102,13 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
       { path: '/_sim/money?step=1h&from=2027-01-01T00:00:00Z', status: 400, says: 'what is to come is not known' },
     ],
   },
+  listThings: {
+    good: [{ path: '/_sim/things?kind=deployment' }],
+    bad: [
+      { path: '/_sim/things', status: 422, says: 'kind' },
+      { path: '/_sim/things?kind=planet', status: 422, says: 'kind' },
+    ],
+  },
   getThing: {
     good: [{ path: `/_sim/things/${RUNNING}` }, { path: '/_sim/things/account' }],
     bad: [
@@ -113,7 +120,8 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     good: [{ path: '/_sim/differences?with=default' }],
     bad: [
       { path: '/_sim/differences?with=w9', status: 404, says: "unknown world 'w9'" },
-      { path: '/_sim/differences', status: 422, says: 'with' },
+      { path: '/_sim/differences', status: 400, says: 'give one of with and snapshot' },
+      { path: '/_sim/differences?snapshot=none', status: 404, says: "'none'" },
     ],
   },
   sendRequest: {
@@ -452,6 +460,13 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
       { path: '/_sim/scenarios/hub-uotage/start', status: 404, says: "Did you mean 'hub-outage'?" },
       { path: '/_sim/scenarios/money/start', status: 400, says: 'it has no timeline' },
       { path: '/_sim/scenarios/timeline/start?at=5m', status: 422, says: 'It takes none.' },
+    ],
+  },
+  runScenario: {
+    good: [{ path: '/_sim/scenarios/hub-outage/run' }],
+    bad: [
+      { path: '/_sim/scenarios/hub-uotage/run', status: 404, says: "Did you mean 'hub-outage'?" },
+      { path: '/_sim/scenarios/hub-outage/run', body: { opne: true }, status: 422, says: 'opne' },
     ],
   },
   stopScenario: {

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { ScenarioLibrary } from '../../src/scenario/runner/library.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { running } from '../transports/http/running-server.ts'
@@ -183,4 +183,61 @@ test('a fork keeps the added fault rules and has them again after a reset', () =
   twin.reset()
   expect(twin.faults.list()).toMatchObject([{ id: 'late' }])
   expect(sim.fork({ fresh: true }).faults.list()).toEqual([])
+})
+
+const CREATED = `title: a deployment starts
+given: { fixtures: two-nodes, seed: 7 }
+steps:
+  - do: { createLlmDeployment: { model_name: acme/chat, gpu: H100-80GB, hub: { repo: acme/chat-8b } } }
+    as: made
+  - until: { get: { getDeployment: { deploy_id: '\${made.deploy_id}' } }, where: { status: running }, within: 1h }
+  - expect: { get: { getDeployment: { deploy_id: '\${made.deploy_id}' } }, is: { status: STATUS } }
+`
+
+describe('a whole run of a scenario', () => {
+  const runOf = async (file: string, body: object = {}) => {
+    const world = await running({ fixtures: 'two-nodes' }, { scenarios: library({ 'start.yaml': file }) })
+    return { ...world, run: await world.command('/_sim/scenarios/start/run', body) }
+  }
+
+  test('says why it failed and at which line, and leaves the world as it is', async () => {
+    const { run, sim } = await runOf(CREATED.replace('STATUS', 'failed'))
+    expect(run.status).toBe(200)
+    expect(run.body).toMatchObject({ name: 'start', passed: false, line: 7, seed: '7', world: null })
+    expect(run.body.failure).toContain('status')
+    expect(run.body.steps[0]).toMatchObject({
+      at: '2026-01-01T00:00:00.000000+00:00',
+      text: expect.stringContaining('api.createLlmDeployment'),
+    })
+    expect(run.body.seconds).toBeGreaterThan(60)
+    expect([sim.clock.elapsed, sim.requests.length, sim.journal.entries()]).toEqual([0, 0, []])
+  })
+
+  test('opens its world with the digest of the run and its past', async () => {
+    const { run, command, server } = await runOf(CREATED.replace('STATUS', 'running'), { open: true })
+    expect(run.body).toMatchObject({
+      world: 'w1',
+      checks: 1,
+      failure: expect.stringContaining('start.trace is missing'),
+    })
+    const { sim } = server.worlds.get('w1')!
+    expect([sim.digest, sim.clock.elapsed / 1e6]).toEqual([run.body.digest, run.body.seconds])
+    const past = await command('/_sim/worlds/w1/_sim/past', undefined, 'GET')
+    expect(past.body.kept_part.from_time).toBe(0)
+    const again = await command('/_sim/scenarios/start/run', {})
+    expect(again.body.digest).toBe(run.body.digest)
+  })
+
+  test('passes with its trace', async () => {
+    const { command } = await running({}, { scenarios: new ScenarioLibrary(['scenarios']) })
+    const names = (await command('/_sim/scenarios', undefined, 'GET')).body as { name: string }[]
+    const { status, body } = await command(`/_sim/scenarios/${names[0]!.name}/run`, {})
+    expect([status, body.passed, body.failure]).toEqual([200, true, null])
+  })
+
+  test('is refused for a scenario that plays a client', async () => {
+    const flow = 'title: a client\nflow: ./client.js\nexplore: 1\ngiven: { fixtures: empty, seed: 1 }\nplan: []\n'
+    const { run } = await runOf(flow)
+    expect([run.status, run.body.error]).toEqual([400, expect.stringContaining("Failed to run the scenario 'start'")])
+  })
 })

@@ -122,3 +122,53 @@ test('the names of the fleet are what they are, and the stock of a GPU type has 
   const { body } = await server.command('/_sim/explain/H100-80GB', undefined, 'GET')
   expect(body.chain.map(({ kind }: Answer) => kind)).toEqual(['pool.stockedOut'])
 })
+
+test('the things of a kind are a table, read from a copy of the world', async () => {
+  const server = await running({ fixtures: 'default' })
+  await create(server)
+  const before = [server.sim.digest, server.sim.world.journal.last, server.sim.requests.length]
+  const table = async (query: string) => (await server.command(`/_sim/things?${query}`, undefined, 'GET')).body
+  for (const [kind, column, path] of [
+    ...([
+      ['deployment', 'status', '/deploy/list'],
+      ['batch', 'completion_window', '/v1/batches?limit=100'],
+    ] as const),
+    ...([
+      ['file', 'filename', '/v1/files'],
+      ['node', 'state', null],
+      ['token', 'name', '/v1/api-tokens'],
+    ] as const),
+    ...([
+      ['instance', 'deployment', null],
+      ['hosted', 'region', '/v1/hosted'],
+      ['voice', 'description', '/v1/voices'],
+      ['ssh_key', 'key', '/v1/ssh_keys'],
+    ] as const),
+  ]) {
+    const found = await table(`kind=${kind}`)
+    expect([kind, found.path, found.refused, found.columns]).toEqual([
+      kind,
+      path,
+      false,
+      expect.arrayContaining([column]),
+    ])
+    expect(found.rows.length).toBeGreaterThan(0)
+    expect(found.rows.every((row: Answer) => row.cells.length === found.columns.length)).toBe(true)
+    await inspect(server, found.rows[0].id)
+  }
+  const filtered = await table('kind=deployment&filter=ACME/NEW&limit=1')
+  expect([filtered.matched, filtered.rows[0].cells]).toEqual([1, expect.arrayContaining(['acme/new'])])
+  expect(JSON.stringify(await table('kind=token'))).not.toContain('sim_default_token')
+  expect([server.sim.digest, server.sim.world.journal.last, server.sim.requests.length]).toEqual(before)
+  expect((await server.command('/_sim/things?kind=planet', undefined, 'GET')).status).toBe(422)
+})
+
+test('a list of more batches than a page is read whole', async () => {
+  const batches = Array.from({ length: 150 }, (_, index) => ({
+    ...{ id: `batch_${index}`, input_file_id: 'file_EhUgTjuR3b2t3Ns3kmwtMtfm', status: 'completed' as const },
+    created_at: 1_767_000_000 + index,
+  }))
+  const server = await running({ fixtures: 'default', with: { batches } as never })
+  const { body } = await server.command('/_sim/things?kind=batch&limit=5000', undefined, 'GET')
+  expect(body.matched).toBeGreaterThanOrEqual(150)
+})

@@ -566,8 +566,8 @@ describe('the differences of two worlds', () => {
       expect.objectContaining({ kind: 'state', subject: created.deploy_id, after: expect.stringContaining('deleted') }),
     )
     expect(later.differences).toContainEqual({
-      kind: 'count',
-      subject: 'requests to deleteDeployment with 200',
+      kind: 'request',
+      subject: 'deleteDeployment: 200',
       before: '0',
       after: '1',
     })
@@ -583,5 +583,32 @@ describe('the differences of two worlds', () => {
     expect(await differences(server, name)).toMatchObject({ equal: false, diverged: { after: { kind: 'zone.down' } } })
     const unknown = await server.command(`/_sim/worlds/${name}/_sim/differences?with=w9`, undefined, 'GET')
     expect([unknown.status, unknown.body.error]).toEqual([404, expect.stringContaining("unknown world 'w9'")])
+  })
+
+  test('tell requests apart from what they changed', async () => {
+    const server = await running({ fixtures: 'two-nodes' })
+    const { world: name } = await world(server, { from: 'default' })
+    await ask(server, '/deploy/list', server.sim.token, {})
+    const found = await differences(server, name)
+    expect(found).toMatchObject({
+      ...{ equal: true, diverged: null },
+      differences: [{ kind: 'request', subject: 'listDeployments: 200', before: '1', after: '0' }],
+    })
+  })
+
+  test('of a snapshot are those since then, and one of with and snapshot is required', async () => {
+    const server = await running({ fixtures: 'two-nodes' })
+    await server.command('/_sim/snapshots', { name: 'calm' })
+    const since = (query: string) => server.command(`/_sim/differences?${query}`, undefined, 'GET')
+    expect((await since('snapshot=calm')).body).toMatchObject({ with: 'calm', equal: true, differences: [] })
+    await server.command('/_sim/commands', { verb: 'node.crash', target: 'h100-0' })
+    const { body } = await since('snapshot=calm')
+    expect(body.differences).toContainEqual({
+      ...{ kind: 'state', subject: 'h100-0' },
+      ...{ before: expect.stringContaining('ready'), after: expect.stringContaining('down') },
+    })
+    for (const query of ['', 'with=default&snapshot=calm']) expect((await since(query)).status).toBe(400)
+    expect((await since('snapshot=other')).status).toBe(404)
+    expect(server.server.worlds.all()).toHaveLength(1)
   })
 })

@@ -4,8 +4,11 @@ import { refuse } from '../../service/refusals.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { repetitionsOf, type TimelineLibrary, type TimelinePlan } from '../../simulator/timelines.ts'
 import { CONTROL_PROVENANCE, type ControlScope, control, refuseInvalid } from '../endpoint.ts'
+import * as openRecording from '../worlds/open-recording.ts'
 
 const EXAMPLE = 'hub-outage'
+/** How many steps of a run are listed. */
+const MAX_STEPS = 500
 const UNKNOWN_SCENARIO = { 404: 'an unknown name, or a scenario that is neither YAML nor JSON' } as const
 
 const ScenarioView = z.object({
@@ -65,6 +68,52 @@ export const startScenario = control({
       actAsRequest(() => sim.timelines.start(plan))
     })
     return toScenarioView(sim, library, name)
+  },
+})
+
+export const runScenario = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/scenarios/{name}/run',
+  summary:
+    'Run a scenario in YAML or JSON whole, in a world of its own with its own seed: its requests, checks and trace, as ' +
+    'modelhost-sim run does. With open, a further world of the server has this run, and its past',
+  example: { target: `/_sim/scenarios/${EXAMPLE}/run`, body: { open: true } },
+  refusals: {
+    ...UNKNOWN_SCENARIO,
+    400: 'an invalid file, or a scenario that plays a client',
+    429: 'too many worlds',
+  },
+  body: z.strictObject({ open: z.boolean().optional() }).optional(),
+  returns: z.object({
+    name: z.string(),
+    title: z.string(),
+    passed: z.boolean(),
+    failure: z.string().nullable().describe('Why it failed'),
+    line: z.int().nullable().describe('The line of its file at which it failed, if that is known'),
+    checks: z.int().describe('How many checks held'),
+    seed: z.string(),
+    seconds: z.number().describe('Simulated time of the run'),
+    wall_ms: z.number().describe('Real milliseconds'),
+    digest: z.string().describe('Of its world at the end: equal for each run'),
+    steps: z
+      .array(z.object({ at: z.string().describe('The time of its world as ISO 8601'), text: z.string() }))
+      .describe('What its script did, at most the first 500 steps'),
+    world: z.string().nullable().describe('The world that open made'),
+  }),
+  handle: async ({ params, body, library, ...scope }) => {
+    const name = requireName(library, params.name)
+    const run = await refuseInvalid(() => library.run(name))
+    const { recording } = run
+    const opened =
+      body?.open === true && recording !== undefined
+        ? await openRecording.openRecordingText(scope, recording, `of the scenario '${name}'`)
+        : undefined
+    return {
+      ...{ name, title: run.title, passed: run.passed, failure: run.failure ?? null, line: run.line ?? null },
+      ...{ checks: run.checks, seed: run.seed, seconds: run.elapsed / 1e6, wall_ms: run.wallMs, digest: run.digest },
+      steps: run.steps.slice(0, MAX_STEPS),
+      world: opened?.world ?? null,
+    }
   },
 })
 

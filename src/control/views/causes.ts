@@ -8,6 +8,9 @@ import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { nameOfThing } from '../thing-names.ts'
 import { tokenRedactor } from '../token-redactor.ts'
 
+/** How many waiting deployments are listed. */
+const MAX_WAITING = 100
+
 const EntrySchema = z.object({
   seq: z.int().describe('Position in the journal'),
   at: z.string().describe('The time as ISO 8601'),
@@ -20,8 +23,8 @@ export const getCauses = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/causes/{seq}',
   summary:
-    'Return the causes of a journal entry back to the first one, everything that came of it, and what the things that ' +
-    'it touched cost since then. Refused requests have the entry that decided them as their cause',
+    'Return the causes of a journal entry back to the first one, and everything that came of it. The field ' +
+    'waiting has the deployments that wait because of it, and money what its things cost since then. Refused requests have the entry that decided them as their cause',
   example: { target: '/_sim/causes/1?limit=50' },
   refusals: { 404: 'a position that the journal does not have' },
   query: { limit: queryInteger({ min: 0, max: 20_000 }).default(300) },
@@ -32,6 +35,9 @@ export const getCauses = control({
       .array(EntrySchema.extend({ depth: z.int().describe('Steps from the entry: 1 for what it caused itself') }))
       .describe('Each below its own cause, in the order of time'),
     matched: z.int().describe('The number of all effects, also those beyond limit'),
+    waiting: z
+      .array(z.object({ id: z.string(), name: z.string().describe('Its model') }))
+      .describe('Deployments that wait now because of the entry, at most 100'),
     money: z
       .array(
         z.object({
@@ -55,7 +61,7 @@ export const getCauses = control({
       )
     }
     const find = () => causeTrees.findCauseTree(sim, Number(text), Number(limit), lookAtMoney())
-    const { causes, entry, effects, matched, money } = await refuseInvalid(find, 404)
+    const { causes, entry, effects, matched, waiting, money } = await refuseInvalid(find, 404)
     const toView = (each: Entry) => ({
       ...{ seq: each.seq, at: sim.world.clock.iso(each.time), kind: each.kind },
       ...{ subject: redact(each.subject), sentence: redact(describeEntry(each)) },
@@ -63,6 +69,7 @@ export const getCauses = control({
     return {
       ...{ causes: causes.map(toView), entry: toView(entry), matched },
       effects: effects.map(effect => ({ ...toView(effect.entry), depth: effect.depth })),
+      waiting: waiting.slice(0, MAX_WAITING).map(({ id, name }) => ({ id, name: redact(name) })),
       money: money.map(({ id, kind, since, spent, burnPerHour }) => ({
         ...{ id, kind, name: redact(kind === 'model' || kind === 'batch' ? id : nameOfThing(sim.world, id)) },
         ...{ since_microcents: since, spent_microcents: spent, burn_microcents_per_hour: burnPerHour },

@@ -1,9 +1,13 @@
 import * as z from 'zod'
 import * as worldDifferences from '../../evidence/views/world-differences.ts'
 import type { Entry } from '../../kernel/journal.ts'
+import { refuse } from '../../service/refusals.ts'
+import type { ServedWorld } from '../../simulator/served-world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
+import type { Worlds } from '../../simulator/worlds.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
 import { tokenRedactor } from '../token-redactor.ts'
+import { requireSnapshot } from '../worlds/named-snapshots.ts'
 import { requireWorld } from '../worlds/require-world.ts'
 import { DescribedEntrySchema, toDescribedEntry } from './described-entry.ts'
 
@@ -13,19 +17,21 @@ export const compareWorlds = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/differences',
   summary:
-    'Compare this world (after) with another one (before), which with names: states, nodes, money and counts that differ, ' +
-    'and the first journal entry with which they went apart',
+    'Compare this world (after) with another one (before): states, nodes, money, counts and requests that differ, and the ' +
+    'first journal entry with which they went apart. The other world is that of with, or a snapshot of this one',
   example: { target: '/_sim/differences?with=default' },
-  refusals: { 404: 'an unknown world' },
-  query: { with: z.string() },
+  refusals: { 400: 'not one of with and snapshot', 404: 'an unknown world or snapshot' },
+  query: { with: z.string().optional(), snapshot: z.string().optional() },
   returns: z.object({
     world: z.string(),
-    with: z.string(),
+    with: z.string().describe('The other world, or the snapshot'),
     equal: z.boolean().describe('Whether digest and time are the same'),
     same_time: z.boolean(),
     differences: z.array(
       z.object({
-        kind: z.enum(['state', 'money', 'count', 'time']),
+        kind: z
+          .enum(['state', 'money', 'count', 'request', 'time'])
+          .describe('request: how often clients called an operation and got a status'),
         subject: z.string().describe('An id, or what is counted'),
         before: z.string(),
         after: z.string(),
@@ -42,15 +48,15 @@ export const compareWorlds = control({
       .describe('null if the journals agree at the times that both have'),
   }),
   handle: async ({ query, sim, worlds }) => {
-    const other = requireWorld(worlds, query.with)
-    await other.sim.clock.catchUp()
+    const own = worlds.findBySimulator(sim)
+    await using other = await beforeOf(query, sim, own, worlds)
     const { isEqual, hasSameTime, differences, divergence } = worldDifferences.compareWorlds(other.sim, sim)
     const redact = (text: string) => tokenRedactor(sim)(tokenRedactor(other.sim)(text))
     const toSide = (of: Simulator, entry: Entry | undefined) =>
       entry === undefined ? null : toDescribedEntry(entry, of, redact)
     const time = divergence && Math.min(...[divergence.before, divergence.after].flatMap(entry => entry?.time ?? []))
     return {
-      ...{ world: worlds.findBySimulator(sim)?.name ?? '', with: other.name, equal: isEqual, same_time: hasSameTime },
+      ...{ world: own?.name ?? '', with: other.name, equal: isEqual, same_time: hasSameTime },
       differences: differences.map(difference => ({ ...difference, subject: redact(difference.subject) })),
       diverged:
         divergence === undefined || time === undefined
@@ -63,3 +69,29 @@ export const compareWorlds = control({
     }
   },
 })
+
+interface Before extends AsyncDisposable {
+  readonly name: string
+  readonly sim: Simulator
+}
+
+/** Returns what a world is compared with: another world, or a copy that continues from a snapshot. */
+async function beforeOf(
+  { with: other, snapshot }: { readonly with?: string | undefined; readonly snapshot?: string | undefined },
+  sim: Simulator,
+  own: ServedWorld | undefined,
+  worlds: Worlds,
+): Promise<Before> {
+  if ((other === undefined) === (snapshot === undefined) || own === undefined) {
+    refuse(400, 'Failed to compare: give one of with and snapshot. GET /_sim/worlds and GET /_sim/snapshots list them.')
+  }
+  if (other !== undefined) {
+    const world = requireWorld(worlds, other)
+    await world.sim.clock.catchUp()
+    return { name: world.name, sim: world.sim, async [Symbol.asyncDispose]() {} }
+  }
+  const saved = requireSnapshot(own, snapshot!)
+  const copy = sim.fork({ clock: 'manual' })
+  copy.restore(saved.forServer('manual'))
+  return { name: snapshot!, sim: copy, [Symbol.asyncDispose]: () => copy[Symbol.asyncDispose]() }
+}

@@ -53,7 +53,7 @@ export const getRequest = control({
     const { origin } = new URL(request.url)
     const address = world === undefined || world === DEFAULT_WORLD ? origin : `${origin}/_sim/worlds/${world}`
     if (kept === undefined) {
-      const code = writeListed(sim, seq, redact, { address, headers: {} })
+      const code = writeListed(sim, seq, redact, { address })
       const reason = whyMissing(past, seq)
       return { seq, method: null, path: null, sent: null, answer: null, code, kept: past !== undefined, reason }
     }
@@ -69,7 +69,7 @@ export const getRequest = control({
       ...{ seq, method: line.method, path: redact(line.path) },
       sent,
       answer: shown ?? null,
-      code: sent.note === null ? writeListed(sim, seq, redact, { address, ...sent }) : {},
+      code: sent.note === null ? writeListed(sim, seq, redact, { address, content: sent }) : {},
       kept: true,
       reason: shown === undefined ? 'The request has no answer yet. Move the time of its world.' : null,
     }
@@ -79,18 +79,34 @@ export const getRequest = control({
 /** A body that no endpoint has read. */
 const BEGIN_ONLY = `only the first ${formatCount(LIMITS.requestBody)} characters are kept`
 
+interface Given {
+  readonly address: string
+  /** What the past has of the request. */
+  readonly content?: { readonly headers: Readonly<Record<string, string>>; readonly body: unknown }
+}
+
 /** Returns a received request as code. Nothing if it is no longer listed, or if its body is not whole. */
 function writeListed(
   sim: Simulator,
   seq: number,
   redact: (text: string) => string,
-  given: Pick<CodedRequest, 'address' | 'headers'> & { readonly body?: unknown },
+  { address, content }: Given,
 ): Record<string, string> {
   const received = sim.requests.find(request => request.seq === seq)
   if (received === undefined) return {}
-  const { method, path, status, body: listed } = toRequestView(received, redact, LIMITS.requestBody)
-  if (given.body === undefined && typeof listed === 'string' && listed.length >= LIMITS.requestBody) return {}
-  return writeCode({ method, path, status, body: listed ?? null, ...given })
+  const { method, path, status, client, body: listed } = toRequestView(received, redact, LIMITS.requestBody)
+  if (content === undefined && typeof listed === 'string' && listed.length >= LIMITS.requestBody) return {}
+  const { headers = {}, body = listed ?? null } = content ?? {}
+  // Without a past, the answer alone tells whether a token is missing: some are given before the token is read.
+  const isAnonymous = client === '' && (status === 401 || status === 403)
+  const hasToken = content === undefined ? !isAnonymous : 'authorization' in headers
+  return writeCode({ address, method, path, status, headers, body, hasToken, world: beginOf(sim) })
+}
+
+/** Returns the fixture and the seed of a world, as far as they have a name and are not the default. */
+function beginOf({ fixture, seed }: Simulator): CodedRequest['world'] {
+  const isNamed = /^[A-Za-z0-9][\w-]*$/.test(fixture) && !['default', 'given'].includes(fixture)
+  return { ...(isNamed && { fixtures: fixture }), ...(seed !== '1' && { seed }) }
 }
 
 /** Returns the position of a request of a client. Refuses another one. */

@@ -1,6 +1,9 @@
 import * as z from 'zod'
 import { askForThing } from '../../evidence/views/service-object.ts'
+import * as thingLists from '../../evidence/views/thing-lists.ts'
+import { LISTED_KINDS } from '../../evidence/views/thing-lists.ts'
 import { type ThingView, VIEWED_KINDS, viewThing } from '../../evidence/views/thing-view.ts'
+import { queryInteger } from '../../service/fields.ts'
 import { refuse } from '../../service/refusals.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
@@ -60,6 +63,56 @@ export const getThing = control({
   },
 })
 
+/** A cell of a table is a short text. The whole value is that of the thing. */
+const MAX_CELL = 200
+
+export const listThings = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/things',
+  summary:
+    'List the things of a kind as a table, with a row for each. Fields that are a text, a number or a boolean are ' +
+    'columns. filter is a part of the id or of any cell. GET /_sim/things/{id} has the whole thing',
+  example: { target: '/_sim/things?kind=deployment&limit=20' },
+  query: {
+    kind: z.enum(LISTED_KINDS),
+    filter: z.string().optional(),
+    limit: queryInteger({ min: 1, max: 5000 }).default(200),
+  },
+  returns: z.object({
+    kinds: z.array(z.enum(LISTED_KINDS)).describe('The kinds that have a table'),
+    path: z.string().nullable().describe('Where the service lists them; null if only the simulator does'),
+    refused: z.boolean().describe('Whether the service refuses the list, as for a suspended account'),
+    columns: z.array(z.string()),
+    rows: z.array(z.object({ id: z.string(), cells: z.array(z.string()).describe('One for each column') })),
+    matched: z.int().describe('How many match, also those beyond limit'),
+  }),
+  handle: async ({ query: { kind, filter = '', limit }, sim }) => {
+    const redact = tokenRedactor(sim)
+    const { path = null, things } = await thingLists.listThings(sim, kind)
+    const columns = [
+      ...new Set((things ?? []).flatMap(({ id, fields }) => Object.keys(fields).filter(isCell(id, fields)))),
+    ]
+    const wanted = filter.toLowerCase()
+    const rows = (things ?? [])
+      .map(({ id, fields }) => ({ id: redact(id), cells: columns.map(column => toCell(fields[column], redact)) }))
+      .filter(({ id, cells }) => [id, ...cells].some(text => text.toLowerCase().includes(wanted)))
+    return {
+      ...{ kinds: [...LISTED_KINDS], path, refused: things === undefined, columns },
+      ...{ rows: rows.slice(0, limit), matched: rows.length },
+    }
+  },
+})
+
+/** Tells whether a field is a column of its own. The id is that of the row. */
+function isCell(id: string, fields: Readonly<Record<string, unknown>>): (name: string) => boolean {
+  return name => ['string', 'number', 'boolean'].includes(typeof fields[name]) && fields[name] !== id
+}
+
+function toCell(value: unknown, redact: (text: string) => string): string {
+  const text = redact(value === null || value === undefined || typeof value === 'object' ? '' : String(value))
+  return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)}…` : text
+}
+
 function view404(sim: Simulator, id: string, redact: (text: string) => string): ThingView {
   try {
     return viewThing(sim, id)
@@ -71,6 +124,7 @@ function view404(sim: Simulator, id: string, redact: (text: string) => string): 
 
 /** Returns what the simulator shows of a thing that the service does not. */
 function ownObject({ world, faults }: Simulator, { id, kind }: ThingView): unknown {
+  if (kind === 'ssh_key') return world.store.sshKeys.get(id) ?? null
   if (kind === 'node') return world.nodes.view(world.nodes.ordinalOf(id)!)
   if (kind === 'fault') return faults.list().find(rule => rule.id === id) ?? null
   return null

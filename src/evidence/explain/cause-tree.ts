@@ -5,6 +5,7 @@ import type { Simulator } from '../../simulator/simulator.ts'
 import { type MoneyOwner, type MoneyView, moneySeries } from '../views/money-tracker.ts'
 import { Causes } from './causes.ts'
 import { findEntry } from './explain.ts'
+import { type Waiting, waitingBecauseOf } from './waiting-on.ts'
 
 export interface Effect {
   readonly entry: Entry
@@ -26,6 +27,8 @@ export interface CauseTree {
   readonly effects: readonly Effect[]
   /** The number of all effects. */
   readonly matched: number
+  /** Deployments that wait now because of the entry. What a stock-out prevents has no entry of its own. */
+  readonly waiting: readonly Waiting[]
   /** The most expensive since then first. */
   readonly money: readonly CostSince[]
 }
@@ -45,6 +48,7 @@ export function findCauseTree(sim: Simulator, seq: number, limit: number, { owne
     entry,
     effects: toTree(causes, entry, all.slice(0, limit)),
     matched: all.length,
+    waiting: waitingBecauseOf(sim.world, entry, causes.entries),
     money: costsSince(sim, owners, entry.time, subjectsOf(causes, [entry, ...all])),
   }
 }

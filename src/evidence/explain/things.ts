@@ -244,6 +244,16 @@ const findModel: Finder = (sim, id, causes) => {
   }
 }
 
+/** Finds a voice or an SSH key of the account by its id. */
+const findAccountItem: Finder = ({ world: { store } }, id) => {
+  const voice = store.voices.get(id)
+  const item = voice ?? store.sshKeys.get(id)
+  if (item === undefined) return undefined
+  const [kind, noun] = voice === undefined ? (['ssh_key', 'an SSH key'] as const) : (['voice', 'a voice'] as const)
+  const sentences = [`${formatValue(id)} is ${noun} named ${formatValue(item.name)}.`]
+  return { kind, id, sentences, isOwn: ({ subject, fields }) => subject === id || fields?.[`${kind}_id`] === id }
+}
+
 const NAMED_FIELDS: readonly (readonly [field: string, noun: string, kind: ThingKind])[] = [
   ['voice_id', 'a voice', 'voice'],
   ['ssh_key_id', 'an SSH key', 'ssh_key'],
@@ -283,6 +293,7 @@ const FINDERS: readonly Finder[] = [
   findRule,
   findTimeline,
   findModel,
+  findAccountItem,
   ({ world }, id) => findFleetThing(world, id),
   findBatchLine,
   findInJournal,

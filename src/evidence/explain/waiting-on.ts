@@ -11,14 +11,25 @@ const BEGINS_WAIT =
 /** The most deployments that the sentence names. */
 const MAX_NAMED = 3
 
-/** Returns the sentence that names the deployments which wait now because of an entry; none if no deployment does. */
-export function describeWaiting(world: World, entry: Entry, entries: readonly Entry[]): readonly string[] {
+/** A deployment that waits. */
+export interface Waiting {
+  readonly id: string
+  readonly name: string
+}
+
+/** Returns the deployments that wait now because of an entry. */
+export function waitingBecauseOf(world: World, entry: Entry, entries: readonly Entry[]): readonly Waiting[] {
   if (!BEGINS_WAIT.test(entry.kind)) return []
-  const names = [...world.deployments.entries()].flatMap(([, row]) => {
+  return [...world.deployments.entries()].flatMap(([, row]) => {
     const { began } = waitOf(world, row) ?? {}
     const isBegin = began?.(entry) === true && entries.findLast(one => began(one)) === entry
-    return isBegin ? [row.plan.modelName] : []
+    return isBegin ? [{ id: row.id, name: row.plan.modelName }] : []
   })
+}
+
+/** Returns the sentence that names the deployments which wait now because of an entry; none if no deployment does. */
+export function describeWaiting(world: World, entry: Entry, entries: readonly Entry[]): readonly string[] {
+  const names = waitingBecauseOf(world, entry, entries).map(({ name }) => name)
   if (names.length === 0) return []
   const rest = names.length - MAX_NAMED
   const named = names.slice(0, MAX_NAMED).map(formatValue).join(', ')

@@ -14,6 +14,10 @@ export interface CodedRequest {
   readonly headers: Readonly<Record<string, string>>
   /** JSON or text; `null`: no body. */
   readonly body: unknown
+  /** Whether it was sent with a token, known or not. */
+  readonly hasToken: boolean
+  /** What its world began with. A name or a seed that is the default is missing. */
+  readonly world: { readonly fixtures?: string; readonly seed?: string }
 }
 
 /** Returns the code of a request by the name of its form. The token is a variable. */
@@ -37,51 +41,97 @@ function ownHeaders({ headers, body }: CodedRequest): [name: string, value: stri
 }
 
 function toCurl(request: CodedRequest): string {
-  const { address, method, path, body } = request
+  const { address, method, path, body, hasToken } = request
+  const token = hasToken ? ` -H "Authorization: Bearer \${TOKEN:?is not set. Give the API token of the client}"` : ''
   const lines = [
-    `curl -X ${method} -H "Authorization: Bearer \${TOKEN:?is not set. Give the API token of the client}" ${quoteForShell(address + path)}`,
+    `curl -X ${method}${token} ${quoteForShell(address + path)}`,
     ...ownHeaders(request).map(([name, value]) => `  -H ${quoteForShell(`${name}: ${value}`)}`),
     ...(body === null ? [] : [`  --json ${quoteForShell(typeof body === 'string' ? body : JSON.stringify(body))}`]),
   ]
   return lines.join(' \\\n')
 }
 
+/** The first lines of a program whose request needs a token. Without them, a missing token is sent as `undefined`. */
+const REQUIRE_TOKEN = `if (!process.env.TOKEN) {
+  throw new Error('Failed to send the request: the variable TOKEN is not set. Set it to the API token of the client.')
+}
+`
+
 function toFetch(request: CodedRequest): string {
-  return `const response = await fetch(${JSON.stringify(request.address + request.path)}, ${initOf(request, 'process.env.TOKEN')})\n`
+  return `${request.hasToken ? REQUIRE_TOKEN : ''}const response = await fetch(${JSON.stringify(request.address + request.path)}, ${initOf(request, 'process.env.TOKEN')})\n`
 }
 
 function toVitest(request: CodedRequest): string {
-  const { method, path, status } = request
+  const { method, path, status, world } = request
+  const options = Object.entries(world).map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
+  const call = `sim.fetch(${JSON.stringify(`http://sim${path}`)}, ${initOf(request, 'sim.token', '  ')})`
   return `import { createSimulator } from 'modelhost-sim'
 import { expect, test } from 'vitest'
 
 test(${JSON.stringify(`${method} ${path} answers ${status}`)}, async () => {
-  const sim = createSimulator()
-  const response = await sim.fetch(${JSON.stringify(`http://sim${path}`)}, ${initOf(request, 'sim.token', '  ')})
+  const sim = createSimulator(${options.length === 0 ? '' : `{ ${options.join(', ')} }`})
+  const response = await ${call}
   expect(response.status).toBe(${status})
 })
 `
 }
 
-function toPytest({ method, path, status, body }: CodedRequest): string {
+function toPytest(request: CodedRequest): string {
+  const { method, path, status, body, hasToken, world } = request
+  const isPlain = hasToken && typeof body !== 'string' && ownHeaders(request).length === 0
+  const isRefused = status < 200 || status >= 400
+  const options = Object.entries(world).map(([name, value]) => `${name}=${JSON.stringify(value)}`)
   const args = [JSON.stringify(method), JSON.stringify(path), ...(body === null ? [] : [toPython(body)])].join(', ')
-  const name = `test_${method.toLowerCase()}_answers_${status}`
-  if (status >= 200 && status < 400) return `def ${name}(sim):\n    sim.call(${args})\n`
-  return `import pytest
-from modelhost_sim import SimulatorError
+  const [call, error, code] = isPlain
+    ? [`sim.call(${args})`, 'SimulatorError', 'status']
+    : ['urllib.request.urlopen(request)', 'urllib.error.HTTPError', 'code']
+  const statements = [
+    ...(isPlain ? [] : toPythonRequest(request)),
+    ...(isRefused
+      ? [`with pytest.raises(${error}) as refusal:`, `    ${call}`, `assert refusal.value.${code} == ${status}`]
+      : [call]),
+  ]
+  const imports = [
+    ...(isPlain ? [] : [...(isRefused ? ['import urllib.error'] : []), 'import urllib.request\n']),
+    ...(isRefused || options.length > 0 ? ['import pytest'] : []),
+    ...(isPlain && isRefused ? ['from modelhost_sim import SimulatorError'] : []),
+  ]
+  return [
+    ...(imports.length === 0 ? [] : [...imports, '\n']),
+    ...(options.length === 0 ? [] : [`@pytest.mark.sim(${options.join(', ')})`]),
+    `def test_${method.toLowerCase()}_answers_${status}(sim):`,
+    ...statements.map(line => `    ${line}`),
+    '',
+  ].join('\n')
+}
 
-
-def ${name}(sim):
-    with pytest.raises(SimulatorError):
-        sim.call(${args})
-`
+/** Returns the statements of Python that make a request with headers or a text of its own, which `sim.call` cannot send. */
+function toPythonRequest(request: CodedRequest): string[] {
+  const { method, path, body, hasToken } = request
+  const headers = [
+    ...(hasToken ? ['"authorization": f"Bearer {sim.token}"'] : []),
+    ...(body === null || typeof body === 'string' ? [] : ['"content-type": "application/json"']),
+    ...ownHeaders(request).map(header => header.map(text => JSON.stringify(text)).join(': ')),
+  ]
+  // Without a token, only the address of a world leads to it.
+  const base = hasToken ? 'sim.url' : 'f"{sim.url}/_sim/worlds/{sim.name}"'
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return [
+    'request = urllib.request.Request(',
+    `    ${base} + ${JSON.stringify(path)},`,
+    `    method=${JSON.stringify(method)},`,
+    `    headers={${headers.join(', ')}},`,
+    ...(body === null ? [] : [`    data=${JSON.stringify(text)}.encode(),`]),
+    ')',
+  ]
 }
 
 /** Returns a step that sends the request as it is. Undefined if the step would read a part of it as a reference. */
 function toScenarioStep(request: CodedRequest): string | undefined {
-  const { method, path, status, body } = request
+  const { method, path, status, body, hasToken } = request
   const content = body !== null && hasReference(body) ? toBase64(body) : { ...(body !== null && { body }) }
   const headers = {
+    ...(!hasToken && { authorization: null }),
     ...Object.fromEntries(ownHeaders(request)),
     ...('base64' in content && { 'content-type': 'application/json' }),
   }
@@ -107,9 +157,9 @@ function toBase64(body: unknown): { readonly base64: string } {
 }
 
 function initOf(request: CodedRequest, token: string, indent = ''): string {
-  const { method, body } = request
+  const { method, body, hasToken } = request
   const all = [
-    `authorization: \`Bearer \${${token}}\``,
+    ...(hasToken ? [`authorization: \`Bearer \${${token}}\``] : []),
     ...(body === null || typeof body === 'string' ? [] : ["'content-type': 'application/json'"]),
     ...ownHeaders(request).map(header => header.map(text => JSON.stringify(text)).join(': ')),
   ]

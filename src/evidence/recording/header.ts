@@ -43,12 +43,12 @@ export function createHeader(sim: Simulator): HeaderLine {
 }
 
 /** Returns what a header says about the fixture and the clock of a simulator. */
-export function describeSource({ options: { fixtures }, clock: { setting } }: Simulator): {
+export function describeSource({ fixture, clock: { setting } }: Simulator): {
   readonly fixtures: string
   readonly clock: HeaderLine['clock']
 } {
   return {
-    fixtures: typeof fixtures === 'string' ? fixtures : fixtures ? 'given' : 'default',
+    fixtures: fixture,
     clock: typeof setting === 'object' && setting.mode === 'follow' ? 'follow' : setting,
   }
 }

@@ -26,6 +26,7 @@ export interface HeaderLine {
   readonly version: string
   /** What a reader of the file has to know. */
   readonly contains: string
+  /** The name of the fixture of the world, also if the recording begins with a snapshot of it; `given` without a name. */
   readonly fixtures: string
   /** The checksum of the records of the fixture; missing with a snapshot. */
   readonly fixtureDigest?: string

@@ -1,5 +1,6 @@
 /** A thing as the service shows it to a client of the account. */
 
+import type { World } from '../../simulation/world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { hideSecrets } from '../requests/secrets.ts'
 import type { ViewedKind } from './thing-view.ts'
@@ -13,6 +14,7 @@ const OPERATIONS: Readonly<Partial<Record<ViewedKind, readonly [operation: strin
   hosted: ['getHosted', id => `/v1/hosted/${id}`],
   token: ['getApiToken', id => `/v1/api-tokens/${id}`],
   model: ['getModel', id => `/models/${encodeURIComponent(id)}`],
+  voice: ['getVoice', id => `/v1/voices/${id}`],
   account: ['getMe', () => '/v1/me'],
 }
 
@@ -32,8 +34,13 @@ export async function askForThing(sim: Simulator, kind: ViewedKind, id: string):
   const [operation, toPath] = OPERATIONS[kind] ?? []
   if (operation === undefined || toPath === undefined || !(operation in sim.api.operations)) return undefined
   const path = toPath(id)
+  return { path, object: await readFromCopy(sim, sim.world.fork(), path) }
+}
+
+/** Returns the JSON that a copy of the world answers to a GET, without credentials. Null for an error. */
+export async function readFromCopy(sim: Simulator, copy: World, path: string): Promise<unknown> {
   const request = new Request(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })
-  const response = await sim.api.answer(sim.world.fork(), request, { path })
+  const response = await sim.api.answer(copy, request, { path })
   const isJson = response.ok && /json/.test(response.headers.get('content-type') ?? '')
-  return { path, object: isJson ? hideSecrets(await response.json()) : null }
+  return isJson ? hideSecrets(await response.json()) : null
 }

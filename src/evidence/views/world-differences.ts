@@ -9,8 +9,8 @@ import { compareMoney, compareStates } from '../what-if/consequences.ts'
 
 /** A difference between a world and another one. */
 export interface WorldDifference {
-  readonly kind: 'state' | 'money' | 'count' | 'time'
-  /** An id, or what is counted. */
+  readonly kind: 'state' | 'money' | 'count' | 'request' | 'time'
+  /** An id, or what is counted. A request is counted by its operation and status. */
   readonly subject: string
   readonly before: string
   readonly after: string
@@ -46,6 +46,8 @@ export function compareWorlds(before: Simulator, after: Simulator): WorldDiffere
       ...compareTexts('state', nodeStates(before.world), nodeStates(after.world)),
       ...(compareMoney(one, other) as WorldDifference[]),
       ...compareTexts('count', countsOf(before), countsOf(after)),
+      // Last: a read that only one world got changes nothing else.
+      ...compareTexts('request', requestsOf(before), requestsOf(after)),
     ],
     divergence: findDivergence(before, after),
   }
@@ -83,16 +85,22 @@ function nodeStates({ nodes }: World): Map<string, string> {
   )
 }
 
-function countsOf({ world, requestCounts }: Simulator): Map<string, string> {
-  const { deployments, instances, batches, files } = world
-  const counts = new Map<string, number>([
-    ...[['deployments', deployments.count] as const, ['instances', instances.count] as const],
-    ...[['batches', [...batches.entries()].length] as const, ['files', files.list().length] as const],
+function countsOf({ world: { deployments, instances, batches, files } }: Simulator): Map<string, string> {
+  return new Map([
+    ['deployments', String(deployments.count)],
+    ['instances', String(instances.count)],
+    ['batches', String([...batches.entries()].length)],
+    ['files', String(files.list().length)],
   ])
-  for (const { operation, status, count } of requestCounts) {
-    counts.set(`requests to ${operation || 'unknown paths'} with ${status === 0 ? 'no answer' : status}`, count)
-  }
-  return new Map(Array.from(counts, ([subject, count]) => [subject, String(count)]))
+}
+
+function requestsOf({ requestCounts }: Simulator): Map<string, string> {
+  return new Map(
+    requestCounts.map(({ operation, status, count }) => [
+      `${operation || 'unknown paths'}: ${status === 0 ? 'no answer' : status}`,
+      String(count),
+    ]),
+  )
 }
 
 function compareTexts(
@@ -100,16 +108,18 @@ function compareTexts(
   before: ReadonlyMap<string, string>,
   after: ReadonlyMap<string, string>,
 ): WorldDifference[] {
-  const missing = kind === 'count' ? '0' : 'missing'
+  const missing = kind === 'count' || kind === 'request' ? '0' : 'missing'
   return [...new Set([...before.keys(), ...after.keys()])].flatMap(subject => {
     const [one, other] = [before.get(subject) ?? missing, after.get(subject) ?? missing]
     return one === other ? [] : [{ kind, subject, before: one, after: other }]
   })
 }
 
-/** Compares what happened at the times that both journals have, requests to the control plane left out. */
+/** Compares what happened at the times that both journals have, without reads and requests to the control plane. */
 function findDivergence(before: Simulator, after: Simulator): Divergence | undefined {
-  const lists = [before, after].map(sim => sim.journal.entries().filter(entry => !isControlRequest(entry)))
+  const lists = [before, after].map(sim =>
+    sim.journal.entries().filter(entry => !isControlRequest(entry) && !isRead(entry)),
+  )
   const [one, other] = lists as [Entry[], Entry[]]
   const begin = Math.max(begins(before, one), begins(after, other))
   const end = Math.min(before.world.clock.now, after.world.clock.now)
@@ -120,6 +130,10 @@ function findDivergence(before: Simulator, after: Simulator): Divergence | undef
     if (keyOf(first) !== keyOf(second)) return { before: first, after: second }
   }
   return undefined
+}
+
+function isRead({ kind, subject }: Entry): boolean {
+  return kind === 'request' && /^(?:GET|HEAD) /.test(subject)
 }
 
 /** Returns the time from which on a journal is complete. */

@@ -47,13 +47,14 @@ export interface FileResult extends Result {
 
 /** How one scenario is played. */
 export interface PlayerOptions
-  extends Pick<RunFilesOptions, 'names' | 'stuckTimeoutMs' | 'against' | 'check' | 'update' | 'onWorld'> {
+  extends Pick<RunFilesOptions, 'names' | 'stuckTimeoutMs' | 'against' | 'check' | 'update' | 'onWorld'>,
+    Pick<RunOptions, 'onStep'> {
   readonly file: string
   readonly folder: string
 }
 
 /** One scenario to play with some seeds, the job of a worker. */
-export interface PlayJob extends Omit<PlayerOptions, 'onWorld'> {
+export interface PlayJob extends Omit<PlayerOptions, 'onWorld' | 'onStep'> {
   readonly title: string
   /** Undefined for the scenario's own seed. */
   readonly seeds: readonly (string | undefined)[]

@@ -1,6 +1,6 @@
 /** Scenarios of `POST /_sim/scenarios/{name}/start`, found by name in folders. */
 import { basename } from 'node:path'
-import type { TimelineLibrary, TimelinePlan } from '../../simulator/timelines.ts'
+import type { ScenarioRun, TimelineLibrary, TimelinePlan } from '../../simulator/timelines.ts'
 import * as scenarioFiles from './files.ts'
 import { LoadError } from './import-script.ts'
 
@@ -24,8 +24,7 @@ export class ScenarioLibrary implements TimelineLibrary {
   }
 
   async read(name: string): Promise<TimelinePlan> {
-    const file = this.#files().get(name)
-    if (file === undefined) throw new RangeError(`Failed to find the scenario '${name}': unknown name.`)
+    const file = this.#fileOf(name)
     // Loaded on demand: most servers play no scenario, and the YAML parser slows the start.
     const { readScenarioDocument: readDocument } = await import('../documents/parse.ts')
     const { DocumentError } = await import('../documents/problems.ts')
@@ -36,6 +35,24 @@ export class ScenarioLibrary implements TimelineLibrary {
       if (!(error instanceof DocumentError || error instanceof RangeError)) throw error
       throw new RangeError(`Failed to read the scenario '${name}': ${error.message}`, { cause: error })
     }
+  }
+
+  async run(name: string): Promise<ScenarioRun> {
+    const file = this.#fileOf(name)
+    // Loaded on demand: few servers run a scenario.
+    const { runWhole } = await import('./run-whole.ts')
+    try {
+      return await runWhole(file)
+    } catch (error) {
+      if (!(error instanceof LoadError || error instanceof RangeError)) throw error
+      throw new RangeError(`Failed to run the scenario '${name}': ${error.message}`, { cause: error })
+    }
+  }
+
+  #fileOf(name: string): string {
+    const file = this.#files().get(name)
+    if (file === undefined) throw new RangeError(`Failed to find the scenario '${name}': unknown name.`)
+    return file
   }
 
   #files(): Map<string, string> {

@@ -169,8 +169,9 @@ export class ScenarioPlayer {
 
   /** @param seed undefined for the scenario's own seed */
   async play(seed: string | undefined): Promise<FileResult> {
-    const { file, folder, names, stuckTimeoutMs, against, check, onWorld } = this.#options
-    const played = await runScenario(this.#scenario, { seed, names, stuckTimeoutMs, against, check, file, onWorld })
+    const { folder, update: _, ...options } = this.#options
+    const { file, names, against } = options
+    const played = await runScenario(this.#scenario, { ...options, seed })
     const location = {
       file: relative(folder, file),
       isOneOfMany: this.#isOneOfMany,

@@ -4,7 +4,7 @@ import { CopyButton } from '../parts/copy-button.tsx'
 import { DetailsHead } from '../parts/details/details-head.tsx'
 import { JsonView } from '../parts/details/json-view.tsx'
 import { Sentences } from '../parts/details/sentences.tsx'
-import { formatTime } from '../parts/format.ts'
+import { formatTime, kindWords } from '../parts/format.ts'
 import { Problem } from '../parts/panel.tsx'
 import { StatusMark } from '../parts/status-mark.tsx'
 import { ThingLink } from '../parts/thing-link.tsx'
@@ -30,7 +30,7 @@ export function Inspector({ id, close }: InspectorProps) {
         <h2 class="break">{name}</h2>
         {thing !== undefined && (
           <p class="faint">
-            {thing.kind.replaceAll('_', ' ').replace(/^(?:gpu|ssh)/, word => word.toUpperCase())}
+            {kindWords(thing.kind)}
             {name !== id && <span class="mono break"> {id}</span>}
           </p>
         )}

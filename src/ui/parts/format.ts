@@ -2,6 +2,11 @@
 
 export { formatCount, plural } from '../../lib/text/format-count.ts'
 
+/** Returns the kind of a thing in words: `SSH key`. */
+export function kindWords(kind: string): string {
+  return kind.replaceAll('_', ' ').replace(/^(?:gpu|ssh)/, word => word.toUpperCase())
+}
+
 const DAY = 86_400
 
 /** Returns a duration in at most two units: `2 h 5 min`, `340 ms`. */

@@ -18,13 +18,14 @@ export function Panel<Route extends ControlRoute>({
   error,
   children,
   route,
+  name,
   ...address
 }: PanelProps<Route>) {
   return (
     <section class="panel" aria-label={label ?? title}>
       <div class="panel-title">
         <h2>{title}</h2>
-        {route !== undefined && <Address route={route} {...address} />}
+        {route !== undefined && <Address route={route} name={name ?? label ?? title} {...address} />}
       </div>
       <Problem text={error} />
       {children}

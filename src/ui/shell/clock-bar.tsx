@@ -1,6 +1,7 @@
 /** The clock of the world: its time, what comes next, and the ways to move it. */
 
 import { formatDay, formatTime } from '../parts/format.ts'
+import { bound } from '../store/bound.ts'
 import { useSession } from '../store/session.ts'
 import { useSignal } from '../store/use-signal.ts'
 import { advance, HOLD_OWNER, nextEvent, togglePause } from './clock-moves.ts'
@@ -61,15 +62,7 @@ export function ClockBar() {
             if (custom.value !== '') void advance(session, custom.value.trim())
           }}
         >
-          <input
-            aria-label="Advance by a duration"
-            placeholder="90m"
-            size={6}
-            value={custom.value}
-            onInput={event => {
-              custom.value = event.currentTarget.value
-            }}
-          />
+          <input aria-label="Advance by a duration" placeholder="90m" size={6} {...bound(custom)} />
           <button type="submit" disabled={isMoving}>
             Advance
           </button>

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { AnswersByRoute } from '../simulator/ask.ts'
+import { bound } from '../store/bound.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
 import { useSignal } from '../store/use-signal.ts'
@@ -48,10 +49,7 @@ export function Finder({ close }: { close: () => void }) {
           class="filter wide"
           aria-label="An id, a name, or the position of a journal entry"
           placeholder="Id, name or position"
-          value={text.value}
-          onInput={event => {
-            text.value = event.currentTarget.value
-          }}
+          {...bound(text)}
         />
         <ul class="found">
           {found.map(({ id, words }) => (

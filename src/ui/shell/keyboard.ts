@@ -8,7 +8,7 @@ import { nextEvent, togglePause } from './clock-moves.ts'
 
 /** What the help lists. */
 export const KEYS: readonly (readonly [keys: string, meaning: string])[] = [
-  ['1 … 8', 'Go to a view'],
+  ['1 … 9', 'Go to a view'],
   ['/', 'Filter the list'],
   ['j k', 'Next and previous row'],
   ['c', 'Causes of the selected request'],

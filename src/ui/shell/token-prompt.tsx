@@ -1,4 +1,5 @@
 import { HttpConnection } from '../simulator/http-connection.ts'
+import { bound } from '../store/bound.ts'
 import { useSession } from '../store/session.ts'
 import { useSignal } from '../store/use-signal.ts'
 
@@ -21,14 +22,7 @@ export function TokenPrompt() {
       <p>The control plane of this server requires the token that it printed.</p>
       <label>
         Token
-        <input
-          type="password"
-          autocomplete="off"
-          value={token.value}
-          onInput={event => {
-            token.value = event.currentTarget.value
-          }}
-        />
+        <input type="password" autocomplete="off" {...bound(token)} />
       </label>
       {isWrong.value && <p role="alert">✗ The server does not accept this token. See its line “control”.</p>}
       <button type="submit">Continue</button>

@@ -1,7 +1,5 @@
 /** What the page knows and does: one world of one simulator, its live events, and what the person did. */
 import { computed, effect, signal, untracked } from '@preact/signals-core'
-import { createContext } from 'preact'
-import { useContext } from 'preact/hooks'
 import { monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
 import { asCurl } from '../simulator/as-curl.ts'
 import {
@@ -29,6 +27,9 @@ const STILL_CLOCK_POLL_MS = 2_000
 const MAX_ACTIONS = 200
 
 export const DEFAULT_WORLD = 'default'
+
+/** A scenario that was run whole. */
+export type ScenarioRun = AnswersByRoute['POST /_sim/scenarios/{name}/run']
 
 export type Clock = AnswersByRoute['GET /_sim/clock']
 
@@ -67,6 +68,8 @@ export class Session {
   readonly notice = signal<Notice | undefined>(undefined)
   /** Reports of explorations that were opened. */
   readonly explored = signal<readonly ExploreReport[]>([])
+  /** The newest run of each scenario, by its name. */
+  readonly runs = signal<Readonly<Record<string, ScenarioRun>>>({})
   readonly actions = signal<readonly Action[]>([])
   /** The newest fork that was made to look at the past. */
   readonly visit = signal<Visit | undefined>(undefined)
@@ -233,9 +236,15 @@ export function describeError(error: unknown): string {
   return `Failed to reach the simulator: ${(error as Error).message}.`
 }
 
-export const SessionContext = createContext<Session | undefined>(undefined)
+/** A page has one session. A context of Preact would be larger, and say the same. */
+let ofPage: Session | undefined
+
+/** Sets the session of the page, before anything is drawn. */
+export function provideSession(session: Session): void {
+  ofPage = session
+}
 
 /** Returns the session of the page. */
 export function useSession(): Session {
-  return useContext(SessionContext)!
+  return ofPage!
 }

@@ -7,6 +7,7 @@ import { FleetView } from './fleet/fleet-view.tsx'
 import { LifecyclesView } from './lifecycles/lifecycles-view.tsx'
 import { MoneyView } from './money/money-view.tsx'
 import { RequestsView } from './requests/requests-view.tsx'
+import { ThingsView } from './things/things-view.tsx'
 import { WorldsView } from './worlds/worlds-view.tsx'
 
 export interface View {
@@ -27,4 +28,5 @@ export const VIEWS: readonly View[] = [
   { name: 'faults', title: 'Faults', glyph: '⚡', component: FaultsView },
   { name: 'explore', title: 'Explore', glyph: '◎', component: ExploreView },
   { name: 'worlds', title: 'Worlds', glyph: '◉', component: WorldsView },
+  { name: 'things', title: 'Things', glyph: '≡', component: ThingsView },
 ]

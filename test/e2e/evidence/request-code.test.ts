@@ -81,6 +81,39 @@ test.each(REQUESTS)(
   },
 )
 
+test('a request without a token is sent again without one', async () => {
+  const { sim, server, command } = await running({ fixtures: 'two-nodes' })
+  await command('/_sim/past')
+  await fetch(`${server.url}/deploy/list`)
+  const { status, seq } = sim.requests.at(-1)!
+  expect([status, sim.requests.at(-1)!.client]).toEqual([401, ''])
+  const { code } = (await command(`/_sim/requests/${seq}`, undefined, 'GET')).body
+  await promisify(execFile)('sh', ['-c', code.curl])
+  await new AsyncFunction(code.fetch)()
+  expect(sim.requests.map(each => each.status)).toEqual([status, status, status])
+  expect(`${code.vitest}${code.pytest}`).not.toMatch(/authorization|sim\.call/i)
+  expect(code['scenario step']).toContain('headers: {"authorization":null}')
+})
+
+test('copied fetch says that TOKEN is missing, and sends nothing', async () => {
+  const { sim, ask, command } = await running({ fixtures: 'two-nodes' })
+  await ask('/deploy/list')
+  const { code } = (await command(`/_sim/requests/${sim.requests.at(-1)!.seq}`, undefined, 'GET')).body
+  await expect(new AsyncFunction(code.fetch)()).rejects.toThrow(
+    'Failed to send the request: the variable TOKEN is not set. Set it to the API token of the client.',
+  )
+  expect(sim.requests).toHaveLength(1)
+})
+
+test('copied tests begin with the fixture and the seed of the world', async () => {
+  const { sim, ask, command } = await running({ fixtures: 'two-nodes', seed: 7 })
+  await ask('/deploy/unknown')
+  const { code } = (await command(`/_sim/requests/${sim.requests.at(-1)!.seq}`, undefined, 'GET')).body
+  expect(code.vitest).toContain('createSimulator({ fixtures: "two-nodes", seed: "7" })')
+  expect(code.pytest).toContain('@pytest.mark.sim(fixtures="two-nodes", seed="7")')
+  expect(code.pytest).toContain('assert refusal.value.status == 404')
+})
+
 test('a request without a past has code too, and one whose body is not whole has none', async () => {
   const { sim, ask, command } = await running({ fixtures: 'two-nodes' })
   const codeOf = async () => (await command(`/_sim/requests/${sim.requests.at(-1)!.seq}`, undefined, 'GET')).body.code

@@ -189,3 +189,16 @@ test('a second recording of a simulator, and a file that exists, are refused', a
   expect(() => sim.record({ file: join(file, '..') })).toThrow(/it is a folder/)
   sim.record().stop()
 })
+
+test('a recording of a fork names the fixture that its world began with', async () => {
+  const sim = createSimulator({ fixtures: 'two-nodes', seed: 3 })
+  await sim.clock.advance('10m')
+  const fork = sim.fork()
+  const restored = createSimulator({ fixtures: sim.snapshot() })
+  for (const later of [fork, restored]) {
+    const recording = later.record()
+    recording.stop()
+    const { fixtures, snapshot } = JSON.parse(recording.text.split('\n')[0]!)
+    expect([fixtures, typeof snapshot]).toEqual(['two-nodes', 'string'])
+  }
+})

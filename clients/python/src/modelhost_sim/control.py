@@ -98,6 +98,11 @@ class GetCausesAnswerEffectsItem(TypedDict):
     depth: int
 
 
+class GetCausesAnswerWaitingItem(TypedDict):
+    id: str
+    name: str
+
+
 class GetCausesAnswerMoneyItem(TypedDict):
     id: str
     kind: str
@@ -112,6 +117,7 @@ class GetCausesAnswer(TypedDict):
     entry: GetCausesAnswerCausesItem
     effects: list[GetCausesAnswerEffectsItem]
     matched: int
+    waiting: list[GetCausesAnswerWaitingItem]
     money: list[GetCausesAnswerMoneyItem]
 
 
@@ -234,7 +240,7 @@ class GiveCommandAnswer(TypedDict):
 
 
 class CompareWorldsAnswerDifferencesItem(TypedDict):
-    kind: Literal["state", "money", "count", "time"]
+    kind: Literal["state", "money", "count", "request", "time"]
     subject: str
     before: str
     after: str
@@ -804,6 +810,26 @@ class ListScenariosAnswerItem(TypedDict):
     problems: list[str]
 
 
+class RunScenarioAnswerStepsItem(TypedDict):
+    at: str
+    text: str
+
+
+class RunScenarioAnswer(TypedDict):
+    name: str
+    title: str
+    passed: bool
+    failure: str | None
+    line: int | None
+    checks: int
+    seed: str
+    seconds: float
+    wall_ms: float
+    digest: str
+    steps: list[RunScenarioAnswerStepsItem]
+    world: str | None
+
+
 class ListSnapshotsAnswerItem(TypedDict):
     snapshot: str
     now: str
@@ -828,6 +854,33 @@ class RestoreSnapshotAnswer(TypedDict):
     now: str
     digest: str
     clock: RestoreSnapshotAnswerClock
+
+
+class ListThingsAnswerRowsItem(TypedDict):
+    id: str
+    cells: list[str]
+
+
+class ListThingsAnswer(TypedDict):
+    kinds: list[Literal[
+        "deployment",
+        "instance",
+        "batch",
+        "file",
+        "container",
+        "hosted",
+        "node",
+        "fault",
+        "token",
+        "ssh_key",
+        "model",
+        "voice",
+    ]]
+    path: str | None
+    refused: bool
+    columns: list[str]
+    rows: list[ListThingsAnswerRowsItem]
+    matched: int
 
 
 class GetThingAnswerLedgerItem(TypedDict):
@@ -1098,9 +1151,10 @@ class Control:
         return result
 
     def get_causes(self, seq: str, *, limit: int | None = None) -> GetCausesAnswer:
-        """Return the causes of a journal entry back to the first one, everything that came of it,
-        and what the things that it touched cost since then. Refused requests have the entry
-        that decided them as their cause.
+        """Return the causes of a journal entry back to the first one, and everything that came of
+        it. The field waiting has the deployments that wait because of it, and money what its
+        things cost since then. Refused requests have the entry that decided them as their
+        cause.
 
         Sends `GET /_sim/causes/{seq}`.
         Refused with 404: a position that the journal does not have.
@@ -1295,17 +1349,24 @@ class Control:
         )
         return result
 
-    def compare_worlds(self, *, with_: str) -> CompareWorldsAnswer:
-        """Compare this world (after) with another one (before), which with names: states, nodes,
-        money and counts that differ, and the first journal entry with which they went apart.
+    def compare_worlds(
+        self,
+        *,
+        with_: str | None = None,
+        snapshot: str | None = None,
+    ) -> CompareWorldsAnswer:
+        """Compare this world (after) with another one (before): states, nodes, money, counts and
+        requests that differ, and the first journal entry with which they went apart. The other
+        world is that of with, or a snapshot of this one.
 
         Sends `GET /_sim/differences`.
-        Refused with 404: an unknown world.
+        Refused with 400: not one of with and snapshot.
+        Refused with 404: an unknown world or snapshot.
         """
         result: CompareWorldsAnswer = self._transport.send_for_json(
             "GET",
             "/_sim/differences",
-            query={"with": with_},
+            query={"with": with_, "snapshot": snapshot},
         )
         return result
 
@@ -1962,6 +2023,23 @@ class Control:
         )
         return result
 
+    def run_scenario(self, name: str, *, open: bool | None = None) -> RunScenarioAnswer:
+        """Run a scenario in YAML or JSON whole, in a world of its own with its own seed: its
+        requests, checks and trace, as modelhost-sim run does. With open, a further world of the
+        server has this run, and its past.
+
+        Sends `POST /_sim/scenarios/{name}/run`.
+        Refused with 400: an invalid file, or a scenario that plays a client.
+        Refused with 404: an unknown name, or a scenario that is neither YAML nor JSON.
+        Refused with 429: too many worlds.
+        """
+        result: RunScenarioAnswer = self._transport.send_for_json(
+            "POST",
+            f"/_sim/scenarios/{self._transport.quote(name)}/run",
+            body={"open": open},
+        )
+        return result
+
     def start_scenario(self, name: str) -> ListScenariosAnswerItem:
         """Start the timeline of a scenario in this world: its commands and fault rules, each at
         its time from now. The requests of the scenario are not played; the client of the world
@@ -2057,6 +2135,39 @@ class Control:
         result: RestoreSnapshotAnswer = self._transport.send_for_json(
             "POST",
             f"/_sim/snapshots/{self._transport.quote(snapshot)}/restore",
+        )
+        return result
+
+    def list_things(
+        self,
+        *,
+        kind: Literal[
+        "deployment",
+        "instance",
+        "batch",
+        "file",
+        "container",
+        "hosted",
+        "node",
+        "fault",
+        "token",
+        "ssh_key",
+        "model",
+        "voice",
+    ],
+        filter: str | None = None,
+        limit: int | None = None,
+    ) -> ListThingsAnswer:
+        """List the things of a kind as a table, with a row for each. Fields that are a text, a
+        number or a boolean are columns. filter is a part of the id or of any cell. GET
+        /_sim/things/{id} has the whole thing.
+
+        Sends `GET /_sim/things`.
+        """
+        result: ListThingsAnswer = self._transport.send_for_json(
+            "GET",
+            "/_sim/things",
+            query={"kind": kind, "filter": filter, "limit": limit},
         )
         return result
 

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useSession } from '../../store/session.ts'
 import { formatCount } from '../format.ts'
 import { useKeys } from '../use-keys.ts'
+import { FilterField } from './filter-field.tsx'
 import { WindowedList } from './windowed-list.tsx'
 
 const ROW_HEIGHT = 30
@@ -60,16 +61,7 @@ export function FilteredList<Item extends { readonly seq: number }>({
     <div class={`split ${children === false ? '' : 'has-details'}`}>
       <section class="split-list" aria-label={label}>
         <div class="toolbar">
-          <input
-            type="search"
-            class="filter"
-            data-filter
-            aria-label={`Filter ${of}`}
-            placeholder={`Filter: ${placeholder}`}
-            title={hint}
-            value={place.value.filter ?? ''}
-            onInput={event => place.go({ filter: event.currentTarget.value }, 'replace')}
-          />
+          <FilterField {...{ of, placeholder, hint }} />
           <span class="faint" role="status">
             {formatCount(found.length)} of {total}
             {missed > 0 && `, ${formatCount(missed)} were dropped before they were read`}

@@ -201,7 +201,7 @@ function wordsOf(
 }
 
 /** Shows a world as it was, in a fork of it. The fork that was shown before is deleted. */
-async function goBack(session: Session, from: string, at: string): Promise<void> {
+export async function goBack(session: Session, from: string, at: string): Promise<void> {
   const before = session.world.peek()
   const fields = { from, at, clock: 'manual' } as const
   const made = await session.act(`Show ${from} at ${at}`, 'POST /_sim/worlds', fields, DEFAULT_WORLD)

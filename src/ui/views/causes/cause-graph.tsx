@@ -29,7 +29,7 @@ export function CauseGraph({ seq, select, close }: CauseGraphProps) {
   const fields = { seq: String(seq), limit: limit.value }
   const { value: tree, error } = useAnswer('GET /_sim/causes/{seq}', fields)
   const { value: explanation } = useAnswer('GET /_sim/explain/{subject}', { subject: String(seq) })
-  const { causes = [], effects = [], entry, matched = 0, money = [] } = tree ?? {}
+  const { causes = [], effects = [], entry, matched = 0, waiting = [], money = [] } = tree ?? {}
   const [first, cause, effect] = [causes[0], causes.at(-1), effects[0]]
   const go = (target: { readonly seq: number } | undefined) => () => target !== undefined && select(target.seq)
   useKeys({ '[': go(cause), ']': go(effect) })
@@ -73,6 +73,18 @@ export function CauseGraph({ seq, select, close }: CauseGraphProps) {
         >
           Show more of {formatCount(matched)} effects
         </button>
+      )}
+      {waiting.length > 0 && (
+        <>
+          <h3>Waiting because of it, now</h3>
+          <ul class="plain">
+            {waiting.map(({ id, name }) => (
+              <li key={id}>
+                <ThingLink id={id} text={name} />
+              </li>
+            ))}
+          </ul>
+        </>
       )}
       {entry !== undefined && money.length > 0 && <Money since={entry.at} money={money} />}
     </section>

@@ -7,7 +7,7 @@ export function ActiveFailures() {
   const session = useSession()
   const { value: failures, error } = useAnswer('GET /_sim/troubles', {}, { refresh: 'requests' })
   return (
-    <Panel title="Broken now" route="GET /_sim/troubles" name="Failures" error={error}>
+    <Panel title="Broken now" route="GET /_sim/troubles" error={error}>
       {failures?.length === 0 && <p class="empty">Nothing is broken.</p>}
       <ul class="plain">
         {failures?.map(({ what, undo }) => (

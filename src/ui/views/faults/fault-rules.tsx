@@ -2,6 +2,7 @@ import { tryParseJson } from '../../../lib/json-text.ts'
 import { formatCount, plural } from '../../parts/format.ts'
 import { Panel, Problem } from '../../parts/panel.tsx'
 import type { FieldsByRoute } from '../../simulator/ask.ts'
+import { bound } from '../../store/bound.ts'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { useSignal } from '../../store/use-signal.ts'
@@ -26,7 +27,7 @@ export function FaultRules() {
     await session.act('Add a fault rule', 'POST /_sim/faults', rule as Rule)
   }
   return (
-    <Panel title="Fault rules" route="GET /_sim/faults" name="Rules" error={error}>
+    <Panel title="Fault rules" route="GET /_sim/faults" error={error}>
       {rules?.length === 0 && <p class="empty">Every request is answered as the service would.</p>}
       <ul class="plain">
         {rules?.map(({ id, rule, matches, hits }) => (
@@ -64,14 +65,7 @@ export function FaultRules() {
         </label>
         <label class="whole">
           Rule in JSON
-          <textarea
-            class="mono"
-            rows={8}
-            value={text.value}
-            onInput={event => {
-              text.value = event.currentTarget.value
-            }}
-          />
+          <textarea class="mono" rows={8} {...bound(text)} />
         </label>
         <Problem text={problem.value} />
         <button type="submit" class="primary">

@@ -2,6 +2,7 @@ import { formatDuration, plural, secondsBetween } from '../../parts/format.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
+import { RunResult, runScenario } from './run-result.tsx'
 
 /** The catalogue of incidents: scenarios whose commands and faults the simulator plays beside the clients. */
 export function Timelines() {
@@ -9,7 +10,7 @@ export function Timelines() {
   const { value: scenarios, error } = useAnswer('GET /_sim/scenarios', {}, { refresh: 'requests' })
   const now = session.clock.value?.now
   return (
-    <Panel title="Incidents" route="GET /_sim/scenarios" name="Incidents" error={error}>
+    <Panel title="Incidents" route="GET /_sim/scenarios" error={error}>
       {scenarios?.length === 0 && (
         <p class="empty">
           {session.connection.home === 'server'
@@ -27,7 +28,9 @@ export function Timelines() {
                   ? `▶ ${of === null ? plural(done, 'step') : `${done} of ${plural(of, 'step')}`}${
                       next !== null && now !== undefined ? `, next in ${formatDuration(secondsBetween(now, next))}` : ''
                     }`
-                  : state}
+                  : state === 'unplayable'
+                    ? 'only Run'
+                    : state}
               </span>
               {state === 'playing' ? (
                 <button
@@ -47,7 +50,11 @@ export function Timelines() {
                   Start <span class="hidden">{name}</span>
                 </button>
               )}
+              <button type="button" class="small" onClick={() => runScenario(session, name)}>
+                Run <span class="hidden">{name}</span>
+              </button>
             </div>
+            <RunResult run={session.runs.value[name]} />
             {problems.length > 0 && (
               <details class="faint">
                 <summary>What is not played</summary>
@@ -62,7 +69,8 @@ export function Timelines() {
         ))}
       </ul>
       <p class="faint">
-        Only scenarios in YAML and JSON can start here. Run one in TypeScript with <code>modelhost-sim run</code>.
+        Start plays commands and fault rules in this world. Run plays the whole scenario in a world of its own, and
+        checks it. For scenarios in TypeScript, use <code>modelhost-sim run</code>.
       </p>
     </Panel>
   )

@@ -138,7 +138,7 @@ function Legend({ coloring }: { coloring: Coloring }) {
     ['+', 'dashed: being provisioned'],
   ] as const
   return (
-    <Panel title="Marks">
+    <Panel title="Marks on the map">
       <dl class="marks">
         {marks.map(([mark, words]) => (
           <div key={words}>

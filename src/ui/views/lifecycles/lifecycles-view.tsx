@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { Address } from '../../parts/address.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
+import { FilterField } from '../../parts/lists/filter-field.tsx'
 import { Problem } from '../../parts/panel.tsx'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 import { useAnswer, useFoldedAnswer } from '../../store/use-answer.ts'
@@ -36,7 +37,7 @@ const NO_MARKS: readonly Mark[] = []
 export function LifecyclesView() {
   const session = useSession()
   const { place } = session
-  const { kind, q = '', scale: scaleName, with: ghostWorld } = place.value
+  const { kind, filter = '', scale: scaleName, with: ghostWorld } = place.value
   const world = session.world.value
   const choice = KIND_CHOICES.find(({ value }) => value === kind) ?? KIND_CHOICES[0]
   const fields = { kind: choice.kinds.join(','), limit: PAGE_ROWS }
@@ -52,8 +53,8 @@ export function LifecyclesView() {
   const clock = session.clock.value
   const epochMs = clock === undefined ? 0 : Math.round(Date.parse(clock.now) - clock.elapsed_seconds * 1000)
   const rows = useMemo(
-    () => toRows(own, ghostWorld === undefined ? undefined : ghost, { kinds: choice.kinds, text: q }),
-    [own, ghost, ghostWorld, choice, q],
+    () => toRows(own, ghostWorld === undefined ? undefined : ghost, { kinds: choice.kinds, text: filter }),
+    [own, ghost, ghostWorld, choice, filter],
   )
   const now = own?.now ?? 0
   const ghostNow = ghostWorld === undefined ? undefined : ghost?.now
@@ -94,15 +95,7 @@ export function LifecyclesView() {
             ))}
           </select>
         </label>
-        <input
-          type="search"
-          data-filter
-          aria-label="Filter by name or id"
-          placeholder="Name or id  /"
-          size={14}
-          value={q}
-          onInput={event => place.go({ q: event.currentTarget.value }, 'replace')}
-        />
+        <FilterField of="lives" placeholder="name or id" />
         <span class="faint" role="status">
           {plural(rows.length, 'row')}
         </span>

@@ -2,6 +2,7 @@ import { plural } from '../../../lib/text/format-count.ts'
 import { JsonView } from '../../parts/details/json-view.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { intoView } from '../../parts/into-view.ts'
+import { Table } from '../../parts/lists/table.tsx'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
 import type { Kept } from './content.tsx'
@@ -23,41 +24,24 @@ interface ComparisonProps {
 export function Comparison({ status, then, world, answer }: ComparisonProps) {
   const differences = then === null ? undefined : compareAnswers(then, answer)
   return (
-    <div ref={intoView}>
-      <div class="scroll-x">
-        <table class="answers">
-          <thead>
-            <tr>
-              <td />
-              <th scope="col">Then</th>
-              <th scope="col">
-                {world}, {formatTime(answer.now)}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            <tr>
-              <th scope="row">status</th>
-              <td>
-                <StatusMark status={status} />
-              </td>
-              <td>
-                <StatusMark status={answer.status} />
-              </td>
-            </tr>
-            {differences
-              ?.filter(({ part }) => part !== 'status')
-              .slice(0, MAX_SHOWN)
-              .map(({ part, before, after }) => (
-                <tr key={part}>
-                  <th scope="row">{part}</th>
-                  <td>{before ?? '–'}</td>
-                  <td>{after ?? '–'}</td>
-                </tr>
-              ))}
-          </tbody>
-        </table>
-      </div>
+    <div ref={intoView} class="answers">
+      <Table
+        titles={['Part', 'Then', `${world}, ${formatTime(answer.now)}`]}
+        rows={[
+          {
+            key: 'status',
+            cells: [
+              'status',
+              <StatusMark key="then" status={status} />,
+              <StatusMark key="now" status={answer.status} />,
+            ],
+          },
+          ...(differences ?? [])
+            .filter(({ part }) => part !== 'status')
+            .slice(0, MAX_SHOWN)
+            .map(({ part, before, after }) => ({ key: part, cells: [part, before ?? '–', after ?? '–'] })),
+        ]}
+      />
       <p role="status">
         {differences === undefined
           ? 'The answer of then is not kept: only the statuses are compared.'

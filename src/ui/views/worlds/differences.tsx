@@ -1,26 +1,69 @@
+import type { Signal } from '@preact/signals-core'
 import { formatTime, plural } from '../../parts/format.ts'
+import { Table } from '../../parts/lists/table.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
+import type { AnswersByRoute } from '../../simulator/ask.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 
 /** How many differences are listed. */
 const MAX_SHOWN = 200
 
+type Difference = AnswersByRoute['GET /_sim/differences']['differences'][number]
+
+/** What the shown world is compared with: another world, or one of its snapshots. */
+export type Other = { readonly with: string } | { readonly snapshot: string }
+
+interface CompareButtonProps {
+  readonly other: Other
+  readonly compared: Signal<Other | undefined>
+}
+
+/** Compares the shown world with something, or ends that. */
+export function CompareButton({ other, compared }: CompareButtonProps) {
+  const isCompared = JSON.stringify(compared.value) === JSON.stringify(other)
+  return (
+    <button
+      type="button"
+      class="small"
+      aria-pressed={isCompared}
+      onClick={() => {
+        compared.value = isCompared ? undefined : other
+      }}
+    >
+      Compare
+    </button>
+  )
+}
+
 interface DifferencesProps {
   /** The shown world. */
   readonly world: string
-  readonly other: string
+  readonly other: Other
 }
 
 /** What differs between two worlds, and the entry with which they went apart. */
-export function Differences({ world, other }: DifferencesProps) {
-  const { value, error } = useAnswer('GET /_sim/differences', { with: other }, { world, refresh: 'requests' })
+export function Differences({ world, other: fields }: DifferencesProps) {
+  const [other] = Object.values(fields) as [string]
+  const { value, error } = useAnswer('GET /_sim/differences', fields, { world, refresh: 'requests' })
+  const isRequest = ({ kind }: Difference) => kind === 'request'
+  const found = value?.differences.filter(each => !isRequest(each)) ?? []
+  const requests = value?.differences.filter(isRequest) ?? []
+  const tableOf = (list: readonly Difference[]) => (
+    <Table
+      titles={['Kind', 'What', other, world]}
+      rows={list.slice(0, MAX_SHOWN).map(({ kind, subject, before, after }) => ({
+        key: `${kind} ${subject}`,
+        cells: [kind, kind === 'state' ? <ThingLink key={subject} id={subject} /> : subject, before, after],
+      }))}
+    />
+  )
   return (
     <Panel
       title={`${other} → ${world}`}
       label={`Differences between ${other} and ${world}`}
       route="GET /_sim/differences"
-      fields={{ with: other }}
+      fields={fields}
       name="Differences"
       error={error}
     >
@@ -33,34 +76,17 @@ export function Differences({ world, other }: DifferencesProps) {
           <span class="faint">In {world}:</span> {value.diverged.after?.sentence ?? 'Nothing happened.'}
         </p>
       )}
-      {value !== undefined && value.differences.length > 0 && (
-        <div class="scroll-x">
-          <table class="cards">
-            <thead>
-              <tr>
-                <th scope="col">Kind</th>
-                <th scope="col">What</th>
-                <th scope="col">{other}</th>
-                <th scope="col">{world}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {value.differences.slice(0, MAX_SHOWN).map(({ kind, subject, before, after }) => (
-                <tr key={`${kind} ${subject}`}>
-                  <td>{kind}</td>
-                  <td class="break">{kind === 'state' ? <ThingLink id={subject} /> : subject}</td>
-                  <td data-label={other}>{before ?? '–'}</td>
-                  <td data-label={world}>{after ?? '–'}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      {value !== undefined && value.differences.length > MAX_SHOWN && (
+      {found.length > 0 && tableOf(found)}
+      {found.length > MAX_SHOWN && (
         <p class="faint">
-          {plural(value.differences.length - MAX_SHOWN, 'further difference')} can be read at the address of this table.
+          {plural(found.length - MAX_SHOWN, 'further difference')} can be read at the address of this table.
         </p>
+      )}
+      {requests.length > 0 && (
+        <details>
+          <summary>Their clients sent different requests: {requests.length}</summary>
+          {tableOf(requests)}
+        </details>
       )}
     </Panel>
   )

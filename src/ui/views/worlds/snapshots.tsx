@@ -1,12 +1,15 @@
-import { formatDay, formatTime } from '../../parts/format.ts'
+import type { Signal } from '@preact/signals-core'
+import { DayTime } from '../../parts/day-time.tsx'
+import { Table } from '../../parts/lists/table.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { TextField } from '../../parts/text-field.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { useSignal } from '../../store/use-signal.ts'
+import { CompareButton, type Other } from './differences.tsx'
 
 /** The snapshots of the shown world. */
-export function Snapshots() {
+export function Snapshots({ compared }: { compared: Signal<Other | undefined> }) {
   const session = useSession()
   const { value: snapshots, error } = useAnswer('GET /_sim/snapshots', {})
   const name = useSignal('')
@@ -17,58 +20,40 @@ export function Snapshots() {
     if (made !== undefined) name.value = ''
   }
   return (
-    <Panel
-      title={`Snapshots of ${session.world.value}`}
-      label="Snapshots"
-      route="GET /_sim/snapshots"
-      name="Snapshots"
-      error={error}
-    >
+    <Panel title={`Snapshots of ${session.world.value}`} label="Snapshots" route="GET /_sim/snapshots" error={error}>
       {snapshots?.length === 0 && <p class="empty">No snapshot was taken yet.</p>}
       {snapshots !== undefined && snapshots.length > 0 && (
-        <table class="cards">
-          <thead>
-            <tr>
-              <th scope="col">Snapshot</th>
-              <th scope="col">Time</th>
-              <th scope="col">
-                <span class="hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {snapshots.map(({ snapshot, now }) => (
-              <tr key={snapshot}>
-                <th scope="row">{snapshot}</th>
-                <td data-label="Time">
-                  <time dateTime={now}>
-                    {formatDay(now)} {formatTime(now)}
-                  </time>
-                </td>
-                <td class="buttons">
-                  <button
-                    type="button"
-                    class="small"
-                    onClick={() =>
-                      session.act(`Go back to ${snapshot}`, 'POST /_sim/snapshots/{snapshot}/restore', { snapshot })
-                    }
-                  >
-                    Go back to it
-                  </button>
-                  <button
-                    type="button"
-                    class="small danger"
-                    onClick={() =>
-                      session.act(`Delete the snapshot ${snapshot}`, 'DELETE /_sim/snapshots/{snapshot}', { snapshot })
-                    }
-                  >
-                    Delete
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          titles={['Snapshot', 'Time', '']}
+          rows={snapshots.map(({ snapshot, now }) => ({
+            key: snapshot,
+            cells: [
+              snapshot,
+              <DayTime key={now} iso={now} />,
+              <>
+                <button
+                  type="button"
+                  class="small"
+                  onClick={() =>
+                    session.act(`Go back to ${snapshot}`, 'POST /_sim/snapshots/{snapshot}/restore', { snapshot })
+                  }
+                >
+                  Go back to it
+                </button>
+                <CompareButton other={{ snapshot }} compared={compared} />
+                <button
+                  type="button"
+                  class="small danger"
+                  onClick={() =>
+                    session.act(`Delete the snapshot ${snapshot}`, 'DELETE /_sim/snapshots/{snapshot}', { snapshot })
+                  }
+                >
+                  Delete
+                </button>
+              </>,
+            ],
+          }))}
+        />
       )}
       <form class="toolbar create" aria-label="Take a snapshot" onSubmit={take}>
         <TextField label="Name" size={16} placeholder="before-the-storm" value={name} />

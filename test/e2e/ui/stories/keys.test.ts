@@ -14,7 +14,7 @@ describe('keys', () => {
     await keyboard.press('?')
     const help = page.getByRole('dialog', { name: 'Keys' })
     expect(await help.locator('kbd').allTextContents()).toEqual([
-      '1 … 8',
+      '1 … 9',
       '/',
       'j k',
       'c',
@@ -33,7 +33,7 @@ describe('keys', () => {
     await keyboard.press('?')
     await help.waitFor({ state: 'detached' })
 
-    const views = ['Fleet', 'Lifecycles', 'Money', 'Requests', 'Causes', 'Faults', 'Explore', 'Worlds']
+    const views = ['Fleet', 'Lifecycles', 'Money', 'Requests', 'Causes', 'Faults', 'Explore', 'Worlds', 'Things']
     for (const [index, view] of views.entries()) {
       await keyboard.press(String(index + 1))
       await page.getByRole('main', { name: view }).waitFor()

@@ -7,7 +7,7 @@ import { openControlRoom, openPage, pageTest, sendAsClient, useBrowser } from '.
 
 useBrowser()
 
-const VIEWS = ['Fleet', 'Lifecycles', 'Money', 'Requests', 'Causes', 'Faults', 'Explore', 'Worlds'] as const
+const VIEWS = ['Fleet', 'Lifecycles', 'Money', 'Requests', 'Causes', 'Faults', 'Explore', 'Worlds', 'Things'] as const
 const CANARY = `<img src=x onerror="globalThis.canary=1">"></script><script>globalThis.canary=1</script>`
 const ID = 'Chat000000000001'
 const deployments = [{ deploy_id: ID, model_name: 'acme/chat', gpu: 'H100-80GB' as const, num_gpus: 2 }]

@@ -1,0 +1,76 @@
+/** What a person finds in tables, in a run of a scenario, and in a comparison with a snapshot. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished } from 'vitest'
+import { ScenarioLibrary } from '../../../../src/scenario/runner/library.ts'
+import { openControlRoom, pageTest, sendAsClient, useBrowser } from '../control-room.ts'
+
+useBrowser()
+
+const SCENARIO = `title: a deployment starts
+given: { fixtures: two-nodes, seed: 7 }
+steps:
+  - do: { createLlmDeployment: { model_name: acme/chat, gpu: H100-80GB, hub: { repo: acme/chat-8b } } }
+    as: made
+  - advance: 5m
+  - expect: { get: { getDeployment: { deploy_id: '\${made.deploy_id}' } }, is: { status: failed } }
+`
+
+describe('tables', () => {
+  pageTest('show each kind of thing, filter it, and open its JSON', async () => {
+    const { page, sim, problems } = await openControlRoom({ fixtures: 'default', view: 'things' })
+    const rows = page.locator('main tbody tr')
+    await rows.first().waitFor()
+    expect(await rows.count()).toBe(sim.world.deployments.count)
+    const kinds = await page.getByLabel('Kind').locator('option').allTextContents()
+    for (const [index, kind] of kinds.entries()) {
+      await page.getByLabel('Kind').selectOption({ index })
+      await page.waitForFunction(name => location.hash.includes(`kind=${name}`), kind.toLowerCase().replace(' ', '_'))
+    }
+    await page.getByLabel('Kind').selectOption('node')
+    await page.getByLabel('Filter things').fill('H100-1')
+    await page.getByRole('link', { name: 'h100-1', exact: true }).click()
+    await page.getByRole('complementary', { name: 'Inspector: h100-1' }).getByText('h100-1 is a node').waitFor()
+    expect(problems).toEqual([])
+  })
+
+  pageTest('compare a world with its snapshot, and keep requests apart', async () => {
+    const room = await openControlRoom({ fixtures: 'two-nodes', view: 'worlds' })
+    const { page, sim, problems } = room
+    await page.getByRole('button', { name: 'Take a snapshot' }).click()
+    await page.getByRole('region', { name: 'Snapshots' }).getByRole('button', { name: 'Compare' }).click()
+    await page.getByText('The two worlds are equal').waitFor()
+    await sendAsClient(room, 'GET', '/deploy/list')
+    await page.getByText('Their clients sent different requests: 1').waitFor()
+    expect(await page.getByText('The two worlds are equal').isVisible()).toBe(true)
+    sim.cluster.node('h100-0').crash()
+    await page.getByRole('link', { name: 'h100-0' }).waitFor()
+    expect(problems).toEqual([])
+  })
+})
+
+describe('a scenario', () => {
+  pageTest('is run in the page, says why it fails, and shows its world at a step', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'scenarios-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    writeFileSync(join(folder, 'start.yaml'), SCENARIO)
+    const { page, sim, problems } = await openControlRoom({
+      ...{ fixtures: 'empty', view: 'faults' },
+      serve: { scenarios: new ScenarioLibrary([folder]) },
+    })
+    await page.getByRole('button', { name: 'Run start' }).click()
+    await page.getByText('✗ Failed at line 7').waitFor()
+    expect([sim.clock.elapsed, sim.requests.length]).toEqual([0, 0])
+    await page.getByText('4 steps').click()
+    await page.getByRole('button', { name: /^check/ }).click()
+    await page.getByText('This is a fork of w1').waitFor()
+    await page.locator('.clock-time', { hasText: '00:05:00' }).waitFor()
+    // The result stays while the person looks at its world.
+    await page.getByText('✗ Failed at line 7').waitFor()
+    writeFileSync(join(folder, 'start.yaml'), SCENARIO.replace('status: failed', 'model_name: acme/chat'))
+    await page.getByRole('button', { name: 'Run start' }).click()
+    await page.getByText('start.trace is missing').waitFor()
+    expect(problems).toEqual([])
+  })
+})
