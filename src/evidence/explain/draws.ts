@@ -4,6 +4,7 @@ import { formatDuration } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import { drawBatchWait, weatherPack } from '../../simulation/account/chaos-draws.ts'
 import type { World } from '../../simulation/world.ts'
+import { formatValue } from './sentence.ts'
 
 /** Returns the sentences about the draws that decided the entries of a chain: of each kind, those of the nearest entry. */
 export function describeDraws(world: World, chain: readonly Entry[]): readonly string[] {
@@ -44,7 +45,9 @@ function describeBatchWait(world: World, id: string): readonly string[] {
       ? 'The batch waits until it expires.'
       : `The draw weather.batchWaits gave a wait of ${formatDuration(duration)}.`
   const share = `whose chance is ${toChance(drawn.share)}`
-  return [`The draw weather.batchWait was ${drawn.draw}. It gave the class ${wait}, ${share}. ${length}`]
+  return [
+    `The draw weather.batchWait of ${formatValue(id)} was ${drawn.draw}. It gave the class ${wait}, ${share}. ${length}`,
+  ]
 }
 
 /** Formats a probability with at most three digits. */

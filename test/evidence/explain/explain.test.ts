@@ -269,7 +269,7 @@ describe('the wait of a batch for shared capacity', () => {
     const { wait } = waiting.fields as { readonly wait: 'short' | 'long' }
     const chance = { short: 0.25, long: 0.75 }[wait]
     const pattern = new RegExp(
-      `^The draw weather\\.batchWait was (0\\.\\d+)\\. It gave the class ${wait}, whose chance is ${chance}\\. ` +
+      `^The draw weather\\.batchWait of ${id} was (0\\.\\d+)\\. It gave the class ${wait}, whose chance is ${chance}\\. ` +
         'The draw weather\\.batchWaits gave a wait of (.+)\\.$',
     )
     const sentence = sim.explain(id).sentences.find(one => one.startsWith('The draw weather.batchWait'))!
@@ -285,7 +285,7 @@ describe('the wait of a batch for shared capacity', () => {
   test('without an end says that no capacity comes', async () => {
     const { sim, id } = await waitingBatch({ none: 0, short: 0, long: 0, day: 0, forever: 1 })
     expect(sim.explain(id).sentences.join(' ')).toMatch(
-      /The draw weather\.batchWait was 0\.\d+\. It gave the class forever, whose chance is 1\. The batch waits until it expires\./,
+      /The draw weather\.batchWait of batch_\w+ was 0\.\d+\. It gave the class forever, whose chance is 1\. The batch waits until it expires\./,
     )
   })
 })
