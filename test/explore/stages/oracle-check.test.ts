@@ -84,7 +84,7 @@ describe('settings of invariants', () => {
     [{ noLeek: false }, "unknown invariant 'noLeek'. Did you mean 'noLeak'?"],
     [
       { spreadsRetries: true },
-      'spreadsRetries is no invariant: it compares several clients, and a flow is one. ' +
+      'spreadsRetries cannot be an invariant: it compares several clients, and a flow is one. ' +
         'Judge a run of several clients instead.',
     ],
     [{ mine: true }, "unknown invariant 'mine'. An invariant of your own is a function."],
