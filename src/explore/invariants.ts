@@ -55,7 +55,9 @@ export function assertInvariants(settings: InvariantSettings, context: string): 
     if (typeof value === 'function' && !isRule) continue
     if (!isRule && Object.hasOwn(CONDUCT_RULES, name)) {
       const reason = 'it compares several clients, and a flow is one'
-      throw new RangeError(`${context}: ${name} cannot be an invariant: ${reason}. Judge a run of several clients instead.`)
+      throw new RangeError(
+        `${context}: ${name} cannot be an invariant: ${reason}. Judge a run of several clients instead.`,
+      )
     }
     if (!isRule) {
       const advice = formatSuggestion(name, NAMES, 'An invariant of your own is a function.')
