@@ -83,6 +83,7 @@ export function createEventStream(
       }
       heartbeat = setRealTimeout(beat, heartbeatMs)
       // Its consumer does not read: the note waits behind what it has not read.
+      reader.onHeld = texts.turns.watchHeld()
       reader.onSlow = async () => {
         const events = await reader.next()
         if (isPulling || isOver || events === undefined) return

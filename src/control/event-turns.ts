@@ -3,6 +3,8 @@ import { eventLoopTurn } from '../lib/real-time.ts'
 
 /** The events that all readers together format in one turn of the event loop: about 5 ms. */
 const EVENTS_PER_TURN = 250
+/** The events of each reader between two checks of a program that gives the event loop no turn: more than a check brings. */
+const EVENTS_PER_CHECK = 750
 
 /** The readers of all worlds of a server. */
 export class EventTurns {
@@ -10,6 +12,7 @@ export class EventTurns {
   #room = EVENTS_PER_TURN
   #waiting: { readonly events: number; readonly resume: () => void }[] = []
   #isTurnDue = false
+  #turn = 0
 
   /** Adds a reader. */
   join(): void {
@@ -37,6 +40,29 @@ export class EventTurns {
     }
   }
 
+  /**
+   * Returns a function for a reader that waits for its turn. It is called now and then while the world changes. If the
+   * program went on by promises alone since the last call, no turn comes, and the readers go on without one.
+   */
+  watchHeld(): () => void {
+    let lastTurn = -1
+    let isAwaited = false
+    return () => {
+      if (lastTurn === this.#turn && isAwaited) this.#release()
+      lastTurn = this.#turn
+      isAwaited = false
+      Promise.resolve().then(() => (isAwaited = true))
+    }
+  }
+
+  #release(): void {
+    this.#room = EVENTS_PER_CHECK * this.#readers
+    for (const { events, resume } of this.#waiting.splice(0)) {
+      this.#room -= events
+      resume()
+    }
+  }
+
   /** Whether events fit into this turn. A batch with more than a turn has gets a turn of its own. */
   #fits(events: number): boolean {
     return events <= this.#room || this.#room === EVENTS_PER_TURN
@@ -52,6 +78,7 @@ export class EventTurns {
     this.#isTurnDue = true
     eventLoopTurn().then(() => {
       this.#isTurnDue = false
+      this.#turn++
       this.#room = EVENTS_PER_TURN
       for (let next = this.#waiting[0]; next !== undefined && this.#fits(next.events); next = this.#waiting[0]) {
         this.#waiting.shift()

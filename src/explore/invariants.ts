@@ -1,6 +1,7 @@
 /** The invariants of a flow: rules by name, their settings, and functions of the user. */
 
 import type { Observation } from '../evidence/observation.ts'
+import { CONDUCT_RULES } from '../evidence/rules/conduct/index.ts'
 import { OPTIONAL_RULE_NAMES, type OptionalRuleName, RULE_NAMES, type RuleName } from '../evidence/rules/index.ts'
 import { type Duration, micros } from '../kernel/duration.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
@@ -52,6 +53,12 @@ export function assertInvariants(settings: InvariantSettings, context: string): 
   for (const [name, value] of Object.entries(settings)) {
     const isRule = NAMES.includes(name)
     if (typeof value === 'function' && !isRule) continue
+    if (!isRule && Object.hasOwn(CONDUCT_RULES, name)) {
+      const reason = 'it compares several clients, and a flow is one'
+      throw new RangeError(
+        `${context}: ${name} cannot be an invariant: ${reason}. Judge a run of several clients instead.`,
+      )
+    }
     if (!isRule) {
       const advice = formatSuggestion(name, NAMES, 'An invariant of your own is a function.')
       throw new RangeError(`${context}: unknown invariant '${name}'. ${advice}`)

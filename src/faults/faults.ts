@@ -2,7 +2,7 @@
 
 import { type Micros, micros } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
-import { purpose } from '../kernel/random.ts'
+import { purpose, roundDown } from '../kernel/random.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import type { Middleware, Next, RequestContext } from '../service/http/request-context.ts'
 import type { FaultControls, FaultHandle, FaultView } from './fault-controls.ts'
@@ -317,11 +317,6 @@ export class Faults implements FaultControls {
     const recorded = passage.recordUnhandled(unansweredStatus, cause)
     return recorded instanceof Promise ? recorded.then(() => answer) : answer
   }
-}
-
-/** Returns a draw with six digits. It stays below the chance that it was below. */
-function roundDown(draw: number): number {
-  return Math.floor(draw * 1e6) / 1e6
 }
 
 function toFaultView({ id, rule, matches, hits }: ArmedRule): FaultView {

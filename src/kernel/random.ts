@@ -16,6 +16,11 @@ export interface EntityKey {
   readonly lo: number
 }
 
+/** Returns a draw with six digits, for the journal. It stays below the chance that it was below. */
+export function roundDown(draw: number): number {
+  return Math.floor(draw * 1e6) / 1e6
+}
+
 /** Returns the purpose of a name. Equal names are equal purposes. */
 export function purpose(name: string): Purpose {
   return hash32(name, 0x51ed270b)

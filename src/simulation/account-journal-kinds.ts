@@ -8,9 +8,15 @@ export const ACCOUNT_SECTION = {
     'funds.added': { meaning: 'Funds were added by hand', fields: 'cents' },
     'funds.set': { meaning: 'A command set the remaining funds', fields: 'cents' },
     'topup.set': { meaning: 'The top-up rule was set', fields: 'amount threshold enabled' },
-    'topup.begun': { meaning: 'The balance fell below the threshold', fields: 'cents' },
+    'topup.begun': {
+      meaning: 'The balance fell below the threshold; `draw` and `delay_us` if the weather makes the top-up late',
+      fields: 'cents draw delay_us',
+    },
     'topup.charged': { meaning: 'The card was charged', fields: 'cents' },
-    'topup.declined': { meaning: 'The card declined the charge', fields: 'cents' },
+    'topup.declined': {
+      meaning: 'The card declined the charge; `draw` if the weather decided it',
+      fields: 'cents draw',
+    },
     'topup.calledOff': { meaning: 'Funds came before the charge, so it was cancelled' },
     'topup.delayed': { meaning: 'Top-ups take so many microseconds from now on', fields: 'by_us' },
     'topup.normal': { meaning: 'Top-ups take their usual time' },

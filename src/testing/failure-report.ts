@@ -1,6 +1,5 @@
 /** Formats the report of a failed test: what happened in its simulator, and the command that repeats the test. */
 
-import { formatJsonValue } from '../evidence/differences.ts'
 import type { FaultView } from '../faults/fault-controls.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { formatSeconds, formatTraceLine } from '../kernel/trace-line.ts'
@@ -8,6 +7,7 @@ import { escapeRegExp } from '../lib/escape-regexp.ts'
 import { shellQuote } from '../lib/quote.ts'
 import type { ReceivedRequest } from '../simulator/requests/request-log.ts'
 import type { Simulator } from '../simulator/simulator.ts'
+import { formatRequestLine } from './request-line.ts'
 
 const LAST_REQUESTS = 10
 const LAST_EVENTS = 30
@@ -39,14 +39,15 @@ export function formatFailureReport(sim: Simulator, { test, file }: TestLocation
     `The simulator of '${test}' at ${sim.clock.iso}, seed ${JSON.stringify(sim.seed)}:`,
     '  Last requests of the client, with their simulated second:',
     ...(requests.length === 0
-      ? ['    nothing']
+      ? ['    none']
       : requests.map(
-          ({ at, method, path, status, body }) =>
-            `    ${formatSeconds(sim.world.clock.elapsedAt(at))} ${method} ${path} → ${status === 0 ? 'no answer' : status}${body === undefined ? '' : ` ${formatJsonValue(body)}`}`,
+          request => `    ${formatSeconds(sim.world.clock.elapsedAt(request.at))} ${formatRequestLine(request)}`,
         )),
-    ...(faults.length === 0 ? [] : [`  faults that struck: ${faults.map(formatHits).join('; ')}`]),
-    ...(events.length === 0 ? [] : ['  what became of it:', ...events.map(entry => `    ${formatTraceLine(entry)}`)]),
-    `  again: npx vitest run ${shellQuote(file)} -t ${shellQuote(escapeRegExp(test))}`,
+    ...(faults.length === 0 ? [] : [`  faults that acted: ${faults.map(formatHits).join('; ')}`]),
+    ...(events.length === 0
+      ? []
+      : ['  what happened to its deployments and batches:', ...events.map(entry => `    ${formatTraceLine(entry)}`)]),
+    `  run it again: npx vitest run ${shellQuote(file)} -t ${shellQuote(escapeRegExp(test))}`,
   ]
   return `${lines.join('\n')}\n`
 }

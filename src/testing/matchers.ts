@@ -12,6 +12,7 @@ import type { LedgerEntry } from '../simulation/account/ledger-types.ts'
 import { countsAgainstQuota } from '../simulation/rentals/rental-row.ts'
 import type { ReceivedRequest } from '../simulator/requests/request-log.ts'
 import type { Simulator } from '../simulator/simulator.ts'
+import { formatRequestLine } from './request-line.ts'
 import { type SurviveOptions, toSurvive } from './to-survive.ts'
 
 export type { SurviveOptions } from './to-survive.ts'
@@ -101,7 +102,7 @@ export const matchers = {
           matching.length > (times ?? 0) ? matching : calls.filter(one => !matching.includes(one))
         ).slice(-3)
         const nearMissLines = nearMisses.map(
-          request => `\n  ${formatRequest(request)}${formatMismatches(compiled, request)}`,
+          request => `\n  ${formatRequestLine(request)}${formatMismatches(compiled, request)}`,
         )
         const lastRequests = calls.length > 0 ? '' : formatLastRequests(sim)
         return `expected ${operation} ${pass ? 'not to be called' : 'to be called'} ${expectedTimes}: ${foundTimes}${nearMissLines.join('')}${formatCauses(sim, nearMisses.at(-1))}${lastRequests}`
@@ -194,10 +195,6 @@ function formatSubject({ world }: Simulator, id: string): string {
   return deployment === undefined ? id : `${id} (${deployment.model_name})`
 }
 
-function formatRequest({ method, path, status, body }: ReceivedRequest): string {
-  return `${method} ${path} → ${status === 0 ? 'no answer' : status}${body === undefined ? '' : ` ${formatJsonValue(body)}`}`
-}
-
 /** Returns why the last of some requests was refused. */
 function formatCauses(sim: Simulator, request: ReceivedRequest | undefined): string {
   const causes = request === undefined ? [] : refusals.explainRefusal(sim, request)
@@ -209,8 +206,8 @@ function formatCauses(sim: Simulator, request: ReceivedRequest | undefined): str
 function formatLastRequests(sim: Simulator): string {
   const last = sim.requests.slice(-5)
   return last.length === 0
-    ? '\n  the client asked nothing'
-    : `\n  it asked last:${last.map(one => `\n    ${formatRequest(one)}`).join('')}`
+    ? '\n  the client sent no request'
+    : `\n  its last requests:${last.map(one => `\n    ${formatRequestLine(one)}`).join('')}`
 }
 
 function listRunning({ world }: Simulator): string[] {

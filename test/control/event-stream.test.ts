@@ -107,6 +107,27 @@ test('many readers share each turn of the event loop, and each of them gets all 
   expect(most).toBeLessThanOrEqual(500)
 })
 
+test('several readers get all events when their program never gives the event loop a turn', async () => {
+  const sim = createSimulator({ fixtures: 'empty' })
+  const texts = new EventTexts()
+  const requests = 3 * LIMITS.requests
+  const read = async () => {
+    let [count, gaps] = [0, 0]
+    const reader = createEventStream(sim, new EventReader(sim, { kind: 'request' }), texts).getReader()
+    while (count < requests && gaps === 0) {
+      const text = new TextDecoder().decode((await reader.read()).value)
+      count += text.split('\nevent: request\n').length - 1
+      gaps += text.split('\nevent: gap\n').length - 1
+    }
+    await reader.cancel()
+    return [count, gaps]
+  }
+  const readers = [read(), read(), read()]
+  const headers = { authorization: `Bearer ${sim.token}` }
+  for (let request = 0; request < requests; request++) await sim.fetch('http://sim/v1/me', { headers })
+  expect(await Promise.all(readers)).toEqual(Array.from({ length: 3 }, () => [requests, 0]))
+})
+
 test('readers that do not read keep no turn from the others', async () => {
   const sim = createSimulator({ fixtures: 'fleet' })
   await sim.clock.advance('6h')

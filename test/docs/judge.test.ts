@@ -15,8 +15,11 @@ afterEach(() => {
 })
 
 test('the report about the openai package is the one that docs/judge.md shows', async () => {
+  const { version } = JSON.parse(readFileSync('node_modules/openai/package.json', 'utf8')) as { version: string }
+  const page = readFileSync('docs/judge.md', 'utf8')
+  expect(page).toContain(`The package \`openai\` ${version.split('.', 2).join('.')} was judged`)
   await using sim = await tryOpenai()
   const report = formatJudgement(sim.judge())
   process.stdout.write(report)
-  expect(readFileSync('docs/judge.md', 'utf8')).toContain(`\`\`\`text\n${report}\`\`\`\n`)
+  expect(page).toContain(`\`\`\`text\n${report}\`\`\`\n`)
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ProfileInput } from '../../src/data/profiles/load.ts'
 import type { FixtureInput } from '../../src/data/records/fixture.ts'
-import { declinesTopup } from '../../src/simulation/account/chaos-draws.ts'
+import { drawTopupDecline } from '../../src/simulation/account/chaos-draws.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
 
 const CENT = 1_000_000
@@ -218,9 +218,9 @@ describe('payment weather', () => {
   test('declines as many as it says, and each by its own draw', () => {
     const outcomes = (seed: number) => {
       const sim = stage([{}], {}, { profile: pack({ topup_declined: 0.3 }), seed })
-      return Array.from({ length: 1000 }, (_, nth) => declinesTopup(sim.world, sim.world.ledger.uid, nth))
+      return Array.from({ length: 1000 }, (_, nth) => drawTopupDecline(sim.world, sim.world.ledger.uid, nth))
     }
-    expect(outcomes(1).filter(Boolean).length / 1000).toBeCloseTo(0.3, 1)
+    expect(outcomes(1).filter(draw => draw !== undefined).length / 1000).toBeCloseTo(0.3, 1)
     expect(outcomes(1)).toEqual(outcomes(1))
     expect(outcomes(2)).not.toEqual(outcomes(1))
   })

@@ -97,7 +97,9 @@ describe('toHaveReceived', () => {
     expect(() =>
       expect(sim).toHaveReceived('createLlmDeployment', { body: { gpu: expect.stringContaining('L4') } }),
     ).toThrow('body.gpu: expected StringContaining "L4", received "H100-80GB"')
-    expect(() => expect(sim).toHaveReceived('stopDeployment')).toThrow(/it asked last:\n\s+POST \/deploy\/llm → 200/)
+    expect(() => expect(sim).toHaveReceived('stopDeployment')).toThrow(
+      /its last requests:\n\s+POST \/deploy\/llm → 200/,
+    )
     await sim.fetch(`${BASE}/deploys?page=2`)
     expect(() => expect(sim).toHaveReceived('stopDeployment')).toThrow('GET /deploys?page=2 → 404')
     expect(() => expect(sim).toHaveReceived('stopDeploymnt' as 'stopDeployment')).toThrow(
@@ -181,7 +183,35 @@ test('the failure report of a test shows the requests, the events and the comman
   expect(account).toContain(`    0.000000 GET /deploy/${deploy_id} → 200\n`)
   expect(account).toContain(`    0.000000 deployment.created ${deploy_id} `)
   expect(account).toMatch(/ {4}\d+\.\d+ instance\.placed /)
-  expect(account).toContain("  again: npx vitest run test/wait.test.ts -t 'waits for its model'")
+  expect(account).toContain("  run it again: npx vitest run test/wait.test.ts -t 'waits for its model'")
+})
+
+/** Returns the message that a matcher throws. */
+function errorOf(run: () => void): string {
+  try {
+    run()
+  } catch (error) {
+    return (error as Error).message
+  }
+  throw new Error('the matcher passed')
+}
+
+test('neither the failure report nor a matcher shows a credential of the client', async ({ sim }) => {
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ ...SPEC, hub: { ...SPEC.hub, token: 'hf_of_the_client' } })
+  await sim.fetch('http://sim/deploy/llm?api_key=key_of_the_client', { method: 'POST', headers, body })
+  await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body: body.slice(0, -1) })
+  const texts = [
+    formatFailureReport(sim, { test: 'a test', file: 'a.test.ts' }),
+    errorOf(() => expect(sim).toHaveReceived('stopDeployment')),
+    errorOf(() => expect(sim).toHaveReceived('createLlmDeployment', { body: { gpu: 'L4-24GB' } })),
+  ]
+  for (const text of texts) {
+    expect(text).toContain('POST /deploy/llm')
+    expect(text).not.toContain('of_the_client')
+  }
+  expect(texts[0]).toContain('?api_key=(hidden) → 200')
+  expect(texts[0]).toContain('"token":"(hidden)"')
 })
 
 test('the failure report is valid for any test name and any request', async ({ sim }) => {
@@ -193,8 +223,8 @@ test('the failure report is valid for any test name and any request', async ({ s
     .catch(() => {})
   const account = formatFailureReport(sim, { test: "isn't it (at most) $5?", file: 'test/a b.test.ts' })
   expect(account).toContain('GET /deploy/list → no answer')
-  expect(account).toContain('faults that struck: fault-1 (refused), once')
-  expect(account).toContain("again: npx vitest run 'test/a b.test.ts' -t 'isn'\\''t it \\(at most\\) \\$5\\?'")
+  expect(account).toContain('faults that acted: fault-1 (refused), once')
+  expect(account).toContain("run it again: npx vitest run 'test/a b.test.ts' -t 'isn'\\''t it \\(at most\\) \\$5\\?'")
 })
 
 test('an invalid expectation is refused', async ({ sim }) => {

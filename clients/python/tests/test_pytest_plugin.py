@@ -42,6 +42,11 @@ def test_a_failed_test_shows_its_world_and_what_its_client_did(
     result.stdout.no_fnmatch_line("*status=running*")
 
 
+def test_a_failed_test_without_a_request_says_so(pytester: pytest.Pytester, sim_server: Simulator) -> None:
+    pytester.makepyfile("def test_that_sends_nothing(sim):\n    assert False")
+    run(pytester, sim_server).stdout.fnmatch_lines(["Its client sent 0 requests."])
+
+
 def test_worlds_are_deleted_after_their_tests(pytester: pytest.Pytester, sim_server: Simulator) -> None:
     before = [view["world"] for view in sim_server.control.list_worlds()]
     pytester.makepyfile(SUITE)

@@ -55,7 +55,7 @@ export async function handler(argv: Arguments): Promise<void> {
   const url = (argv.url ?? own!.url).replace(/\/+$/, '')
   const server = await createToolServer({ url, controlToken: argv.controlToken })
   // stdout belongs to the protocol.
-  process.stderr.write(`modelhost-sim mcp: tools for ${url}. The service has the same address.\n`)
+  process.stderr.write(`modelhost-sim mcp: the tools control the service at ${url}\n`)
   const end = async () => {
     await server.close()
     await own?.close()

@@ -172,7 +172,9 @@ function describeWorth({ points, unreached, runsOf, oracle, stoppedBecause }: Fl
     )
   }
   if (oracle !== undefined) {
-    lines.push(`  The ${oracle.seen.length} invariants were shown to see what they are for, with careless clients.`)
+    const { length } = oracle.seen
+    const subject = length === 1 ? 'The invariant' : `Each of the ${length} invariants`
+    lines.push(`  ${subject} detected the mistake of a careless client.`)
   }
   return lines
 }

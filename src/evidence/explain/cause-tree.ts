@@ -5,7 +5,7 @@ import type { Simulator } from '../../simulator/simulator.ts'
 import { type MoneyOwner, type MoneyView, moneySeries } from '../views/money-tracker.ts'
 import { Causes } from './causes.ts'
 import { findEntry } from './explain.ts'
-import { type Waiting, waitingBecauseOf } from './waiting-on.ts'
+import { type Waiting, waitingBecauseOf } from './waits.ts'
 
 export interface Effect {
   readonly entry: Entry

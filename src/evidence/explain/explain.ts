@@ -5,6 +5,7 @@ import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { quote } from '../../lib/quote.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { Causes } from './causes.ts'
+import { describeDraws } from './draws.ts'
 import type { ExplainedEntry, Explanation } from './explanation.ts'
 import { describeFirstCause } from './first-cause.ts'
 import { describeEntry } from './kind-sentences.ts'
@@ -13,7 +14,7 @@ import { describeRequest, waitingAnswer } from './request-words.ts'
 import { quoteText } from './sentence.ts'
 import type { Thing } from './thing.ts'
 import { findThing, knownIds } from './things.ts'
-import { describeWaiting } from './waiting-on.ts'
+import { describeWaiting } from './waits.ts'
 
 /** The most effects that are listed. */
 const MAX_EFFECTS = 20
@@ -107,7 +108,7 @@ function compose(sim: Simulator, causes: Causes, { subject, sentences, chains, o
   const effects = causes.effectsOf(own)
   const listed = effects.slice(0, MAX_EFFECTS)
   const chain = joinChains(chains)
-  const all = [...sentences, ...describeFirstCauses(sim, chains)]
+  const all = [...sentences, ...describeDraws(sim.world, chain), ...describeFirstCauses(sim, chains)]
   const listedChain = shorten(chain)
   if (listedChain.length < chain.length) {
     all.push(`The chain has ${chain.length} entries, of which ${listedChain.length} are listed.`)

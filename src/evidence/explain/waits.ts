@@ -1,9 +1,13 @@
-/** Why a deployment has fewer ready instances than it wants: the one cause that decides. */
+/**
+ * Why a deployment has fewer ready instances than it wants: the one cause that decides. And which deployments wait because
+ * of an entry. A stock-out has no effects: what it prevents has no entry.
+ */
 
 import type { Entry } from '../../kernel/journal.ts'
 import { countAlive, type DeploymentRow } from '../../simulation/deployments/deployment-row.ts'
 import { INSTANCE_STATES, type InstanceRow, type InstanceState } from '../../simulation/deployments/instance-row.ts'
 import { bitCount, freeGpus, type NodeRow } from '../../simulation/fleet/node-row.ts'
+import type { JournalKindName } from '../../simulation/journal-kinds.ts'
 import type { World } from '../../simulation/world.ts'
 import { formatNumberOf, formatValue } from './sentence.ts'
 
@@ -35,10 +39,33 @@ export const INSTANCE_WORDS: Readonly<Record<InstanceState, string>> = {
   draining: 'takes no new requests, and ends soon',
 }
 
-const CLOSES_NODE = /^node\.(?:cordoned|drained|preemptionNoticed)$/
-const TAKES_NODE_DOWN = /^node\.(?:crashed|lost|preempted)$/
-/** The most nodes that a clause names. */
+/** The kinds of the entries that begin each cause. The other causes have no such entry. */
+const BEGINNINGS = {
+  stock_out: ['pool.stockedOut'],
+  zone_down: ['zone.down'],
+  node_down: ['node.crashed', 'node.lost', 'node.preempted'],
+  node_closed: ['node.cordoned', 'node.drained', 'node.preemptionNoticed'],
+  gpus_broken: ['gpu.failed'],
+  other_customers: ['pool.soldOut'],
+  quota: ['limit.set', 'limit.approved'],
+  suspension: ['account.suspended'],
+  autoscaler_frozen: ['autoscaler.frozen'],
+  hub_down: ['hub.down'],
+  hub_slow: ['hub.throttled'],
+  registry_down: ['registry.down'],
+} as const satisfies { readonly [Cause in WaitCause]?: readonly JournalKindName[] }
+
+/** The kinds of all entries that can begin a wait. */
+const BEGINNING_KINDS: ReadonlySet<string> = new Set(Object.values(BEGINNINGS).flat())
+
+/** The most nodes or deployments that a sentence names. */
 const MAX_NAMED = 3
+
+/** Returns a cause that an entry began, if the entry is one of those that can begin it and is about the same thing. */
+function begun(cause: keyof typeof BEGINNINGS, clause: string, isAbout: (entry: Entry) => boolean = () => true): Wait {
+  const kinds: readonly string[] = BEGINNINGS[cause]
+  return { cause, clause, began: entry => kinds.includes(entry.kind) && isAbout(entry) }
+}
 
 /** Returns why a deployment has fewer ready instances than it wants; undefined if it has as many. */
 export function waitOf(world: World, row: Readonly<DeploymentRow>): Wait | undefined {
@@ -65,17 +92,14 @@ export function waitOfInstance(world: World, instance: Readonly<InstanceRow>): W
   if (instance.state === 'pending') return waitForGpus(world, row)
   const { environment, nodes } = world
   if (environment.registryDown && isWithoutImage(instance, row, nodes.read(instance.node))) {
-    const clause = 'the image registry does not answer, so its image does not arrive'
-    return { cause: 'registry_down', clause, began: ({ kind }) => kind === 'registry.down' }
+    return begun('registry_down', 'the image registry does not answer, so its image does not arrive')
   }
   if (instance.ownRate > 0 && environment.hubDown) {
-    const clause = 'the model hub does not answer, so its weights do not arrive'
-    return { cause: 'hub_down', clause, began: ({ kind }) => kind === 'hub.down' }
+    return begun('hub_down', 'the model hub does not answer, so its weights do not arrive')
   }
   if (instance.ownRate > 0 && environment.hubShare < 1) {
     const percent = Math.round(environment.hubShare * 1000) / 10
-    const clause = `downloads from the model hub have ${percent} percent of their speed`
-    return { cause: 'hub_slow', clause, began: ({ kind }) => kind === 'hub.throttled' }
+    return begun('hub_slow', `downloads from the model hub have ${percent} percent of their speed`)
   }
   return {
     cause: 'starting',
@@ -98,20 +122,18 @@ export function waitOfMissing(world: World, row: Readonly<DeploymentRow>): Wait 
   if (countAlive(row) >= row.desired) return undefined
   const { environment, gpuQuotas, ledger } = world
   if (environment.autoscalerFrozen) {
-    const clause = 'the autoscaler is frozen, so no instance is requested'
-    return { cause: 'autoscaler_frozen', clause, began: ({ kind }) => kind === 'autoscaler.frozen' }
+    return begun('autoscaler_frozen', 'the autoscaler is frozen, so no instance is requested')
   }
   if (ledger.suspensionReason !== undefined) {
     const clause = `the account is suspended (${formatValue(ledger.suspensionReason)}), so nothing new starts`
-    return { cause: 'suspension', clause, began: ({ kind }) => kind === 'account.suspended' }
+    return begun('suspension', clause)
   }
   const { gpu, numGpus } = row
   if (gpuQuotas.hasRoom(gpu, numGpus)) return undefined
   const clause =
     `the quota of the account is ${formatNumberOf(gpuQuotas.get(gpu), 'GPU')} of the type ${gpu}. ` +
     `It holds ${gpuQuotas.held(gpu)} of them, and an instance needs ${numGpus}`
-  const began = ({ kind, fields }: Entry) => /^limit\.(?:set|approved)$/.test(kind) && fields?.gpu === gpu
-  return { cause: 'quota', clause, began }
+  return begun('quota', clause, ({ fields }) => fields?.gpu === gpu)
 }
 
 /** Returns why an instance of a deployment has no GPUs yet. */
@@ -122,8 +144,7 @@ export function waitForGpus(world: World, { gpu, numGpus }: Readonly<DeploymentR
     return { cause: 'no_such_node', clause }
   }
   if (environment.isStockedOut(gpu)) {
-    const began = ({ kind, fields }: Entry) => kind === 'pool.stockedOut' && fields?.gpu === gpu
-    return { cause: 'stock_out', clause: `GPUs of the type ${gpu} are out of stock`, began }
+    return begun('stock_out', `GPUs of the type ${gpu} are out of stock`, ({ fields }) => fields?.gpu === gpu)
   }
   return waitForRoom(world, gpu, numGpus)
 }
@@ -170,25 +191,17 @@ function waitForRoom({ nodes }: World, gpu: string, gpus: number): Wait {
     case 'zone_down': {
       const zones = new Set(rows.map(({ group }) => group.zone))
       const clause = `the zone ${[...zones].slice(0, MAX_NAMED).map(formatValue).join(', ')} is down, and no node that is left has room`
-      const began = ({ kind, fields }: Entry) => kind === 'zone.down' && zones.has(String(fields?.zone))
-      return { cause: obstacle, clause, began }
+      return begun(obstacle, clause, ({ fields }) => zones.has(String(fields?.zone)))
     }
-    case 'node_down': {
-      const clause = `${words} down, and no other node has room`
-      return { cause: obstacle, clause, began: entry => isNode(entry) && TAKES_NODE_DOWN.test(entry.kind) }
-    }
-    case 'node_closed': {
-      const clause = `${words} cordoned, and no other node has room`
-      return { cause: obstacle, clause, began: entry => isNode(entry) && CLOSES_NODE.test(entry.kind) }
-    }
-    case 'gpus_broken': {
-      const clause = `${words} short of GPUs that work, and no other node has room`
-      return { cause: obstacle, clause, began: entry => isNode(entry) && entry.kind === 'gpu.failed' }
-    }
+    case 'node_down':
+      return begun(obstacle, `${words} down, and no other node has room`, isNode)
+    case 'node_closed':
+      return begun(obstacle, `${words} cordoned, and no other node has room`, isNode)
+    case 'gpus_broken':
+      return begun(obstacle, `${words} short of GPUs that work, and no other node has room`, isNode)
     case 'other_customers': {
       const clause = `other customers hold the GPUs of the type ${gpu} that it needs`
-      const began = ({ kind, fields }: Entry) => kind === 'pool.soldOut' && fields?.gpu === gpu
-      return { cause: obstacle, clause, began }
+      return begun(obstacle, clause, ({ fields }) => fields?.gpu === gpu)
     }
   }
 }
@@ -199,4 +212,32 @@ function nameNodes(names: readonly string[]): string {
   const rest = names.length - MAX_NAMED
   const named = names.slice(0, MAX_NAMED).map(formatValue).join(', ')
   return `the nodes ${named}${rest > 0 ? ` and ${formatNumberOf(rest, 'other')}` : ''} are`
+}
+
+/** A deployment that waits. */
+export interface Waiting {
+  readonly id: string
+  readonly name: string
+}
+
+/** Returns the deployments that wait now because of an entry. */
+export function waitingBecauseOf(world: World, entry: Entry, entries: readonly Entry[]): readonly Waiting[] {
+  // For other kinds, no deployment has to be read.
+  if (!BEGINNING_KINDS.has(entry.kind)) return []
+  return [...world.deployments.entries()].flatMap(([, row]) => {
+    const { began } = waitOf(world, row) ?? {}
+    const isBegin = began?.(entry) === true && entries.findLast(one => began(one)) === entry
+    return isBegin ? [{ id: row.id, name: row.plan.modelName }] : []
+  })
+}
+
+/** Returns the sentence that names the deployments which wait now because of an entry; none if no deployment does. */
+export function describeWaiting(world: World, entry: Entry, entries: readonly Entry[]): readonly string[] {
+  const names = waitingBecauseOf(world, entry, entries).map(({ name }) => name)
+  if (names.length === 0) return []
+  const rest = names.length - MAX_NAMED
+  const named = names.slice(0, MAX_NAMED).map(formatValue).join(', ')
+  const verb = names.length === 1 ? 'waits' : 'wait'
+  const words = `${formatNumberOf(names.length, 'deployment')} ${verb} because of it: ${named}`
+  return [`${words}${rest > 0 ? ` and ${formatNumberOf(rest, 'other')}` : ''}.`]
 }

@@ -14,7 +14,7 @@ export interface TraceEvent {
   readonly tid: number
   readonly dur?: number
   readonly s?: 't'
-  readonly cat?: string
+  readonly cat: string
   readonly args?: Readonly<Record<string, unknown>>
 }
 
@@ -76,8 +76,16 @@ class Lanes {
     return tid
   }
 
+  /**
+   * Adds a slice, or a mark without a duration. Some readers split a slice into its begin and its end, and cannot sort
+   * the two at one time.
+   */
+  add(event: Omit<TraceEvent, 'ph' | 'dur' | 's'>, duration: Micros): void {
+    this.events.push(duration > 0 ? { ...event, ph: 'X', dur: duration } : { ...event, ph: 'i', s: 't' })
+  }
+
   names(): TraceEvent[] {
-    const none = { ph: 'M' as const, ts: 0 }
+    const none = { ph: 'M' as const, ts: 0, cat: '__metadata' }
     const groups = GROUPS.flatMap(([name], index) => [
       { ...none, name: 'process_name', pid: index + 1, tid: 0, args: { name } },
       { ...none, name: 'process_sort_index', pid: index + 1, tid: 0, args: { sort_index: index } },
@@ -89,7 +97,7 @@ class Lanes {
   }
 }
 
-/** Adds a slice for each state of a subject, and a mark for its last state and for what changes no state. */
+/** Adds a slice for each state of a subject, and a mark for its last state and for what changes no state. A state that ends at once is a mark. */
 function addEntries(lanes: Lanes, pid: number, entries: readonly Entry[], end: Micros): void {
   const bySubject = new Map<string, Lifecycle>()
   for (const entry of entries) {
@@ -103,23 +111,22 @@ function addEntries(lanes: Lanes, pid: number, entries: readonly Entry[], end: M
       const { kind, time, fields, seq } = 'mark' in item ? item.mark : item.segment.entry!
       const name = 'mark' in item ? kind.slice(kind.indexOf('.') + 1) : item.segment.name
       const event = { name, cat: kind, ts: time, pid, tid, args: { ...fields, seq } }
-      if ('mark' in item || item.segment.isFinal) lanes.events.push({ ...event, ph: 'i', s: 't' })
-      else lanes.events.push({ ...event, ph: 'X', dur: (item.segment.end ?? end) - time })
+      const isMark = 'mark' in item || item.segment.isFinal
+      lanes.add(event, isMark ? 0 : (item.segment.end ?? end) - time)
     }
   }
 }
 
-/** Adds a slice for each request. Requests that overlap are in lanes of their own. */
+/** Adds a slice for each request, and a mark for one without a duration. Requests that overlap are in lanes of their own. */
 function addRequests(lanes: Lanes, pid: number, exchanges: readonly RecordedExchange[], end: Micros): void {
   const busyUntil: Micros[] = []
   for (const { line, sentAt, endedAt = end, answer } of exchanges) {
     const free = busyUntil.findIndex(time => time <= sentAt)
     const lane = free < 0 ? busyUntil.length : free
     busyUntil[lane] = endedAt
-    lanes.events.push({
-      ...{ name: `${line.method} ${line.path.split('?', 1)[0]}`, cat: 'request', ph: 'X', ts: sentAt },
-      ...{ dur: Math.max(0, endedAt - sentAt), pid, tid: lanes.tidOf(pid, `lane ${lane + 1}`) },
-      args: { request: line.request, status: answer?.status ?? 0, ...(answer?.wire && { wire: answer.wire.kind }) },
-    })
+    const args = { request: line.request, status: answer?.status ?? 0, ...(answer?.wire && { wire: answer.wire.kind }) }
+    const name = `${line.method} ${line.path.split('?', 1)[0]}`
+    const tid = lanes.tidOf(pid, `lane ${lane + 1}`)
+    lanes.add({ name, cat: 'request', ts: sentAt, pid, tid, args }, endedAt - sentAt)
   }
 }

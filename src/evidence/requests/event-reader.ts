@@ -78,6 +78,8 @@ export class EventReader {
   isBehind = false
   /** Whether the server is about to format its events. A pause is not the fault of its consumer then. */
   isServed = false
+  /** Called now and then while the world changes and `isServed` holds. */
+  onHeld: (() => void) | undefined
   /** Called when the reader is dropped because its consumer does not read. */
   onSlow: (() => void) | undefined
 
@@ -151,7 +153,8 @@ export class EventReader {
     }
     if (++this.#changes % CHECK_EVERY !== 0) return
     // A client that never gives the event loop a turn is read all the same.
-    if (this.#wake !== undefined) this.#notify()
+    if (this.isServed) this.onHeld?.()
+    else if (this.#wake !== undefined) this.#notify()
     else if (this.#endRest !== undefined && this.#hasMuch()) this.#endRest()
     else if (this.#readTimer === undefined && this.#isOverrun()) this.#expectReading()
   }

@@ -42,7 +42,7 @@ export const readsEnd = defineRule({
     'Poll a batch until it is completed, failed, expired or cancelled. Poll a deployment until it is running, failed, ' +
     'stopped or deleted.',
   detail:
-    'Batches and deployments that the client polled count, and so do batches that it created. After the terminal status, the client may read twice more. A list that showed this status counts as a read, and so does a read of the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further.',
+    'Batches and deployments that the client polled count, and so do batches that it created. An end that comes after the client has ended does not count. After the terminal status, the client may read twice more. A list that showed this status counts as a read, and so does a read of the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further.',
   source:
     'Convention of interfaces with polls: a status that never changes again ends the polling. docs/model-reference.md ' +
     'lists these statuses.',

@@ -96,8 +96,8 @@ function describeNecessity({ plan, isMinimal }: FindingStory): string {
   if (plan.length === 0 || isMinimal === undefined) return ''
   if (!isMinimal) return 'Some of these faults may be unnecessary, because the runs for shrinking were used up.'
   return plan.length === 1
-    ? 'Without this fault, the client passes.'
-    : `Without any one of these ${plan.length} faults, the client passes.`
+    ? 'Without this fault, this finding does not occur.'
+    : `Without any one of these ${plan.length} faults, this finding does not occur.`
 }
 
 /** Requests of one operation in a row, with the same end. */

@@ -2,7 +2,7 @@
 import { draw } from '../../data/profiles/distribution.ts'
 import type { WeatherPack } from '../../data/profiles/load.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { type EntityKey, purpose } from '../../kernel/random.ts'
+import { type EntityKey, type Purpose, purpose, roundDown } from '../../kernel/random.ts'
 import type { SimulationContext } from '../context.ts'
 
 const TOPUP_DECLINED = purpose('weather.topupDeclined')
@@ -21,35 +21,61 @@ export function weatherPack({ profile }: ChaosContext): WeatherPack | undefined 
   return pack === 'none' ? undefined : packs[pack]
 }
 
-/** Tells whether the nth charge of an account is declined although its card is good. */
-export function declinesTopup(context: ChaosContext, uid: string, index: number): boolean {
-  const { chance } = context
-  const probability = weatherPack(context)?.topupDeclined ?? 0
-  return probability > 0 && chance.unit(chance.key('account', uid), TOPUP_DECLINED, index) < probability
+/** Returns the draw by which the nth charge of an account is declined; undefined if the weather declines none. */
+export function drawTopupDecline(context: ChaosContext, uid: string, index: number): number | undefined {
+  return drawBelow(context, weatherPack(context)?.topupDeclined ?? 0, uid, TOPUP_DECLINED, index)
 }
 
-/** Returns how much later than usual the nth charge of an account comes. */
-export function drawTopupDelay(context: ChaosContext, uid: string, index: number): Micros {
+/** A late charge: the draw that made it late, and how late it is. */
+export interface TopupDelay {
+  readonly draw: number
+  readonly delay: Micros
+}
+
+/** Returns how much later than usual the nth charge of an account comes; undefined if it comes as usual. */
+export function drawTopupDelay(context: ChaosContext, uid: string, index: number): TopupDelay | undefined {
   const { chance, profile } = context
-  const probability = weatherPack(context)?.topupDelayed ?? 0
+  const drawn = drawBelow(context, weatherPack(context)?.topupDelayed ?? 0, uid, TOPUP_DELAYED, index)
+  if (drawn === undefined) return undefined
   const key = chance.key('account', uid)
-  if (probability === 0 || chance.unit(key, TOPUP_DELAYED, index) >= probability) return 0
-  return Math.round(draw(profile.weather.topupDelayLasts, chance, key, TOPUP_DELAY, index))
+  return { draw: drawn, delay: Math.round(draw(profile.weather.topupDelayLasts, chance, key, TOPUP_DELAY, index)) }
 }
 
-/** Returns how long a batch waits for shared capacity: a word and its microseconds; Infinity if it expires before. */
-export function drawBatchWait(
-  context: ChaosContext,
-  key: EntityKey,
-): { readonly wait: BatchWaitLength; readonly duration: Micros } {
+/** Returns the nth draw of an account if it is below a probability, with six digits; otherwise undefined. */
+function drawBelow(
+  { chance }: ChaosContext,
+  probability: number,
+  uid: string,
+  of: Purpose,
+  index: number,
+): number | undefined {
+  if (probability === 0) return undefined
+  const drawn = chance.unit(chance.key('account', uid), of, index)
+  return drawn < probability ? roundDown(drawn) : undefined
+}
+
+/** The wait of a batch for shared capacity. */
+export interface BatchWait {
+  readonly wait: BatchWaitLength
+  /** Microseconds; Infinity if the batch expires before. */
+  readonly duration: Micros
+  /** The draw that gave `wait`, with six digits, and the share of `wait`. Both are missing without weather. */
+  readonly drawn?: { readonly draw: number; readonly share: number }
+}
+
+/** Returns how long a batch waits for shared capacity. */
+export function drawBatchWait(context: ChaosContext, key: EntityKey): BatchWait {
   const { chance, profile } = context
   const pack = weatherPack(context)
-  const wait = pack ? pickByShare(pack.batchWaitShares, chance.unit(key, BATCH_WAIT)) : 'none'
-  if (wait === 'none') return { wait, duration: 0 }
-  if (wait === 'forever') return { wait, duration: Number.POSITIVE_INFINITY }
+  if (pack === undefined) return { wait: 'none', duration: 0 }
+  const unit = chance.unit(key, BATCH_WAIT)
+  const wait = pickByShare(pack.batchWaitShares, unit)
+  const drawn = { draw: roundDown(unit), share: pack.batchWaitShares[wait] }
+  if (wait === 'none') return { wait, duration: 0, drawn }
+  if (wait === 'forever') return { wait, duration: Number.POSITIVE_INFINITY, drawn }
   const { batchWaitShort, batchWaitLong, batchWaitDay } = profile.weather
   const distribution = { short: batchWaitShort, long: batchWaitLong, day: batchWaitDay }[wait]
-  return { wait, duration: Math.round(draw(distribution, chance, key, BATCH_WAITS)) }
+  return { wait, duration: Math.round(draw(distribution, chance, key, BATCH_WAITS)), drawn }
 }
 
 /** Returns the name whose share contains a number in [0, 1). */

@@ -2,7 +2,7 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
-import { declinesTopup, drawTopupDelay } from './chaos-draws.ts'
+import { drawTopupDecline, drawTopupDelay } from './chaos-draws.ts'
 import type { AccountRow } from './ledger-row.ts'
 import type { TopupRule } from './ledger-types.ts'
 import { MICROCENTS_PER_CENT, type Microcents } from './money.ts'
@@ -114,9 +114,12 @@ export class Topups {
     if (!this.#isArmed || balance >= this.#threshold) return false
     this.#isArmed = false
     const drawn = drawTopupDelay(this.#context, this.#accounts.read(0).id, this.#chargeCount)
-    const takes = this.#context.profile.timings.topupDelay + drawn
+    const takes = this.#context.profile.timings.topupDelay + (drawn?.delay ?? 0)
     if (takes + this.#delay === 0 && this.#nextChargeFrom <= this.#context.clock.now) return true
-    this.#context.record(this.#account, 'topup.begun', { cents: this.#rule.amount })
+    this.#context.record(this.#account, 'topup.begun', {
+      cents: this.#rule.amount,
+      ...(drawn && { draw: drawn.draw, delay_us: drawn.delay }),
+    })
     this.#pending = { since: this.#context.clock.now, takes }
     this.#scheduleCharge(this.#pending)
     return false
@@ -127,10 +130,14 @@ export class Topups {
     this.#chargeEvent = 0
     this.#pending = undefined
     const index = this.#chargeCount++
-    if (this.#isCardAccepted && !declinesTopup(this.#context, this.#accounts.read(0).id, index)) return true
+    const drawn = this.#isCardAccepted ? drawTopupDecline(this.#context, this.#accounts.read(0).id, index) : undefined
+    if (this.#isCardAccepted && drawn === undefined) return true
     this.#hasFailed = true
     this.#chargeEvent = this.#context.schedule(this.#context.profile.timings.topupRetry, 'account.topupDue')
-    this.#context.record(this.#account, 'topup.declined', { cents: this.#rule.amount })
+    this.#context.record(this.#account, 'topup.declined', {
+      cents: this.#rule.amount,
+      ...(drawn !== undefined && { draw: drawn }),
+    })
     this.#context.markVisibleChange()
     return false
   }

@@ -15,7 +15,7 @@ describe.skipIf(!hasPython)('a client in Python', () => {
     expect(code).toBe(1)
     expect(stdout).toContain(`python3 ${LEAKY}: `)
     expect(stdout).toContain('1. noLeak@createLlmDeployment/error')
-    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('Without this fault, the client passes. ')
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('Without this fault, this finding does not occur. ')
   })
 
   test('that survives its single faults ends with 0, and flags after -- are its own', {

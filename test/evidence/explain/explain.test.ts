@@ -190,6 +190,106 @@ describe('a refused request', () => {
   })
 })
 
+describe('the weather of an account', () => {
+  const TOPUP = { amount: 500, threshold: 800, enabled: true }
+
+  /** A running deployment that spends the funds of the account, in a pack of weather that changes its top-ups. */
+  function spend(pack: { readonly topup_declined: number; readonly topup_delayed?: number }) {
+    const profile = { weather: { packs: { calm: pack } } }
+    const { sim } = simulate({ weather: 'calm', profile, seed: 3 })
+    sim.world.ledger.setTopupRule(TOPUP)
+    sim.cluster.funds.set(9)
+    return sim
+  }
+  const entriesOf = (sim: ExplorableSimulator, kind: string) => sim.journal.entries().filter(one => one.kind === kind)
+
+  test('that declines a top-up has the draw and its chance', async () => {
+    const sim = spend({ topup_declined: 0.5 })
+    await sim.clock.advance('2d')
+    const declined = entriesOf(sim, 'topup.declined')
+    expect(declined.length).toBeGreaterThan(2)
+    for (const { seq, fields } of declined) {
+      const draw = Number(fields?.draw)
+      expect(draw).toBeLessThan(0.5)
+      expect(sim.explain(seq).sentences).toContain(
+        `The card is good. The draw weather.topupDeclined was ${draw}, below its chance of 0.5.`,
+      )
+    }
+  })
+
+  test('that does not decide names no draw', async () => {
+    const sim = spend({ topup_declined: 0.5 })
+    sim.cluster.card.decline()
+    await sim.clock.advance('1d')
+    const [declined] = entriesOf(sim, 'topup.declined')
+    expect(declined!.fields).toEqual({ cents: 500 })
+    expect(sim.explain(declined!.seq).sentences.join(' ')).not.toContain('draw')
+  })
+
+  test('that delays a top-up has both draws', async () => {
+    const sim = spend({ topup_declined: 0, topup_delayed: 0.9 })
+    await sim.clock.advance('2d')
+    const delayed = entriesOf(sim, 'topup.begun').filter(({ fields }) => fields?.draw !== undefined)
+    expect(delayed.length).toBeGreaterThan(0)
+    for (const { seq, fields } of delayed) {
+      const { draw, delay_us } = fields as { readonly draw: number; readonly delay_us: number }
+      expect(sim.explain(seq).sentences).toContain(
+        `The draw weather.topupDelayed was ${draw}, below its chance of 0.9. ` +
+          `The draw weather.topupDelay gave a delay of ${formatDuration(delay_us)}.`,
+      )
+    }
+  })
+})
+
+describe('the wait of a batch for shared capacity', () => {
+  async function waitingBatch(shares: Readonly<Record<string, number>>) {
+    const profile = { weather: { packs: { calm: { batch_wait_shares: shares } } } }
+    const { sim, send } = simulate({ weather: 'calm', profile })
+    const line = {
+      custom_id: 'a',
+      method: 'POST',
+      url: '/v1/chat/completions',
+      body: chat('aurora-labs/aurora-8b-instruct')[2],
+    }
+    const form = new FormData()
+    form.set('purpose', 'batch')
+    form.set('file', new File([JSON.stringify(line)], 'lines.jsonl'))
+    const headers = { authorization: `Bearer ${sim.token}` }
+    const file = await (await sim.fetch('http://sim/v1/files', { method: 'POST', headers, body: form })).json()
+    const batch = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' }
+    expect(await send('POST', '/v1/batches', batch)).toBe(200)
+    const id = sim.journal.entries().findLast(({ kind }) => kind === 'batch.created')!.subject
+    await sim.clock.advance('1m')
+    return { sim, id }
+  }
+
+  test('has the draw, its share, and the drawn wait', async () => {
+    const { sim, id } = await waitingBatch({ none: 0, short: 0.25, long: 0.75, day: 0, forever: 0 })
+    const waiting = sim.journal.entries().find(({ kind }) => kind === 'batch.waiting')!
+    const { wait } = waiting.fields as { readonly wait: 'short' | 'long' }
+    const chance = { short: 0.25, long: 0.75 }[wait]
+    const pattern = new RegExp(
+      `^The draw weather\\.batchWait of ${id} was (0\\.\\d+)\\. It gave the class ${wait}, whose chance is ${chance}\\. ` +
+        'The draw weather\\.batchWaits gave a wait of (.+)\\.$',
+    )
+    const sentence = sim.explain(id).sentences.find(one => one.startsWith('The draw weather.batchWait'))!
+    const [, draw, length] = pattern.exec(sentence)!
+    expect(Number(draw) < 0.25 ? 'short' : 'long').toBe(wait)
+    expect(sim.explain(waiting.seq).sentences).toContain(sentence)
+    await sim.clock.advance('1d')
+    const came = sim.journal.entries().find(({ kind }) => kind === 'batch.capacityCame')!
+    expect(length).toBe(formatDuration(came.time - waiting.time))
+    expect(sim.explain(came.seq).sentences).toContain(sentence)
+  })
+
+  test('without an end says that no capacity comes', async () => {
+    const { sim, id } = await waitingBatch({ none: 0, short: 0, long: 0, day: 0, forever: 1 })
+    expect(sim.explain(id).sentences.join(' ')).toMatch(
+      /The draw weather\.batchWait of batch_\w+ was 0\.\d+\. It gave the class forever, whose chance is 1\. The batch waits until it expires\./,
+    )
+  })
+})
+
 describe('a thing', () => {
   test('has its state, what decided that, its effects and its next event', async () => {
     const { sim, send } = simulate()

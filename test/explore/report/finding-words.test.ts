@@ -103,7 +103,7 @@ test('a paragraph says what, because of what, until when, what is necessary and 
       `Requests: 6 in all: listDeployments at 0s (200), then ${CREATE} at 10s (no connection), ` +
       'then getDeployment 3 times from 20s to 40s (200), then getDeployment at 50s (200 with an unreadable body). ' +
       `Too late from: Request 1 (${CREATE}, at 10s), even if the service recovers after it. ` +
-      'Without this fault, the client passes. ' +
+      'Without this fault, this finding does not occur. ' +
       'What to do: Look first.',
   )
 })
@@ -128,7 +128,7 @@ test.each<[string, Partial<FindingStory>, Partial<ReturnType<typeof describeFind
         `The connection was reset after ${CREATE} had been carried out (request 1).`,
         'The process of the client ended after request 4 (getDeployment) had been carried out, and started again.',
       ],
-      necessary: 'Without any one of these 2 faults, the client passes.',
+      necessary: 'Without any one of these 2 faults, this finding does not occur.',
     },
   ],
   [

@@ -25,7 +25,7 @@ test('the leak of a naive client has words, and its scenario repeats it', async 
       'Cause: The connection was reset after createLlmDeployment had been carried out (request 1). ' +
       'Requests: 1 in all: createLlmDeployment at 0s (no connection). ' +
       'Too late from: Request 1 (createLlmDeployment, at 0s), even if the service recovers after it. ' +
-      `Without this fault, the client passes. What to do: ${RULES.noLeak.advice}`,
+      `Without this fault, this finding does not occur. What to do: ${RULES.noLeak.advice}`,
   )
   const { plan, why } = finding
   const document = parse(toYamlScenario({ flow: './client.ts', plan, invariants: ['noLeak'], comment: why }))

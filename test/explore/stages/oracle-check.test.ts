@@ -82,6 +82,11 @@ describe('settings of invariants', () => {
 
   test.each<[object, string]>([
     [{ noLeek: false }, "unknown invariant 'noLeek'. Did you mean 'noLeak'?"],
+    [
+      { spreadsRetries: true },
+      'spreadsRetries cannot be an invariant: it compares several clients, and a flow is one. ' +
+        'Judge a run of several clients instead.',
+    ],
     [{ mine: true }, "unknown invariant 'mine'. An invariant of your own is a function."],
     [
       { settles: 'soon' },

@@ -79,11 +79,17 @@ def _describe(world: Simulator) -> str:
     shown = requests[-_SHOWN_REQUESTS:]
     lines = [
         f"The world of this test at {view['now']}, fixture {view['fixtures']}, seed {view['seed']}.",
-        f"Its client sent {_count(len(requests), 'request')}" + (", the last:" if len(shown) < len(requests) else ":"),
+        f"Its client sent {_count(len(requests), 'request')}{_ending(len(requests))}",
         *(f"  {entry['sentAt']} {entry['method']} {entry['path']} → {_outcome(entry)}" for entry in shown),
         *(f"It waits: {waiting['request']} since {waiting['since']}" for waiting in view["waiting"]),
     ]
     return "\n".join(lines)
+
+
+def _ending(number: int) -> str:
+    if number == 0:
+        return "."
+    return f". The last {_SHOWN_REQUESTS}:" if number > _SHOWN_REQUESTS else ":"
 
 
 def _outcome(request: ListRequestsAnswerRequestsItem) -> str:
