@@ -18,7 +18,8 @@ const NOT_STATE: Readonly<Record<string, readonly string[]>> = {
   UsageHistory: ['#segmentTotals'],
   // A fork shares every index until its first write.
   Nodes: ['#ownTypes'],
-  Chance: ['#words'],
+  // Only the start of a world asks whether it is used.
+  Chance: ['#words', 'isUsed'],
   Clock: ['#cachedIso', '#cachedIsoAt'],
   // It sends for its own world alone.
   Webhooks: ['sender'],
