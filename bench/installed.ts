@@ -21,7 +21,7 @@ export function commandOf({ root, outdir }: Bench, kind: Kind): string {
   if (!existsSync(copy)) {
     const { files } = JSON.parse(readFileSync(join(outdir, 'package.json'), 'utf8')) as { files: string[] }
     mkdirSync(copy)
-    for (const part of ['package.json', 'src', ...files.filter(file => file !== 'dist')]) {
+    for (const part of ['package.json', 'tsconfig.json', 'src', ...files.filter(file => file !== 'dist')]) {
       if (existsSync(join(root, part))) cpSync(join(root, part), join(copy, part), { recursive: true })
     }
   }
