@@ -42,7 +42,7 @@ test('a failed test prints what its client did and how to run it again, and a pa
   expect(said).toContain('The simulator of \'a suite fails (for $5)\' at 2026-01-01T00:00:00.000000+00:00, seed "1":')
   expect(said).toContain('GET /deploy/list?status=failed → 200')
   expect(said).not.toContain('status=running')
-  const again = /^ {2}again: (.*)$/m.exec(said)![1]!
+  const again = /^ {2}run it again: (.*)$/m.exec(said)![1]!
   expect(again).toBe("npx vitest run failing.test.ts -t 'a suite fails \\(for \\$5\\)'")
   const rerun = await runIn(folder, ['sh', '-c', again])
   expect(rerun.said).toMatch(/Tests {2}1 failed \| 1 skipped \(2\)/)

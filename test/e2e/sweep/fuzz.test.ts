@@ -9,7 +9,7 @@ const SEED = Number(process.env.FUZZ_SEED ?? 7)
 
 test.each([
   { transport: 'process', requests: 14_000 },
-  { transport: 'http', requests: 7_000 },
+  { transport: 'http', requests: 9_000 },
 ] as const)(
   'no law is violated when $requests random requests are sent over $transport',
   async options => {

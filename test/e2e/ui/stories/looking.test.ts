@@ -33,7 +33,7 @@ describe('looking', () => {
     await page.goto(`${page.url()}?id=${ID}`)
     await page
       .getByRole('complementary', { name: `Inspector: ${ID}` })
-      .getByRole('heading', { name: ID })
+      .getByRole('heading', { name: 'acme/chat' })
       .waitFor()
     expect([sim.digest, sim.journal.entries().length]).toEqual(before)
     expect([...origins]).toEqual([server.url])
