@@ -158,6 +158,14 @@ test('the things of a kind are a table, read from a copy of the world', async ()
   }
   const filtered = await table('kind=deployment&filter=ACME/NEW&limit=1')
   expect([filtered.matched, filtered.rows[0].cells]).toEqual([1, expect.arrayContaining(['acme/new'])])
+  expect(filtered.total).toBe((await table('kind=deployment')).matched)
+  const instances = await table('kind=instance')
+  const gpus = instances.rows.map(({ cells }: Answer) => Number(cells[instances.columns.indexOf('gpus')]))
+  expect(gpus).toEqual(
+    Array.from(server.sim.world.instances.entries(), ([, { deployment, node }]) =>
+      node < 0 ? 0 : server.sim.world.deployments.read(deployment).numGpus,
+    ),
+  )
   expect(JSON.stringify(await table('kind=token'))).not.toContain('sim_default_token')
   expect([server.sim.digest, server.sim.world.journal.last, server.sim.requests.length]).toEqual(before)
   expect((await server.command('/_sim/things?kind=planet', undefined, 'GET')).status).toBe(422)

@@ -85,6 +85,7 @@ export const listThings = control({
     columns: z.array(z.string()),
     rows: z.array(z.object({ id: z.string(), cells: z.array(z.string()).describe('One for each column') })),
     matched: z.int().describe('How many match, also those beyond limit'),
+    total: z.int().describe('How many there are without filter and limit'),
   }),
   handle: async ({ query: { kind, filter = '', limit }, sim }) => {
     const redact = tokenRedactor(sim)
@@ -98,7 +99,7 @@ export const listThings = control({
       .filter(({ id, cells }) => [id, ...cells].some(text => text.toLowerCase().includes(wanted)))
     return {
       ...{ kinds: [...LISTED_KINDS], path, refused: things === undefined, columns },
-      ...{ rows: rows.slice(0, limit), matched: rows.length },
+      ...{ rows: rows.slice(0, limit), matched: rows.length, total: things?.length ?? 0 },
     }
   },
 })

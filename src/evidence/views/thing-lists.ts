@@ -1,5 +1,6 @@
 /** The things of a world by their kind, each as a row with the fields that the service or the simulator shows. */
 
+import { bitCount } from '../../simulation/fleet/node-row.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { readFromCopy } from './service-object.ts'
 
@@ -41,7 +42,11 @@ const OWN_LISTS = {
       id,
       fields: {
         ...{ deployment: world.deployments.read(deployment).id, state },
-        ...{ node: node < 0 ? null : world.nodes.read(node).id, gpus, since: world.clock.iso(Math.max(0, since)) },
+        ...{
+          node: node < 0 ? null : world.nodes.read(node).id,
+          gpus: bitCount(gpus),
+          since: world.clock.iso(Math.max(0, since)),
+        },
       },
     })),
   node: ({ world }: Simulator) => world.nodes.list().map(node => ({ id: node.name, fields: { ...node } })),

@@ -881,6 +881,7 @@ class ListThingsAnswer(TypedDict):
     columns: list[str]
     rows: list[ListThingsAnswerRowsItem]
     matched: int
+    total: int
 
 
 class GetThingAnswerLedgerItem(TypedDict):

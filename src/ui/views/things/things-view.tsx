@@ -17,7 +17,7 @@ export function ThingsView() {
   const { kind = 'deployment', filter } = place.value
   const fields = { kind, filter } as FieldsByRoute['GET /_sim/things']
   const { value, error } = useAnswer('GET /_sim/things', fields, { refresh: 'requests', pauseMs: PAUSE_MS })
-  const { kinds = [], columns = [], rows = [], matched = 0, refused } = value ?? {}
+  const { kinds = [], columns = [], rows = [], total = 0, refused } = value ?? {}
   return (
     <Panel title="Things" route="GET /_sim/things" fields={fields} error={error}>
       <div class="toolbar">
@@ -34,7 +34,7 @@ export function ThingsView() {
         </select>
         <FilterField of="things" placeholder="any cell" />
         <span class="faint" role="status">
-          {formatCount(rows.length)} of {formatCount(matched)}
+          {formatCount(rows.length)} of {formatCount(total)}
         </span>
       </div>
       {refused && <p class="warn">! The service refuses this list now.</p>}
