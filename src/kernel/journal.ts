@@ -53,6 +53,7 @@ export class Journal {
   #next = 1
   /** Entries before the first one of this journal. */
   #skipped = 0
+  #entriesBeforeFork = 0
   /** The kept entries. The entry at position n has the place (n - 1 - skipped) % limit. */
   readonly #ring: EntryRing
   #d0 = 0
@@ -129,6 +130,11 @@ export class Journal {
     return this.#skipped + Math.max(0, this.last - this.#skipped - this.limit)
   }
 
+  /** Position of the newest entry of the journal that this one is a fork of, when it was made; 0 for none. */
+  get entriesBeforeFork(): number {
+    return this.#entriesBeforeFork
+  }
+
   /** The kept entries after a position, up to another (default: the newest), oldest first. */
   entries(after = 0, last = this.last): Entry[] {
     const first = Math.max(after, this.dropped) + 1
@@ -172,6 +178,8 @@ export class Journal {
   /** Copies the entries of another journal that follow its own, up to a position. The digest does not change. */
   copyEntries(other: Journal, last: number): void {
     if (this.last === 0) this.continueAfter(Math.min(other.dropped, last))
+    // They are in both from now on.
+    this.#entriesBeforeFork = 0
     for (let seq = this.#next; seq <= Math.min(last, other.last); seq++) {
       const { time, kind, subject, fields } = other.read(seq)
       this.#push(time, kind, subject, other.#ring.causeAt(other.#placeOf(seq)), fields)
@@ -209,6 +217,8 @@ export class Journal {
     copy.#d1 = this.#d1
     copy.#d2 = this.#d2
     copy.#d3 = this.#d3
+    // A simulator continues in a fork of the fork.
+    copy.#entriesBeforeFork = this.last === 0 ? this.#entriesBeforeFork : this.last
     return copy
   }
 

@@ -573,6 +573,14 @@ describe('the differences of two worlds', () => {
     })
   })
 
+  test('of a plain fork leave out what its origin did before it at the same moment', async () => {
+    const server = await running({ fixtures: 'two-nodes' })
+    server.sim.cluster.node('h100-0').crash()
+    const { world: name } = await world(server, { from: 'default' })
+    await server.command(`/_sim/worlds/${name}/_sim/commands`, { verb: 'zone.down', target: 'east-a' })
+    expect((await differences(server, name)).diverged).toMatchObject({ before: null, after: { kind: 'zone.down' } })
+  })
+
   test('of a plain fork come from the time of the fork on, and an unknown world is refused', async () => {
     const server = await running({ fixtures: 'two-nodes' })
     server.sim.cluster.node('h100-0').crash()

@@ -123,8 +123,12 @@ function findDivergence(before: Simulator, after: Simulator): Divergence | undef
   const [one, other] = lists as [Entry[], Entry[]]
   const begin = Math.max(begins(before, one), begins(after, other))
   const end = Math.min(before.world.clock.now, after.world.clock.now)
-  const isCommon = ({ time }: Entry) => time >= begin && time <= end
-  const [left, right] = [one.filter(isCommon), other.filter(isCommon)]
+  const common = (entries: readonly Entry[], { world: { journal } }: Simulator) =>
+    entries.filter(
+      // At the moment of a fork, its origin has entries that came before it.
+      ({ time, seq }) => time <= end && (time > begin || (time === begin && seq > journal.entriesBeforeFork)),
+    )
+  const [left, right] = [common(one, after), common(other, before)]
   for (let index = 0; index < Math.max(left.length, right.length); index++) {
     const [first, second] = [left[index], right[index]]
     if (keyOf(first) !== keyOf(second)) return { before: first, after: second }
@@ -138,7 +142,7 @@ function isRead({ kind, subject }: Entry): boolean {
 
 /** Returns the time from which on a journal is complete. */
 function begins({ world }: Simulator, [first]: readonly Entry[]): Micros {
-  return world.journal.dropped === 0 && first === undefined ? world.clock.now : (first?.time ?? 0)
+  return first?.time ?? world.clock.now
 }
 
 function keyOf(entry: Entry | undefined): string {
