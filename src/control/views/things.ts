@@ -110,7 +110,7 @@ function isCell(id: string, fields: Readonly<Record<string, unknown>>): (name: s
 }
 
 function toCell(value: unknown, redact: (text: string) => string): string {
-  const text = redact(value === null || value === undefined || typeof value === 'object' ? '' : String(value))
+  const text = redact(value === undefined || typeof value === 'object' ? '' : String(value))
   return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)}…` : text
 }
 

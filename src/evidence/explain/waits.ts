@@ -208,10 +208,14 @@ function waitForRoom({ nodes }: World, gpu: string, gpus: number): Wait {
 
 /** Names nodes with their verb: `the node a is`, `the nodes a, b, c and 4 others are`. */
 function nameNodes(names: readonly string[]): string {
-  if (names.length === 1) return `the node ${formatValue(names[0])} is`
+  return names.length === 1 ? `the node ${nameSome(names)} is` : `the nodes ${nameSome(names)} are`
+}
+
+/** Names the first things of a list, and says how many others there are. */
+function nameSome(names: readonly string[]): string {
   const rest = names.length - MAX_NAMED
   const named = names.slice(0, MAX_NAMED).map(formatValue).join(', ')
-  return `the nodes ${named}${rest > 0 ? ` and ${formatNumberOf(rest, 'other')}` : ''} are`
+  return rest > 0 ? `${named} and ${formatNumberOf(rest, 'other')}` : named
 }
 
 /** A deployment that waits. */
@@ -235,9 +239,6 @@ export function waitingBecauseOf(world: World, entry: Entry, entries: readonly E
 export function describeWaiting(world: World, entry: Entry, entries: readonly Entry[]): readonly string[] {
   const names = waitingBecauseOf(world, entry, entries).map(({ name }) => name)
   if (names.length === 0) return []
-  const rest = names.length - MAX_NAMED
-  const named = names.slice(0, MAX_NAMED).map(formatValue).join(', ')
   const verb = names.length === 1 ? 'waits' : 'wait'
-  const words = `${formatNumberOf(names.length, 'deployment')} ${verb} because of it: ${named}`
-  return [`${words}${rest > 0 ? ` and ${formatNumberOf(rest, 'other')}` : ''}.`]
+  return [`${formatNumberOf(names.length, 'deployment')} ${verb} because of it: ${nameSome(names)}.`]
 }

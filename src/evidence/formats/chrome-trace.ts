@@ -97,7 +97,10 @@ class Lanes {
   }
 }
 
-/** Adds a slice for each state of a subject, and a mark for its last state and for what changes no state. A state that ends at once is a mark. */
+/**
+ * Adds a slice for each state of a subject, and a mark for its last state and for what changes no state. A state that ends
+ * at once is a mark.
+ */
 function addEntries(lanes: Lanes, pid: number, entries: readonly Entry[], end: Micros): void {
   const bySubject = new Map<string, Lifecycle>()
   for (const entry of entries) {
