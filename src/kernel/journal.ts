@@ -53,7 +53,9 @@ export class Journal {
   #next = 1
   /** Entries before the first one of this journal. */
   #skipped = 0
-  #entriesBeforeFork = 0
+  /** The journal that this one is a fork of. A name in place of the journal itself, which would stay in memory. */
+  #forkedFrom: { readonly name: symbol; readonly last: number } | undefined
+  readonly #name = Symbol()
   /** The kept entries. The entry at position n has the place (n - 1 - skipped) % limit. */
   readonly #ring: EntryRing
   #d0 = 0
@@ -130,9 +132,9 @@ export class Journal {
     return this.#skipped + Math.max(0, this.last - this.#skipped - this.limit)
   }
 
-  /** Position of the newest entry of the journal that this one is a fork of, when it was made; 0 for none. */
-  get entriesBeforeFork(): number {
-    return this.#entriesBeforeFork
+  /** Returns the position of the newest entry of `other` when this journal became its fork; 0 for another journal. */
+  lastBeforeFork(other: Journal): number {
+    return this.#forkedFrom?.name === other.#name ? this.#forkedFrom.last : 0
   }
 
   /** The kept entries after a position, up to another (default: the newest), oldest first. */
@@ -178,8 +180,6 @@ export class Journal {
   /** Copies the entries of another journal that follow its own, up to a position. The digest does not change. */
   copyEntries(other: Journal, last: number): void {
     if (this.last === 0) this.continueAfter(Math.min(other.dropped, last))
-    // They are in both from now on.
-    this.#entriesBeforeFork = 0
     for (let seq = this.#next; seq <= Math.min(last, other.last); seq++) {
       const { time, kind, subject, fields } = other.read(seq)
       this.#push(time, kind, subject, other.#ring.causeAt(other.#placeOf(seq)), fields)
@@ -218,7 +218,7 @@ export class Journal {
     copy.#d2 = this.#d2
     copy.#d3 = this.#d3
     // A simulator continues in a fork of the fork.
-    copy.#entriesBeforeFork = this.last === 0 ? this.#entriesBeforeFork : this.last
+    copy.#forkedFrom = this.last === 0 ? this.#forkedFrom : { name: this.#name, last: this.last }
     return copy
   }
 

@@ -581,6 +581,16 @@ describe('the differences of two worlds', () => {
     expect((await differences(server, name)).diverged).toMatchObject({ before: null, after: { kind: 'zone.down' } })
   })
 
+  test('of a world from the past begin after what it shares with its origin', async () => {
+    const server = await running({ fixtures: 'default' })
+    await server.command('/_sim/past')
+    await server.command('/_sim/clock/advance', { by: '10m' })
+    const { world: name } = await world(server, { from: 'default', at: '9m' })
+    server.sim.cluster.node('h100-0').crash()
+    await server.command(`/_sim/worlds/${name}/_sim/clock/advance`, { by: '1m' })
+    expect((await differences(server, name)).diverged).toMatchObject({ before: { kind: 'node.crashed' }, after: null })
+  })
+
   test('of a plain fork come from the time of the fork on, and an unknown world is refused', async () => {
     const server = await running({ fixtures: 'two-nodes' })
     server.sim.cluster.node('h100-0').crash()

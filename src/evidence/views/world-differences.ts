@@ -123,12 +123,12 @@ function findDivergence(before: Simulator, after: Simulator): Divergence | undef
   const [one, other] = lists as [Entry[], Entry[]]
   const begin = Math.max(begins(before, one), begins(after, other))
   const end = Math.min(before.world.clock.now, after.world.clock.now)
-  const common = (entries: readonly Entry[], { world: { journal } }: Simulator) =>
-    entries.filter(
-      // At the moment of a fork, its origin has entries that came before it.
-      ({ time, seq }) => time <= end && (time > begin || (time === begin && seq > journal.entriesBeforeFork)),
-    )
-  const [left, right] = [common(one, after), common(other, before)]
+  // At the moment of a fork, its origin has entries that came before it.
+  const common = (entries: readonly Entry[], last: number) =>
+    entries.filter(({ time, seq }) => time <= end && (time > begin || (time === begin && seq > last)))
+  const journals = [before.world.journal, after.world.journal] as const
+  const left = common(one, journals[1].lastBeforeFork(journals[0]))
+  const right = common(other, journals[0].lastBeforeFork(journals[1]))
   for (let index = 0; index < Math.max(left.length, right.length); index++) {
     const [first, second] = [left[index], right[index]]
     if (keyOf(first) !== keyOf(second)) return { before: first, after: second }
