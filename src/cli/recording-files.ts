@@ -1,11 +1,13 @@
 /** What commands about recordings write. */
-import { writeFileSync } from 'node:fs'
 import type { ParsedRecording } from '../evidence/recording/file.ts'
 import { readRecording } from '../evidence/recording/read-recording.ts'
-import { describeFileError } from '../lib/file-errors.ts'
 import { shellQuote } from '../lib/quote.ts'
 import { UsageError } from './command.ts'
+import { writeTextFile } from './files/output-file.ts'
 import { toggle } from './values.ts'
+
+/** The mode of a file that is made of a recording. It contains prompts, as the recording does. */
+export const ONLY_OWNER = 0o600
 
 /** Returns the flag that accepts a recording without an end. */
 export function partialFlag() {
@@ -32,20 +34,8 @@ export function readRecordingToEnd(file: string, isPartialAccepted: boolean): Pa
   return recording
 }
 
-/**
- * Writes text to a file or to stdout.
- *
- * @param name what names the file in errors. Default: `--out`
- */
-export function writeOutput(out: string | undefined, text: string, name = '--out '): void {
-  if (out === undefined) {
-    process.stdout.write(`${text}\n`)
-    return
-  }
-  try {
-    // What is made of a recording contains prompts, as the recording does.
-    writeFileSync(out, `${text}\n`, { mode: 0o600 })
-  } catch (error) {
-    throw new UsageError(`Failed to write ${name}'${out}': ${describeFileError(error)}. Give another path.`)
-  }
+/** Writes text to the file of `--out`, or to stdout. */
+export function writeOutput(out: string | undefined, text: string): void {
+  if (out === undefined) process.stdout.write(`${text}\n`)
+  else writeTextFile(out, `${text}\n`, 'out', ONLY_OWNER)
 }

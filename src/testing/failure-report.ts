@@ -22,8 +22,11 @@ export interface TestLocation {
 /**
  * The last requests, the story of the deployments and batches that the client touched, the seed, and how to run the test
  * again.
+ *
+ * @param isRecorded whether a recording of the test is kept. If not, the report says how to keep one
  */
-export function formatFailureReport(sim: Simulator, { test, file }: TestLocation): string {
+export function formatFailureReport(sim: Simulator, { test, file }: TestLocation, isRecorded = false): string {
+  const command = `npx vitest run ${shellQuote(file)} -t ${shellQuote(escapeRegExp(test))}`
   const received = sim.requests
   const entries = sim.journal.entries()
   const requests = received.slice(-LAST_REQUESTS)
@@ -47,7 +50,8 @@ export function formatFailureReport(sim: Simulator, { test, file }: TestLocation
     ...(events.length === 0
       ? []
       : ['  what happened to its deployments and batches:', ...events.map(entry => `    ${formatTraceLine(entry)}`)]),
-    `  run it again: npx vitest run ${shellQuote(file)} -t ${shellQuote(escapeRegExp(test))}`,
+    `  run it again: ${command}`,
+    ...(isRecorded ? [] : [`  with a recording and a page of it: MODELHOST_SIM_RECORD=recordings ${command}`]),
   ]
   return `${lines.join('\n')}\n`
 }

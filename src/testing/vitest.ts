@@ -100,7 +100,7 @@ async function useSimulator(
   } finally {
     if (task.result?.state === 'fail') {
       const location = { test: fullNameOf(task), file: task.file.name }
-      process.stderr.write(formatFailureReport(sim, location))
+      process.stderr.write(formatFailureReport(sim, location, recording !== undefined))
       if (recording !== undefined) {
         const folder = record as true | string
         process.stderr.write(recorded!.keepRecording(recording, location, folder))

@@ -65,6 +65,11 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     "Failed to run 'what-if': the file is missing. Give it, as in: modelhost-sim what-if run.ndjson --without fault:1",
   ],
   [['export', 'run.ndjson', '--out', 'run.test.ts'], 'Failed to read --out: unknown flag.'],
+  [['explain', 'h100-0', '--weather', 'rough'], "Failed to explain 'h100-0': --weather needs --fixtures."],
+  [
+    ['explain', 'h100-0', '--fixtures', 'empty', '--weather', 'rouhg'],
+    "Failed to find the weather 'rouhg': did you mean 'rough'?",
+  ],
   [['merge', 'none.ndjson'], 'Failed to merge none.ndjson: the file or folder is missing. Give files of --out.'],
   [['merge', 'docs'], 'Failed to merge docs: it contains no results-1.ndjson or the like. Give the folder of --out.'],
   [['merge', 'x', '--expect', '9..1'], "Failed to read --expect '9..1': its first seed, 9, is above its last."],

@@ -183,7 +183,14 @@ test('the failure report of a test shows the requests, the events and the comman
   expect(account).toContain(`    0.000000 GET /deploy/${deploy_id} → 200\n`)
   expect(account).toContain(`    0.000000 deployment.created ${deploy_id} `)
   expect(account).toMatch(/ {4}\d+\.\d+ instance\.placed /)
-  expect(account).toContain("  run it again: npx vitest run test/wait.test.ts -t 'waits for its model'")
+  const command = "npx vitest run test/wait.test.ts -t 'waits for its model'"
+  expect(account).toContain(`\n  run it again: ${command}\n`)
+  const recorded = `  with a recording and a page of it: MODELHOST_SIM_RECORD=recordings ${command}\n`
+  expect(account).toContain(recorded)
+  // It is in the report only as long as there is no recording.
+  expect(formatFailureReport(sim, { test: 'waits for its model', file: 'test/wait.test.ts' }, true)).toBe(
+    account.replace(recorded, ''),
+  )
 })
 
 /** Returns the message that a matcher throws. */

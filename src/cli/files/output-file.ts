@@ -1,13 +1,21 @@
-/** Files that flags of commands name. Each is written whole or not at all. */
+/** Files that flags and arguments of commands name. Each is written whole or not at all. */
 import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { UsageError } from '../command.ts'
 
-/** Refuses a path that cannot be written, before the work starts. */
-export function requireWritable(path: string, flag: string): void {
+/**
+ * Refuses a path that cannot be written, before the work starts.
+ *
+ * @param flag the flag that names the file, for errors. Default: an argument does
+ */
+export function requireWritable(path: string, flag?: string): void {
   const problem = path === '' ? 'the path is empty. Give the path of a file' : findProblem(path)
-  if (problem !== undefined) throw new UsageError(`Failed to write --${flag} '${path}': ${problem}.`)
+  if (problem !== undefined) throw new UsageError(`${failure(path, flag)}: ${problem}.`)
+}
+
+function failure(path: string, flag: string | undefined): string {
+  return `Failed to write ${flag === undefined ? '' : `--${flag} `}'${path}'`
 }
 
 /** Returns why a file cannot be written, with advice; undefined if it can. */
@@ -49,11 +57,11 @@ export function removeDraft(draft: string): void {
 /**
  * Writes a draft beside the file, then renames it.
  *
- * @param flag the flag that names the file, for errors
+ * @param flag the flag that names the file, for errors; undefined: an argument does
  * @param write writes the draft at a path
  * @throws UsageError when the disk is full or read-only
  */
-export function writeByDraft(path: string, flag: string, write: (draft: string) => void): void {
+export function writeByDraft(path: string, flag: string | undefined, write: (draft: string) => void): void {
   const draft = draftOf(path)
   try {
     write(draft)
@@ -61,7 +69,7 @@ export function writeByDraft(path: string, flag: string, write: (draft: string) 
   } catch (error) {
     removeDraft(draft)
     throw new UsageError(
-      `Failed to write --${flag} '${path}': ${describeFileError(error)}. Free some space, or give a file elsewhere.`,
+      `${failure(path, flag)}: ${describeFileError(error)}. Free some space, or give a file elsewhere.`,
     )
   }
 }
@@ -69,10 +77,10 @@ export function writeByDraft(path: string, flag: string, write: (draft: string) 
 /**
  * Writes a text.
  *
- * @param flag the flag that names the file, for errors
+ * @param flag the flag that names the file, for errors; undefined: an argument does
  * @param mode who can read it, as in 0o600. Default: as the system decides
  * @throws UsageError when the disk is full or read-only
  */
-export function writeTextFile(path: string, text: string, flag: string, mode?: number): void {
+export function writeTextFile(path: string, text: string, flag: string | undefined, mode?: number): void {
   writeByDraft(path, flag, draft => writeFileSync(draft, text, { mode }))
 }

@@ -63,8 +63,11 @@ async function runVitest(name: string, text: string): Promise<{ readonly code: u
     ...{ cwd: folder.path, encoding: 'utf8', timeout: 100_000 },
     env: { ...env, NO_COLOR: '1' },
   })
-  return { code: status, errors: stderr }
+  return { code: status, errors: stderr.replaceAll(NOTICE, '') }
 }
+
+/** What a simulator says of a request that hangs for a second of real time. On a slow machine, the tests take as long. */
+const NOTICE = /stderr \| .*\n(modelhost-sim: .* waits for an answer that never comes\. .*\n)+\n/g
 
 const PASSED = { code: 0, errors: '' }
 

@@ -157,6 +157,19 @@ test('export refuses an unknown kind of test', async () => {
   })
 })
 
+test('export, har and trace say that the folder of their file is missing, before they read the recording', async () => {
+  const out = join(folder, 'missing', 'run.test.ts')
+  const expected = (name: string) => ({
+    code: 2,
+    stderr: expect.stringContaining(
+      `Failed to write ${name}'${out}': there is no folder '${join(folder, 'missing')}'. Create it, or give a file in another.`,
+    ),
+  })
+  expect(await commanded(['export', 'none.ndjson', out])).toMatchObject(expected(''))
+  expect(await commanded(['har', 'none.ndjson', '--out', out])).toMatchObject(expected('--out '))
+  expect(await commanded(['trace', 'none.ndjson', '--out', out])).toMatchObject(expected('--out '))
+})
+
 test('an exported test for vitest is valid TypeScript that names each step', async () => {
   const out = join(folder, 'run.test.ts')
   expect(await commanded(['export', file, out])).toMatchObject({ code: 0, stderr: '' })

@@ -20,6 +20,7 @@ export interface ExplainArguments extends ServerArguments {
   subject: string
   fixtures?: string | undefined
   profile?: string | undefined
+  weather?: string | undefined
   seed?: string | undefined
   for?: Micros | undefined
   commands?: string | undefined
@@ -50,6 +51,10 @@ function flags() {
       ...worldFlag('Provider profile of that world: realistic, quick, rough, or a file'),
       coerce: text('profile'),
     },
+    weather: {
+      ...worldFlag('Random failures in that world: none, rough, bad-week and so on. Default: that of the profile'),
+      coerce: text('weather'),
+    },
     seed: { ...worldFlag('Seed of that world'), coerce: seed('seed') },
     for: {
       ...worldFlag('Time that passes in that world before the explanation: 24h, 7d'),
@@ -74,7 +79,7 @@ export async function handler(args: ExplainArguments): Promise<void> {
 }
 
 async function fetchExplanation({ subject, ...args }: ExplainArguments): Promise<Explanation> {
-  for (const name of ['profile', 'seed', 'for', 'commands'] as const) {
+  for (const name of ['profile', 'weather', 'seed', 'for', 'commands'] as const) {
     if (args[name] === undefined) continue
     throw new UsageError(
       `Failed to explain '${subject}': --${name} needs --fixtures. Leave it out, or give --fixtures and a world.`,
@@ -84,10 +89,11 @@ async function fetchExplanation({ subject, ...args }: ExplainArguments): Promise
 }
 
 /** Explains a thing of a fixture or a snapshot, after the time `for` without clients. */
-async function explainFixture({ subject, fixtures, profile, seed, commands, ...args }: ExplainArguments) {
+async function explainFixture({ subject, fixtures, profile, weather, seed, commands, ...args }: ExplainArguments) {
   const sim = createSimulator({
     ...(fixtures !== undefined && { fixtures }),
     ...(profile !== undefined && { profile }),
+    ...(weather !== undefined && { weather }),
     ...(seed !== undefined && { seed }),
   })
   if (commands !== undefined) scheduleCommands(sim, commands, args.for ?? 0)

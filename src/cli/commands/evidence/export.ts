@@ -10,7 +10,8 @@ import type { ParsedRecording } from '../../../evidence/recording/file.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { runFiles, tracePath } from '../../../scenario/runner/runner.ts'
 import { EXIT_CODES, UsageError } from '../../command.ts'
-import { partialFlag, readRecordingToEnd, writeOutput } from '../../recording-files.ts'
+import { requireWritable, writeTextFile } from '../../files/output-file.ts'
+import { ONLY_OWNER, partialFlag, readRecordingToEnd } from '../../recording-files.ts'
 import { requireKnownVariables } from '../../values.ts'
 
 export const command = 'export <file> <test>'
@@ -57,6 +58,7 @@ export async function handler({ file, test, partial }: Arguments): Promise<void>
       `Failed to export to '${test}': unknown kind of file. Give *.test.ts for vitest, test_*.py for pytest, or *.yaml or *.ts for a scenario.`,
     )
   }
+  requireWritable(test)
   if (kind === 'yaml' || kind === 'typescript') requireOwnTrace(test)
   const recording = readRecordingToEnd(file, partial)
   if (kind === 'yaml' || kind === 'typescript') return exportScenario(recording, file, test, kind)
@@ -65,7 +67,7 @@ export async function handler({ file, test, partial }: Arguments): Promise<void>
     kind === 'pytest'
       ? toPytest(plan, name.replace(/^test_|\.py$/g, ''))
       : toVitest(plan, `the recording ${basename(file)} plays as before`)
-  writeOutput(test, source.trimEnd(), '')
+  writeTextFile(test, `${source.trimEnd()}\n`, undefined, ONLY_OWNER)
   process.stdout.write(`${test} is written.\n`)
 }
 
@@ -89,7 +91,8 @@ async function exportScenario(
   format: ScenarioFormat,
 ): Promise<void> {
   const name = `the recording ${basename(file)} plays as before`
-  writeOutput(path, toScenario(recording, { format, name, what: shellQuote(file) }).trimEnd(), '')
+  const source = toScenario(recording, { format, name, what: shellQuote(file) })
+  writeTextFile(path, `${source.trimEnd()}\n`, undefined, ONLY_OWNER)
   const [result] = await runFiles([path], { update: true, workers: 1 })
   if (result?.passed) {
     process.stdout.write(`${path} and its trace are written. Play it with: npx modelhost-sim run ${shellQuote(path)}\n`)

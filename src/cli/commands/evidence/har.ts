@@ -11,6 +11,7 @@ import { shellQuote } from '../../../lib/quote.ts'
 import { plural } from '../../../lib/text/format-count.ts'
 import { createSimulator } from '../../../simulator/simulator.ts'
 import { EXIT_CODES, UsageError } from '../../command.ts'
+import { requireWritable } from '../../files/output-file.ts'
 import { partialFlag, readRecordingToEnd, writeOutput } from '../../recording-files.ts'
 import { flag, requireKnownVariables, text } from '../../values.ts'
 
@@ -71,6 +72,7 @@ export async function handler(args: Arguments): Promise<void> {
       `Failed to read the recording ${shellQuote(args.file)}: it is a HAR file. To play it, give --record and a new file.`,
     )
   }
+  if (args.out !== undefined) requireWritable(args.out, 'out')
   const { header, lines } = readRecordingToEnd(args.file, args.partial)
   const sim = createRecordedSimulator(header, shellQuote(args.file))
   writeOutput(args.out, JSON.stringify(toHar(listExchanges(lines), sim.world.clock.epochMs, 'http://sim'), null, 2))

@@ -6,6 +6,7 @@ import { replayRecording } from '../../../evidence/replay/replay.ts'
 import type { Entry } from '../../../kernel/journal.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { EXIT_CODES } from '../../command.ts'
+import { requireWritable } from '../../files/output-file.ts'
 import { partialFlag, readRecordingToEnd, writeOutput } from '../../recording-files.ts'
 import { flag, requireKnownVariables, text } from '../../values.ts'
 
@@ -33,6 +34,7 @@ export function builder(argv: Argv): Argv<Arguments> {
 }
 
 export async function handler({ file, out, partial }: Arguments): Promise<void> {
+  if (out !== undefined) requireWritable(out, 'out')
   const recording = readRecordingToEnd(file, partial)
   const entries: Entry[] = []
   const { divergence } = await replayRecording(recording, shellQuote(file), sim => {
