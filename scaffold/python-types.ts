@@ -6,7 +6,7 @@ type Schema = z.core.JSONSchema.JSONSchema
 const IDENTIFIER = /^[A-Za-z_]\w*$/
 const KEYWORDS: ReadonlySet<string> = new Set(['from', 'for', 'with', 'in', 'is', 'not', 'class', 'global', 'None'])
 
-/** Collects the declarations of the objects of some schemas. Equal objects share the first name. */
+/** Collects the declarations of the objects and long literals of some schemas. Equal ones share the first name. */
 export class PythonTypes {
   readonly declarations: string[] = []
   readonly #names = new Map<string, string>()
@@ -34,7 +34,7 @@ export class PythonTypes {
     }
     const options = (anyOf ?? oneOf) as Schema[] | undefined
     if (options !== undefined) return union(options.map((option, nth) => typeOf(option, nth === 0 ? '' : `${nth + 1}`)))
-    if (values !== undefined) return literalOf(values)
+    if (values !== undefined) return this.#literalOf(values, name)
     if (constant !== undefined) return constant === null ? 'None' : `Literal[${literal(constant)}]`
     if (Array.isArray(type)) return union(type.map(one => typeOf({ ...schema, type: one } as Schema, '')))
     if (type === 'array') {
@@ -55,14 +55,27 @@ export class PythonTypes {
       const type = this.#typeOf(value as Schema, name + pascal(key), definitions)
       return [key, required.includes(key) ? type : `NotRequired[${type}]`] as const
     })
-    const content = JSON.stringify(fields)
+    return this.#declare(JSON.stringify(fields), name, free => declarationOf(free, fields))
+  }
+
+  /** Returns the type of some values; of many, the name of its declaration. */
+  #literalOf(values: readonly unknown[], name: string): string {
+    const words = values.map(literal)
+    const line = words.join(', ')
+    if (line.length <= 60) return `Literal[${line}]`
+    const lines = words.map(word => `    ${word},\n`).join('')
+    return this.#declare(line, name, free => `${free} = Literal[\n${lines}]\n`)
+  }
+
+  /** Declares a type unless one of equal content is declared. Returns its name. */
+  #declare(content: string, name: string, declarationOf: (free: string) => string): string {
     const known = this.#names.get(content)
     if (known !== undefined) return known
     let free = name
     for (let nth = 2; this.#taken.has(free); nth++) free = `${name}${nth}`
     this.#taken.add(free)
     this.#names.set(content, free)
-    this.declarations.push(declarationOf(free, fields))
+    this.declarations.push(declarationOf(free))
     return free
   }
 }
@@ -88,13 +101,6 @@ function union(types: readonly string[]): string {
   if (different.includes('Any')) return 'Any'
   const others = different.filter(type => type !== 'None')
   return [...others, ...(others.length === different.length ? [] : ['None'])].join(' | ')
-}
-
-/** Returns the type of some values; a long one on several lines. */
-function literalOf(values: readonly unknown[]): string {
-  const words = values.map(literal)
-  const line = words.join(', ')
-  return line.length <= 60 ? `Literal[${line}]` : `Literal[\n${words.map(word => `        ${word},\n`).join('')}    ]`
 }
 
 function literal(value: unknown): string {

@@ -197,23 +197,26 @@ class UntilClockAnswer(TypedDict):
     last: UntilClockAnswerLast
 
 
+GetNodeOfDeploymentAnswerGpu = Literal[
+    "L4-24GB",
+    "L40S-48GB",
+    "A100-80GB",
+    "H100-80GB",
+    "H200-141GB",
+    "B200-180GB",
+    "B300-270GB",
+    "RTXPRO6000-96GB",
+    "other",
+]
+
+
 class GetNodeOfDeploymentAnswer(TypedDict):
     name: str
     state: Literal["provisioning", "ready", "cordoned", "down", "gone"]
     pool: str
     zone: str
     market: Literal["on-demand", "spot"]
-    gpu: Literal[
-        "L4-24GB",
-        "L40S-48GB",
-        "A100-80GB",
-        "H100-80GB",
-        "H200-141GB",
-        "B200-180GB",
-        "B300-270GB",
-        "RTXPRO6000-96GB",
-        "other",
-    ]
+    gpu: GetNodeOfDeploymentAnswerGpu
     gpus: int
     free: int
     broken: int
@@ -396,6 +399,26 @@ class GetFleetAnswerOwnersItem(TypedDict):
     utilisation: float | None
 
 
+GetFleetAnswerWaitingItemCause = Literal[
+    "no_such_node",
+    "stock_out",
+    "zone_down",
+    "node_down",
+    "node_closed",
+    "gpus_broken",
+    "other_customers",
+    "no_free_gpus",
+    "placement",
+    "quota",
+    "suspension",
+    "autoscaler_frozen",
+    "hub_down",
+    "hub_slow",
+    "registry_down",
+    "starting",
+]
+
+
 class GetFleetAnswerWaitingItem(TypedDict):
     id: str
     name: str
@@ -403,24 +426,7 @@ class GetFleetAnswerWaitingItem(TypedDict):
     gpus: int
     instances: int
     since: str | None
-    cause: Literal[
-        "no_such_node",
-        "stock_out",
-        "zone_down",
-        "node_down",
-        "node_closed",
-        "gpus_broken",
-        "other_customers",
-        "no_free_gpus",
-        "placement",
-        "quota",
-        "suspension",
-        "autoscaler_frozen",
-        "hub_down",
-        "hub_slow",
-        "registry_down",
-        "starting",
-    ]
+    cause: GetFleetAnswerWaitingItemCause
     sentence: str
 
 
@@ -550,6 +556,16 @@ class GetLedgerAnswer(TypedDict):
     entries: list[GetLedgerAnswerEntriesItem]
 
 
+GetLifecyclesAnswerRowsItemKind = Literal[
+    "deployment",
+    "instance",
+    "batch",
+    "hosted",
+    "container",
+    "node",
+]
+
+
 class GetLifecyclesAnswerRowsItemSegmentsItem(TypedDict):
     state: str
     begin: int
@@ -573,14 +589,7 @@ class GetLifecyclesAnswerRowsItemMarksItem(TypedDict):
 
 class GetLifecyclesAnswerRowsItem(TypedDict):
     id: str
-    kind: Literal[
-        "deployment",
-        "instance",
-        "batch",
-        "hosted",
-        "container",
-        "node",
-    ]
+    kind: GetLifecyclesAnswerRowsItemKind
     name: str
     owner: str | None
     state: str
@@ -856,32 +865,62 @@ class RestoreSnapshotAnswer(TypedDict):
     clock: RestoreSnapshotAnswerClock
 
 
+ListThingsQueryKind = Literal[
+    "deployment",
+    "instance",
+    "batch",
+    "file",
+    "container",
+    "hosted",
+    "node",
+    "fault",
+    "token",
+    "ssh_key",
+    "model",
+    "voice",
+]
+
+
 class ListThingsAnswerRowsItem(TypedDict):
     id: str
     cells: list[str]
 
 
 class ListThingsAnswer(TypedDict):
-    kinds: list[Literal[
-        "deployment",
-        "instance",
-        "batch",
-        "file",
-        "container",
-        "hosted",
-        "node",
-        "fault",
-        "token",
-        "ssh_key",
-        "model",
-        "voice",
-    ]]
+    kinds: list[ListThingsQueryKind]
     path: str | None
     refused: bool
     columns: list[str]
     rows: list[ListThingsAnswerRowsItem]
     matched: int
     total: int
+
+
+GetThingAnswerKind = Literal[
+    "deployment",
+    "instance",
+    "hosted",
+    "container",
+    "batch",
+    "batch_line",
+    "file",
+    "node",
+    "token",
+    "account",
+    "fault",
+    "scenario",
+    "model",
+    "answer",
+    "gpu_type",
+    "zone",
+    "pool",
+    "voice",
+    "ssh_key",
+    "repository",
+    "other",
+    "request",
+    "entry",
+]
 
 
 class GetThingAnswerLedgerItem(TypedDict):
@@ -893,31 +932,7 @@ class GetThingAnswerLedgerItem(TypedDict):
 
 class GetThingAnswerRelatedItem(TypedDict):
     id: str
-    kind: Literal[
-        "deployment",
-        "instance",
-        "hosted",
-        "container",
-        "batch",
-        "batch_line",
-        "file",
-        "node",
-        "token",
-        "account",
-        "fault",
-        "scenario",
-        "model",
-        "answer",
-        "gpu_type",
-        "zone",
-        "pool",
-        "voice",
-        "ssh_key",
-        "repository",
-        "other",
-        "request",
-        "entry",
-    ]
+    kind: GetThingAnswerKind
     relation: str
 
 
@@ -928,31 +943,7 @@ class GetThingAnswerLinksItem(TypedDict):
 
 class GetThingAnswer(TypedDict):
     id: str
-    kind: Literal[
-        "deployment",
-        "instance",
-        "hosted",
-        "container",
-        "batch",
-        "batch_line",
-        "file",
-        "node",
-        "token",
-        "account",
-        "fault",
-        "scenario",
-        "model",
-        "answer",
-        "gpu_type",
-        "zone",
-        "pool",
-        "voice",
-        "ssh_key",
-        "repository",
-        "other",
-        "request",
-        "entry",
-    ]
+    kind: GetThingAnswerKind
     sentences: list[str]
     object: Any
     path: str | None
@@ -2142,20 +2133,7 @@ class Control:
     def list_things(
         self,
         *,
-        kind: Literal[
-        "deployment",
-        "instance",
-        "batch",
-        "file",
-        "container",
-        "hosted",
-        "node",
-        "fault",
-        "token",
-        "ssh_key",
-        "model",
-        "voice",
-    ],
+        kind: ListThingsQueryKind,
         filter: str | None = None,
         limit: int | None = None,
     ) -> ListThingsAnswer:
