@@ -2,7 +2,7 @@
 // and esbuild makes a chunk for every set of entries that share code.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { build } from 'esbuild'
+import { build, transform } from 'esbuild'
 import {
   DEFER_RUNTIME,
   DEFERRED_FOLDER,
@@ -51,7 +51,9 @@ export async function joinChunks({ metafile, outdir, entry, apart, name }) {
   const deferred = findDeferred()
   const loader = chunk => `$load${deferred.indexOf(chunk)}`
   const namespace = chunk => `$module${deferred.indexOf(chunk)}`
-  writeFileSync(join(outdir, name), withDeferred(codeOf(name)))
+  // Node prints the line that throws before an uncaught error. In a long line, a pipe can lose the error behind it.
+  const { code } = await transform(withDeferred(codeOf(name)), { minifyWhitespace: true, lineLimit: 200 })
+  writeFileSync(join(outdir, name), code)
 
   for (const chunk of [...joined, ...deferred]) rmSync(join(outdir, chunk))
   for (const output of outputs.keys()) {

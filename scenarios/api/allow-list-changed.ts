@@ -7,7 +7,7 @@ export default scenario(
     seed: 75,
     tags: ['access'],
     teaches: 'A caller outside allowed_ips gets 403, not 401: the token is good, the address is not.',
-    client: 'Tells 403 of an address from 403 of a limit by its text, and does not renew a token that is good.',
+    client: 'Reads in the text of a 403 whether the address or a limit is the reason, and keeps a good token.',
   },
   async ({ api, cluster, check, expectRefusal, unchanged }) => {
     const { token, token_id } = await api.createApiToken({ name: 'deploy-job' })

@@ -9,8 +9,8 @@ export default scenario(
     seed: 71,
     tags: ['deployments', 'faults', 'wire'],
     teaches:
-      'A create whose connection breaks may have been done: sent again it is 409, and the first one is running up a bill.',
-    client: 'Looks the name up after a lost answer and after a 409, and takes the deployment it finds for its own.',
+      'A create whose connection breaks may have been done. The same create again is 409, and the first one costs money.',
+    client: 'After a lost answer and after a 409, looks for the name, and uses the deployment that it finds.',
   },
   async ({ api, clock, faults, check, countOf }) => {
     await faults.add({ on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } })

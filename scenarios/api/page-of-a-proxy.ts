@@ -7,8 +7,7 @@ export default scenario(
     seed: 79,
     tags: ['faults', 'wire'],
     teaches: 'Proxies between client and service answer in HTML, with 502 or even 200.',
-    client:
-      'Checks what came before it reads it, backs off on 5xx and on what is not JSON, and never takes it for a failure.',
+    client: 'Checks status and content type before it parses. After a 5xx or a page, waits longer and asks again.',
   },
   async ({ api, clock, faults, check }) => {
     const wanted = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const

@@ -7,7 +7,7 @@ export default scenario(
     seed: 73,
     tags: ['faults', 'wire'],
     teaches:
-      'In a 429 storm a client that polls on gets nothing and keeps the storm up; Retry-After says when to come again.',
+      'A client that polls on after 429 gets nothing and prolongs the overload. Retry-After says when to ask again.',
     client:
       'Waits at least as long as Retry-After says, whether in seconds or as a date, and does not count it as failure.',
   },

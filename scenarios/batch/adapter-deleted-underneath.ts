@@ -12,8 +12,7 @@ export default scenario(
     seed: 34,
     with: { deployments: [{ model_name: 'acme/chat', weights: { repo: 'acme/chat-8b' } }] },
     tags: ['batches', 'adapters'],
-    teaches:
-      'A batch names its model and holds nothing of it: what runs it can go, and the lines wait until it expires.',
+    teaches: 'A batch only names its model. If the model is deleted, the lines wait until the batch expires.',
     client: 'Cancels batches before it deletes their model, or creates the adapter again under the same name.',
   },
   async ({ api, clock, check, countOf, expectRefusal }) => {

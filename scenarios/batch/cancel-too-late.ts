@@ -14,7 +14,7 @@ export default scenario(
     tags: ['batches'],
     teaches:
       'A batch near its end still completes after a cancel, with cancelling_at. One that has ended refuses it with 400.',
-    client: 'Waits for the final status after a cancel and takes completed for an answer, with its output.',
+    client: 'After a cancel, waits for the final status. If it is completed, reads the output.',
   },
   async ({ api, clock, check, expectRefusal, countOf }) => {
     const file = [1, 2, 3].map(line).join('\n')

@@ -5,7 +5,7 @@ const options = {
   seed: 5,
   with: { deployments: [{ model_name: 'acme/chat' }] },
   tags: ['adapters'],
-  teaches: 'An adapter lives and dies with its base: it cannot start before it, and fails when it is deleted.',
+  teaches: 'An adapter depends on its base. It cannot start before its base, and fails if its base is deleted.',
   client: 'Starts the base, and waits for the adapter by itself.',
 }
 const source = { type: 'modelhub', modelhub_url: 'https://hub.example/acme/support' } as const

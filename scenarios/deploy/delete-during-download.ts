@@ -7,7 +7,7 @@ export default scenario(
     seed: 8,
     tags: ['deployments'],
     teaches: 'A delete takes effect at once at every stage; the row stays listable, the name is free again.',
-    client: 'Goes by the id of the answer, since the next deployment of the name has another.',
+    client: 'Uses the id of the answer, because the next deployment with this name has another id.',
   },
   async ({ api, clock, cluster, ledger, check, expectRefusal }) => {
     const wanted = { model_name: 'acme/chat', gpu: 'H100-80GB', num_gpus: 8, hub: { repo: 'acme/chat-70b' } } as const

@@ -8,7 +8,7 @@ export default scenario(
     with: { deployments: [{ model_name: 'acme/chat' }] },
     tags: ['deployments', 'faults'],
     teaches: 'A crashed engine is started again with growing waits; the status stays running while nothing is ready.',
-    client: 'Goes by instances.running rather than by the status, and leaves the restart to the service.',
+    client: 'Looks at instances.running and not at the status, and leaves the restart to the service.',
   },
   async ({ api, clock, cluster, check, countOf, always }) => {
     const [deployed] = await api.listDeployments()

@@ -8,7 +8,7 @@ export default scenario(
     tags: ['deployments', 'faults'],
     teaches:
       'A start that fails on one node is tried again on another: the status goes back to initializing on the way.',
-    client: 'Bears with a status that goes back and forth, and alarms on the time it takes instead.',
+    client: 'Accepts a status that goes back and forth, and alerts if the start takes too long.',
   },
   async ({ api, clock, cluster, check, never }) => {
     const wanted = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const

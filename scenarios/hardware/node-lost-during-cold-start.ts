@@ -7,7 +7,7 @@ export default scenario(
     seed: 7,
     tags: ['deployments', 'faults'],
     teaches: 'A lost node moves the status back. The service starts again on another node by itself.',
-    client: 'Takes a status that goes backwards, and waits on.',
+    client: 'Accepts a status that goes backwards, and continues to wait.',
   },
   async ({ api, clock, cluster, check }) => {
     const { deploy_id } = await api.createLlmDeployment({

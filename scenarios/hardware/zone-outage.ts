@@ -25,10 +25,8 @@ export default scenario(
     },
     seed: 52,
     tags: ['deployments', 'faults'],
-    teaches:
-      'All that was lost is asked for again at once, all of it cold; the slowest start of the herd ends the outage.',
-    client:
-      'Sends no creates of its own into the herd: what was lost is replaced, so it waits and backs off its polls.',
+    teaches: 'All that was lost is requested again at once and starts cold. The outage ends with the slowest start.',
+    client: 'Sends no creates of its own, because the service replaces what was lost. Waits, and polls less often.',
   },
   async ({ api, clock, cluster, check, countOf, leadsTo }) => {
     check((await cluster.nodeOf((await api.listDeployments())[0]!.deploy_id).view()).zone, 'east-a')

@@ -7,7 +7,7 @@ export default scenario(
     seed: 62,
     tags: ['deployments'],
     teaches: 'The hub is asked only when a node downloads: a create without its token is 200 and fails minutes later.',
-    client: 'Waits for downloading to pass before it calls a create good, and gives hub.token for gated repositories.',
+    client: 'Counts a create as good only after the download, and gives hub.token for gated repositories.',
   },
   async ({ api, clock, check, countOf }) => {
     const repo = 'acme/private-70b'

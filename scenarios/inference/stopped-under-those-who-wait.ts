@@ -12,7 +12,7 @@ export default scenario(
     tags: ['inference', 'deployments'],
     teaches:
       'A request that waits for an instance is answered 503 as soon as no instance will come, not after a timeout.',
-    client: 'Takes a 503 that says stopped for final, and asks the owner of the deployment instead of asking again.',
+    client: 'Treats a 503 that says stopped as final. Asks the owner of the deployment, and does not repeat the chat.',
   },
   async ({ api, clock, at, check, expectRefusal, countOf }) => {
     const [deployed] = await api.listDeployments()

@@ -10,8 +10,7 @@ export default scenario(
     with: { account: { funds_cents: 1000, topup }, deployments: [{ model_name: 'acme/chat' }] },
     tags: ['money', 'topup'],
     teaches: 'A threshold must cover the spending until the money arrives. Below zero the grace period is ten minutes.',
-    client:
-      'Sets the threshold to hours of its burn rate, and takes 402 on a create for a reason to wait and ask again.',
+    client: 'Sets the threshold to what some hours cost. After a 402 on a create, waits and tries again.',
   },
   async ({ api, clock, cluster, ledger, check, countOf, expectRefusal, always }) => {
     await cluster.topup.delay('32m')

@@ -8,8 +8,7 @@ export default scenario(
     with: { deployments: [{ model_name: 'acme/chat', num_gpus: 8, settings: { min_instances: 2, max_instances: 2 } }] },
     tags: ['deployments', 'scaling', 'faults'],
     teaches: 'The control plane replaces lost instances, and it can fail too. Running instances continue.',
-    client:
-      'Alarms on fewer running instances than min_instances for more than a cold start, whatever the status says.',
+    client: 'Alerts if fewer instances than min_instances run for longer than a cold start, whatever the status is.',
   },
   async ({ api, clock, cluster, check, countOf }) => {
     const [deployed] = await api.listDeployments()

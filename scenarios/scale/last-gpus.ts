@@ -12,8 +12,7 @@ export default scenario(
     tags: ['containers', 'deployments', 'capacity'],
     teaches:
       'Containers and deployments share one fleet: a deployment waits for GPUs for ever, a container for ten minutes.',
-    client:
-      'Gives a container back when its work is over, and takes a failed one for a lack of GPUs to be tried later.',
+    client: 'Deletes a container when its work is over. If one fails for lack of GPUs, tries again later.',
   },
   async ({ api, clock, check, countOf }) => {
     const rent = (name: string, gpu_config: string) =>

@@ -31,7 +31,7 @@ export interface ExploreOptions {
   /** The name of the flow, for messages. */
   readonly name: string
   /**
-   * Runs in search of findings at most, or real time as in '60s'. The runs that shrink and explain a finding come on top.
+   * Maximum number of searching runs, or real time as in '60s'. Runs that shrink or explain a finding are extra.
    * Default: 2,000 runs.
    */
   readonly budget?: number | Duration | undefined

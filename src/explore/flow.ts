@@ -23,7 +23,7 @@ export interface FlowContext<Inputs = InputValues> {
   readonly inputs: Inputs
 }
 
-/** The client code on trial. Its result names what it keeps. */
+/** The client code under test. Its result names what it keeps. */
 export type FlowFunction<Result = unknown, Inputs = InputValues> = (
   context: FlowContext<Inputs>,
 ) => Result | Promise<Result>
@@ -34,7 +34,7 @@ export interface FlowOptions<Result = unknown, Declared extends InputDeclaration
   /** What differs between the uses of the client. Single faults are tried with the simplest values, random plans with others. */
   readonly inputs?: Declared | undefined
   /**
-   * Runs in search of findings at most, or real time as in '60s'. The runs that shrink and explain a finding come on top.
+   * Maximum number of searching runs, or real time as in '60s'. Runs that shrink or explain a finding are extra.
    * Default: 2,000 runs.
    */
   readonly budget?: number | Duration

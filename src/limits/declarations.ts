@@ -179,7 +179,7 @@ export const SECTIONS = {
   'Time and events': {
     duration: { max: 100, unit: 'years', of: 'a duration, such as `by` of a move of time', beyond: 'it is refused' },
     worldAge: { max: 200, unit: 'years', of: 'the age of a world', beyond: 'the move is refused' },
-    scheduledEvents: { max: 10_000_000, unit: 'count', of: 'the events that are due', beyond: 'the step fails' },
+    scheduledEvents: { max: 10_000_000, unit: 'count', of: 'the events that are scheduled', beyond: 'the step fails' },
     moveEvents: { max: 10_000_000, unit: 'count', of: 'the events of one move of time', beyond: 'the move rejects' },
     silentEvents: {
       max: 200_000,

@@ -290,7 +290,8 @@ const SECTIONS = [
       'scenario.started': { meaning: 'The timeline of a scenario started' },
       'scenario.stopped': { meaning: 'The timeline of a scenario was stopped' },
       'event.failed': {
-        meaning: 'An event threw, which is a bug of the simulator. The subject is what it failed, or the account',
+        meaning:
+          'An event threw, which is a bug of the simulator. The subject is the thing that fails because of it, or the account',
         fields: 'event error',
       },
       'command.missed': { meaning: 'A scheduled command could not be executed', fields: 'verb reason' },

@@ -17,7 +17,7 @@ interface Arguments {
 }
 
 export const command = 'endpoints'
-export const describe = 'List every endpoint, its origin and its assumptions'
+export const describe = 'List every endpoint, its provenance and its assumptions'
 
 export function builder(argv: Argv): Argv<Arguments> {
   return argv
@@ -87,7 +87,7 @@ function plainTable(rows: readonly EndpointRow[], control: boolean): string {
 /** Returns the table of docs/endpoints.md. */
 export function endpointsTable(rows: readonly EndpointRow[]): string {
   return [
-    '| Endpoint | Operation | Origin | Summary | Assumptions |',
+    '| Endpoint | Operation | Provenance | Summary | Assumptions |',
     '|---|---|---|---|---|',
     ...rows.map(({ method, path, operation, provenance, summary, assumed }) =>
       tableRow([

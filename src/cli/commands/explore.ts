@@ -40,7 +40,7 @@ export function builder(argv: Argv): Argv<ExploreArguments> {
         requiresArg: true,
         coerce: readBudget,
         describe:
-          'Runs in search of findings at most, or real time as in 60s. The runs that shrink and explain a finding come on top. Default: that of the flow, or 2000',
+          'Maximum number of runs that look for findings, or real time as in 60s. The runs that shrink and explain a finding come on top. Default: that of the flow, or 2000',
       },
       faults: {
         type: 'string',
@@ -77,7 +77,7 @@ export function builder(argv: Argv): Argv<ExploreArguments> {
         requiresArg: true,
         coerce: text('html'),
         describe:
-          'Write a page that runs the new findings of the first flow that has any again, and the run without faults',
+          'Write a page that runs again: the run without faults, and the new findings of the first flow with a new finding',
       },
       'write-as': {
         type: 'string',

@@ -26,7 +26,7 @@ export function builder(argv: Argv): Argv<Arguments> {
     .positional('action', {
       choices: actions,
       describe:
-        'check: list the mistakes, with a correct value where there is one. new: write a small world, and no existing file',
+        'check: list the mistakes, with a correct value where there is one. new: write a small world; existing files stay',
     })
     .positional('folder', { type: 'string', describe: 'The folder of the fixture' })
     .example('$0 fixture new my-world', 'three models and two nodes, to edit')

@@ -37,7 +37,7 @@ export function builder(argv: Argv): Argv<Arguments> {
       coerce: text('name'),
       describe: 'A profile, or a file',
     })
-    .options({ markdown: { type: 'boolean', default: false, describe: 'As Markdown tables, a section each' } })
+    .options({ markdown: { type: 'boolean', default: false, describe: 'Print Markdown tables, one for each section' } })
     .example('$0 profile', 'the settings of the default profile')
     .example('$0 profile ./mine.json', 'the settings of your own profile, inherited ones included')
     .epilogue(EXIT_CODES) as unknown as Argv<Arguments>

@@ -22,7 +22,8 @@ export function findingCodeFlag() {
       type: 'string' as const,
       requiresArg: true,
       coerce: integer('finding-code', { min: 1, max: 125 }, 42),
-      describe: 'Exit code for findings in place of 1, so that Kubernetes retries accidents and not findings',
+      describe:
+        'Exit code for findings in place of 1, so that Kubernetes retries after a crash, and not after a finding',
     },
   }
 }
@@ -33,7 +34,7 @@ export function shardFlags() {
       type: 'string' as const,
       requiresArg: true,
       coerce: text('shard'),
-      describe: 'Run a part of the seeds, as in 3/8. auto: the part that the engine of this process names',
+      describe: 'Run a part of the seeds, as in 3/8. auto: the part that the variables of the CI or cluster name',
     },
     out: {
       type: 'string' as const,

@@ -43,8 +43,8 @@ export const setClock = control({
   ...CONTROL_PROVENANCE,
   route: 'PUT /_sim/clock',
   summary:
-    'Set how time moves, without a jump. Modes: manual, scaled (with speed, in simulated seconds per second), on-poll ' +
-    '(with step; default: to the next visible change), idle (with after, in real milliseconds)',
+    'Set how time moves, without a jump. Modes: `manual`, `scaled` (with `speed`, in simulated seconds per second), ' +
+    '`on-poll` (with `step`; default: to the next visible change), `idle` (with `after`, in real milliseconds)',
   example: { body: { mode: 'scaled', speed: 60 } },
   refusals: { 400: 'an unknown mode, an invalid figure, or a figure of another mode' },
   body: z.strictObject({
@@ -82,7 +82,7 @@ const Owner = z.strictObject({ owner: z.string().min(1).max(LIMITS.ownerCharacte
 export const pauseClock = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/pause',
-  summary: 'Hold the clock under a name. Time then moves only by advance, next and until',
+  summary: 'Hold the clock under a name. Time then moves only by `advance`, `next` and `until`',
   example: { body: { owner: 'debugger' } },
   body: Owner,
   returns: ClockView,
@@ -130,7 +130,9 @@ export const advanceClock = control({
 export const nextClock = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/next',
-  summary: 'Move time to the next event, or with visible to the next change that a client could see, at most by within',
+  summary:
+    'Move time to the next event. With `visible`, move it to the next change that a client could see. Time moves by ' +
+    '`within` at most',
   example: { body: { visible: true, within: '1h' } },
   refusals: { 400: 'an invalid duration' },
   body: z.strictObject({ visible: z.boolean().optional(), within: DurationField.optional() }).optional(),
@@ -150,9 +152,9 @@ export const untilClock = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/until',
   summary:
-    'Move time until a GET of the service returns what where describes, for at most within. Default: 24h. ' +
-    'For an object, where has fields that the response must have. For a list, where is an array, and each element must ' +
-    'match a row. last is the last response of the GET',
+    'Move time until a GET of the service returns what `where` describes, for at most `within`. Default: 24h. If the ' +
+    'GET returns an object, `where` has fields that it must have. If it returns a list, `where` is an array, and ' +
+    'each of its elements must match a row. `last` of the answer is the last response of the GET',
   example: { body: { get: '/deploy/2cZeTxVFN7tKxCCh', where: { status: 'running' }, within: '15m' } },
   refusals: {
     400: 'an unknown path, a path whose first response is an error or has another type than where, or an invalid duration',

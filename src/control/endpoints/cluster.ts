@@ -101,8 +101,7 @@ export const listVerbs = control({
 export const giveCommand = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/commands',
-  summary:
-    'Execute a command now, or later: at is a duration from now, or ISO 8601. GET /_sim/commands lists the commands',
+  summary: 'Execute a command now, or later: `at` is a duration from now, or ISO 8601. `GET /_sim/commands` lists them',
   example: { body: { verb: 'zone.down', target: 'east-a', at: '10m' } },
   refusals: { 400: 'an unknown verb or target, a target of a command without one, or an invalid argument or time' },
   body: z.strictObject({

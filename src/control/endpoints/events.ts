@@ -10,10 +10,10 @@ export const watchEvents = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/events',
   summary:
-    'Stream journal entries and answered requests as server-sent events. kind and subject can be lists with commas, and ' +
-    'have * for any text; kind=request is requests alone. after is now, start, or the id of an event; a Last-Event-ID ' +
-    'header takes precedence. With follow=false, the stream ends after what is kept. With form=columns, many entries make one ' +
-    'event `entries`, which is less work: docs/requests.md describes it',
+    'Stream journal entries and answered requests as server-sent events. `kind` and `subject` can be lists with ' +
+    'commas, and `*` is any text. `kind=request` gives requests alone. `after` is `now`, `start` or the id of an ' +
+    'event; a header `Last-Event-ID` takes precedence. With `follow=false`, the stream ends after what is kept. With ' +
+    '`form=columns`, many entries make one event `entries`, which is less work: docs/requests.md describes it',
   example: { target: '/_sim/events?after=start&follow=false&kind=deployment.*,request' },
   refusals: { 400: 'an unknown kind, or an invalid position', 429: 'the world has 100 readers' },
   produces: 'text/event-stream; charset=utf-8',

@@ -16,7 +16,8 @@ export const scriptAnswer = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/inference',
   summary:
-    'Add a rule for scripted answers: which requests it answers (model, contains, times), and a text, json, toolCall or error',
+    'Add a rule for scripted answers: which requests it answers (`model`, `contains`, `times`), and a `text`, ' +
+    '`json`, `toolCall` or `error`',
   refusals: { 400: 'a duplicate name' },
   body: ScriptRule,
   returns: ScriptedAnswerView,

@@ -10,7 +10,7 @@ import { tokenRedactor } from '../token-redactor.ts'
 export const getJournal = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/journal',
-  summary: 'List journal entries, oldest first: those after a position, of a kind, at most limit',
+  summary: 'List journal entries, oldest first: those `after` a position, of a `kind`, at most `limit`',
   example: { target: '/_sim/journal?kind=deployment.running&limit=5' },
   refusals: { 400: 'a kind that looks like a typo of a known kind' },
   query: {

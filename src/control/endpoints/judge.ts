@@ -20,8 +20,9 @@ export const judgeClients = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/judge',
   summary:
-    'Judge the conduct of the clients when they have ended. Each API token is a client. The rules in off are not ' +
-    'applied, and the things in keep may go on: lists with commas. The token in client is an id or a name. See docs/judge.md',
+    'Judge the conduct of the clients when they have ended. Each API token is a client. The rules in `off` are not ' +
+    'applied, and the things in `keep` may go on: both are lists with commas. `client` is the id or the name of a ' +
+    'token. See docs/judge.md',
   example: { target: '/_sim/judge?off=usesLists&pollsAtMost=0.5' },
   refusals: { 400: 'an unknown rule, client or id, or an invalid rate' },
   query: {

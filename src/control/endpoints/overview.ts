@@ -24,8 +24,8 @@ export const getOverview = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim',
   summary:
-    'List the endpoints of the control plane with their parameters and an example. waiting lists the pending requests of ' +
-    'this world: since when, for what, and until when',
+    'List the endpoints of the control plane with their parameters and an example. `waiting` lists the pending ' +
+    'requests of this world: since when each waits, for what, and until when',
   returns: z.object({
     name: z.string(),
     version: z.string(),
@@ -67,8 +67,8 @@ export const getUnread = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/unread',
   summary:
-    'List the parameters, fields and bodies of the newest 1,000 requests that nothing reads. It needs ' +
-    'serve --strict-requests',
+    'List the parameters, fields and bodies of the newest 1,000 requests that nothing reads. It needs strict ' +
+    'requests (`--strict-requests`)',
   refusals: { 400: 'a world without strict requests' },
   returns: z.array(z.object({ operation: z.string(), what: z.string(), times: z.int() })),
   handle: ({ sim }) => refuseInvalid(() => [...sim.unreadFields]),

@@ -13,8 +13,8 @@ export const replayLine = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/replay',
   summary:
-    'Perform a line of a recording in this world: its events, then its step. The command replay --url sends it. begin ' +
-    'comes first, with the position and the snapshot. The answer has what differs, or null',
+    'Perform a line of a recording in this world: its events, then its step. The command `replay --url` sends it. ' +
+    '`begin` comes first, with the position and the snapshot. The answer has what differs, or null',
   example: { body: { begin: { at: [0, 0], journal: 0 } } },
   maxBodyValues: LIMITS.worldBodyValues,
   refusals: { 400: 'a line before begin, a second begin, a world that is recorded, or an invalid line' },

@@ -17,7 +17,8 @@ export const getReport = control({
   route: 'GET /_sim/report',
   summary:
     'Report what the world did and cost between two times (Unix seconds or ISO 8601): money, GPU-hours, requests, ' +
-    'cold starts, failures, batches. With step (5m), it has a row for each deployment and step. docs/reports.md describes every field',
+    'cold starts, failures, batches. With `step` (`5m`), it has a row for each deployment and step. docs/reports.md ' +
+    'describes every field',
   example: { target: '/_sim/report?from=2026-01-01T00:00:00Z' },
   refusals: { 400: 'an invalid time, a time before the epoch or in the future, or an invalid step' },
   query: { from: z.string().optional(), to: z.string().optional(), step: z.string().optional() },

@@ -14,8 +14,8 @@ export const listRequests = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/requests',
   summary:
-    'List the newest 1,000 requests that the service received, oldest first. Lists in a parameter have commas, and * is ' +
-    'any text: docs/requests.md describes every parameter and field',
+    'List the newest 1,000 requests that the service received, oldest first. Lists in a parameter have commas, and ' +
+    '`*` is any text: docs/requests.md describes every parameter and field',
   example: { target: '/_sim/requests?operation=create*&status=4xx,503&from=10m&limit=5' },
   refusals: { 400: 'an unknown operation, method, status or token, or an invalid path or time' },
   query: {
@@ -88,8 +88,8 @@ export const verifyReceived = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/verify',
   summary:
-    'Verify which requests the service received: how many (exactly, atLeast, atMost, none; default: at least 1), and their ' +
-    'order (inOrder). The answer is 200 with ok true or false, and near misses with what differs',
+    'Verify which requests the service received: how many (`exactly`, `atLeast`, `atMost`, `none`; default: at least ' +
+    '1), and their order (`inOrder`). The answer is 200 with `ok` true or false, and near misses with what differs',
   example: {
     body: {
       expect: [

@@ -27,7 +27,7 @@ const ScenarioView = z.object({
 export const listScenarios = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/scenarios',
-  summary: 'List the scenarios in YAML and JSON of the server (serve --scenarios), with their progress in this world',
+  summary: 'List the scenarios in YAML and JSON of the server (`serve --scenarios`), with their progress in this world',
   returns: z.array(ScenarioView),
   handle: ({ sim, library }) => Promise.all(library.names().map(name => toScenarioView(sim, library, name))),
 })
@@ -75,8 +75,8 @@ export const runScenario = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/scenarios/{name}/run',
   summary:
-    'Run a scenario in YAML or JSON whole, in a world of its own with its own seed: its requests, checks and trace, as ' +
-    'modelhost-sim run does. With open, a further world of the server has this run, and its past',
+    'Run a scenario in YAML or JSON whole, in a world of its own with its own seed: its requests, checks and trace, ' +
+    'as `modelhost-sim run` does. With `open`, a further world of the server has this run, and its past',
   example: { target: `/_sim/scenarios/${EXAMPLE}/run`, body: { open: true } },
   refusals: {
     ...UNKNOWN_SCENARIO,

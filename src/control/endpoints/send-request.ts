@@ -17,10 +17,10 @@ export const sendRequest = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/requests',
   summary:
-    'Send a request to the service as a client of this world. client is the id of an API token. Default: the first token. ' +
-    'repeat names a request of the past: it is sent as it was then, with its token. The fields beside it change it. ' +
-    'world of repeat names the world of that past. Default: this one. A header and a body that are null are left out. ' +
-    'A stream is answered as text when it ends',
+    'Send a request to the service as a client of this world. `client` is the id of an API token. Default: the first ' +
+    'token. `repeat` names a request of the past by its `seq`, and the `world` of that past (default: this one). ' +
+    'That request is sent as it was then, with its token. The fields beside `repeat` change it. A header or a body ' +
+    'that is null is left out. A stream is answered as text when it ends',
   example: { body: { method: 'GET', path: '/deploy/list' } },
   refusals: {
     400: 'a missing path, a path of the control plane, an invalid method or header, or client beside repeat',

@@ -32,8 +32,8 @@ export const takeSnapshot = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/snapshots',
   summary:
-    'Take a snapshot of the world under a name. Default: snapshot-1, snapshot-2, …. It has the state of the world, its ' +
-    'fault rules, its playing scenarios and its clock',
+    'Take a snapshot of the world under a name. Default: `snapshot-1`, `snapshot-2`, …. It has the state of the ' +
+    'world, its fault rules, its playing scenarios and its clock',
   example: { body: { name: 'before-the-storm' } },
   refusals: { 409: 'a duplicate name', 429: 'too many snapshots in this world' },
   body: z.strictObject({ name: Name.optional() }).optional(),
@@ -61,8 +61,9 @@ export const restoreSnapshot = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/snapshots/{snapshot}/restore',
   summary:
-    'Continue from a snapshot, exactly as the world did then. The journal becomes empty, and reset still returns to the ' +
-    'start of the world. If the snapshot follows fake timers, which a server does not have, the present clock stays',
+    'Continue from a snapshot, exactly as the world did then. The journal becomes empty, and `reset` still returns ' +
+    'to the start of the world. If the snapshot follows fake timers, which a server does not have, the present clock ' +
+    'stays',
   example: { target: '/_sim/snapshots/before-the-storm/restore' },
   refusals: { 404: UNKNOWN_SNAPSHOT },
   returns: z.object({ now: z.string(), digest: z.string(), clock: ClockModeSchema }),
@@ -92,7 +93,8 @@ export const exportSnapshot = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/snapshots/{snapshot}/export',
   summary:
-    'Return a snapshot as bytes with a checksum, for another server, --fixtures or loadSnapshot. They include the tokens of the world',
+    'Return a snapshot as bytes with a checksum, for another server, `--fixtures` or `loadSnapshot`. They include ' +
+    'the tokens of the world',
   example: { target: '/_sim/snapshots/before-the-storm/export' },
   refusals: { 404: UNKNOWN_SNAPSHOT },
   returns: z.string(),

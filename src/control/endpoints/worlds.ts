@@ -43,11 +43,12 @@ export const createWorld = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/worlds',
   summary:
-    'Create a world: an account with its own clock, seed, journal and limits. Default of each option: as the server was ' +
-    'started. The field from names the world to fork. The field snapshot names the snapshot to continue from, of that ' +
-    'world or of the default world. Options that a snapshot does not bring may go with it. One of at (a time), entry (the seq of ' +
-    'a journal entry), after_request and before_request (that of a request) makes it as from was then. Its clock is ' +
-    'manual, and the past of from must be kept. The field token is an alias of its first token',
+    'Create a world: an account with its own clock, seed, journal and limits. Default of each option: as the server ' +
+    'was started. `from` names the world to fork. `snapshot` names the snapshot to continue from, of that world or ' +
+    'of the default world. Options that a snapshot does not contain may go with it. To make a world as `from` was at ' +
+    'a moment of its past, give one of four fields: `at` is a time, `entry` the `seq` of a journal entry, ' +
+    '`after_request` and `before_request` the `seq` of a request. The past of `from` must be kept, and the clock of ' +
+    'the new world is manual. `token` is an alias of its first token',
   example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
   maxBodyValues: LIMITS.worldBodyValues,
   refusals: {

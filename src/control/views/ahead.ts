@@ -11,8 +11,8 @@ export const getAhead = control({
   route: 'GET /_sim/ahead',
   summary:
     'List what will happen next without a further request or command: a copy of the world runs ahead by a duration ' +
-    '("1h"), for at most limit journal entries. With visible, entries that no client can see are left out. The world ' +
-    'does not change',
+    '(`1h`), for at most `limit` journal entries. With `visible`, entries that no client can see are left out. The ' +
+    'world does not change',
   example: { target: '/_sim/ahead?by=1h&limit=20' },
   refusals: { 400: 'an invalid duration' },
   query: {

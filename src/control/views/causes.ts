@@ -23,9 +23,9 @@ export const getCauses = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/causes/{seq}',
   summary:
-    'Return the causes of a journal entry back to the first one, and everything that came of it. The field ' +
-    'waiting has the deployments that wait because of it, and money what its things cost since then. Refused requests ' +
-    'have the entry that decided them as their cause',
+    'Return the causes of a journal entry back to the first one, and everything that came of it. `waiting` has the ' +
+    'deployments that wait because of the entry, and `money` what the things of the entry and of its effects cost ' +
+    'since then. Refused requests have the entry that decided them as their cause',
   example: { target: '/_sim/causes/1?limit=50' },
   refusals: { 404: 'a position that the journal does not have' },
   query: { limit: queryInteger({ min: 0, max: 20_000 }).default(300) },

@@ -17,8 +17,9 @@ export const compareWorlds = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/differences',
   summary:
-    'Compare this world (after) with another one (before): states, nodes, money, counts and requests that differ, and the ' +
-    'first journal entry with which they went apart. The other world is that of with, or a snapshot of this one',
+    'Compare this world (`after`) with another one (`before`): states, nodes, money, counts and requests that ' +
+    'differ, and the first journal entry that differs. The other world is the world `with`, or a `snapshot` of this ' +
+    'one',
   example: { target: '/_sim/differences?with=default' },
   refusals: { 400: 'not one of with and snapshot', 404: 'an unknown world or snapshot' },
   query: { with: z.string().optional(), snapshot: z.string().optional() },

@@ -31,9 +31,10 @@ export const getFleet = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/fleet',
   summary:
-    'Return the nodes of the fleet, the state of each GPU and who holds it, the pools without GPUs, and the deployments ' +
-    'that wait for GPUs. With since (the revision of an earlier answer), it returns only nodes and owners that changed. ' +
-    'With full true, the answer replaces all earlier ones. Indexes are those of the same answer',
+    'Return the nodes of the fleet, the state of each GPU and who holds it, the pools without GPUs, and the ' +
+    'deployments that wait for GPUs. With `since` (the revision of an earlier answer), it returns only nodes and ' +
+    'owners that changed. If `full` of the answer is true, the answer replaces all earlier ones. Indexes are those ' +
+    'of the same answer',
   example: { target: '/_sim/fleet?since=1' },
   query: { since: queryInteger({ min: 0 }).optional() },
   returns: z.object({

@@ -50,9 +50,10 @@ export const getLifecycles = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/lifecycles',
   summary:
-    'List the lives of deployments, instances, batches, rentals and nodes: their states with begin and end, replicas and ' +
-    'marks. With since (the revision of an earlier answer), only those that changed. kind is a list with commas; after is ' +
-    'the id of the last row. With from and to (times), only those that overlap the window',
+    'List the lives of deployments, instances, batches, rentals and nodes: their states with begin and end, replicas ' +
+    'and marks. With `since` (the revision of an earlier answer), it lists only those that changed. `kind` is a list ' +
+    'with commas, and `after` is the id of the last row of the page before. With `from` and `to` (times), it lists ' +
+    'only those that overlap the window',
   example: { target: '/_sim/lifecycles?kind=deployment,batch&limit=20' },
   refusals: { 400: 'an unknown kind, or an invalid time' },
   query: {

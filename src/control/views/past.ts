@@ -44,8 +44,8 @@ export const getPast = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/past',
   summary:
-    'Return which part of the past of the world is kept, for POST /_sim/worlds with at, entry, after_request or ' +
-    'before_request',
+    'Return which part of the past of the world is kept, for `POST /_sim/worlds` with `at`, `entry`, `after_request` ' +
+    'or `before_request`',
   returns: PastSchema,
   handle: ({ sim, pasts }) => toPastJson(sim, pasts.of(sim)),
 })
@@ -80,8 +80,8 @@ export const getPastRecording = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/past/recording',
   summary:
-    'Return the past of the world as a recording, for the commands replay, what-if, trace and export. It contains every ' +
-    'request with its body, and tokens of the simulated account',
+    'Return the past of the world as a recording, for the commands `replay`, `what-if`, `trace` and `export`. It ' +
+    'contains every request with its body, and tokens of the simulated account',
   refusals: { 409: 'the past is not kept, or waits for requests in progress' },
   produces: 'application/x-ndjson; charset=utf-8',
   returns: z.string(),
@@ -96,8 +96,9 @@ export const getPastScenario = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/past/scenario',
   summary:
-    'Return the past of the world as a scenario, in YAML or TypeScript: its requests with their statuses, commands and ' +
-    'fault rules. With only=actions, requests of clients are left out. The command run --update writes its trace',
+    'Return the past of the world as a scenario, in YAML or TypeScript: its requests with their statuses, commands ' +
+    'and fault rules. With `only=actions`, requests of clients are left out. The command `run --update` writes its ' +
+    'trace',
   example: { target: '/_sim/past/scenario?only=actions' },
   refusals: {
     400: 'a past that no scenario can play, or in which nothing happened',

@@ -23,8 +23,8 @@ export const getRequest = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/requests/{seq}',
   summary:
-    'Return the headers and the body of a request and of its answer, from the past of the world. seq is that of ' +
-    'GET /_sim/requests. If the past does not have them, reason says why',
+    'Return the headers and the body of a request and of its answer, from the past of the world. `seq` is that of ' +
+    'the list of requests. If the past does not have them, `reason` says why',
   example: { target: '/_sim/requests/2' },
   refusals: { 404: 'a seq that is not a request of a client' },
   returns: z.object({

@@ -71,7 +71,7 @@ export const listThings = control({
   route: 'GET /_sim/things',
   summary:
     'List the things of a kind as a table, with a row for each. Fields that are a text, a number or a boolean are ' +
-    'columns. filter is a part of the id or of any cell. GET /_sim/things/{id} has the whole thing',
+    'columns. `filter` is a part of the id or of any cell. `GET /_sim/things/{id}` has the whole thing',
   example: { target: '/_sim/things?kind=deployment&limit=20' },
   query: {
     kind: z.enum(LISTED_KINDS),

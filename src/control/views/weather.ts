@@ -8,8 +8,8 @@ export const getWeather = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/weather',
   summary:
-    'Return the weather of the world: how often each kind of trouble strikes, and what it has struck now. Each has the ' +
-    'command that undoes it. packs is for the option weather of a world',
+    'Return the weather of the world: how often each kind of failure happens, and which failures are active now, ' +
+    'each with the command that undoes it. `packs` lists the values of the option `weather` of a world',
   returns: z.object({
     pack: z.string().describe('none: no weather'),
     packs: z.array(z.string()).describe('For the option weather of POST /_sim/worlds'),

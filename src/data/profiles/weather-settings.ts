@@ -93,7 +93,7 @@ export const weather = {
   batch_wait_short: setting(timeDistribution, 'Short wait of a batch for capacity.'),
   batch_wait_long: setting(timeDistribution, 'Long wait of a batch for capacity.'),
   batch_wait_day: setting(timeDistribution, 'Wait of a batch for capacity that takes most of its window.'),
-  wire_retry_after: setting(duration, 'Value of Retry-After in a 429 of a pack.', '30s'),
+  wire_retry_after: setting(duration, 'Value of Retry-After in a 429 or 503 of a pack.', '30s'),
   wire_slow_by: setting(
     duration,
     'Shortest delay of a slow response. The longest is twice as long; delays are uniform.',

@@ -1110,8 +1110,9 @@ class Control:
         )
 
     def get_overview(self) -> GetOverviewAnswer:
-        """List the endpoints of the control plane with their parameters and an example. waiting
-        lists the pending requests of this world: since when, for what, and until when.
+        """List the endpoints of the control plane with their parameters and an example. `waiting`
+        lists the pending requests of this world: since when each waits, for what, and until
+        when.
 
         Sends `GET /_sim`.
         """
@@ -1129,7 +1130,7 @@ class Control:
         visible: Literal["true", "false"] | None = None,
     ) -> GetAheadAnswer:
         """List what will happen next without a further request or command: a copy of the world
-        runs ahead by a duration ("1h"), for at most limit journal entries. With visible,
+        runs ahead by a duration (`1h`), for at most `limit` journal entries. With `visible`,
         entries that no client can see are left out. The world does not change.
 
         Sends `GET /_sim/ahead`.
@@ -1144,9 +1145,9 @@ class Control:
 
     def get_causes(self, seq: str, *, limit: int | None = None) -> GetCausesAnswer:
         """Return the causes of a journal entry back to the first one, and everything that came of
-        it. The field waiting has the deployments that wait because of it, and money what its
-        things cost since then. Refused requests have the entry that decided them as their
-        cause.
+        it. `waiting` has the deployments that wait because of the entry, and `money` what the
+        things of the entry and of its effects cost since then. Refused requests have the entry
+        that decided them as their cause.
 
         Sends `GET /_sim/causes/{seq}`.
         Refused with 404: a position that the journal does not have.
@@ -1177,9 +1178,9 @@ class Control:
         step: str | None = None,
         after: float | None = None,
     ) -> GetClockAnswer:
-        """Set how time moves, without a jump. Modes: manual, scaled (with speed, in simulated
-        seconds per second), on-poll (with step; default: to the next visible change), idle
-        (with after, in real milliseconds).
+        """Set how time moves, without a jump. Modes: `manual`, `scaled` (with `speed`, in
+        simulated seconds per second), `on-poll` (with `step`; default: to the next visible
+        change), `idle` (with `after`, in real milliseconds).
 
         Sends `PUT /_sim/clock`.
         Refused with 400: an unknown mode, an invalid figure, or a figure of another mode.
@@ -1211,8 +1212,8 @@ class Control:
         visible: bool | None = None,
         within: str | None = None,
     ) -> NextClockAnswer:
-        """Move time to the next event, or with visible to the next change that a client could see,
-        at most by within.
+        """Move time to the next event. With `visible`, move it to the next change that a client
+        could see. Time moves by `within` at most.
 
         Sends `POST /_sim/clock/next`.
         Refused with 400: an invalid duration.
@@ -1225,7 +1226,7 @@ class Control:
         return result
 
     def pause_clock(self, *, owner: str) -> GetClockAnswer:
-        """Hold the clock under a name. Time then moves only by advance, next and until.
+        """Hold the clock under a name. Time then moves only by `advance`, `next` and `until`.
 
         Sends `POST /_sim/clock/pause`.
         """
@@ -1256,10 +1257,10 @@ class Control:
         where: dict[str, Any] | list[Any],
         within: str | None = None,
     ) -> UntilClockAnswer:
-        """Move time until a GET of the service returns what where describes, for at most within.
-        Default: 24h. For an object, where has fields that the response must have. For a list,
-        where is an array, and each element must match a row. last is the last response of the
-        GET.
+        """Move time until a GET of the service returns what `where` describes, for at most
+        `within`. Default: 24h. If the GET returns an object, `where` has fields that it must
+        have. If it returns a list, `where` is an array, and each of its elements must match a
+        row. `last` of the answer is the last response of the GET.
 
         Sends `POST /_sim/clock/until`.
         Refused with 400: an unknown path, a path whose first response is an error or has
@@ -1327,8 +1328,8 @@ class Control:
         args: dict[str, str | float | bool | list[str] | None] | None = None,
         at: str | None = None,
     ) -> GiveCommandAnswer:
-        """Execute a command now, or later: at is a duration from now, or ISO 8601. GET
-        /_sim/commands lists the commands.
+        """Execute a command now, or later: `at` is a duration from now, or ISO 8601. `GET
+        /_sim/commands` lists them.
 
         Sends `POST /_sim/commands`.
         Refused with 400: an unknown verb or target, a target of a command without one, or an
@@ -1347,9 +1348,9 @@ class Control:
         with_: str | None = None,
         snapshot: str | None = None,
     ) -> CompareWorldsAnswer:
-        """Compare this world (after) with another one (before): states, nodes, money, counts and
-        requests that differ, and the first journal entry with which they went apart. The other
-        world is that of with, or a snapshot of this one.
+        """Compare this world (`after`) with another one (`before`): states, nodes, money, counts
+        and requests that differ, and the first journal entry that differs. The other world is
+        the world `with`, or a `snapshot` of this one.
 
         Sends `GET /_sim/differences`.
         Refused with 400: not one of with and snapshot.
@@ -1395,11 +1396,12 @@ class Control:
         follow: Literal["true", "false"] | None = None,
         form: Literal["objects", "columns"] | None = None,
     ) -> Iterator[ServerEvent]:
-        """Stream journal entries and answered requests as server-sent events. kind and subject can
-        be lists with commas, and have * for any text; kind=request is requests alone. after is
-        now, start, or the id of an event; a Last-Event-ID header takes precedence. With
-        follow=false, the stream ends after what is kept. With form=columns, many entries make
-        one event `entries`, which is less work: docs/requests.md describes it.
+        """Stream journal entries and answered requests as server-sent events. `kind` and `subject`
+        can be lists with commas, and `*` is any text. `kind=request` gives requests alone.
+        `after` is `now`, `start` or the id of an event; a header `Last-Event-ID` takes
+        precedence. With `follow=false`, the stream ends after what is kept. With
+        `form=columns`, many entries make one event `entries`, which is less work:
+        docs/requests.md describes it.
 
         Sends `GET /_sim/events`.
         Refused with 400: an unknown kind, or an invalid position.
@@ -1506,9 +1508,9 @@ class Control:
 
     def get_fleet(self, *, since: int | None = None) -> GetFleetAnswer:
         """Return the nodes of the fleet, the state of each GPU and who holds it, the pools without
-        GPUs, and the deployments that wait for GPUs. With since (the revision of an earlier
-        answer), it returns only nodes and owners that changed. With full true, the answer
-        replaces all earlier ones. Indexes are those of the same answer.
+        GPUs, and the deployments that wait for GPUs. With `since` (the revision of an earlier
+        answer), it returns only nodes and owners that changed. If `full` of the answer is true,
+        the answer replaces all earlier ones. Indexes are those of the same answer.
 
         Sends `GET /_sim/fleet`.
         """
@@ -1572,8 +1574,8 @@ class Control:
         contains: str | None = None,
         times: int | None = None,
     ) -> ListScriptedAnswersAnswerRulesItem:
-        """Add a rule for scripted answers: which requests it answers (model, contains, times), and
-        a text, json, toolCall or error.
+        """Add a rule for scripted answers: which requests it answers (`model`, `contains`,
+        `times`), and a `text`, `json`, `toolCall` or `error`.
 
         Sends `POST /_sim/inference`.
         Refused with 400: a duplicate name.
@@ -1610,7 +1612,8 @@ class Control:
         limit: int | None = None,
         kind: str | None = None,
     ) -> GetJournalAnswer:
-        """List journal entries, oldest first: those after a position, of a kind, at most limit.
+        """List journal entries, oldest first: those `after` a position, of a `kind`, at most
+        `limit`.
 
         Sends `GET /_sim/journal`.
         Refused with 400: a kind that looks like a typo of a known kind.
@@ -1631,8 +1634,8 @@ class Control:
         client: str | None = None,
     ) -> JudgeClientsAnswer:
         """Judge the conduct of the clients when they have ended. Each API token is a client. The
-        rules in off are not applied, and the things in keep may go on: lists with commas. The
-        token in client is an id or a name. See docs/judge.md.
+        rules in `off` are not applied, and the things in `keep` may go on: both are lists with
+        commas. `client` is the id or the name of a token. See docs/judge.md.
 
         Sends `GET /_sim/judge`.
         Refused with 400: an unknown rule, client or id, or an invalid rate.
@@ -1675,9 +1678,10 @@ class Control:
         limit: int | None = None,
     ) -> GetLifecyclesAnswer:
         """List the lives of deployments, instances, batches, rentals and nodes: their states with
-        begin and end, replicas and marks. With since (the revision of an earlier answer), only
-        those that changed. kind is a list with commas; after is the id of the last row. With
-        from and to (times), only those that overlap the window.
+        begin and end, replicas and marks. With `since` (the revision of an earlier answer), it
+        lists only those that changed. `kind` is a list with commas, and `after` is the id of
+        the last row of the page before. With `from` and `to` (times), it lists only those that
+        overlap the window.
 
         Sends `GET /_sim/lifecycles`.
         Refused with 400: an unknown kind, or an invalid time.
@@ -1717,9 +1721,9 @@ class Control:
         usage: Literal["true", "false"] | None = None,
     ) -> GetMoneyAnswer:
         """Return what each deployment, rental, batch and model costs per hour now and cost so far,
-        in micro-cents, and when the balance is zero at this burn. With step (5m), what each
-        cost in each step between two times. With usage=true, the GPU-hours of the report, which
-        takes longer.
+        in micro-cents, and when the balance is zero at this burn. With `step` (`5m`), it also
+        has what each cost in each step between two times. With `usage=true`, it also has the
+        GPU-hours of the report, which takes longer.
 
         Sends `GET /_sim/money`.
         Refused with 400: an invalid time, a time before the epoch or in the future, or an
@@ -1757,8 +1761,8 @@ class Control:
         return result
 
     def get_past(self) -> ForgetPastAnswer:
-        """Return which part of the past of the world is kept, for POST /_sim/worlds with at,
-        entry, after_request or before_request.
+        """Return which part of the past of the world is kept, for `POST /_sim/worlds` with `at`,
+        `entry`, `after_request` or `before_request`.
 
         Sends `GET /_sim/past`.
         """
@@ -1783,8 +1787,9 @@ class Control:
         return result
 
     def get_past_recording(self) -> str:
-        """Return the past of the world as a recording, for the commands replay, what-if, trace and
-        export. It contains every request with its body, and tokens of the simulated account.
+        """Return the past of the world as a recording, for the commands `replay`, `what-if`,
+        `trace` and `export`. It contains every request with its body, and tokens of the
+        simulated account.
 
         Sends `GET /_sim/past/recording`.
         Refused with 409: the past is not kept, or waits for requests in progress.
@@ -1801,8 +1806,8 @@ class Control:
         only: Literal["actions"] | None = None,
     ) -> str:
         """Return the past of the world as a scenario, in YAML or TypeScript: its requests with
-        their statuses, commands and fault rules. With only=actions, requests of clients are
-        left out. The command run --update writes its trace.
+        their statuses, commands and fault rules. With `only=actions`, requests of clients are
+        left out. The command `run --update` writes its trace.
 
         Sends `GET /_sim/past/scenario`.
         Refused with 400: a past that no scenario can play, or in which nothing happened.
@@ -1837,8 +1842,8 @@ class Control:
         paced: bool | None = None,
     ) -> ReplayLineAnswer:
         """Perform a line of a recording in this world: its events, then its step. The command
-        replay --url sends it. begin comes first, with the position and the snapshot. The answer
-        has what differs, or null.
+        `replay --url` sends it. `begin` comes first, with the position and the snapshot. The
+        answer has what differs, or null.
 
         Sends `POST /_sim/replay`.
         Refused with 400: a line before begin, a second begin, a world that is recorded, or an
@@ -1859,8 +1864,8 @@ class Control:
         step: str | None = None,
     ) -> GetReportAnswer:
         """Report what the world did and cost between two times (Unix seconds or ISO 8601): money,
-        GPU-hours, requests, cold starts, failures, batches. With step (5m), it has a row for
-        each deployment and step. docs/reports.md describes every field.
+        GPU-hours, requests, cold starts, failures, batches. With `step` (`5m`), it has a row
+        for each deployment and step. docs/reports.md describes every field.
 
         Sends `GET /_sim/report`.
         Refused with 400: an invalid time, a time before the epoch or in the future, or an
@@ -1890,8 +1895,8 @@ class Control:
         bodies: Literal["short", "whole", "none"] | None = None,
     ) -> ListRequestsAnswer:
         """List the newest 1,000 requests that the service received, oldest first. Lists in a
-        parameter have commas, and * is any text: docs/requests.md describes every parameter and
-        field.
+        parameter have commas, and `*` is any text: docs/requests.md describes every parameter
+        and field.
 
         Sends `GET /_sim/requests`.
         Refused with 400: an unknown operation, method, status or token, or an invalid path or
@@ -1927,11 +1932,11 @@ class Control:
         client: str | None = None,
         repeat: SendRequestBodyRepeat | None = None,
     ) -> SendRequestAnswer:
-        """Send a request to the service as a client of this world. client is the id of an API
-        token. Default: the first token. repeat names a request of the past: it is sent as it
-        was then, with its token. The fields beside it change it. world of repeat names the
-        world of that past. Default: this one. A header and a body that are null are left out. A
-        stream is answered as text when it ends.
+        """Send a request to the service as a client of this world. `client` is the id of an API
+        token. Default: the first token. `repeat` names a request of the past by its `seq`, and
+        the `world` of that past (default: this one). That request is sent as it was then, with
+        its token. The fields beside `repeat` change it. A header or a body that is null is left
+        out. A stream is answered as text when it ends.
 
         Sends `POST /_sim/requests`.
         Refused with 400: a missing path, a path of the control plane, an invalid method or
@@ -1955,8 +1960,8 @@ class Control:
 
     def get_request(self, seq: str) -> GetRequestAnswer:
         """Return the headers and the body of a request and of its answer, from the past of the
-        world. seq is that of GET /_sim/requests. If the past does not have them, reason says
-        why.
+        world. `seq` is that of the list of requests. If the past does not have them, `reason`
+        says why.
 
         Sends `GET /_sim/requests/{seq}`.
         Refused with 404: a seq that is not a request of a client.
@@ -1979,7 +1984,7 @@ class Control:
         return result
 
     def list_scenarios(self) -> list[ListScenariosAnswerItem]:
-        """List the scenarios in YAML and JSON of the server (serve --scenarios), with their
+        """List the scenarios in YAML and JSON of the server (`serve --scenarios`), with their
         progress in this world.
 
         Sends `GET /_sim/scenarios`.
@@ -2017,8 +2022,8 @@ class Control:
 
     def run_scenario(self, name: str, *, open: bool | None = None) -> RunScenarioAnswer:
         """Run a scenario in YAML or JSON whole, in a world of its own with its own seed: its
-        requests, checks and trace, as modelhost-sim run does. With open, a further world of the
-        server has this run, and its past.
+        requests, checks and trace, as `modelhost-sim run` does. With `open`, a further world of
+        the server has this run, and its past.
 
         Sends `POST /_sim/scenarios/{name}/run`.
         Refused with 400: an invalid file, or a scenario that plays a client.
@@ -2061,8 +2066,8 @@ class Control:
         return result
 
     def take_snapshot(self, *, name: str | None = None) -> ListSnapshotsAnswerItem:
-        """Take a snapshot of the world under a name. Default: snapshot-1, snapshot-2, …. It has
-        the state of the world, its fault rules, its playing scenarios and its clock.
+        """Take a snapshot of the world under a name. Default: `snapshot-1`, `snapshot-2`, …. It
+        has the state of the world, its fault rules, its playing scenarios and its clock.
 
         Sends `POST /_sim/snapshots`.
         Refused with 409: a duplicate name.
@@ -2088,8 +2093,8 @@ class Control:
         return result
 
     def export_snapshot(self, snapshot: str) -> bytes:
-        """Return a snapshot as bytes with a checksum, for another server, --fixtures or
-        loadSnapshot. They include the tokens of the world.
+        """Return a snapshot as bytes with a checksum, for another server, `--fixtures` or
+        `loadSnapshot`. They include the tokens of the world.
 
         Sends `GET /_sim/snapshots/{snapshot}/export`.
         Refused with 404: an unknown snapshot.
@@ -2118,7 +2123,7 @@ class Control:
 
     def restore_snapshot(self, snapshot: str) -> RestoreSnapshotAnswer:
         """Continue from a snapshot, exactly as the world did then. The journal becomes empty, and
-        reset still returns to the start of the world. If the snapshot follows fake timers,
+        `reset` still returns to the start of the world. If the snapshot follows fake timers,
         which a server does not have, the present clock stays.
 
         Sends `POST /_sim/snapshots/{snapshot}/restore`.
@@ -2138,8 +2143,8 @@ class Control:
         limit: int | None = None,
     ) -> ListThingsAnswer:
         """List the things of a kind as a table, with a row for each. Fields that are a text, a
-        number or a boolean are columns. filter is a part of the id or of any cell. GET
-        /_sim/things/{id} has the whole thing.
+        number or a boolean are columns. `filter` is a part of the id or of any cell. `GET
+        /_sim/things/{id}` has the whole thing.
 
         Sends `GET /_sim/things`.
         """
@@ -2178,7 +2183,7 @@ class Control:
 
     def get_unread(self) -> list[GetUnreadAnswerItem]:
         """List the parameters, fields and bodies of the newest 1,000 requests that nothing reads.
-        It needs serve --strict-requests.
+        It needs strict requests (`--strict-requests`).
 
         Sends `GET /_sim/unread`.
         Refused with 400: a world without strict requests.
@@ -2190,9 +2195,9 @@ class Control:
         return result
 
     def verify_received(self, body: VerifyReceivedBody) -> VerifyReceivedAnswer:
-        """Verify which requests the service received: how many (exactly, atLeast, atMost, none;
-        default: at least 1), and their order (inOrder). The answer is 200 with ok true or
-        false, and near misses with what differs.
+        """Verify which requests the service received: how many (`exactly`, `atLeast`, `atMost`,
+        `none`; default: at least 1), and their order (`inOrder`). The answer is 200 with `ok`
+        true or false, and near misses with what differs.
 
         Sends `POST /_sim/verify`.
         Refused with 400: an unknown field, operation, method, status or token, contradictory
@@ -2206,9 +2211,9 @@ class Control:
         return result
 
     def get_weather(self) -> GetWeatherAnswer:
-        """Return the weather of the world: how often each kind of trouble strikes, and what it has
-        struck now. Each has the command that undoes it. packs is for the option weather of a
-        world.
+        """Return the weather of the world: how often each kind of failure happens, and which
+        failures are active now, each with the command that undoes it. `packs` lists the values
+        of the option `weather` of a world.
 
         Sends `GET /_sim/weather`.
         """
@@ -2258,12 +2263,12 @@ class Control:
         token: str | None = None,
     ) -> CreateWorldAnswer:
         """Create a world: an account with its own clock, seed, journal and limits. Default of each
-        option: as the server was started. The field from names the world to fork. The field
-        snapshot names the snapshot to continue from, of that world or of the default world.
-        Options that a snapshot does not bring may go with it. One of at (a time), entry (the
-        seq of a journal entry), after_request and before_request (that of a request) makes it
-        as from was then. Its clock is manual, and the past of from must be kept. The field
-        token is an alias of its first token.
+        option: as the server was started. `from` names the world to fork. `snapshot` names the
+        snapshot to continue from, of that world or of the default world. Options that a
+        snapshot does not contain may go with it. To make a world as `from` was at a moment of
+        its past, give one of four fields: `at` is a time, `entry` the `seq` of a journal entry,
+        `after_request` and `before_request` the `seq` of a request. The past of `from` must be
+        kept, and the clock of the new world is manual. `token` is an alias of its first token.
 
         Sends `POST /_sim/worlds`.
         Refused with 400: an invalid option; a token of another world; an option that the origin

@@ -80,7 +80,7 @@ function flags() {
     },
     keep: { ...flag('keep', 'Ids of things that may go on, with commas'), coerce: listOf },
     'polls-at-most': {
-      ...flag('polls-at-most', 'Reads of one thing in a second that are advised. Default: 1'),
+      ...flag('polls-at-most', 'Advised number of reads of one thing in a second. Default: 1'),
       coerce: readRate,
     },
     client: { ...flag('client', 'The client with this token, by id or name. Default: all'), coerce: text('client') },

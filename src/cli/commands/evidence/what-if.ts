@@ -33,7 +33,7 @@ export function builder(argv: Argv): Argv<Arguments> {
       coerce: text('without'),
     },
     with: {
-      ...flag('with', 'A command or a fault more, at a time after the start, as in "at 2h: node h100-0 crash"'),
+      ...flag('with', 'A further command or fault, at a time after the start, as in "at 2h: node h100-0 crash"'),
       coerce: text('with'),
     },
     set: {
