@@ -6,7 +6,6 @@ import { replayAtServer, type SendControl } from '../../../evidence/replay/remot
 import { replayRecording } from '../../../evidence/replay/replay.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 import { plural } from '../../../lib/text/format-count.ts'
-import { EXIT_CODES } from '../../command.ts'
 import { partialFlag } from '../../recording-files.ts'
 import { requestServer, type ServerArguments, serverFlags } from '../../server-client.ts'
 import { flag, requireKnownVariables } from '../../values.ts'
@@ -36,7 +35,7 @@ export function builder(argv: Argv): Argv<Arguments> {
     .example('$0 replay run.ndjson', 'in this process')
     .example('$0 replay run.ndjson --url http://127.0.0.1:4010', 'over HTTP, in a new world of a server')
     .epilogue(
-      `Exit codes of a replay: 0 the same, 1 diverged, 2 could not run.\n${EXIT_CODES}`,
+      'Exit codes: 0 the same, 1 diverged, 2 could not run, 130 and 143 on signals.',
     ) as unknown as Argv<Arguments>
 }
 
