@@ -62,16 +62,17 @@ function isPacked(path: string): boolean {
   return !path.includes('__pycache__')
 }
 
+/** Returns a hash of the times and sizes of files. A folder does not count: bytecode of Python changes its time. */
 function stampOf(parts: readonly string[]): string {
   const hash = createHash('sha256')
   const add = (path: string) => {
-    const { mtimeMs, size } = statSync(path)
-    hash.update(`${path}:${size}:${mtimeMs}\n`)
+    const stat = statSync(path)
+    if (stat.isFile()) hash.update(`${path}:${stat.size}:${stat.mtimeMs}\n`)
+    return stat
   }
   for (const part of parts) {
     const path = join(ROOT, part)
-    add(path)
-    if (!statSync(path).isDirectory()) continue
+    if (!add(path).isDirectory()) continue
     for (const entry of readdirSync(path, { recursive: true, encoding: 'utf8' })) {
       if (isPacked(entry)) add(join(path, entry))
     }
