@@ -22,8 +22,18 @@ const ROOT = resolve(import.meta.dirname, '../..')
 /** Inside of ours, so that the dependencies of the package are found. */
 const HOMES = join(ROOT, '.tmp')
 
-/** The project's folder, made once for each state of the source; it holds a copy of the scenarios that are shipped. */
+let home: string | undefined
+
+/**
+ * The project's folder, made once for each state of the source; it holds a copy of the scenarios that are shipped. A change
+ * of the source is not seen by a process that has asked before.
+ */
 export function installed(): string {
+  home ??= install()
+  return home
+}
+
+function install(): string {
   const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { files: string[] }
   const parts = ['package.json', ...files.filter(name => name !== 'dist' && !name.startsWith('!'))]
   const stamp = stampOf(['src', 'build', 'scaffold', 'package-lock.json', ...parts])
