@@ -6,10 +6,11 @@
  * types alone, also if it finds errors.
  */
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { packageIn } from '../test/e2e/installed-package.ts'
 import { reportApi } from './api-report.ts'
 import { type Finding, ROOT } from './files.ts'
 import { checkTypes, layOutPackage, lintPackage, readManifest } from './package.ts'
@@ -36,9 +37,13 @@ if (flags.api) {
   found['type errors'] = compile(join(dist, 'types'))
   writeFileSync(API_REPORT, reportPublicTypes(dist))
 } else if (formatting && unusedCode) {
-  const build = await run('../build/main.js', ['--no-types', '--outdir', dist])
+  // The build runs in another process during the compilation.
+  const building = run('tsx/dist/cli.mjs', ['tidy/build-package.ts'])
+  rmSync(dist, { recursive: true, force: true })
   found['type errors'] = compile(join(dist, 'types'))
   found['differences of public types'] = checkApi(dist)
+  const build = await building
+  if (build.code === 0) cpSync(join(packageIn(build.output), 'dist'), dist, { recursive: true })
   layOutPackage(PACKAGE)
   const buildErrors = build.code === 0 ? [] : [build.output]
   found['errors of the package'] = [...buildErrors, ...(await lintPackage(PACKAGE)), ...(await checkTypes(PACKAGE))]

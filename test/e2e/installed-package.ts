@@ -22,8 +22,18 @@ const ROOT = resolve(import.meta.dirname, '../..')
 /** Inside of ours, so that the dependencies of the package are found. */
 const HOMES = join(ROOT, '.tmp')
 
-/** The project's folder, made once for each state of the source; it holds a copy of the scenarios that are shipped. */
+let home: string | undefined
+
+/**
+ * The project's folder, made once for each state of the source; it holds a copy of the scenarios that are shipped. A change
+ * of the source is not seen by a process that has asked before.
+ */
 export function installed(): string {
+  home ??= install()
+  return home
+}
+
+function install(): string {
   const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { files: string[] }
   const parts = ['package.json', ...files.filter(name => name !== 'dist' && !name.startsWith('!'))]
   const stamp = stampOf(['src', 'build', 'scaffold', 'package-lock.json', ...parts])
@@ -62,16 +72,17 @@ function isPacked(path: string): boolean {
   return !path.includes('__pycache__')
 }
 
+/** Returns a hash of the times and sizes of files. A folder does not count: bytecode of Python changes its time. */
 function stampOf(parts: readonly string[]): string {
   const hash = createHash('sha256')
   const add = (path: string) => {
-    const { mtimeMs, size } = statSync(path)
-    hash.update(`${path}:${size}:${mtimeMs}\n`)
+    const stat = statSync(path)
+    if (stat.isFile()) hash.update(`${path}:${stat.size}:${stat.mtimeMs}\n`)
+    return stat
   }
   for (const part of parts) {
     const path = join(ROOT, part)
-    add(path)
-    if (!statSync(path).isDirectory()) continue
+    if (!add(path).isDirectory()) continue
     for (const entry of readdirSync(path, { recursive: true, encoding: 'utf8' })) {
       if (isPacked(entry)) add(join(path, entry))
     }

@@ -32,7 +32,7 @@ test('a script sends a batch of media requests, which wait for places on the fle
   const story = scenario('a batch of media', options as never, async ({ api, check, clock, countOf, ledger }) => {
     const lengths = ['Hello there.', 'Good morning.', 'The rain ends before midnight.']
     const drawn = Array.from({ length: 6 }, (_, i) =>
-      api.createImage({ model: 'acme/draw', prompt: `river ${i}`, size: '512x512' }),
+      api.createImage({ model: 'acme/draw', prompt: `river ${i}`, size: '256x256' }),
     )
     const shared = [1, 2].map(n => api.createImage({ model: IMAGES, prompt: 'a lake', size: '512x1024', n }))
     const spoken = lengths.map(input => api.createSpeech({ model: SPEECH, input, response_format: 'wav' }))

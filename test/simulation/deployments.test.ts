@@ -65,12 +65,15 @@ describe('a cold start', () => {
       })
       return took.sort((a, b) => a - b)[4]!
     }
-    expect(minutes('acme/chat-8b', 1)).toBeGreaterThan(1)
-    expect(minutes('acme/chat-8b', 1)).toBeLessThan(3)
-    expect(minutes('acme/chat-70b', 2)).toBeGreaterThan(2)
-    expect(minutes('acme/chat-70b', 2)).toBeLessThan(6)
-    expect(minutes('acme/chat-405b', 8)).toBeGreaterThan(8)
-    expect(minutes('acme/chat-405b', 8)).toBeLessThan(20)
+    for (const [repo, gpus, least, most] of [
+      ['acme/chat-8b', 1, 1, 3],
+      ['acme/chat-70b', 2, 2, 6],
+      ['acme/chat-405b', 8, 8, 20],
+    ] as const) {
+      const median = minutes(repo, gpus)
+      expect(median, repo).toBeGreaterThan(least)
+      expect(median, repo).toBeLessThan(most)
+    }
   })
 
   test('is faster the second time: image and weights are on the node', () => {

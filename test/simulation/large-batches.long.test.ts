@@ -19,9 +19,12 @@ test('shared capacity completes 30,000 lines of 900 tokens on the slowest model 
   expect(crowd.seconds / alone.seconds).toBeGreaterThan(2)
 })
 
-test('a batch of more than 50,000 lines fails with too_many_lines', () => {
+test.each([
+  { kind: 'valid', lines: many(50_001) },
+  { kind: 'broken', lines: Array.from({ length: 50_001 }, () => '{') },
+])('a batch of more than 50,000 $kind lines fails with too_many_lines alone', ({ lines }) => {
   const sim = stage()
-  const batch = batchOf(sim, many(50_001))
+  const batch = batchOf(sim, lines)
   pass(sim, '10s')
   expect(batch.toRecord().errors!.data).toMatchObject([{ code: 'too_many_lines', line: null }])
 })

@@ -1,6 +1,6 @@
 /** docs/account.md is run: every block of code in it. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { blocksOf, ReaderFolder, runSource } from './page-blocks.ts'
+import { blocksOf, ReaderFolder, runTypeScript } from './page-blocks.ts'
 
 const blocks = blocksOf('docs/account.md')
 let folder: ReaderFolder
@@ -17,7 +17,7 @@ test('docs/account.md has the blocks that are run below, and no other', () => {
 })
 
 test('the deletion of an account prints the statuses of its comments', async () => {
-  expect(await runSource('account', blocks[0]!.code)).toBe('401\n200\n')
+  expect(await runTypeScript('account', blocks[0]!.code)).toBe('401\n200\n')
 })
 
 test('the commands get a scoped token and the costs of requests', async () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { exportsOf, membersOf } from './declarations.ts'
-import { blocksOf, runSource } from './page-blocks.ts'
+import { blocksOf, runTypeScript } from './page-blocks.ts'
 
 const page = readFileSync('docs/api.md', 'utf8')
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
@@ -60,6 +60,6 @@ test('docs/api.md lists members that the clock has', () => {
 
 test('the code of docs/api.md prints what its comment says', async () => {
   const [block] = blocksOf('docs/api.md')
-  const printed = await runSource('api', block!.code)
+  const printed = await runTypeScript('api', block!.code)
   expect(printed.trim()).toBe(/\/\/ (.*)/.exec(block!.code)![1])
 })

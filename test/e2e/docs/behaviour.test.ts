@@ -11,7 +11,7 @@ import { INVARIANTS } from '../../../src/simulation/invariants/invariant.ts'
 import { COMMANDS } from '../../../src/simulation/operations/commands.ts'
 import { STEP_COLUMNS } from '../../../src/simulation/reporting/time-series.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
-import { runSource } from './page-blocks.ts'
+import { runTypeScript } from './page-blocks.ts'
 
 const run = promisify(execFile)
 const ROOT = resolve('.')
@@ -43,7 +43,7 @@ test('the blocks of inference.md answer a chat, make an image, and script an ans
   const blocks = blocksOf('inference', 'ts')
   expect(blocks).toHaveLength(8)
   const question = "{ model: 'acme/assistant', messages: [{ role: 'user', content: 'What WEATHER is it?' }] }"
-  const stdout = await runSource(
+  const stdout = await runTypeScript(
     'inference',
     `${blocks.join('\n')}
     const scripted = await client.chat.completions.create(${question})
@@ -60,8 +60,8 @@ test('the blocks of inference.md answer a chat, make an image, and script an ans
 test('the blocks of faults.md and model.md run', async () => {
   const [blocks, weather] = [blocksOf('faults', 'ts'), blocksOf('model', 'ts')]
   expect([blocks.length, weather.length]).toEqual([2, 2])
-  expect(await runSource('request-fault', blocks[1]!)).toBe('503\n')
-  expect(await runSource('faults', `${blocks[0]}\n${weather.join('\n')}`)).toBe('0\n')
+  expect(await runTypeScript('request-fault', blocks[1]!)).toBe('503\n')
+  expect(await runTypeScript('faults', `${blocks[0]}\n${weather.join('\n')}`)).toBe('0\n')
 })
 
 test('the scenarios of scenarios.md pass', async () => {

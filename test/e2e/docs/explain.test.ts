@@ -1,13 +1,13 @@
 /** The code of docs/explain.md is run, and prints what the page shows. */
 import { expect, test } from 'vitest'
 import { commanded } from '../../cli/commanded.ts'
-import { blocksOf, runSource } from './page-blocks.ts'
+import { blocksOf, runTypeScript } from './page-blocks.ts'
 
 const blocks = blocksOf('docs/explain.md')
 
 test('the code of docs/explain.md prints the explanation that it shows', async () => {
   expect(blocks.map(({ language }) => language)).toEqual(['ts', 'text', 'sh'])
-  expect(await runSource('explain', blocks[0]!.code)).toBe(blocks[1]!.code)
+  expect(await runTypeScript('explain', blocks[0]!.code)).toBe(blocks[1]!.code)
 })
 
 test('the command of docs/explain.md explains a node', async () => {

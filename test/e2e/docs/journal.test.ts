@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { JOURNAL_KINDS } from '../../../src/simulation/journal-kinds.ts'
-import { blocksOf, blockWith, runSource } from './page-blocks.ts'
+import { blocksOf, blockWith, runTypeScript } from './page-blocks.ts'
 
 const page = readFileSync('docs/journal.md', 'utf8')
 const blocks = blocksOf('docs/journal.md')
@@ -40,5 +40,5 @@ test('docs/journal.md shows lines of a trace of the package', () => {
 test('the code of docs/journal.md prints the causes of an entry', async () => {
   expect(blocks.map(({ language }) => language)).toEqual(['ts', 'text', 'text'])
   const code = `${blocks[0]!.code}\nif (!later.every(({ seq }) => seq > lost.seq)) console.log('an earlier entry')`
-  expect(await runSource('journal', code)).toBe(blocks[1]!.code)
+  expect(await runTypeScript('journal', code)).toBe(blocks[1]!.code)
 })

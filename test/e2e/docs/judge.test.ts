@@ -3,18 +3,18 @@ import { rmSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { commanded } from '../../cli/commanded.ts'
 import { running } from '../../transports/http/running-server.ts'
-import { blocksOf, runSource } from './page-blocks.ts'
+import { blocksOf, runTypeScript } from './page-blocks.ts'
 
 const blocks = blocksOf('docs/judge.md')
 const [first, printed, command, ownRule] = blocks.map(({ code }) => code) as [string, string, string, string]
 
 test('the code of docs/judge.md prints the findings that it shows', async () => {
   expect(blocks.map(({ language }) => language)).toEqual(['ts', 'text', 'sh', 'ts', 'text'])
-  expect(await runSource('judge', first)).toBe(printed)
+  expect(await runTypeScript('judge', first)).toBe(printed)
 })
 
 test('the rule of docs/judge.md is applied', async () => {
-  expect(await runSource('own-rule', first + ownRule)).toBe(`${printed}namesItsWork\n`)
+  expect(await runTypeScript('own-rule', first + ownRule)).toBe(`${printed}namesItsWork\n`)
 })
 
 test('the command of docs/judge.md judges a server', async () => {

@@ -1,8 +1,9 @@
 /** The blocks of code of a page, and processes that run them as a reader does: with the package installed. */
 import { execFile, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { transformSync } from 'esbuild'
 import { onTestFinished } from 'vitest'
 import { installed, packageIn } from '../installed-package.ts'
 
@@ -32,14 +33,15 @@ export function blockWith(blocks: readonly Block[], text: string): string {
   return found[0]!.code
 }
 
-/** Runs TypeScript of a page with Node against the source of the package; resolves with what it printed. */
-export async function runSource(name: string, code: string): Promise<string> {
-  const folder = resolve('.tmp/pages-run')
+/** Runs TypeScript of a page with Node, with the package installed; resolves with what it printed. */
+export async function runTypeScript(name: string, code: string): Promise<string> {
+  const folder = join(installed(), 'pages-run')
   mkdirSync(folder, { recursive: true })
-  const file = join(mkdtempSync(join(folder, 'run-')), `${name}.mts`)
-  writeFileSync(file, code)
+  const file = join(mkdtempSync(join(folder, 'run-')), `${name}.mjs`)
+  // A loader of TypeScript would take longer than the code of the page.
+  writeFileSync(file, transformSync(code, { loader: 'ts', target: 'node20.19' }).code)
   try {
-    const { stdout } = await run(process.execPath, ['--conditions=modelhost-sim-source', '--import', 'tsx', file])
+    const { stdout } = await run(process.execPath, [file])
     return stdout
   } finally {
     rmSync(dirname(file), { recursive: true, force: true })

@@ -1,18 +1,15 @@
 /** docs/shards.md: its commands are run, and its table has the variables that are read. */
-import { cpSync, mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readShard } from '../../../src/explore/shards/engines.ts'
+import { writeColdStart } from '../cold-start.ts'
 import { blocksOf, ReaderFolder } from './page-blocks.ts'
 
 const PAGE = 'docs/shards.md'
 let folder: ReaderFolder
 beforeAll(() => {
   folder = new ReaderFolder()
-  mkdirSync(join(folder.path, 'scenarios'))
-  for (const name of ['cold-start.ts', 'cold-start.trace']) {
-    cpSync(join('scenarios/deploy', name), join(folder.path, 'scenarios', name))
-  }
+  writeColdStart(folder.path)
 }, 120_000)
 afterAll(() => folder.remove())
 

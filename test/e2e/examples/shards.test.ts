@@ -1,8 +1,9 @@
 /** The recipes of examples/shards: their command lines are run, with the variables that the engines set. */
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { writeColdStart } from '../cold-start.ts'
 import { Installed, runIn } from './installed.ts'
 
 const installed = new Installed()
@@ -22,11 +23,8 @@ let folder: string
 let copies = 0
 beforeEach(() => {
   folder = installed.copy('shards', `shards-${++copies}`)
-  mkdirSync(join(folder, 'scenarios'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  for (const name of ['cold-start.ts', 'cold-start.trace']) {
-    cpSync(join('scenarios/deploy', name), join(folder, 'scenarios', name))
-  }
+  writeColdStart(folder)
 })
 
 const recipe = (name: string) => readFileSync(join(folder, name), 'utf8').replaceAll(/1\.\.\d+/g, FEW_SEEDS)
@@ -111,7 +109,7 @@ test('Kubernetes: the pods of the Indexed Job, and the one that joins their resu
   expect(await shell(line(merge))).toMatchObject({ code: 0, said: expect.stringContaining('Complete: 16 of 16\n') })
 
   // A finding ends its index with the code that the policy knows.
-  writeFileSync(join(folder, 'scenarios/story.ts'), FAILING)
+  writeFileSync(join(folder, 'scenarios/story.js'), FAILING)
   rmSync(join(folder, 'results'), { recursive: true })
   const failed = await pod(3)
   expect(spec.podFailurePolicy!.rules.map(({ onExitCodes }) => onExitCodes?.values)).toEqual([undefined, [failed.code]])

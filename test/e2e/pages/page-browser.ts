@@ -1,13 +1,13 @@
 /** Chromium with pages of this machine: from a small web server, or from files. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
 import type { Connection } from '../../../src/ui/simulator/connection.ts'
+import { installed } from '../installed-package.ts'
 
 export const executablePath = [process.env.CHROME_PATH, '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
   path => path !== undefined && existsSync(path),
@@ -56,12 +56,26 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   json: 'application/json',
 }
 
-/** Builds the playground and serves it below a path, as a site does. */
-export async function servePlayground(): Promise<{ readonly url: string; close(): void }> {
-  const folder = mkdtempSync(join(tmpdir(), 'playground-'))
+/** Returns the folder of the playground. It is built once for each state of the source, like the package. */
+async function builtPlayground(): Promise<string> {
+  const folder = join(installed(), 'playground')
+  if (existsSync(folder)) return folder
+  const draft = mkdtempSync(join(installed(), 'building-'))
   // A script without types, beside the build.
   const { buildPlayground } = await import(pathToFileURL(resolve('build/pages.js')).href)
-  await buildPlayground(folder)
+  await buildPlayground(draft)
+  try {
+    renameSync(draft, folder)
+  } catch {
+    // Another worker was faster, with the same.
+    rmSync(draft, { recursive: true })
+  }
+  return folder
+}
+
+/** Serves the playground below a path, as a site does. */
+export async function servePlayground(): Promise<{ readonly url: string; close(): void }> {
+  const folder = await builtPlayground()
   const server = createServer(({ url = '/' }, response) => {
     const name = /^\/site\/([^?]*)/.exec(url)?.[1]
     const file = join(folder, name || 'index.html')
@@ -73,7 +87,6 @@ export async function servePlayground(): Promise<{ readonly url: string; close()
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/site/`,
     close() {
       server.close()
-      rmSync(folder, { recursive: true })
     },
   }
 }

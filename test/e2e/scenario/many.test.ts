@@ -173,7 +173,7 @@ test('run prints TAP', async () => {
 
 test('workers give the same results in the same order as one process', () => {
   write('a.yaml', 'title: from a file\ngiven: { fixtures: empty }\nsteps:\n  - advance: 1m\n')
-  write('b.ts', UNSURE)
+  write('b.js', UNSURE)
   const outcome = (...flags: string[]) => {
     const args = [BIN, 'run', folder, '--seeds', '1..30', '--reporter', 'json', ...flags]
     const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: PROJECT })

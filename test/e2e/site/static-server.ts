@@ -19,6 +19,8 @@ export async function serveFiles(folder: string, path: string): Promise<string> 
       return response.end()
     }
     response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream')
+    // A browser that has a script does not compile it again.
+    response.setHeader('cache-control', 'max-age=600')
     response.end(readFileSync(file))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

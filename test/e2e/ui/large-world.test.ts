@@ -1,5 +1,5 @@
-/** The page beside a large world: 10,000 GPUs and 100,000 journal entries, while a week passes. */
-import { describe, expect } from 'vitest'
+/** The page beside a large world: 10,000 GPUs and 100,000 journal entries, while days pass. */
+import { expect } from 'vitest'
 import { openControlRoom, pageTest, useBrowser } from './control-room.ts'
 import { longTasksWhile } from './long-tasks.ts'
 
@@ -28,26 +28,35 @@ const deployments = Array.from({ length: 60 }, (_, index) => ({
   load: { kind: 'wave' as const, low: 20, high: 1200, peak_at: `${index % 24}h` },
 }))
 
-describe('a page beside a large world', () => {
-  for (const view of ['fleet', 'lifecycles', 'lifecycles?kind=instances', 'money', 'requests']) {
-    pageTest(`has no long task in ${view} while a week passes`, { timeout: 240_000 }, async () => {
-      const { page, sim, problems } = await openControlRoom({
-        ...{ fixtures: 'fleet', view, with: { nodes, deployments } },
-      })
-      const found = await longTasksWhile(page, LONG_TASK_MS, async () => {
-        for (let day = 0; day < 7; day++) {
-          await sim.clock.advance('1d')
-          await page.mouse.move(400 + day * 40, 400)
-          await page.mouse.wheel(0, 200)
-          await page.waitForFunction(
-            now => document.querySelector('.clock-bar time')?.getAttribute('datetime') === now,
-            sim.clock.iso,
-          )
-        }
-      })
-      expect(sim.journal.entries().at(-1)!.seq).toBeGreaterThan(100_000)
-      expect(found).toEqual([])
-      expect(problems).toEqual([])
+/** The views in turn, and the days that each of them is open. After the first one, the journal is full. */
+const DAYS: Readonly<Record<string, number>> = {
+  ...{ fleet: 5, lifecycles: 2, 'lifecycles?kind=instances': 2, money: 2, requests: 2 },
+}
+
+pageTest('a page beside a large world has no long task in any view while days pass', { timeout: 300_000 }, async () => {
+  const { page, sim, problems } = await openControlRoom({
+    fixtures: 'fleet',
+    view: 'fleet',
+    with: { nodes, deployments },
+  })
+  for (const [view, days] of Object.entries(DAYS)) {
+    await page.evaluate(hash => {
+      location.hash = hash
+    }, `#/${view}`)
+    await page.locator(`nav.tabs a[aria-current][href^="#/${view.split('?')[0]}"]`).waitFor()
+    const found = await longTasksWhile(page, LONG_TASK_MS, async () => {
+      for (let day = 0; day < days; day++) {
+        await sim.clock.advance('1d')
+        await page.mouse.move(400 + day * 40, 400)
+        await page.mouse.wheel(0, 200)
+        await page.waitForFunction(
+          now => document.querySelector('.clock-bar time')?.getAttribute('datetime') === now,
+          sim.clock.iso,
+        )
+      }
     })
+    expect(found, view).toEqual([])
+    expect(sim.journal.entries().at(-1)!.seq, view).toBeGreaterThan(100_000)
   }
+  expect(problems).toEqual([])
 })

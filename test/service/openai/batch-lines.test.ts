@@ -402,7 +402,7 @@ test('a scripted rule answers lines in order up to its count, and none of a fail
 test.each(['validating', 'in_progress'] as const)('a snapshot of a batch %s continues exactly', async status => {
   const { sim, client } = here()
   sim.inference.add({ contains: 'rivers', times: 30, answer: { text: 'Often.' } })
-  const content = Array.from({ length: 400 }, (_, i) => {
+  const content = Array.from({ length: 200 }, (_, i) => {
     const body = chat({ n: 1 + (i % 2), ...(i % 3 === 0 && { response_format: { type: 'json_object' } }) })
     return JSON.stringify({ custom_id: `line-${i}`, method: 'POST', url: CHAT, body })
   }).join('\n')
@@ -419,7 +419,7 @@ test.each(['validating', 'in_progress'] as const)('a snapshot of a batch %s cont
     const { output_file_id } = one.world.batches.get(id)!.toRecord()
     return new TextDecoder().decode(Buffer.concat([...one.world.files.get(output_file_id!)!.chunks()]))
   }
-  expect(read(sim).split('\n')).toHaveLength(401)
+  expect(read(sim).split('\n')).toHaveLength(201)
   expect(read(twin)).toBe(read(sim))
   expect(read(other.sim)).toBe(read(sim))
   expect([twin.digest, other.sim.digest]).toEqual([sim.digest, sim.digest])
