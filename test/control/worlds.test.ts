@@ -679,6 +679,12 @@ describe('the differences of two worlds', () => {
       ...{ before: expect.stringContaining('ready'), after: expect.stringContaining('down') },
     })
     expect(server.server.worlds.all()).toHaveLength(1)
+    await server.command('/_sim/past')
+    await ask(server, '/deploy/list', server.sim.token)
+    await server.command('/_sim/clock/advance', { by: '1m' })
+    const { world: name } = await world(server, { from: 'default', at: '11m' })
+    const ofFork = await server.command(`/_sim/worlds/${name}/_sim/differences?fresh=true`, undefined, 'GET')
+    expect(ofFork.body).toMatchObject({ equal: true, differences: [] })
   })
 
   test('of a snapshot are those since then, and one of with, snapshot and fresh is required', async () => {

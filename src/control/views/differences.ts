@@ -110,7 +110,10 @@ async function beforeOf(
   return {
     name: snapshot ?? 'start',
     sim: copy,
-    ...(saved !== undefined && { lastShared: saved.state.world.journal.lastBeforeFork(sim.world.journal) }),
+    lastShared:
+      saved?.state.world.journal.lastBeforeFork(sim.world.journal) ??
+      // A world from the past has the requests that came before it, which a fresh copy of it has not.
+      (own.forkOf === undefined ? 0 : copy.world.journal.last),
     [Symbol.asyncDispose]: () => copy[Symbol.asyncDispose](),
   }
 }

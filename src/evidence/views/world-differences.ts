@@ -27,7 +27,7 @@ export interface WorldDifferences {
   readonly isEqual: boolean
   readonly hasSameTime: boolean
   readonly differences: readonly WorldDifference[]
-  /** Whether requests are compared: no if those before a fork cannot be told apart, because its origin dropped entries. */
+  /** Whether requests are compared: no if the origin of a fork has dropped entries since the fork, and so cannot count them. */
   readonly areRequestsCompared: boolean
   /** Undefined if the journals have no such entry: they agree, or have dropped it. */
   readonly divergence: Divergence | undefined
