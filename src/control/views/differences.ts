@@ -40,7 +40,7 @@ export const compareWorlds = control({
     ),
     requests_compared: z
       .boolean()
-      .describe('false if the journal has dropped what tells requests before a fork from those after it'),
+      .describe('false if requests before a fork cannot be distinguished from those after it'),
     diverged: z
       .object({
         time: z.int().describe('Microseconds since the epoch of the world'),
@@ -82,7 +82,7 @@ export const compareWorlds = control({
 interface Before extends AsyncDisposable {
   readonly name: string
   readonly sim: Simulator
-  /** The newest entry of the compared world that came before a snapshot of it. */
+  /** The newest entry of the compared world that came before a snapshot of it; NaN if that is unknown. */
   readonly lastShared?: number
 }
 
@@ -112,8 +112,8 @@ async function beforeOf(
     sim: copy,
     lastShared:
       saved?.state.world.journal.lastBeforeFork(sim.world.journal) ??
-      // A world from the past has the requests that came before it, which a fresh copy of it has not.
-      (own.forkOf === undefined ? 0 : copy.world.journal.last),
+      // A fork can have the requests that came before it, which a fresh copy of it has not.
+      (own.forkOf === undefined ? 0 : Number.NaN),
     [Symbol.asyncDispose]: () => copy[Symbol.asyncDispose](),
   }
 }

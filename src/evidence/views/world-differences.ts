@@ -27,7 +27,7 @@ export interface WorldDifferences {
   readonly isEqual: boolean
   readonly hasSameTime: boolean
   readonly differences: readonly WorldDifference[]
-  /** Whether requests are compared: no if the origin of a fork has dropped entries since the fork, and so cannot count them. */
+  /** Whether requests are compared: no if those before a fork cannot be distinguished from those after it. */
   readonly areRequestsCompared: boolean
   /** Undefined if the journals have no such entry: they agree, or have dropped it. */
   readonly divergence: Divergence | undefined
@@ -37,7 +37,8 @@ export interface WorldDifferences {
  * Compares two worlds. Journals are compared from the time on that both have, and requests since a fork of the one from
  * the other.
  *
- * @param lastShared the newest entry of `after` that came before `before`, if that is a snapshot of `after`
+ * @param lastShared the newest entry of `after` that came before `before`, if that is an earlier state of `after`; NaN if
+ *   it is unknown
  */
 export function compareWorlds(before: Simulator, after: Simulator, lastShared?: number): WorldDifferences {
   const hasSameTime = before.world.clock.now === after.world.clock.now
@@ -111,7 +112,7 @@ function compareRequests(before: Simulator, after: Simulator, lastShared?: numbe
   return own && others && compareTexts('request', own, others)
 }
 
-/** Counts the requests after an entry; undefined if the journal has dropped some of them. */
+/** Counts the requests after an entry; undefined if it is unknown, or the journal has dropped some of them. */
 function requestsSince(sim: Simulator, last: number): Map<string, string> | undefined {
   const nameOf = (operation: string, status: number) =>
     `${operation || 'unknown paths'}: ${status === 0 ? 'no answer' : status}`
@@ -119,7 +120,7 @@ function requestsSince(sim: Simulator, last: number): Map<string, string> | unde
     return new Map(sim.requestCounts.map(({ operation, status, count }) => [nameOf(operation, status), String(count)]))
   }
   const { journal } = sim.world
-  if (journal.dropped > last) return undefined
+  if (Number.isNaN(last) || journal.dropped > last) return undefined
   const counts = new Map<string, number>()
   for (const entry of journal.entries(last)) {
     if (!isAnswered(entry)) continue

@@ -12,7 +12,7 @@ let running: Reader | undefined
 /** How many batches are open, one within the other. */
 let batches = 0
 /** What runs again at the end of the batch. */
-const waiting = new Set<Reader>()
+let waiting: readonly Reader[] = []
 
 export class Signal<Value> {
   #value: Value
@@ -35,7 +35,7 @@ export class Signal<Value> {
     if (value === this.#value) return
     this.#value = value
     batch(() => {
-      for (const reader of this.#readers) waiting.add(reader)
+      waiting = [...new Set([...waiting, ...this.#readers])]
     })
   }
 
@@ -86,11 +86,7 @@ export function batch(act: () => void): void {
     act()
   } finally {
     batches--
-    while (batches === 0 && waiting.size > 0) {
-      const [reader] = waiting as Iterable<Reader> as [Reader]
-      waiting.delete(reader)
-      reader.run()
-    }
+    while (batches === 0 && waiting.length > 0) waiting[0]!.run()
   }
 }
 
@@ -105,7 +101,7 @@ function runAs(reader: Reader | undefined, act: () => void): void {
 }
 
 function forget(reader: Reader): void {
-  waiting.delete(reader)
+  waiting = waiting.filter(each => each !== reader)
   for (const readers of reader.read) readers.delete(reader)
   reader.read.clear()
 }
