@@ -37,6 +37,8 @@ export async function minifyPage() {
       inline: 1,
       conditionals: false,
       sequences: false,
+      lhs_constants: false,
+      unsafe_arrows: true,
     },
   })
   return { ...files, 'page.js': code }
@@ -54,7 +56,14 @@ async function bundle() {
     platform: 'browser',
     target: ['chrome123', 'firefox120', 'safari17.5'],
     conditions: ['modelhost-sim-source'],
-    tsconfigRaw: { compilerOptions: { jsx: 'react', jsxFactory: 'h', jsxFragmentFactory: 'Fragment' } },
+    tsconfigRaw: {
+      compilerOptions: {
+        useDefineForClassFields: false,
+        jsx: 'react',
+        jsxFactory: 'h',
+        jsxFragmentFactory: 'Fragment',
+      },
+    },
     inject: [source('jsx.ts')],
     minify: true,
     // A page has no process, none of Node's timers, and no fake ones.

@@ -5,11 +5,18 @@ import type { Snapshot } from './snapshot/snapshot.ts'
 /** The name of the world with which the server started. */
 export const DEFAULT_WORLD = 'default'
 
+/** The world that a fork was made of, and the virtual time of the fork (ISO 8601). */
+export interface ForkOrigin {
+  readonly world: string
+  readonly at: string
+}
+
 /** A world of a server, with its usage and its snapshots. */
 export class ServedWorld {
   readonly name: string
   readonly sim: Simulator
   readonly alias: string | undefined
+  readonly forkOf: ForkOrigin | undefined
   /** The snapshots of the world, by name. A reset keeps them. */
   readonly snapshots = new Map<string, Snapshot>()
   /** Answers the requests of clients: the simulator. A host that observes its clients puts its own function here. */
@@ -21,10 +28,11 @@ export class ServedWorld {
   #lastUsedMs = monotonicMs()
   #openRequests = 0
 
-  constructor(name: string, sim: Simulator, alias?: string) {
+  constructor(name: string, sim: Simulator, { alias, origin }: { alias?: string | undefined; origin?: string } = {}) {
     this.name = name
     this.sim = sim
     this.alias = alias
+    this.forkOf = origin === undefined ? undefined : { world: origin, at: sim.clock.iso }
     this.#firstToken = sim.token
     this.answer = (request, options) => sim.answer(request, options)
   }

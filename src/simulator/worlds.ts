@@ -32,7 +32,7 @@ export interface WorldSpec {
   /** The snapshot to continue from. `options` then has only options that a snapshot does not always bring. */
   readonly snapshot?: Snapshot
   readonly clock?: ForkOptions['clock'] | undefined
-  /** The simulator of the world, which is made already. It takes the place of all above. */
+  /** The simulator of the world, which is made already: with `from`, a fork of that world. It takes the place of the rest. */
   readonly sim?: Simulator
   /** An alias of the first token of the world, at the root address. */
   readonly alias?: string | undefined
@@ -140,7 +140,8 @@ export class Worlds {
         `Failed to make a world: '${alias}' would stand for its first token, and it has none. Leave token out.`,
       )
     }
-    const world = new ServedWorld(`w${++this.#createdCount}`, sim, alias)
+    const origin = snapshot === undefined ? from?.name : undefined
+    const world = new ServedWorld(`w${++this.#createdCount}`, sim, { alias, ...(origin !== undefined && { origin }) })
     this.#worlds.set(world.name, world)
     this.#keyHeaders = undefined
     if (alias !== undefined) {

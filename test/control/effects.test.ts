@@ -120,7 +120,7 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     good: [{ path: '/_sim/differences?with=default' }],
     bad: [
       { path: '/_sim/differences?with=w9', status: 404, says: "unknown world 'w9'" },
-      { path: '/_sim/differences', status: 400, says: 'give one of with and snapshot' },
+      { path: '/_sim/differences', status: 400, says: 'give one of with, snapshot and fresh=true' },
       { path: '/_sim/differences?snapshot=none', status: 404, says: "'none'" },
     ],
   },

@@ -112,6 +112,25 @@ test('the balance is zero when it runs out, and the burn is what an hour costs',
   expect(sim.ledger.balance).toBeGreaterThanOrEqual(-after.owners.length)
 })
 
+test('the next top-up comes when the balance is below its threshold at this burn, and not with a declined card', async () => {
+  const server = await running({ weather: 'none' })
+  const { sim } = server
+  await server.command('/_sim/clock/advance', { by: '1h' })
+  const { top_up: next } = await read(server, '/_sim/money')
+  const { amount, threshold } = sim.world.ledger.topupRule
+  expect(next).toEqual({ at: expect.any(String), in: expect.any(String), microcents: amount * 1e6 })
+  const topUps = () => sim.ledger.entries().filter(({ kind }) => kind === 'topup')
+  const until = Date.parse(next.at) - 60_000
+  await server.command('/_sim/clock/advance', { to: new Date(until).toISOString() })
+  expect([topUps().length, sim.ledger.balance >= threshold * 1e6]).toEqual([0, true])
+  // The charge itself takes some minutes.
+  await server.command('/_sim/clock/advance', { by: '1h' })
+  expect(topUps()).toHaveLength(1)
+
+  sim.cluster.card.decline()
+  expect((await read(server, '/_sim/money')).top_up).toBeNull()
+})
+
 test('GPU-hours are those of the report, and an invalid step is refused', async () => {
   const server = await running()
   await server.command('/_sim/clock/advance', { by: '2h' })

@@ -45,6 +45,11 @@ test('a deployment is shown as the service shows it, with its entries, requests,
   expect(thing.ledger.map(({ microcents }: Answer) => microcents)).toEqual(
     entries.map(({ microcents }: Answer) => microcents).reverse(),
   )
+  const { owners } = (await server.command('/_sim/money', undefined, 'GET')).body
+  const { burn_microcents_per_hour, spent_microcents } = owners.find((owner: Answer) => owner.id === id)
+  expect(thing.cost).toEqual({ burn_microcents_per_hour, spent_microcents })
+  expect(burn_microcents_per_hour).toBeGreaterThan(0)
+  expect((await inspect(server, 'h100-0')).cost).toBeNull()
   for (const { path } of thing.links) expect([path, (await server.ask(path)).status]).toEqual([path, 200])
 })
 
@@ -179,4 +184,20 @@ test('a list of more batches than a page is read whole', async () => {
   const server = await running({ fixtures: 'default', with: { batches } as never })
   const { body } = await server.command('/_sim/things?kind=batch&limit=5000', undefined, 'GET')
   expect(body.matched).toBeGreaterThanOrEqual(150)
+})
+
+test('a table is sorted by a column, numbers by their size, and backwards with a minus', async () => {
+  const server = await running()
+  const rows = async (sort: string) => {
+    const { body } = await server.command(`/_sim/things?kind=file${sort}`, undefined, 'GET')
+    const column = body.columns.indexOf('bytes')
+    return body.rows.map(({ id, cells }: Answer) => [id, Number(cells[column])])
+  }
+  const plain = await rows('')
+  const bySize = [...plain].sort(([, a], [, b]) => a - b).map(([, size]) => size)
+  expect(new Set(bySize).size).toBeGreaterThan(1)
+  expect((await rows('&sort=bytes')).map(([, size]: Answer) => size)).toEqual(bySize)
+  expect((await rows('&sort=-bytes')).map(([, size]: Answer) => size)).toEqual(bySize.reverse())
+  const ids = plain.map(([id]: Answer) => id).sort()
+  expect((await rows('&sort=id')).map(([id]: Answer) => id)).toEqual(ids)
 })

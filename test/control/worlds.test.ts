@@ -145,6 +145,26 @@ describe('a world of its own', () => {
 })
 
 describe('a fork', () => {
+  test('is listed with its origin and the time of the fork, also one of the past', async () => {
+    const server = await running({ fixtures: 'two-nodes', seed: 1 })
+    await server.command('/_sim/past', {})
+    await server.command('/_sim/clock/advance', { by: '1h' })
+    const [plain, past, fresh] = [
+      await world(server, { from: 'default' }),
+      await world(server, { from: 'default', at: '20m' }),
+      await world(server),
+    ]
+    await ask(server, `/_sim/worlds/${plain.world}/_sim/clock/advance`, undefined, { json: { by: '1h' } })
+    const { body: listed } = await ask(server, '/_sim/worlds')
+    const originOf = (name: string) => listed.find(({ world: one }: Made) => one === name).fork_of
+    expect(['default', plain.world, past.world, fresh.world].map(originOf)).toEqual([
+      null,
+      { world: 'default', at: expect.stringContaining('T01:00:00') },
+      { world: 'default', at: expect.stringContaining('T00:20:00') },
+      null,
+    ])
+  })
+
   test('continues from the state of its origin and is independent of it', async () => {
     const server = await running({ fixtures: 'empty' })
     const origin = await world(server)
@@ -614,7 +634,60 @@ describe('the differences of two worlds', () => {
     })
   })
 
-  test('of a snapshot are those since then, and one of with and snapshot is required', async () => {
+  test('of a fork and its origin count the requests since the fork, in both directions', async () => {
+    const server = await running({ fixtures: 'two-nodes' })
+    const list = (name?: string) =>
+      ask(server, `${name === undefined ? '' : `/_sim/worlds/${name}`}/deploy/list`, server.sim.token)
+    for (let count = 0; count < 5; count++) await list()
+    await server.command('/_sim/snapshots', { name: 'calm' })
+    const { world: name } = await world(server, { from: 'default' })
+    const of = async (path: string) => (await server.command(path, undefined, 'GET')).body
+    const directions = [`/_sim/worlds/${name}/_sim/differences?with=default`, `/_sim/differences?with=${name}`]
+    for (const path of [...directions, '/_sim/differences?snapshot=calm'])
+      expect(await of(path)).toMatchObject({ equal: true, differences: [], requests_compared: true })
+
+    await list(name)
+    for (let count = 0; count < 2; count++) await list()
+    const counted = { kind: 'request', subject: 'listDeployments: 200' }
+    expect((await of(directions[0]!)).differences).toEqual([{ ...counted, before: '2', after: '1' }])
+    expect((await of(directions[1]!)).differences).toEqual([{ ...counted, before: '1', after: '2' }])
+    expect((await of('/_sim/differences?snapshot=calm')).differences).toEqual([{ ...counted, before: '0', after: '2' }])
+  })
+
+  test('of a fork leave requests out if its origin has dropped the entries since the fork', async () => {
+    const server = await running({ fixtures: 'two-nodes' })
+    await ask(server, '/deploy/list', server.sim.token)
+    const { world: name } = await world(server, { from: 'default' })
+    const { journal } = server.sim.world
+    await ask(server, '/deploy/list', server.sim.token)
+    for (let count = 0; count < journal.limit; count++) journal.recordUndigested(0, 'node.crashed', 'h100-0')
+    const found = await differences(server, name)
+    expect(found.requests_compared).toBe(false)
+    expect(found.differences.filter(({ kind }: { kind: string }) => kind === 'request')).toEqual([])
+  })
+
+  test('since the start are those from a fresh copy of the world', async () => {
+    const server = await running({ fixtures: 'two-nodes' })
+    const since = async () => (await server.command('/_sim/differences?fresh=true', undefined, 'GET')).body
+    expect(await since()).toMatchObject({ world: 'default', with: 'start', equal: true, differences: [] })
+    await server.command('/_sim/commands', { verb: 'node.crash', target: 'h100-0' })
+    await server.command('/_sim/clock/advance', { by: '10m' })
+    const { differences: found, same_time: isSameTime } = await since()
+    expect(isSameTime).toBe(false)
+    expect(found).toContainEqual({
+      ...{ kind: 'state', subject: 'h100-0' },
+      ...{ before: expect.stringContaining('ready'), after: expect.stringContaining('down') },
+    })
+    expect(server.server.worlds.all()).toHaveLength(1)
+    await server.command('/_sim/past')
+    await ask(server, '/deploy/list', server.sim.token)
+    await server.command('/_sim/clock/advance', { by: '1m' })
+    const { world: name } = await world(server, { from: 'default', at: '11m' })
+    const ofFork = await server.command(`/_sim/worlds/${name}/_sim/differences?fresh=true`, undefined, 'GET')
+    expect(ofFork.body).toMatchObject({ equal: true, differences: [], requests_compared: false })
+  })
+
+  test('of a snapshot are those since then, and one of with, snapshot and fresh is required', async () => {
     const server = await running({ fixtures: 'two-nodes' })
     await server.command('/_sim/snapshots', { name: 'calm' })
     const since = (query: string) => server.command(`/_sim/differences?${query}`, undefined, 'GET')
@@ -625,7 +698,8 @@ describe('the differences of two worlds', () => {
       ...{ kind: 'state', subject: 'h100-0' },
       ...{ before: expect.stringContaining('ready'), after: expect.stringContaining('down') },
     })
-    for (const query of ['', 'with=default&snapshot=calm']) expect((await since(query)).status).toBe(400)
+    for (const query of ['', 'with=default&snapshot=calm', 'snapshot=calm&fresh=true'])
+      expect((await since(query)).status).toBe(400)
     expect((await since('snapshot=other')).status).toBe(404)
     expect(server.server.worlds.all()).toHaveLength(1)
   })

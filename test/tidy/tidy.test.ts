@@ -91,12 +91,13 @@ describe('determinism', () => {
       }
     }
     // The tokenizer is a pure function. The loader of TypeScript and the guard of `process.exit` belong to the process, and
-    // the session of the control room to its page.
+    // the session of the control room and what follows its signals to its page.
     const ofTheProcess = [
       'service/openai/tokenizer.ts',
       'scenario/runner/import-script.ts',
       'scenario/runner/process-guard.ts',
       'ui/store/session.ts',
+      'ui/store/signals.ts',
     ]
     expect(breaches.filter(breach => !ofTheProcess.some(path => breach.startsWith(path)))).toEqual([])
   })

@@ -28,6 +28,10 @@ const WorldSummary = z.object({
   now: z.string(),
   requests: z.int(),
   idle_seconds: z.number().describe('Real seconds since its last request'),
+  fork_of: z
+    .object({ world: z.string(), at: z.string().describe('Its time when it was made, ISO 8601') })
+    .nullable()
+    .describe('The world that it was forked from'),
 })
 
 const WorldDetails = WorldSummary.extend({
@@ -85,7 +89,7 @@ export const createWorld = control({
     const clockSetting = clock as WorldSpec['clock']
     const world =
       origin !== undefined && moment !== undefined
-        ? await makeWorldWith(worlds, pastCreator(pasts, origin, moment, clockSetting), token)
+        ? await makeWorldWith(worlds, pastCreator(pasts, origin, moment, clockSetting), { alias: token, from: origin })
         : makeWorld(worlds, {
             ...(options !== undefined && { options }),
             ...(origin !== undefined && { from: origin }),
@@ -254,6 +258,7 @@ function toSummary(world: ServedWorld, request: Request): z.input<typeof WorldSu
     now: sim.world.clock.iso(sim.clock.due),
     requests: world.requests,
     idle_seconds: world.idleMs / 1000,
+    fork_of: world.forkOf ?? null,
   }
 }
 

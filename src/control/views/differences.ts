@@ -19,13 +19,13 @@ export const compareWorlds = control({
   summary:
     'Compare this world (`after`) with another one (`before`): states, nodes, money, counts and requests that ' +
     'differ, and the first journal entry that differs. The other world is the world `with`, or a `snapshot` of this ' +
-    'one',
+    'one, or with `fresh=true` this one at its start. If one is a fork of the other, only requests since then count',
   example: { target: '/_sim/differences?with=default' },
-  refusals: { 400: 'not one of with and snapshot', 404: 'an unknown world or snapshot' },
-  query: { with: z.string().optional(), snapshot: z.string().optional() },
+  refusals: { 400: 'not one of with, snapshot and fresh', 404: 'an unknown world or snapshot' },
+  query: { with: z.string().optional(), snapshot: z.string().optional(), fresh: z.literal('true').optional() },
   returns: z.object({
     world: z.string(),
-    with: z.string().describe('The other world, or the snapshot'),
+    with: z.string().describe('The other world, the snapshot, or `start`'),
     equal: z.boolean().describe('Whether digest and time are the same'),
     same_time: z.boolean(),
     differences: z.array(
@@ -38,6 +38,9 @@ export const compareWorlds = control({
         after: z.string(),
       }),
     ),
+    requests_compared: z
+      .boolean()
+      .describe('false if requests before a fork cannot be distinguished from those after it'),
     diverged: z
       .object({
         time: z.int().describe('Microseconds since the epoch of the world'),
@@ -51,7 +54,11 @@ export const compareWorlds = control({
   handle: async ({ query, sim, worlds }) => {
     const own = worlds.findBySimulator(sim)
     await using other = await beforeOf(query, sim, own, worlds)
-    const { isEqual, hasSameTime, differences, divergence } = worldDifferences.compareWorlds(other.sim, sim)
+    const { isEqual, hasSameTime, differences, areRequestsCompared, divergence } = worldDifferences.compareWorlds(
+      other.sim,
+      sim,
+      other.lastShared,
+    )
     const redact = (text: string) => tokenRedactor(sim)(tokenRedactor(other.sim)(text))
     const toSide = (of: Simulator, entry: Entry | undefined) =>
       entry === undefined ? null : toDescribedEntry(entry, of, redact)
@@ -59,6 +66,7 @@ export const compareWorlds = control({
     return {
       ...{ world: own?.name ?? '', with: other.name, equal: isEqual, same_time: hasSameTime },
       differences: differences.map(difference => ({ ...difference, subject: redact(difference.subject) })),
+      requests_compared: areRequestsCompared,
       diverged:
         divergence === undefined || time === undefined
           ? null
@@ -74,25 +82,38 @@ export const compareWorlds = control({
 interface Before extends AsyncDisposable {
   readonly name: string
   readonly sim: Simulator
+  /** The newest entry of the compared world that came before a snapshot of it; NaN if that is unknown. */
+  readonly lastShared?: number
 }
 
-/** Returns what a world is compared with: another world, or a copy that continues from a snapshot. */
+/** Returns what a world is compared with: another world, a copy that continues from a snapshot, or one at the start. */
 async function beforeOf(
-  { with: other, snapshot }: { readonly with?: string | undefined; readonly snapshot?: string | undefined },
+  { with: other, snapshot, fresh }: { readonly [name in 'with' | 'snapshot' | 'fresh']?: string | undefined },
   sim: Simulator,
   own: ServedWorld | undefined,
   worlds: Worlds,
 ): Promise<Before> {
-  if ((other === undefined) === (snapshot === undefined) || own === undefined) {
-    refuse(400, 'Failed to compare: give one of with and snapshot. GET /_sim/worlds and GET /_sim/snapshots list them.')
+  if ([other, snapshot, fresh].filter(given => given !== undefined).length !== 1 || own === undefined) {
+    refuse(
+      400,
+      'Failed to compare: give one of with, snapshot and fresh=true. GET /_sim/worlds and GET /_sim/snapshots list them.',
+    )
   }
   if (other !== undefined) {
     const world = requireWorld(worlds, other)
     await world.sim.clock.catchUp()
     return { name: world.name, sim: world.sim, async [Symbol.asyncDispose]() {} }
   }
-  const saved = requireSnapshot(own, snapshot!)
-  const copy = sim.fork({ clock: 'manual' })
-  copy.restore(saved.forServer('manual'))
-  return { name: snapshot!, sim: copy, [Symbol.asyncDispose]: () => copy[Symbol.asyncDispose]() }
+  const saved = snapshot === undefined ? undefined : requireSnapshot(own, snapshot)
+  const copy = sim.fork({ clock: 'manual', fresh: saved === undefined })
+  if (saved !== undefined) copy.restore(saved.forServer('manual'))
+  return {
+    name: snapshot ?? 'start',
+    sim: copy,
+    lastShared:
+      saved?.state.world.journal.lastBeforeFork(sim.world.journal) ??
+      // A fork can have the requests that came before it, which a fresh copy of it has not.
+      (own.forkOf === undefined ? 0 : Number.NaN),
+    [Symbol.asyncDispose]: () => copy[Symbol.asyncDispose](),
+  }
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import * as moneyTracker from '../../evidence/views/money-tracker.ts'
-import { formatDuration, MAX_DURATION, type Micros, SECOND } from '../../kernel/duration.ts'
+import { formatDuration, HOUR, MAX_DURATION, type Micros, SECOND } from '../../kernel/duration.ts'
 import { MICROCENTS_PER_CENT } from '../../simulation/account/money.ts'
 import { isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import { parseReportWindow } from '../../simulation/reporting/report-window.ts'
@@ -39,9 +39,19 @@ export const getMoney = control({
     added_microcents: z.int().describe('Payments, top-ups and adjustments since then'),
     spent_microcents: z.int().describe('opening + added − spent = balance'),
     burn_microcents_per_hour: z.number().describe('The rent of all that is billed now'),
-    runs_out_at: z.string().nullable().describe('When the balance is zero at this burn; null if that is never'),
+    runs_out_at: z
+      .string()
+      .nullable()
+      .describe('When the balance is zero at this burn, without a top-up; null if that is never'),
     runs_out_in: z.string().nullable().describe('The time from now, as in `3h 2m`'),
-    tops_up: z.boolean().describe('Whether automatic top-ups come before that'),
+    tops_up: z.boolean().describe('Whether automatic top-ups are on'),
+    top_up: z
+      .object({ at: z.string(), in: z.string(), microcents: z.int() })
+      .nullable()
+      .describe(
+        'The next automatic top-up at this burn: when the balance falls below the threshold. ' +
+          'null without one: top-ups are off, the card is declined, nothing burns, or it is below already',
+      ),
     owners: z
       .array(
         z.object({
@@ -88,12 +98,27 @@ export const getMoney = control({
       runs_out_at: isFar ? null : clock.iso(runsOutAt),
       runs_out_in: isFar ? null : formatDuration(runsOutAt - clock.now),
       tops_up: ledger.topupRule.enabled,
+      top_up: nextTopUp(sim.world, balance, burnPerHour),
       owners: owners.map(owner => toOwner(sim, owner, redact)),
       ...(series !== undefined && { series }),
       ...(query.usage === 'true' && { usage: usageOf(sim) }),
     }
   },
 })
+
+/** Returns the automatic top-up that this burn leads to; null without one. */
+function nextTopUp({ ledger, clock }: World, balance: number, burnPerHour: number) {
+  const { enabled, amount, threshold } = ledger.topupRule
+  const room = balance - threshold * MICROCENTS_PER_CENT
+  if (!enabled || !ledger.isCardAccepted || ledger.hasTopupFailed || burnPerHour === 0 || room < 0) return null
+  const wait = Math.floor((room / burnPerHour) * HOUR) + 1
+  if (wait > MAX_DURATION) return null
+  return {
+    at: clock.iso(clock.now + wait),
+    in: formatDuration(wait),
+    microcents: amount * MICROCENTS_PER_CENT,
+  }
+}
 
 function seriesOf(sim: Simulator, text: string, query: { from?: string | undefined; to?: string | undefined }) {
   const time = (name: 'from' | 'to') => {

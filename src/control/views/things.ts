@@ -35,6 +35,10 @@ export const getThing = control({
     entries: z.array(DescribedEntrySchema).describe('The newest first'),
     requests: z.array(RequestSchema).describe('The newest first'),
     ledger: z.array(PostingSchema).describe('The newest first'),
+    cost: z
+      .object({ burn_microcents_per_hour: z.number(), spent_microcents: z.int() })
+      .nullable()
+      .describe('What it costs now and cost so far, as in GET /_sim/money; null for what costs nothing'),
     related: z.array(
       z.object({
         id: z.string(),
@@ -44,11 +48,12 @@ export const getThing = control({
     ),
     links: z.array(z.object({ relation: z.string(), path: z.string() })),
   }),
-  handle: async ({ params: { id }, sim }) => {
+  handle: async ({ params: { id }, sim, lookAtMoney }) => {
     const redact = tokenRedactor(sim)
     const view = view404(sim, id, redact)
     const asked = await askForThing(sim, view.kind, view.id)
     const { path = null, object = ownObject(sim, view) } = asked ?? {}
+    const owner = lookAtMoney().owners.find(each => each.id === view.id)
     return {
       ...{ id: redact(view.id), kind: view.kind, sentences: view.sentences.map(redact) },
       ...{ object: redactTexts(object, redact), path },
@@ -57,6 +62,7 @@ export const getThing = control({
       ledger: view.ledger.map(({ time, kind, microcents, open }) => ({
         ...{ time: sim.world.clock.iso(time), kind, microcents, ...(open && { open }) },
       })),
+      cost: owner === undefined ? null : { burn_microcents_per_hour: owner.burnPerHour, spent_microcents: owner.spent },
       related: view.related.map(related => ({ ...related, id: redact(related.id) })),
       links: linksOf(view).map(link => ({ ...link, path: redact(link.path) })),
     }
@@ -71,11 +77,13 @@ export const listThings = control({
   route: 'GET /_sim/things',
   summary:
     'List the things of a kind as a table, with a row for each. Fields that are a text, a number or a boolean are ' +
-    'columns. `filter` is a part of the id or of any cell. `GET /_sim/things/{id}` has the whole thing',
+    'columns. `filter` is a part of the id or of any cell. `sort` is `id` or a column. With `-` before it, the ' +
+    'greatest value comes first. `GET /_sim/things/{id}` has the whole thing',
   example: { target: '/_sim/things?kind=deployment&limit=20' },
   query: {
     kind: z.enum(LISTED_KINDS),
     filter: z.string().optional(),
+    sort: z.string().optional(),
     limit: queryInteger({ min: 1, max: 5000 }).default(200),
   },
   returns: z.object({
@@ -87,14 +95,14 @@ export const listThings = control({
     matched: z.int().describe('How many match, also those beyond limit'),
     total: z.int().describe('How many there are without filter and limit'),
   }),
-  handle: async ({ query: { kind, filter = '', limit }, sim }) => {
+  handle: async ({ query: { kind, filter = '', sort, limit }, sim }) => {
     const redact = tokenRedactor(sim)
     const { path = null, things } = await thingLists.listThings(sim, kind)
     const columns = [
       ...new Set((things ?? []).flatMap(({ id, fields }) => Object.keys(fields).filter(isCell(id, fields)))),
     ]
     const wanted = filter.toLowerCase()
-    const rows = (things ?? [])
+    const rows = sortThings(things ?? [], sort)
       .map(({ id, fields }) => ({ id: redact(id), cells: columns.map(column => toCell(fields[column], redact)) }))
       .filter(({ id, cells }) => [id, ...cells].some(text => text.toLowerCase().includes(wanted)))
     return {
@@ -103,6 +111,19 @@ export const listThings = control({
     }
   },
 })
+
+/** Sorts things by their id or by a field: numbers by their size, texts by their letters. What has no value comes first. */
+function sortThings(things: readonly thingLists.ListedThing[], sort = ''): readonly thingLists.ListedThing[] {
+  const column = sort.replace(/^-/, '')
+  if (column === '') return things
+  const fieldOf = ({ id, fields }: thingLists.ListedThing) => (column === 'id' ? id : (fields[column] ?? ''))
+  const order = sort === column ? 1 : -1
+  return [...things].sort((a, b) => {
+    const [one, other] = [fieldOf(a), fieldOf(b)]
+    if (typeof one === 'number' && typeof other === 'number') return order * (one - other)
+    return order * (String(one) < String(other) ? -1 : String(one) > String(other) ? 1 : 0)
+  })
+}
 
 /** Tells whether a field is a column of its own. The id is that of the row. */
 function isCell(id: string, fields: Readonly<Record<string, unknown>>): (name: string) => boolean {

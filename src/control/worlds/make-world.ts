@@ -17,12 +17,12 @@ export function makeWorld(worlds: Worlds, spec: WorldSpec): ServedWorld {
 export async function makeWorldWith(
   worlds: Worlds,
   create: () => Promise<Simulator>,
-  alias?: string | undefined,
+  spec: Pick<WorldSpec, 'alias' | 'from'> = {},
 ): Promise<ServedWorld> {
   translateErrors(() => worlds.assertRoom())
   const sim = await create()
   try {
-    return makeWorld(worlds, { sim, alias })
+    return makeWorld(worlds, { ...spec, sim })
   } catch (error) {
     await sim[Symbol.asyncDispose]()
     throw error

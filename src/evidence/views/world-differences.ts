@@ -1,7 +1,7 @@
 /** What differs between two worlds now, and the entry with which they went apart. */
 
 import type { Micros } from '../../kernel/duration.ts'
-import type { Entry } from '../../kernel/journal.ts'
+import type { Entry, RequestEntry } from '../../kernel/journal.ts'
 import type { World } from '../../simulation/world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { isControlRequest } from '../explain/kind-sentences.ts'
@@ -27,14 +27,23 @@ export interface WorldDifferences {
   readonly isEqual: boolean
   readonly hasSameTime: boolean
   readonly differences: readonly WorldDifference[]
+  /** Whether requests are compared: no if those before a fork cannot be distinguished from those after it. */
+  readonly areRequestsCompared: boolean
   /** Undefined if the journals have no such entry: they agree, or have dropped it. */
   readonly divergence: Divergence | undefined
 }
 
-/** Compares two worlds. Journals are compared from the time on that both have. */
-export function compareWorlds(before: Simulator, after: Simulator): WorldDifferences {
+/**
+ * Compares two worlds. Journals are compared from the time on that both have, and requests since a fork of the one from
+ * the other.
+ *
+ * @param lastShared the newest entry of `after` that came before `before`, if that is an earlier state of `after`; NaN if
+ *   it is unknown
+ */
+export function compareWorlds(before: Simulator, after: Simulator, lastShared?: number): WorldDifferences {
   const hasSameTime = before.world.clock.now === after.world.clock.now
   const [one, other] = [present(before), present(after)]
+  const requests = compareRequests(before, after, lastShared)
   return {
     isEqual: hasSameTime && before.digest === after.digest,
     hasSameTime,
@@ -47,8 +56,9 @@ export function compareWorlds(before: Simulator, after: Simulator): WorldDiffere
       ...(compareMoney(one, other) as WorldDifference[]),
       ...compareTexts('count', countsOf(before), countsOf(after)),
       // Last: a read that only one world got changes nothing else.
-      ...compareTexts('request', requestsOf(before), requestsOf(after)),
+      ...(requests ?? []),
     ],
+    areRequestsCompared: requests !== undefined,
     divergence: findDivergence(before, after),
   }
 }
@@ -94,13 +104,38 @@ function countsOf({ world: { deployments, instances, batches, files } }: Simulat
   ])
 }
 
-function requestsOf({ requestCounts }: Simulator): Map<string, string> {
-  return new Map(
-    requestCounts.map(({ operation, status, count }) => [
-      `${operation || 'unknown paths'}: ${status === 0 ? 'no answer' : status}`,
-      String(count),
-    ]),
-  )
+/** Compares the requests of clients. A fork has none of those that its origin got before. */
+function compareRequests(before: Simulator, after: Simulator, lastShared?: number): WorldDifference[] | undefined {
+  const [one, other] = [before.world.journal, after.world.journal]
+  const own = requestsSince(before, other.lastBeforeFork(one))
+  const others = requestsSince(after, lastShared ?? one.lastBeforeFork(other))
+  return own && others && compareTexts('request', own, others)
+}
+
+/** Counts the requests after an entry; undefined if it is unknown, or the journal has dropped some of them. */
+function requestsSince(sim: Simulator, last: number): Map<string, string> | undefined {
+  const nameOf = (operation: string, status: number) =>
+    `${operation || 'unknown paths'}: ${status === 0 ? 'no answer' : status}`
+  if (last === 0) {
+    return new Map(sim.requestCounts.map(({ operation, status, count }) => [nameOf(operation, status), String(count)]))
+  }
+  const { journal } = sim.world
+  if (Number.isNaN(last) || journal.dropped > last) return undefined
+  const counts = new Map<string, number>()
+  for (const entry of journal.entries(last)) {
+    if (!isAnswered(entry)) continue
+    const { operation, status } = entry.fields
+    const name = nameOf(operation, status)
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return new Map([...counts].map(([name, count]) => [name, String(count)]))
+}
+
+/** Returns whether an entry is a request of a client that is no longer pending. */
+function isAnswered(entry: Entry): entry is RequestEntry {
+  if (entry.kind !== 'request' || isControlRequest(entry)) return false
+  const { status, decidedBy } = (entry as RequestEntry).fields
+  return status !== 0 || decidedBy !== 'none'
 }
 
 function compareTexts(

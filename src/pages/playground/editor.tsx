@@ -1,8 +1,8 @@
 /** The editor of the playground: examples, their code, what it prints, and its requests as command lines. */
 
-import { signal } from '@preact/signals-core'
 import { CopyButton } from '../../ui/parts/copy-button.tsx'
 import type { Connection } from '../../ui/simulator/connection.ts'
+import { signal } from '../../ui/store/signals.ts'
 import { EXAMPLES, type Example } from './examples.ts'
 import { runCode } from './run-code.ts'
 

@@ -4,6 +4,9 @@ import { DEFAULT_WORLD, describeError, type Session } from '../store/session.ts'
 import { isReport } from '../views/explore/report.ts'
 import { recordingsOfPage } from './saved-recordings.ts'
 
+/** What the page opens. */
+export const OPEN_WORDS = 'Open a recording, a saved page or a report of explore'
+
 /** Shows what a file contains: each recording as a world, and reports in the view of explore. */
 export async function openFile(session: Session, file: File): Promise<void> {
   const { name } = file
@@ -35,9 +38,7 @@ export function readLines(text: string): readonly unknown[] {
 async function recordingsIn(text: string, first: unknown, name: string): Promise<readonly string[]> {
   if (/^\s*<!doctype html/i.test(text)) return recordingsOfPage(text)
   if ((first as { recording?: unknown } | null | undefined)?.recording !== undefined) return [text]
-  throw new Error(
-    `Failed to open ${name}: its content is of a kind that this page does not know. Open a recording (serve --record), a saved page, or the output of explore --json.`,
-  )
+  throw new Error(`Failed to open ${name}: its content is of an unknown kind. ${OPEN_WORDS}.`)
 }
 
 async function openRecording(session: Session, recording: string, name: string): Promise<void> {
@@ -45,6 +46,6 @@ async function openRecording(session: Session, recording: string, name: string):
   session.place.go({ world: opened.world, origin: undefined })
   session.notice.value =
     opened.problem === null
-      ? { kind: 'done', text: `${name} ran again as the world ${opened.world}` }
+      ? { kind: 'done', text: `${name} ran again as the world ${opened.world}, with the answers that it recorded` }
       : { kind: 'failed', text: `${name} does not run again as it was recorded: ${opened.problem}` }
 }

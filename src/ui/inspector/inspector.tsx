@@ -1,16 +1,18 @@
 /** Everything about one thing, found by its id: beside every view. */
 
 import { CopyButton } from '../parts/copy-button.tsx'
+import { DayTime } from '../parts/day-time.tsx'
 import { DetailsHead } from '../parts/details/details-head.tsx'
 import { JsonView } from '../parts/details/json-view.tsx'
 import { Sentences } from '../parts/details/sentences.tsx'
-import { formatTime, kindWords } from '../parts/format.ts'
+import { formatMoney, formatTime, kindWords } from '../parts/format.ts'
 import { Problem } from '../parts/panel.tsx'
 import { StatusMark } from '../parts/status-mark.tsx'
 import { ThingLink } from '../parts/thing-link.tsx'
 import type { AnswersByRoute } from '../simulator/ask.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
+import { MICROCENTS } from '../views/money/money-chart.ts'
 import { Commands } from './commands.tsx'
 import { EntryLinks, Explanation } from './explanation.tsx'
 
@@ -39,6 +41,11 @@ export function Inspector({ id, close }: InspectorProps) {
       {thing !== undefined && (
         <>
           <Sentences of={thing.sentences} />
+          {thing.cost !== null && (
+            <p data-figure="cost">
+              {dollars(thing.cost.burn_microcents_per_hour)} per hour now, {dollars(thing.cost.spent_microcents)} so far
+            </p>
+          )}
           <Explanation id={id} />
           <Commands kind={thing.kind} id={thing.id} />
           <Related thing={thing} />
@@ -104,7 +111,13 @@ function Ledger({ thing: { ledger } }: { thing: Thing }) {
   return (
     <details>
       <summary>Ledger lines: {ledger.length}</summary>
-      <JsonView value={ledger} label="Ledger lines" />
+      <ol class="plain">
+        {ledger.map(({ time, kind, microcents }, index) => (
+          <li key={index}>
+            <DayTime iso={time} /> {kind} {dollars(microcents)}
+          </li>
+        ))}
+      </ol>
     </details>
   )
 }
@@ -136,6 +149,10 @@ function Addresses({ thing: { id, links } }: { thing: Thing }) {
       </ul>
     </details>
   )
+}
+
+function dollars(microcents: number): string {
+  return formatMoney(microcents / MICROCENTS)
 }
 
 /** Returns the name that the account gave to a thing, or its id. */

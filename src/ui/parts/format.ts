@@ -4,7 +4,7 @@ export { formatCount, plural } from '../../lib/text/format-count.ts'
 
 /** Returns the kind of a thing in words: `SSH key`. */
 export function kindWords(kind: string): string {
-  return kind.replaceAll('_', ' ').replace(/^(?:gpu|ssh)/, word => word.toUpperCase())
+  return kind === 'fault' ? 'fault rule' : kind.replaceAll('_', ' ').replace(/^(?:gpu|ssh)/, word => word.toUpperCase())
 }
 
 const DAY = 86_400

@@ -1,4 +1,4 @@
-import type { Signal } from '@preact/signals-core'
+import type { Signal } from '../store/signals.ts'
 
 interface TextFieldProps {
   readonly label: string

@@ -1,3 +1,4 @@
+import { formatTime } from '../parts/format.ts'
 import type { LinkState } from '../store/feed.ts'
 import { DEFAULT_WORLD, useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
@@ -24,7 +25,9 @@ export function Header({ openFinder, openHelp }: HeaderProps) {
   const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD, pauseMs: WORLDS_PAUSE_MS })
   const [glyph, words] = LINK_WORDS[session.feed.link.value]
   const current = session.world.value
-  const names = new Set([...(worlds ?? []).map(({ world }) => world), current])
+  const known = worlds ?? []
+  // A new world is shown before it is listed.
+  const shown = known.some(({ world }) => world === current) ? known : [...known, { world: current, fork_of: null }]
   return (
     <header class="top">
       <a class="brand" href={session.place.link({})}>
@@ -49,9 +52,10 @@ export function Header({ openFinder, openHelp }: HeaderProps) {
             session.place.go({ world: world === DEFAULT_WORLD ? undefined : world, origin: undefined })
           }}
         >
-          {[...names].map(name => (
-            <option key={name} value={name}>
-              {name}
+          {shown.map(({ world, fork_of: made }) => (
+            <option key={world} value={world}>
+              {world}
+              {made && `: fork of ${made.world} at ${formatTime(made.at)}`}
             </option>
           ))}
         </select>

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { openFile } from '../files/open-file.ts'
+import { OPEN_WORDS, openFile } from '../files/open-file.ts'
 import { FileLabel } from '../parts/file-label.tsx'
 import { useSession } from '../store/session.ts'
 import { useSignal } from '../store/use-signal.ts'
@@ -28,12 +28,7 @@ export function OpenFile() {
     }
   }, [session])
   return (
-    <FileLabel
-      class="button quiet open-file"
-      label="Open a recording, a saved page or a report of explore"
-      accept=".ndjson,.html,.json,.jsonl"
-      open={open}
-    >
+    <FileLabel class="button quiet open-file" label={OPEN_WORDS} accept=".ndjson,.html,.json,.jsonl" open={open}>
       ⤒ <span class="wide-only">{isBusy.value ? 'Opening …' : 'Open'}</span>
     </FileLabel>
   )

@@ -1,5 +1,5 @@
 /** What the page shows, in the fragment of its address, so that back, forward, reload and links work. */
-import { signal } from '@preact/signals-core'
+import { signal } from './signals.ts'
 
 export interface Location {
   /** Name of a view. Default: the first one. */

@@ -1,5 +1,5 @@
 /** What the page knows and does: one world of one simulator, its live events, and what the person did. */
-import { computed, effect, signal, untracked } from '@preact/signals-core'
+
 import { monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
 import { asCurl } from '../simulator/as-curl.ts'
 import {
@@ -15,6 +15,7 @@ import type { Connection } from '../simulator/connection.ts'
 import type { ExploreReport } from '../views/explore/report.ts'
 import { Feed } from './feed.ts'
 import { Place } from './place.ts'
+import { computed, signal } from './signals.ts'
 import { ThemeChoice } from './theme.ts'
 
 /** Real milliseconds for which the message of an action that succeeded is shown. */
@@ -93,15 +94,10 @@ export class Session {
   /** Begins to follow the world that the page shows, and each one it is switched to. */
   start(): void {
     this.theme.apply()
-    effect(() => {
-      // A change of the world follows the other one from its beginning.
-      this.world.value
-      // Another row, filter or view of the same world is not a reason to follow it again.
-      untracked(() => this.reconnect())
-    })
-    effect(() => {
-      this.feed.changes.value
-      this.revision.value = this.revision.peek() + 1
+    // A change of the world follows the other one from its beginning.
+    this.world.subscribe(() => this.reconnect())
+    this.feed.changes.subscribe(() => {
+      this.revision.value++
     })
     const watch = () => {
       setRealTimeout(watch, CLOCK_POLL_MS)

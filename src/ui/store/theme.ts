@@ -1,5 +1,5 @@
 /** Light or dark: as the system has it, or as the person chose for this browser. */
-import { effect, signal } from '@preact/signals-core'
+import { signal } from './signals.ts'
 
 const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
@@ -11,9 +11,8 @@ export class ThemeChoice {
 
   /** Applies the theme to the page now and whenever it changes. */
   apply(): void {
-    effect(() => {
+    this.current.subscribe(theme => {
       const { dataset } = document.documentElement
-      const theme = this.current.value
       if (theme === 'system') delete dataset.theme
       else dataset.theme = theme
       try {

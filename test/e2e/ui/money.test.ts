@@ -16,6 +16,7 @@ interface Money {
   spent_microcents: number
   burn_microcents_per_hour: number
   runs_out_in: string | null
+  top_up: { in: string } | null
   owners: { id: string; gpus: number; burn_microcents_per_hour: number; spent_microcents: number }[]
   usage: {
     held_gpu_hours: number
@@ -45,11 +46,18 @@ describe('money', () => {
     const figure = (name: string) => page.locator(`[data-figure="${name}"]`).first()
     await page.waitForFunction(
       text => document.querySelector('[data-figure="runs-out"]')?.textContent === text,
-      money.runs_out_in === null ? 'never' : `in ${money.runs_out_in}`,
+      `in ${money.top_up?.in ?? money.runs_out_in}`,
     )
     expect(isShown(amountIn(await figure('burn').textContent()), money.burn_microcents_per_hour)).toBe(true)
     expect(isShown(amountIn(await figure('spent').textContent()), money.spent_microcents)).toBe(true)
     expect(isShown(amountIn(await figure('balance').textContent()), money.balance_microcents)).toBe(true)
+
+    const [owner] = money.owners
+    await page.locator(`[data-owner="${owner!.id}"] a`).click()
+    const cost = page.locator('.inspector [data-figure="cost"]')
+    await cost.waitFor()
+    expect(isShown(amountIn(await cost.textContent()), owner!.burn_microcents_per_hour)).toBe(true)
+    await page.getByRole('button', { name: 'Close the inspector' }).click()
 
     const held = money.usage.held_gpu_hours.toFixed(2)
     await page.waitForFunction(text => document.querySelector('[data-figure="held"]')?.textContent === text, held)

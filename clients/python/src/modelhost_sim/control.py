@@ -275,6 +275,7 @@ CompareWorldsAnswer = TypedDict(
         "equal": bool,
         "same_time": bool,
         "differences": list[CompareWorldsAnswerDifferencesItem],
+        "requests_compared": bool,
         "diverged": CompareWorldsAnswerDiverged | None,
     },
 )
@@ -612,6 +613,16 @@ class GetLifecyclesAnswer(TypedDict):
     world_marks: list[GetLifecyclesAnswerRowsItemMarksItem]
 
 
+GetMoneyAnswerTopUp = TypedDict(
+    "GetMoneyAnswerTopUp",
+    {
+        "at": str,
+        "in": str,
+        "microcents": int,
+    },
+)
+
+
 class GetMoneyAnswerOwnersItemInstance(TypedDict):
     microcents_per_hour: float
     gpus: int
@@ -665,6 +676,7 @@ class GetMoneyAnswer(TypedDict):
     runs_out_at: str | None
     runs_out_in: str | None
     tops_up: bool
+    top_up: GetMoneyAnswerTopUp | None
     owners: list[GetMoneyAnswerOwnersItem]
     series: NotRequired[GetMoneyAnswerSeries]
     usage: NotRequired[GetMoneyAnswerUsage]
@@ -930,6 +942,11 @@ class GetThingAnswerLedgerItem(TypedDict):
     open: NotRequired[Literal[True]]
 
 
+class GetThingAnswerCost(TypedDict):
+    burn_microcents_per_hour: float
+    spent_microcents: int
+
+
 class GetThingAnswerRelatedItem(TypedDict):
     id: str
     kind: GetThingAnswerKind
@@ -950,6 +967,7 @@ class GetThingAnswer(TypedDict):
     entries: list[CompareWorldsAnswerDivergedBefore]
     requests: list[ListRequestsAnswerRequestsItem]
     ledger: list[GetThingAnswerLedgerItem]
+    cost: GetThingAnswerCost | None
     related: list[GetThingAnswerRelatedItem]
     links: list[GetThingAnswerLinksItem]
 
@@ -1034,6 +1052,11 @@ class GetWeatherAnswer(TypedDict):
     kinds: list[GetWeatherAnswerKindsItem]
 
 
+class ListWorldsAnswerItemForkOf(TypedDict):
+    world: str
+    at: str
+
+
 class ListWorldsAnswerItem(TypedDict):
     world: str
     token: str | None
@@ -1043,6 +1066,7 @@ class ListWorldsAnswerItem(TypedDict):
     now: str
     requests: int
     idle_seconds: float
+    fork_of: ListWorldsAnswerItemForkOf | None
 
 
 class CreateWorldBodyFill(TypedDict):
@@ -1081,6 +1105,7 @@ class GetWorldAnswer(TypedDict):
     now: str
     requests: int
     idle_seconds: float
+    fork_of: ListWorldsAnswerItemForkOf | None
     profile: str
     clock: RestoreSnapshotAnswerClock
     waiting: list[GetOverviewAnswerWaitingItem]
@@ -1347,19 +1372,21 @@ class Control:
         *,
         with_: str | None = None,
         snapshot: str | None = None,
+        fresh: Literal["true"] | None = None,
     ) -> CompareWorldsAnswer:
         """Compare this world (`after`) with another one (`before`): states, nodes, money, counts
         and requests that differ, and the first journal entry that differs. The other world is
-        the world `with`, or a `snapshot` of this one.
+        the world `with`, or a `snapshot` of this one, or with `fresh=true` this one at its
+        start. If one is a fork of the other, only requests since then count.
 
         Sends `GET /_sim/differences`.
-        Refused with 400: not one of with and snapshot.
+        Refused with 400: not one of with, snapshot and fresh.
         Refused with 404: an unknown world or snapshot.
         """
         result: CompareWorldsAnswer = self._transport.send_for_json(
             "GET",
             "/_sim/differences",
-            query={"with": with_, "snapshot": snapshot},
+            query={"with": with_, "snapshot": snapshot, "fresh": fresh},
         )
         return result
 
@@ -2140,10 +2167,12 @@ class Control:
         *,
         kind: ListThingsQueryKind,
         filter: str | None = None,
+        sort: str | None = None,
         limit: int | None = None,
     ) -> ListThingsAnswer:
         """List the things of a kind as a table, with a row for each. Fields that are a text, a
-        number or a boolean are columns. `filter` is a part of the id or of any cell. `GET
+        number or a boolean are columns. `filter` is a part of the id or of any cell. `sort` is
+        `id` or a column. With `-` before it, the greatest value comes first. `GET
         /_sim/things/{id}` has the whole thing.
 
         Sends `GET /_sim/things`.
@@ -2151,7 +2180,7 @@ class Control:
         result: ListThingsAnswer = self._transport.send_for_json(
             "GET",
             "/_sim/things",
-            query={"kind": kind, "filter": filter, "limit": limit},
+            query={"kind": kind, "filter": filter, "sort": sort, "limit": limit},
         )
         return result
 

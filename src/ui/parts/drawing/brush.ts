@@ -24,6 +24,35 @@ export class Brush {
     return this.#palette.color(name)
   }
 
+  /** Fills a rectangle with a colour of the style sheet, or with a pattern. */
+  fill(style: string | CanvasPattern, left: number, top: number, width: number, height: number, alpha = 1): void {
+    const { context } = this
+    const before = context.globalAlpha
+    context.globalAlpha = before * alpha
+    context.fillStyle = typeof style === 'string' ? this.color(style) : style
+    context.fillRect(left, top, width, height)
+    context.globalAlpha = before
+  }
+
+  /** Sets how texts are drawn. `font` has no family: `600 11px`. */
+  setFont(font: string, align: CanvasTextAlign = 'left', baseline: CanvasTextBaseline = 'middle', family = this.sans) {
+    const { context } = this
+    context.font = `${font} ${family}`
+    context.textAlign = align
+    context.textBaseline = baseline
+  }
+
+  /** Writes a text in a colour of the style sheet. It is narrowed to `most` pixels. */
+  write(text: string, color: string, x: number, y: number, most?: number): void {
+    this.context.fillStyle = this.color(color)
+    this.context.fillText(text, x, y, most)
+  }
+
+  /** Returns the width of a text in pixels. */
+  widthOf(text: string): number {
+    return this.context.measureText(text).width
+  }
+
   /** Returns a pattern of diagonal lines: in one direction, or in both. */
   hatch(color: string, alpha = 0.4, lines: 'hatch' | 'cross' = 'hatch'): CanvasPattern {
     const key = `${color} ${alpha} ${lines}`
@@ -66,12 +95,11 @@ export class Brush {
 
   /** Returns a text that fits into a width: cut with an ellipsis in its middle, because names often end in a number. */
   shorten(text: string, width: number): string {
-    const { context } = this
-    if (context.measureText(text).width <= width) return text
+    if (this.widthOf(text) <= width) return text
     for (let kept = text.length - 1; kept > 1; kept--) {
       const end = Math.ceil(kept / 2)
       const short = `${text.slice(0, kept - end)}…${text.slice(-end)}`
-      if (context.measureText(short).width <= width) return short
+      if (this.widthOf(short) <= width) return short
     }
     return ''
   }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { useSignal } from '../../store/use-signal.ts'
+import { useEffect, useRef } from 'preact/hooks'
+import { useSize } from '../use-size.ts'
 import { useTheme } from '../use-theme.ts'
 
 /** The colours of the page, for drawings. They change with the theme. */
@@ -37,18 +37,9 @@ interface CanvasProps {
 /** A canvas as sharp as the screen, which draws once a frame at most. */
 export function Canvas({ draw, height, label, onPointerMove, onPointerLeave, onClick, onWheel, ...rest }: CanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null)
-  const width = useSignal(0)
+  const { width: drawnWidth } = useSize(canvas)
   const drawnTheme = useTheme()
   const palette = useRef<(Palette & { readonly theme: number }) | undefined>(undefined)
-  useLayoutEffect(() => {
-    const element = canvas.current!
-    const observer = new ResizeObserver(() => {
-      width.value = element.clientWidth
-    })
-    observer.observe(element)
-    return () => observer.disconnect()
-  }, [])
-  const drawnWidth = width.value
   useEffect(() => {
     if (drawnWidth === 0) return
     const frame = requestAnimationFrame(() => {

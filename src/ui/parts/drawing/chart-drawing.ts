@@ -71,14 +71,10 @@ class ChartBrush extends Brush {
     const bottom = height - BOTTOM
     const toX = (time: number) => LEFT + ((time - from) / (end - from)) * room
     const toY = (value: number) => bottom - (value / top) * (bottom - TOP)
-    context.font = `11px ${this.sans}`
-    context.textBaseline = 'middle'
-    context.textAlign = 'right'
+    this.setFont('11px', 'right')
     for (const { at, label } of ticks) {
-      context.fillStyle = this.color('line')
-      context.fillRect(LEFT, Math.round(toY(at)), this.width - LEFT - RIGHT, 1)
-      context.fillStyle = this.color('faint')
-      context.fillText(label, LEFT - 8, toY(at))
+      this.fill('line', LEFT, Math.round(toY(at)), this.width - LEFT - RIGHT, 1)
+      this.write(label, 'faint', LEFT - 8, toY(at))
     }
     for (const [index, { low, high }] of bands.entries()) {
       context.beginPath()
@@ -97,26 +93,19 @@ class ChartBrush extends Brush {
     }
     let low = 0
     for (const [index, value] of now.entries()) {
-      context.fillStyle = this.#patternOf(index)
-      context.fillRect(this.width - RIGHT - NOW_WIDTH, toY(low + value), NOW_WIDTH, toY(low) - toY(low + value))
+      const left = this.width - RIGHT - NOW_WIDTH
+      this.fill(this.#patternOf(index), left, toY(low + value), NOW_WIDTH, toY(low) - toY(low + value))
       low += value
     }
-    context.textBaseline = 'alphabetic'
-    if (shown.now !== undefined) {
-      context.fillStyle = this.color('text')
-      context.textAlign = 'center'
-      context.fillText('now', this.width - RIGHT - NOW_WIDTH / 2, height - 4)
-    }
+    this.setFont('11px', 'center', 'alphabetic')
+    if (shown.now !== undefined) this.write('now', 'text', this.width - RIGHT - NOW_WIDTH / 2, height - 4)
     for (const { at, label } of timeTicks(from, end, Math.max(2, Math.floor(width / TICK_ROOM)))) {
       const x = toX(at)
-      context.fillStyle = this.color('line')
-      context.fillRect(Math.round(x), bottom, 1, 5)
-      context.fillStyle = this.color('faint')
+      this.fill('line', Math.round(x), bottom, 1, 5)
       context.textAlign = x > width - 22 ? 'right' : 'center'
-      context.fillText(label, x > width - 22 ? width : x, height - 4)
+      this.write(label, 'faint', x > width - 22 ? width : x, height - 4)
     }
-    context.fillStyle = this.color('faint')
-    context.fillRect(LEFT, bottom, room, 1)
+    this.fill('faint', LEFT, bottom, room, 1)
   }
 
   /** Returns the colour of an area with its pattern. */

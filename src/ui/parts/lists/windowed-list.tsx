@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useSignal } from '../../store/use-signal.ts'
+import { useSize } from '../use-size.ts'
 
 /** How many rows are drawn beyond each edge of what is visible. */
 const OVERSCAN = 8
@@ -22,19 +23,11 @@ interface WindowedListProps<Item> {
 export function WindowedList<Item>({ items, rowHeight, label, row, shown, followsEnd }: WindowedListProps<Item>) {
   const box = useRef<HTMLDivElement>(null)
   const top = useSignal(0)
-  const height = useSignal(600)
+  const { height } = useSize(box)
   const wasAtEnd = useRef(true)
   useLayoutEffect(() => {
-    const element = box.current!
-    const observer = new ResizeObserver(() => {
-      height.value = element.clientHeight
-    })
-    observer.observe(element)
-    return () => observer.disconnect()
-  }, [])
-  useLayoutEffect(() => {
     if (followsEnd && wasAtEnd.current) box.current!.scrollTop = items.length * rowHeight
-  }, [items.length, followsEnd, height.value])
+  }, [items.length, followsEnd, height])
   useLayoutEffect(() => {
     if (shown === undefined || shown < 0) return
     const element = box.current!
@@ -42,9 +35,9 @@ export function WindowedList<Item>({ items, rowHeight, label, row, shown, follow
     if (begin < element.scrollTop) element.scrollTop = begin
     else if (end > element.scrollTop + element.clientHeight) element.scrollTop = end - element.clientHeight
     // What is opened beside a list can make it lower.
-  }, [shown, height.value])
+  }, [shown, height])
   const first = Math.max(0, Math.floor(top.value / rowHeight) - OVERSCAN)
-  const last = Math.min(items.length, Math.ceil((top.value + height.value) / rowHeight) + OVERSCAN)
+  const last = Math.min(items.length, Math.ceil((top.value + height) / rowHeight) + OVERSCAN)
   const onScroll = () => {
     const { scrollTop, clientHeight, scrollHeight } = box.current!
     top.value = scrollTop

@@ -1,5 +1,6 @@
 /** Draws the timeline: how much happened when, what was broken when, and what is coming. */
 import type { ControlEntry, ControlRequest } from '../../../control/client/index.ts'
+import { Brush } from '../../parts/drawing/brush.ts'
 import type { Drawing } from '../../parts/drawing/canvas.tsx'
 import { toneOf } from '../../parts/tone.ts'
 import type { TimelineScale } from './scale.ts'
@@ -17,109 +18,89 @@ export interface TimelineMarks {
   readonly chosen: number | undefined
 }
 
-export function drawTimeline({ context, width, height, palette }: Drawing, scale: TimelineScale, marks: TimelineMarks) {
-  const nowX = scale.placeOf(scale.now) * width
-  const keptX = scale.placeOf(marks.earliest) * width
-  context.fillStyle = palette.color('sunken')
-  context.fillRect(keptX, 0, nowX - keptX, height)
-  drawDensity(context, width, height, scale, marks.entries, palette.color('faint'))
-  drawFuture(context, nowX, width, height, palette.color('line'))
-  context.fillStyle = palette.color('accent')
-  for (const time of marks.coming)
-    if (time > scale.now) context.fillRect(scale.placeOf(time) * width - 1, height / 3, 2, height / 3)
-  drawFlags(context, width, scale, marks.entries, palette)
-  context.fillStyle = palette.color('warn')
-  for (const { at, status } of marks.requests) {
-    if (status === 0 || status >= 400)
-      dot(context, scale.placeOf(microsOf(at, marks.entries, scale)) * width, height - 4)
+export function drawTimeline(drawing: Drawing, scale: TimelineScale, marks: TimelineMarks): void {
+  new TimelineBrush(drawing, scale).draw(marks)
+}
+
+class TimelineBrush extends Brush {
+  readonly #scale: TimelineScale
+
+  constructor(drawing: Drawing, scale: TimelineScale) {
+    super(drawing)
+    this.#scale = scale
   }
-  context.fillStyle = palette.color('text')
-  context.fillRect(nowX - 1, 0, 2, height)
-  if (marks.here !== scale.now) context.fillRect(scale.placeOf(marks.here) * width - 1, 0, 2, height)
-  if (marks.chosen === undefined) return
-  context.fillStyle = palette.color('accent')
-  context.fillRect(scale.placeOf(marks.chosen) * width - 1, 0, 3, height)
-}
 
-/** Draws a column for each pixel: its height is the logarithm of the number of entries. */
-function drawDensity(
-  context: CanvasRenderingContext2D,
-  width: number,
-  height: number,
-  scale: TimelineScale,
-  entries: readonly ControlEntry[],
-  color: string,
-): void {
-  const counts = new Uint32Array(Math.ceil(width) + 1)
-  for (const { time } of entries) counts[Math.max(0, Math.floor(scale.placeOf(time) * width))]!++
-  const most = Math.log1p(counts.reduce((max, count) => Math.max(max, count), 1))
-  context.fillStyle = color
-  context.globalAlpha = 0.55
-  for (const [x, count] of counts.entries()) {
-    if (count === 0) continue
-    const column = Math.max(2, (Math.log1p(count) / most) * (height - 10))
-    context.fillRect(x, height - column, 1, column)
+  draw({ entries, requests, coming, here, earliest, chosen }: TimelineMarks): void {
+    const { height } = this
+    const { now } = this.#scale
+    const [keptX, nowX] = [this.#toX(earliest), this.#toX(now)]
+    this.fill('sunken', keptX, 0, nowX - keptX, height)
+    this.#drawDensity(entries)
+    this.#drawFuture(nowX)
+    for (const time of coming) if (time > now) this.fill('accent', this.#toX(time) - 1, height / 3, 2, height / 3)
+    this.#drawFlags(entries)
+    for (const { at, status } of requests) {
+      if (status === 0 || status >= 400)
+        this.#circle(this.#toX(microsOf(at, entries, this.#scale)), height - 4, 2, 'warn')
+    }
+    this.fill('text', nowX - 1, 0, 2, height)
+    if (here !== now) this.fill('text', this.#toX(here) - 1, 0, 2, height)
+    if (chosen !== undefined) this.fill('accent', this.#toX(chosen) - 1, 0, 3, height)
   }
-  context.globalAlpha = 1
-}
 
-/** Hatches the future, because it is a forecast. */
-function drawFuture(context: CanvasRenderingContext2D, from: number, to: number, height: number, color: string): void {
-  context.save()
-  context.beginPath()
-  context.rect(from, 0, to - from, height)
-  context.clip()
-  context.strokeStyle = color
-  context.beginPath()
-  for (let x = from - height; x < to; x += 8) {
-    context.moveTo(x, height)
-    context.lineTo(x + height, 0)
+  #toX(time: number): number {
+    return this.#scale.placeOf(time) * this.width
   }
-  context.stroke()
-  context.restore()
-}
 
-/** Marks what was broken by a flag at the top, and what was repaired by a ring. */
-function drawFlags(
-  context: CanvasRenderingContext2D,
-  width: number,
-  scale: TimelineScale,
-  entries: readonly ControlEntry[],
-  palette: Drawing['palette'],
-): void {
-  context.fillStyle = palette.color('bad')
-  context.strokeStyle = palette.color('ok')
-  const last = { bad: Number.NEGATIVE_INFINITY, good: Number.NEGATIVE_INFINITY }
-  for (const { time, kind } of entries) {
-    const tone = toneOf(kind)
-    if (tone === 'neutral') continue
-    const x = scale.placeOf(time) * width
-    // Marks that would lie on each other are one.
-    if (x - last[tone] < 3) continue
-    last[tone] = x
-    if (tone === 'bad') flag(context, x)
-    else ring(context, x)
+  /** Draws a column for each pixel: its height is the logarithm of the number of entries. */
+  #drawDensity(entries: readonly ControlEntry[]): void {
+    const counts = new Uint32Array(Math.ceil(this.width) + 1)
+    for (const { time } of entries) counts[Math.max(0, Math.floor(this.#toX(time)))]!++
+    const most = Math.log1p(counts.reduce((max, count) => Math.max(max, count), 1))
+    for (const [x, count] of counts.entries()) {
+      if (count === 0) continue
+      const column = Math.max(2, (Math.log1p(count) / most) * (this.height - 10))
+      this.fill('faint', x, this.height - column, 1, column, 0.55)
+    }
   }
-}
 
-function flag(context: CanvasRenderingContext2D, x: number): void {
-  context.beginPath()
-  context.moveTo(x, 0)
-  context.lineTo(x + 7, 4)
-  context.lineTo(x, 8)
-  context.fill()
-}
+  /** Hatches the future, because it is a forecast. */
+  #drawFuture(from: number): void {
+    this.fill(this.hatch('line', 1), from, 0, this.width - from, this.height)
+  }
 
-function ring(context: CanvasRenderingContext2D, x: number): void {
-  context.beginPath()
-  context.arc(x, 4, 3, 0, 2 * Math.PI)
-  context.stroke()
-}
+  /** Marks what was broken by a flag at the top, and what was repaired by a ring. */
+  #drawFlags(entries: readonly ControlEntry[]): void {
+    const last = { bad: Number.NEGATIVE_INFINITY, good: Number.NEGATIVE_INFINITY }
+    for (const { time, kind } of entries) {
+      const tone = toneOf(kind)
+      if (tone === 'neutral') continue
+      const x = this.#toX(time)
+      // Marks that would lie on each other are one.
+      if (x - last[tone] < 3) continue
+      last[tone] = x
+      if (tone === 'bad') this.#flag(x)
+      else this.#circle(x, 4, 3, 'ok', 'stroke')
+    }
+  }
 
-function dot(context: CanvasRenderingContext2D, x: number, y: number): void {
-  context.beginPath()
-  context.arc(x, y, 2, 0, 2 * Math.PI)
-  context.fill()
+  #flag(x: number): void {
+    const { context } = this
+    context.beginPath()
+    context.moveTo(x, 0)
+    context.lineTo(x + 7, 4)
+    context.lineTo(x, 8)
+    context.fillStyle = this.color('bad')
+    context.fill()
+  }
+
+  #circle(x: number, y: number, radius: number, color: string, draw: 'fill' | 'stroke' = 'fill'): void {
+    const { context } = this
+    context.beginPath()
+    context.arc(x, y, radius, 0, 2 * Math.PI)
+    context.fillStyle = context.strokeStyle = this.color(color)
+    context[draw]()
+  }
 }
 
 /** Returns the time of a request, which has its time as ISO 8601 alone. */

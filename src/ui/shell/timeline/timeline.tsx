@@ -1,8 +1,9 @@
-/** A scrubber over the past and the near future: dragging it forward moves time, dragging it back shows the past. */
+/** A scrubber over the past and the near future: forward, it moves time; back, it shows the past in a fork. */
 
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
 import { Canvas, type Drawing } from '../../parts/drawing/canvas.tsx'
 import { formatDay, formatDuration, formatTime } from '../../parts/format.ts'
+import { Tip } from '../../parts/tip.tsx'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
 import { Feed } from '../../store/feed.ts'
 import { type Clock, DEFAULT_WORLD, type Session, useSession, type Visit } from '../../store/session.ts'
@@ -15,6 +16,8 @@ import { TimelineScale } from './scale.ts'
 const HEIGHT = 36
 /** Steps of the range over the whole width. */
 const STEPS = 2_000
+/** So near to now, a place on the timeline is now: a share of its width. */
+const NOW_SHARE = 0.003
 /** How far the future goes. */
 const AHEAD = '1h'
 const AHEAD_MICROS = 3_600_000_000
@@ -52,6 +55,9 @@ export function Timeline() {
 
   const chosen = useSignal<number | undefined>(undefined)
   const hold = useRef<Hold | undefined>(undefined)
+  /** Where the pointer is, in pixels. */
+  const pointer = useSignal<number | undefined>(undefined)
+  const bar = useRef<HTMLInputElement>(null)
   const isMoving = useRef(false)
   const now = microsOf(clock)
   const here = visited === undefined ? now : microsOf(session.clock.value)
@@ -74,14 +80,23 @@ export function Timeline() {
     [scale, coming, revision, here, earliest, chosen.value],
   )
   if (clock === undefined) return null
-  const isoOf = (time: number) => new Date(Date.parse(clock.now) + (time - now) / 1000).toISOString()
+  const isoOf = (time: number) =>
+    new Date(Date.parse(clock.now) + Math.floor(time / 1000) - Math.floor(now / 1000)).toISOString()
   const held = hold.current ?? { scale, isoOf }
 
-  const choose = (place: number) => {
-    hold.current = held
-    const latest = visited === undefined ? held.scale.end : held.scale.now
-    chosen.value = Math.min(latest, Math.max(earliest, held.scale.timeAt(place)))
+  /** Returns the time at a place: a whole second, or now. */
+  const timeAt = (place: number) => {
+    const { now, end } = held.scale
+    const time = Math.round(held.scale.timeAt(place) / 1e6) * 1e6
+    if (Math.abs(held.scale.placeOf(time) - held.scale.placeOf(now)) < NOW_SHARE) return now
+    return Math.min(visited === undefined ? end : now, Math.max(earliest, time))
   }
+  const choose = (time: number) => {
+    hold.current = held
+    chosen.value = time
+  }
+  const timeUnder = (x: number) => timeAt(x / bar.current!.clientWidth)
+  const actionAt = (time: number) => describeAction(time, held, past?.kept_part != null, visited)
   const release = () => {
     hold.current = undefined
     chosen.value = undefined
@@ -98,40 +113,56 @@ export function Timeline() {
     isMoving.current = false
   }
   const time = chosen.value
+  const under = pointer.value
   return (
     <div class="timeline">
-      <Canvas draw={draw} height={HEIGHT} label="What happened when" />
-      <input
-        type="range"
-        data-arrow-keys
-        aria-label="Go to a time, with Enter"
-        aria-valuetext={held.isoOf(time ?? here)}
-        min={0}
-        max={STEPS}
-        value={Math.round(held.scale.placeOf(time ?? here) * STEPS)}
-        onPointerDown={() => {
-          hold.current = held
-        }}
-        onInput={event => choose(event.currentTarget.valueAsNumber / STEPS)}
-        onPointerUp={() => void commit()}
-        onPointerCancel={release}
-        onKeyDown={event => {
-          if (event.key === 'Enter') void commit()
-          if (event.key === 'Escape') release()
-        }}
-        onBlur={release}
-      />
       <p class="timeline-words" aria-live="polite">
         {time === undefined ? (
-          <ComingWords text={wordsOf(ahead, next[0], here, session.clock.value)} origin={origin} />
+          <ComingWords ahead={ahead} next={next[0]} now={here} />
         ) : (
-          `${formatDay(held.isoOf(time))} ${formatTime(held.isoOf(time))}${describeChoice({
-            ago: held.scale.now - time,
-            isKept: past?.kept_part != null,
-            visited,
-          })}`
+          `${actionAt(time)}, ${describeDistance(time - held.scale.now)}`
         )}
       </p>
+      <div class="tip-place">
+        <Canvas draw={draw} height={HEIGHT} label="What happened when" />
+        <input
+          ref={bar}
+          type="range"
+          data-arrow-keys
+          aria-label="Go to a time, with Enter"
+          aria-valuetext={time === undefined ? held.isoOf(here) : actionAt(time)}
+          min={0}
+          max={STEPS}
+          value={Math.round(held.scale.placeOf(time ?? here) * STEPS)}
+          onPointerDown={event => {
+            event.currentTarget.setPointerCapture(event.pointerId)
+            choose(timeUnder(event.offsetX))
+          }}
+          onPointerMove={({ offsetX, buttons }) => {
+            pointer.value = offsetX
+            if (buttons !== 0 && chosen.peek() !== undefined) choose(timeUnder(offsetX))
+          }}
+          onPointerLeave={() => {
+            pointer.value = undefined
+          }}
+          onInput={event => {
+            // Under the pointer, the time is that of its label.
+            if (!event.currentTarget.matches(':active')) choose(timeAt(event.currentTarget.valueAsNumber / STEPS))
+          }}
+          onPointerUp={() => void commit()}
+          onPointerCancel={release}
+          onKeyDown={event => {
+            if (event.key === 'Enter') void commit()
+            if (event.key === 'Escape') release()
+          }}
+          onBlur={release}
+        />
+        {under !== undefined && (
+          <Tip x={under} y={HEIGHT - 12} width={bar.current!.clientWidth}>
+            {actionAt(timeUnder(under))}
+          </Tip>
+        )}
+      </div>
       {next.length > 1 && (
         <details class="timeline-words">
           <summary>The next {next.length} entries</summary>
@@ -142,73 +173,92 @@ export function Timeline() {
   )
 }
 
-interface Choice {
-  /** Microseconds before now; negative in the future. */
-  readonly ago: number
-  readonly isKept: boolean
-  readonly visited: Visit | undefined
+/** Says what happens if the person goes to a time. */
+function describeAction(time: number, { scale, isoOf }: Hold, isKept: boolean, visited: Visit | undefined): string {
+  const [at, now] = [isoOf(time), isoOf(scale.now)]
+  const day = formatDay(at)
+  const words = day === formatDay(now) ? formatTime(at) : `${day} ${formatTime(at)}`
+  if (time < scale.now) return `Open a fork at ${words}`
+  if (visited !== undefined) return `Go back to ${visited.of}, now`
+  if (time > scale.now) return `Advance to ${words}`
+  return isKept ? 'Now' : 'Now: its past is not kept'
 }
 
-/** Says where a chosen time is, and what happens if the person goes there. */
-function describeChoice({ ago, isKept, visited }: Choice): string {
-  const duration = formatDuration(Math.abs(ago) / 1e6)
-  if (ago < 0) return `, ${duration} from now: time moves there`
-  if (ago === 0 && visited !== undefined) return `, the present of ${visited.of}`
-  if (ago === 0) return isKept ? ', now' : ', now: its past is not kept'
-  return `, ${duration} ago: shown in a fork`
-}
-
-interface ComingWordsProps {
-  readonly text: string
-  /** The world that the shown one is a fork of. */
-  readonly origin: string | undefined
-}
-
-function ComingWords({ text, origin }: ComingWordsProps) {
-  const session = useSession()
-  return (
-    <>
-      {origin !== undefined && (
-        <>
-          This is a fork of {origin}.{' '}
-          <a href={session.place.link({ ...session.place.value, world: origin, origin: undefined })}>
-            Go back to {origin}
-          </a>
-          {' · '}
-        </>
-      )}
-      {text}
-    </>
-  )
+/** Says how far a time is from now. */
+function describeDistance(micros: number): string {
+  return `${formatDuration(Math.abs(micros) / 1e6)} ${micros < 0 ? 'ago' : 'from now'}`
 }
 
 type Ahead = AnswersByRoute['GET /_sim/ahead']
 
-/** Says what comes next. While the world moves faster than it is forecast, this is not known. */
-function wordsOf(
-  ahead: Ahead | undefined,
-  next: Ahead['entries'][number] | undefined,
-  now: number,
-  clock: Clock | undefined,
-): string {
-  if (next?.time === now) return `Next entry, now: ${next.sentence}`
-  if (next !== undefined) return `Next entry, in ${formatDuration((next.time - now) / 1e6)}: ${next.sentence}`
-  const isOver = ahead === undefined || ahead.entries.length > 0
-  if (isOver) return 'Looking ahead …'
+interface ComingWordsProps {
+  readonly ahead: Ahead | undefined
+  readonly next: Ahead['entries'][number] | undefined
+  readonly now: number
+}
+
+/** Says what comes next, with a button that goes there; in a fork, also of what. */
+function ComingWords({ ahead, next, now }: ComingWordsProps) {
+  const session = useSession()
+  return (
+    <>
+      <ForkWords />
+      {next === undefined ? (
+        waitWords(ahead, session.clock.value)
+      ) : (
+        <>
+          <strong>Next{next.time === now ? ', now' : `, in ${formatDuration((next.time - now) / 1e6)}`}:</strong>{' '}
+          {next.sentence}{' '}
+          {next.time > now && (
+            <button type="button" class="link-button" onClick={() => advanceTo(session, next.at)}>
+              Go there
+            </button>
+          )}
+        </>
+      )}
+    </>
+  )
+}
+
+/** Says when the next event comes, if no entry does. While the world moves faster than it is forecast, this is not known. */
+function waitWords(ahead: Ahead | undefined, clock: Clock | undefined): string {
+  if (ahead === undefined || ahead.entries.length > 0) return 'Looking ahead …'
   const wait = clock?.next_event_in_seconds ?? 0
   // An event that changes nothing of note has no entry, and so can come within the hour.
   return `Nothing happens within ${AHEAD}.${wait < AHEAD_MICROS / 1e6 ? '' : ` The next event is in ${formatDuration(wait)}.`}`
 }
 
+/** Says of which world the shown one is a fork, and since when. */
+function ForkWords() {
+  const { place, world } = useSession()
+  const { origin } = place.value
+  const { value: worlds } = useAnswer('GET /_sim/worlds', origin && {}, { world: DEFAULT_WORLD, refresh: 'once' })
+  if (origin === undefined) return null
+  const made = worlds?.find(each => each.world === world.value)?.fork_of
+  return (
+    <>
+      This is a fork of {origin}
+      {made && ` at ${formatTime(made.at)}`}.{' '}
+      <a href={place.link({ ...place.value, world: origin, origin: undefined })}>Go back to {origin}</a>
+      {' · '}
+    </>
+  )
+}
+
 /** Shows a world as it was, in a fork of it. The fork that was shown before is deleted. */
 export async function goBack(session: Session, from: string, at: string): Promise<void> {
-  const before = session.world.peek()
+  const left = isUnchanged(session) ? session.world.peek() : undefined
   const fields = { from, at, clock: 'manual' } as const
-  const made = await session.act(`Show ${from} at ${at}`, 'POST /_sim/worlds', fields, DEFAULT_WORLD)
+  const made = await session.act(
+    `Open a fork of ${from} at ${formatTime(at)}`,
+    'POST /_sim/worlds',
+    fields,
+    DEFAULT_WORLD,
+  )
   if (made === undefined) return
   session.visit.value = { world: made.world, of: from, at }
   session.place.go({ world: made.world, origin: from })
-  if (before !== from) await deleteWorld(session, before)
+  if (left !== undefined) await deleteWorld(session, left)
 }
 
 /** Shows the present again, and deletes the fork of the past. */

@@ -24,7 +24,7 @@ export function CausesView() {
       of="journal entries"
       placeholder="deployment. h100-0"
       found={found}
-      total={`${formatCount(length)} ${length === 1 ? 'entry' : 'entries'}`}
+      total={`${formatCount(length)} ${length === 1 ? 'entry' : 'entries'}, without requests to /_sim`}
       missed={feed.missed.value}
       columns={[['Entry', 'number'], ['Time'], ['Kind'], ['Subject']]}
       row={({ seq, at, kind, subject }) => (

@@ -15,11 +15,13 @@ export function RunResult({ run }: { run: ScenarioRun | undefined }) {
   const session = useSession()
   if (run === undefined) return null
   const { name, passed, failure, line, checks, seed, seconds, wall_ms: wall, digest, steps } = run
+  /** Shows the end of the run, or its world then. The world of a run is opened once. */
   const visit = async (at?: string) => {
-    const world = await runScenario(session, name, true)
-    if (world === undefined) return
-    session.place.go({ world, origin: undefined })
-    if (at !== undefined) await goBack(session, world, at)
+    const worlds = await session.ask('GET /_sim/worlds', {}, { world: DEFAULT_WORLD })
+    const world = worlds.some(each => each.world === run.world) ? run.world : await runScenario(session, name, true)
+    if (world == null) return
+    if (at === undefined) session.place.go({ world, origin: undefined })
+    else await goBack(session, world, at)
   }
   return (
     <>

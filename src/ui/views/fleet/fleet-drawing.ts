@@ -48,29 +48,23 @@ class FleetBrush extends Brush {
   }
 
   drawTitle(line: Extract<Line, { kind: 'zone' | 'section' }>): void {
-    const context = this.context
-    context.textBaseline = 'alphabetic'
-    context.textAlign = 'left'
     if (line.kind === 'zone') {
       const nodes = line.sections.flatMap(section => section.nodes)
       const { gpus, held, free } = countGpus(nodes)
-      context.font = `600 14px ${this.sans}`
-      context.fillStyle = this.color('text')
+      this.setFont('600 14px', 'left', 'alphabetic')
       const { zone } = line.sections[0]!
-      context.fillText(zone, 0, line.y + 18)
-      const begin = context.measureText(zone).width + 12
-      context.font = `12px ${this.sans}`
-      context.fillStyle = this.color('faint')
+      this.write(zone, 'text', 0, line.y + 18)
+      const begin = this.widthOf(zone) + 12
+      this.setFont('12px', 'left', 'alphabetic')
       const text = `${plural(nodes.length, 'node')} · ${formatCount(held)} of ${plural(gpus, 'GPU')} held · ${formatCount(free)} free`
-      context.fillText(text, begin, line.y + 18, Math.max(0, this.width - begin))
-      context.fillStyle = this.color('line')
-      context.fillRect(0, line.y + 25, this.width, 1)
+      this.write(text, 'faint', begin, line.y + 18, Math.max(0, this.width - begin))
+      this.fill('line', 0, line.y + 25, this.width, 1)
       return
     }
     const { gpu, gpus, pool, market, nodes, unavailable } = line.section
-    context.font = `12px ${this.sans}`
+    this.setFont('12px', 'left', 'alphabetic')
     const warning = unavailable === null ? '' : ` · ✗ ${UNAVAILABLE_WORDS[unavailable.cause]}`
-    const room = line.width - context.measureText(warning).width
+    const room = line.width - this.widthOf(warning)
     const spot = market === 'spot' ? ' · ⚡ spot' : ''
     // Without room, whole facts are left out rather than the middle of a word.
     const texts = [
@@ -78,11 +72,9 @@ class FleetBrush extends Brush {
       `${gpu} · ${pool}${spot}`,
       gpu,
     ]
-    const text = texts.find(one => context.measureText(one).width <= room) ?? this.shorten(gpu, room)
-    context.fillStyle = this.color('faint')
-    context.fillText(text, line.x, line.y + 15)
-    context.fillStyle = this.color('bad')
-    context.fillText(warning, line.x + context.measureText(text).width, line.y + 15)
+    const text = texts.find(one => this.widthOf(one) <= room) ?? this.shorten(gpu, room)
+    this.write(text, 'faint', line.x, line.y + 15)
+    this.write(warning, 'bad', line.x + this.widthOf(text), line.y + 15)
   }
 
   drawRow({ nodes, shape, x: rowLeft, y }: Extract<Line, { kind: 'nodes' }>): void {
@@ -132,17 +124,12 @@ class FleetBrush extends Brush {
       slowdown === 1 ? '' : `÷${slowdown}`,
       isDiskFull ? '▤' : '',
     ]
-    context.textBaseline = 'middle'
-    context.font = `600 11px ${this.sans}`
-    context.textAlign = 'right'
-    context.fillStyle = this.color(state === 'down' ? 'bad' : 'warn')
+    this.setFont('600 11px', 'right')
     const mark = marks.join('')
-    context.fillText(mark, x + width - 6, y + 13)
-    const room = width - 12 - (mark === '' ? 0 : context.measureText(mark).width + 4)
-    context.font = `11px ${this.mono}`
-    context.textAlign = 'left'
-    context.fillStyle = this.color(state === 'ready' ? 'text' : 'faint')
-    context.fillText(this.shorten(name, room), x + 6, y + 13)
+    this.write(mark, state === 'down' ? 'bad' : 'warn', x + width - 6, y + 13)
+    const room = width - 12 - (mark === '' ? 0 : this.widthOf(mark) + 4)
+    this.setFont('11px', 'left', 'middle', this.mono)
+    this.write(this.shorten(name, room), state === 'ready' ? 'text' : 'faint', x + 6, y + 13)
   }
 
   #drawGpu(node: FleetNode, code: number, left: number, top: number): void {
@@ -151,60 +138,46 @@ class FleetBrush extends Brush {
     const size = layout.cell - (layout.cell >= LETTERED_CELL ? 2 : 1)
     const holder = code >= 0 ? node.holders[code]! : undefined
     const held = holder === undefined ? undefined : fleet.owners.get(holder.owner)
-    const square = (color: string | CanvasPattern) => {
-      context.fillStyle = color
-      context.fillRect(left, top, size, size)
-    }
+    const square = (style: string | CanvasPattern) => this.fill(style, left, top, size, size)
     if (owner !== undefined && owner !== held?.id) context.globalAlpha = 0.3
     if (code === GPU_CODES.broken) {
-      square(this.color('free'))
+      square('free')
       this.cross(left + size * 0.22, top + size * 0.22, size * 0.56, size * 0.56)
     } else if (code === GPU_CODES.others) {
-      square(this.color('free'))
-      context.fillStyle = this.color('faint')
+      square('free')
       const dot = Math.max(2, Math.round(size / 7))
-      context.fillRect(left + (size - dot) / 2, top + (size - dot) / 2, dot, dot)
+      this.fill('faint', left + (size - dot) / 2, top + (size - dot) / 2, dot, dot)
     } else if (holder === undefined || held === undefined) {
-      square(this.color('free'))
-      if (coloring === 'health' && node.state === 'ready') this.#underline('ok', left, top, size)
+      square('free')
+      if (coloring === 'health' && node.state === 'ready') this.fill('ok', left, top + size - 2, size, 2)
     } else if (coloring === 'owner') {
-      square(this.color(colorOf(held.index)))
+      square(colorOf(held.index))
       if (holder.state !== 'ready' && holder.state !== 'running') square(this.hatch('panel', 0.65))
-      if (layout.cell >= LETTERED_CELL) this.#write(lettersOf(held.index), 'on-owner', left, top, size)
+      if (layout.cell >= LETTERED_CELL) this.#writeIn(lettersOf(held.index), 'on-owner', left, top, size)
     } else if (coloring === 'load') {
-      square(this.color('free'))
+      square('free')
       const load = held.utilisation
       if (load !== null) {
         const filled = Math.round(size * Math.min(1, load))
-        context.fillStyle = this.color(load > 0.9 ? 'warn' : 'accent')
-        context.fillRect(left, top + size - filled, size, filled)
+        this.fill(load > 0.9 ? 'warn' : 'accent', left, top + size - filled, size, filled)
       }
       context.strokeStyle = this.color('accent')
       context.lineWidth = 1
       context.strokeRect(left + 0.5, top + 0.5, size - 1, size - 1)
       if (layout.cell >= FIGURED_CELL) {
         const isDark = load !== null && load > 0.55
-        this.#write(load === null ? '–' : `${Math.round(load * 100)}`, isDark ? 'on-accent' : 'text', left, top, size)
+        this.#writeIn(load === null ? '–' : `${Math.round(load * 100)}`, isDark ? 'on-accent' : 'text', left, top, size)
       }
     } else {
       const isReady = holder.state === 'ready' || holder.state === 'running'
-      square(this.color(isReady ? 'ok' : 'warn'))
-      if (layout.cell >= LETTERED_CELL) this.#write(isReady ? '✓' : '…', 'on-accent', left, top, size)
+      square(isReady ? 'ok' : 'warn')
+      if (layout.cell >= LETTERED_CELL) this.#writeIn(isReady ? '✓' : '…', 'on-accent', left, top, size)
     }
     context.globalAlpha = 1
   }
 
-  #underline(color: string, left: number, top: number, size: number): void {
-    this.context.fillStyle = this.color(color)
-    this.context.fillRect(left, top + size - 2, size, 2)
-  }
-
-  #write(text: string, color: string, left: number, top: number, size: number): void {
-    const context = this.context
-    context.font = `600 ${Math.min(13, Math.round(size * (text.length > 1 ? 0.44 : 0.58)))}px ${this.sans}`
-    context.textAlign = 'center'
-    context.textBaseline = 'middle'
-    context.fillStyle = this.color(color)
-    context.fillText(text, left + size / 2, top + size / 2 + 0.5, size)
+  #writeIn(text: string, color: string, left: number, top: number, size: number): void {
+    this.setFont(`600 ${Math.min(13, Math.round(size * (text.length > 1 ? 0.44 : 0.58)))}px`, 'center')
+    this.write(text, color, left + size / 2, top + size / 2 + 0.5, size)
   }
 }

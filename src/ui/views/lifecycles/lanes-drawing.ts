@@ -55,28 +55,19 @@ class LanesBrush extends Brush {
     if (ghostNow !== undefined && ghostNow !== now) this.#drawNow(ghostNow, 'warn', [2, 3])
     this.#drawNow(now, 'accent', [])
     context.restore()
-    context.fillStyle = this.color('panel')
-    context.fillRect(0, 0, this.width, AXIS_HEIGHT)
-    context.fillStyle = this.color('line')
-    context.fillRect(0, AXIS_HEIGHT - 1, this.width, 1)
+    this.fill('panel', 0, 0, this.width, AXIS_HEIGHT)
+    this.fill('line', 0, AXIS_HEIGHT - 1, this.width, 1)
     this.#drawTicks('labels')
     this.#drawGaps('labels')
     this.#drawWorldMarks('marks')
   }
 
   #drawRow(row: Row, y: number): void {
-    const { context } = this
     const { shape, selected, now, ghostNow } = this.#scene
     if (row.id === selected) {
-      context.fillStyle = this.color('accent')
-      context.globalAlpha = 0.1
-      context.fillRect(0, y, this.width, shape.height)
-      context.globalAlpha = 1
+      this.fill('accent', 0, y, this.width, shape.height, 0.1)
     }
-    context.fillStyle = this.color('line')
-    context.globalAlpha = 0.6
-    context.fillRect(0, y + shape.height - 1, this.width, 1)
-    context.globalAlpha = 1
+    this.fill('line', 0, y + shape.height - 1, this.width, 1, 0.6)
     if (row.own !== undefined) {
       for (const { segment, left, right } of placeSegments(row.own, this.#toX, now, this.width)) {
         this.#drawBar(segment.state, left, right, y + shape.bar, BAR_HEIGHT)
@@ -102,32 +93,25 @@ class LanesBrush extends Brush {
       context.fillStyle = this.hatch(color, 0.3, pattern)
       context.fill()
     }
-    context.fillStyle = this.color(color)
-    context.fillRect(begin, y, Math.min(3, width), height)
-    context.fillRect(begin, y + height - 2, width, 2)
+    this.fill(color, begin, y, Math.min(3, width), height)
+    this.fill(color, begin, y + height - 2, width, 2)
     // A state that began before the visible time has its label at the edge.
     const from = Math.max(begin + 7, 6)
     const room = end - from - 4
     if (room < 8) return
     this.#labels.push(() => {
-      context.font = `11px ${this.sans}`
-      context.textAlign = 'left'
-      context.textBaseline = 'middle'
-      context.fillStyle = this.color('text')
+      this.setFont('11px')
       const label = `${glyph} ${wordsOfState(state)}`
-      context.fillText(context.measureText(label).width <= room ? label : glyph, from, y + height / 2)
+      this.write(this.widthOf(label) <= room ? label : glyph, 'text', from, y + height / 2)
     })
   }
 
   #drawReplicas({ replicas }: Lifecycle, y: number): void {
     if (replicas.length === 0) return
-    const { context } = this
     const { now } = this.#scene
     const most = Math.max(1, ...replicas.map(({ ready, starting }) => ready + starting))
     const levelOf = (count: number) => y + REPLICAS_HEIGHT - (count / most) * (REPLICAS_HEIGHT - 1)
-    context.font = `10px ${this.sans}`
-    context.textAlign = 'left'
-    context.textBaseline = 'bottom'
+    this.setFont('10px', 'left', 'bottom')
     let drawn = -1
     for (const [index, { time, ready, starting }] of replicas.entries()) {
       const right = this.#toX(replicas[index + 1]?.time ?? now)
@@ -138,23 +122,21 @@ class LanesBrush extends Brush {
       drawn = right
       const width = Math.max(1, right - left)
       if (starting > 0) {
-        context.fillStyle = this.hatch('warn', 0.5)
-        context.fillRect(left, levelOf(ready + starting), width, levelOf(ready) - levelOf(ready + starting))
+        this.fill(
+          this.hatch('warn', 0.5),
+          left,
+          levelOf(ready + starting),
+          width,
+          levelOf(ready) - levelOf(ready + starting),
+        )
       }
-      context.fillStyle = this.color('ok')
-      context.globalAlpha = 0.18
-      context.fillRect(left, levelOf(ready), width, y + REPLICAS_HEIGHT - levelOf(ready))
-      context.globalAlpha = 1
-      context.fillRect(left, levelOf(ready) - 1, width, 1.5)
+      this.fill('ok', left, levelOf(ready), width, y + REPLICAS_HEIGHT - levelOf(ready), 0.18)
+      this.fill('ok', left, levelOf(ready) - 1, width, 1.5)
       const label = `${ready}${starting > 0 ? `+${starting}` : ''}`
       const from = Math.max(left, 0) + 4
-      if (right - from < 12 || right - from < context.measureText(label).width + 6) continue
-      context.fillStyle = this.color('panel')
-      context.globalAlpha = 0.8
-      context.fillRect(from - 2, y + 2, context.measureText(label).width + 4, REPLICAS_HEIGHT - 2)
-      context.globalAlpha = 1
-      context.fillStyle = this.color('text')
-      context.fillText(label, from, y + REPLICAS_HEIGHT)
+      if (right - from < 12 || right - from < this.widthOf(label) + 6) continue
+      this.fill('panel', from - 2, y + 2, this.widthOf(label) + 4, REPLICAS_HEIGHT - 2, 0.8)
+      this.write(label, 'text', from, y + REPLICAS_HEIGHT)
     }
   }
 
@@ -186,7 +168,6 @@ class LanesBrush extends Brush {
 
   /** Draws lines through all rows for what went wrong in the world. */
   #drawWorldMarks(part: 'lines' | 'marks'): void {
-    const { context } = this
     const { worldMarks } = this.#scene
     if (part === 'marks') {
       const shown = worldMarks.filter(({ kind }) => toneOf(kind) !== 'neutral')
@@ -194,16 +175,13 @@ class LanesBrush extends Brush {
       return
     }
     const bad = worldMarks.filter(({ kind }) => toneOf(kind) === 'bad')
-    context.fillStyle = this.color('bad')
-    context.globalAlpha = 0.35
     let last = Number.NEGATIVE_INFINITY
     for (const { time } of bad) {
       const x = Math.round(this.#toX(time))
       if (x < 0 || x > this.width || x === last) continue
       last = x
-      for (let y = AXIS_HEIGHT; y < this.height; y += 6) context.fillRect(x, y, 1, 3)
+      for (let y = AXIS_HEIGHT; y < this.height; y += 6) this.fill('bad', x, y, 1, 3, 0.35)
     }
-    context.globalAlpha = 1
   }
 
   /** Draws the states of the other world: thin where both are equal, and as a bar where they differ. */
@@ -218,16 +196,11 @@ class LanesBrush extends Brush {
       if (right < 0 || left > this.width) continue
       const { color, glyph } = styleOfState(segment.state)
       const width = Math.max(2, right - left - 1)
-      context.fillStyle = this.color(color)
       if (isSame) {
-        context.globalAlpha = 0.45
-        context.fillRect(left, y + GHOST_HEIGHT - 3, width, 2)
-        context.globalAlpha = 1
+        this.fill(color, left, y + GHOST_HEIGHT - 3, width, 2, 0.45)
         continue
       }
-      context.globalAlpha = 0.3
-      context.fillRect(left, y, width, GHOST_HEIGHT)
-      context.globalAlpha = 1
+      this.fill(color, left, y, width, GHOST_HEIGHT, 0.3)
       context.strokeStyle = this.color(color)
       context.lineWidth = 1
       context.strokeRect(left + 0.5, y + 0.5, Math.max(1, width - 1), GHOST_HEIGHT - 1)
@@ -235,54 +208,40 @@ class LanesBrush extends Brush {
       const label = `≠ ${glyph} ${wordsOfState(segment.state)}${ready === undefined ? '' : `, ${ready} ready`}`
       const from = Math.max(left, 0) + 4
       this.#labels.push(() => {
-        context.font = `9px ${this.sans}`
-        context.textAlign = 'left'
-        context.textBaseline = 'middle'
-        context.fillStyle = this.color('text')
-        if (right - from > context.measureText(label).width) context.fillText(label, from, y + GHOST_HEIGHT / 2 + 0.5)
+        this.setFont('9px')
+        if (right - from > this.widthOf(label)) this.write(label, 'text', from, y + GHOST_HEIGHT / 2 + 0.5)
       })
     }
   }
 
   #drawGaps(part: 'bands' | 'labels'): void {
-    const { context } = this
     for (const { begin, end } of this.#scene.scale.gaps) {
       const [left, right] = [this.#toX(begin), this.#toX(end)]
       if (right < 0 || left > this.width) continue
       if (part === 'bands') {
-        context.fillStyle = this.color('sunken')
-        context.globalAlpha = 0.72
-        context.fillRect(left, AXIS_HEIGHT, right - left, this.height)
-        context.globalAlpha = 1
-        context.fillStyle = this.color('line')
-        context.fillRect(left, AXIS_HEIGHT, 1, this.height)
-        context.fillRect(right - 1, AXIS_HEIGHT, 1, this.height)
+        this.fill('sunken', left, AXIS_HEIGHT, right - left, this.height, 0.72)
+        this.fill('line', left, AXIS_HEIGHT, 1, this.height)
+        this.fill('line', right - 1, AXIS_HEIGHT, 1, this.height)
         continue
       }
-      context.fillStyle = this.color('sunken')
-      context.fillRect(left, 0, right - left, AXIS_HEIGHT - 1)
-      context.font = `11px ${this.sans}`
-      context.textAlign = 'center'
-      context.textBaseline = 'middle'
-      context.fillStyle = this.color('faint')
+      this.fill('sunken', left, 0, right - left, AXIS_HEIGHT - 1)
+      this.setFont('11px', 'center')
       const words = formatDuration((end - begin) / MICROS)
       const rough = words.split(' ').slice(0, 2).join(' ')
       const label = [`‖ ${words} ‖`, `‖ ${rough} ‖`, `‖${rough}‖`, '‖'].find(
-        text => context.measureText(text).width <= right - left - 2,
+        text => this.widthOf(text) <= right - left - 2,
       )
-      if (label !== undefined) context.fillText(label, (left + right) / 2, AXIS_HEIGHT / 2)
+      if (label !== undefined) this.write(label, 'faint', (left + right) / 2, AXIS_HEIGHT / 2)
     }
   }
 
   #drawTicks(part: 'lines' | 'labels'): void {
-    const { context, width } = this
+    const { width } = this
     const { scale, window } = this.#scene
     const pixelsPerMicro = (width / (window.to - window.from)) * scale.slope
     const step = tickStep(TICK_ROOM / pixelsPerMicro)
     const isFine = step < 60 * MICROS
-    context.font = `11px ${this.mono}`
-    context.textAlign = 'left'
-    context.textBaseline = 'middle'
+    this.setFont('11px', 'left', 'middle', this.mono)
     let free = Number.NEGATIVE_INFINITY
     let day = ''
     const [from, to] = [toTime(this.#scene, 0), toTime(this.#scene, width)]
@@ -292,23 +251,18 @@ class LanesBrush extends Brush {
       const x = this.#toX(tick)
       if (x < 0 || x < free || this.#isInGap(tick)) continue
       if (part === 'lines') {
-        context.fillStyle = this.color('line')
-        context.globalAlpha = 0.5
-        context.fillRect(Math.round(x), AXIS_HEIGHT, 1, this.height)
-        context.globalAlpha = 1
+        this.fill('line', Math.round(x), AXIS_HEIGHT, 1, this.height, 0.5)
         continue
       }
       const iso = isoOf(this.#scene, tick)
       const isNewDay = iso.slice(5, 10) !== day
       const time = iso.slice(11, isFine ? 19 : 16)
       const label = step >= DAY ? iso.slice(5, 10) : isNewDay ? `${iso.slice(5, 10)} ${time}` : time
-      const end = x + 4 + context.measureText(label).width
+      const end = x + 4 + this.widthOf(label)
       if (end > width || this.#touchesGap(x, end)) continue
       day = iso.slice(5, 10)
-      context.fillStyle = this.color('line')
-      context.fillRect(Math.round(x), AXIS_HEIGHT - 8, 1, 7)
-      context.fillStyle = this.color('faint')
-      context.fillText(label, x + 4, AXIS_HEIGHT / 2)
+      this.fill('line', Math.round(x), AXIS_HEIGHT - 8, 1, 7)
+      this.write(label, 'faint', x + 4, AXIS_HEIGHT / 2)
       free = end + 10
     }
   }

@@ -92,6 +92,7 @@ function Tiles({ money }: { money: Money }) {
     runs_out_at: end,
     runs_out_in: left,
     tops_up: topsUp,
+    top_up: topUp,
   } = money
   const dollars = (microcents: number) => formatMoney(microcents / MICROCENTS)
   return (
@@ -119,11 +120,14 @@ function Tiles({ money }: { money: Money }) {
         </dd>
       </div>
       <div class="panel">
-        <dt>Runs out</dt>
-        <dd data-figure="runs-out">{left === null ? 'never' : `in ${left}`}</dd>
+        <dt>{topUp === null ? 'Runs out' : 'Next top-up'}</dt>
+        <dd data-figure="runs-out">{topUp !== null ? `in ${topUp.in}` : left === null ? 'never' : `in ${left}`}</dd>
         <dd class="faint">
-          {end === null ? 'at this burn' : `at this burn: ${formatDay(end)} ${formatTime(end).slice(0, 5)}`}
-          {topsUp && ', unless the card tops it up'}
+          {topUp !== null && `at this burn, by ${dollars(topUp.microcents)}. Without top-ups: `}
+          {end === null
+            ? 'at this burn'
+            : `${topUp === null ? 'at this burn: ' : ''}${formatDay(end)} ${formatTime(end).slice(0, 5)}`}
+          {topsUp && topUp === null && ', unless the card tops it up'}
         </dd>
       </div>
     </dl>

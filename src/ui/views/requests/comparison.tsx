@@ -22,7 +22,9 @@ interface ComparisonProps {
 
 /** The answer of then and the new one side by side: the statuses, and what differs. */
 export function Comparison({ status, then, world, answer }: ComparisonProps) {
-  const differences = then === null ? undefined : compareAnswers(then, answer)
+  // The date of an answer is that of its clock, and says nothing about the answer.
+  const differences =
+    then === null ? undefined : compareAnswers(then, answer).filter(({ part }) => part !== 'header date')
   return (
     <div ref={intoView} class="answers">
       <Table
@@ -46,7 +48,7 @@ export function Comparison({ status, then, world, answer }: ComparisonProps) {
         {differences === undefined
           ? 'The answer of then is not kept: only the statuses are compared.'
           : differences.length === 0
-            ? '✓ The answers are equal: status, headers and body.'
+            ? '✓ The answers are equal: status, headers (without the date) and body.'
             : `! ${plural(differences.length, 'part')} of the answer differ${differences.length === 1 ? 's' : ''}.`}
       </p>
       {answer.body !== null && <JsonView value={answer.body} label="Body of the new answer" />}

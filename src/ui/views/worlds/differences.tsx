@@ -1,9 +1,9 @@
-import type { Signal } from '@preact/signals-core'
 import { formatTime, plural } from '../../parts/format.ts'
 import { Table } from '../../parts/lists/table.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
+import type { Signal } from '../../store/signals.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 
 /** How many differences are listed. */
@@ -11,16 +11,18 @@ const MAX_SHOWN = 200
 
 type Difference = AnswersByRoute['GET /_sim/differences']['differences'][number]
 
-/** What the shown world is compared with: another world, or one of its snapshots. */
-export type Other = { readonly with: string } | { readonly snapshot: string }
+/** What the shown world is compared with: another world, one of its snapshots, or its own start. */
+export type Other = { readonly with: string } | { readonly snapshot: string } | { readonly fresh: 'true' }
 
 interface CompareButtonProps {
+  /** Default: Compare. */
+  readonly label?: string
   readonly other: Other
   readonly compared: Signal<Other | undefined>
 }
 
 /** Compares the shown world with something, or ends that. */
-export function CompareButton({ other, compared }: CompareButtonProps) {
+export function CompareButton({ label = 'Compare', other, compared }: CompareButtonProps) {
   const isCompared = JSON.stringify(compared.value) === JSON.stringify(other)
   return (
     <button
@@ -31,7 +33,7 @@ export function CompareButton({ other, compared }: CompareButtonProps) {
         compared.value = isCompared ? undefined : other
       }}
     >
-      Compare
+      {label}
     </button>
   )
 }
@@ -44,7 +46,7 @@ interface DifferencesProps {
 
 /** What differs between two worlds, and the entry with which they went apart. */
 export function Differences({ world, other: fields }: DifferencesProps) {
-  const [other] = Object.values(fields) as [string]
+  const other = 'fresh' in fields ? 'the start' : (Object.values(fields)[0] as string)
   const { value, error } = useAnswer('GET /_sim/differences', fields, { world, refresh: 'requests' })
   const isRequest = ({ kind }: Difference) => kind === 'request'
   const found = value?.differences.filter(each => !isRequest(each)) ?? []
@@ -82,6 +84,7 @@ export function Differences({ world, other: fields }: DifferencesProps) {
           {plural(found.length - MAX_SHOWN, 'further difference')} can be read at the address of this table.
         </p>
       )}
+      {value?.requests_compared === false && <p class="faint">Requests are not compared.</p>}
       {requests.length > 0 && (
         <details>
           <summary>Their clients sent different requests: {requests.length}</summary>

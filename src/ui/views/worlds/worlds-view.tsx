@@ -1,6 +1,7 @@
 /** The worlds of the simulator and the snapshots of the shown one: places to go, and to go back to. */
 
 import { DayTime } from '../../parts/day-time.tsx'
+import { formatTime } from '../../parts/format.ts'
 import { Table } from '../../parts/lists/table.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { forkWorld } from '../../store/fork-world.ts'
@@ -26,17 +27,19 @@ export function WorldsView() {
     <div class="stack">
       <Panel title="Worlds" route="GET /_sim/worlds" error={error}>
         <Table
-          titles={['World', 'Fixture', 'Seed', 'Time', '']}
-          rows={(worlds ?? []).map(({ world, fixtures, seed, now }) => ({
+          titles={['World', 'Made of', 'Seed', 'Time', '']}
+          rows={(worlds ?? []).map(({ world, fixtures, seed, now, fork_of: made }) => ({
             key: world,
             isCurrent: world === here,
             cells: [
               world === here ? `● ${world}` : world,
-              fixtures,
+              made === null ? fixtures : `fork of ${made.world} at ${formatTime(made.at)}`,
               seed,
               <DayTime key={now} iso={now} />,
               <>
-                {world !== here && (
+                {world === here ? (
+                  <CompareButton label="Compare with its start" other={{ fresh: 'true' }} compared={compared} />
+                ) : (
                   <>
                     <button type="button" class="small" onClick={() => open(world)}>
                       Open

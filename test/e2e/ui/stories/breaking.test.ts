@@ -41,8 +41,15 @@ describe('breaking', () => {
     await inspector.getByRole('link', { name: ID, exact: true }).click()
     const owner = page.getByRole('complementary', { name: `Inspector: ${ID}` })
     await owner.getByText(/Ledger lines/).click()
-    const { ledger } = (await (await fetch(`${server.url}/_sim/things/${ID}`)).json()) as { ledger: unknown }
-    expect(JSON.parse((await owner.getByRole('region', { name: 'Ledger lines' }).textContent())!)).toEqual(ledger)
+    const { ledger } = (await (await fetch(`${server.url}/_sim/things/${ID}`)).json()) as {
+      ledger: { kind: string; microcents: number }[]
+    }
+    const lines = await owner.locator('details', { hasText: 'Ledger lines' }).getByRole('listitem').allTextContents()
+    expect(lines).toHaveLength(ledger.length)
+    for (const [index, { kind, microcents }] of ledger.entries()) {
+      const [, shown, dollars] = / (\w+) -\$(\d+\.\d+)$/.exec(lines[index]!)!
+      expect([shown, Math.abs(Number(dollars) - -microcents / 1e8) <= 0.005]).toEqual([kind, true])
+    }
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')
 
@@ -105,7 +112,7 @@ describe('breaking', () => {
     await page.getByRole('button', { name: '+10 min' }).click()
     await page.locator('.clock-time', { hasText: '00:10:00' }).waitFor()
     await page.keyboard.press('f')
-    await page.getByText('This is a fork of default.').waitFor()
+    await page.getByText('This is a fork of default at').waitFor()
     const form = page.getByRole('region', { name: 'Break or repair' })
     await form.getByLabel('Target (node)').fill(sim.cluster.nodeOf(ID).name)
     await form.getByRole('button', { name: 'Give the command' }).click()

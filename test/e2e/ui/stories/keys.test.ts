@@ -67,7 +67,7 @@ describe('keys', () => {
 
     const model = { model_name: 'acme/late', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
     const { deploy_id: id } = await sendAsClient(room, 'POST', '/deploy/llm', model)
-    await page.getByText(/^Next entry, in/).waitFor()
+    await page.getByText(/^Next, in/).waitFor()
     const before = sim.clock.elapsed
     await keyboard.press('ArrowRight')
     await page.getByText('Go to the next event').waitFor()
@@ -91,7 +91,7 @@ describe('keys', () => {
     await inspector.waitFor({ state: 'detached' })
 
     await keyboard.press('f')
-    await page.getByText('This is a fork of default.').waitFor()
+    await page.getByText('This is a fork of default at').waitFor()
     expect(await page.getByLabel('World').inputValue()).toBe('w1')
     expect(problems.filter(problem => !problem.includes('404'))).toEqual([])
   })

@@ -39,7 +39,7 @@ describe('a file that is dropped', () => {
       await page.getByLabel('Open a recording').setInputFiles({ name, mimeType: '', buffer: Buffer.from(text) })
       const notice = page.locator('.notice.failed', { hasText: `Failed to open ${name}` })
       await notice.waitFor()
-      expect(await notice.textContent()).toContain('Open a recording (serve --record), a saved page, or the output of')
+      expect(await notice.textContent()).toContain('Open a recording, a saved page or a report of explore')
     }
     expect(problems).toEqual([])
   })

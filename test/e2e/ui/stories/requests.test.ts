@@ -79,7 +79,7 @@ describe('a refused request', () => {
     expect(await statuses.allTextContents()).toEqual(['✗ 503', '✓ 200'])
 
     await form.getByRole('link', { name: 'open this world' }).click()
-    await page.getByText('This is a fork of default.').waitFor()
+    await page.getByText('This is a fork of default at').waitFor()
     await page.locator('.request-row', { hasText: '/deploy/list' }).waitFor()
     expect(problems).toEqual([])
   })

@@ -23,15 +23,45 @@ describe('tables', () => {
     const rows = page.locator('main tbody tr')
     await rows.first().waitFor()
     expect(await rows.count()).toBe(sim.world.deployments.count)
-    const kinds = await page.getByLabel('Kind').locator('option').allTextContents()
-    for (const [index, kind] of kinds.entries()) {
-      await page.getByLabel('Kind').selectOption({ index })
-      await page.waitForFunction(name => location.hash.includes(`kind=${name}`), kind.toLowerCase().replace(' ', '_'))
+    const options = page.getByLabel('Kind').locator('option')
+    expect(await options.allTextContents()).toContain('fault rule')
+    for (const kind of await options.evaluateAll(all => all.map(option => (option as HTMLOptionElement).value))) {
+      await page.getByLabel('Kind').selectOption(kind)
+      await page.waitForFunction(name => location.hash.includes(`kind=${name}`), kind)
     }
     await page.getByLabel('Kind').selectOption('node')
     await page.getByLabel('Filter things').fill('H100-1')
     await page.getByRole('link', { name: 'h100-1', exact: true }).click()
     await page.getByRole('complementary', { name: 'Inspector: h100-1' }).getByText('h100-1 is a node').waitFor()
+    expect(problems).toEqual([])
+  })
+
+  pageTest('are sorted by a click on a title, say when nothing matches, and open a row by a click', async () => {
+    const { page, problems } = await openControlRoom({ fixtures: 'default', view: 'things?kind=file' })
+    const rows = page.locator('main tbody tr')
+    await rows.first().waitFor()
+    const column = async () => (await page.locator('main tbody td[data-label=bytes]').allTextContents()).map(Number)
+    const title = page.getByRole('columnheader', { name: 'bytes' })
+    const sort = async (order: string) => {
+      await title.getByRole('button').press('Enter')
+      await page.waitForFunction(wanted => document.querySelector(`th[aria-sort=${wanted}]`) !== null, order)
+    }
+    await sort('ascending')
+    const sizes = [...(await column())].sort((a, b) => a - b)
+    expect(sizes.length).toBeGreaterThan(1)
+    await expect.poll(column).toEqual(sizes)
+    await sort('descending')
+    await expect.poll(column).toEqual(sizes.reverse())
+
+    const time = page.locator('main td[data-label=created_at] time').first()
+    expect(await time.textContent()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d/)
+    expect(Date.parse((await time.getAttribute('datetime'))!) / 1000).toBe(Number(await time.getAttribute('title')))
+
+    await page.getByLabel('Filter things').fill('nothing like it')
+    await page.getByText("No file matches 'nothing like it'.").waitFor()
+    await page.getByRole('button', { name: 'Clear the filter' }).click()
+    await rows.first().locator('td').first().click()
+    await page.getByRole('complementary', { name: /^Inspector: / }).waitFor()
     expect(problems).toEqual([])
   })
 
@@ -46,6 +76,9 @@ describe('tables', () => {
     expect(await page.getByText('The two worlds are equal').isVisible()).toBe(true)
     sim.cluster.node('h100-0').crash()
     await page.getByRole('link', { name: 'h100-0' }).waitFor()
+    await page.getByRole('button', { name: 'Compare with its start' }).click()
+    const since = page.getByRole('region', { name: 'Differences between the start and default' })
+    await since.getByRole('row', { name: /^state h100-0 ready.* down/ }).waitFor()
     expect(problems).toEqual([])
   })
 })
@@ -55,7 +88,7 @@ describe('a scenario', () => {
     const folder = mkdtempSync(join(tmpdir(), 'scenarios-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     writeFileSync(join(folder, 'start.yaml'), SCENARIO)
-    const { page, sim, problems } = await openControlRoom({
+    const { page, sim, server, problems } = await openControlRoom({
       ...{ fixtures: 'empty', view: 'faults' },
       serve: { scenarios: new ScenarioLibrary([folder]) },
     })
@@ -66,6 +99,12 @@ describe('a scenario', () => {
     await page.getByRole('button', { name: /^check/ }).click()
     await page.getByText('This is a fork of w1').waitFor()
     await page.locator('.clock-time', { hasText: '00:05:00' }).waitFor()
+    // Another step shows the same run, and the fork of the first step is gone.
+    await page.getByText('4 steps').click()
+    await page.locator('.chain button').first().click()
+    await page.locator('.clock-time', { hasText: '00:00:00' }).waitFor()
+    const worlds = async () => (await (await fetch(`${server.url}/_sim/worlds`)).json()) as { world: string }[]
+    await expect.poll(async () => (await worlds()).map(({ world }) => world)).toEqual(['default', 'w1', 'w3'])
     // The result stays while the person looks at its world.
     await page.getByText('✗ Failed at line 7').waitFor()
     writeFileSync(join(folder, 'start.yaml'), SCENARIO.replace('status: failed', 'model_name: acme/chat'))
