@@ -163,12 +163,11 @@ export function Timeline() {
           </Tip>
         )}
       </div>
-      {next.length > 1 && (
-        <details class="timeline-words">
-          <summary>The next {next.length} entries</summary>
-          <div class="json">{next.map(({ at, sentence }) => `${formatTime(at)} ${sentence}`).join('\n')}</div>
-        </details>
-      )}
+      {/* Its place is kept while it is not shown, so that nothing below moves. */}
+      <details class="timeline-words" inert={next.length < 2}>
+        <summary>The next {next.length} entries</summary>
+        <div class="json">{next.map(({ at, sentence }) => `${formatTime(at)} ${sentence}`).join('\n')}</div>
+      </details>
     </div>
   )
 }
