@@ -2,7 +2,6 @@
  * What JSX becomes in the bundles of the page: elements of Preact, whose components follow the signals that they read.
  * The bundlers inject this file. Calls of `h` are shorter than those of the automatic runtime.
  */
-
 import { type Component, type ComponentChildren, createElement, Fragment, type FunctionComponent } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { effect } from './store/signals.ts'

@@ -4,6 +4,7 @@ import type { SavedContent } from '../../pages/saved/content.ts'
 import { createSavedPage } from '../../pages/saved/create-page.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
+import { ONLY_OWNER } from '../recording-files.ts'
 
 /** Rejects a path that cannot be written, or that a browser would not open as a page. */
 export function requirePageFile(path: string): void {
@@ -16,5 +17,5 @@ export function requirePageFile(path: string): void {
 
 /** Writes a page that runs recordings again. Only its owner can read it, because it contains prompts. */
 export async function writePageFile(path: string, content: SavedContent): Promise<void> {
-  writeTextFile(path, await createSavedPage(content), 'html', 0o600)
+  writeTextFile(path, await createSavedPage(content), 'html', ONLY_OWNER)
 }

@@ -5,14 +5,13 @@ import { DayTime } from '../parts/day-time.tsx'
 import { DetailsHead } from '../parts/details/details-head.tsx'
 import { JsonView } from '../parts/details/json-view.tsx'
 import { Sentences } from '../parts/details/sentences.tsx'
-import { formatMoney, formatTime, kindWords } from '../parts/format.ts'
+import { formatMicrocents, formatTime, kindWords } from '../parts/format.ts'
 import { Problem } from '../parts/panel.tsx'
 import { StatusMark } from '../parts/status-mark.tsx'
 import { ThingLink } from '../parts/thing-link.tsx'
 import type { AnswersByRoute } from '../simulator/ask.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
-import { MICROCENTS } from '../views/money/money-chart.ts'
 import { Commands } from './commands.tsx'
 import { EntryLinks, Explanation } from './explanation.tsx'
 
@@ -43,7 +42,8 @@ export function Inspector({ id, close }: InspectorProps) {
           <Sentences of={thing.sentences} />
           {thing.cost !== null && (
             <p data-figure="cost">
-              {dollars(thing.cost.burn_microcents_per_hour)} per hour now, {dollars(thing.cost.spent_microcents)} so far
+              {formatMicrocents(thing.cost.burn_microcents_per_hour)} per hour now,{' '}
+              {formatMicrocents(thing.cost.spent_microcents)} so far
             </p>
           )}
           <Explanation id={id} />
@@ -114,7 +114,7 @@ function Ledger({ thing: { ledger } }: { thing: Thing }) {
       <ol class="plain">
         {ledger.map(({ time, kind, microcents }, index) => (
           <li key={index}>
-            <DayTime iso={time} /> {kind} {dollars(microcents)}
+            <DayTime iso={time} /> {kind} {formatMicrocents(microcents)}
           </li>
         ))}
       </ol>
@@ -149,10 +149,6 @@ function Addresses({ thing: { id, links } }: { thing: Thing }) {
       </ul>
     </details>
   )
-}
-
-function dollars(microcents: number): string {
-  return formatMoney(microcents / MICROCENTS)
 }
 
 /** Returns the name that the account gave to a thing, or its id. */

@@ -68,3 +68,11 @@ export function formatMoney(dollars: number): string {
   if (kept === '' || Number(`${whole}.${kept}`) === 0) return '$0.00'
   return `${dollars < 0 ? '-' : ''}$${whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',')}.${kept}`
 }
+
+/** Micro-cents in a dollar. */
+export const MICROCENTS = 100_000_000
+
+/** Returns an amount in micro-cents as `formatMoney` returns dollars. */
+export function formatMicrocents(microcents: number): string {
+  return formatMoney(microcents / MICROCENTS)
+}

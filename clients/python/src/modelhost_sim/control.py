@@ -2295,9 +2295,10 @@ class Control:
         option: as the server was started. `from` names the world to fork. `snapshot` names the
         snapshot to continue from, of that world or of the default world. Options that a
         snapshot does not contain may go with it. To make a world as `from` was at a moment of
-        its past, give one of four fields: `at` is a time, `entry` the `seq` of a journal entry,
-        `after_request` and `before_request` the `seq` of a request. The past of `from` must be
-        kept, and the clock of the new world is manual. `token` is an alias of its first token.
+        its past, give one of four fields. `at` is a time, and `entry` is the `seq` of a journal
+        entry. `after_request` and `before_request` are the `seq` of a request. The past of
+        `from` must be kept, and the clock of the new world is manual. `token` is an alias of
+        its first token.
 
         Sends `POST /_sim/worlds`.
         Refused with 400: an invalid option; a token of another world; an option that the origin

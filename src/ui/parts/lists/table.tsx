@@ -25,21 +25,24 @@ export function Table({ titles, rows, sort }: TableProps) {
       <table class="cards">
         <thead>
           <tr>
-            {titles.map(title => (
-              <th key={title} scope="col" aria-sort={sort && orderOf(title, sort.by)}>
-                {sort ? (
-                  <button
-                    type="button"
-                    class="linklike"
-                    onClick={() => sort.choose(sort.by === title ? `-${title}` : title)}
-                  >
-                    {title} {sort.by === title ? '▲' : sort.by === `-${title}` && '▼'}
-                  </button>
-                ) : (
-                  title || <span class="hidden">Actions</span>
-                )}
-              </th>
-            ))}
+            {titles.map(title => {
+              const order = sort && orderOf(title, sort.by)
+              return (
+                <th key={title} scope="col" aria-sort={order}>
+                  {sort ? (
+                    <button
+                      type="button"
+                      class="linklike"
+                      onClick={() => sort.choose(order === 'ascending' ? `-${title}` : title)}
+                    >
+                      {title} {order === 'ascending' ? '▲' : order === 'descending' && '▼'}
+                    </button>
+                  ) : (
+                    title || <span class="hidden">Actions</span>
+                  )}
+                </th>
+              )
+            })}
           </tr>
         </thead>
         <tbody>

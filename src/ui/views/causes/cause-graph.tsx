@@ -1,7 +1,7 @@
 import { Address } from '../../parts/address.tsx'
 import { DetailsHead } from '../../parts/details/details-head.tsx'
 import { NextWords, Sentences } from '../../parts/details/sentences.tsx'
-import { formatCount, formatMoney, formatTime } from '../../parts/format.ts'
+import { formatCount, formatMicrocents, formatTime } from '../../parts/format.ts'
 import { Problem } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import { useKeys } from '../../parts/use-keys.ts'
@@ -9,7 +9,6 @@ import type { AnswersByRoute } from '../../simulator/ask.ts'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { useSignal } from '../../store/use-signal.ts'
-import { MICROCENTS } from '../money/money-chart.ts'
 
 /** How many effects are shown at first, and how many more by each press. */
 const SHOWN_EFFECTS = 100
@@ -130,8 +129,7 @@ function Money({ since, money }: { since: string; money: Tree['money'] }) {
         {money.map(({ id, name, since_microcents: cost, burn_microcents_per_hour: burn }) => (
           <li key={id} class="line">
             <span>
-              <ThingLink id={id} text={name} /> {formatMoney(cost / MICROCENTS)}, now {formatMoney(burn / MICROCENTS)}{' '}
-              per hour
+              <ThingLink id={id} text={name} /> {formatMicrocents(cost)}, now {formatMicrocents(burn)} per hour
             </span>
             <a href={place.link({ view: 'money', ledger: 'open', subject: id })}>
               ledger<span class="hidden"> of {name}</span>

@@ -1,7 +1,7 @@
-import { formatMoney, plural } from '../../parts/format.ts'
+import { formatMicrocents, plural } from '../../parts/format.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { useSignal } from '../../store/use-signal.ts'
-import { MICROCENTS, type MoneyOwner } from './money-chart.ts'
+import type { MoneyOwner } from './money-chart.ts'
 
 const HOURS = 24
 /** The range goes at least so far. */
@@ -19,7 +19,7 @@ export function IdleCost({ owners }: { owners: readonly MoneyOwner[] }) {
   const { microcents_per_hour: price, gpus, min_instances: least, max_instances: most } = shown.instance!
   const max = Math.min(MOST_MAX, Math.max(LEAST_MAX, most, least))
   const count = chosenCount.value?.id === id ? chosenCount.value.count : least
-  const perHour = formatMoney(price / MICROCENTS)
+  const perHour = formatMicrocents(price)
   return (
     <Panel title="Cost of idle instances">
       <div class="fields">
@@ -53,8 +53,8 @@ export function IdleCost({ owners }: { owners: readonly MoneyOwner[] }) {
         </label>
       </div>
       <p>
-        Idle, {name || id} costs <strong data-figure="idle">{formatMoney((count * price * HOURS) / MICROCENTS)}</strong>{' '}
-        a day: {plural(count, 'instance')} × {perHour} per hour × {HOURS} hours.
+        Idle, {name || id} costs <strong data-figure="idle">{formatMicrocents(count * price * HOURS)}</strong> a day:{' '}
+        {plural(count, 'instance')} × {perHour} per hour × {HOURS} hours.
         {count === 0 && ' Its next request waits until an instance has started.'}
       </p>
       <p class="faint">

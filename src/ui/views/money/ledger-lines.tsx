@@ -1,12 +1,11 @@
 import { Address } from '../../parts/address.tsx'
-import { formatDay, formatMoney, formatTime, plural } from '../../parts/format.ts'
+import { formatDay, formatMicrocents, formatTime, plural } from '../../parts/format.ts'
 import { WindowedList } from '../../parts/lists/windowed-list.tsx'
 import { Problem } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
-import { MICROCENTS } from './money-chart.ts'
 
 const ROW = 28
 const VISIBLE_ROWS = 12
@@ -72,7 +71,7 @@ function Line({ entry }: { entry: LedgerEntry }) {
       <span class="faint">{amount}</span>
       <span class={`number${microcents > 0 ? ' ok' : ''}`}>
         {microcents > 0 && '+'}
-        {formatMoney(microcents / MICROCENTS)}
+        {formatMicrocents(microcents)}
       </span>
       <span>
         {cause !== undefined && (

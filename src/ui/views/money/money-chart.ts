@@ -1,12 +1,10 @@
 /** What the money of a world is as a picture: the burn of each owner over time. */
 import type { Chart } from '../../../plots/chart.ts'
-import { formatMoney, plural } from '../../parts/format.ts'
+import { formatMicrocents, MICROCENTS, plural } from '../../parts/format.ts'
 import type { AnswersByRoute } from '../../simulator/ask.ts'
 
 export type Money = AnswersByRoute['GET /_sim/money']
 export type MoneyOwner = Money['owners'][number]
-
-export const MICROCENTS = 100_000_000
 
 /** Steps of the picture, with their seconds. The answer takes each of them. */
 const STEPS = [
@@ -76,7 +74,7 @@ export function burnChart(money: Money): BurnChart | undefined {
     description: `Dollars per hour, stacked by owner: ${shown.map(({ name }) => name).join(', ')}.`,
     ...{ unit: '$ per hour', kind: 'areas', shape: 'steps', scale: 'linear' },
     ...{ from, times, marks: [] },
-    series: shown.map(({ name, total, values }) => ({ name, values, figure: formatMoney(total / MICROCENTS) })),
+    series: shown.map(({ name, total, values }) => ({ name, values, figure: formatMicrocents(total) })),
     figureLabel: 'total',
     emptyText: 'Nothing has cost anything yet.',
   }

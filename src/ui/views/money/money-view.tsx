@@ -1,13 +1,13 @@
 import { useMemo, useRef } from 'preact/hooks'
 import { Address } from '../../parts/address.tsx'
 import { TimeChart, type TimeRange, withinExtent } from '../../parts/drawing/time-chart.tsx'
-import { formatDay, formatMoney, formatTime } from '../../parts/format.ts'
+import { formatDay, formatMicrocents, formatMoney, formatTime } from '../../parts/format.ts'
 import { Problem } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { IdleCost } from './idle-cost.tsx'
 import { LedgerLines } from './ledger-lines.tsx'
-import { type BurnChart, burnChart, MICROCENTS, type Money, stepFor } from './money-chart.ts'
+import { type BurnChart, burnChart, type Money, stepFor } from './money-chart.ts'
 import { OwnerRows } from './owner-rows.tsx'
 
 /** The series and the GPU-hours take the simulator longer, so that they are asked for less often. */
@@ -94,36 +94,36 @@ function Tiles({ money }: { money: Money }) {
     tops_up: topsUp,
     top_up: topUp,
   } = money
-  const dollars = (microcents: number) => formatMoney(microcents / MICROCENTS)
   return (
     <dl class="tiles">
       <div class="panel">
         <dt>Burn now</dt>
         <dd data-figure="burn">
-          {dollars(burn)}
+          {formatMicrocents(burn)}
           <small>/h</small>
         </dd>
         <dd class="faint">rent of all that is billed now</dd>
       </div>
       <div class="panel">
         <dt>Spent</dt>
-        <dd data-figure="spent">{dollars(spent)}</dd>
+        <dd data-figure="spent">{formatMicrocents(spent)}</dd>
         <dd class="faint">since the world began</dd>
       </div>
       <div class="panel">
         <dt>Balance</dt>
         <dd data-figure="balance" class={balance < 0 ? 'bad' : ''}>
-          {dollars(balance)}
+          {formatMicrocents(balance)}
         </dd>
         <dd class="faint">
-          {dollars(opening)} at first {added < 0 ? '−' : '+'} {dollars(Math.abs(added))} added − {dollars(spent)} spent
+          {formatMicrocents(opening)} at first {added < 0 ? '−' : '+'} {formatMicrocents(Math.abs(added))} added −{' '}
+          {formatMicrocents(spent)} spent
         </dd>
       </div>
       <div class="panel">
         <dt>{topUp === null ? 'Runs out' : 'Next top-up'}</dt>
         <dd data-figure="runs-out">{topUp !== null ? `in ${topUp.in}` : left === null ? 'never' : `in ${left}`}</dd>
         <dd class="faint">
-          {topUp !== null && `at this burn, by ${dollars(topUp.microcents)}. Without top-ups: `}
+          {topUp !== null && `at this burn, by ${formatMicrocents(topUp.microcents)}. Without top-ups: `}
           {end === null
             ? 'at this burn'
             : `${topUp === null ? 'at this burn: ' : ''}${formatDay(end)} ${formatTime(end).slice(0, 5)}`}

@@ -1,8 +1,8 @@
-import { formatCount, formatMoney, plural } from '../../parts/format.ts'
+import { formatCount, formatMicrocents, plural } from '../../parts/format.ts'
 import { WindowedList } from '../../parts/lists/windowed-list.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
-import { MICROCENTS, type Money, type MoneyOwner } from './money-chart.ts'
+import type { Money, MoneyOwner } from './money-chart.ts'
 
 const ROW = 32
 /** How many rows are visible without scrolling. */
@@ -78,12 +78,12 @@ function OwnerRow({ owner, usage, most }: OwnerRowProps) {
       <span class={`number burn${burn === 0 ? ' faint' : ''}`}>
         <span class="burn-bar" style={{ width: `${(burn / most) * 100}%` }} />
         <span class="burn-figure">
-          {formatMoney(burn / MICROCENTS)}
+          {formatMicrocents(burn)}
           <span class="hidden"> per hour</span>
         </span>
       </span>
       <span class="number">
-        {formatMoney(spent / MICROCENTS)}
+        {formatMicrocents(spent)}
         <span class="hidden"> spent</span>
       </span>
       <span class="number">
