@@ -117,7 +117,7 @@ export class PendingRequests {
     const forecast = queued === undefined ? knownForecast(pausedWait) : forecastRequests(world, [queued])[0]!
     const requestName = call === undefined ? request : `${request} (model ${call.plan.model}, ${call.id})`
     if (queued === undefined && forecast.until === undefined) {
-      return `${requestName} waits for an answer that never comes. Its client has to give up: pass it a signal.`
+      return `${requestName} waits for an answer that never comes. Only its client can end this wait, by a timeout or an abort signal.`
     }
     const clockState =
       pausedBy.length > 0

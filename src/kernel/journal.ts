@@ -34,6 +34,13 @@ interface KindTally {
   shape: EntryShape
 }
 
+/** Names a journal that another one is a fork of, and its newest entry then. The journal itself would stay in memory. */
+interface Origin {
+  readonly name: symbol
+  readonly last: number
+  readonly origin: Origin | undefined
+}
+
 /**
  * The record of the events of one world with their causes. It keeps the newest entries, and a digest of all.
  *
@@ -53,8 +60,7 @@ export class Journal {
   #next = 1
   /** Entries before the first one of this journal. */
   #skipped = 0
-  /** The journal that this one is a fork of. A name in place of the journal itself, which would stay in memory. */
-  #forkedFrom: { readonly name: symbol; readonly last: number } | undefined
+  #forkedFrom: Origin | undefined
   readonly #name = Symbol()
   /** The kept entries. The entry at position n has the place (n - 1 - skipped) % limit. */
   readonly #ring: EntryRing
@@ -132,9 +138,11 @@ export class Journal {
     return this.#skipped + Math.max(0, this.last - this.#skipped - this.limit)
   }
 
-  /** Returns the position of the newest entry of `other` when this journal became its fork; 0 for another journal. */
+  /** Returns the position of the newest entry of `other` when this journal, or its origin, became its fork; 0 for others. */
   lastBeforeFork(other: Journal): number {
-    return this.#forkedFrom?.name === other.#name ? this.#forkedFrom.last : 0
+    let origin = this.#forkedFrom
+    while (origin !== undefined && origin.name !== other.#name) origin = origin.origin
+    return origin?.last ?? 0
   }
 
   /** The kept entries after a position, up to another (default: the newest), oldest first. */
@@ -218,7 +226,8 @@ export class Journal {
     copy.#d2 = this.#d2
     copy.#d3 = this.#d3
     // A simulator continues in a fork of the fork.
-    copy.#forkedFrom = this.last === 0 ? this.#forkedFrom : { name: this.#name, last: this.last }
+    copy.#forkedFrom =
+      this.last === 0 ? this.#forkedFrom : { name: this.#name, last: this.last, origin: this.#forkedFrom }
     return copy
   }
 

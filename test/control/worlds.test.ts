@@ -654,6 +654,20 @@ describe('the differences of two worlds', () => {
     expect((await of('/_sim/differences?snapshot=calm')).differences).toEqual([{ ...counted, before: '0', after: '2' }])
   })
 
+  test('of a fork of a fork leave out the requests before the first fork', async () => {
+    const server = await running({ fixtures: 'two-nodes' })
+    const list = (name?: string) =>
+      ask(server, `${name === undefined ? '' : `/_sim/worlds/${name}`}/deploy/list`, server.sim.token)
+    for (let count = 0; count < 5; count++) await list()
+    const { world: fork } = await world(server, { from: 'default' })
+    await list(fork)
+    const { world: forkOfFork } = await world(server, { from: fork })
+    expect(await differences(server, forkOfFork)).toMatchObject({ differences: [], requests_compared: true })
+    await list()
+    const counted = { kind: 'request', subject: 'listDeployments: 200', before: '1', after: '0' }
+    expect((await differences(server, forkOfFork)).differences).toEqual([counted])
+  })
+
   test('of a fork leave requests out if its origin has dropped the entries since the fork', async () => {
     const server = await running({ fixtures: 'two-nodes' })
     await ask(server, '/deploy/list', server.sim.token)

@@ -53,14 +53,14 @@ export async function playSharded(work: ShardWork, request: ShardRequest, io: Sh
     config: work.config,
     seeds: formatSeedRange(range),
     shard: `${shard.index}/${shard.count}`,
-    ...(shard.engine !== undefined && { engine: shard.engine }),
+    ...(shard.launcher !== undefined && { launcher: shard.launcher }),
     node: process.version,
   } as const
   const file = new ResultsFile(resolve(io.folder, out), shard.index, header)
   const progress = new RunProgress(io)
   try {
     const runs = new ShardRuns(work.tests, range, shard, file)
-    const source = shard.variables === undefined ? '' : `, from ${shard.engine} (${shard.variables})`
+    const source = shard.variables === undefined ? '' : `, from ${shard.launcher} (${shard.variables})`
     io.error(
       `Shard ${shard.index} of ${shard.count}${source}: ${plural(runs.count, 'run')} of seeds ${formatSeedRange(range)}, in ${file.path}\n`,
     )

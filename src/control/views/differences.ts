@@ -82,8 +82,8 @@ export const compareWorlds = control({
 interface Before extends AsyncDisposable {
   readonly name: string
   readonly sim: Simulator
-  /** The newest entry of the compared world that came before a snapshot of it; NaN if that is unknown. */
-  readonly lastShared?: number
+  /** The newest entry of the compared world that came before a snapshot of it. */
+  readonly lastShared?: worldDifferences.LastShared
 }
 
 /** Returns what a world is compared with: another world, a copy that continues from a snapshot, or one at the start. */
@@ -113,7 +113,7 @@ async function beforeOf(
     lastShared:
       saved?.state.world.journal.lastBeforeFork(sim.world.journal) ??
       // A fork can have the requests that came before it, which a fresh copy of it has not.
-      (own.forkOf === undefined ? 0 : Number.NaN),
+      (own.forkOf === undefined ? 0 : 'unknown'),
     [Symbol.asyncDispose]: () => copy[Symbol.asyncDispose](),
   }
 }

@@ -3,6 +3,7 @@ import { askForThing } from '../../evidence/views/service-object.ts'
 import * as thingLists from '../../evidence/views/thing-lists.ts'
 import { LISTED_KINDS } from '../../evidence/views/thing-lists.ts'
 import { type ThingView, VIEWED_KINDS, viewThing } from '../../evidence/views/thing-view.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { queryInteger } from '../../service/fields.ts'
 import { refuse } from '../../service/refusals.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
@@ -80,6 +81,7 @@ export const listThings = control({
     'columns. `filter` is a part of the id or of any cell. `sort` is `id` or a column. With `-` before it, the ' +
     'greatest value comes first. `GET /_sim/things/{id}` has the whole thing',
   example: { target: '/_sim/things?kind=deployment&limit=20' },
+  refusals: { 400: 'a column in `sort` that the table does not have' },
   query: {
     kind: z.enum(LISTED_KINDS),
     filter: z.string().optional(),
@@ -102,6 +104,7 @@ export const listThings = control({
       ...new Set((things ?? []).flatMap(({ id, fields }) => Object.keys(fields).filter(isCell(id, fields)))),
     ]
     const wanted = filter.toLowerCase()
+    if (columns.length > 0) assertColumn(sort, ['id', ...columns])
     const rows = sortThings(things ?? [], sort)
       .map(({ id, fields }) => ({ id: redact(id), cells: columns.map(column => toCell(fields[column], redact)) }))
       .filter(({ id, cells }) => [id, ...cells].some(text => text.toLowerCase().includes(wanted)))
@@ -111,6 +114,14 @@ export const listThings = control({
     }
   },
 })
+
+/** Rejects an order by a column that the table does not have. A table without rows has no known columns. */
+function assertColumn(sort: string | undefined, columns: readonly string[]): void {
+  const column = sort?.replace(/^-/, '')
+  if (column === undefined || column === '' || columns.includes(column)) return
+  const advice = formatSuggestion(column, columns, `Columns are ${columns.join(', ')}.`)
+  refuse(400, `Failed to sort things: unknown column '${column}'. ${advice}`)
+}
 
 /** Sorts things by their id or by a field: numbers by their size, texts by their letters. What has no value comes first. */
 function sortThings(things: readonly thingLists.ListedThing[], sort = ''): readonly thingLists.ListedThing[] {

@@ -33,14 +33,17 @@ export interface WorldDifferences {
   readonly divergence: Divergence | undefined
 }
 
+/** Position of the newest entry that a world shares with an earlier state of it; `unknown` if requests came before that. */
+export type LastShared = number | 'unknown'
+
 /**
  * Compares two worlds. Journals are compared from the time on that both have, and requests since a fork of the one from
  * the other.
  *
- * @param lastShared the newest entry of `after` that came before `before`, if that is an earlier state of `after`; NaN if
- *   it is unknown
+ * @param lastShared the newest entry of `after` that came before `before`, if that is an earlier state of `after`, or
+ *   `unknown`
  */
-export function compareWorlds(before: Simulator, after: Simulator, lastShared?: number): WorldDifferences {
+export function compareWorlds(before: Simulator, after: Simulator, lastShared?: LastShared): WorldDifferences {
   const hasSameTime = before.world.clock.now === after.world.clock.now
   const [one, other] = [present(before), present(after)]
   const requests = compareRequests(before, after, lastShared)
@@ -105,7 +108,7 @@ function countsOf({ world: { deployments, instances, batches, files } }: Simulat
 }
 
 /** Compares the requests of clients. A fork has none of those that its origin got before. */
-function compareRequests(before: Simulator, after: Simulator, lastShared?: number): WorldDifference[] | undefined {
+function compareRequests(before: Simulator, after: Simulator, lastShared?: LastShared): WorldDifference[] | undefined {
   const [one, other] = [before.world.journal, after.world.journal]
   const own = requestsSince(before, other.lastBeforeFork(one))
   const others = requestsSince(after, lastShared ?? one.lastBeforeFork(other))
@@ -113,14 +116,14 @@ function compareRequests(before: Simulator, after: Simulator, lastShared?: numbe
 }
 
 /** Counts the requests after an entry; undefined if it is unknown, or the journal has dropped some of them. */
-function requestsSince(sim: Simulator, last: number): Map<string, string> | undefined {
+function requestsSince(sim: Simulator, last: LastShared): Map<string, string> | undefined {
   const nameOf = (operation: string, status: number) =>
     `${operation || 'unknown paths'}: ${status === 0 ? 'no answer' : status}`
   if (last === 0) {
     return new Map(sim.requestCounts.map(({ operation, status, count }) => [nameOf(operation, status), String(count)]))
   }
   const { journal } = sim.world
-  if (Number.isNaN(last) || journal.dropped > last) return undefined
+  if (last === 'unknown' || journal.dropped > last) return undefined
   const counts = new Map<string, number>()
   for (const entry of journal.entries(last)) {
     if (!isAnswered(entry)) continue

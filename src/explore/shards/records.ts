@@ -30,7 +30,7 @@ const Header = z.object({
   seeds: z.string(),
   shard: z.string(),
   /** Who started the process. Not compared. */
-  engine: z.string().optional(),
+  launcher: z.string().optional(),
   /** The version of Node. Not compared. */
   node: z.string(),
 })

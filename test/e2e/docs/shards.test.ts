@@ -1,7 +1,7 @@
 /** docs/shards.md: its commands are run, and its table has the variables that are read. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readShard } from '../../../src/explore/shards/engines.ts'
+import { readShard } from '../../../src/explore/shards/launchers.ts'
 import { writeColdStart } from '../cold-start.ts'
 import { blocksOf, ReaderFolder } from './page-blocks.ts'
 
@@ -56,16 +56,16 @@ test('a flow is explored with seeds', async () => {
   expect(said.at(-1)).toMatch(/^40 runs of client in 2 files.*\nComplete: 40 of 40\nNothing found\n$/)
 }, 120_000)
 
-test('the table has the variables and the number of the first process of each engine', () => {
+test('the table has the variables and the number of the first process of each launcher', () => {
   const rows = readFileSync(PAGE, 'utf8').matchAll(/^\| (.*?) \| `(\w+)`, from (\S+).*\| `(\w+)`.* \|$/gm)
-  const engines = [...rows].map(([, name, index, first, count]) => {
+  const launchers = [...rows].map(([, name, index, first, count]) => {
     const isOne = first === '1'
     const min = first!.startsWith('`') ? { [first!.replaceAll('`', '')]: '1' } : {}
     const gitlab = name === 'GitLab' ? { GITLAB_CI: 'true' } : {}
     const value = isOne || 'SLURM_ARRAY_TASK_MIN' in min ? '3' : '2'
     return readShard('auto', { [index!]: value, [count!]: '8', ...min, ...gitlab })
   })
-  expect(engines.map(({ index, count, engine }) => [index, count, engine])).toEqual(
+  expect(launchers.map(({ index, count, launcher }) => [index, count, launcher])).toEqual(
     [
       'Kubernetes',
       'GitLab',
@@ -77,6 +77,6 @@ test('the table has the variables and the number of the first process of each en
       'Semaphore',
       'Bitbucket',
       'Slurm',
-    ].map(engine => [3, 8, engine]),
+    ].map(launcher => [3, 8, launcher]),
   )
 })

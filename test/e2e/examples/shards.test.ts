@@ -1,4 +1,4 @@
-/** The recipes of examples/shards: their command lines are run, with the variables that the engines set. */
+/** The recipes of examples/shards: their command lines are run, with the variables that the launchers set. */
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'

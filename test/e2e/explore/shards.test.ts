@@ -1,4 +1,4 @@
-/** Shards as engines start them: a process each, some of which are killed. */
+/** Shards as launchers start them: a process each, some of which are killed. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -42,8 +42,8 @@ const merged = async (...args: readonly string[]) => {
   return { code, stderr, report: JSON.parse(stdout) as { digest: string; runs: number; missing: number } }
 }
 
-/** Process `i` of ten, each by another engine: the contract is the same. */
-const ENGINES: readonly ((i: number) => Record<string, string>)[] = [
+/** Process `i` of ten, each by another launcher: the contract is the same. */
+const LAUNCHERS: readonly ((i: number) => Record<string, string>)[] = [
   i => ({ JOB_COMPLETION_INDEX: `${i}`, SHARD_COUNT: '10' }),
   i => ({ GITLAB_CI: 'true', CI_NODE_INDEX: `${i + 1}`, CI_NODE_TOTAL: '10' }),
   i => ({ CI_NODE_INDEX: `${i}`, CI_NODE_TOTAL: '10' }),
@@ -56,18 +56,18 @@ const ENGINES: readonly ((i: number) => Record<string, string>)[] = [
   i => ({ SLURM_ARRAY_TASK_ID: `${i + 1}`, SLURM_ARRAY_TASK_COUNT: '10', SLURM_ARRAY_TASK_MIN: '1' }),
 ]
 
-test('ten processes with the variables of ten engines give what one process gives', async () => {
+test('ten processes with the variables of ten launchers give what one process gives', async () => {
   const file = write(true)
   const shared = ['run', file, '--seeds', '1..40']
   const [whole, ...parts] = await Promise.all([
     run([...shared, '--out', out('whole')]),
-    ...ENGINES.map((variables, i) => run([...shared, '--shard', 'auto', '--out', out('parts')], variables(i))),
+    ...LAUNCHERS.map((variables, i) => run([...shared, '--shard', 'auto', '--out', out('parts')], variables(i))),
   ])
   expect(whole.code).toBe(1)
   expect(whole.stdout).toMatch(/^40 runs: \d+ passed, \d+ failed\n {2}\S*story\.js:9: \d+ seeds, first seed \d+ of/)
   for (const [i, { stderr }] of parts.entries()) {
     expect(stderr).toContain(`Shard ${i + 1} of 10, from `)
-    for (const [name, value] of Object.entries(ENGINES[i]!(i))) {
+    for (const [name, value] of Object.entries(LAUNCHERS[i]!(i))) {
       if (name !== 'GITLAB_CI') expect(stderr).toContain(`${name}=${value}`)
     }
   }

@@ -2,12 +2,12 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import type { Connection } from '../../../src/ui/simulator/connection.ts'
+import { pageSuite } from '../chromium.ts'
 import { run, started } from '../cli/process.ts'
 import { Installed, runIn } from '../examples/installed.ts'
-import { digestIn, executablePath, launch, openFile, SKIPPED } from './page-browser.ts'
+import { digestIn, openFile } from './page-browser.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pages-of-commands-'))
 const page = join(folder, 'page.html')
@@ -21,16 +21,10 @@ steps:
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe.skipIf(executablePath === undefined)(`a page${SKIPPED}`, () => {
-  let browser: Browser
-  beforeAll(async () => {
-    browser = await launch()
-  })
-  afterAll(() => browser?.close())
-
+pageSuite('a page', () => {
   /** Opens the page, which must have no problem. Returns the digest of a world in it, and its title. */
   async function opened(base = ''): Promise<{ digest: string; title: string }> {
-    const { page: open, problems, requests } = await openFile(browser, page)
+    const { page: open, problems, requests } = await openFile(page)
     const digest = await digestIn(open, base)
     expect(await open.getByRole('alert').count()).toBe(0)
     expect(problems).toEqual([])
@@ -63,7 +57,7 @@ describe.skipIf(executablePath === undefined)(`a page${SKIPPED}`, () => {
   test('of simulate has the world at the end of the simulation', async () => {
     const { code } = await run(['simulate', '--for', '1d', '--html', page])
     expect(code).toBe(0)
-    const { page: open } = await openFile(browser, page)
+    const { page: open } = await openFile(page)
     await digestIn(open)
     await open.getByText('2026-01-02').first().waitFor()
   }, 120_000)
@@ -81,7 +75,7 @@ describe.skipIf(executablePath === undefined)(`a page${SKIPPED}`, () => {
     )
     const { code } = await run(['explore', client, '--fixtures', 'two-nodes', '--faults', 'singles', '--html', page])
     expect(code).toBe(1)
-    const { page: open } = await openFile(browser, page)
+    const { page: open } = await openFile(page)
     await digestIn(open)
     const decided = await open.evaluate(async () => {
       const { simulator } = globalThis as unknown as { simulator: Connection }
@@ -119,7 +113,7 @@ describe.skipIf(executablePath === undefined)(`a page${SKIPPED}`, () => {
     expect(said).toContain(`page (with prompts): ${join(kept, 'failing.test.ts-fails.html')}`)
     const recording = readFileSync(join(kept, 'failing.test.ts-fails.ndjson'), 'utf8')
     const { digest } = JSON.parse(recording.trimEnd().split('\n').at(-1)!) as { digest: string }
-    const { page: open } = await openFile(browser, join(kept, 'failing.test.ts-fails.html'))
+    const { page: open } = await openFile(join(kept, 'failing.test.ts-fails.html'))
     expect(await digestIn(open)).toBe(digest)
   }, 120_000)
 

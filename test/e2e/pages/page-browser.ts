@@ -1,37 +1,19 @@
-/** Chromium with pages of this machine: from a small web server, or from files. */
+/** Pages of this machine: from a small web server, or from files. */
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { onTestFinished } from 'vitest'
+import type { Page } from 'playwright-core'
 import type { Connection } from '../../../src/ui/simulator/connection.ts'
+import { type OpenWindow, openWindow } from '../chromium.ts'
 import { installed } from '../installed-package.ts'
 
-export const executablePath = [process.env.CHROME_PATH, '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
-  path => path !== undefined && existsSync(path),
-)
-
-/** Added to the title of tests that do not run. */
-export const SKIPPED = executablePath === undefined ? ' (skipped: Chromium is missing; set CHROME_PATH)' : ''
-
-export function launch(): Promise<Browser> {
-  return chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox', '--disable-gpu'] })
-}
-
-/** Opens a page from a file. It is closed at the end of the test. */
-export async function openFile(browser: Browser, file: string) {
-  const context = await browser.newContext()
-  onTestFinished(() => context.close())
-  const page = await context.newPage()
-  const problems: string[] = []
-  const requests: string[] = []
-  page.on('pageerror', error => problems.push(error.stack ?? error.message))
-  page.on('console', message => message.type() === 'error' && problems.push(message.text()))
-  page.on('request', request => requests.push(request.url()))
-  await page.goto(pathToFileURL(file).href)
-  return { page, problems, requests }
+/** Opens a page from a file. */
+export async function openFile(file: string): Promise<OpenWindow> {
+  const opened = await openWindow()
+  await opened.page.goto(pathToFileURL(file).href)
+  return opened
 }
 
 /** Asks the simulator of a page for the digest of a world, when the control room is open. */

@@ -1,40 +1,32 @@
 /** The playground from a folder of files: its examples run, without a server of the simulator. */
 import { readFileSync } from 'node:fs'
 import type AxeBuilder from 'axe-core'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { EXAMPLES } from '../../../src/pages/playground/examples.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
 import { serve } from '../../../src/transports/http/server.ts'
+import { openWindow, pageSuite } from '../chromium.ts'
 import { shell } from '../cli/process.ts'
-import { digestIn, executablePath, launch, openFile, SKIPPED, servePlayground } from './page-browser.ts'
+import { digestIn, openFile, servePlayground } from './page-browser.ts'
 
-describe.skipIf(executablePath === undefined)(`the playground${SKIPPED}`, () => {
-  let browser: Browser
+pageSuite('the playground', () => {
   let site: Awaited<ReturnType<typeof servePlayground>>
 
   beforeAll(async () => {
-    browser = await launch()
     site = await servePlayground()
   }, 120_000)
 
   afterAll(async () => {
-    await browser?.close()
     site?.close()
   })
 
   async function open() {
-    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
-    onTestFinished(() => context.close())
-    const page = await context.newPage()
-    const problems: string[] = []
-    const origins = new Set<string>()
-    page.on('pageerror', error => problems.push(error.stack ?? error.message))
-    page.on('console', message => message.type() === 'error' && problems.push(message.text()))
-    page.on('request', request => origins.add(new URL(request.url()).origin))
+    const opened = await openWindow()
+    const { page } = opened
     await page.goto(site.url)
     await page.locator('.link.live').waitFor()
-    return { page, problems, origins }
+    return opened
   }
 
   async function runExample(page: Page, title: string): Promise<{ output: string; curls: string }> {
@@ -108,7 +100,7 @@ describe.skipIf(executablePath === undefined)(`the playground${SKIPPED}`, () => 
     expect(download.suggestedFilename()).toBe('default.html')
     const file = `${await download.path()}.html`
     await download.saveAs(file)
-    const saved = await openFile(browser, file)
+    const saved = await openFile(file)
     expect(await digestIn(saved.page)).toBe(digest)
     expect(saved.problems).toEqual([])
   }, 60_000)

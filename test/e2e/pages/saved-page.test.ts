@@ -2,8 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseRecording } from '../../../src/evidence/recording/file.ts'
 import { LineWriter } from '../../../src/evidence/recording/line-writer.ts'
 import { recordSimulator } from '../../../src/evidence/recording/record.ts'
@@ -15,17 +14,16 @@ import type { PageParts } from '../../../src/pages/saved/parts.ts'
 import { savedPage } from '../../../src/pages/saved/saved-page.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import type { Connection } from '../../../src/ui/simulator/connection.ts'
-import { digestIn, executablePath, launch, openFile, SKIPPED } from './page-browser.ts'
+import { pageSuite } from '../chromium.ts'
+import { digestIn, openFile } from './page-browser.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'saved-pages-'))
 
-describe.skipIf(executablePath === undefined)(`a saved page${SKIPPED}`, () => {
-  let browser: Browser
+pageSuite('a saved page', () => {
   /** The parts of pages: from the source, each reading of them builds them. */
   let parts: PageParts
 
   beforeAll(async () => {
-    browser = await launch()
     parts = await readPageParts(true)
   }, 60_000)
 
@@ -35,14 +33,13 @@ describe.skipIf(executablePath === undefined)(`a saved page${SKIPPED}`, () => {
   }
 
   afterAll(async () => {
-    await browser?.close()
     rmSync(folder, { recursive: true, force: true })
   })
 
   const open = (html: string) => {
     const file = join(folder, 'page.html')
     writeFileSync(file, html)
-    return openFile(browser, file)
+    return openFile(file)
   }
 
   test('shows the digest of the run that it holds, without a request that leaves the file', async () => {

@@ -1,10 +1,11 @@
 /** The simulator in a page: the same answers as in Node, live events, and a page that stays responsive. */
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSimulatorInPage } from '../../../src/pages/simulator/connect.ts'
 import { operations } from '../../../src/service/index.ts'
 import { createExampleRequest } from '../../../src/service/openapi/examples.ts'
-import { executablePath, launch, SKIPPED, servePlayground } from './page-browser.ts'
+import { pageSuite, startedBrowser } from '../chromium.ts'
+import { servePlayground } from './page-browser.ts'
 
 type PageModule = typeof import('../../../src/pages/simulator/connect.ts')
 
@@ -16,22 +17,20 @@ interface Step {
   readonly body: string | undefined
 }
 
-describe.skipIf(executablePath === undefined)(`a simulator in a page${SKIPPED}`, () => {
-  let browser: Browser
+pageSuite('a simulator in a page', () => {
   let page: Page
   let server: Awaited<ReturnType<typeof servePlayground>>
 
   beforeAll(async () => {
     server = await servePlayground()
-    browser = await launch()
-    page = await browser.newPage()
+    page = await (await startedBrowser()).newPage()
     await page.goto(server.url)
     // A text: the test runner rewrites imports of functions.
     await page.evaluate("import('./simulator.js').then(names => void Object.assign(window, names))")
   }, 120_000)
 
   afterAll(async () => {
-    await browser?.close()
+    await page?.context().close()
     server?.close()
   })
 

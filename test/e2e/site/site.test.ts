@@ -6,7 +6,8 @@ import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { collectPages } from '../../../site/pages.ts'
-import { openPage, pageTest, useBrowser } from '../ui/control-room.ts'
+import { pageTest } from '../chromium.ts'
+import { openPage } from '../ui/control-room.ts'
 import { serveFiles } from './static-server.ts'
 
 const DIST = resolve('site/dist')
@@ -38,8 +39,6 @@ beforeAll(() => {
   const { status, stderr, stdout } = spawnSync('npm', ['run', '-s', 'docs'], { encoding: 'utf8' })
   expect(status, stdout + stderr).toBe(0)
 }, 400_000)
-
-useBrowser()
 
 test('the site has a page for each page of docs and all that they link to', () => {
   const expected = [...collectPages().pages.keys(), 'playground.md'].map(path => path.replace(/\.md$/, '.html'))

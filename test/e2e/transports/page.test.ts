@@ -1,17 +1,14 @@
 /** The browser build in a page: worlds of the package by name, and the worker of MSW. */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openWindow, pageSuite, startedBrowser } from '../chromium.ts'
 import { blocksOf, blockWith } from '../docs/page-blocks.ts'
 import { installed, packageIn } from '../installed-package.ts'
-
-const executablePath = [process.env.CHROME_PATH, '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
-  path => path !== undefined && existsSync(path),
-)
 
 /** What a page imports from the package, as its bundler sees it. */
 const PAGE = `
@@ -28,114 +25,108 @@ interface PageScope {
   readonly setupWorker: (...handlers: readonly unknown[]) => { start(options: object): Promise<unknown>; stop(): void }
 }
 
-describe.skipIf(executablePath === undefined)(
-  `a page${executablePath === undefined ? ' (skipped: Chromium is missing; set CHROME_PATH)' : ''}`,
-  () => {
-    let browser: Browser
-    let page: Page
-    let script: string
-    /** The example that `/example.js` is. */
-    let example: string
-    const server = createServer(({ url }, response) => {
-      const scripts: Readonly<Record<string, string>> = {
-        '/page.js': script,
-        '/example.js': example,
-        '/mockServiceWorker.js': readFileSync('node_modules/msw/lib/mockServiceWorker.js', 'utf8'),
-      }
-      const text = scripts[url!]
-      if (text !== undefined) response.writeHead(200, { 'content-type': 'text/javascript' }).end(text)
-      else
-        response.writeHead(200, { 'content-type': 'text/html' }).end(`<script type="module" src="${url}.js"></script>`)
-    })
+pageSuite('a page', () => {
+  let page: Page
+  let script: string
+  /** The example that `/example.js` is. */
+  let example: string
+  const server = createServer(({ url }, response) => {
+    const scripts: Readonly<Record<string, string>> = {
+      '/page.js': script,
+      '/example.js': example,
+      '/mockServiceWorker.js': readFileSync('node_modules/msw/lib/mockServiceWorker.js', 'utf8'),
+    }
+    const text = scripts[url!]
+    if (text !== undefined) response.writeHead(200, { 'content-type': 'text/javascript' }).end(text)
+    else response.writeHead(200, { 'content-type': 'text/html' }).end(`<script type="module" src="${url}.js"></script>`)
+  })
 
-    beforeAll(async () => {
-      script = await bundled(PAGE)
-      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-      browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox', '--disable-gpu'] })
-      page = await browser.newPage()
-      await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/page`)
-      await page.waitForFunction(() => 'setupWorker' in window)
-    }, 120_000)
+  beforeAll(async () => {
+    script = await bundled(PAGE)
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    page = await (await startedBrowser()).newPage()
+    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/page`)
+    await page.waitForFunction(() => 'setupWorker' in window)
+  }, 120_000)
 
-    afterAll(async () => {
-      await browser?.close()
-      server.close()
-    })
+  afterAll(async () => {
+    await page?.context().close()
+    server.close()
+  })
 
-    test('creates each world of the package by its name, with the digest that Node has', async () => {
-      const { createSimulator } = await import('../../../src/simulator/simulator.ts')
-      for (const fixtures of ['default', 'empty', 'fleet', 'full', 'two-nodes']) {
-        const digest = await page.evaluate(async name => {
-          const sim = (window as unknown as PageScope).createSimulator({ fixtures: name })
-          await sim.clock.advance('10m')
-          return sim.digest
-        }, fixtures)
-        const sim = createSimulator({ fixtures })
+  test('creates each world of the package by its name, with the digest that Node has', async () => {
+    const { createSimulator } = await import('../../../src/simulator/simulator.ts')
+    for (const fixtures of ['default', 'empty', 'fleet', 'full', 'two-nodes']) {
+      const digest = await page.evaluate(async name => {
+        const sim = (window as unknown as PageScope).createSimulator({ fixtures: name })
         await sim.clock.advance('10m')
-        expect([fixtures, digest]).toEqual([fixtures, sim.digest])
+        return sim.digest
+      }, fixtures)
+      const sim = createSimulator({ fixtures })
+      await sim.clock.advance('10m')
+      expect([fixtures, digest]).toEqual([fixtures, sim.digest])
+    }
+  }, 60_000)
+
+  test('answers the fetch of the page through the worker of MSW', async () => {
+    const answer = await page.evaluate(async () => {
+      const { createSimulator, handlers, listenOptions, setupWorker } = window as unknown as PageScope
+      const baseUrl = 'https://api.example.test'
+      const sim = createSimulator({ with: { deployments: [{ model_name: 'acme/page', status: 'stopped' }] } })
+      const worker = setupWorker(...handlers(sim, { baseUrl }))
+      await worker.start({ ...listenOptions, quiet: true })
+      const headers = { authorization: `Bearer ${sim.token}` }
+      const list = await fetch(`${baseUrl}/deploy/list`, { headers })
+      const models = await fetch(`${baseUrl}/v1/models`, { headers })
+      worker.stop()
+      return {
+        names: ((await list.json()) as { model_name: string }[]).map(each => each.model_name),
+        models: models.status,
+        requests: sim.requests.map(({ operation }) => operation),
       }
-    }, 60_000)
-
-    test('answers the fetch of the page through the worker of MSW', async () => {
-      const answer = await page.evaluate(async () => {
-        const { createSimulator, handlers, listenOptions, setupWorker } = window as unknown as PageScope
-        const baseUrl = 'https://api.example.test'
-        const sim = createSimulator({ with: { deployments: [{ model_name: 'acme/page', status: 'stopped' }] } })
-        const worker = setupWorker(...handlers(sim, { baseUrl }))
-        await worker.start({ ...listenOptions, quiet: true })
-        const headers = { authorization: `Bearer ${sim.token}` }
-        const list = await fetch(`${baseUrl}/deploy/list`, { headers })
-        const models = await fetch(`${baseUrl}/v1/models`, { headers })
-        worker.stop()
-        return {
-          names: ((await list.json()) as { model_name: string }[]).map(each => each.model_name),
-          models: models.status,
-          requests: sim.requests.map(({ operation }) => operation),
-        }
-      })
-      expect(answer.names).toContain('acme/page')
-      expect(answer.names.length).toBeGreaterThan(5)
-      expect(answer).toMatchObject({ models: 200, requests: ['listDeployments', expect.any(String)] })
-    }, 60_000)
-
-    test('runs the example of the README with the lines for a page', async () => {
-      const block = blockWith(blocksOf('README.md'), 'setupServer(')
-      const line = 'await setupWorker(...handlers(sim, { baseUrl })).start(listenOptions)'
-      const inPage = block
-        .replace("{ setupServer } from 'msw/node'", "{ setupWorker } from 'msw/browser'")
-        .replace(/^setupServer\(.*$/m, line)
-      example = await bundled(inPage)
-      const other = await browser.newPage()
-      const written = other.waitForEvent('console', message => message.text().startsWith('[{'))
-      await other.goto(new URL('/example', page.url()).href)
-      expect(JSON.parse((await written).text())).toMatchObject([{ model_name: 'acme/chat', status: 'running' }])
-    }, 60_000)
-
-    test('runs the example of docs/clients.md', async () => {
-      const block = blockWith(blocksOf('docs/clients.md'), 'setupWorker')
-      const read = `const answer = await fetch('https://api.example.test/models/list')\nconsole.log('status', answer.status)\n`
-      example = await bundled(block + read)
-      const other = await browser.newPage()
-      const written = other.waitForEvent('console', message => message.text().startsWith('status'))
-      await other.goto(new URL('/example', page.url()).href)
-      expect((await written).text()).toBe('status 200')
-    }, 60_000)
-
-    test('rejects an unknown world with the nearest name', async () => {
-      const message = await page.evaluate(() => {
-        try {
-          ;(window as unknown as PageScope).createSimulator({ fixtures: 'two-node' })
-          return 'nothing was thrown'
-        } catch (error) {
-          return (error as Error).message
-        }
-      })
-      expect(message).toBe(
-        "Failed to read fixture 'two-node': folders need Node. Did you mean 'two-nodes'? Give one of 'default', 'empty', 'fleet', 'full', 'two-nodes', or the fixture as an object.",
-      )
     })
-  },
-)
+    expect(answer.names).toContain('acme/page')
+    expect(answer.names.length).toBeGreaterThan(5)
+    expect(answer).toMatchObject({ models: 200, requests: ['listDeployments', expect.any(String)] })
+  }, 60_000)
+
+  test('runs the example of the README with the lines for a page', async () => {
+    const block = blockWith(blocksOf('README.md'), 'setupServer(')
+    const line = 'await setupWorker(...handlers(sim, { baseUrl })).start(listenOptions)'
+    const inPage = block
+      .replace("{ setupServer } from 'msw/node'", "{ setupWorker } from 'msw/browser'")
+      .replace(/^setupServer\(.*$/m, line)
+    example = await bundled(inPage)
+    const { page: other } = await openWindow({})
+    const written = other.waitForEvent('console', message => message.text().startsWith('[{'))
+    await other.goto(new URL('/example', page.url()).href)
+    expect(JSON.parse((await written).text())).toMatchObject([{ model_name: 'acme/chat', status: 'running' }])
+  }, 60_000)
+
+  test('runs the example of docs/clients.md', async () => {
+    const block = blockWith(blocksOf('docs/clients.md'), 'setupWorker')
+    const read = `const answer = await fetch('https://api.example.test/models/list')\nconsole.log('status', answer.status)\n`
+    example = await bundled(block + read)
+    const { page: other } = await openWindow({})
+    const written = other.waitForEvent('console', message => message.text().startsWith('status'))
+    await other.goto(new URL('/example', page.url()).href)
+    expect((await written).text()).toBe('status 200')
+  }, 60_000)
+
+  test('rejects an unknown world with the nearest name', async () => {
+    const message = await page.evaluate(() => {
+      try {
+        ;(window as unknown as PageScope).createSimulator({ fixtures: 'two-node' })
+        return 'nothing was thrown'
+      } catch (error) {
+        return (error as Error).message
+      }
+    })
+    expect(message).toBe(
+      "Failed to read fixture 'two-node': folders need Node. Did you mean 'two-nodes'? Give one of 'default', 'empty', 'fleet', 'full', 'two-nodes', or the fixture as an object.",
+    )
+  })
+})
 
 /** Bundles a script as the bundler of a page does. */
 async function bundled(contents: string): Promise<string> {

@@ -2,10 +2,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import { VIEWS } from '../../../src/ui/views/all-views.ts'
+import { pageTest } from '../chromium.ts'
 import { findViolations } from './axe.ts'
-import { type ControlRoom, openControlRoom, pageTest, useBrowser } from './control-room.ts'
-
-useBrowser()
+import { type ControlRoom, openControlRoom } from './control-room.ts'
 
 const ID = 'Chat000000000001'
 const WIDE = { width: 1440, height: 900 }

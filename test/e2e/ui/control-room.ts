@@ -1,19 +1,12 @@
 /** A browser with the control room of a server in this process, as a person would have it open. */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, onTestFinished, test } from 'vitest'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { onTestFinished } from 'vitest'
 import type { SimulatorOptions } from '../../../src/simulator/options.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
 import { type ServeOptions, type Server, serve } from '../../../src/transports/http/server.ts'
+import { type OpenWindow, openWindow } from '../chromium.ts'
 import { installed, packageIn } from '../installed-package.ts'
-
-/** Chromium: that of `CHROME_PATH`, or Debian's. */
-const CHROME = [process.env.CHROME_PATH, '/usr/bin/chromium'].find(path => path !== undefined && existsSync(path))
-
-if (CHROME === undefined) {
-  process.stderr.write('Tests of pages are skipped: Chromium is missing. Install it, or set CHROME_PATH.\n')
-}
 
 /** The script of the package. A server that runs from the source sends one that is not minified as much. */
 const SCRIPT = join(packageIn(installed()), 'dist/ui/page.js')
@@ -21,28 +14,9 @@ const SCRIPT = join(packageIn(installed()), 'dist/ui/page.js')
 /** Longest real time that a step of a page takes, in milliseconds. */
 const STEP_MS = 20_000
 
-/** A test that needs a browser. Without one it is skipped. */
-export const pageTest = test.skipIf(CHROME === undefined)
-
-let browser: Browser | undefined
-
-/** Starts the browser before the tests of a file, and closes it after them. */
-export function useBrowser(): void {
-  beforeAll(async () => {
-    if (CHROME !== undefined)
-      browser = await chromium.launch({ executablePath: CHROME, args: ['--no-sandbox', '--disable-gpu'] })
-  })
-  afterAll(() => browser?.close())
-}
-
-export interface ControlRoom {
-  readonly page: Page
+export interface ControlRoom extends OpenWindow {
   readonly sim: Simulator
   readonly server: Server
-  /** What the browser reported: errors of the page, and requests that the policy of the page refused. */
-  readonly problems: readonly string[]
-  /** Origins of all requests of the page. */
-  readonly origins: ReadonlySet<string>
 }
 
 interface ControlRoomOptions extends SimulatorOptions {
@@ -62,28 +36,15 @@ export async function openControlRoom(options: ControlRoomOptions = {}): Promise
   return { sim, server, ...opened }
 }
 
-/** Opens an address in a window of its own, and listens to what goes wrong. */
-export async function openPage(
-  url: string,
-  options?: BrowserContextOptions,
-): Promise<Pick<ControlRoom, 'page' | 'problems' | 'origins'>> {
-  const context = await browser!.newContext({ viewport: { width: 1440, height: 900 }, ...options })
-  onTestFinished(() => context.close())
+/** Opens an address, and listens to what goes wrong. */
+export async function openPage(url: string, options?: BrowserContextOptions): Promise<OpenWindow> {
+  const opened = await openWindow(options)
+  const { page } = opened
   // Shorter than the time of a test, so that a failure names the step that waited.
-  context.setDefaultTimeout(STEP_MS)
-  await context.route('**/_sim/ui/page.js', route => route.fulfill({ path: SCRIPT }))
-  const page = await context.newPage()
-  const problems: string[] = []
-  const origins = new Set<string>()
-  page.on('pageerror', error => problems.push(error.stack ?? error.message))
-  page.on('console', message => {
-    if (message.type() === 'error') problems.push(message.text())
-  })
-  page.on('request', request => {
-    if (!request.url().startsWith('data:')) origins.add(new URL(request.url()).origin)
-  })
+  page.setDefaultTimeout(STEP_MS)
+  await page.route('**/_sim/ui/page.js', route => route.fulfill({ path: SCRIPT }))
   await page.goto(url)
-  return { page, problems, origins }
+  return opened
 }
 
 /** Sends a request to the service of a world as its client does. Resolves with the body of the answer. */

@@ -1,10 +1,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
+import { pageTest } from '../chromium.ts'
 import { findViolations } from './axe.ts'
-import { openControlRoom, pageTest, useBrowser } from './control-room.ts'
-
-useBrowser()
+import { openControlRoom } from './control-room.ts'
 
 const ID = 'Chat000000000001'
 const CANARY = '<img src=x onerror="globalThis.canary=1">'

@@ -1,9 +1,8 @@
 /** The page beside a large world: 10,000 GPUs and 100,000 journal entries, while days pass. */
 import { expect } from 'vitest'
-import { openControlRoom, pageTest, useBrowser } from './control-room.ts'
+import { pageTest } from '../chromium.ts'
+import { openControlRoom } from './control-room.ts'
 import { longTasksWhile } from './long-tasks.ts'
-
-useBrowser()
 
 /** A task that takes longer than this makes the page stutter. */
 const LONG_TASK_MS = 100

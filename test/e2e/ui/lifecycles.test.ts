@@ -1,9 +1,8 @@
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
+import { pageTest } from '../chromium.ts'
 import { findViolations } from './axe.ts'
-import { openControlRoom, pageTest, useBrowser } from './control-room.ts'
-
-useBrowser()
+import { openControlRoom } from './control-room.ts'
 
 const ID = 'Chat000000000001'
 const CANARY = 'acme/<img src=x onerror="globalThis.canary=1">'

@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest'
+import { pageTest } from '../chromium.ts'
 import { findViolations } from './axe.ts'
-import { openControlRoom, pageTest, useBrowser } from './control-room.ts'
-
-useBrowser()
+import { openControlRoom } from './control-room.ts'
 
 const CANARY = 'acme/<img src=x onerror="globalThis.canary=1">'
 const deployments = [

@@ -1,7 +1,6 @@
 import { describe, expect } from 'vitest'
-import { openControlRoom, pageTest, useBrowser } from './control-room.ts'
-
-useBrowser()
+import { pageTest } from '../chromium.ts'
+import { openControlRoom } from './control-room.ts'
 
 describe('the control room of a server', () => {
   pageTest('shows the time, and moves it to the next event', async () => {

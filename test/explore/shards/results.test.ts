@@ -154,7 +154,7 @@ describe('the same command again', () => {
 
   test('continues the file of another engine and another Node', async () => {
     await play()
-    expect((await play({ header: { engine: 'GitLab', node: 'v24' } })).left).toBe(0)
+    expect((await play({ header: { launcher: 'GitLab', node: 'v24' } })).left).toBe(0)
   })
 
   test('refuses a file that is damaged in the middle, and one that is not a results file', async () => {

@@ -1,11 +1,11 @@
-/** Which seeds a process runs: given, or from the variables of the engine that started it. */
+/** Which seeds a process runs: given, or from the variables of the launcher that started it. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readShard } from '../../../src/explore/shards/engines.ts'
+import { readShard } from '../../../src/explore/shards/launchers.ts'
 import { parseSeedRange, seedsOf } from '../../../src/explore/shards/seed-range.ts'
 
-/** The variables of each engine in process `i` of 8, from 0. */
-const ENGINES: Readonly<Record<string, (i: number) => Record<string, string>>> = {
+/** The variables of each launcher in process `i` of 8, from 0. */
+const LAUNCHERS: Readonly<Record<string, (i: number) => Record<string, string>>> = {
   Kubernetes: i => ({ JOB_COMPLETION_INDEX: `${i}`, SHARD_COUNT: '8' }),
   GitLab: i => ({ GITLAB_CI: 'true', CI_NODE_INDEX: `${i + 1}`, CI_NODE_TOTAL: '8' }),
   CI: i => ({ CI_NODE_INDEX: `${i}`, CI_NODE_TOTAL: '8' }),
@@ -24,11 +24,13 @@ const ENGINES: Readonly<Record<string, (i: number) => Record<string, string>>> =
 }
 const PROCESSES = [0, 1, 2, 3, 4, 5, 6, 7]
 
-test.each(Object.keys(ENGINES))('8 processes of %s run every seed once, and tell what they read', name => {
-  const shards = PROCESSES.map(i => readShard('auto', ENGINES[name]!(i)))
-  expect(shards.map(({ index, count, engine }) => [index, count, engine])).toEqual(PROCESSES.map(i => [i + 1, 8, name]))
+test.each(Object.keys(LAUNCHERS))('8 processes of %s run every seed once, and tell what they read', name => {
+  const shards = PROCESSES.map(i => readShard('auto', LAUNCHERS[name]!(i)))
+  expect(shards.map(({ index, count, launcher }) => [index, count, launcher])).toEqual(
+    PROCESSES.map(i => [i + 1, 8, name]),
+  )
   for (const [i, { variables }] of shards.entries()) {
-    for (const [variable, value] of Object.entries(ENGINES[name]!(i))) {
+    for (const [variable, value] of Object.entries(LAUNCHERS[name]!(i))) {
       if (variable !== 'GITLAB_CI') expect(variables).toContain(`${variable}=${value}`)
     }
   }
@@ -56,7 +58,7 @@ describe('--shard refuses', () => {
     ['3', {}, "Failed to read --shard '3': it is not a shard. Give one, as in --shard 3/8, or --shard auto."],
     ['1/999999', {}, 'there are at most 100000 shards'],
     ['auto', {}, 'Failed to read --shard auto: none of its variables is set (JOB_COMPLETION_INDEX, CI_NODE_INDEX,'],
-    // An engine that runs one process of a job does not say which one.
+    // A launcher that runs one process of a job does not say which one.
     ['auto', { GITLAB_CI: 'true', CI_NODE_TOTAL: '1' }, 'CI_NODE_TOTAL is set, but CI_NODE_INDEX is missing.'],
     ['auto', { JOB_COMPLETION_INDEX: '2' }, 'SHARD_COUNT is missing. Set it in the pod to the completions of the job.'],
     ['auto', { JOB_COMPLETION_INDEX: '2', SHARD_COUNT: 'many' }, "SHARD_COUNT is 'many', which is not a count."],

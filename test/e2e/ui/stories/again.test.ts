@@ -7,9 +7,8 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { recordSimulator } from '../../../../src/evidence/recording/record.ts'
 import { createSimulator, type Simulator } from '../../../../src/simulator/simulator.ts'
 import { beginRecording, keepPage } from '../../../../src/testing/recorded-test.ts'
-import { dragTimeTo, openControlRoom, openPage, pageTest, useBrowser } from '../control-room.ts'
-
-useBrowser()
+import { pageTest } from '../../chromium.ts'
+import { dragTimeTo, openControlRoom, openPage } from '../control-room.ts'
 
 /** Creates a deployment, and looks at it for half an hour. */
 async function deploy(sim: Simulator): Promise<void> {

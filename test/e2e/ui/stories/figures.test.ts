@@ -1,8 +1,7 @@
 /** Every figure on the page is that of its address: requests, faults and worlds. */
 import { describe, expect } from 'vitest'
-import { openControlRoom, pageTest, sendAsClient, useBrowser } from '../control-room.ts'
-
-useBrowser()
+import { pageTest } from '../../chromium.ts'
+import { openControlRoom, sendAsClient } from '../control-room.ts'
 
 describe('figures', () => {
   pageTest('of requests are those of their address', async () => {

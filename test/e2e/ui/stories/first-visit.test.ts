@@ -1,8 +1,7 @@
 /** What a person needs who sees the page for the first time: results come into view, and words say what comes. */
 import { describe, expect } from 'vitest'
-import { openControlRoom, pageTest, sendAsClient, useBrowser } from '../control-room.ts'
-
-useBrowser()
+import { pageTest } from '../../chromium.ts'
+import { openControlRoom, sendAsClient } from '../control-room.ts'
 
 const NARROW = { viewport: { width: 390, height: 844 } }
 

@@ -1,8 +1,7 @@
 /** The page without a mouse: each key does what the help says. */
 import { describe, expect } from 'vitest'
-import { openControlRoom, pageTest, sendAsClient, useBrowser } from '../control-room.ts'
-
-useBrowser()
+import { pageTest } from '../../chromium.ts'
+import { openControlRoom, sendAsClient } from '../control-room.ts'
 
 describe('keys', () => {
   pageTest('do what the help says', async () => {

@@ -3,9 +3,8 @@ import type { Page } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import { createSimulator } from '../../../../src/simulator/simulator.ts'
 import { serve } from '../../../../src/transports/http/server.ts'
-import { openControlRoom, openPage, pageTest, sendAsClient, useBrowser } from '../control-room.ts'
-
-useBrowser()
+import { pageTest } from '../../chromium.ts'
+import { openControlRoom, openPage, sendAsClient } from '../control-room.ts'
 
 const VIEWS = ['Fleet', 'Lifecycles', 'Money', 'Requests', 'Causes', 'Faults', 'Explore', 'Worlds', 'Things'] as const
 const CANARY = `<img src=x onerror="globalThis.canary=1">"></script><script>globalThis.canary=1</script>`

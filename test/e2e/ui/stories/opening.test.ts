@@ -1,8 +1,7 @@
 /** Files that are opened by what is in them, things that are found by the keyboard, and bodies that are edited. */
 import { describe, expect } from 'vitest'
-import { openControlRoom, pageTest, sendAsClient, useBrowser } from '../control-room.ts'
-
-useBrowser()
+import { pageTest } from '../../chromium.ts'
+import { openControlRoom, sendAsClient } from '../control-room.ts'
 
 const FLOW = {
   ...{ runs: 1, points: 1, chance_of_new: 0, stopped_because: 'nothing is left', runs_of: { singles: 1 } },

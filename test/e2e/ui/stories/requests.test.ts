@@ -1,8 +1,7 @@
 /** A request that was refused: what was sent and answered, the same again in a fork of then, and what it leads to. */
 import { describe, expect } from 'vitest'
-import { openControlRoom, pageTest, sendAsClient, useBrowser } from '../control-room.ts'
-
-useBrowser()
+import { pageTest } from '../../chromium.ts'
+import { openControlRoom, sendAsClient } from '../control-room.ts'
 
 const ID = 'Chat000000000001'
 const deployments = [{ deploy_id: ID, model_name: 'acme/chat', gpu: 'H100-80GB' as const, num_gpus: 2 }]

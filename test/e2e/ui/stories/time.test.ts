@@ -1,9 +1,8 @@
 /** What a person does with time: moves it by dragging, goes back, and makes another end of the same story. */
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
-import { dragTimeTo, openControlRoom, pageTest, sendAsClient, useBrowser } from '../control-room.ts'
-
-useBrowser()
+import { pageTest } from '../../chromium.ts'
+import { dragTimeTo, openControlRoom, sendAsClient } from '../control-room.ts'
 
 const MODEL = { model_name: 'acme/late', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 

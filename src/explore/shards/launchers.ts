@@ -1,8 +1,8 @@
-/** Engines that start many processes of one job, and the variables by which a process knows which one it is. */
+/** Launchers that start many processes of one job, and the variables by which a process knows which one it is. */
 
 import type { Shard } from './seed-range.ts'
 
-interface Engine {
+interface Launcher {
   readonly name: string
   /** The variable with the number of this process. */
   readonly index: string
@@ -12,14 +12,14 @@ interface Engine {
   readonly first?: 1 | string
   /** The variable with the distance of two numbers. Default: 1. */
   readonly step?: string
-  /** A variable that tells this engine from another with the same variables. */
+  /** A variable that tells this launcher from another with the same variables. */
   readonly only?: string
   /** What to do if the number of processes is missing. */
   readonly advice?: string
 }
 
 /** In the order in which they are tried. */
-const ENGINES: readonly Engine[] = [
+const LAUNCHERS: readonly Launcher[] = [
   {
     name: 'Kubernetes',
     index: 'JOB_COMPLETION_INDEX',
@@ -47,8 +47,8 @@ type Variables = Readonly<Record<string, string | undefined>>
 
 /** A shard, and where its numbers come from. */
 export interface ReadShard extends Shard {
-  /** The name of the engine; undefined if the shard was given. */
-  readonly engine: string | undefined
+  /** The name of the launcher; undefined if the shard was given. */
+  readonly launcher: string | undefined
   /** The variables that were read, as in `CI_NODE_INDEX=2, CI_NODE_TOTAL=8`; undefined if the shard was given. */
   readonly variables: string | undefined
 }
@@ -57,14 +57,14 @@ export interface ReadShard extends Shard {
 const MAX_SHARDS = 100_000
 
 /**
- * Reads a shard: `i/n` from 1, or `auto` for the variables of the engine that started this process.
+ * Reads a shard: `i/n` from 1, or `auto` for the variables of the launcher that started this process.
  *
- * @throws RangeError for another text, and for `auto` where no engine tells
+ * @throws RangeError for another text, and for `auto` without the variables of a launcher
  */
 export function readShard(text: string, variables: Variables): ReadShard {
-  if (text === 'auto') return readEngine(variables)
+  if (text === 'auto') return readLauncher(variables)
   const [, index, count] = /^(\d{1,9})\/(\d{1,9})$/.exec(text) ?? []
-  const shard = { index: Number(index), count: Number(count), engine: undefined, variables: undefined }
+  const shard = { index: Number(index), count: Number(count), launcher: undefined, variables: undefined }
   const isValid = shard.index >= 1 && shard.index <= shard.count && shard.count <= MAX_SHARDS
   if (index !== undefined && isValid) return shard
   const reason =
@@ -76,15 +76,15 @@ export function readShard(text: string, variables: Variables): ReadShard {
   throw new RangeError(`Failed to read --shard '${text}': ${reason}. Give one, as in --shard 3/8, or --shard auto.`)
 }
 
-function readEngine(variables: Variables): ReadShard {
+function readLauncher(variables: Variables): ReadShard {
   const value = (name: string | undefined) => (name === undefined ? undefined : variables[name]?.trim() || undefined)
-  const isUsed = ({ index, only }: Engine) =>
+  const isUsed = ({ index, only }: Launcher) =>
     value(index) !== undefined && (only === undefined || value(only) !== undefined)
-  const engine = ENGINES.find(isUsed)
-  if (engine === undefined) throw new RangeError(`Failed to read --shard auto: ${describeNoEngine(value)}`)
+  const launcher = LAUNCHERS.find(isUsed)
+  if (launcher === undefined) throw new RangeError(`Failed to read --shard auto: ${describeNoLauncher(value)}`)
 
   const read: string[] = []
-  const integer = (name: string, advice = `${engine.name} sets it.`) => {
+  const integer = (name: string, advice = `${launcher.name} sets it.`) => {
     const text = value(name)
     if (text === undefined) throw new RangeError(`Failed to read --shard auto: ${name} is missing. ${advice}`)
     read.push(`${name}=${text}`)
@@ -93,27 +93,27 @@ function readEngine(variables: Variables): ReadShard {
       `Failed to read --shard auto: ${name} is '${text}', which is not a count. Give a whole number.`,
     )
   }
-  const { first = 0 } = engine
-  const index = integer(engine.index)
-  const count = integer(engine.count, engine.advice)
-  const step = value(engine.step) === undefined ? 1 : integer(engine.step!)
+  const { first = 0 } = launcher
+  const index = integer(launcher.index)
+  const count = integer(launcher.count, launcher.advice)
+  const step = value(launcher.step) === undefined ? 1 : integer(launcher.step!)
   const position = (index - (typeof first === 'string' ? integer(first) : first)) / step
   if (Number.isInteger(position) && position >= 0 && position < count && count <= MAX_SHARDS) {
-    return { index: position + 1, count, engine: engine.name, variables: read.join(', ') }
+    return { index: position + 1, count, launcher: launcher.name, variables: read.join(', ') }
   }
   const advice =
     count > MAX_SHARDS ? `Start at most ${MAX_SHARDS} shards.` : 'Number them without gaps, or give --shard i/n.'
   throw new RangeError(`Failed to read --shard auto: ${read.join(', ')} name no shard of ${count}. ${advice}`)
 }
 
-function describeNoEngine(value: (name: string) => string | undefined): string {
+function describeNoLauncher(value: (name: string) => string | undefined): string {
   if (value('GITHUB_ACTIONS') !== undefined) {
     return `GitHub Actions sets no variable for it. Give --shard \${{ matrix.shard }}/8, with the shards in the matrix.`
   }
-  const alone = ENGINES.find(({ count, only }) => value(count) !== undefined && (only === undefined || value(only)))
+  const alone = LAUNCHERS.find(({ count, only }) => value(count) !== undefined && (only === undefined || value(only)))
   if (alone !== undefined) {
     return `${alone.count} is set, but ${alone.index} is missing. Start the job with several processes, or give --shard i/n.`
   }
-  const names = ENGINES.filter(({ only }) => only === undefined).map(({ index }) => index)
+  const names = LAUNCHERS.filter(({ only }) => only === undefined).map(({ index }) => index)
   return `none of its variables is set (${names.join(', ')}). Give --shard i/n.`
 }
