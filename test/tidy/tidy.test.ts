@@ -118,9 +118,14 @@ describe('determinism', () => {
   })
 })
 
-/** Caches by an immutable key, or by a file and the time of its last change: two worlds read the same values. */
+/**
+ * Caches by an immutable key, by a file of the package, or by another file and the time of its last change: two worlds read
+ * the same values.
+ */
 const CACHES: readonly string[] = [
   'data/fixtures/examples.ts schemas',
+  'data/fixtures/files.ts bundledFixtures',
+  'data/fixtures/files.ts bundledProfiles',
   'data/fixtures/files.ts packageFolders',
   'data/fixtures/load.ts loadedFixtures',
   'data/fixtures/load.ts bundledWorlds',

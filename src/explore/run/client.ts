@@ -5,6 +5,7 @@ import type { ClientEnd } from '../../evidence/observation.ts'
 import { WireFaultResponse } from '../../faults/broken-response.ts'
 import { micros } from '../../kernel/duration.ts'
 import { Cancellation, type CancelSignal } from '../../lib/cancellation.ts'
+import { createInProcessRequest } from '../../service/client/in-process-request.ts'
 import type { AnsweredRequest } from '../../service/http/incoming-request.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import type { FlowContext, FlowFunction } from '../flow.ts'
@@ -137,7 +138,7 @@ export class Client {
     const leave = new AbortController()
     const signal = init.signal ?? (input instanceof Request ? input.signal : undefined)
     signal?.throwIfAborted()
-    const request = new Request(input, { ...init, signal: leave.signal })
+    const request = createInProcessRequest(input, { ...init, signal: leave.signal })
     const path = request.url.slice(request.url.indexOf('/', request.url.indexOf('://') + 3)).split('#', 1)[0]!
     const operation = sim.api.findOperationId(request.method, path.split('?', 1)[0]!) ?? ''
     const record = recorder.begin({ start, operation, method: request.method, path, sentAt: sim.clock.elapsed })

@@ -2,7 +2,8 @@
 
 import { formatJsonValue } from '../../evidence/differences.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { createClient } from '../../service/client/client.ts'
+import { createClientFor } from '../../service/client/client.ts'
+import { createInProcessRequest } from '../../service/client/in-process-request.ts'
 import type { Operations } from '../../service/endpoint.ts'
 import { operations } from '../../service/index.ts'
 import type { CheckError } from '../check.ts'
@@ -91,7 +92,8 @@ export class ScriptRun {
     const calls = this.#calls
     const timeMover = this.#timeMover
     const { clock } = environment
-    const client = createClient(request => environment.send(request, this.#passTime), environment)
+    const sendRequest = (request: Request) => environment.send(request, this.#passTime)
+    const client = createClientFor(operations, sendRequest, environment, createInProcessRequest)
     return {
       api: createObservedClient(client, calls, (name, args) =>
         this.#reportStep(`api.${name}`, args, isReadOperation(name) && this.#timeMover.movesInProgress > 0),
@@ -188,7 +190,7 @@ export class ScriptRun {
       every: (interval, act, options) =>
         this.#plan('every', [interval, options], () => this.#timeline.every(interval, act, options)),
       send: (what, options) => this.#send(what, options),
-      fetch: (input, init) => calls.afterCommands(() => environment.send(new Request(input, init), this.#passTime)),
+      fetch: (input, init) => calls.afterCommands(() => sendRequest(createInProcessRequest(input, init))),
       baseUrl: environment.baseUrl,
       token: environment.token,
     }

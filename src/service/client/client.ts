@@ -90,6 +90,8 @@ export interface ClientOptions {
 
 export type SendRequest = (request: Request) => Response | Promise<Response>
 
+type CreateRequest = (url: string, init: RequestInit) => Request
+
 /**
  * Creates a typed client of the service. Its methods throw Refusal if the answer is not a success.
  *
@@ -102,11 +104,16 @@ export function createClient(send: SendRequest, options: ClientOptions): Client 
   return createClientFor(operations, send, options)
 }
 
-/** Creates a typed client of other operations, such as those of the control plane. */
+/**
+ * Creates a typed client of other operations, such as those of the control plane.
+ *
+ * @param createRequest Default: `new Request`
+ */
 export function createClientFor<Served extends Operations>(
   served: Served,
   send: SendRequest,
   { baseUrl, token }: ClientOptions,
+  createRequest: CreateRequest = (url, init) => new Request(url, init),
 ): ClientOf<Served> {
   const base = baseUrl.replace(/\/+$/, '')
   // The types have the neutral names, also in a world with a names profile.
@@ -114,13 +121,16 @@ export function createClientFor<Served extends Operations>(
   const methods = Object.entries(served).map(([operation, endpoint]) => [
     operation,
     async (request: Record<string, unknown> = {}) => {
-      const response = await send(encodeRequest(operation, endpoint as AnyEndpoint, base, headers, request))
+      const response = await send(
+        encodeRequest(operation, endpoint as AnyEndpoint, base, headers, request, createRequest),
+      )
       return decodeResponse(operation, endpoint as AnyEndpoint, response)
     },
   ])
   return {
     ...Object.fromEntries(methods),
-    as: (otherToken: string | undefined) => createClientFor(served, send, { baseUrl, token: otherToken }),
+    as: (otherToken: string | undefined) =>
+      createClientFor(served, send, { baseUrl, token: otherToken }, createRequest),
     raw: async (request: Request) => {
       if (token !== undefined && !request.headers.has('authorization')) {
         request.headers.set('authorization', `Bearer ${token}`)
@@ -136,6 +146,7 @@ function encodeRequest(
   base: string,
   headers: Readonly<Record<string, string>>,
   request: Record<string, unknown>,
+  createRequest: CreateRequest,
 ): Request {
   const unsentFields: Record<string, unknown> = { ...request }
   let path = endpoint.path
@@ -154,10 +165,10 @@ function encodeRequest(
   const { method } = endpoint
   if (endpoint.upload !== undefined)
     return new Request(url, { method, headers, body: encodeUpload(unsentFields, endpoint.upload.part) })
-  if (endpoint.body === undefined) return new Request(url, { method, headers })
+  if (endpoint.body === undefined) return createRequest(url, { method, headers })
   if (endpoint.consumes === 'form') return new Request(url, { method, headers, body: encodeForm(unsentFields) })
   const jsonHeaders = { ...headers, 'content-type': 'application/json' }
-  return new Request(url, { method, headers: jsonHeaders, body: JSON.stringify(unsentFields) })
+  return createRequest(url, { method, headers: jsonHeaders, body: JSON.stringify(unsentFields) })
 }
 
 /**

@@ -4,6 +4,7 @@ import type { SimulatorClock } from '../../clock/simulator-clock.ts'
 import { WireFaultResponse } from '../../faults/broken-response.ts'
 import { deliverFaultInProcess } from '../../faults/deliver-in-process.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
+import { createInProcessRequest } from '../../service/client/in-process-request.ts'
 import { type IncomingRequest, NO_INCOMING } from '../../service/http/incoming-request.ts'
 import { type RequestContext, type RequestHooks, toPathAndQuery } from '../../service/http/request-context.ts'
 import type { Api } from '../../service/http/service.ts'
@@ -36,7 +37,8 @@ export class ClientRequests {
   }
 
   async fetch(input: Request | URL | string, init: RequestInit & IncomingRequest = {}): Promise<Response> {
-    const request = input instanceof Request && Object.keys(init).length === 0 ? input : new Request(input, init)
+    const isWhole = input instanceof Request && Object.keys(init).length === 0
+    const request = isWhole ? input : createInProcessRequest(input, init)
     const answer = await this.answer(request, init)
     return answer instanceof WireFaultResponse ? this.deliverFault(answer, request) : answer
   }

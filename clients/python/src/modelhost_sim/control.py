@@ -2176,6 +2176,7 @@ class Control:
         /_sim/things/{id}` has the whole thing.
 
         Sends `GET /_sim/things`.
+        Refused with 400: a column in `sort` that the table does not have.
         """
         result: ListThingsAnswer = self._transport.send_for_json(
             "GET",
