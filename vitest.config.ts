@@ -47,7 +47,7 @@ export default defineConfig({
       { extends: true, test: { name: 'long', include: [long], isolate: false } },
       {
         extends: true,
-        test: { name: 'e2e', include: [e2e], globalSetup: 'test/e2e/build-package.setup.ts', isolate: false },
+        test: { name: 'e2e', include: [e2e], globalSetup: 'test/e2e/before-workers.setup.ts', isolate: false },
       },
     ],
   },

@@ -1,6 +1,7 @@
 /** `npm run soak -- shards` with few seeds: processes with shards, one of which is killed, give what one process gives. */
 import { spawn } from 'node:child_process'
 import { expect, test } from 'vitest'
+import { BIN } from '../cli/process.ts'
 
 const SOAK = ['--conditions=modelhost-sim-source', '--import', 'tsx', 'soak/main.ts']
 
@@ -16,7 +17,7 @@ function soak(...args: readonly string[]): Promise<{ code: number | null; said: 
 }
 
 test('a killed shard is completed, and the merge equals that of one process', async () => {
-  const { code, said } = await soak('shards', '--seeds', '150', '--processes', '3')
+  const { code, said } = await soak('shards', '--seeds', '150', '--processes', '3', '--program', BIN)
   expect(said).toMatch(/^soak: shard 2 was killed after \d+ of its 50 seeds$/m)
   expect(said).toMatch(/^soak: the merge ended with 3, and missed \d+ seeds$/m)
   const digests = Array.from(said.matchAll(/150 seeds, .* digest (\w{16})$/gm), ([, digest]) => digest)
