@@ -21,9 +21,7 @@ export function Help({ close }: { close: () => void }) {
             ))}
           </tbody>
         </table>
-        <p class="faint">
-          Every number on this page has an address below /_sim, and every button says its curl after you press it.
-        </p>
+        <p class="faint">“JSON” in a view shows its address. After most actions, “Copy as curl” copies the command.</p>
       </div>
     </div>
   )

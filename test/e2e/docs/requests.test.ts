@@ -52,7 +52,7 @@ test('asks a server for its requests, their verification and its events', async 
   expect(columns).toMatch(/^event: entries\ndata: \{"epoch":"2026-01-01T00:00:00.000000\+00:00","seq":\[/m)
 })
 
-test('shows what was sent and answered, and sends it again in a world of then', async () => {
+test('shows what was sent and answered, and sends it again in a world of the past', async () => {
   const address = await folder.server(['serve', '--clock', 'manual'])
   const [, ...shown] = (await folder.shell(blockWith(blocks, '/_sim/requests/1'), address))
     .trim()

@@ -1,7 +1,10 @@
 /** `npm run soak -- shards` with few seeds: processes with shards, one of which is killed, give what one process gives. */
 import { spawn } from 'node:child_process'
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { BIN } from '../cli/process.ts'
+import { installed } from '../installed-package.ts'
 
 const SOAK = ['--conditions=modelhost-sim-source', '--import', 'tsx', 'soak/main.ts']
 
@@ -17,7 +20,12 @@ function soak(...args: readonly string[]): Promise<{ code: number | null; said: 
 }
 
 test('a killed shard is completed, and the merge equals that of one process', async () => {
-  const { code, said } = await soak('shards', '--seeds', '150', '--processes', '3', '--program', BIN)
+  // The built package starts sooner than the source. A flow beside it imports the same package.
+  const flow = join(installed(), 'leaky.ts')
+  cpSync('test/explore/flows/leaky.ts', flow)
+  const { code, said } = await soak(
+    ...['shards', '--seeds', '150', '--processes', '3', '--program', BIN, '--flow', flow],
+  )
   expect(said).toMatch(/^soak: shard 2 was killed after \d+ of its 50 seeds$/m)
   expect(said).toMatch(/^soak: the merge ended with 3, and missed \d+ seeds$/m)
   const digests = Array.from(said.matchAll(/150 seeds, .* digest (\w{16})$/gm), ([, digest]) => digest)

@@ -52,7 +52,7 @@ pageSuite('the playground', () => {
       .click()
     await page.getByRole('region', { name: 'Headers of the answer' }).getByText('content-type').waitFor()
     await page.getByRole('button', { name: 'Edit and send again' }).click()
-    await page.getByRole('button', { name: 'Send in a fork of then' }).click()
+    await page.getByRole('button', { name: 'Send in a fork of the past' }).click()
     await page.getByText('The answers are equal').waitFor()
     expect(problems).toEqual([])
   })

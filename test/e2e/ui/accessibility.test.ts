@@ -22,7 +22,7 @@ const OPENED: Readonly<Record<string, string>> = {
 const OPEN: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   requests: async page => {
     await page.getByRole('button', { name: 'Edit and send again' }).click()
-    await page.getByRole('button', { name: 'Send in a fork of now' }).click()
+    await page.getByRole('button', { name: 'Send in a fork', exact: true }).click()
     await page.locator('.answers').waitFor()
     await page.locator('.actions .address summary').first().click()
   },

@@ -95,7 +95,7 @@ describe('the fleet', () => {
     expect(await waiting.textContent()).toContain(listed[0]!.sentence)
     const pools = await page.getByRole('region', { name: 'Pools' }).getByRole('listitem').allTextContents()
     expect(pools).toEqual([
-      expect.stringMatching(/^H100-80GB✗ out of stock: no new rentals.*since 00:00:00 \(10 min\)$/),
+      expect.stringMatching(/^H100-80GB✗ out of stock: none assigned.*since 00:00:00 \(10 min\)$/),
     ])
 
     await waiting.getByRole('link', { name: 'acme/chat' }).click()

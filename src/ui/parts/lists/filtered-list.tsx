@@ -64,7 +64,7 @@ export function FilteredList<Item extends { readonly seq: number }>({
           <FilterField {...{ of, placeholder, hint }} />
           <span class="faint" role="status">
             {formatCount(found.length)} of {total}
-            {missed > 0 && `, ${formatCount(missed)} were dropped before they were read`}
+            {missed > 0 && `, ${formatCount(missed)} were dropped unread`}
           </span>
           {tools}
         </div>

@@ -47,7 +47,7 @@ export function ExploreView() {
       {report !== undefined && (
         <>
           <Panel title="Findings">
-            {report.findings.length === 0 && <p>✓ Nothing breaks this client.</p>}
+            {report.findings.length === 0 && <p>✓ No findings.</p>}
             <ul class="plain">
               {report.findings.map(({ signature, invariant, why }) => (
                 <li key={signature} class="rule">

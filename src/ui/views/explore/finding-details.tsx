@@ -25,7 +25,7 @@ export function FindingDetails({ finding }: { finding: Finding }) {
             words={
               shrinking === undefined
                 ? ''
-                : `It took ${plural(shrinking.runs, 'run')}${shrinking.minimal ? ', and without any one item it survives' : ''}.`
+                : `Shrinking: ${plural(shrinking.runs, 'run')}.${shrinking.minimal ? ' Each item is needed.' : ''}`
             }
             plan={plan}
           />
@@ -72,8 +72,8 @@ function Inevitability({ finding: { requests, requests_total: total, inevitable 
       {after !== undefined && (
         <p>
           {after === 0
-            ? 'Even if the service works again before the first request, the client is lost.'
-            : `If the service works again up to request ${after}, the client is saved. After it, nothing can save it.`}
+            ? 'Even a recovery before the first request does not save the client.'
+            : `A recovery before request ${after} saves the client. A later one does not.`}
         </p>
       )}
       <ol class="requests-strip">

@@ -8,7 +8,7 @@ export function Matrix({ cells }: { cells: readonly MatrixCell[] }) {
   const byKey = new Map(cells.map(cell => [`${cell.operation} ${cell.class}`, cell]))
   return (
     <Panel title="Operations and faults">
-      <p class="faint">✗ a finding · ! may surface · ✓ survived · ○ not reached · empty: the fault does not apply</p>
+      <p class="faint">✗ finding · ! unavoidable · ✓ survived · ○ not reached · empty: fault does not apply</p>
       <div class="scroll-x" tabIndex={0} role="region" aria-label="Matrix of operations and faults">
         <table class="matrix">
           <thead>
@@ -44,7 +44,7 @@ function Cell({ cell }: { cell: MatrixCell | undefined }) {
   const { found, surfaced, survived, notReached } = cell
   const [glyph, tone] =
     found > 0 ? ['✗', 'bad'] : surfaced > 0 ? ['!', 'warn'] : survived > 0 ? ['✓', 'ok'] : ['○', 'faint']
-  const title = `${found} found, ${surfaced} surfaced, ${survived} survived, ${notReached} not reached`
+  const title = `${found} found, ${surfaced} unavoidable, ${survived} survived, ${notReached} not reached`
   return (
     <td class={`cell ${tone}`} title={title}>
       <span aria-hidden="true">{glyph}</span>

@@ -28,7 +28,7 @@ export function FaultRules() {
   }
   return (
     <Panel title="Fault rules" route="GET /_sim/faults" error={error}>
-      {rules?.length === 0 && <p class="empty">Every request is answered as the service would.</p>}
+      {rules?.length === 0 && <p class="empty">No fault rule changes the answers.</p>}
       <ul class="plain">
         {rules?.map(({ id, rule, matches, hits }) => (
           <li key={id} class="rule">
@@ -52,7 +52,7 @@ export function FaultRules() {
       </ul>
       <form class="fields" onSubmit={add}>
         <label>
-          Begin with
+          Template
           <select
             onChange={event => {
               text.value = toText(PRESETS[event.currentTarget.selectedIndex]!.rule)

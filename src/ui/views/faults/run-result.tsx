@@ -29,8 +29,8 @@ export function RunResult({ run }: { run: ScenarioRun | undefined }) {
         {passed ? '✓ Passed' : `✗ Failed${line === null ? '' : ` at line ${line}`}: ${failure}`}
       </p>
       <p class="faint">
-        {plural(checks, 'check')} · {formatDuration(seconds)} of the world in {formatDuration(wall / 1000)} · seed{' '}
-        {seed} · digest {digest}
+        {plural(checks, 'check')} · {formatDuration(seconds)} virtual, real: {formatDuration(wall / 1000)} · seed {seed}{' '}
+        · digest {digest}
       </p>
       <details>
         <summary>{plural(steps.length, 'step')}</summary>

@@ -29,7 +29,7 @@ export function Timelines() {
                       next !== null && now !== undefined ? `, next in ${formatDuration(secondsBetween(now, next))}` : ''
                     }`
                   : state === 'unplayable'
-                    ? 'only Run'
+                    ? 'Run only'
                     : state}
               </span>
               {state === 'playing' ? (

@@ -123,7 +123,7 @@ const LEGENDS: Readonly<Record<Coloring, readonly (readonly [mark: string, words
   health: [
     ['✓', 'held and ready'],
     ['…', 'held, not ready yet'],
-    ['▁', 'free and sound'],
+    ['▁', 'free, usable'],
   ],
 }
 

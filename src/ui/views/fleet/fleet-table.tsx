@@ -21,7 +21,7 @@ export function FleetTable({ nodes, selected, onChoose }: FleetTableProps) {
         <span class="number">Held</span>
         <span class="number">Free</span>
         <span class="number">Others</span>
-        <span class="number">Broken</span>
+        <span class="number">Unusable</span>
       </div>
       <WindowedList
         items={nodes}
@@ -55,7 +55,7 @@ function Row({ node, isSelected, onChoose }: RowProps) {
       </span>
       <Figure count={held} what="held" />
       <Figure count={free} what="free" />
-      <Figure count={others} what="others'" />
+      <Figure count={others} what="others" />
       <Figure count={unusable} what="unusable" />
     </div>
   )

@@ -45,7 +45,7 @@ export function describeGpu({ owners }: Fleet, node: FleetNode, gpu: number): st
 
 /** Why a pool gives no GPU. */
 export const UNAVAILABLE_WORDS: Readonly<Record<NonNullable<FleetGroup['unavailable']>['cause'], string>> = {
-  stock_out: 'out of stock: no new rentals',
+  stock_out: 'out of stock: none assigned',
   zone_down: 'zone down',
   spot_away: 'no spot nodes',
 }

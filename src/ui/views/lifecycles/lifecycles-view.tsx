@@ -23,8 +23,8 @@ import { findIdleGaps, TimeScale } from './time-scale.ts'
 /** States that stand for the styles, for the legend. */
 const LEGEND = [
   ['running', 'works'],
-  ['starting', 'on its way'],
-  ['stopped', 'rests or ended'],
+  ['starting', 'changing'],
+  ['stopped', 'idle or ended'],
   ['failed', 'failed or lost'],
   ['completed', 'completed'],
 ] as const
@@ -95,7 +95,7 @@ export function LifecyclesView() {
             ))}
           </select>
         </label>
-        <FilterField of="lives" placeholder="name or id" />
+        <FilterField of="rows" placeholder="name or id" />
         <span class="faint" role="status">
           {plural(rows.length, 'row')}
         </span>
@@ -175,7 +175,7 @@ export function LifecyclesView() {
           <span class="glyph bad" aria-hidden="true">
             ▼
           </span>{' '}
-          trouble
+          failure
         </span>
         <span>
           <span class="glyph ok" aria-hidden="true">
@@ -184,7 +184,7 @@ export function LifecyclesView() {
           repaired
         </span>
         <span>‖ idle time ‖</span>
-        <span class="wide-only">below: ready replicas, + starting</span>
+        <span class="wide-only">below: instances ready + starting</span>
         {ghostWorld !== undefined && <span>≠ differs in {ghostWorld}</span>}
       </p>
     </div>

@@ -127,7 +127,7 @@ function Tiles({ money }: { money: Money }) {
           {end === null
             ? 'at this burn'
             : `${topUp === null ? 'at this burn: ' : ''}${formatDay(end)} ${formatTime(end).slice(0, 5)}`}
-          {topsUp && topUp === null && ', unless the card tops it up'}
+          {topsUp && topUp === null && ', without a top-up'}
         </dd>
       </div>
     </dl>

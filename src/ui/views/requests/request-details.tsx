@@ -40,7 +40,7 @@ export function RequestDetails({ request, close }: { request: ControlRequest; cl
         <dt>Sent</dt>
         <dd>
           <time dateTime={sentAt}>{formatTime(sentAt)}</time>
-          {waited > 0 && ` · answered after ${formatDuration(waited)} of the world's time`}
+          {waited > 0 && ` · answered after ${formatDuration(waited)} of virtual time`}
         </dd>
         {retryAfter !== undefined && (
           <>
@@ -56,7 +56,7 @@ export function RequestDetails({ request, close }: { request: ControlRequest; cl
         </dd>
         {subjects.length > 0 && (
           <>
-            <dt>Names</dt>
+            <dt>About</dt>
             <dd class="links">
               {subjects.map(id => (
                 <ThingLink key={id} id={id} />
@@ -66,7 +66,7 @@ export function RequestDetails({ request, close }: { request: ControlRequest; cl
         )}
         {unread !== undefined && unread.length > 0 && (
           <>
-            <dt>Not read</dt>
+            <dt>Unread</dt>
             <dd class="warn">{unread.join(', ')}</dd>
           </>
         )}

@@ -31,7 +31,7 @@ interface ResendProps {
   readonly kept: Kept
 }
 
-/** Sends a request again, as it was or changed: in this world, in a fork of it, or in a fork of then. */
+/** Sends a request again, as it was or changed: in this world, in a fork of it, or in a fork of its past. */
 export function Resend({ request, kept }: ResendProps) {
   const session = useSession()
   const newest = useSignal<Sent | undefined>(undefined)
@@ -53,7 +53,7 @@ export function Resend({ request, kept }: ResendProps) {
     if (isWithoutRule) await session.ask('DELETE /_sim/faults/{id}', { id: rule! }, { world })
     return world
   }
-  /** Returns the request of the form: what the person changed of the one of then. */
+  /** Returns the request of the form: what the person changed of the first one. */
   const readRequest = (form: FormData): NewRequest => {
     const field = (name: string) => String(form.get(name))
     const sent = field('body').replaceAll('\r', '')
@@ -111,15 +111,15 @@ export function Resend({ request, kept }: ResendProps) {
         name="headers"
         class="mono"
         rows={2}
-        aria-label="Other headers"
-        placeholder="Other headers, as in name: value. Without a value: left out"
+        aria-label="Header changes"
+        placeholder="Header changes, as name: value. Without a value: not sent"
       />
       <textarea
         name="body"
         class="mono"
         rows={Math.min(14, Math.max(3, text.split('\n').length))}
         aria-label="Body in JSON"
-        placeholder={problem === undefined ? 'No body' : `The body of then: ${problem}`}
+        placeholder={problem === undefined ? 'No body' : `Not editable: ${problem}`}
         defaultValue={text}
         onInput={event => {
           mistake.value = mistakeIn(event.currentTarget.value)
@@ -135,7 +135,7 @@ export function Resend({ request, kept }: ResendProps) {
           Send
         </button>
         <button type="submit" value="now">
-          Send in a fork of now
+          Send in a fork
         </button>
         {rule !== undefined && past !== null && (
           <label>
@@ -143,7 +143,7 @@ export function Resend({ request, kept }: ResendProps) {
           </label>
         )}
         <button type="submit" value="then" class="primary" disabled={past === null}>
-          Send in a fork of then
+          Send in a fork of the past
         </button>
       </div>
       {newest.value !== undefined && <Outcome sent={newest.value} request={request} kept={kept} />}

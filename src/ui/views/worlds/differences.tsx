@@ -73,16 +73,14 @@ export function Differences({ world, other: fields }: DifferencesProps) {
       {value !== undefined && !value.same_time && <p class="warn">! The worlds are at different times.</p>}
       {value?.diverged && (
         <p>
-          They went apart at <time dateTime={value.diverged.at}>{formatTime(value.diverged.at)}</time>.{' '}
+          They diverged at <time dateTime={value.diverged.at}>{formatTime(value.diverged.at)}</time>.{' '}
           <span class="faint">In {other}:</span> {value.diverged.before?.sentence ?? 'Nothing happened.'}{' '}
           <span class="faint">In {world}:</span> {value.diverged.after?.sentence ?? 'Nothing happened.'}
         </p>
       )}
       {found.length > 0 && tableOf(found)}
       {found.length > MAX_SHOWN && (
-        <p class="faint">
-          {plural(found.length - MAX_SHOWN, 'further difference')} can be read at the address of this table.
-        </p>
+        <p class="faint">The JSON of this table has {plural(found.length - MAX_SHOWN, 'further difference')}.</p>
       )}
       {value?.requests_compared === false && <p class="faint">Requests are not compared.</p>}
       {requests.length > 0 && (

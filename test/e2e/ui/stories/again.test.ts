@@ -39,14 +39,14 @@ describe('a file', () => {
     await page.getByRole('link', { name: 'Go back to default' }).click()
     await row.getByText('deployment running').waitFor()
 
-    // Without a server too, the past has what was sent and answered, and a fork of then answers the same.
+    // Without a server too, the past has what was sent and answered, and a fork of the past answers the same.
     await page.getByRole('link', { name: 'Requests', exact: true }).click()
     await page.getByLabel('Filter requests').fill('POST')
     await page.locator('.request-row', { hasText: 'POST' }).click()
     const answer = await page.getByRole('region', { name: 'Body of the answer' }).textContent()
     expect(JSON.parse(answer!)).toMatchObject({ model_name: 'acme/late', status: 'initializing' })
     await page.getByRole('button', { name: 'Edit and send again' }).click()
-    await page.getByRole('button', { name: 'Send in a fork of then' }).click()
+    await page.getByRole('button', { name: 'Send in a fork of the past' }).click()
     await page.getByText('The answers are equal').waitFor()
     await page.getByRole('link', { name: /causes and effects/ }).click()
     await page.locator('.cause-node.effect').first().waitFor()

@@ -68,7 +68,7 @@ describe('breaking', () => {
     const room = await openControlRoom({ ...world, view: 'faults' })
     const { page, sim, problems } = room
     const rules = page.getByRole('region', { name: 'Fault rules' })
-    await rules.getByLabel('Begin with').selectOption('The next three requests are answered 503')
+    await rules.getByLabel('Template').selectOption('The next three requests are answered 503')
     await rules.getByRole('button', { name: 'Add the rule' }).click()
     await rules.getByText('0 hits, 3 left').waitFor()
     await sendAsClient(room, 'GET', '/deploy/list')

@@ -22,7 +22,7 @@ describe('the page', () => {
     const row = page.locator('.request-row', { hasText: '503' })
     await row.click()
     await page.getByRole('button', { name: 'Edit and send again' }).click()
-    await page.getByRole('button', { name: 'Send in a fork of then' }).click()
+    await page.getByRole('button', { name: 'Send in a fork of the past' }).click()
     const words = page.getByText('The answers are equal')
     await words.waitFor()
     const isInside = async (inner: typeof row, outer: string) => {

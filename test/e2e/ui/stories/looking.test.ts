@@ -106,7 +106,7 @@ describe('looking', () => {
     await expect.poll(() => sim.requestLog.listeners).toBe(0)
     for (let n = 0; n < 1_004; n++) await sim.fetch('http://sim/v1/me')
     await setHidden(page, false)
-    await page.getByText('1,001 of 1,001 requests, 4 were dropped before they were read').waitFor()
+    await page.getByText('1,001 of 1,001 requests, 4 were dropped unread').waitFor()
   })
 
   pageTest('at markup in names, headers, bodies, faults, worlds and snapshots shows it as text', async () => {
@@ -126,10 +126,13 @@ describe('looking', () => {
     expect(JSON.parse(headers!)).toMatchObject({ 'x-note': CANARY })
     await details.getByRole('region', { name: 'Body of the answer' }).waitFor()
     await page.getByRole('button', { name: 'Edit and send again' }).click()
-    for (const fork of ['now', 'then']) {
-      await page.getByLabel('Other headers').fill(`x-${fork}: ${CANARY}`)
-      await page.getByRole('button', { name: `Send in a fork of ${fork}` }).click()
-      await page.getByText(fork === 'now' ? 'w1,' : 'w2,').waitFor()
+    for (const [name, fork] of [
+      ['Send in a fork', 'w1,'],
+      ['Send in a fork of the past', 'w2,'],
+    ] as const) {
+      await page.getByLabel('Header changes').fill(`x-note: ${CANARY}`)
+      await page.getByRole('button', { name, exact: true }).click()
+      await page.getByText(fork).waitFor()
       await page.getByRole('region', { name: 'Body of the new answer' }).waitFor()
     }
     await page.locator('.request-row', { hasText: 'GET' }).first().click()

@@ -1,4 +1,4 @@
-/** A request that was refused: what was sent and answered, the same again in a fork of then, and what it leads to. */
+/** A request that was refused: what was sent and answered, the same again in a fork of the past, and what it leads to. */
 import { describe, expect } from 'vitest'
 import { pageTest } from '../../chromium.ts'
 import { openControlRoom, sendAsClient } from '../control-room.ts'
@@ -50,38 +50,41 @@ describe('a refused request', () => {
     expect(problems).toEqual([])
   })
 
-  pageTest('fails the same in a fork of then, and passes there when it is edited or the fault is removed', async () => {
-    const { details, server, page, problems } = await openRefused()
-    await details.getByRole('button', { name: 'Edit and send again' }).click()
-    const form = details.getByRole('form', { name: 'Edit and send again' })
-    const then = form.getByRole('button', { name: 'Send in a fork of then' })
-    const statuses = form.locator('.answers .status-mark')
-    await then.click()
-    await form.getByText('The answers are equal').waitFor()
-    expect(await statuses.allTextContents()).toEqual(['✗ 503', '✗ 503'])
-    expect(server.worlds.get('w1')!.sim.clock.iso).toContain('T00:10:00')
+  pageTest(
+    'fails the same in a fork of the past, and passes there when it is edited or the fault is removed',
+    async () => {
+      const { details, server, page, problems } = await openRefused()
+      await details.getByRole('button', { name: 'Edit and send again' }).click()
+      const form = details.getByRole('form', { name: 'Edit and send again' })
+      const then = form.getByRole('button', { name: 'Send in a fork of the past' })
+      const statuses = form.locator('.answers .status-mark')
+      await then.click()
+      await form.getByText('The answers are equal').waitFor()
+      expect(await statuses.allTextContents()).toEqual(['✗ 503', '✗ 503'])
+      expect(server.worlds.get('w1')!.sim.clock.iso).toContain('T00:10:00')
 
-    await form.getByLabel('without fault-1').check()
-    await then.click()
-    await form.getByText(/parts? of the answer differ/).waitFor()
-    expect(await statuses.allTextContents()).toEqual(['✗ 503', '✓ 200'])
-    const { sim } = server.worlds.get('w2')!
-    expect(sim.requests.at(-1)!.body).toEqual(MODEL)
-    await form.getByText('body.deploy_id').waitFor()
+      await form.getByLabel('without fault-1').check()
+      await then.click()
+      await form.getByText(/parts? of the answer differ/).waitFor()
+      expect(await statuses.allTextContents()).toEqual(['✗ 503', '✓ 200'])
+      const { sim } = server.worlds.get('w2')!
+      expect(sim.requests.at(-1)!.body).toEqual(MODEL)
+      await form.getByText('body.deploy_id').waitFor()
 
-    await form.getByLabel('without fault-1').uncheck()
-    await form.getByLabel('Method').selectOption('GET')
-    await form.getByLabel('Path and query').fill('/deploy/list')
-    await form.getByLabel('Body in JSON').fill('')
-    await then.click()
-    await form.getByText('w3,').waitFor()
-    expect(await statuses.allTextContents()).toEqual(['✗ 503', '✓ 200'])
+      await form.getByLabel('without fault-1').uncheck()
+      await form.getByLabel('Method').selectOption('GET')
+      await form.getByLabel('Path and query').fill('/deploy/list')
+      await form.getByLabel('Body in JSON').fill('')
+      await then.click()
+      await form.getByText('w3,').waitFor()
+      expect(await statuses.allTextContents()).toEqual(['✗ 503', '✓ 200'])
 
-    await form.getByRole('link', { name: 'open this world' }).click()
-    await page.getByText('This is a fork of default at').waitFor()
-    await page.locator('.request-row', { hasText: '/deploy/list' }).waitFor()
-    expect(problems).toEqual([])
-  })
+      await form.getByRole('link', { name: 'open this world' }).click()
+      await page.getByText('This is a fork of default at').waitFor()
+      await page.locator('.request-row', { hasText: '/deploy/list' }).waitFor()
+      expect(problems).toEqual([])
+    },
+  )
 
   pageTest('of before the past says why it cannot be sent there, and what to do', async () => {
     const room = await openControlRoom({ fixtures: 'two-nodes', view: 'requests', serve: {} })
@@ -94,7 +97,7 @@ describe('a refused request', () => {
     await page.locator('.request-row').click()
     await page.getByText('The past of this world is not kept.').waitFor()
     await page.getByRole('button', { name: 'Edit and send again' }).click()
-    expect(await page.getByRole('button', { name: 'Send in a fork of then' }).isDisabled()).toBe(true)
+    expect(await page.getByRole('button', { name: 'Send in a fork of the past' }).isDisabled()).toBe(true)
     await page.getByRole('button', { name: 'Send', exact: true }).click()
     await page.getByText('only the statuses are compared').waitFor()
     expect(sim.requests.map(({ status }) => status)).toEqual([404, 404])
@@ -123,7 +126,7 @@ describe('a refused request', () => {
     await answer
     await page.locator('.request-row').click()
     await page.getByRole('button', { name: 'Edit and send again' }).click()
-    await page.getByRole('button', { name: 'Send in a fork of then' }).click()
+    await page.getByRole('button', { name: 'Send in a fork of the past' }).click()
     await page.getByText('It may wait for time.').waitFor()
     await page.getByRole('button', { name: 'Advance it by 1 min' }).click()
     await page.getByText('✓ 200').last().waitFor()

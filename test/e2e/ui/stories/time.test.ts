@@ -56,7 +56,7 @@ describe('time', () => {
       .getByRole('button', { name: 'Compare' })
       .click()
     const differences = page.getByRole('region', { name: `Differences between default and ${world}` })
-    await differences.getByText('They went apart at').waitFor()
+    await differences.getByText('They diverged at').waitFor()
     await differences
       .getByRole('row', { name: String(id) })
       .first()
