@@ -104,8 +104,7 @@ export const listThings = control({
       ...new Set((things ?? []).flatMap(({ id, fields }) => Object.keys(fields).filter(isCell(id, fields)))),
     ]
     const wanted = filter.toLowerCase()
-    if (columns.length > 0) assertColumn(sort, ['id', ...columns])
-    const rows = sortThings(things ?? [], sort)
+    const rows = sortThings(things ?? [], columns, sort)
       .map(({ id, fields }) => ({ id: redact(id), cells: columns.map(column => toCell(fields[column], redact)) }))
       .filter(({ id, cells }) => [id, ...cells].some(text => text.toLowerCase().includes(wanted)))
     return {
@@ -115,18 +114,22 @@ export const listThings = control({
   },
 })
 
-/** Rejects an order by a column that the table does not have. A table without rows has no known columns. */
-function assertColumn(sort: string | undefined, columns: readonly string[]): void {
-  const column = sort?.replace(/^-/, '')
-  if (column === undefined || column === '' || columns.includes(column)) return
-  const advice = formatSuggestion(column, columns, `Columns are ${columns.join(', ')}.`)
-  refuse(400, `Failed to sort things: unknown column '${column}'. ${advice}`)
-}
-
-/** Sorts things by their id or by a field: numbers by their size, texts by their letters. What has no value comes first. */
-function sortThings(things: readonly thingLists.ListedThing[], sort = ''): readonly thingLists.ListedThing[] {
+/**
+ * Sorts things by their id or by a column: numbers by their size, texts by their letters. What has no value comes first. An
+ * unknown column is refused. Without things, no column is known, and any is accepted.
+ */
+function sortThings(
+  things: readonly thingLists.ListedThing[],
+  columns: readonly string[],
+  sort = '',
+): readonly thingLists.ListedThing[] {
   const column = sort.replace(/^-/, '')
   if (column === '') return things
+  const known = ['id', ...columns]
+  if (columns.length > 0 && !known.includes(column)) {
+    const advice = formatSuggestion(column, known, `Columns are ${known.join(', ')}.`)
+    refuse(400, `Failed to sort things: unknown column '${column}'. ${advice}`)
+  }
   const fieldOf = ({ id, fields }: thingLists.ListedThing) => (column === 'id' ? id : (fields[column] ?? ''))
   const order = sort === column ? 1 : -1
   return [...things].sort((a, b) => {

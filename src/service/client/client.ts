@@ -164,9 +164,9 @@ function encodeRequest(
   const url = `${base}${path}${query.size > 0 ? `?${query}` : ''}`
   const { method } = endpoint
   if (endpoint.upload !== undefined)
-    return new Request(url, { method, headers, body: encodeUpload(unsentFields, endpoint.upload.part) })
+    return createRequest(url, { method, headers, body: encodeUpload(unsentFields, endpoint.upload.part) })
   if (endpoint.body === undefined) return createRequest(url, { method, headers })
-  if (endpoint.consumes === 'form') return new Request(url, { method, headers, body: encodeForm(unsentFields) })
+  if (endpoint.consumes === 'form') return createRequest(url, { method, headers, body: encodeForm(unsentFields) })
   const jsonHeaders = { ...headers, 'content-type': 'application/json' }
   return createRequest(url, { method, headers: jsonHeaders, body: JSON.stringify(unsentFields) })
 }

@@ -152,7 +152,7 @@ describe('the same command again', () => {
     expect(readFileSync(path)).toEqual(before)
   })
 
-  test('continues the file of another engine and another Node', async () => {
+  test('continues the file of another launcher and another Node', async () => {
     await play()
     expect((await play({ header: { launcher: 'GitLab', node: 'v24' } })).left).toBe(0)
   })
