@@ -34,7 +34,7 @@ interface KindTally {
   shape: EntryShape
 }
 
-/** Names a journal that another one is a fork of, and its newest entry then. The journal itself would stay in memory. */
+/** The journal that a fork came from: its name, and its newest entry at the fork. A reference would keep it in memory. */
 interface Origin {
   readonly name: symbol
   readonly last: number
@@ -138,7 +138,7 @@ export class Journal {
     return this.#skipped + Math.max(0, this.last - this.#skipped - this.limit)
   }
 
-  /** Returns the position of the newest entry of `other` when this journal, or its origin, became its fork; 0 for others. */
+  /** Returns the newest entry of `other` when this journal was forked from it, also by way of other forks. Default: 0. */
   lastBeforeFork(other: Journal): number {
     let origin = this.#forkedFrom
     while (origin !== undefined && origin.name !== other.#name) origin = origin.origin

@@ -8,7 +8,7 @@ export default function setup(): void {
   usePythonItself()
 }
 
-/** Puts the folder of Python first. `python3` can be a script that looks for it, and takes longer than Python's start. */
+/** Puts the folder of Python first. `python3` can be a script that looks for Python, which takes longer than its start. */
 function usePythonItself(): void {
   const { stdout } = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' })
   const program = stdout?.trim()

@@ -1,5 +1,5 @@
 /**
- * Chromium with pages of this machine. A worker starts one, and its tests use one window after the other: a start takes a
+ * Chromium for tests that open local pages. A worker starts one, and its tests share a window in turn: a start takes a
  * second of processor time, and so does each new window.
  */
 import { existsSync } from 'node:fs'
@@ -81,7 +81,7 @@ async function clear(page: Page): Promise<boolean> {
     page.removeAllListeners()
     await page.unrouteAll({ behavior: 'ignoreErrors' })
     for (const other of page.context().pages()) if (other !== page) await other.close()
-    // Ports and files are used again, and with them their storage.
+    // A later test can use the same port or file, and would then see the storage of this test.
     await page.evaluate('localStorage.clear(), sessionStorage.clear()')
     await page.goto('about:blank', { timeout: 5_000 })
     await page.emulateMedia({ colorScheme: null, reducedMotion: null })

@@ -33,7 +33,10 @@ export interface WorldDifferences {
   readonly divergence: Divergence | undefined
 }
 
-/** Position of the newest entry that a world shares with an earlier state of it; `unknown` if requests came before that. */
+/**
+ * Position of the newest entry that a world shares with its earlier state. If it cannot be found, as for the start of a
+ * fork, it is `unknown`.
+ */
 export type LastShared = number | 'unknown'
 
 /**

@@ -1,4 +1,4 @@
-/** Requests that never leave the process, without the work that `Request` does for others. */
+/** Requests that never leave the process, without the work that `Request` does for those over a network. */
 
 const PLAIN_KEYS: ReadonlySet<string> = new Set(['method', 'headers', 'body', 'signal'])
 /** Methods that `Request` takes as they are written. It changes or rejects others. */
@@ -6,7 +6,7 @@ const PLAIN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT'
 
 /**
  * Creates a request that never leaves this process. It behaves as `new Request(input, init)`. It is an instance of
- * `Request` only if an argument is unusual. With a body or a signal, a `Request` takes 22 µs, this takes 3.
+ * `Request` only if an argument is unusual. With a body or a signal, a `Request` takes 22 to 24 µs, this takes 3.
  *
  * @throws TypeError as `new Request` does
  */
@@ -30,7 +30,7 @@ function plainUrlOf(input: Request | URL | string): string | undefined {
   return url === undefined || url.username !== '' || url.password !== '' ? undefined : url.href
 }
 
-/** A class with the members of `Request`. Those that are seldom read come from one. */
+/** Has the members of `Request`. Those that are seldom read are those of a real `Request`, created at their first use. */
 class InProcessRequest {
   readonly url: string
   readonly method: string
@@ -92,7 +92,7 @@ class InProcessRequest {
     return this.#request.clone()
   }
 
-  /** The same as a `Request`, with a body that is read if it was read here. */
+  /** The real `Request` with the same values. If the body was read here, it is read there too. */
   get #request(): Request {
     if (this.#whole === undefined) {
       const { url, method, headers, signal } = this

@@ -21,7 +21,7 @@ export function Help({ close }: { close: () => void }) {
             ))}
           </tbody>
         </table>
-        <p class="faint">“JSON” in a view shows its address. After most actions, “Copy as curl” copies the command.</p>
+        <p class="faint">“JSON” shows the data’s address. After most actions, “Copy as curl” copies the command.</p>
       </div>
     </div>
   )

@@ -94,9 +94,7 @@ describe('the fleet', () => {
     await expect.poll(() => waiting.textContent()).toContain('since 00:05:00 (5 min)')
     expect(await waiting.textContent()).toContain(listed[0]!.sentence)
     const pools = await page.getByRole('region', { name: 'Pools' }).getByRole('listitem').allTextContents()
-    expect(pools).toEqual([
-      expect.stringMatching(/^H100-80GB✗ out of stock: none assigned.*since 00:00:00 \(10 min\)$/),
-    ])
+    expect(pools).toEqual([expect.stringMatching(/^H100-80GB✗ out of stock: gives no GPU.*since 00:00:00 \(10 min\)$/)])
 
     await waiting.getByRole('link', { name: 'acme/chat' }).click()
     const inspector = page.getByRole('complementary', { name: `Inspector: ${ID}` })

@@ -29,7 +29,7 @@ export function RunResult({ run }: { run: ScenarioRun | undefined }) {
         {passed ? '✓ Passed' : `✗ Failed${line === null ? '' : ` at line ${line}`}: ${failure}`}
       </p>
       <p class="faint">
-        {plural(checks, 'check')} · {formatDuration(seconds)} virtual, real: {formatDuration(wall / 1000)} · seed {seed}{' '}
+        {plural(checks, 'check')} · {formatDuration(seconds)} virtual, {formatDuration(wall / 1000)} real · seed {seed}{' '}
         · digest {digest}
       </p>
       <details>

@@ -45,7 +45,7 @@ export function describeGpu({ owners }: Fleet, node: FleetNode, gpu: number): st
 
 /** Why a pool gives no GPU. */
 export const UNAVAILABLE_WORDS: Readonly<Record<NonNullable<FleetGroup['unavailable']>['cause'], string>> = {
-  stock_out: 'out of stock: none assigned',
+  stock_out: 'out of stock: gives no GPU',
   zone_down: 'zone down',
   spot_away: 'no spot nodes',
 }

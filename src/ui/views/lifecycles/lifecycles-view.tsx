@@ -184,7 +184,7 @@ export function LifecyclesView() {
           repaired
         </span>
         <span>‖ idle time ‖</span>
-        <span class="wide-only">below: instances ready + starting</span>
+        <span class="wide-only">below: ready, +starting instances</span>
         {ghostWorld !== undefined && <span>≠ differs in {ghostWorld}</span>}
       </p>
     </div>

@@ -14,13 +14,13 @@ const MAX_SHOWN = 40
 interface ComparisonProps {
   /** The status that the client got then. */
   readonly status: number
-  /** The first answer, if the past has it. */
+  /** The original answer, if the past has it. */
   readonly then: Kept['answer']
   readonly world: string
   readonly answer: AnswersByRoute['POST /_sim/requests']
 }
 
-/** The first answer and the new one side by side: the statuses, and what differs. */
+/** The original answer and the new one side by side: the statuses, and what differs. */
 export function Comparison({ status, then, world, answer }: ComparisonProps) {
   // The date of an answer is that of its clock, and says nothing about the answer.
   const differences =
@@ -46,7 +46,7 @@ export function Comparison({ status, then, world, answer }: ComparisonProps) {
       />
       <p role="status">
         {differences === undefined
-          ? 'The first answer is missing: only the statuses are compared.'
+          ? 'The original answer is missing: only the statuses are compared.'
           : differences.length === 0
             ? '✓ The answers are equal: status, headers (without the date) and body.'
             : `! ${plural(differences.length, 'part')} of the answer differ${differences.length === 1 ? 's' : ''}.`}
