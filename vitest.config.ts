@@ -5,6 +5,8 @@ import { LongFilesFirst } from './test/setup/long-files-first.ts'
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const e2e = 'test/e2e/**/*.test.ts'
 const long = 'test/**/*.long.test.ts'
+/** Of tests that start processes of the built package. */
+const processes = { globalSetup: 'test/e2e/before-workers.setup.ts', isolate: false, testTimeout: 180_000 }
 const conditions = ['modelhost-sim-source', 'module', 'node', 'development|production']
 
 export default defineConfig({
@@ -22,9 +24,9 @@ export default defineConfig({
   },
   ssr: { resolve: { conditions } },
   test: {
-    // Processes that a test starts compete with the workers for the processor.
-    testTimeout: 30_000,
-    expect: { poll: { timeout: 10_000 } },
+    // A timeout ends a test that hangs. It is long, since tests compete for the processor with all other work.
+    testTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     setupFiles: [
       ...['test/setup/restore-fetch.ts', 'test/setup/wall-clock.ts', 'test/setup/fixed-seed.ts'],
       ...(process.env.WORLD_DIGESTS === undefined ? [] : ['test/setup/world-digests.ts']),
@@ -44,11 +46,9 @@ export default defineConfig({
         extends: true,
         test: { name: 'in-process', include: ['test/**/*.test.ts'], exclude: [e2e, long], isolate: false },
       },
-      { extends: true, test: { name: 'long', include: [long], isolate: false } },
-      {
-        extends: true,
-        test: { name: 'e2e', include: [e2e], globalSetup: 'test/e2e/before-workers.setup.ts', isolate: false },
-      },
+      { extends: true, test: { name: 'e2e', include: [e2e], exclude: [long], ...processes } },
+      { extends: true, test: { name: 'long', include: [long], exclude: [e2e], isolate: false } },
+      { extends: true, test: { name: 'e2e-long', include: ['test/e2e/**/*.long.test.ts'], ...processes } },
     ],
   },
 })

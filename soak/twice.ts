@@ -4,15 +4,9 @@
  * `npm run test:twice -- test/batch` runs the files of a folder alone. Exit codes: 0 all digests are equal, 1 a digest
  * differs or a test fails.
  */
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import type { DigestLine } from '../test/setup/world-digests.ts'
+import { runSuite } from './suite-digests.ts'
 
-const ROOT = resolve(import.meta.dirname, '..')
-const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
-const PROJECTS = ['--project', 'in-process', '--project', 'long']
+const PROJECTS = ['in-process', 'long']
 
 /**
  * Tests whose worlds depend on real time or on the order in which requests arrive over connections, by the start of
@@ -26,35 +20,9 @@ const DEPENDS_ON_REAL_TIME: Readonly<Record<string, string>> = {
   'test/transports/http/wire.test.ts > a scaled clock': 'The mode scaled follows real time.',
 }
 
-/** Runs the suite. Returns the digests of each test, and whether all tests passed. */
-function runSuite(filters: readonly string[]): { passed: boolean; digests: Map<string, string> } {
-  const folder = mkdtempSync(join(tmpdir(), 'modelhost-sim-digests-'))
-  try {
-    const { status } = spawnSync(process.execPath, [VITEST, 'run', ...PROJECTS, '--reporter=dot', ...filters], {
-      cwd: ROOT,
-      env: { ...process.env, WORLD_DIGESTS: folder },
-      stdio: 'ignore',
-    })
-    const digests = new Map<string, string>()
-    for (const name of existsSync(folder) ? readdirSync(folder) : []) {
-      for (const text of readFileSync(join(folder, name), 'utf8').trimEnd().split('\n')) {
-        const { file, test, digests: own } = JSON.parse(text) as DigestLine
-        const key = `${file} > ${test}`
-        // Equal titles get a number, by their order.
-        let unique = key
-        for (let nth = 2; digests.has(unique); nth++) unique = `${key} (${nth})`
-        digests.set(unique, own.join(' '))
-      }
-    }
-    return { passed: status === 0, digests }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
 const filters = process.argv.slice(2)
-const first = runSuite(filters)
-const second = runSuite(filters)
+const first = runSuite(PROJECTS, filters)
+const second = runSuite(PROJECTS, filters)
 const tests = new Set([...first.digests.keys(), ...second.digests.keys()])
 const isExempt = (test: string) => Object.keys(DEPENDS_ON_REAL_TIME).some(start => test.startsWith(start))
 const differing = [...tests].filter(test => first.digests.get(test) !== second.digests.get(test))

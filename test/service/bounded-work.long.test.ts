@@ -14,7 +14,7 @@ const MEGABYTE = 1_000_000
 const LIMIT_MS = 1_000
 /** CPU milliseconds of `calibrate` on an idle machine of 2024. */
 const REFERENCE_MS = 55
-/** Random bodies of each operation. `.ci/run` sends more. */
+/** Random bodies of each operation. `.ci/nightly` sends more. */
 const RUNS = Math.ceil(Number(process.env.FUZZ_RUNS ?? 50) / 30)
 
 await loadTokenizer()

@@ -2,7 +2,7 @@
  * Random input for each endpoint: paths, queries, headers, bodies and uploads generated from the declaration.
  *
  * Asserts that no answer is 5xx, that a refusal changes nothing, and that a success has the declared schema. The default is
- * 50 runs for each endpoint, and 300 in `.ci/run`. More runs: `FUZZ_RUNS=2000 npm run test:e2e`. Other input: `FUZZ_SEED=8 npm run test:e2e`.
+ * 50 runs for each endpoint, and 300 in `.ci/nightly`. `FUZZ_RUNS=2000` sends more, `FUZZ_SEED=8` others.
  */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'

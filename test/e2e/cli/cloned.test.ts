@@ -26,4 +26,4 @@ test('the program runs a scenario from the source when the current folder has no
 
   writeFileSync(join(folder, 'tsconfig.json'), '{ "compilerOptions": { "useDefineForClassFields": true } }')
   expect((await runStory()).stdout).toContain('1 scenario')
-}, 60_000)
+})

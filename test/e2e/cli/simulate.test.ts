@@ -17,4 +17,4 @@ test('Ctrl-C, passed on twice as npm does, prints the report so far and exits wi
   const [code] = await once(child, 'close')
   expect(code).toBe(130)
   expect(out).toContain('closing balance')
-}, 60_000)
+})

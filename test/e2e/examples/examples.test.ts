@@ -104,7 +104,7 @@ test('examples/playwright: a web application beside the server', async () => {
   const { code, said } = await runIn(installed.copy('playwright'), NPM_TEST, { SIM_PORT, APP_PORT })
   expect(said).toMatch(/Running 4 tests using \d workers?[\s\S]*4 passed/)
   expect(code).toBe(0)
-}, 60_000)
+})
 
 describe('examples/curl', () => {
   test('uploads, batches, advances and downloads', async () => {

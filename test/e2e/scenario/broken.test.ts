@@ -8,4 +8,4 @@ test('run prints every failure of the broken scenarios', async () => {
   const said = `${stderr}\n${stdout}`.replaceAll(/, [\d.]+ ms$/gm, '').replaceAll(/ in [\d.]+ s(?=$|;)/gm, '')
   expect(code).toBe(2)
   await expect(said).toMatchFileSnapshot('../../scenario/broken/said.txt')
-}, 60_000)
+})

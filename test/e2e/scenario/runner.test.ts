@@ -60,7 +60,7 @@ describe('npx modelhost-sim run', () => {
       const text =
         "import { scenario } from 'modelhost-sim/scenario'\nexport default scenario('spins', {}, async () => { for (;;); })\n"
       writeFileSync(join(home, 'spins.ts'), text)
-      const options = { encoding: 'utf8', cwd: PROJECT, timeout: 60_000, killSignal: 'SIGTERM' } as const
+      const options = { encoding: 'utf8', cwd: PROJECT, timeout: 150_000, killSignal: 'SIGTERM' } as const
       const { signal, stderr } = spawnSync(process.execPath, [BIN, 'run', home, '--loop-limit', '3s'], options)
       expect(signal).toBe('SIGKILL')
       expect(stderr).toMatch(/^Failed to play 'spins' \(.*spins\.ts\): the script blocked the process for 3 s/)
@@ -87,7 +87,7 @@ describe('npx modelhost-sim run', () => {
         script('d-leaves-a-timer', "() => { setInterval(() => {}, 1000); throw new Error('left a timer') }")
         script('e-fails-plainly', "() => { throw new Error('plain') }")
         // Ended only if the process does not end by itself.
-        const options = { encoding: 'utf8', cwd: PROJECT, timeout: 30_000, killSignal: 'SIGKILL' } as const
+        const options = { encoding: 'utf8', cwd: PROJECT, timeout: 150_000, killSignal: 'SIGKILL' } as const
         const args = [BIN, 'run', home, '--reporter', 'json', '--workers', workers]
         const { status, stdout, stderr } = spawnSync(process.execPath, args, options)
         expect({ status, stderr }).toEqual({ status: 1, stderr: '' })

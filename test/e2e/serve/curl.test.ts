@@ -108,4 +108,4 @@ test('every operation answers curl as it is declared to', async () => {
     if (produces === 'application/json') returns.parse(JSON.parse(answer))
     else expect(answer).not.toBe('')
   }
-}, 30_000)
+})

@@ -8,6 +8,6 @@ const flags = ['--conditions', 'modelhost-sim-source', '--import', import.meta.r
 
 test('a process exits by itself when its server is closed, because no timer and no socket is left', async () => {
   // Killed, not waited for, when something keeps it: then this rejects.
-  const { stdout } = await promisify(execFile)(process.execPath, [...flags, script], { timeout: 12_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, script], { timeout: 120_000 })
   expect(JSON.parse(stdout)).toEqual([200, 200, 200])
 })

@@ -10,7 +10,7 @@ const VITEST = resolve('node_modules/vitest/vitest.mjs')
 let folder: ReaderFolder
 beforeAll(() => {
   folder = new ReaderFolder()
-}, 120_000)
+})
 afterAll(() => folder.remove())
 
 test('a failed test keeps its recording, a passed one does not, and the command of the report replays it', async () => {
@@ -47,4 +47,4 @@ test('a failed test keeps its recording, a passed one does not, and the command 
     ...{ code: 0, stderr: '' },
     stdout: `${path}: 1 request replayed, every answer is the same.\n`,
   })
-}, 120_000)
+})

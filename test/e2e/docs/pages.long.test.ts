@@ -24,7 +24,7 @@ describe('docs/clients.md', async () => {
     expect(openings(blocks)).toEqual([
       "ts import { createSimulator } from 'modelhost-sim'",
       "ts import { createSimulator } from 'modelhost-sim'",
-      // This one runs in a page, in test/e2e/transports/page.test.ts.
+      // This one runs in a page, in test/e2e/transports/page.long.test.ts.
       "js import { createSimulator } from 'modelhost-sim'",
       "ts import { expect, test } from 'modelhost-sim/vitest'",
       'sh npx modelhost-sim serve --clock manual',
