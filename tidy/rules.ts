@@ -5,7 +5,7 @@ import { USERS_OF_THE_PACKAGE } from './import-rules.ts'
 import { checkImports } from './imports.ts'
 import { checkDocument, findBannedWords } from './prose.ts'
 import { findUndeclaredFields } from './row-fields.ts'
-import { findFullFolders, findLongFiles } from './sizes.ts'
+import { CODE_BUDGET, countCode, findLongFiles, findOverBudget } from './sizes.ts'
 
 /** Folders and files with code. */
 const CODE = [
@@ -42,6 +42,7 @@ const TEXTS = [
 export function applyRules(): Record<string, Finding[]> {
   const { imports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { imports: object }
   const source = readFiles(['src'], ['.ts', '.tsx'])
+  const counted = readFiles(['src'], ['.ts', '.tsx', '.css'])
   const { cyclic, unruled, forbidden } = checkImports(
     [...source, ...readFiles(USERS_OF_THE_PACKAGE, ['.ts', '.js'])],
     imports as Readonly<Record<string, unknown>>,
@@ -74,7 +75,7 @@ export function applyRules(): Record<string, Finding[]> {
     'doubled sentences': documents.flatMap(found => found.doubledSentences),
     'broken links': documents.flatMap(found => found.brokenLinks),
     'lines over 120 characters': documents.flatMap(found => found.longLines),
-    'source files over 350 lines': findLongFiles(source),
-    'folders over 20 source files': findFullFolders(source),
+    'source files over 500 lines': findLongFiles(source),
+    [`lines over the budget of src (${countCode(counted)} of ${CODE_BUDGET} lines of code)`]: findOverBudget(counted),
   }
 }

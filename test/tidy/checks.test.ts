@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { checkImports } from '../../tidy/imports.ts'
 import { checkDocument, findBannedWords } from '../../tidy/prose.ts'
 import { findUndeclaredFields } from '../../tidy/row-fields.ts'
-import { findFullFolders, findLongFiles } from '../../tidy/sizes.ts'
+import { countCode, findLongFiles, findOverBudget } from '../../tidy/sizes.ts'
 
 const checked = (files: Record<string, string>) =>
   checkImports(
@@ -135,15 +135,18 @@ describe('the check of documents', () => {
 })
 
 describe('the check of sizes', () => {
-  test('finds a file over 350 lines', () => {
+  test('finds a file over 500 lines', () => {
     const lines = (count: number) => ({ path: `src/${count}.ts`, text: 'x\n'.repeat(count) })
-    expect(findLongFiles([lines(350), lines(351)])).toEqual(['src/351.ts: 351 lines'])
+    expect(findLongFiles([lines(500), lines(501)])).toEqual(['src/501.ts: 501 lines'])
   })
 
-  test('finds a folder with over 20 files, without those of its folders', () => {
-    const files = (count: number) => Array.from({ length: count }, (_, i) => ({ path: `src/a/${i}.ts`, text: '' }))
-    expect(findFullFolders([...files(20), { path: 'src/a/b/c.ts', text: '' }])).toEqual([])
-    expect(findFullFolders(files(21))).toEqual(['src/a: 21 files'])
+  test('counts lines of code without blank lines and comments, and finds the ones over the budget', () => {
+    const file = { path: 'src/a.ts', text: '/** A\n * B */\n\n// C\nconst a = 1 // D\n  return a\n' }
+    expect(countCode([file, file])).toBe(4)
+    expect(findOverBudget([file, file], 4)).toEqual([])
+    expect(findOverBudget([file, file], 3)).toEqual([
+      'src has 4 lines of code, and the budget in tidy/sizes.ts is 3. Remove 1 lines.',
+    ])
   })
 })
 
