@@ -182,7 +182,7 @@ describe('spot nodes', () => {
     pass(sim, '60m')
     expect(sim.cluster.nodes()).toEqual([])
     pass(sim, '1m')
-    expect(sim.cluster.nodes()).toHaveLength(1)
+    expect(sim.cluster.nodes()).toHaveLength(2)
     expect(sim.journal.entries().filter(entry => entry.kind === 'pool.spotReturned')).toHaveLength(1)
   })
 
@@ -195,7 +195,7 @@ describe('spot nodes', () => {
     pass(sim, '179m')
     expect(sim.cluster.nodes()).toEqual([])
     pass(sim, '1m')
-    expect(sim.cluster.nodes()).toHaveLength(1)
+    expect(sim.cluster.nodes()).toHaveLength(2)
   })
 })
 

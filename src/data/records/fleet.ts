@@ -28,8 +28,8 @@ export const NodePool = z.strictObject({
           .min(0)
           .meta({ examples: [2] }),
         /**
-         * The group grows to `max` if instances wait, and shrinks to `min` if nodes are empty. Default of both:
-         * `count`.
+         * The group grows to `max` if instances wait, and shrinks to `min` if nodes are empty. If it has fewer nodes
+         * than `min`, it is refilled. Default of both: `count`.
          */
         max: z.int().min(0).optional(),
         min: z.int().min(0).optional(),

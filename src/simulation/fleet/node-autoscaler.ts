@@ -31,8 +31,9 @@ export interface NodeAutoscalerParts {
 }
 
 /**
- * Nodes that come when instances wait and go when they stand empty, between `min` and `max` of their group. A new node
- * takes minutes (Karpenter 47 s, Cluster Autoscaler 4 min, GPUs allocatable after up to 15 min).
+ * Nodes that come when instances wait and go when they stand empty, between `min` and `max` of their group. Below `min`,
+ * nodes come though nothing waits. A new node takes minutes (Karpenter 47 s, Cluster Autoscaler 4 min, GPUs allocatable
+ * after up to 15 min).
  */
 export class NodeAutoscaler implements NodeProvisioner {
   readonly #context: SimulationContext
@@ -49,24 +50,30 @@ export class NodeAutoscaler implements NodeProvisioner {
     this.#ports = ports
   }
 
-  /** Asks for the nodes that these waiting instances lack, as far as none is on its way already. */
+  /** Refills groups that have lost nodes, and serves what waits. Call it if a node is gone or nodes can be had again. */
+  refill(): void {
+    this.provisionFor([])
+    this.#parts.placement.scheduleRound()
+  }
+
+  /** Asks for the nodes that these waiting instances or the `min` of a group lack, as far as none is on its way already. */
   provisionFor(requests: readonly GpuRequest[]): void {
     const { nodes, environment } = this.#parts
     const { clock } = this.#context
-    if (requests.length === 0) return
     const counts = nodes.counts()
     let unserved = requests
     for (const [index, { group, spotUnavailableUntil }] of nodes.groups.entries()) {
       const gpusPerNode = group.gpus - bitCount(group.occupied)
       const fittingRequests = unserved.filter(one => one.gpu === group.gpu && one.gpus <= gpusPerNode)
-      if (fittingRequests.length === 0) continue
       const { ready, provisioning, unavailable } = counts.get(group)!
-      const nodesNeeded = Math.ceil(fittingRequests.reduce((sum, one) => sum + one.gpus, 0) / gpusPerNode)
+      const gpusNeeded = fittingRequests.reduce((sum, one) => sum + one.gpus, 0)
+      const nodesNeeded = gpusNeeded === 0 ? 0 : Math.ceil(gpusNeeded / gpusPerNode)
       const isBlocked =
         spotUnavailableUntil > clock.now || environment.isStockedOut(group.gpu) || environment.isZoneDown(group.zone)
       // A node that is broken or cordoned for long must not keep out the one that would serve in its place.
       const nodesPresent = ready + provisioning + (group.isElastic ? 0 : unavailable)
-      const nodesToAdd = isBlocked ? 0 : Math.min(nodesNeeded - provisioning, group.max - nodesPresent)
+      const nodesLacking = Math.max(nodesNeeded - provisioning, group.min - nodesPresent)
+      const nodesToAdd = isBlocked ? 0 : Math.min(nodesLacking, group.max - nodesPresent)
       for (let i = nodesToAdd; i > 0; i--) this.#provisionNode(index)
       // Whom these nodes will serve needs none of another group.
       unserved = withoutServed(unserved, fittingRequests, (provisioning + Math.max(0, nodesToAdd)) * gpusPerNode)
@@ -145,7 +152,7 @@ export class NodeAutoscaler implements NodeProvisioner {
     const { pool } = this.#parts.nodes.groups[groupIndex]!.group
     this.#parts.nodes.setSpotUnavailable(pool, 0, 0)
     this.#context.record(this.#parts.ledger.account, 'pool.spotReturned', { pool })
-    this.#parts.placement.scheduleRound()
+    this.refill()
   }
 
   #isSurplus({ group, state }: Readonly<NodeRow>): boolean {

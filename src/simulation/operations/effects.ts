@@ -51,6 +51,7 @@ export class OperationEffects {
     const row = this.#parts.nodes.writable(ordinal)
     if (row.state === 'down' || row.state === 'provisioning') return
     this.#takeDown(ordinal, row, kind, { cause: 'node_crash', reason: `node ${row.id} crashed` })
+    this.#parts.nodeAutoscaler.refill()
   }
 
   /**
@@ -87,7 +88,7 @@ export class OperationEffects {
     this.#context.recordCommand(row, 'node.cordoned')
     this.#parts.nodes.updateFreeGpus(ordinal)
     // Another node may have to come in its place.
-    this.#parts.placement.scheduleRound()
+    this.#parts.nodeAutoscaler.refill()
   }
 
   uncordon(ordinal: number): void {
@@ -111,7 +112,7 @@ export class OperationEffects {
     this.#logForTenants(row, 'node.drained', { node: row.id })
     const { drainDeadline } = this.#context.profile.timings
     this.#evacuate(row, drainDeadline)
-    this.#parts.placement.scheduleRound()
+    this.#parts.nodeAutoscaler.refill()
     // A second drain of one node does not move the deadline of the first.
     if (row.drainEvent === 0 && row.tenants.length > 0) {
       row.drainEvent = this.#context.schedule(
@@ -211,7 +212,7 @@ export class OperationEffects {
         row.next = 0
         this.#takeDown(node, row, 'node.preempted', { cause: 'preemption', reason: `node ${row.id} was preempted` })
         this.#parts.nodeAutoscaler.removeNode(node, this.#parts.nodes.writable(node))
-        this.#parts.placement.scheduleRound()
+        this.#parts.nodeAutoscaler.refill()
         break
       default:
         assertHandled(event)
@@ -247,13 +248,13 @@ export class OperationEffects {
       this.#parts.nodes.updateFreeGpus(ordinal)
       this.#parts.nodeAutoscaler.onNodeEmptied(ordinal)
     }
-    this.#parts.placement.scheduleRound()
+    this.#parts.nodeAutoscaler.refill()
   }
 
   setStock(gpu: GpuType, inStock: boolean): void {
     if (!this.#parts.environment.setStock(gpu, inStock)) return
     this.#context.recordCommand(this.#parts.ledger.account, inStock ? 'pool.restocked' : 'pool.stockedOut', { gpu })
-    if (inStock) this.#parts.placement.scheduleRound()
+    if (inStock) this.#parts.nodeAutoscaler.refill()
   }
 
   setHub(change: Parameters<Environment['update']>[0], kind: JournalKindName): void {
