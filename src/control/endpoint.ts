@@ -6,7 +6,7 @@ import { createEndpointFactory, type Operations } from '../service/endpoint.ts'
 import { RefusalError, refuse } from '../service/refusals.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import type { TimelineLibrary } from '../simulator/timelines.ts'
-import type { Worlds } from '../simulator/worlds.ts'
+import { TooManyWorlds, type Worlds } from '../simulator/worlds.ts'
 import type { EventTexts } from './event-stream.ts'
 
 /** Writes a page that runs recordings of worlds again. */
@@ -47,7 +47,8 @@ export const control = createEndpointFactory<ControlScope, true>()
 export const CONTROL_PROVENANCE = { provenance: 'assumed', assumptions: [] } as const
 
 /**
- * Calls the simulator, and turns its error about invalid input into a refusal. Nothing has changed then.
+ * Calls the simulator, and turns its error about invalid input into a refusal, and that about too many worlds into a
+ * 429. Nothing has changed then.
  *
  * @example await refuseInvalid(() => sim.clock.advanceInSlices(body.by))
  */
@@ -56,6 +57,7 @@ export async function refuseInvalid<T>(command: () => T | Promise<T>, status = 4
     return await command()
   } catch (error) {
     if (error instanceof RefusalError) throw error
+    if (error instanceof TooManyWorlds) refuse(429, error.message)
     // The simulator throws a RangeError for invalid input, and an EventCapError for a move with too many events.
     if (error instanceof RangeError || (error as Error).name === 'EventCapError')
       refuse(status, (error as Error).message)

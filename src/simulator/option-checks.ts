@@ -10,6 +10,7 @@ export const NamedOrObject = z.custom(value => typeof value === 'string' || isOb
 })
 export const PlainObject = z.custom(isObject, { error: 'an object' })
 export const List = z.custom(Array.isArray, { error: 'a list' })
+export const Callback = z.custom(value => typeof value === 'function', { error: 'a function' })
 
 const fillError = {
   error: `numbers of records from 0 to ${formatCount(LIMITS.filledRecords)}, as in { models: 100, deployments: 200 }`,

@@ -25,6 +25,8 @@ export interface OptionFlag {
 export interface OptionDeclaration {
   /** What `createSimulator` checks itself; the error text completes "Give …". The parts of the simulator check the rest. */
   readonly check?: z.ZodType
+  /** The names that the package ships, of an option whose other texts are paths: `OptionRights` says who may give those. */
+  readonly shipped?: readonly string[]
   readonly flag?: OptionFlag
   /** The field of `POST /_sim/worlds`; its name is the option's in snake_case. `null` means the default of createSimulator. */
   readonly http?: z.ZodType

@@ -1,6 +1,62 @@
-/** Options of a simulator as fields of `POST /_sim/worlds`. */
+/** The options of a simulator: their check, which all of them pass, and their fields in `POST /_sim/worlds`. */
+import { formatSuggestion } from '../lib/did-you-mean.ts'
+import { assertKnownKeys } from '../lib/known-keys.ts'
+import { quote } from '../lib/quote.ts'
 import { toSnakeCase } from '../lib/text/snake-case.ts'
-import { OPTION_DECLARATIONS, OPTIONS, type OptionName, type SimulatorOptions } from './options.ts'
+import type { OptionDeclaration } from './option-declaration.ts'
+import { type ForkOptions, OPTION_DECLARATIONS, OPTIONS, type OptionName, type SimulatorOptions } from './options.ts'
+
+const OPTION_NAMES = OPTIONS.map(([name]) => name)
+const FORK_OPTION_NAMES = ['clock', 'fresh'] as const satisfies readonly (keyof ForkOptions)[]
+
+/**
+ * What options may name. Code and the command line may name files of this host. Data from outside, such as a body over
+ * HTTP or a recording, may name what the package ships, and nothing else: it could read files that its sender cannot.
+ */
+export type OptionRights = 'files' | 'shipped'
+
+/**
+ * Rejects an unknown option, a value that no part of the simulator would reject, and a file that the options may not
+ * name. The words are equal for a file that exists and for one that is missing.
+ *
+ * @param context start of the error
+ * @throws RangeError, or an error of the given type, that names the option
+ */
+export function assertOptions(
+  options: SimulatorOptions,
+  rights: OptionRights = 'files',
+  context = 'Failed to make a simulator',
+  ErrorType: new (message: string) => Error = RangeError,
+): void {
+  assertKnownKeys(options, OPTION_NAMES, context, { ErrorType })
+  for (const [name, { check, shipped = [] }] of OPTIONS) {
+    const value = options[name]
+    const expected = value === undefined ? undefined : check?.safeParse(value).error?.issues[0]?.message
+    if (expected !== undefined) {
+      const shown = typeof value === 'number' ? String(value) : quote(value)
+      throw new ErrorType(`${context}: ${name} is ${shown}. Give ${expected}.`)
+    }
+    const file = rights === 'files' ? undefined : findNamedFile(options, name)
+    if (file === undefined) continue
+    const known = shipped.length === 0 ? '' : `${shipped.join(', ')}, or `
+    const problem = `${quote(file)} is not a name of the package, and only code and flags may name a file`
+    const advice = formatSuggestion(file, shipped, `Give ${known}the content as an object.`)
+    throw new ErrorType(`${context}: ${name}: ${problem}. ${advice}`)
+  }
+}
+
+/** Returns the path that an option names, itself or in `extends`; undefined if it names none. */
+export function findNamedFile(options: SimulatorOptions, name: OptionName): string | undefined {
+  const { shipped }: OptionDeclaration = OPTION_DECLARATIONS[name]
+  const value = options[name] as string | { readonly extends?: unknown } | null | undefined
+  const source = typeof value === 'object' ? value?.extends : value
+  return shipped === undefined || typeof source !== 'string' || shipped.includes(source) ? undefined : source
+}
+
+/** @throws RangeError for an unknown option of a fork */
+export function assertForkOptions(options: ForkOptions): void {
+  assertKnownKeys(options, FORK_OPTION_NAMES, 'Failed to fork')
+}
 
 /** Options as JSON, by the names of their HTTP fields. */
 export type OptionFields = Readonly<Record<string, unknown>>

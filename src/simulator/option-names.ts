@@ -1,10 +1,12 @@
-/** The names that come with the package, so that editors complete them. `test/simulator/option-names.test.ts` compares. */
+/** The names that come with the package. Editors complete them. `test/simulator/option-names.test.ts` compares them with the files. */
 
-/** A world of the package. */
-export type FixtureName = 'default' | 'empty' | 'fleet' | 'full' | 'two-nodes'
+/** The worlds of the package. */
+export const FIXTURE_NAMES = ['default', 'empty', 'fleet', 'full', 'two-nodes'] as const
+export type FixtureName = (typeof FIXTURE_NAMES)[number]
 
-/** A provider profile of the package. */
-export type ProfileName = 'realistic' | 'quick' | 'rough'
+/** The provider profiles of the package. */
+export const PROFILE_NAMES = ['realistic', 'quick', 'rough'] as const
+export type ProfileName = (typeof PROFILE_NAMES)[number]
 
 /** A weather pack of the profiles of the package, or `none`. */
 export type WeatherName =

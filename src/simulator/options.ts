@@ -7,15 +7,13 @@ import type { FixtureInput, FixturePatch } from '../data/records/fixture.ts'
 import type { FaultRule } from '../faults/rules.ts'
 import * as faultRules from '../faults/rules.ts'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
-import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { OpenName } from '../lib/open-name.ts'
-import { quote } from '../lib/quote.ts'
 import type { NamesProfile } from '../service/naming/names-profile.ts'
 import * as namesSections from '../service/naming/word-sections.ts'
 import { ScriptRule } from '../service/openai/scripted-answers.ts'
-import { Fill, List, NamedOrObject, PlainObject, Webhooks } from './option-checks.ts'
+import { Callback, Fill, List, NamedOrObject, PlainObject, Webhooks } from './option-checks.ts'
 import type { OptionDeclaration } from './option-declaration.ts'
-import type { FixtureName, ProfileName, WeatherName } from './option-names.ts'
+import { FIXTURE_NAMES, type FixtureName, PROFILE_NAMES, type ProfileName, type WeatherName } from './option-names.ts'
 import type { InferencePace } from './requests/answer-waiter.ts'
 import { SNAPSHOT_ENDING } from './snapshot/file-ending.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
@@ -106,6 +104,7 @@ export const SERVED_CLOCK_MODES = ['manual', 'scaled', 'on-poll', 'idle'] as con
 export const OPTION_DECLARATIONS = {
   fixtures: {
     check: NamedOrObject,
+    shipped: FIXTURE_NAMES,
     flag: {
       name: 'fixtures',
       value: 'text',
@@ -127,6 +126,7 @@ export const OPTION_DECLARATIONS = {
   },
   profile: {
     check: NamedOrObject,
+    shipped: PROFILE_NAMES,
     flag: {
       name: 'profile',
       value: 'text',
@@ -204,6 +204,7 @@ export const OPTION_DECLARATIONS = {
     inSnapshot: 'never',
   },
   names: {
+    shipped: [],
     flag: {
       name: 'names',
       value: 'text',
@@ -303,7 +304,7 @@ export const OPTION_DECLARATIONS = {
     },
     inSnapshot: 'never',
   },
-  onBug: { inSnapshot: 'never' },
+  onBug: { check: Callback, inSnapshot: 'never' },
 } as const satisfies Readonly<Record<OptionName, OptionDeclaration>>
 
 export type OptionDeclarations = typeof OPTION_DECLARATIONS
@@ -312,30 +313,6 @@ export type OptionDeclarations = typeof OPTION_DECLARATIONS
 export const OPTIONS: readonly (readonly [name: OptionName, declaration: OptionDeclaration])[] = Object.entries(
   OPTION_DECLARATIONS,
 ) as [OptionName, OptionDeclaration][]
-
-const OPTION_NAMES = OPTIONS.map(([name]) => name)
-const FORK_OPTION_NAMES = ['clock', 'fresh'] as const satisfies readonly (keyof ForkOptions)[]
-
-/**
- * Rejects an unknown option, and a value that no part of the simulator would reject.
- *
- * @throws RangeError that names the option
- */
-export function assertOptions(options: SimulatorOptions): void {
-  assertKnownKeys(options, OPTION_NAMES, 'Failed to make a simulator')
-  for (const [name, { check }] of OPTIONS) {
-    const value = options[name]
-    const expected = value === undefined ? undefined : check?.safeParse(value).error?.issues[0]?.message
-    if (expected === undefined) continue
-    const shown = typeof value === 'number' ? String(value) : quote(value)
-    throw new RangeError(`Failed to make a simulator: ${name} is ${shown}. Give ${expected}.`)
-  }
-}
-
-/** @throws RangeError for an unknown option of a fork */
-export function assertForkOptions(options: ForkOptions): void {
-  assertKnownKeys(options, FORK_OPTION_NAMES, 'Failed to fork')
-}
 
 /** Returns whether a fixture is a snapshot or the path of one. A snapshot brings its seed and most other options. */
 export function isSnapshotFixture(fixtures: SimulatorOptions['fixtures']): fixtures is string | Snapshot {

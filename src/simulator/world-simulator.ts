@@ -34,7 +34,8 @@ import {
   type SimulatorObserver,
   toAnswerAction,
 } from './observer.ts'
-import { assertForkOptions, type ForkOptions, fixtureName, type SimulatorOptions } from './options.ts'
+import { assertForkOptions } from './option-fields.ts'
+import { type ForkOptions, fixtureName, type SimulatorOptions } from './options.ts'
 import { toPendingRequest } from './requests/answer-waiter.ts'
 import { ClientRequests } from './requests/client-requests.ts'
 import { type ReceivedRequest, type RequestCount, RequestLog, type UnreadField } from './requests/request-log.ts'

@@ -462,13 +462,13 @@ describe('the life of worlds', () => {
 describe('an invalid request for a world', () => {
   const bad: Record<string, [body: unknown, status: number, says: string]> = {
     'an unknown fixture': [{ fixtures: 'two-node' }, 400, "Did you mean 'two-nodes'?"],
-    'a path': [{ fixtures: './fixtures/empty' }, 400, 'paths are unsupported over HTTP'],
+    'a path': [{ fixtures: './fixtures/empty' }, 400, 'only code and flags may name a file'],
     'a profile that extends a path': [
       { profile: { extends: '../secret.json' } },
       400,
-      'paths are unsupported over HTTP',
+      'only code and flags may name a file',
     ],
-    'a profile by its path': [{ profile: '/etc/passwd' }, 400, 'paths are unsupported over HTTP'],
+    'a profile by its path': [{ profile: '/etc/passwd' }, 400, 'only code and flags may name a file'],
     'an invalid fixture': [{ fixtures: { account: 7 } }, 400, 'account'],
     'records that cannot be': [{ with: { deployments: [{ model_name: 'x', gpu: 'T4' }] } }, 400, 'with.deployments'],
     'an unknown profile': [{ profile: 'quik' }, 400, "Did you mean 'quick'?"],

@@ -6,14 +6,18 @@ import type { EventPattern } from '../../src/scenario/events.ts'
 import { operations } from '../../src/service/index.ts'
 import { JOURNAL_KINDS } from '../../src/simulation/journal-kinds.ts'
 import { COMMANDS, type Command } from '../../src/simulation/operations/commands.ts'
-import type { FixtureName, ProfileName, WeatherName } from '../../src/simulator/option-names.ts'
+import {
+  FIXTURE_NAMES,
+  type FixtureName,
+  PROFILE_NAMES,
+  type ProfileName,
+  type WeatherName,
+} from '../../src/simulator/option-names.ts'
 
 /** The literals of a type: `string` itself is left out. */
 type Literals<Text> = Text extends string ? (string extends Text ? never : Text) : never
 
 test('the types name every world, profile and weather pack of the package', () => {
-  const fixtures: Record<FixtureName, true> = { default: true, empty: true, fleet: true, full: true, 'two-nodes': true }
-  const profiles: Record<ProfileName, true> = { realistic: true, quick: true, rough: true }
   const weather: Record<WeatherName, true> = {
     none: true,
     calm: true,
@@ -25,13 +29,9 @@ test('the types name every world, profile and weather pack of the package', () =
     'provider-incident': true,
     'payment-trouble': true,
   }
-  expect(Object.keys(fixtures).sort()).toEqual(readdirSync('fixtures').sort())
-  expect(Object.keys(profiles).sort()).toEqual(
-    readdirSync('profiles')
-      .map(file => file.replace('.json', ''))
-      .sort(),
-  )
-  for (const profile of Object.keys(profiles)) {
+  expect([...FIXTURE_NAMES].sort()).toEqual(readdirSync('fixtures').sort())
+  expect(PROFILE_NAMES.map(name => `${name}.json`).sort()).toEqual(readdirSync('profiles').sort())
+  for (const profile of PROFILE_NAMES) {
     expect(Object.keys(weather).sort()).toEqual(['none', ...Object.keys(loadProfile(profile).weather.packs)].sort())
   }
 })

@@ -5,7 +5,12 @@ import { isDuration } from '../../faults/kinds/fields.ts'
 import { micros } from '../../kernel/duration.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import { refuse } from '../../service/refusals.ts'
-import { fromHttpFields, httpFieldsBesideSnapshot } from '../../simulator/option-fields.ts'
+import {
+  assertOptions,
+  fromHttpFields,
+  httpFieldsBesideSnapshot,
+  type OptionFields,
+} from '../../simulator/option-fields.ts'
 import { OPTION_HTTP_FIELDS } from '../../simulator/option-schemas.ts'
 import type { SimulatorOptions } from '../../simulator/options.ts'
 import type { ServedWorld } from '../../simulator/served-world.ts'
@@ -14,7 +19,7 @@ import type { WorldSpec } from '../../simulator/worlds.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
-import { makeWorld, makeWorldWith } from '../worlds/make-world.ts'
+import { makeWorldWith } from '../worlds/make-world.ts'
 import { requireSnapshot } from '../worlds/named-snapshots.ts'
 import { requirePast } from '../worlds/require-past.ts'
 import { requireWorld } from '../worlds/require-world.ts'
@@ -80,7 +85,7 @@ export const createWorld = control({
   handle: async ({ body = {}, worlds, pasts, request }) => {
     const { clock, from, snapshot, token } = body
     assertServerClockMode(clock)
-    const options = toOptions(body)
+    const options = await refuseInvalid(() => toOptions(body))
     assertNoInheritedFields(body)
     const origin = from === undefined ? undefined : requireWorld(worlds, from)
     const moment = readMoment(origin, body)
@@ -90,13 +95,15 @@ export const createWorld = control({
     const world =
       origin !== undefined && moment !== undefined
         ? await makeWorldWith(worlds, pastCreator(pasts, origin, moment, clockSetting), { alias: token, from: origin })
-        : makeWorld(worlds, {
-            ...(options !== undefined && { options }),
-            ...(origin !== undefined && { from: origin }),
-            ...(savedSnapshot !== undefined && { snapshot: savedSnapshot }),
-            clock: clockSetting,
-            alias: token,
-          })
+        : await refuseInvalid(() =>
+            worlds.make({
+              ...(options !== undefined && { options }),
+              ...(origin !== undefined && { from: origin }),
+              ...(savedSnapshot !== undefined && { snapshot: savedSnapshot }),
+              clock: clockSetting,
+              alias: token,
+            }),
+          )
     return { world: world.name, token: world.token ?? null, base_url: worldUrl(world, request) }
   },
 })
@@ -187,12 +194,9 @@ function assertNoInheritedFields(body: CreateWorldBody): void {
 }
 
 /** Returns the options that the body sets, without the clock; undefined if it sets none. */
-function toOptions({ clock: _, ...body }: CreateWorldBody): Partial<SimulatorOptions> | undefined {
-  const { fixtures, profile } = body
-  assertNotPath('fixtures', fixtures)
-  assertNotPath('profile', profile)
-  if (typeof profile === 'object') assertNotPath('profile.extends', profile.extends)
-  const options = fromHttpFields(body)
+function toOptions({ clock: _, ...fields }: OptionFields): Partial<SimulatorOptions> | undefined {
+  const options = fromHttpFields(fields)
+  assertOptions(options, 'shipped', 'Failed to make a world')
   return Object.keys(options).length === 0 ? undefined : options
 }
 
@@ -202,15 +206,6 @@ function assertServerClockMode(clock: CreateWorldBody['clock']): void {
   refuse(
     400,
     'Failed to make a world: a server has no clock to follow. Give the clock the mode scaled, on-poll, idle or manual.',
-  )
-}
-
-/** Rejects a path: a client that may create a world may not read files of this machine. */
-function assertNotPath(field: string, value: unknown): void {
-  if (typeof value !== 'string' || /^[A-Za-z0-9][\w-]*$/.test(value)) return
-  refuse(
-    400,
-    `Failed to make a world: ${field} '${value}' is not a name, and paths are unsupported over HTTP. Send the content itself, as an object.`,
   )
 }
 

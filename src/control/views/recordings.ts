@@ -9,7 +9,7 @@ export const openRecording = control({
     'Create a world that runs a recording again, up to its end or to the first answer that differs. Its past is kept from ' +
     'the start. Webhooks of the recording are not sent again',
   example: { body: { recording: 'the text of a file of serve --record' } },
-  refusals: { 400: 'a text that is not a recording of this version', 429: 'too many worlds' },
+  refusals: { 400: 'a text that is not a recording of this version, or names a file', 429: 'too many worlds' },
   body: z.strictObject({ recording: z.string() }),
   returns: z.object({
     world: z.string(),

@@ -4,7 +4,7 @@ import { jsonPath } from '../../lib/zod-problems.ts'
 const MAX_LISTED_PROBLEMS = 10
 
 /** An invalid profile. The message names the file, the JSON path, the expected value, the reason and the correction. */
-export class ProfileError extends Error {
+export class ProfileError extends RangeError {
   override readonly name = 'ProfileError'
   /** Every problem, `lab.json: $.timings.drain: expected …`; the message shows the first ten. */
   readonly problems: readonly string[]

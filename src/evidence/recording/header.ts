@@ -4,6 +4,7 @@ import { loadFixture } from '../../data/fixtures/load.ts'
 import { hash32Pair } from '../../kernel/random.ts'
 import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
+import { assertOptions, findNamedFile } from '../../simulator/option-fields.ts'
 import { isSnapshotFixture, OPTIONS, type SimulatorOptions } from '../../simulator/options.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { Snapshot } from '../../simulator/snapshot/snapshot.ts'
@@ -67,6 +68,7 @@ export function createRecordedSimulator(
   deliver: DeliverWebhook = neverDeliver,
 ): Simulator {
   const { options, snapshot, journal, digest, fixtureDigest } = header
+  assertOptions(options, 'shipped', `Failed to replay ${what}: line 1`, RecordingError)
   const problem = (text: string) =>
     new RecordingError(`Failed to replay ${what}: line 1: ${text}. Use the build that recorded it, or record again.`)
   if (fixtureDigest !== undefined && digestOfFixture(options) !== fixtureDigest) {
@@ -91,7 +93,7 @@ function neverDeliver(): Promise<never> {
 export function isPristine(sim: Simulator): boolean {
   const { options, world } = sim
   if (world.clock.now > 0 || world.agenda.taken > 0) return false
-  if (isSnapshotFixture(options.fixtures) || isPath(options.profile)) return false
+  if (isSnapshotFixture(options.fixtures) || findNamedFile(options, 'profile') !== undefined) return false
   const twin = createSimulator({ ...options, clock: 'manual', timers: 'ignore' })
   const stateOf = (one: Simulator) => [one.digest, one.journal.entries(), one.faults.list(), one.inference.list()]
   return JSON.stringify(stateOf(sim)) === JSON.stringify(stateOf(twin))
@@ -103,10 +105,10 @@ function keptOptions(options: SimulatorOptions, fromOptions: boolean): Simulator
       options[name] === undefined || (inSnapshot === 'always' && !fromOptions) ? [] : [[name, options[name]]],
     ),
   )
-  const { fixtures } = options
+  const folder = findNamedFile(options, 'fixtures')
   return {
     ...kept,
-    ...(fromOptions && isPath(fixtures) && { fixtures: loadFixture(fixtures, epochOf(options)) }),
+    ...(fromOptions && folder !== undefined && { fixtures: loadFixture(folder, epochOf(options)) }),
     ...(typeof kept.names === 'string' && { names: readNames(kept.names).profile }),
     ...(options.webhooks?.allow !== undefined && { webhooks: { allow: options.webhooks.allow } }),
   } as SimulatorOptions
@@ -114,10 +116,6 @@ function keptOptions(options: SimulatorOptions, fromOptions: boolean): Simulator
 
 function epochOf({ epoch }: SimulatorOptions): { readonly epochMs?: number } {
   return epoch === undefined ? {} : { epochMs: Date.parse(epoch) }
-}
-
-function isPath(source: unknown): source is string {
-  return typeof source === 'string' && /[\\/.]/.test(source)
 }
 
 function digestOfFixture(options: SimulatorOptions): string {

@@ -1851,7 +1851,7 @@ class Control:
         differs. Its past is kept from the start. Webhooks of the recording are not sent again.
 
         Sends `POST /_sim/recordings`.
-        Refused with 400: a text that is not a recording of this version.
+        Refused with 400: a text that is not a recording of this version, or names a file.
         Refused with 429: too many worlds.
         """
         result: OpenRecordingAnswer = self._transport.send_for_json(
