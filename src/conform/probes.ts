@@ -143,8 +143,7 @@ const RERANK_MODEL = 'cedarline/cedar-rerank-base'
 const CHAT_MODEL = 'aurora-labs/aurora-8b-instruct'
 const DEPRECATED_MODEL = 'aurora-labs/aurora-v1-7b-chat'
 const STOPPED_MODEL = 'acme/summarizer'
-const ANOTHER_TASK: Probe = { change: { fields: { model: CHAT_MODEL } } }
-const OPUS: Probe = { change: { fields: { response_format: 'opus', output_format: 'opus' } } }
+const ANOTHER_TASK: Probe = { change: { fields: { model: CHAT_MODEL, model_id: CHAT_MODEL } } }
 const NO_AUDIO: Probe = { change: { fields: { file: new File(['text'], 'memo.wav') } } }
 const GATED_REPOSITORY = 'acme/private-70b'
 const HUGE_REPOSITORY = 'acme/huge-9000b'
@@ -222,9 +221,9 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   getTokenUsage: [BEFORE_THE_ACCOUNT],
   getUsageOfApiToken: [BEFORE_THE_ACCOUNT],
   getModelSchema: [{ change: { path: '/models/no/such/schema/default' } }],
-  createSpeech: [OPUS],
-  textToSpeech: [OPUS],
-  streamTextToSpeech: [OPUS],
+  createSpeech: [ANOTHER_TASK],
+  textToSpeech: [ANOTHER_TASK],
+  streamTextToSpeech: [ANOTHER_TASK],
   createTranscription: [NO_AUDIO],
   createTranslation: [NO_AUDIO],
   editVoice: [{ change: { body: 'name=' } }],

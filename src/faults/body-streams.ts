@@ -1,4 +1,5 @@
 /** Bodies that are changed chunk by chunk. If the client cancels, the source is cancelled. */
+import { concatBytes } from '../lib/bytes.ts'
 import { createConnectionClosedError } from '../lib/connection-closed.ts'
 
 type Body = ReadableStream<Uint8Array<ArrayBuffer>>
@@ -15,7 +16,7 @@ export function truncateBody(body: Body, after: number): Body {
         while (remaining > 0) {
           const { done, value } = await reader.read()
           if (done) break
-          const available = concatBytes(lastByte, value)
+          const available = concatBytes([lastByte, value])
           const part = available.subarray(0, Math.max(0, Math.min(remaining, available.length - 1)))
           lastByte = available.slice(-1)
           remaining -= part.length
@@ -44,11 +45,4 @@ export function mapBody(body: Body, change: (piece: Uint8Array<ArrayBuffer>) => 
     },
     { highWaterMark: 0 },
   )
-}
-
-function concatBytes(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
-  const result = new Uint8Array(first.length + second.length)
-  result.set(first)
-  result.set(second, first.length)
-  return result
 }

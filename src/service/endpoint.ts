@@ -26,9 +26,6 @@ export type AuthRule = 'token' | 'optional' | 'none'
 export const ERROR_SHAPES = ['simple', 'detail', 'wrapped', 'compat', 'message'] as const
 export type ErrorShape = (typeof ERROR_SHAPES)[number]
 
-/** What must be loaded before the request takes its place among the others. */
-export type Prerequisite = 'tokenizer' | 'images' | 'audio'
-
 export type FieldSchemas = Readonly<Record<string, z.ZodType>>
 type NoFields = Readonly<Record<never, never>>
 
@@ -92,8 +89,6 @@ export interface SchemasByTask<Scope> {
   readonly schemas: Readonly<Partial<Record<ModelTask, TaskSchemas>>>
   /** Returns the task of the model that a request names: one of `schemas`. Throws RefusalError. */
   findTask(scope: Scope, params: Readonly<Record<string, string>>): ModelTask
-  /** The code that requests for models of a task need. */
-  readonly needs: Readonly<Partial<Record<ModelTask, readonly Prerequisite[]>>>
   /** The field that is a file if the body comes as a multipart form, whose other fields are those of the JSON. */
   readonly file: { readonly part: string; readonly limit: SizeLimit }
 }
@@ -167,7 +162,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   produces?: string
   /** One event of a success that the caller asks to be streamed. */
   streamEvent?: z.ZodType
-  needs?: readonly Prerequisite[]
+  /** Whether the tokenizer must be loaded before a request takes its place among the others. */
+  needsTokenizer?: boolean
   /** The things whose progress it looks at: what a clock that moves on polls goes by. */
   findPolledResource?: (params: Readonly<Record<string, string>>) => PolledResource
   /** How a line of a batch is answered, where batches may run it: as a request is. */
@@ -211,7 +207,7 @@ export interface Endpoint<
   readonly streamEvent: z.ZodType | undefined
   /** The other path under which it is served. */
   readonly mirror: string | undefined
-  readonly needs: readonly Prerequisite[]
+  readonly needsTokenizer: boolean
   readonly findPolledResource: ((params: Readonly<Record<string, string>>) => PolledResource) | undefined
   readonly batchProtocol: TextProtocol<Body extends z.ZodType ? z.output<Body> : never, string, unknown> | undefined
   readonly example: Example
@@ -288,7 +284,7 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
       produces: declaration.produces ?? 'application/json',
       streamEvent: declaration.streamEvent,
       mirror: declaration.isMirrored ? path.replace('/v1/', '/v1/compat/') : undefined,
-      needs: declaration.needs ?? [],
+      needsTokenizer: declaration.needsTokenizer ?? false,
       findPolledResource: declaration.findPolledResource,
       batchProtocol: declaration.batchProtocol,
       example: declaration.example ?? {},

@@ -8,8 +8,7 @@ import type { OperationName } from '../service/client/client.ts'
 import type { AnsweredRequest } from '../service/http/incoming-request.ts'
 import type { Api } from '../service/http/service.ts'
 import { webhookRefusal } from '../service/native/webhook-address.ts'
-import * as nativeWebhooks from '../service/native/webhooks.ts'
-import { listWebhookTasks, nextWebhookTime } from '../simulation/inference/webhook-times.ts'
+import { nextWebhookTime } from '../simulation/inference/webhook-times.ts'
 import type { WebhookAttempt, WebhookOutcome } from '../simulation/inference/webhooks.ts'
 import type { World } from '../simulation/world.ts'
 import type { PerformAction } from './observer.ts'
@@ -52,21 +51,9 @@ export class WebhookDelivery {
       // A step of the world is under way.
       expect: () => queueMicrotask(() => this.watch()),
     }
-    this.#loadCode(world)
     // Their outcome went to another simulator.
     for (const attempt of world.webhooks.listUnderWay()) this.#send(world, attempt)
     this.watch()
-  }
-
-  /** Loads what the results of a restored world need, before time moves: else they would be late by the load. */
-  #loadCode(world: World): void {
-    const tasks = listWebhookTasks(world)
-    if (tasks.size === 0) return
-    const loaded = nativeWebhooks
-      .loadResultCode(tasks)
-      .catch((error: unknown) => this.#host.clock.fail(error))
-      .finally(() => this.#underWay.delete(loaded))
-    this.#underWay.add(loaded)
   }
 
   /** Ends all attempts, without an outcome. The world it was attached to sends nothing more. */
@@ -133,7 +120,7 @@ export class WebhookDelivery {
     const reason = webhookRefusal(attempt.url, allow)
     // A snapshot can bring an address that this simulator does not allow.
     if (reason !== undefined) return { reason }
-    const body = await this.#host.api.createWebhookText(world, attempt)
+    const body = this.#host.api.createWebhookText(world, attempt)
     const abort = new AbortController()
     const onReplaced = () => abort.abort(DETACHED)
     replaced.addEventListener('abort', onReplaced, { once: true })

@@ -64,7 +64,7 @@ describe('the openai package', () => {
 test('an upload that is too large or too small for an answer keeps its proportions as far as possible', async () => {
   const { sim } = imageWorld()
   const sizeFor = async (width: number, height: number) => {
-    const image = createPng({ width, height, depth: 1, colorType: 0 })
+    const image = createPng({ width, height })
     const { body } = await sendForm(sim, '/v1/images/variations', { model: MODEL, image })
     const decoded = decodePng(body.data[0].b64_json)
     return [decoded.width, decoded.height]
@@ -170,7 +170,7 @@ describe('a refused request', () => {
     expect(sim.ledger.entries()).toEqual([])
   })
 
-  const broken = UPLOAD.with(UPLOAD.length - 20, 1)
+  const broken = UPLOAD.subarray(0, 20)
   const uploads: [string, 'edits' | 'variations', Record<string, string | Uint8Array<ArrayBuffer>>, number, RegExp][] =
     [
       ['text', 'edits', { image: new TextEncoder().encode('hello') }, 400, /"param":"image"/],

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { running } from '../transports/http/running-server.ts'
-import { createPng } from './media/png-writer.ts'
 import { service } from './service-world.ts'
 
 const LLM = { model_name: 'chat', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } }
@@ -83,15 +82,6 @@ async function sendForm(
   const headers = { authorization: `Bearer ${sim.token}` }
   return sim.fetch(`http://sim${path}`, { method: 'POST', headers, body })
 }
-
-test('an image of very many chunks costs little time', async () => {
-  const image = createPng({ width: 299, height: 1_000, colorType: 0, level: 0, chunks: 300_030 })
-  const before = process.cpuUsage()
-  const response = await sendForm('/v1/images/variations', { model: 'inkfold/canvas-xl' }, 'image', image)
-  expect(response.status).toBe(200)
-  const { user, system } = process.cpuUsage(before)
-  expect((user + system) / 1_000).toBeLessThan(3_000)
-})
 
 test('audio above the limit is 413, as a form and as a data URL', async () => {
   const path = '/v1/inference/larkspur-audio/lark-scribe-large'

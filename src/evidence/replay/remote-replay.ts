@@ -1,7 +1,7 @@
 /** Replays a recording at a server: its requests go over HTTP, and the answers are compared here. */
 
+import { concatBytes } from '../../lib/bytes.ts'
 import { toHttpFields } from '../../simulator/option-fields.ts'
-import { concatBytes } from '../../simulator/snapshot/codec/bytes.ts'
 import { encodeAnswer } from '../recording/bodies.ts'
 import { type ParsedRecording, RecordingError } from '../recording/file.ts'
 import type { AnswerLine, Numbered, ReadLine, RecordedBody, StepLines } from '../recording/lines.ts'

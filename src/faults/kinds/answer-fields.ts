@@ -1,7 +1,7 @@
 /** Fields of the fault kinds that answer in place of the endpoint: headers and a body of the rule's own. */
 
 import * as z from 'zod'
-import { isNestedDeeper } from '../../lib/json-nesting.ts'
+import { isNestedDeeper } from '../../lib/json-values.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import type { FaultHit } from './kind.ts'
 

@@ -50,8 +50,8 @@ function countsTokens(line: Numbered, { api }: Simulator): boolean {
   if (!('request' in line)) return false
   const operation = api.findOperationId(line.method, line.path.split('?', 1)[0]!)
   if (operation === 'createBatch') return true
-  const declaration = operations[operation as keyof typeof operations] as { readonly needs?: readonly string[] }
-  return declaration?.needs?.includes('tokenizer') ?? false
+  const declaration = operations[operation as keyof typeof operations] as { readonly needsTokenizer?: boolean }
+  return declaration?.needsTokenizer ?? false
 }
 
 /** Returns the recording with the state at its start in place of the options that lead to it. */

@@ -4,8 +4,14 @@ import { speechWork } from '../../simulation/inference/media-work.ts'
 import type { World } from '../../simulation/world.ts'
 import type { ApiScope } from '../api-scope.ts'
 import { countCodePoints } from '../fields.ts'
-import { audioCode } from '../media/load-audio.ts'
-import { speechFrames, speechPieces, speechSeconds } from '../media/speech-plan.ts'
+import {
+  createSpeech,
+  SPEECH_FORMATS,
+  type SpeechFormat,
+  type SpeechLength,
+  speechPieces,
+  speechSeconds,
+} from '../media/speech.ts'
 import {
   answerWhenStarted,
   hashRequest,
@@ -15,12 +21,10 @@ import {
 } from '../openai/request-lifecycle.ts'
 import { throwScriptedError } from '../openai/scripted-answers.ts'
 import { type BytePiece, createByteStream } from '../openai/sse.ts'
-import { refuse, refuseInput } from '../refusals.ts'
+import { refuse } from '../refusals.ts'
 import { Bytes, DeferredResult } from '../results.ts'
 
-/** The formats of the interface. Those that are not made are refused. */
-export const SpeechFormatName = z.enum(['mp3', 'opus', 'flac', 'wav', 'pcm'])
-type SpeechFormatName = z.output<typeof SpeechFormatName>
+export const SpeechFormatName = z.enum(SPEECH_FORMATS)
 export const SPEECH_FORMAT = 'wav'
 
 /** The content of an audio file. Clients get bytes. */
@@ -28,15 +32,12 @@ export const AudioBytes = z
   .custom<Uint8Array>(value => value instanceof Uint8Array)
   .meta({ type: 'string', format: 'binary' })
 
-export const SPEECH_REFUSALS = {
-  ...INFERENCE_REFUSALS,
-  400: 'the model has another task, or the format is opus, which is not made',
-} as const
+export const SPEECH_REFUSALS = { ...INFERENCE_REFUSALS, 400: 'the model has another task' } as const
 
 export const SPEECH_ASSUMPTIONS = [
-  'the audio is 24 kHz, 16 bits, one channel; letters are tones, spaces and punctuation are silent',
+  'the audio is silence: 24 kHz, 16 bits, one channel',
   'it lasts a second for each 15 characters, in whole frames of 24 ms',
-  'formats: wav (default), pcm (without a header), flac, mp3 (32 kbit/s); opus is 400',
+  'formats: wav (default), pcm (without a header), flac, mp3 (32 kbit/s), opus (in Ogg)',
 ] as const
 
 /** What is to be said, and how. */
@@ -46,7 +47,7 @@ export interface SpeechRequest {
   /** The id of a voice of the account, or any other name. */
   readonly voice: string
   readonly speed: number
-  readonly format: SpeechFormatName
+  readonly format: SpeechFormat
 }
 
 type SpeechScope = Pick<ApiScope, 'world' | 'token' | 'findScriptedAnswer'> & { readonly request: Request }
@@ -64,10 +65,11 @@ export function requireKnownVoice({ store }: World, voice: string): void {
 /** Answers with the whole audio when its work is done. */
 export function speak(scope: SpeechScope, speech: SpeechRequest): DeferredResult<Uint8Array> {
   const { world, request } = scope
-  const { handle, format } = startSpeech(scope, speech, 1)
+  const length = lengthOf(speech)
+  const handle = startSpeech(scope, speech, length, 1)
   return new DeferredResult(waiter =>
     waitForWholeAnswer<Uint8Array>(world, handle, 1, waiter, request, () => {
-      const { pieces, contentType } = synthesize(world, handle.plan.name, speech, format)
+      const { pieces, contentType } = createSpeech(length, speech.format)
       return new Bytes(pieces, { contentType })
     }),
   )
@@ -76,45 +78,38 @@ export function speak(scope: SpeechScope, speech: SpeechRequest): DeferredResult
 /** Streams the audio: each second is sent as soon as its share of the work is done. */
 export function streamSpeech(scope: SpeechScope, speech: SpeechRequest): DeferredResult<never> {
   const { world, request } = scope
-  const pieceCount = speechPieces(speechFrames(countCodePoints(speech.text), speech.speed))
-  const { handle, format } = startSpeech(scope, speech, pieceCount)
+  const length = lengthOf(speech)
+  const longestAnswer = speechPieces(length)
+  const handle = startSpeech(scope, speech, length, longestAnswer)
   return new DeferredResult<never>(waiter =>
     answerWhenStarted<never>(world, handle, waiter, request, () => {
-      const { pieces, contentType } = synthesize(world, handle.plan.name, speech, format)
+      const { pieces, contentType } = createSpeech(length, speech.format)
       const frames = pieces.map((bytes, token): BytePiece => ({ token, bytes })).values()
-      const stream = { world, handle, key: handle.plan.key, longestAnswer: pieceCount, waiter, client: request, frames }
+      const stream = { world, handle, key: handle.plan.key, longestAnswer, waiter, client: request, frames }
       return createByteStream(stream, contentType)
     }),
   )
 }
 
+function lengthOf({ text, speed }: SpeechRequest): SpeechLength {
+  return { characters: countCodePoints(text), speed }
+}
+
 function startSpeech(
   { world, token, findScriptedAnswer }: SpeechScope,
-  { model, text, voice, speed, format }: SpeechRequest,
+  { model, text, voice, speed }: SpeechRequest,
+  length: SpeechLength,
   pieces: number,
 ) {
-  // The encoder is not loaded to name its formats: `SpeechFormat` has all but this one.
-  if (format === 'opus') refuseInput(400, 'opus is not supported here: ask for wav, pcm, flac or mp3')
-  const handle = startMediaInference(world, token, model, 'text-to-speech', target => {
+  return startMediaInference(world, token, model, 'text-to-speech', target => {
     const scriptedAnswer = findScriptedAnswer(model, text)
     // A scripted text cannot replace audio, so only errors apply.
     if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
-    const characters = countCodePoints(text)
     return {
       prefix: 'speech-',
       hash: hashRequest(target.name, JSON.stringify([voice, speed, text])),
-      work: speechWork(world.profile, { characters, seconds: speechSeconds(characters, speed) }),
+      work: speechWork(world.profile, { characters: length.characters, seconds: speechSeconds(length) }),
       pieces,
     }
   })
-  return { handle, format }
-}
-
-function synthesize(
-  { chance }: World,
-  model: string,
-  { text, voice, speed }: SpeechRequest,
-  format: Exclude<SpeechFormatName, 'opus'>,
-) {
-  return audioCode.get().synthesizeSpeech(chance, { text, model, voice, speed }, format)
 }

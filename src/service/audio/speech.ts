@@ -21,7 +21,7 @@ export const createSpeech = endpoint({
   provenance: 'neighbour',
   assumptions: [
     'model: as in POST /v1/chat/completions, with the task text-to-speech',
-    'voice: a voice_id of the account, or any other name; default: the voice of the model. Equal names sound equal',
+    'voice: a voice_id of the account, or any other name; it changes nothing',
     `input has 1 to ${formatCount(LIMITS.speechCharacters)} characters`,
     ...SPEECH_ASSUMPTIONS,
     'extra_body is ignored; service_tier is validated and ignored',
@@ -30,7 +30,6 @@ export const createSpeech = endpoint({
   errorShape: 'compat',
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
-  needs: ['audio'],
   body: z.object({
     model: text({ min: 1 }),
     input: text({ min: 1, max: LIMITS.speechCharacters }),

@@ -37,7 +37,6 @@ const common = {
   },
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
-  needs: ['audio'],
   query: { output_format: z.string().optional() },
   body: SpeechBody,
   returns: AudioBytes,

@@ -5,8 +5,9 @@ import { transcriptionWork } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
 import type { SizeLimit, UploadedFile } from '../endpoint.ts'
 import { formNumber, text } from '../fields.ts'
-import { audioCode } from '../media/load-audio.ts'
-import type { Transcript } from '../media/transcript.ts'
+import { readAudioLength } from '../media/audio-length.ts'
+import { toSrt, toVtt } from '../media/subtitles.ts'
+import { type Transcript, transcribe } from '../media/transcript.ts'
 import { createCompatErrorBody } from '../openai/error-body.ts'
 import {
   hashRequest,
@@ -71,6 +72,7 @@ export const TRANSCRIPTION_REFUSALS = {
 
 export const TRANSCRIPTION_ASSUMPTIONS = [
   'file: WAV, MP3, FLAC, Ogg, MP4 or WebM, known by its content; only its length is read',
+  'the length of WAV, FLAC and Ogg (Opus, Vorbis) is that of their headers; MP3: its size by the bit rate of its first frame; MP4, WebM: its size by 64 kbit/s',
   'the words are drawn from the seed, the model and the content of the file: 2.5 a second',
   'a segment has 8 to 15 words; segments cover the whole duration',
   'text, srt and vtt are plain text; usage.seconds is the duration',
@@ -114,14 +116,14 @@ export function answerTranscription(
   return new DeferredResult(waiter =>
     waitForWholeAnswer(world, handle, 1, waiter, request, () => {
       const source = { model: handle.plan.name, contentHash: file.hash, task, seconds, text: scriptedText }
-      return formatTranscript(audioCode.get().transcribe(world.chance, source), asked)
+      return formatTranscript(transcribe(world.chance, source), asked)
     }),
   )
 }
 
 /** Returns the length of an upload in whole milliseconds. Refuses a file that is not audio, or is too long. */
 export function requireAudioSeconds({ chunks, filename }: UploadedFile): number {
-  const length = audioCode.get().readAudioLength(chunks)
+  const length = readAudioLength(chunks)
   const name = filename === '' ? 'file' : `file '${filename.slice(0, LIMITS.quotedCharacters)}'`
   if ('problem' in length) refuseFile(`${name} cannot be read as audio: ${length.problem}`)
   const milliseconds = Math.max(1, Math.round(length.seconds * 1000))
@@ -149,9 +151,9 @@ function formatTranscript(
     case 'text':
       return toPlainText(`${text}\n`)
     case 'srt':
-      return toPlainText(audioCode.get().toSrt(transcript))
+      return toPlainText(toSrt(transcript))
     case 'vtt':
-      return toPlainText(audioCode.get().toVtt(transcript))
+      return toPlainText(toVtt(transcript))
     case 'verbose_json':
       return {
         task,

@@ -18,7 +18,6 @@ const common = {
   errorShape: 'compat',
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
-  needs: ['audio'],
   returns: TranscriptionAnswer,
 } as const
 

@@ -33,7 +33,7 @@ export const countTokens = endpoint({
   refusals: { 404: 'unknown or deprecated model', 413: 'a body of more than 8 MiB' },
   maxBodyBytes: LIMITS.countTokensBytes,
   auth: 'optional',
-  needs: ['tokenizer'],
+  needsTokenizer: true,
   body: z.object({
     model: text(),
     messages: z.array(z.looseObject({ role: text(), content: ContentField })),

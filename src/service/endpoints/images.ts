@@ -1,13 +1,13 @@
 /** Images in the OpenAI-compatible form: made from a prompt, from an upload and a prompt, or from an upload alone. */
 import * as z from 'zod'
 import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
+import { concatBytes } from '../../lib/bytes.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
 import { endpoint, type SizeLimit, type UploadedFile } from '../endpoint.ts'
 import { integer, queryInteger, text } from '../fields.ts'
-import { drawImages } from '../media/images/draw-images.ts'
-import { imageCode } from '../media/images/load-images.ts'
+import { drawImages, type ImageSize, InvalidImageError, readImageSize } from '../media/images.ts'
 import { createCompatErrorBody } from '../openai/error-body.ts'
 import {
   hashRequest,
@@ -54,7 +54,7 @@ const FORM_FIELDS = {
 const COMMON_ASSUMPTIONS = [
   'the answer has no id: no source names one, so its cost cannot be asked for',
   'model: a catalog model or an own deployment with the task text-to-image',
-  'the images are PNG files, drawn from seed, model, prompt and upload; equal requests get equal images',
+  'the images are PNG files of one colour, drawn from seed, model, prompt and upload; equal requests get equal images',
   `size: WIDTHxHEIGHT with sides of ${MIN_SIDE} to ${LIMITS.imageSide} pixels, or auto`,
   'response_format: b64_json only; url is 422',
   'a catalog model is charged by image units: pixels and iterations as a share of the default image of its pricing',
@@ -62,7 +62,7 @@ const COMMON_ASSUMPTIONS = [
 ] as const
 
 const UPLOAD_ASSUMPTIONS = [
-  'the upload is a PNG, which is read to its end, or a JPEG or WebP, of which the size is read',
+  'the upload is a PNG, JPEG or WebP, of which only the size is read',
   `size: default that of the upload, within ${MIN_SIDE} to ${LIMITS.imageSide} pixels`,
   ...COMMON_ASSUMPTIONS,
 ] as const
@@ -89,7 +89,6 @@ export const createImage = endpoint({
   errorShape: 'compat',
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
-  needs: ['images'],
   body: z.object({
     ...FIELDS,
     prompt,
@@ -115,7 +114,6 @@ export const createImageEdit = endpoint({
   errorShape: 'compat',
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
-  needs: ['images'],
   upload: { part: 'image', optionalParts: ['mask'], fields: { ...FORM_FIELDS, prompt }, limit: () => UPLOAD_LIMIT },
   returns: ImageList,
   example: {
@@ -152,7 +150,6 @@ export const createImageVariation = endpoint({
   errorShape: 'compat',
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
-  needs: ['images'],
   upload: { part: 'image', fields: FORM_FIELDS, limit: () => UPLOAD_LIMIT },
   returns: ImageList,
   example: {
@@ -201,7 +198,7 @@ function answerImages(
 }
 
 /** Returns the size that a request asks for; undefined for `auto` and for a missing size. Throws RefusalError (400). */
-function parseSize(size: string | undefined): { readonly width: number; readonly height: number } | undefined {
+function parseSize(size: string | undefined): ImageSize | undefined {
   if (size === undefined || size === 'auto') return undefined
   const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(size)?.map(Number) ?? []
   const isSupported = [width, height].every(side => side !== undefined && side >= MIN_SIDE && side <= LIMITS.imageSide)
@@ -211,23 +208,16 @@ function parseSize(size: string | undefined): { readonly width: number; readonly
 }
 
 /** Returns the size of an upload, made smaller or larger in proportion until its sides are supported. */
-function fitSize({ width, height }: { readonly width: number; readonly height: number }) {
+function fitSize({ width, height }: ImageSize): ImageSize {
   const factor = Math.min(1, LIMITS.imageSide / Math.max(width, height))
   const scale = (side: number) => Math.max(MIN_SIDE, Math.round(side * factor))
   return { width: scale(width), height: scale(height) }
 }
 
 /** Returns the size of an uploaded image. Throws RefusalError (400) if the file cannot be read. */
-function readSize(file: UploadedFile, part: string): { readonly width: number; readonly height: number } {
-  const { readImageSize, InvalidImageError } = imageCode.get()
-  const bytes = new Uint8Array(file.bytes)
-  let at = 0
-  for (const chunk of file.chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
+function readSize(file: UploadedFile, part: string): ImageSize {
   try {
-    return readImageSize(bytes, LIMITS.imageUploadPixels)
+    return readImageSize(concatBytes(file.chunks), LIMITS.imageUploadPixels)
   } catch (error) {
     if (!(error instanceof InvalidImageError)) throw error
     throw createFieldRefusal(part, `the file of ${part} is invalid: ${error.message}`)

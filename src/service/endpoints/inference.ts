@@ -42,11 +42,12 @@ const AnyAnswer = z.union([
 ])
 
 const SCHEMAS = Object.fromEntries(
-  Object.entries(NATIVE_PROTOCOLS).map(([task, { body, returns, ...events }]) => [
+  Object.entries(NATIVE_PROTOCOLS).map(([task, { body, returns, needsTokenizer, ...events }]) => [
     task,
     {
       body,
       returns: z.union([returns, QueuedAnswer]),
+      needsTokenizer,
       ...('streamEvent' in events && { streamEvent: events.streamEvent }),
     },
   ]),
@@ -54,12 +55,11 @@ const SCHEMAS = Object.fromEntries(
 
 const BY_TASK = {
   schemas: SCHEMAS,
-  needs: Object.fromEntries(Object.entries(NATIVE_PROTOCOLS).map(([task, { needs }]) => [task, needs])),
   file: { part: 'audio', limit: AUDIO_SIZE_LIMIT },
 }
 
 const REFUSED_INPUT =
-  'the prompt does not fit the context; dimensions is above the length of the model; queries and documents have different lengths; the audio cannot be read or is too long; the format is opus; or the address of the webhook is not allowed'
+  'the prompt does not fit the context; dimensions is above the length of the model; queries and documents have different lengths; the audio cannot be read or is too long; or the address of the webhook is not allowed'
 
 const ASSUMPTIONS = [
   'body and answer depend on the type of the model: the variant default of GET /models/{model_name}/schema/{variantKey} has them',

@@ -1,12 +1,12 @@
 /** An operation with its routes and the schemas of its path and query, compiled once. */
 import * as z from 'zod'
-import { type AnyEndpoint, endpointPaths, type Operations, type Prerequisite } from '../endpoint.ts'
+import { type AnyEndpoint, endpointPaths, type Operations } from '../endpoint.ts'
 import type { EndpointMapping } from '../naming/endpoint-mapping.ts'
 import type { Alias } from '../naming/free-sections.ts'
 import type { VendorMapping } from '../naming/translation.ts'
+import { getTokenCounter, loadTokenizer } from '../openai/tokenizer.ts'
 import type { Routes } from '../operation-table.ts'
 import { RefusalError } from '../refusals.ts'
-import { isAnyMissing, loadPrerequisites } from './prerequisites.ts'
 import { Router } from './router.ts'
 
 /** The schemas of the path and the query of a request. */
@@ -101,27 +101,28 @@ export class CompiledOperation {
     return new CompiledOperation(this.operationId, this.#operations, this.requestMapping, undefined, this.alias)
   }
 
-  /** Whether a request may need code that is not loaded yet. */
-  get lacksPrerequisite(): boolean {
-    return this.endpoint.byTask !== undefined || isAnyMissing(this.endpoint.needs)
+  /** Whether a request may need the tokenizer before it is loaded. */
+  get mayLackTokenizer(): boolean {
+    const { needsTokenizer, byTask } = this.endpoint
+    return byTask !== undefined || (needsTokenizer && getTokenCounter() === undefined)
   }
 
   /**
-   * Loads the code that a request needs.
+   * Loads the tokenizer if a request needs it.
    *
    * @param scope what its handler would get now, or why it would be refused
    */
-  async loadPrerequisites(scope: object, params: Readonly<Record<string, string>>): Promise<void> {
-    await loadPrerequisites([...this.endpoint.needs, ...this.#taskNeeds(scope, params)])
+  async loadTokenizer(scope: object, params: Readonly<Record<string, string>>): Promise<void> {
+    if (this.endpoint.needsTokenizer || this.#taskNeedsTokenizer(scope, params)) await loadTokenizer()
   }
 
-  #taskNeeds(scope: object, params: Readonly<Record<string, string>>): readonly Prerequisite[] {
+  #taskNeedsTokenizer(scope: object, params: Readonly<Record<string, string>>): boolean {
     const { byTask } = this.endpoint
-    if (byTask === undefined || scope instanceof RefusalError) return []
+    if (byTask === undefined || scope instanceof RefusalError) return false
     try {
-      return byTask.needs[byTask.findTask(scope as never, params)] ?? []
+      return byTask.schemas[byTask.findTask(scope as never, params)]?.needsTokenizer ?? false
     } catch (error) {
-      if (error instanceof RefusalError) return []
+      if (error instanceof RefusalError) return false
       throw error
     }
   }

@@ -150,7 +150,7 @@ export class Pipeline<Backend, Scope extends object> {
     const { operation } = context
     const { readsBody } = operation
     const readText = readsBody ? takeReadText(context) : undefined
-    if ((readsBody && readText === undefined) || operation.lacksPrerequisite) return this.#runAsync(context)
+    if ((readsBody && readText === undefined) || operation.mayLackTokenizer) return this.#runAsync(context)
     try {
       const entering = context.enter()
       if (entering instanceof Promise) return this.#runAfter(entering, context, readText)
@@ -176,8 +176,8 @@ export class Pipeline<Backend, Scope extends object> {
       const refusalOrScope = this.#tryCreateScope(context)
       const rawBody =
         refusalOrScope instanceof RefusalError ? { refused: refusalOrScope } : await readBody(context, refusalOrScope)
-      if (context.operation.lacksPrerequisite) {
-        const code = context.operation.loadPrerequisites(refusalOrScope, context.params)
+      if (context.operation.mayLackTokenizer) {
+        const code = context.operation.loadTokenizer(refusalOrScope, context.params)
         context.hooks.onLoading?.(code)
         await code
       }

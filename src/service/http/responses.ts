@@ -1,6 +1,7 @@
 /** Creates the responses of a pipeline: at the time of the world and with its vendor names. */
 
 import type { RequestEntry } from '../../kernel/journal.ts'
+import { byteLengthOf } from '../../lib/bytes.ts'
 import { splitChunks } from '../../simulation/batches/files.ts'
 import type { SchemaMapping } from '../naming/endpoint-mapping.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
@@ -199,7 +200,7 @@ const PIECE_BYTES = 65_536
 
 function createBytesResponse(answer: Bytes, headers: Record<string, string>): Response {
   const { chunks } = answer
-  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+  const length = byteLengthOf(chunks)
   const wholeHeaders = { ...headers, 'content-length': String(length) }
   if (length <= PIECE_BYTES && chunks.length < 2) {
     return new Response((chunks[0] ?? null) as Uint8Array<ArrayBuffer> | null, { headers: wholeHeaders })

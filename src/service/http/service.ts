@@ -74,7 +74,7 @@ export interface Api {
   /** The names of the lines of batch files; undefined without a names profile. */
   readonly lineNames: LineNames | undefined
   /** Returns the JSON that is posted to a webhook. */
-  createWebhookText(world: World, attempt: WebhookAttempt): Promise<string>
+  createWebhookText(world: World, attempt: WebhookAttempt): string
 }
 
 const REQUEST_ID_DRAW = purpose('request.id')
@@ -156,8 +156,8 @@ export function createApi(options: ApiOptions = {}): Api {
     },
     findPolledResource: (method, target) => pipeline.findPolledResource(method, target),
     answer,
-    createWebhookText: async (world, attempt) => {
-      const body = await nativeWebhooks.createWebhookBody(world, attempt)
+    createWebhookText: (world, attempt) => {
+      const body = nativeWebhooks.createWebhookBody(world, attempt)
       return JSON.stringify(mapping?.forEndpoint(operations.createInference as never).returns.toVendor(body) ?? body)
     },
   }

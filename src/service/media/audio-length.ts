@@ -1,93 +1,88 @@
-/** The length of uploaded audio, read from its headers. Samples are never decoded. */
-import { ByteReader, MalformedAudioError } from './byte-reader.ts'
-import { readMp3Seconds } from './mp3-length.ts'
-import { readMp4Seconds } from './mp4-length.ts'
-import { readOggSeconds } from './ogg-length.ts'
-import { readWebmSeconds } from './webm-length.ts'
-
-/** The formats whose length can be read. */
-export const READABLE_FORMATS = ['WAV', 'MP3', 'FLAC', 'Ogg (Opus, Vorbis, Speex, FLAC)', 'MP4 (M4A)', 'WebM'] as const
+/** The length of uploaded audio: what its header states, or its size by a bit rate. Samples are never decoded. */
+import { concatBytes } from '../../lib/bytes.ts'
 
 /** The length of an audio file, or why it cannot be read. */
 export type AudioLength = { readonly seconds: number } | { readonly problem: string }
 
-/** Each format by its first bytes, in the order of trial. */
-const READERS: readonly {
+/** Bytes per second of MP4 and WebM: 64 kbit/s, as recorders of speech use (A). */
+const ASSUMED_RATE = 8_000
+/** Every header takes at least so many bytes. */
+const MIN_BYTES = 44
+
+/** Each format by its first bytes. `readSeconds` returns no positive number if the header states no length. */
+const FORMATS: readonly {
   readonly name: string
-  readonly matches: (reader: ByteReader) => boolean
-  readonly readSeconds: (reader: ByteReader) => number
+  readonly start: RegExp
+  readonly readSeconds: (bytes: Uint8Array, view: DataView) => number
 }[] = [
-  {
-    name: 'WAV',
-    matches: reader => reader.hasText(0, 'RIFF') && reader.hasText(8, 'WAVE'),
-    readSeconds: readWavSeconds,
-  },
-  { name: 'FLAC', matches: reader => reader.hasText(0, 'fLaC'), readSeconds: reader => readFlacSeconds(reader, 4) },
-  { name: 'Ogg', matches: reader => reader.hasText(0, 'OggS'), readSeconds: readOggSeconds },
-  { name: 'MP4', matches: reader => reader.hasText(4, 'ftyp'), readSeconds: readMp4Seconds },
-  {
-    name: 'WebM',
-    matches: reader => reader.length >= 4 && reader.uint32(0) === 0x1a45dfa3,
-    readSeconds: readWebmSeconds,
-  },
-  {
-    name: 'MP3',
-    matches: reader => reader.hasText(0, 'ID3') || (reader.length >= 2 && (reader.uint16(0) & 0xffe0) === 0xffe0),
-    readSeconds: readMp3Seconds,
-  },
+  { name: 'WAV', start: /^RIFF.{4}WAVE/s, readSeconds: readWavSeconds },
+  { name: 'MP3', start: /^(?:ID3|\xff[\xe2\xe3\xf2\xf3\xfa\xfb])/, readSeconds: readMp3Seconds },
+  { name: 'FLAC', start: /^fLaC/, readSeconds: readFlacSeconds },
+  { name: 'Ogg', start: /^OggS/, readSeconds: readOggSeconds },
+  { name: 'MP4', start: /^.{4}ftyp/s, readSeconds: ({ length }) => length / ASSUMED_RATE },
+  { name: 'WebM', start: /^.E\xdf\xa3/s, readSeconds: ({ length }) => length / ASSUMED_RATE },
 ]
 
 /** Returns the length of an audio file in seconds, by its content and not by its name. */
 export function readAudioLength(chunks: readonly Uint8Array[]): AudioLength {
-  const reader = new ByteReader(joinChunks(chunks))
-  if (reader.length === 0) return { problem: 'it is empty' }
-  const format = READERS.find(({ matches }) => matches(reader))
+  const bytes = concatBytes(chunks)
+  if (bytes.length === 0) return { problem: 'it is empty' }
+  const start = toText(bytes.subarray(0, MIN_BYTES))
+  const format = FORMATS.find(one => one.start.test(start))
   if (format === undefined) {
-    return { problem: `its format is unknown: send ${READABLE_FORMATS.join(', ')}` }
+    return { problem: `its format is unknown: send ${FORMATS.map(({ name }) => name).join(', ')}` }
   }
-  try {
-    const seconds = format.readSeconds(reader)
-    if (!(seconds > 0) || !Number.isFinite(seconds)) return { problem: `it is ${format.name} without audio` }
-    return { seconds }
-  } catch (error) {
-    if (!(error instanceof MalformedAudioError)) throw error
-    return { problem: `it is invalid ${format.name}: ${error.message}` }
-  }
+  const seconds = bytes.length < MIN_BYTES ? 0 : format.readSeconds(bytes, new DataView(bytes.buffer))
+  if (seconds > 0 && Number.isFinite(seconds)) return { seconds }
+  return { problem: `it is ${format.name}, and its header states no length` }
 }
 
-function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
-  if (chunks.length === 1) return chunks[0]!
-  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
-  let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.length
-  }
-  return bytes
+/** Returns a character for each byte. */
+function toText(bytes: Uint8Array): string {
+  return new TextDecoder('latin1').decode(bytes)
 }
 
-function readWavSeconds(reader: ByteReader): number {
-  let bytesPerSecond = 0
-  for (let offset = 12; offset + 8 <= reader.length; ) {
-    const size = reader.uint32LittleEndian(offset + 4)
-    if (reader.hasText(offset, 'fmt ')) bytesPerSecond = reader.uint32LittleEndian(offset + 16)
-    if (reader.hasText(offset, 'data')) {
-      if (bytesPerSecond === 0) throw new MalformedAudioError('its chunk fmt is missing, or names 0 bytes per second')
-      // A stream states no size, or the largest.
-      const rest = reader.length - offset - 8
-      return (size === 0 ? rest : Math.min(size, rest)) / bytesPerSecond
-    }
-    offset += 8 + size + (size & 1)
+function readWavSeconds({ length }: Uint8Array, view: DataView): number {
+  let rate = 0
+  for (let at = 12; at + 8 <= length; ) {
+    const [type, size] = [view.getUint32(at), view.getUint32(at + 4, true)]
+    if (type === 0x666d7420 && at + 20 <= length) rate = view.getUint32(at + 16, true)
+    // A stream states no size of its data, or the largest.
+    if (type === 0x64617461) return Math.min(size || length, length - at - 8) / rate
+    at += 8 + size + (size & 1)
   }
-  throw new MalformedAudioError('its chunk data is missing')
+  return 0
 }
 
-/** Returns the seconds of a FLAC stream whose first metadata block, STREAMINFO, begins at `offset`. */
-function readFlacSeconds(reader: ByteReader, offset: number): number {
-  if ((reader.uint8(offset) & 0x7f) !== 0) throw new MalformedAudioError('its block STREAMINFO is missing')
-  const rate = reader.uint32(offset + 14) >>> 12
-  const samples = (reader.uint8(offset + 17) & 0xf) * 4_294_967_296 + reader.uint32(offset + 18)
-  if (rate === 0) throw new MalformedAudioError('its sample rate is 0')
-  if (samples === 0) throw new MalformedAudioError('its header states no number of samples')
-  return samples / rate
+/** Kilobits per second of layer III, by the index in the header of a frame: of MPEG-1, and of MPEG-2 and 2.5. */
+const MP3_KILOBITS = [
+  [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
+  [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
+] as const
+
+/** Returns the seconds at the bit rate of the first frame, which follows the tag. */
+function readMp3Seconds(bytes: Uint8Array): number {
+  const isTagged = bytes[0] === 0x49
+  const tag = isTagged ? [6, 7, 8, 9].reduce((size, at) => (size << 7) | (bytes[at]! & 0x7f), 0) + 10 : 0
+  const [sync = 0, version = 0, rate = 0] = bytes.subarray(tag)
+  if (sync !== 0xff || (version & 0xe6) !== 0xe2) return 0
+  const kilobits = MP3_KILOBITS[(version & 0x18) === 0x18 ? 0 : 1][rate >> 4] ?? 0
+  return (bytes.length - tag) / (kilobits * 125)
+}
+
+function readFlacSeconds(bytes: Uint8Array, view: DataView): number {
+  const samples = (bytes[21]! & 0xf) * 4_294_967_296 + view.getUint32(22)
+  return samples / (view.getUint32(18) >>> 12)
+}
+
+/** Returns the position of the last page by the rate of Opus or Vorbis. */
+function readOggSeconds(bytes: Uint8Array, view: DataView): number {
+  const isOpus = view.getUint32(28) === 0x4f707573
+  const isVorbis = view.getUint32(28) === 0x01766f72
+  // A page has at most 65,307 bytes, and its position is in bytes 6 to 13.
+  const from = Math.max(0, bytes.length - 65_307)
+  const page = from + toText(bytes.subarray(from, -10)).lastIndexOf('OggS')
+  if (page < from || !(isOpus || isVorbis)) return 0
+  const position = Number(view.getBigInt64(page + 6, true))
+  return isOpus ? (position - view.getUint16(38, true)) / 48_000 : position / view.getUint32(40, true)
 }

@@ -31,7 +31,7 @@ export const createMessage = endpoint({
   requestIdHeader: 'request-id',
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
-  needs: ['tokenizer'],
+  needsTokenizer: true,
   body: MessageBody,
   returns: MessageAnswer,
   streamEvent: MessageStreamEvent,

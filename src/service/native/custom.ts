@@ -19,7 +19,7 @@ const NO_BOUNDS: ReplyBounds = { limit: undefined, stop: [] }
 export const CUSTOM_INFERENCE: NativeProtocol<typeof CustomBody, typeof CustomAnswer, CustomResult> = {
   body: CustomBody,
   returns: CustomAnswer,
-  needs: ['tokenizer'],
+  needsTokenizer: true,
   parse: ({ webhook: _, ...body }) => {
     const prompt = JSON.stringify(body)
     const promptTokens = countTokens(prompt)

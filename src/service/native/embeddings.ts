@@ -36,7 +36,7 @@ export const EMBEDDINGS_INFERENCE: NativeProtocol<
 > = {
   body: NativeEmbeddingsBody,
   returns: EmbeddingsAnswer,
-  needs: ['tokenizer'],
+  needsTokenizer: true,
   parse: body => {
     const { promptTokens, longestPromptTokens } = readEmbeddingInputs(toEmbeddingsBody('', body))
     return { prompt: JSON.stringify(listTexts(body)), promptTokens, longestPromptTokens }

@@ -6,7 +6,7 @@ import { LIMITS } from '../../limits/limits.ts'
 import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
 import type { World } from '../../simulation/world.ts'
 import { integer, text } from '../fields.ts'
-import { drawImages, type ImageSource } from '../media/images/draw-images.ts'
+import { drawImages, type ImageSource } from '../media/images.ts'
 import { throwScriptedError } from '../openai/scripted-answers.ts'
 import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
 
@@ -47,7 +47,7 @@ export interface ImageSpec extends ImageSource {
 export const IMAGE_INFERENCE: NativeProtocol<typeof ImageBody, typeof ImageAnswer, ImageSpec> = {
   body: ImageBody,
   returns: ImageAnswer,
-  needs: ['images'],
+  needsTokenizer: false,
   parse: body => ({ prompt: JSON.stringify([body.prompt, sourceOf(body)]), promptTokens: 0, longestPromptTokens: 0 }),
   createWork: ({ world, target, model, findScriptedAnswer }, body, { prompt }) => {
     const scriptedAnswer = findScriptedAnswer(model, body.prompt)

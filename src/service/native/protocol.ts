@@ -4,7 +4,7 @@ import type { Chance, EntityKey } from '../../kernel/random.ts'
 import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { MediaWork } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
-import type { Prerequisite, UploadedFile } from '../endpoint.ts'
+import type { UploadedFile } from '../endpoint.ts'
 import type { SseFrame } from '../openai/sse.ts'
 
 /** An http or https address with a host. */
@@ -86,8 +86,8 @@ export interface NativeProtocol<
   readonly body: Body
   readonly returns: Returns
   readonly streamEvent?: z.ZodType
-  /** The code that must be loaded before `parse` and `createResult`. */
-  readonly needs: readonly Prerequisite[]
+  /** Whether the tokenizer must be loaded before `parse`. */
+  readonly needsTokenizer: boolean
   /** Method syntax, because protocols of different bodies share one record. Throws InvalidInputError. */
   parse(body: z.output<Body>): NativeInput
   /** Throws RefusalError if the model cannot do the work. */

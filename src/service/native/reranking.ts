@@ -34,7 +34,7 @@ export interface RerankResult {
 export const RERANK_INFERENCE: NativeProtocol<typeof RerankBody, typeof RerankAnswer, RerankResult> = {
   body: RerankBody,
   returns: RerankAnswer,
-  needs: ['tokenizer'],
+  needsTokenizer: true,
   parse: body => {
     const instructionTokens = body.instruction ? countTokens(body.instruction) : 0
     const counts = listPairs(body).map(pair => instructionTokens + countTokens(pair.query) + countTokens(pair.document))

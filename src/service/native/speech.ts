@@ -1,14 +1,13 @@
 /** Native inference of speech models: audio of a text. */
 import * as z from 'zod'
 import { encodeBase64 } from '../../lib/base64.ts'
+import { concatBytes } from '../../lib/bytes.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import { speechWork } from '../../simulation/inference/media-work.ts'
 import { DEFAULT_VOICE, requireKnownVoice, SPEECH_FORMAT, SpeechFormatName } from '../audio/speech-requests.ts'
 import { countCodePoints, text } from '../fields.ts'
-import { audioCode } from '../media/load-audio.ts'
-import { speechSeconds } from '../media/speech-plan.ts'
+import { createSpeech, type SpeechFormat, type SpeechLength, speechSeconds } from '../media/speech.ts'
 import { throwScriptedError } from '../openai/scripted-answers.ts'
-import { refuseInput } from '../refusals.ts'
 import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
 
 const SpeechBody = z.object({
@@ -35,47 +34,38 @@ const SpeechAnswer = z
   })
   .meta({ id: 'SpeechInferenceAnswer' })
 
-export interface SpeechSpec {
-  readonly model: string
-  readonly text: string
-  readonly voice: string
-  readonly speed: number
-  readonly format: Exclude<z.output<typeof SpeechFormatName>, 'opus'>
+export interface SpeechSpec extends SpeechLength {
+  readonly format: SpeechFormat
 }
 
 export const SPEECH_INFERENCE: NativeProtocol<typeof SpeechBody, typeof SpeechAnswer, SpeechSpec> = {
   body: SpeechBody,
   returns: SpeechAnswer,
-  needs: ['audio'],
-  parse: body => {
-    requireFormat(body)
-    return {
-      prompt: JSON.stringify([voiceOf(body), body.speed ?? 1, body.text]),
-      promptTokens: 0,
-      longestPromptTokens: 0,
-    }
-  },
-  createWork: ({ world, target, model, findScriptedAnswer }, body) => {
-    const voice = voiceOf(body)
-    requireKnownVoice(world, voice)
+  needsTokenizer: false,
+  parse: body => ({
+    prompt: JSON.stringify([voiceOf(body), body.speed ?? 1, body.text]),
+    promptTokens: 0,
+    longestPromptTokens: 0,
+  }),
+  createWork: ({ world, model, findScriptedAnswer }, body) => {
+    requireKnownVoice(world, voiceOf(body))
     const scriptedAnswer = findScriptedAnswer(model, body.text)
     // A scripted text cannot replace audio, so only errors apply.
     if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
-    const characters = countCodePoints(body.text)
-    const speed = body.speed ?? 1
+    const length: SpeechLength = { characters: countCodePoints(body.text), speed: body.speed ?? 1 }
     return {
-      spec: { model: target.name, text: body.text, voice, speed, format: requireFormat(body) },
+      spec: { ...length, format: body.output_format ?? SPEECH_FORMAT },
       answerTokens: 0,
       longestAnswer: 1,
-      work: speechWork(world.profile, { characters, seconds: speechSeconds(characters, speed) }),
+      work: speechWork(world.profile, { characters: length.characters, seconds: speechSeconds(length) }),
       streamSource: undefined,
     }
   },
-  createResult: (chance, { format, ...speech }) => {
-    const { pieces, contentType } = audioCode.get().synthesizeSpeech(chance, speech, format)
+  createResult: (_, { format, ...length }) => {
+    const { pieces, contentType } = createSpeech(length, format)
     return {
-      audio: `data:${contentType};base64,${encodeBase64(joinPieces(pieces))}`,
-      input_character_length: countCodePoints(speech.text),
+      audio: `data:${contentType};base64,${encodeBase64(concatBytes(pieces))}`,
+      input_character_length: length.characters,
       output_format: format,
     }
   },
@@ -84,20 +74,4 @@ export const SPEECH_INFERENCE: NativeProtocol<typeof SpeechBody, typeof SpeechAn
 /** Returns the voice of the account, the preset voice, or the first of several preset voices. */
 function voiceOf({ voice_id, preset_voice: preset }: SpeechBody): string {
   return voice_id || (Array.isArray(preset) ? preset[0] : preset) || DEFAULT_VOICE
-}
-
-/** Returns the format of the audio. Refuses with 400 a format that is not made. */
-function requireFormat({ output_format }: SpeechBody): SpeechSpec['format'] {
-  const format = output_format ?? SPEECH_FORMAT
-  return format === 'opus' ? refuseInput(400, 'opus is not supported here: ask for wav, pcm, flac or mp3') : format
-}
-
-function joinPieces(pieces: readonly Uint8Array[]): Uint8Array {
-  const joined = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const piece of pieces) {
-    joined.set(piece, at)
-    at += piece.length
-  }
-  return joined
 }

@@ -63,7 +63,7 @@ export interface TextResult {
 export const TEXT_INFERENCE: NativeProtocol<typeof TextBody, typeof TextAnswer, TextResult, readonly Reply[]> = {
   body: TextBody,
   returns: TextAnswer,
-  needs: ['tokenizer'],
+  needsTokenizer: true,
   streamEvent: TextEvent,
   parse: ({ input }) => {
     const promptTokens = countTokens(input)

@@ -6,8 +6,7 @@ import { transcriptionWork } from '../../simulation/inference/media-work.ts'
 import { AUDIO_SIZE_LIMIT, requireAudioSeconds } from '../audio/transcription-answers.ts'
 import type { UploadedFile } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
-import { audioCode } from '../media/load-audio.ts'
-import type { TranscriptSource } from '../media/transcript.ts'
+import { type TranscriptSource, transcribe } from '../media/transcript.ts'
 import { throwScriptedError } from '../openai/scripted-answers.ts'
 import { refuseInput, refuseOverLimit } from '../refusals.ts'
 import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
@@ -61,7 +60,7 @@ export const TRANSCRIPTION_INFERENCE: NativeProtocol<
 > = {
   body: TranscriptionBody,
   returns: TranscriptionAnswer,
-  needs: ['audio'],
+  needsTokenizer: false,
   parse: ({ audio, task }) => {
     const file = toFile(audio)
     return { prompt: `${task ?? 'transcribe'} ${file.hash}`, promptTokens: 0, longestPromptTokens: 0, file }
@@ -88,7 +87,7 @@ export const TRANSCRIPTION_INFERENCE: NativeProtocol<
     }
   },
   createResult: (chance, { language, hasWords, ...source }) => {
-    const transcript = audioCode.get().transcribe(chance, source)
+    const transcript = transcribe(chance, source)
     return {
       text: transcript.text,
       segments: transcript.segments.map(({ id, text, start, end }) => ({ id, text, start, end })),

@@ -1,10 +1,8 @@
 /** Webhooks of native inference: the answer of a request that does not wait, and the result that is posted later. */
 import * as z from 'zod'
-import type { ModelTask } from '../../data/records/enums.ts'
 import { quote } from '../../lib/quote.ts'
 import type { WebhookAttempt } from '../../simulation/inference/webhooks.ts'
 import type { World } from '../../simulation/world.ts'
-import { loadPrerequisites } from '../http/prerequisites.ts'
 import { refuseInput } from '../refusals.ts'
 import { InferenceStatus } from './protocol.ts'
 import { NATIVE_PROTOCOLS } from './tasks.ts'
@@ -33,16 +31,11 @@ export function requireAllowedWebhook(url: string, hosts: readonly string[]): vo
   if (reason !== undefined) refuseInput(400, `webhook ${quote(url)} is not allowed: ${reason}`)
 }
 
-/** Loads the code that makes the results of models of these tasks. */
-export async function loadResultCode(tasks: Iterable<ModelTask>): Promise<void> {
-  for (const task of tasks) await loadPrerequisites(NATIVE_PROTOCOLS[task].needs)
-}
-
 /** Returns what is posted to a webhook. */
-export async function createWebhookBody(
+export function createWebhookBody(
   { chance }: World,
   { requestId, task, spec, result }: WebhookAttempt,
-): Promise<Readonly<Record<string, unknown>>> {
+): Readonly<Record<string, unknown>> {
   const { status, workTime, cost, promptTokens, answerTokens } = result
   const inference_status: InferenceStatus = {
     status,
@@ -53,7 +46,5 @@ export async function createWebhookBody(
   }
   const head = { request_id: requestId, inference_status }
   if (status === 'failed') return head
-  // A snapshot can bring a request to a process that never needed the code.
-  await loadResultCode([task])
   return { ...head, ...NATIVE_PROTOCOLS[task].createResult(chance, spec as never) }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Chance } from '../../kernel/random.ts'
-import { isNestedDeeper } from '../../lib/json-nesting.ts'
+import { isNestedDeeper } from '../../lib/json-values.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import type { BatchEndpoint, InvalidBody } from '../../simulation/batches/input-lines.ts'
 import type { LineAnswer, LineError, OutputLine, ResolvedLine } from '../../simulation/batches/line-answering.ts'

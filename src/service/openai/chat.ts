@@ -90,7 +90,7 @@ export const createChatCompletion = endpoint({
   errorShape: 'compat',
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
-  needs: ['tokenizer'],
+  needsTokenizer: true,
   body: ChatBody,
   returns: ChatCompletion,
   streamEvent: ChatCompletionChunk,

@@ -131,7 +131,7 @@ export const createCompletion = endpoint({
   errorShape: 'compat',
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
-  needs: ['tokenizer'],
+  needsTokenizer: true,
   maxBodyValues: LIMITS.tokenBodyValues,
   body: CompletionBody,
   returns: Completion,

@@ -53,7 +53,7 @@ export const createEmbeddings = endpoint({
   errorShape: 'compat',
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
-  needs: ['tokenizer'],
+  needsTokenizer: true,
   maxBodyValues: LIMITS.tokenBodyValues,
   body: z.object({
     model: text({ min: 1 }),

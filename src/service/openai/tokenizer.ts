@@ -142,7 +142,7 @@ export function splitTokens(text: string): string[] {
 /**
  * Counts the tokens of a text.
  *
- * @throws Error if the tokenizer is not loaded: an endpoint that counts declares `needs: ['tokenizer']`
+ * @throws Error if the tokenizer is not loaded: an endpoint that counts declares `needsTokenizer: true`
  */
 export function countTokens(text: string): number {
   if (counter === undefined)

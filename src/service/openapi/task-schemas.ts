@@ -6,4 +6,6 @@ export interface TaskSchemas {
   readonly body: z.ZodType
   readonly returns: z.ZodType
   readonly streamEvent?: z.ZodType
+  /** Whether the tokenizer must be loaded before a request takes its place among the others. */
+  readonly needsTokenizer: boolean
 }

@@ -1,4 +1,3 @@
-import type { ModelTask } from '../../data/records/enums.ts'
 import type { Agenda } from '../../kernel/agenda.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { InferenceRequests } from './requests.ts'
@@ -19,14 +18,4 @@ export function nextWebhookTime({ agenda, inferenceRequests, webhooks }: Webhook
     next = Math.min(next, row.startedAt < 0 ? agenda.nextTime : row.endsAt)
   }
   return next
-}
-
-/** Returns the tasks of the models whose results will be sent to webhooks. */
-export function listWebhookTasks({
-  inferenceRequests,
-  webhooks,
-}: Pick<WebhookWorld, 'inferenceRequests' | 'webhooks'>): ReadonlySet<ModelTask> {
-  const tasks = new Set(webhooks.tasks)
-  for (const [, { plan }] of inferenceRequests.entries()) if (plan.webhook) tasks.add(plan.webhook.task)
-  return tasks
 }

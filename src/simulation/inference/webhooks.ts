@@ -1,4 +1,3 @@
-import type { ModelTask } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { Table } from '../../kernel/table.ts'
@@ -54,11 +53,6 @@ export class Webhooks implements Part {
   add(requestId: string, plan: WebhookPlan, result: WebhookResult): void {
     const row = new WebhookRow(this.#table.generation, requestId, { plan, result })
     this.#schedule(this.#table.add(row), row, 0)
-  }
-
-  /** The tasks of the models of these results. */
-  get tasks(): ReadonlySet<ModelTask> {
-    return new Set(Array.from(this.#table.entries(), ([, { plan }]) => plan.task))
   }
 
   /** The time of the next attempt. Infinity: no attempt is scheduled. */

@@ -1,8 +1,8 @@
 /** The envelope of a snapshot: its description, its checksum, and the versions that can read it. */
 
 import { ByteHash } from '../../kernel/random.ts'
+import { byteLengthOf, concatBytes } from '../../lib/bytes.ts'
 import { VERSION } from '../../version.ts'
-import { byteLengthOf, concatBytes } from './codec/bytes.ts'
 
 /** The version of the file format. */
 export const FORMAT_VERSION = 8

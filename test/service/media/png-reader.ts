@@ -8,7 +8,7 @@ export interface DecodedPng {
   readonly pixels: Uint8Array
 }
 
-/** Decodes a PNG with a palette of 8 bits and rows without filters. Throws for every other file. */
+/** Decodes a PNG with a bit for each pixel, a palette, and rows without filters. Throws for every other file. */
 export function decodePng(base64OrBytes: string | Uint8Array): DecodedPng {
   const file = Buffer.from(typeof base64OrBytes === 'string' ? Buffer.from(base64OrBytes, 'base64') : base64OrBytes)
   if (file.toString('latin1', 0, 8) !== '\x89PNG\r\n\x1a\n') throw new Error('no PNG signature')
@@ -27,16 +27,17 @@ export function decodePng(base64OrBytes: string | Uint8Array): DecodedPng {
   if ([...chunks.keys()].join() !== 'IHDR,PLTE,IDAT,IEND') throw new Error(`chunks ${[...chunks.keys()].join()}`)
   const header = chunks.get('IHDR')!
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)]
-  if (header.toString('hex', 8) !== '0803000000') throw new Error(`header ${header.toString('hex')}`)
+  if (header.toString('hex', 8) !== '0103000000') throw new Error(`header ${header.toString('hex')}`)
   // inflateSync also checks the checksum of the data.
   const rows = inflateSync(chunks.get('IDAT')!)
-  if (rows.length !== (width + 1) * height) throw new Error(`${rows.length} bytes of pixels`)
+  const rowBytes = 1 + Math.ceil(width / 8)
+  if (rows.length !== rowBytes * height) throw new Error(`${rows.length} bytes of pixels`)
   const palette = chunks.get('PLTE')!
   const pixels = new Uint8Array(width * height * 3)
   for (let y = 0; y < height; y++) {
-    if (rows[y * (width + 1)] !== 0) throw new Error(`filter in row ${y}`)
+    if (rows[y * rowBytes] !== 0) throw new Error(`filter in row ${y}`)
     for (let x = 0; x < width; x++) {
-      const color = rows[y * (width + 1) + 1 + x]!
+      const color = (rows[y * rowBytes + 1 + (x >> 3)]! >> (7 - (x & 7))) & 1
       if (color * 3 >= palette.length) throw new Error(`colour ${color} is missing in the palette`)
       pixels.set(palette.subarray(color * 3, color * 3 + 3), (y * width + x) * 3)
     }

@@ -122,7 +122,7 @@ const RESOURCES: Readonly<Record<string, (program: Program) => Promise<unknown>>
     const results: unknown[] = []
     const ask = { model: SPEECH_MODEL, voice: 'ada', input: 'The rain ends before midnight, says the forecast.' }
     let file: Uploadable | undefined
-    for (const response_format of ['wav', 'mp3', 'flac', 'pcm'] as const) {
+    for (const response_format of ['wav', 'mp3', 'opus', 'flac', 'pcm'] as const) {
       const answer = await client.audio.speech.create({ ...ask, response_format })
       const bytes = new Uint8Array(await answer.arrayBuffer())
       results.push([response_format, answer.headers.get('content-type'), bytes.length, hash(bytes)])

@@ -1,5 +1,5 @@
 /** Snapshots taken while requests for media run and wait: every result comes, at the same time and for the same price. */
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import type { DeliverWebhook } from '../../../src/simulator/webhook-options.ts'
 import { wavFile } from '../../service/media/audio-files.ts'
@@ -87,44 +87,4 @@ test('a snapshot taken while media requests run and wait gives the same results 
   expect(restored.world.inferenceRequests.inFlightCount).toBe(0)
   const statuses = (await Promise.all(answers)).map(({ status }) => status)
   expect(new Set(statuses)).toEqual(new Set([200]))
-})
-
-test('results of a snapshot come at the same times in a process that has not loaded the code of media', async () => {
-  const { sim, posted, options } = createWorld()
-  for (const answer of sendAll(sim)) answer.catch(() => {})
-  await sim.clock.advance('1ms')
-  const bytes = sim.snapshot().toBytes()
-  // New modules have loaded nothing, and loading takes until the test lets it end.
-  vi.resetModules()
-  let release = () => {}
-  const released = new Promise<void>(resolve => {
-    release = resolve
-  })
-  vi.doMock('../../../src/service/media/load-audio.ts', async importOriginal => {
-    const { audioCode } = await importOriginal<typeof import('../../../src/service/media/load-audio.ts')>()
-    const load = audioCode.load.bind(audioCode)
-    audioCode.load = async () => {
-      await released
-      return load()
-    }
-    return { audioCode }
-  })
-  onTestFinished(() => void vi.doUnmock('../../../src/service/media/load-audio.ts'))
-  const fresh = await import('../../../src/simulator/simulator.ts')
-  const restored = fresh.createSimulator(options)
-  restored.restore(bytes)
-  const move = restored.clock.advance('1h')
-  for (let turn = 0; turn < 100; turn++) await new Promise(done => setImmediate(done))
-  expect(restored.clock.elapsed, 'time waits for the code').toBe(sim.clock.elapsed)
-  release()
-  await move
-  const byRestored = posted.splice(0)
-  await sim.clock.advance('1h')
-  expect(byRestored).toEqual(posted)
-  const times = (one: Simulator) =>
-    one.journal
-      .entries()
-      .filter(({ kind }) => kind.startsWith('webhook.'))
-      .map(({ kind, time }) => [kind, time])
-  expect(times(restored)).toEqual(times(sim))
 })

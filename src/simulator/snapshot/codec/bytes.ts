@@ -77,20 +77,6 @@ export class ByteWriter {
   }
 }
 
-export function byteLengthOf(pieces: readonly Uint8Array[]): number {
-  return pieces.reduce((sum, { length }) => sum + length, 0)
-}
-
-export function concatBytes(pieces: readonly Uint8Array[]): Uint8Array {
-  const joined = new Uint8Array(byteLengthOf(pieces))
-  let at = 0
-  for (const piece of pieces) {
-    joined.set(piece, at)
-    at += piece.length
-  }
-  return joined
-}
-
 /** Reads bytes. Throws RangeError if the bytes end too early. */
 export class ByteReader {
   readonly #bytes: Uint8Array

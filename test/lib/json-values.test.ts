@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { matchesJsonSubset } from '../../src/lib/json-subset.ts'
+import { matchesJsonSubset } from '../../src/lib/json-values.ts'
 
 test.each<[asked: unknown, value: unknown, expected: boolean]>([
   ['running', 'running', true],
