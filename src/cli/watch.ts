@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path'
 import { realDelay } from '../lib/real-time.ts'
 import { findScenarioFiles } from '../scenario/runner/files.ts'
 import { LoadError } from '../scenario/runner/import-script.ts'
+import { exitProcess } from './exit.ts'
+import { onSignals } from './signals.ts'
 
 /** Waits this long without a change: editors write a file in several steps. */
 const QUIET_MS = 120
@@ -62,6 +64,10 @@ export async function watch(patterns: readonly string[], args: readonly string[]
         onFileChanged(join(folder, name))
     })
   }
+  onSignals(exitCode => {
+    running?.kill()
+    exitProcess(exitCode)
+  })
   play()
   return new Promise(() => {})
 }

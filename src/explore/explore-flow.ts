@@ -16,7 +16,7 @@ import { describeFinding, toParagraph } from './report/finding-words.ts'
 import type { FindingWords } from './report/labelled-texts.ts'
 import { createRunner } from './run/create-runner.ts'
 import { createFlowRunner } from './run/flow-runner.ts'
-import type { FlowRunner } from './run/runner.ts'
+import { type FlowRunner, unlessStopped } from './run/runner.ts'
 import { findInevitability, type Inevitability } from './shrink/inevitability.ts'
 import { createShrinker } from './shrink/shrink.ts'
 import type { Finding } from './stages/findings.ts'
@@ -45,7 +45,7 @@ const OPTIONS: readonly (keyof ExploreFlowOptions)[] = [
 ]
 
 /** A finding and what to do about it. */
-export interface ExplainedFinding extends Finding {
+export interface ExplainedFinding extends Omit<Finding, 'requests'> {
   /** What happened, because of what, and what to do, in one paragraph. */
   readonly why: string
   /** The parts of that paragraph. */
@@ -59,6 +59,8 @@ export interface ExplainedFinding extends Finding {
 /** What was found in a flow. */
 export interface FlowReport extends Omit<ExploreReport, 'findings'> {
   readonly findings: readonly ExplainedFinding[]
+  /** What its user should know of the runs, in sentences. */
+  readonly notes: readonly string[]
 }
 
 /**
@@ -77,9 +79,9 @@ export async function explore<Result>(
 ): Promise<FlowReport> {
   assertKnownKeys(options, OPTIONS, 'Failed to explore')
   const flow = withOptions(value, options)
-  const runner = await createRunner(flow)
+  const { classes, exhaustive, signal, onProgress } = options
+  const runner = await createRunner(flow, signal)
   try {
-    const { classes, exhaustive, signal, onProgress } = options
     const report = await exploreRuns(runner, {
       ...{ classes, exhaustive, signal, onProgress },
       name: flow.name,
@@ -96,7 +98,7 @@ export async function explore<Result>(
       const { story, inevitability, requests } = await explain(finding, runner, signal)
       findings.push({ ...finding, why: toParagraph(story), story, inevitability, requests })
     }
-    return { ...report, findings }
+    return { ...report, findings, notes: runner.notes ?? [] }
   } finally {
     await runner.dispose()
   }
@@ -157,18 +159,17 @@ export function withOptions(value: unknown, options: ExploreFlowOptions): Explor
   return inputs === undefined ? explored : withInputs(explored, inputs, `Failed to explore ${flow.name}`)
 }
 
-/** Returns what is said of a finding. It takes a run of its plan, and one for each request of that run. */
+/** Returns what is said of a finding. It takes a run for each request of its run. */
 async function explain(
-  { invariant, signature, words, plan, inputs, shrunk }: Finding,
+  { invariant, signature, words, plan, inputs, requests, shrunk }: Finding,
   runner: FlowRunner,
   signal: AbortSignal | undefined,
 ): Promise<Pick<ExplainedFinding, 'story' | 'inevitability' | 'requests'>> {
   const setting = { world: shrunk?.world, inputs }
-  const { requests } = await runner.run(plan, setting)
   const inevitability =
-    signal?.aborted || plan.length === 0 || runner.isSlow === true
+    plan.length === 0 || runner.isSlow === true
       ? undefined
-      : await findInevitability({ runner, plan, setting, signature, requests: requests.length })
+      : await unlessStopped(findInevitability({ runner, plan, setting, signature, requests: requests.length, signal }))
   const isMinimal = plan.length === 0 || shrunk?.isMinimal === true
   const leftOut = shrunk?.leftOut
   const violation = { invariant, words }

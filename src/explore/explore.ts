@@ -10,7 +10,7 @@ import { FAULT_CLASSES, type FaultClass, type FaultClassName } from './plan/clas
 import { RandomPlans } from './plan/random-plan.ts'
 import { type Space, type SpaceOptions, spaceOf } from './plan/space.ts'
 import type { RunResult } from './run/run-result.ts'
-import type { FlowRunner } from './run/runner.ts'
+import { type FlowRunner, unlessStopped } from './run/runner.ts'
 import { runBase } from './stages/base.ts'
 import { Budget } from './stages/budget.ts'
 import { Coverage, type MatrixCell, type UnreachedPoint } from './stages/coverage.ts'
@@ -50,7 +50,7 @@ export interface ExploreOptions {
   readonly oracle?: OracleCheck | undefined
   /** The invariants of the flow, for the oracle check. */
   readonly invariants?: InvariantSettings | undefined
-  /** Ends the exploration after the present run. The report has what was found so far. */
+  /** Ends the exploration: a command at once, a function after its present run. The report has what was found so far. */
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: ExploreProgress) => void) | undefined
   /** Returns real milliseconds, for a budget in real time. */
@@ -120,10 +120,8 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
   const spaceOptions = toSpaceOptions(options)
   const oracle = await options.oracle?.check(options.invariants ?? {})
   const exploration = new Exploration(runner, { flow: name, budget, shrinker, signal, onProgress })
-  const prepared = await prepare(runner, options)
-  const { base, space } = prepared
-  exploration.addBase(base)
-  const points = pointsOf(space)
+  const prepared = await unlessStopped(prepare(runner, options))
+  const points = prepared === undefined ? [] : pointsOf(prepared.space)
   const coverage = new Coverage(points)
   let unreachedPairs = 0
   const report = (stoppedBecause: StopReason): ExploreReport => ({
@@ -142,6 +140,9 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
     stoppedBecause,
     isReproducible: budget.isReproducible && stoppedBecause !== 'aborted',
   })
+  if (prepared === undefined) return report('aborted')
+  const { base } = prepared
+  exploration.addBase(base)
   if (base.end === 'unsettled') return report('unsettled')
 
   const pairs = new Pairs(base, spaceOptions)

@@ -148,8 +148,15 @@ export interface Scenario {
   readonly runFlow?: RunFlow | undefined
 }
 
-/** @param onWorld called with the simulator of the run under the plan, before anything happens in its world */
-export type RunFlow = (world: FlowWorld, onWorld?: (sim: Simulator) => void) => Promise<FlowOutcome>
+/**
+ * @param onWorld called with the simulator of the run under the plan, before anything happens in its world
+ * @param signal ends a command at once, with RunStopped
+ */
+export type RunFlow = (
+  world: FlowWorld,
+  onWorld?: (sim: Simulator) => void,
+  signal?: AbortSignal,
+) => Promise<FlowOutcome>
 
 /** What a flow did under its plan. */
 export interface FlowOutcome {

@@ -10,7 +10,6 @@ import type { InvariantSettings } from '../explore/invariants.ts'
 import type { Plan } from '../explore/plan/plan.ts'
 import * as planForm from '../explore/plan/plan-form.ts'
 import type { BrokenInvariant } from '../explore/run/run-result.ts'
-import type { RunOptions } from '../explore/run/runner.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { OpenName } from '../lib/open-name.ts'
@@ -57,7 +56,7 @@ export function survives<Result>(
   planForm.assertPlan(plan, context)
   const named = inputs === undefined ? declared : withInputs(declared, inputs, context)
   assertKnownInvariants(invariants ?? [], named, context)
-  const runFlow: RunFlow = (otherWorld, onWorld) => runUnder(named, { plan, invariants }, otherWorld, onWorld)
+  const runFlow: RunFlow = (...run) => runUnder(named, { plan, invariants }, ...run)
   const play = async () => assertSurvived(await runFlow(world))
   return createScenario(title, { ...worldOf(named.options), ...world, seeds: 'own' }, play, runFlow)
 }
@@ -82,13 +81,13 @@ function assertKnownInvariants(names: readonly string[], { options }: Explorable
 async function runUnder(
   flow: ExplorableFlow,
   { plan, invariants }: Pick<SurvivesOptions, 'plan' | 'invariants'>,
-  world: FlowWorld,
-  onWorld?: RunOptions['onWorld'],
+  ...[world, onWorld, signal]: Parameters<RunFlow>
 ): Promise<FlowOutcome> {
   // Loaded on demand: a script that only declares a scenario loads faster.
   const { createRunner } = await import('../explore/run/create-runner.ts')
   const settings = withInvariants(flow.options.invariants ?? {}, invariants)
-  const runner = await createRunner({ ...flow, options: { ...flow.options, ...worldOf(world), invariants: settings } })
+  const options = { ...flow.options, ...worldOf(world), invariants: settings }
+  const runner = await createRunner({ ...flow, options }, signal)
   try {
     // The rules compare with the run without faults.
     const base = await runner.run([], { onWorld: plan.length === 0 ? onWorld : undefined })

@@ -21,9 +21,9 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-async function explore(args: Partial<ExploreArguments>, signal?: AbortSignal) {
+async function explore(args: Partial<ExploreArguments>, signal?: AbortSignal, playing?: (name: string) => void) {
   const { written, output } = commandOutput()
-  const io = { ...output, folder, ...(signal && { signal }) }
+  const io = { ...output, folder, playing, ...(signal && { signal }) }
   const code = await exploreFlows({ flows: [LEAKY], faults: 'singles', ...args }, io)
   return { code, ...written }
 }
@@ -188,6 +188,27 @@ describe('refuses', () => {
     await expect(explore(args)).rejects.toThrow(message)
     expect(existsSync(join(folder, 'o'))).toBe(false)
   })
+})
+
+test('a shard that is stopped in the run of a seed does not shrink its finding, and plays the seed again', async () => {
+  const resultsIn = (out: string) => {
+    const lines = readFileSync(join(folder, out, 'results-1.ndjson'), 'utf8')
+      .trimEnd()
+      .split('\n')
+    return lines.map(line => JSON.parse(line)).flatMap(({ wall_ms: _, ...line }) => ('verdict' in line ? [line] : []))
+  }
+  const shared = { faults: undefined, seeds: '1..12' }
+  await explore({ ...shared, out: 'whole' })
+  const whole = resultsIn('whole')
+  const failed = whole.find(({ verdict }) => verdict === 'failed')
+  const stop = new AbortController()
+  const onPlaying = (name: string) => {
+    if (name.endsWith(`seed ${failed.seed}`)) stop.abort()
+  }
+  expect((await explore({ ...shared, out: 'parts' }, stop.signal, onPlaying)).code).toBe(3)
+  expect(resultsIn('parts')).toEqual(whole.slice(0, whole.indexOf(failed)))
+  await explore({ ...shared, out: 'parts' })
+  expect(resultsIn('parts')).toEqual(whole)
 })
 
 test('seeds are divided among processes, and the same command continues', async () => {

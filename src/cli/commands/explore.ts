@@ -131,7 +131,7 @@ export async function handler(args: ExploreArguments): Promise<void> {
       playing: watchdog.playing,
       signal: stop.signal,
       folder: process.cwd(),
-      again: runAgain,
+      again: () => runAgain(stop.signal),
     })
   } finally {
     watchdog.stop()

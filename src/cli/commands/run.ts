@@ -153,7 +153,7 @@ export async function handler(args: RunArguments): Promise<void> {
   const ignoreSignals = isSharded(args) ? onSignals(() => stop.abort()) : undefined
   process.exitCode = await run(args, {
     signal: stop.signal,
-    again: runAgain,
+    again: () => runAgain(stop.signal),
     playing: watchdog.playing,
     out: text => process.stdout.write(text),
     error: text => process.stderr.write(text),
@@ -202,7 +202,7 @@ export interface RunIo {
   readonly folder?: string
   /** The script of the command line, for workers. */
   readonly entry?: string
-  /** Aborted: a shard stops after the current play. */
+  /** Aborted: a shard stops. */
   readonly signal?: AbortSignal
   /** Runs the same command in a new process, and resolves with its exit code. */
   again?(): Promise<number>

@@ -3,6 +3,7 @@
 import { commandFlow } from '../../explore/declare-flow.ts'
 import type { ExploreDepth } from '../../explore/explore.ts'
 import { explore, withOptions } from '../../explore/explore-flow.ts'
+import { unlessStopped } from '../../explore/run/runner.ts'
 import { parseSeedRange } from '../../explore/shards/seed-range.ts'
 import type { Duration } from '../../kernel/duration.ts'
 import { loadFlowFile } from '../../scenario/runner/load-flow.ts'
@@ -134,6 +135,7 @@ async function exploreAll(
   const { json = false, junit, html, budget, faults, write, writeAs: language = 'yaml', findingCode = 1 } = args
   assertWritable(flows, args)
   const explored: ExploredFlow[] = []
+  let lacksPage = false
   for (const loaded of flows) {
     if (io.signal?.aborted) break
     io.playing?.(`the flow '${loaded.flow.name}'`)
@@ -156,8 +158,9 @@ async function exploreAll(
     const isFirst =
       findings.fresh.length > 0 && explored.every(other => other === one || other.findings.fresh.length === 0)
     if (html !== undefined && isFirst) {
-      await writeFindingPage(html, loaded, one)
-      io.error(`Page: ${html}\n`)
+      const written = await unlessStopped(writeFindingPage(html, loaded, one, io.signal).then(() => html))
+      lacksPage = written === undefined
+      io.error(lacksPage ? `No page: ${html} needs runs of the command, which were stopped.\n` : `Page: ${html}\n`)
     }
     if (!json && explored.length > 1) io.out('\n')
     io.out(json ? formatFlowJson(one) : formatFlow(one, known.file))
@@ -165,7 +168,7 @@ async function exploreAll(
   if (junit !== undefined) writeTextFile(junit, formatFlowsJunit(explored), 'junit')
   const isComplete =
     explored.length === flows.length && explored.every(({ report }) => report.stoppedBecause !== 'aborted')
-  if (!isComplete) return 3
+  if (!isComplete || lacksPage) return 3
   return explored.some(({ findings }) => findings.fresh.length > 0) ? findingCode : 0
 }
 
@@ -185,7 +188,7 @@ async function runShard(
   const tests: FlowTest[] = []
   try {
     for (const { flow, file } of flows) {
-      if (file !== undefined && !('command' in flow)) tests.push(await flowTest({ flow, file }))
+      if (file !== undefined && !('command' in flow)) tests.push(await flowTest({ flow, file }, io.signal))
     }
     return await playSharded({ command: 'explore', tests, config: hashOf(['swarm']) }, request, io)
   } finally {

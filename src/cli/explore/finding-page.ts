@@ -12,12 +12,21 @@ import type { ExploredClient } from './scenario-files.ts'
 /** Findings in one page. Each has a world, and a reader compares few. */
 const MAX_FINDINGS = 8
 
-/** Runs the client again under the plan of each finding and without faults, and writes the page of these runs. */
-export async function writeFindingPage(file: string, { flow }: ExploredClient, explored: ExploredFlow): Promise<void> {
+/**
+ * Runs the client again under the plan of each finding and without faults, and writes the page of these runs.
+ *
+ * @throws RunStopped if the signal ends a run of a command
+ */
+export async function writeFindingPage(
+  file: string,
+  { flow }: ExploredClient,
+  explored: ExploredFlow,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const { fresh } = explored.findings
   const [first] = fresh
   if (first === undefined) return
-  const runner = await createRunner(flow)
+  const runner = await createRunner(flow, signal)
   try {
     const worlds: SavedWorld[] = []
     for (const { plan, words, shrunk, inputs } of fresh.slice(0, MAX_FINDINGS)) {

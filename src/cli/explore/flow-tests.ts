@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { prepare } from '../../explore/explore.ts'
 import { createFlowRunner } from '../../explore/run/flow-runner.ts'
+import { RunStopped } from '../../explore/run/runner.ts'
 import type { RunnableTest, SeedOutcome } from '../../explore/shards/play-shard.ts'
 import type { SeedFinding } from '../../explore/shards/records.ts'
 import { type ShrinkOptions, shrink } from '../../explore/shrink/shrink.ts'
@@ -19,9 +20,10 @@ export interface FlowTest extends RunnableTest {
 /**
  * Runs a flow without faults, and returns it as a seed test.
  *
+ * @param signal ends the shrinking of a finding. Its seed then has no result
  * @throws ExploreError for a flow that is not repeatable or throws without a fault
  */
-export async function flowTest({ flow, file }: LoadedFlow): Promise<FlowTest> {
+export async function flowTest({ flow, file }: LoadedFlow, signal?: AbortSignal): Promise<FlowTest> {
   const runner = createFlowRunner(flow)
   const prepared = await prepare(runner, { name: flow.name })
   const ofBase = new Set(prepared.base.broken.map(({ signature }) => signature))
@@ -33,7 +35,7 @@ export async function flowTest({ flow, file }: LoadedFlow): Promise<FlowTest> {
       const run = await runSeed(runner, { ...prepared, inputs: flow.options.inputs }, Number(seed))
       return toOutcome(
         run,
-        { runner, declaredInputs: flow.options.inputs },
+        { runner, declaredInputs: flow.options.inputs, signal },
         signature => ofBase.has(signature),
         isKnown,
       )
@@ -44,7 +46,7 @@ export async function flowTest({ flow, file }: LoadedFlow): Promise<FlowTest> {
 
 async function toOutcome(
   { plan, inputs, ofInputs, result }: Awaited<ReturnType<typeof runSeed>>,
-  { runner, declaredInputs }: Pick<ShrinkOptions, 'runner' | 'declaredInputs'>,
+  options: Pick<ShrinkOptions, 'runner' | 'declaredInputs' | 'signal'>,
   isOfBase: (signature: string) => boolean,
   isKnown: (signature: string) => boolean,
 ): Promise<SeedOutcome> {
@@ -57,7 +59,8 @@ async function toOutcome(
   for (const { signature, words, plan } of origins) {
     // What fails without a fault is found by the exploration without shards.
     if (findings.has(signature) || isOfBase(signature)) continue
-    const small = isKnown(signature) ? undefined : await shrink({ runner, plan, inputs, signature, declaredInputs })
+    const small = isKnown(signature) ? undefined : await shrink({ ...options, plan, inputs, signature })
+    if (options.signal?.aborted && small?.isMinimal === false) throw new RunStopped()
     findings.set(signature, {
       ...{ signature, words },
       ...(small !== undefined && { plan: [...small.plan] }),

@@ -41,6 +41,7 @@ export function formatFlow({ report, findings, fileOf }: ExploredFlow, knownFile
   if (report.findings.length === 0) lines.push(...describeWorth(report))
   lines.push(...describeUnreached(report))
   if (report.unreachedPairs > 0) lines.push(`${plural(report.unreachedPairs, 'pair')} of faults not run`)
+  for (const note of report.notes) lines.push(...wrapText(note, LINE_CHARACTERS))
   return `${lines.join('\n')}\n`
 }
 
@@ -50,7 +51,7 @@ const MAX_REQUESTS = 100
 /** Returns the report as one line of JSON. */
 export function formatFlowJson({ report, findings, scenarioOf, fileOf }: ExploredFlow): string {
   const { flow, runs, runsOf, points, unreached, unreachedPairs, matrix, surfaced, saturation } = report
-  const { chanceOfNew, stoppedBecause } = report
+  const { chanceOfNew, stoppedBecause, notes } = report
   const toJson = (finding: ExplainedFinding, known?: object) => {
     const { invariant, signature, plan, foundWith, why, evidence, stage, seed } = finding
     const { inputs, shrunk, inevitability, requests } = finding
@@ -85,7 +86,7 @@ export function formatFlowJson({ report, findings, scenarioOf, fileOf }: Explore
   ]
   const more = {
     ...{ surfaced, chance_of_new: chanceOfNew, stopped_because: stoppedBecause, gone: findings.gone },
-    ...{ runs_of: runsOf, unreached_pairs: unreachedPairs, matrix },
+    ...{ runs_of: runsOf, unreached_pairs: unreachedPairs, matrix, notes },
     saturation: saturation.map(({ chanceOfNew, ...rest }) => ({ ...rest, chance_of_new: chanceOfNew })),
   }
   return `${JSON.stringify({ flow, runs, points, unreached, findings: all, ...more })}\n`

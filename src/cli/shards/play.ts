@@ -19,7 +19,7 @@ export interface ShardIo {
   progress?: ((text: string) => void) | undefined
   /** Called with what is run. */
   playing?: ((name: string) => void) | undefined
-  /** Aborted: the shard stops after the current run, and its exit code is 3. */
+  /** Aborted: the shard stops, and its exit code is 3. */
   readonly signal?: AbortSignal | undefined
   /** The folder that `--out` is relative to. */
   readonly folder: string
@@ -74,7 +74,7 @@ export async function playSharded(work: ShardWork, request: ShardRequest, io: Sh
     })
     progress.end()
     const hasRunHere = file.finished.size > before
-    if (left === 0 && recheck && hasRunHere && io.again) {
+    if (left === 0 && recheck && hasRunHere && io.again && !io.signal?.aborted) {
       file.close()
       return await io.again()
     }
@@ -94,9 +94,10 @@ export async function playSharded(work: ShardWork, request: ShardRequest, io: Sh
   }
 }
 
-/** Runs this command line in a new process, and resolves with its exit code. */
-export function runAgain(): Promise<number> {
+/** Runs this command line in a new process, which an abort stops, too. Resolves with its exit code. */
+export function runAgain(signal: AbortSignal): Promise<number> {
   const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { stdio: 'inherit' })
+  signal.addEventListener('abort', () => child.kill())
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', code => resolve(code ?? 3))

@@ -39,7 +39,7 @@ export async function runSharded(
   try {
     refuseOtherFlags(args)
     const request = readShardRequest(args, rangeOf(args.seeds), process.env)!
-    const tests = await scenarioTests(patterns, options)
+    const tests = await scenarioTests(patterns, { ...options, signal: io.signal })
     if (tests.length === 0) {
       throw new LoadError('Failed to run scenarios: none is selected. Try other words in --filter or --tag.')
     }

@@ -6,7 +6,7 @@ import { relative } from 'node:path'
 import type { RunnableTest, SeedOutcome } from '../../explore/shards/play-shard.ts'
 import { OWN_SEED } from '../../explore/shards/records.ts'
 import { SECOND } from '../../kernel/duration.ts'
-import type { FileResult, RunFilesOptions } from '../../scenario/runner/jobs.ts'
+import type { FileResult, PlayerOptions, RunFilesOptions } from '../../scenario/runner/jobs.ts'
 import { replayCommand, summaryLine } from '../../scenario/runner/reporters.ts'
 import { loadFiles, ScenarioPlayer } from '../../scenario/runner/runner.ts'
 import { hasFixedSeed } from '../../scenario/scenario.ts'
@@ -18,14 +18,14 @@ import { hasFixedSeed } from '../../scenario/scenario.ts'
  */
 export async function scenarioTests(
   patterns: readonly string[],
-  options: RunFilesOptions & { readonly folder: string },
+  options: RunFilesOptions & Pick<PlayerOptions, 'folder' | 'signal'>,
 ): Promise<RunnableTest[]> {
-  const { folder, names, stuckTimeoutMs, against, check } = options
+  const { folder, names, stuckTimeoutMs, against, check, signal } = options
   const files = await loadFiles(patterns, options)
   return files.flatMap(({ file, allScenarios, scenarios }) => {
     const text = readFileSync(file)
     return scenarios.map(scenario => {
-      const settings = { file, folder, names, stuckTimeoutMs, against, check, update: false }
+      const settings = { file, folder, names, stuckTimeoutMs, against, check, signal, update: false }
       const player = new ScenarioPlayer(scenario, allScenarios.length > 1, settings)
       return {
         name: `${relative(folder, file)}: ${scenario.title}`,

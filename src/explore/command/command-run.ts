@@ -12,8 +12,8 @@ import { AppliedPlan } from '../run/applied-plan.ts'
 import { concludeRun, heal, settlesWithin } from '../run/conclude.ts'
 import { type RecordedRequest, RequestRecorder } from '../run/request-recorder.ts'
 import type { RunResult } from '../run/run-result.ts'
-import type { RunOptions } from '../run/runner.ts'
-import { ClientProcess, type ProcessEnd } from './client-process.ts'
+import { type RunOptions, RunStopped } from '../run/runner.ts'
+import { ClientProcess, type ProcessEnd, type ProcessGroups } from './client-process.ts'
 import { OutputLog } from './output-log.ts'
 import { ServedClient } from './served-client.ts'
 
@@ -24,6 +24,7 @@ export interface CommandRunOptions {
   readonly cwd: string
   /** Real milliseconds for all starts of the command. */
   readonly timeoutMs: number
+  readonly groups: ProcessGroups
   readonly invariants: FlowOptions['invariants']
   readonly healAt: RunOptions['healAt'] | undefined
 }
@@ -52,8 +53,10 @@ export class CommandRun {
   #process: ClientProcess | undefined
   /** Whether the present start ends with a request, after which the command starts again. */
   #crashed = false
-  /** Why the run was ended before the command. */
-  #waitsFor: string | undefined
+  /** Whether the run was ended because its client takes too long in the time of the world. */
+  #waitsForTime = false
+  #isStopped = false
+  #leftChild = false
 
   /** @throws FaultError or CommandError for an invalid plan */
   constructor(plan: Plan, options: CommandRunOptions) {
@@ -68,7 +71,9 @@ export class CommandRun {
       recorder: this.#recorder,
       onRequest: ({ index, sentAt }) => {
         if (index === healAt?.request) heal(sim, this.#plan)
-        if (sentAt - this.#startedAt > settles) this.#giveUp('time')
+        if (sentAt - this.#startedAt <= settles) return
+        this.#waitsForTime = true
+        this.#process?.stop()
       },
       endsWith: request => this.#endsWith(request),
     })
@@ -76,6 +81,11 @@ export class CommandRun {
 
   get requests(): readonly RecordedRequest[] {
     return this.#recorder.requests
+  }
+
+  /** Whether the command left a child that its run did not wait for. */
+  get leftChild(): boolean {
+    return this.#leftChild
   }
 
   /** What the last start printed. */
@@ -86,27 +96,30 @@ export class CommandRun {
   /**
    * Runs the command to its end. Returns how its last start ended.
    *
-   * @throws StartError if the system cannot start it
+   * @throws StartError if the system cannot start it, RunStopped after `stop`
    */
   async play(): Promise<ProcessEnd> {
-    const { argv, env, cwd } = this.#options
+    const { argv, env, cwd, groups } = this.#options
     const deadline = monotonicMs() + this.#options.timeoutMs
     for (;;) {
       this.#crashed = false
       const output = new OutputLog()
       this.#outputs.push(output)
       const timeoutMs = Math.max(0, deadline - monotonicMs())
-      this.#process = new ClientProcess(argv, { env, cwd, timeoutMs, output })
+      this.#process = new ClientProcess(argv, { env, cwd, timeoutMs, output, groups })
       const end = await this.#process.ended
-      await this.#client.settle()
-      if (!this.#crashed || end.kind === 'timeout' || this.#waitsFor !== undefined) return end
+      if (this.#process.isOutputHeld) this.#leftChild = true
+      if (!this.#isStopped) await this.#client.settle()
+      if (this.#isStopped) throw new RunStopped()
+      if (!this.#crashed || end.kind === 'timeout' || this.#waitsForTime) return end
       this.#client.startAgain()
     }
   }
 
-  /** Ends the run: its process is killed. */
+  /** Ends the run: its process is killed, and it has no result. */
   stop(): void {
-    this.#giveUp('its end')
+    this.#isStopped = true
+    this.#process?.stop()
   }
 
   /** Recovers the world, and returns what remains of the run. */
@@ -132,19 +145,14 @@ export class CommandRun {
     return true
   }
 
-  #giveUp(waitsFor: string): void {
-    this.#waitsFor ??= waitsFor
-    this.#process?.stop()
-  }
-
   #toClientEnd(end: ProcessEnd): ClientEnd {
     if (end.kind === 'exited' && end.code === 0) return { kind: 'returned', result: readResult(this.output.stdout) }
     if (end.kind === 'timeout' || end.kind === 'stopped') {
       const open = this.#recorder.requests.find(
         ({ outcome, endedAt }) => outcome === 'unanswered' && endedAt === undefined,
       )
-      const waitsFor = open === undefined ? (this.#waitsFor ?? 'something outside of the world') : formatRequest(open)
-      return { kind: 'unsettled', waitsFor }
+      const other = this.#waitsForTime ? 'time' : 'something outside of the world'
+      return { kind: 'unsettled', waitsFor: open === undefined ? other : formatRequest(open) }
     }
     const how = end.kind === 'exited' ? `exit code ${end.code}` : end.signal
     return { kind: 'threw', error: new CommandFailed(how, this.output) }

@@ -3,6 +3,7 @@
 import { availableParallelism } from 'node:os'
 import type { Observation } from '../../evidence/observation.ts'
 import { type Duration, micros } from '../../kernel/duration.ts'
+import { plural } from '../../lib/text/format-count.ts'
 import { DEFAULT_WORLD, type ServedWorld } from '../../simulator/served-world.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { type Server, serve } from '../../transports/http/server.ts'
@@ -11,9 +12,9 @@ import { worldOf } from '../flow-world.ts'
 import type { Plan } from '../plan/plan.ts'
 import { JOURNAL_LIMIT } from '../run/conclude.ts'
 import type { RunResult } from '../run/run-result.ts'
-import { type FlowRunner, isOwnSetting, type RunOptions, settingKey } from '../run/runner.ts'
+import { type FlowRunner, isOwnSetting, type RunOptions, RunStopped, settingKey } from '../run/runner.ts'
 import { clientEnvironment } from './client-environment.ts'
-import { StartError } from './client-process.ts'
+import { ProcessGroups, StartError } from './client-process.ts'
 import { CommandRun } from './command-run.ts'
 import { Slots } from './slots.ts'
 import { explainSilence, explainStart, UnusableCommand } from './unusable-command.ts'
@@ -32,6 +33,8 @@ export interface CommandRunnerOptions
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Default: the working directory of this process. */
   readonly cwd?: string | undefined
+  /** Ends the runs in progress at once, with RunStopped. No further one starts. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /**
@@ -59,9 +62,12 @@ class ProcessRunner implements FlowRunner {
   readonly #slots: Slots
   readonly #template: Simulator
   readonly #active = new Set<CommandRun>()
+  readonly #groups = new ProcessGroups()
   #server: Promise<Server> | undefined
   #strayRequests = 0
-  #isDisposed = false
+  #isStopped = false
+  /** Runs that left a child. */
+  #leavingRuns = 0
   /** Runs without faults, by their settings. */
   readonly #bases = new Map<string, Observation['base']>()
   runs = 0
@@ -78,6 +84,15 @@ class ProcessRunner implements FlowRunner {
       throw new RangeError("Failed to explore: a timeout of 0 ends every run. Give one as in '60s'.")
     this.#slots = new Slots(processes)
     this.#template = createSimulator({ ...worldOf(options), clock: 'on-poll', journalLimit: JOURNAL_LIMIT })
+    if (options.signal?.aborted) this.#isStopped = true
+    options.signal?.addEventListener('abort', this.#stop)
+  }
+
+  get notes(): readonly string[] {
+    if (this.#leavingRuns === 0) return []
+    return [
+      `In ${plural(this.#leavingRuns, 'run')}, the command left a process in a session of its own, which held its output open. It was not waited for, and may still run. Make the command end what it starts.`,
+    ]
   }
 
   get atOnce(): number {
@@ -111,9 +126,9 @@ class ProcessRunner implements FlowRunner {
     const { env: environment = process.env, cwd = process.cwd(), invariants } = this.#options
     const argv = this.#argv
     const env = clientEnvironment(environment, url, world)
-    const timeoutMs = this.#timeoutMs
     const { healAt } = options
-    const run = new CommandRun(plan, { argv, world, env, cwd, timeoutMs, invariants, healAt })
+    const [timeoutMs, groups] = [this.#timeoutMs, this.#groups]
+    const run = new CommandRun(plan, { argv, world, env, cwd, timeoutMs, groups, invariants, healAt })
     this.#active.add(run)
     try {
       const end = await run.play()
@@ -129,12 +144,13 @@ class ProcessRunner implements FlowRunner {
     } catch (error) {
       throw error instanceof StartError ? explainStart(error, argv[0], environment.PATH) : error
     } finally {
+      if (run.leftChild) this.#leavingRuns++
       this.#active.delete(run)
     }
   }
 
   async #serve(): Promise<Server> {
-    process.once('exit', this.#stopAll)
+    process.once('exit', this.#stop)
     return serve(this.#template, {
       port: 0,
       // Each run has a world of its own. What reaches the default world has no token of a run.
@@ -144,18 +160,20 @@ class ProcessRunner implements FlowRunner {
     })
   }
 
-  readonly #stopAll = () => {
+  readonly #stop = () => {
+    this.#isStopped = true
     for (const run of this.#active) run.stop()
   }
 
   #assertUsable(): void {
-    if (this.#isDisposed) throw new Error('Failed to run the command: its runner is disposed. Create another one.')
+    if (this.#isStopped) throw new RunStopped()
   }
 
   async dispose(): Promise<void> {
-    this.#isDisposed = true
-    process.off('exit', this.#stopAll)
-    this.#stopAll()
+    process.off('exit', this.#stop)
+    this.#options.signal?.removeEventListener('abort', this.#stop)
+    this.#stop()
+    this.#groups.close()
     const server = await this.#server
     await server?.close()
     await this.#template[Symbol.asyncDispose]()

@@ -8,9 +8,10 @@ import type { FlowRunner } from './runner.ts'
 /**
  * Creates the runner of a function or of a command.
  *
+ * @param signal ends the runs of a command at once
  * @throws the errors of `createFlowRunner` and `createCommandRunner`
  */
-export async function createRunner(flow: ExplorableFlow): Promise<FlowRunner> {
+export async function createRunner(flow: ExplorableFlow, signal?: AbortSignal): Promise<FlowRunner> {
   if (!('command' in flow)) return createFlowRunner(flow)
   // Loaded on demand: only a command needs the server.
   const { createCommandRunner } = await import('../command/command-runner.ts')
@@ -19,6 +20,6 @@ export async function createRunner(flow: ExplorableFlow): Promise<FlowRunner> {
   return createCommandRunner(command, {
     ...worldOf(options),
     ...(invariants !== undefined && { invariants }),
-    ...{ timeout, processes, cwd },
+    ...{ timeout, processes, cwd, signal },
   })
 }

@@ -35,13 +35,37 @@ export interface RunOptions extends RunSetting {
   readonly onWorld?: ((sim: Simulator) => void) | undefined
 }
 
+/** A run that was stopped before its end. It says nothing about the client. */
+export class RunStopped extends Error {
+  override readonly name = 'RunStopped'
+
+  constructor() {
+    super('Failed to run the client: its runner was stopped. Create another one.')
+  }
+}
+
+/** Resolves as a promise does, or to undefined if a run in it was stopped. */
+export async function unlessStopped<Value>(promise: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await promise
+  } catch (error) {
+    if (error instanceof RunStopped) return undefined
+    throw error
+  }
+}
+
 export interface FlowRunner {
-  /** Runs the flow once in a world of its own. Rejects only for a defect of the tool or an invalid plan. */
+  /**
+   * Runs the flow once in a world of its own. Rejects only for a defect of the tool or an invalid plan, and with
+   * RunStopped.
+   */
   run(plan: Plan, options?: RunOptions): Promise<RunResult>
   /** A run takes real time, so what needs many of them is left out. Default: false. */
   readonly isSlow?: boolean
   /** What to change in a client whose runs differ. Default: advice for a flow that is a function. */
   readonly advice?: string
+  /** What its user should know of the runs, in sentences. Default: nothing. */
+  readonly notes?: readonly string[]
   /** Runs so far. */
   readonly runs: number
   /** Runs that are useful at one time. Default: 1. */

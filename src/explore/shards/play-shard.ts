@@ -1,6 +1,7 @@
 /** Runs the seeds of one shard. */
 
 import { monotonicMs } from '../../lib/real-time.ts'
+import { unlessStopped } from '../run/runner.ts'
 import { keyOf, OWN_SEED, type SeedFinding, type SeedResult, type SeedTest, type TestSeed } from './records.ts'
 import type { ResultsFile } from './results-file.ts'
 import { countSeeds, type SeedRange, type Shard, seedsOf } from './seed-range.ts'
@@ -33,7 +34,7 @@ interface Unit {
 }
 
 export interface PlayOptions {
-  /** Aborted: no further run starts. */
+  /** Aborted: no further run starts. The present one can be stopped, and then has no result. */
   readonly signal?: AbortSignal | undefined
   /** Called before each run. */
   readonly onStart?: ((test: SeedTest, seed: TestSeed) => void) | undefined
@@ -69,7 +70,8 @@ export class ShardRuns {
       if (signal?.aborted) break
       onStart?.(unit.test, unit.seed)
       this.#file.started({ test: unit.test.hash, started: unit.seed })
-      const result = await this.#run(unit)
+      const result = await unlessStopped(this.#run(unit))
+      if (result === undefined) break
       this.#file.add(result)
       onDone?.(result, this.#file.finished.size)
     }
@@ -90,9 +92,10 @@ export class ShardRuns {
       if (!isChosen || this.#file.rechecked.has(unit.key)) continue
       if (signal?.aborted) break
       onStart?.(unit.test, unit.seed)
-      const { digest } = await unit.test.run(unit.seed, () => true)
-      this.#file.recheck({ test: unit.test.hash, rechecked: unit.seed, digest })
-      if (digest !== result.digest) differing.push(result)
+      const again = await unlessStopped(unit.test.run(unit.seed, () => true))
+      if (again === undefined) break
+      this.#file.recheck({ test: unit.test.hash, rechecked: unit.seed, digest: again.digest })
+      if (again.digest !== result.digest) differing.push(result)
     }
     return differing
   }

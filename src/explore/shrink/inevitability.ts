@@ -1,7 +1,7 @@
 /** Inevitability: after which request the client fails even if the service works again. */
 
 import type { Plan } from '../plan/plan.ts'
-import type { FlowRunner, RunSetting } from '../run/runner.ts'
+import { type FlowRunner, type RunSetting, RunStopped } from '../run/runner.ts'
 import { breaks } from './trials.ts'
 
 export interface InevitabilityOptions {
@@ -11,6 +11,7 @@ export interface InevitabilityOptions {
   readonly signature: string
   /** The number of requests of the run that fails. */
   readonly requests: number
+  readonly signal?: AbortSignal | undefined
 }
 
 /** When a violation became inevitable. */
@@ -32,11 +33,17 @@ export interface Inevitability {
 /** Up to so many requests, each one is tested. */
 const MAX_TESTED_REQUESTS = 100
 
-/** Finds the request after which nothing can save the client. It takes one run for each tested request. */
+/**
+ * Finds the request after which nothing can save the client. It takes one run for each tested request.
+ *
+ * @throws RunStopped after an abort of the signal
+ */
 export async function findInevitability(options: InevitabilityOptions): Promise<Inevitability> {
-  const { runner, plan, setting, signature, requests } = options
-  const isLostAt = async (request: number) =>
-    breaks(await runner.run(plan, { ...setting, healAt: { request } }), signature)
+  const { runner, plan, setting, signature, requests, signal } = options
+  const isLostAt = async (request: number) => {
+    if (signal?.aborted) throw new RunStopped()
+    return breaks(await runner.run(plan, { ...setting, healAt: { request } }), signature)
+  }
   if (requests > MAX_TESTED_REQUESTS) {
     return { afterRequest: await bisect(requests, isLostAt), method: 'bisection', exceptions: [] }
   }

@@ -7,7 +7,7 @@ import type { Interpreted } from '../plan/choices.ts'
 import { visibleStatus } from '../plan/coordinates.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { RunResult } from '../run/run-result.ts'
-import { type FlowRunner, settingKey } from '../run/runner.ts'
+import { type FlowRunner, settingKey, unlessStopped } from '../run/runner.ts'
 import { isSimpler, measurePlan, sortPlan, withoutContentNames } from './measure.ts'
 import { translatePlan } from './translate.ts'
 
@@ -127,11 +127,14 @@ export class Trials {
   /** Runs the best plan twice more. Returns whether both runs are equal and have the violation. */
   async confirm(): Promise<boolean> {
     const { plan, world, inputs } = this.#best
-    const { runner, signature } = this.#options
+    const { runner, signature, signal } = this.#options
+    if (signal?.aborted) return false
     const setting = { world, inputs: inputs?.result }
-    const results = [await runner.run(plan, setting), await runner.run(plan, setting)]
+    const run = () => unlessStopped(runner.run(plan, setting))
+    const results = [await run(), await run()]
     this.#runs += 2
-    return results[0]!.digest === results[1]!.digest && results.every(result => breaks(result, signature))
+    const isBroken = results.every(result => result !== undefined && breaks(result, signature))
+    return isBroken && results[0]!.digest === results[1]!.digest
   }
 
   async #run(plan: Plan, { world, inputs }: TrialSetting): Promise<Trial | undefined> {
@@ -145,7 +148,11 @@ export class Trials {
       return undefined
     }
     this.#runs++
-    const result = await this.#options.runner.run(plan, { world, inputs: inputs?.result })
+    const result = await unlessStopped(this.#options.runner.run(plan, { world, inputs: inputs?.result }))
+    if (result === undefined) {
+      this.#isOver = true
+      return undefined
+    }
     const trial: Trial = { plan, world, inputs, result, measure: measurePlan(plan, result) }
     this.#cache.set(key, trial)
     return trial

@@ -2,7 +2,7 @@
 
 import { InvariantThrew } from '../run/judge.ts'
 import type { RunResult } from '../run/run-result.ts'
-import type { FlowRunner } from '../run/runner.ts'
+import { type FlowRunner, RunStopped, unlessStopped } from '../run/runner.ts'
 import type { Budget } from './budget.ts'
 import { ExploreError } from './explore-error.ts'
 import { type Finding, Findings, type RunOrigin, type StageName } from './findings.ts'
@@ -109,11 +109,11 @@ export class Exploration {
     isWanted: (origin: Origin) => boolean = () => true,
   ): Promise<void> {
     const next = origins[Symbol.iterator]()
-    const ahead: { readonly origin: Origin; readonly result: Promise<RunResult> }[] = []
+    const ahead: { readonly origin: Origin; readonly result: Promise<RunResult | undefined> }[] = []
     const start = () => {
       const { done, value: origin } = next.next()
       if (done) return false
-      const result = this.#run(origin)
+      const result = unlessStopped(this.#run(origin))
       // It is awaited when its turn comes.
       result.catch(() => {})
       ahead.push({ origin, result })
@@ -125,6 +125,7 @@ export class Exploration {
         const first = ahead.shift()
         if (first === undefined) return
         const result = await first.result
+        if (result === undefined) return
         if (isWanted(first.origin)) onExplored(first.origin, await this.#conclude(first.origin, result))
       }
     } finally {
@@ -152,7 +153,7 @@ export class Exploration {
     try {
       return await this.#runner.run(plan, { inputs: inputs?.result })
     } catch (cause) {
-      if (cause instanceof InvariantThrew) throw cause
+      if (cause instanceof InvariantThrew || cause instanceof RunStopped) throw cause
       const text = cause instanceof Error ? cause.message : String(cause)
       throw new ExploreError(
         `Failed to explore ${this.#options.flow}: the plan ${JSON.stringify(plan)} cannot be run: ${text}`,
@@ -164,13 +165,8 @@ export class Exploration {
   async #shrink(finding: Finding, { inputs }: RunOrigin): Promise<void> {
     const { shrinker, signal } = this.#options
     if (shrinker === undefined || signal?.aborted) return
-    const shrunk = await shrinker.shrink({
-      plan: finding.plan,
-      inputs,
-      signature: finding.signature,
-      runner: this.#runner,
-      signal,
-    })
+    const { plan, signature } = finding
+    const shrunk = await unlessStopped(shrinker.shrink({ plan, inputs, signature, runner: this.#runner, signal }))
     if (shrunk === undefined) return
     this.runsOf.shrinking += shrunk.runs
     this.findings.setShrunk(finding, shrunk)

@@ -1,5 +1,6 @@
 /** What was found, once for each signature. */
 
+import type { ObservedRequest } from '../../evidence/observation.ts'
 import type { InputValues } from '../inputs/input.ts'
 import type { Interpreted } from '../plan/choices.ts'
 import type { Plan } from '../plan/plan.ts'
@@ -20,6 +21,8 @@ export interface Finding extends BrokenInvariant {
   readonly seed: number | undefined
   /** The inputs of the flow that the finding needs; undefined for the simplest ones. */
   readonly inputs: InputValues | undefined
+  /** The requests of the run of the plan. */
+  readonly requests: readonly ObservedRequest[]
   /** What shrinking came to; undefined if there was no time for it, or no fault to remove. */
   readonly shrunk: Omit<ShrunkFinding, 'plan' | 'inputs' | 'result'> | undefined
 }
@@ -51,7 +54,7 @@ export class Findings {
 
   /** The violations that appear only after faults that may surface. */
   get surfaced(): readonly Surfaced[] {
-    const late = [...this.#findings.values()].flatMap(finding => {
+    const late = [...this.#findings.values()].flatMap(({ requests: _, ...finding }) => {
       const reason = surfaceReasonOf(finding.plan)
       return reason === undefined ? [] : [{ ...finding, reason }]
     })
@@ -59,7 +62,7 @@ export class Findings {
   }
 
   /** Adds what a run broke. Returns the findings that are new. */
-  add({ broken }: RunResult, { stage, plan, seed, inputs, maySurface }: RunOrigin): Finding[] {
+  add({ broken, requests }: RunResult, { stage, plan, seed, inputs, maySurface }: RunOrigin): Finding[] {
     const added: Finding[] = []
     for (const violation of broken) {
       const { signature } = violation
@@ -72,7 +75,7 @@ export class Findings {
       }
       const finding = {
         ...{ ...violation, plan, foundWith: plan, stage, seed },
-        ...{ inputs: inputs?.result, shrunk: undefined },
+        ...{ inputs: inputs?.result, requests, shrunk: undefined },
       }
       this.#findings.set(signature, finding)
       added.push(finding)
@@ -83,7 +86,8 @@ export class Findings {
   /** Gives a finding its shrunk plan, and the words and the evidence of the run of that plan. */
   setShrunk(finding: Finding, { plan, inputs, result, ...shrunk }: ShrunkFinding): void {
     const violation = result.broken.find(({ signature }) => signature === finding.signature)
-    if (violation !== undefined)
-      this.#findings.set(finding.signature, { ...finding, ...violation, plan, inputs, shrunk })
+    if (violation === undefined) return
+    const { requests } = result
+    this.#findings.set(finding.signature, { ...finding, ...violation, plan, inputs, requests, shrunk })
   }
 }

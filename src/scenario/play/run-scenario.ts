@@ -1,5 +1,6 @@
 /** Plays a scenario in a world of its own, and returns its result. */
 
+import { RunStopped } from '../../explore/run/runner.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import type { NamesProfile } from '../../service/naming/names-profile.ts'
@@ -51,8 +52,14 @@ export interface Result {
   readonly failure: Failure | undefined
 }
 
+/** Options of a play that can be stopped. */
+export interface StoppableOptions extends RunOptions {
+  /** Ends a client that is a command at once. The play then rejects with RunStopped. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /** Plays a scenario. `lazy.ts` documents it for users. */
-export async function runScenario(scenario: Scenario, options: RunOptions = {}): Promise<Result> {
+export async function runScenario(scenario: Scenario, options: StoppableOptions = {}): Promise<Result> {
   // Without a seed the world has its own: that of its snapshot, or the default.
   const { seed = scenario.options.seed } = options
   if (scenario.runFlow !== undefined) return playFlow(scenario, scenario.runFlow, options)
@@ -111,19 +118,20 @@ async function playIn(environment: ScenarioEnvironment, scenario: Scenario, opti
 }
 
 /** Plays the flow in this process. An unusable option is the failure of the result. */
-async function playFlow({ title, options }: Scenario, runFlow: RunFlow, play: RunOptions): Promise<Result> {
+async function playFlow({ title, options }: Scenario, runFlow: RunFlow, play: StoppableOptions): Promise<Result> {
   const startedMs = monotonicMs()
   const { seed = options.seed } = play
   let outcome: FlowOutcome = { digest: '', elapsed: 0, requests: [], broken: [] }
   let message = unsupportedOption(play)
   if (message === undefined) {
     try {
-      outcome = await runFlow({ ...options, ...(seed !== undefined && { seed }) }, play.onWorld)
+      outcome = await runFlow({ ...options, ...(seed !== undefined && { seed }) }, play.onWorld, play.signal)
       for (const { operation, method, path, sentAt, outcome: end, status } of outcome.requests) {
         play.onStep?.(`${operation || `${method} ${path}`}: ${end === 'answered' ? status : end}`, sentAt)
       }
       if (outcome.broken.length > 0) message = describeBroken(outcome.broken)
     } catch (error) {
+      if (error instanceof RunStopped) throw error
       message = failureMessage(error)
     }
   }

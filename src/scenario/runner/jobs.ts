@@ -1,5 +1,5 @@
 /** Options, jobs and results of a run of scenario files. */
-import type { Result, RunOptions } from '../play/run-scenario.ts'
+import type { Result, RunOptions, StoppableOptions } from '../play/run-scenario.ts'
 import type { LoadError } from './import-script.ts'
 
 export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'names' | 'stuckTimeoutMs' | 'against' | 'check'> {
@@ -48,13 +48,13 @@ export interface FileResult extends Result {
 /** How one scenario is played. */
 export interface PlayerOptions
   extends Pick<RunFilesOptions, 'names' | 'stuckTimeoutMs' | 'against' | 'check' | 'update' | 'onWorld'>,
-    Pick<RunOptions, 'onStep'> {
+    Pick<StoppableOptions, 'onStep' | 'signal'> {
   readonly file: string
   readonly folder: string
 }
 
 /** One scenario to play with some seeds, the job of a worker. */
-export interface PlayJob extends Omit<PlayerOptions, 'onWorld' | 'onStep'> {
+export interface PlayJob extends Omit<PlayerOptions, 'onWorld' | 'onStep' | 'signal'> {
   readonly title: string
   /** Undefined for the scenario's own seed. */
   readonly seeds: readonly (string | undefined)[]

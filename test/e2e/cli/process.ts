@@ -1,5 +1,5 @@
 /** The program as a user starts it who installed the package. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { installed, packageIn } from '../installed-package.ts'
@@ -18,7 +18,22 @@ export interface Ended {
 
 /** Runs the program to its end. */
 export function run(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
-  return ended(launch(args, env))
+  return start(args, env).end
+}
+
+/** Starts the program. */
+export function start(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): { child: ChildProcess; end: Promise<Ended> } {
+  const child = launch(args, env)
+  return { child, end: ended(child) }
+}
+
+/** Whether a process runs. The entry of a process that has ended can stay for a while. */
+export function isAlive(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
+  return stdout.trim() !== '' && !stdout.startsWith('Z')
 }
 
 /** Runs the program from the source, for scripts of this project: they import the source as well. */

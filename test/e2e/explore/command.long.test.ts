@@ -10,6 +10,7 @@ import type { FaultClassName } from '../../../src/explore/plan/classes.ts'
 import type { PlanItem } from '../../../src/explore/plan/plan.ts'
 import type { FlowRunner } from '../../../src/explore/run/runner.ts'
 import { createShrinker } from '../../../src/explore/shrink/shrink.ts'
+import { isAlive } from '../cli/process.ts'
 
 let folder: string
 beforeEach(() => {
@@ -46,12 +47,6 @@ function runnerOfCommand(argv: readonly string[], options: CommandRunnerOptions 
 }
 
 const down = (nth: number): PlanItem => ({ fault: { on: '*', nth, fault: { kind: 'status', status: 503 } } })
-
-/** Whether a process runs. The entry of a process that has ended can stay for a while. */
-function isAlive(pid: number): boolean {
-  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
-  return stdout.trim() !== '' && !stdout.startsWith('Z')
-}
 
 const CAREFUL = `
 const { deploy_id } = await create()
@@ -201,12 +196,12 @@ test('a runner that is disposed kills its processes, and starts no further ones'
   const pids = () =>
     existsSync(join(folder, 'pids')) ? readFileSync(join(folder, 'pids'), 'utf8').trim().split(' ') : []
   const [first, second] = [runner.run([]), runner.run([down(9)])]
-  const refused = expect(second).rejects.toThrow('Failed to run the command: its runner is disposed')
+  const stopped = 'Failed to run the client: its runner was stopped. Create another one.'
+  const refused = [first, second].map(run => expect(run).rejects.toThrow(stopped))
   await expect.poll(pids, { timeout: 10_000 }).toHaveLength(1)
   await runner.dispose()
-  expect(await first).toMatchObject({ end: 'unsettled' })
-  await refused
-  await expect(runner.run([])).rejects.toThrow('its runner is disposed')
+  await Promise.all(refused)
+  await expect(runner.run([])).rejects.toThrow(stopped)
   expect(pids().map(Number).filter(isAlive)).toEqual([])
 })
 

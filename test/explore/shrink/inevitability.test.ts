@@ -1,5 +1,6 @@
 /** After which request nothing can save the client. */
 import { expect, test } from 'vitest'
+import { RunStopped } from '../../../src/explore/run/runner.ts'
 import { findInevitability } from '../../../src/explore/shrink/inevitability.ts'
 import { type PlantedFlow, PlantedRunner, SIGNATURE } from './planted-flow.ts'
 
@@ -35,4 +36,17 @@ test.each<[PlantedFlow['isSavedAt'], number]>([
   const found = await inevitability(saves, 1000)
   expect(found).toMatchObject({ afterRequest, method: 'bisection', exceptions: [] })
   expect(found.runs).toBeLessThanOrEqual(10)
+})
+
+test('the search ends before its next run when it is aborted', async () => {
+  const runner = new PlantedRunner({ causes: [{ operation: 'getDeployment', nth: 3 }], lineage: 'exact' })
+  const stop = new AbortController()
+  const run = runner.run.bind(runner)
+  runner.run = (...args) => {
+    if (runner.runs === 4) stop.abort()
+    return run(...args)
+  }
+  const found = findInevitability({ runner, plan, signature: SIGNATURE, requests: 80, signal: stop.signal })
+  await expect(found).rejects.toThrow(RunStopped)
+  expect(runner.runs).toBe(5)
 })

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { ObservedRequest } from '../../../src/evidence/observation.ts'
 import type { FlowWorld, WorldChange } from '../../../src/explore/flow-world.ts'
 import type { Plan, PlanItem } from '../../../src/explore/plan/plan.ts'
+import { RunStopped } from '../../../src/explore/run/runner.ts'
 import { groupItems } from '../../../src/explore/shrink/cut.ts'
 import { shrink } from '../../../src/explore/shrink/shrink.ts'
 import { translatePlan } from '../../../src/explore/shrink/translate.ts'
@@ -277,6 +278,20 @@ test('after the last run the best plan so far is the result, which may have unne
   const shrunk = (await shrink({ runner, plan, signature, maxRuns: 12 }))!
   expect(runner.runs).toBe(12)
   expect(shrunk).toMatchObject({ runs: 12, isMinimal: false, isRepeatable: true })
+  expect(shrunk.plan.length).toBeLessThan(plan.length)
+  expect(await isBroken({ flow, plan: shrunk.plan })).toBe(true)
+})
+
+test('after a run that was stopped the best plan so far is the result', async () => {
+  const [{ flow, plan }] = (await failingSchedules(1, 60, ['none'])) as [Schedule]
+  const runner = new PlantedRunner(flow)
+  const run = runner.run.bind(runner)
+  runner.run = async (...args) => {
+    if (runner.runs === 10) throw new RunStopped()
+    return run(...args)
+  }
+  const shrunk = (await shrink({ runner, plan, signature }))!
+  expect(shrunk).toMatchObject({ isMinimal: false, isRepeatable: false })
   expect(shrunk.plan.length).toBeLessThan(plan.length)
   expect(await isBroken({ flow, plan: shrunk.plan })).toBe(true)
 })
