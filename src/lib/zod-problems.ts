@@ -105,7 +105,7 @@ function describeExpected(issue: z.core.$ZodIssue): string {
     case 'invalid_format':
       return describeFormat(issue)
     case 'invalid_union':
-      return 'a JSON value'
+      return issue.message === 'Invalid input' ? 'a JSON value' : issue.message
     default:
       return issue.message
   }

@@ -1,6 +1,6 @@
 /** The lines of batch files. A names profile names their fields. */
 import * as z from 'zod'
-import { BATCH_ENDPOINT, MESSAGE_TEXT } from './records.ts'
+import { BATCH_ENDPOINT } from './records.ts'
 
 /** A line of the input file of a batch. The endpoint of its `url` declares its `body`. */
 export const BatchRequestLine = z
@@ -28,7 +28,7 @@ export const BatchResultLine = z
     error: z
       .object({
         code: z.string(),
-        message: z.string().meta(MESSAGE_TEXT),
+        message: z.string(),
         param: z.string().nullable(),
         type: z.string().nullable(),
       })

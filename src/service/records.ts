@@ -14,8 +14,6 @@ import { PricingAnswer, TimePricingAnswer } from '../data/records/pricing.ts'
 /** The document shows a value or two of the field, and says that there may be others. */
 const OPEN_ENUM = { 'x-open': true } as const
 
-/** Our own prose: a world with a names profile says it in its words. */
-export const MESSAGE_TEXT = { 'x-holds': 'message' } as const
 /** The path of an endpoint, as the world has it. */
 const ENDPOINT_PATH = { 'x-holds': 'path' } as const
 /** The endpoint of a batch, which is a declared value of the request that creates the batch. */
@@ -87,7 +85,7 @@ export const BatchRecord = z
           z.object({
             code: z.string(),
             line: z.int().nullable(),
-            message: z.string().meta(MESSAGE_TEXT),
+            message: z.string(),
             param: z.string().nullable(),
           }),
         ),
@@ -115,7 +113,7 @@ export const DeploymentRecord = z
     version: z.string(),
     task: z.string(),
     status: z.enum(DEPLOYMENT_STATUSES),
-    fail_reason: z.string().meta(MESSAGE_TEXT),
+    fail_reason: z.string(),
     created_at: isoTime,
     updated_at: isoTime,
     type: z.enum(DEPLOYMENT_TYPES).default('legacy'),
@@ -151,7 +149,6 @@ export const LoraStatus = DeploymentRecord.pick({
 
 export const DeployId = z.object({ deploy_id: z.string() }).meta({ id: 'DeployId' })
 
-/** The tag `compat` is the word of the path, so a names profile translates it in the same way. */
 export const ModelTags = z.array(z.string().meta({ 'x-holds': 'tag' }))
 
 export const ModelEntry = z

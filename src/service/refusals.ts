@@ -2,6 +2,7 @@
 
 import type { DecidedBy } from '../kernel/journal.ts'
 import { LIMITS } from '../limits/limits.ts'
+import type { ValidationDetail } from './http/validation-errors.ts'
 
 /** A refusal of the service. Any other exception of a handler is a bug of the simulator. */
 export class RefusalError extends Error {
@@ -10,7 +11,7 @@ export class RefusalError extends Error {
   readonly headers: Readonly<Record<string, string>> | undefined
   /** The whole body, where the endpoint's error shape does not apply. */
   readonly body: unknown
-  /** Whether the message is the user's own text, which is never translated. */
+  /** Whether the body is the user's own, which keeps its shape. */
   readonly isQuoted: boolean
   /** Default: by the status. */
   readonly decidedBy: DecidedBy
@@ -67,16 +68,18 @@ function deciderOf(status: number): DecidedBy {
 /** Ends the request with a 422 about one field, for rules that need more than the body to judge. */
 export class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError'
-  readonly loc: readonly string[]
-  readonly type: string
-  constructor(loc: readonly string[], message: string, type: string) {
-    super(message)
-    this.loc = loc
-    this.type = type
+  readonly detail: ValidationDetail
+  constructor(detail: ValidationDetail) {
+    super(detail.msg)
+    this.detail = detail
   }
 }
 
 /** @example invalid(['body', 'hub'], 'no weights for acme/x: name a repository', 'value_error') */
-export function rejectInput(loc: readonly string[], message: string, type = 'value_error'): never {
-  throw new InvalidInputError(loc, message, type)
+export function rejectInput(
+  loc: string[],
+  message: string | Omit<ValidationDetail, 'loc'>,
+  type = 'value_error',
+): never {
+  throw new InvalidInputError({ loc, ...(typeof message === 'string' ? { msg: message, type } : message) })
 }

@@ -9,7 +9,7 @@ import * as faultRules from '../faults/rules.ts'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import type { OpenName } from '../lib/open-name.ts'
 import type { NamesProfile } from '../service/naming/names-profile.ts'
-import * as namesSections from '../service/naming/word-sections.ts'
+import * as namesSections from '../service/naming/sections.ts'
 import { ScriptRule } from '../service/openai/scripted-answers.ts'
 import { Callback, Fill, List, NamedOrObject, PlainObject, Webhooks } from './option-checks.ts'
 import type { OptionDeclaration } from './option-declaration.ts'
@@ -212,7 +212,7 @@ export const OPTION_DECLARATIONS = {
     },
     http: JsonObject,
     get scenario() {
-      const names = z.union([z.string(), JsonObject.meta({ ...namesSections.namesJsonSchema() })])
+      const names = z.union([z.string(), JsonObject.meta(namesSections.namesJsonSchema())])
       return names.describe(
         'The names of a provider that clients of the world use; a path that begins with a dot is relative to the file',
       )

@@ -143,8 +143,6 @@ const CACHES: readonly string[] = [
   'service/models/model-schemas.ts cachedSchemas',
   'service/naming/schema-shape.ts inputShapes',
   'service/naming/schema-shape.ts outputShapes',
-  'service/naming/vocabulary.ts vocabularies',
-  'service/naming/word-sections.ts BRAND_WORDS',
   'simulation/batches/fixture-content.ts contentCache',
   'simulation/batches/fixture-content.ts parsedInputCache',
   'simulator/initial-worlds.ts sharedWorlds',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { ERROR_SHAPES } from '../../service/endpoint.ts'
+import { ERROR_SHAPES, type Operations } from '../../service/endpoint.ts'
+import { HEADER_WORDS, PATH_WORDS, VARIANT_WORDS } from '../../service/naming/sections.ts'
 import { vocabularyOf } from '../../service/naming/vocabulary.ts'
-import { SECTIONS } from '../../service/naming/word-sections.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
 
 const FieldList = z.array(
@@ -27,24 +27,23 @@ export const getFields = control({
     error_shapes: z.array(z.enum(ERROR_SHAPES)),
   }),
   handle: ({ sim }) => {
-    const { fields, routes } = vocabularyOf(sim.api.operations)
+    const operations = Object.entries(sim.api.operations as Operations<unknown>)
     const byOwner = new Map<string, { field: string; words: string[] }[]>()
-    for (const { place, words } of fields.values()) {
+    for (const [place, words] of vocabularyOf(sim.api.operations)) {
       const dot = place.indexOf('.')
       const owner = place.slice(0, dot)
       byOwner.set(owner, [...(byOwner.get(owner) ?? []), { field: place.slice(dot + 1), words: [...words] }])
     }
-    const records = [...byOwner.keys()].filter(owner => !routes.has(owner)).sort()
+    const records = [...byOwner.keys()].filter(owner => !Object.hasOwn(sim.api.operations, owner)).sort()
     return {
       records: records.map(record => ({ record, fields: byOwner.get(record)! })),
-      operations: Array.from(routes, ([operation, route]) => ({
-        operation,
-        route,
+      operations: operations.map(([operation, { route }]) => ({
+        ...{ operation, route },
         fields: byOwner.get(operation) ?? [],
       })),
-      paths: [...SECTIONS.paths.words],
-      headers: [...SECTIONS.headers.words],
-      variants: [...SECTIONS.variants.words],
+      paths: Object.keys(PATH_WORDS),
+      headers: [...HEADER_WORDS],
+      variants: [...VARIANT_WORDS],
       tags: [...new Set(sim.world.store.models.all().flatMap(({ tags }) => tags))].sort(),
       error_shapes: [...ERROR_SHAPES],
     }

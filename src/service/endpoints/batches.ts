@@ -2,10 +2,10 @@ import * as z from 'zod'
 import type { Batch } from '../../simulation/batches/batch-handle.ts'
 import type { BatchRecord as SimulatedRecord } from '../../simulation/batches/batch-row.ts'
 import { requireFunds } from '../admission.ts'
-import type { FileNames } from '../api-scope.ts'
+import type { VendorNames } from '../api-scope.ts'
 import { endpoint } from '../endpoint.ts'
 import { FILE_LIFE_SECONDS, integer, queryInteger, stringMap, text } from '../fields.ts'
-import { formatAlternatives } from '../http/validation-errors.ts'
+import { describeAccepted } from '../http/validation-errors.ts'
 import { FUNDS_REFUSAL } from '../lookups.ts'
 import { paginate } from '../pagination.ts'
 import { BatchRecord, listSchema } from '../records.ts'
@@ -62,7 +62,7 @@ export const createBatch = endpoint({
   },
   handle: ({ body: { output_expires_after, ...body }, token, world, outputNames }) => {
     if (body.endpoint === '/v1/embeddings' && world.profile.policies.batchEndpoints === 'documented') {
-      rejectInput(['body', 'endpoint'], `Input should be ${formatAlternatives(DOCUMENTED_ENDPOINTS)}`, 'literal_error')
+      rejectInput(['body', 'endpoint'], describeAccepted(DOCUMENTED_ENDPOINTS))
     }
     requireFunds(world)
     if (world.files.get(body.input_file_id) === undefined) refuse(404, 'file not found')
@@ -134,12 +134,12 @@ export const cancelBatch = endpoint({
   },
 })
 
-function toRecord(batch: Batch, outputNames: FileNames | undefined): SimulatedRecord {
+function toRecord(batch: Batch, outputNames: VendorNames | undefined): SimulatedRecord {
   const record = batch.toRecord()
-  return outputNames?.nameErrors(record) ?? record
+  return outputNames?.lines.nameErrors(record) ?? record
 }
 
 /** Returns the record as JSON. Without a names profile, it is stored until the batch changes. */
-function toAnswer(batch: Batch, outputNames: FileNames | undefined): JsonText {
+function toAnswer(batch: Batch, outputNames: VendorNames | undefined): JsonText {
   return new JsonText(outputNames === undefined ? batch.toJson() : JSON.stringify(toRecord(batch, outputNames)))
 }

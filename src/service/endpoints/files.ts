@@ -68,7 +68,7 @@ export const uploadFile = endpoint({
       refuse(413, storageFullMessage(world.maxStorageBytes))
     const stored = world.files.create({
       ...{ ...file, filename: file.filename || 'file', purpose, lifeSeconds: seconds },
-      identity: inputNames?.toInternalContent(file),
+      identity: inputNames?.lines.toInternalContent(file),
     })
     return toFileRecord(stored, { world, outputNames })
   },
@@ -146,7 +146,7 @@ export const getFileContent = endpoint({
   example: { target: '/v1/files/file_HSCZDQPBeSpnXB5vXxnzQcds/content' },
   handle: ({ params, world, outputNames }) => {
     const file = world.files.get(params.file_id) ?? refuse(404, 'file not found')
-    const chunks = outputNames?.toVendorContent(file).chunks ?? file.chunks()
+    const chunks = outputNames?.lines.toVendorContent(file).chunks ?? file.chunks()
     return new Bytes(chunks, { filename: file.filename })
   },
 })
@@ -158,7 +158,7 @@ function toFileRecord(
   return {
     id: file.id,
     object: 'file',
-    bytes: outputNames?.toVendorContent(file).bytes ?? file.bytes,
+    bytes: outputNames?.lines.toVendorContent(file).bytes ?? file.bytes,
     created_at: clock.unix(file.createdAt),
     filename: file.filename,
     purpose: file.purpose,

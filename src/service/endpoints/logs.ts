@@ -5,7 +5,6 @@ import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
 import { queryInteger } from '../fields.ts'
 import { requireDeploymentOrdinal } from '../lookups.ts'
-import { MESSAGE_TEXT } from '../records.ts'
 import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../time-params.ts'
 
 /** The longest window of a log query: a month. */
@@ -18,7 +17,7 @@ const LOG_QUERY = {
   to: timeParam().default('now'),
   limit: queryInteger({ min: 1, max: 10_000 }).default(100),
 }
-const LogLines = z.array(z.tuple([z.string(), z.string().meta(MESSAGE_TEXT)]))
+const LogLines = z.array(z.tuple([z.string(), z.string()]))
 const LOG_ASSUMPTIONS = [
   ...WINDOW_ASSUMPTIONS,
   'the newest limit lines of the window, oldest first; limit: 1 to 10,000, default 100',

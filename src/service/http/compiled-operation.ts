@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { type AnyEndpoint, endpointPaths, type Operations } from '../endpoint.ts'
 import type { EndpointMapping } from '../naming/endpoint-mapping.ts'
-import type { Alias } from '../naming/free-sections.ts'
+import type { Alias } from '../naming/sections.ts'
 import type { VendorMapping } from '../naming/translation.ts'
 import { getTokenCounter, loadTokenizer } from '../openai/tokenizer.ts'
 import type { Routes } from '../operation-table.ts'

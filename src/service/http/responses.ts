@@ -81,7 +81,7 @@ export class Responses<Backend> {
     const vendorDetail = responseMapping === undefined ? issues : responseMapping.toVendorDetails(issues)
     const [first] = vendorDetail
     context.decide('none', first && `${first.loc.join('.')}: ${first.msg}`)
-    return this.json(backend, 422, JSON.stringify({ detail: vendorDetail }))
+    return this.json(backend, 422, JSON.stringify({ detail: vendorDetail }, ['detail', 'loc', 'msg', 'type']))
   }
 
   /** Returns the response for an exception: a refusal, or 500 for a bug. */
@@ -91,15 +91,9 @@ export class Responses<Backend> {
       context.decide(error.decidedBy, error.message)
       context.retryAfter = error.headers?.['retry-after']
       const body = createErrorBody(operation.errorShape, operation.withoutOwnBody(error))
-      const vendorBody =
-        operation.responseMapping === undefined || error.isQuoted
-          ? body
-          : operation.responseMapping.toVendorRefusal(body)
-      return this.json(backend, error.status, JSON.stringify(vendorBody), error.headers)
+      return this.json(backend, error.status, JSON.stringify(body), error.headers)
     }
-    if (error instanceof InvalidInputError) {
-      return this.invalid(context, [{ loc: [...error.loc], msg: error.message, type: error.type }])
-    }
+    if (error instanceof InvalidInputError) return this.invalid(context, [error.detail])
     this.#options.onBug?.(error, operation.operationId)
     const headers = { 'x-sim-error': toHeaderValue(`${operation.operationId}: ${String(error)}`) }
     return this.json(backend, 500, JSON.stringify({ detail: 'Internal Server Error' }), headers)

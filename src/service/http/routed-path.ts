@@ -17,7 +17,7 @@ interface RoutedPath {
  */
 export function translateRoute(mapping: VendorMapping, routed: RoutedPath, neutralResponse: boolean): RoutedPath {
   const { operation, params: vendorParams, search } = routed
-  const params = operation.requestMapping!.params.toInternal(vendorParams) as Readonly<Record<string, string>>
+  const params = operation.requestMapping!.path.toInternal(vendorParams) as Readonly<Record<string, string>>
   const compiled = neutralResponse ? operation.withNeutralResponse : operation
   const { alias, endpoint } = operation
   if (alias !== undefined)

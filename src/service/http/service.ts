@@ -3,7 +3,7 @@ import { purpose } from '../../kernel/random.ts'
 import type { WebhookAttempt } from '../../simulation/inference/webhooks.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import type { World } from '../../simulation/world.ts'
-import type { ApiScope, SchemaNames } from '../api-scope.ts'
+import type { ApiScope } from '../api-scope.ts'
 import type { AnyEndpoint, Operations } from '../endpoint.ts'
 import { documentedOperations, documentedRoutes, operations, routes } from '../index.ts'
 import type { LineNames } from '../naming/line-names.ts'
@@ -88,7 +88,6 @@ export function createApi(options: ApiOptions = {}): Api {
   const servedRoutes = isWhole ? routes : documentedRoutes
   const { webhookHosts = [] } = options
   const mapping = options.names && getMapping(options.names, servedOperations)
-  const schemaNames = mapping && createSchemaNames(mapping)
   const pipeline = new Pipeline<World, ApiScope>({
     operations: servedOperations,
     routes: servedRoutes,
@@ -105,9 +104,8 @@ export function createApi(options: ApiOptions = {}): Api {
       return {
         ...{ world, token, findEndpoint, webhookHosts },
         findScriptedAnswer: scriptedAnswersFor(context),
-        schemaNames: context.operation.responseMapping && schemaNames,
-        inputNames: context.operation.requestMapping && mapping?.lines,
-        outputNames: context.operation.responseMapping && mapping?.lines,
+        inputNames: mapping,
+        outputNames: context.operation.responseMapping && mapping,
       }
     },
     time: worldEpochMs,
@@ -191,32 +189,16 @@ function getMapping(names: Names, operations: Operations): VendorMapping {
   return mapping
 }
 
-function createSchemaNames(mapping: VendorMapping): SchemaNames {
-  const { names } = mapping
-  return {
-    toVendorSchema: (schema, endpoint) =>
-      openapiNaming.translateStandaloneSchema(schema, names, mapping.forEndpoint(endpoint as AnyEndpoint).operation),
-    toVendorParam: name => names.fields.get(name) ?? name,
-    toVendorExample: ({ path, input, output }, endpoint) => {
-      const { body, returns } = mapping.forEndpoint(endpoint as AnyEndpoint)
-      return {
-        path: names.toVendorPath(path),
-        input: (body?.toVendor(input) ?? input) as object,
-        output: returns.toVendor(output) as object,
-      }
-    },
-  }
-}
-
 /** OpenAPI documents as JSON, by mapping, or by operations for neutral names. */
 const documentTexts = new WeakMap<object, string>()
 
 function getDocumentText(operations: Operations, mapping: VendorMapping | undefined): string {
   const cachedText = documentTexts.get(mapping ?? operations)
   if (cachedText !== undefined) return cachedText
-  const document = openapi.createOpenapiDocument(operations)
   const text = JSON.stringify(
-    mapping === undefined ? document : openapiNaming.translateDocument(document, mapping, operations),
+    mapping === undefined
+      ? openapi.createOpenapiDocument(operations)
+      : openapiNaming.createVendorDocument(mapping, operations),
   )
   documentTexts.set(mapping ?? operations, text)
   return text

@@ -1,10 +1,8 @@
 /** Input that no declaration names, for worlds with strict requests. */
 import type { AnyEndpoint, FieldSchemas } from '../endpoint.ts'
 import type { EndpointMapping } from '../naming/endpoint-mapping.ts'
-import { inputShape, type SchemaShape } from '../naming/schema-shape.ts'
-import { createFieldsShape } from '../naming/vocabulary.ts'
+import { fieldsShape, inputShape, type SchemaShape } from '../naming/schema-shape.ts'
 import { parseJsonBody } from './bodies/json-body.ts'
-import { isListField } from './list-field.ts'
 import { Details, explainExtraField } from './validation-errors.ts'
 
 /** Unknown fields by place. */
@@ -31,18 +29,17 @@ export function findUnknownFields(
   input: UnparsedInput,
   mapping: EndpointMapping | undefined,
 ): UnknownFields {
-  const nameOf: FieldNaming =
-    mapping === undefined ? NO_VENDOR_NAMES : (name, places) => mapping.names.fieldName(name, places, mapping.operation)
-  const queryNames = listAcceptedNames(createFieldsShape(endpoint.query), nameOf)
+  const nameOf: FieldNaming = (name, { places }) => mapping?.names.fieldName(name, places, mapping.operation) ?? name
+  const queryNames = listAcceptedNames(fieldsShape(endpoint.query).fields, nameOf)
   const unknownFields = { query: new Details(), body: new Details() }
   for (const name of new Set(new URLSearchParams(input.search).keys())) {
     if (!queryNames.includes(name)) addUnknownField(unknownFields.query, ['query', name], queryNames)
   }
   if (input.form !== undefined) {
-    const declared = (endpoint.upload?.fields ?? {}) as FieldSchemas
-    const lists = Object.fromEntries(Object.entries(declared).filter(([, schema]) => isListField(schema)))
-    const listNames = listAcceptedNames(createFieldsShape(lists), nameOf).map(name => `${name}[]`)
-    const formNames = [...listAcceptedNames(createFieldsShape(declared), nameOf), ...listNames]
+    const declared = fieldsShape((endpoint.upload?.fields ?? {}) as FieldSchemas).fields
+    const lists = new Map([...declared].filter(([, { items }]) => items !== undefined))
+    const listNames = listAcceptedNames(lists, nameOf).map(name => `${name}[]`)
+    const formNames = [...listAcceptedNames(declared, nameOf), ...listNames]
     for (const name of Object.keys(input.form)) {
       if (!formNames.includes(name)) addUnknownField(unknownFields.body, ['body', name], [...formNames, 'file'])
     }
@@ -56,13 +53,11 @@ export function findUnknownFields(
 
 /** Adds the fields of a body with neutral names that no declaration names. */
 export function addUnknownBodyFields(into: Details, { body }: AnyEndpoint, value: unknown): void {
-  if (body !== undefined) addFromBody(into, inputShape(body), value, ['body'], NO_VENDOR_NAMES)
+  if (body !== undefined) addFromBody(into, inputShape(body), value, ['body'], name => name)
 }
 
-/** Returns the vendor name of a field; undefined if it keeps its name. */
-type FieldNaming = (name: string, places: readonly string[] | undefined) => string | undefined
-
-const NO_VENDOR_NAMES: FieldNaming = () => undefined
+/** Returns the vendor name of a field. */
+type FieldNaming = (name: string, shape: SchemaShape) => string
 
 function addFromBody(
   into: Details,
@@ -80,26 +75,22 @@ function addFromBody(
   if (typeof value !== 'object' || value === null || (shape.fields.size === 0 && shape.additional === undefined)) return
   const fields = new Map<string, SchemaShape>()
   for (const [name, inner] of shape.fields) {
-    const vendorName = nameOf(name, shape.places.get(name))
-    if (vendorName !== undefined) fields.set(vendorName, inner)
-    if (vendorName === undefined || !Object.hasOwn(value, vendorName)) fields.set(name, inner)
+    const vendorName = nameOf(name, inner)
+    fields.set(vendorName, inner)
+    if (!Object.hasOwn(value, vendorName)) fields.set(name, inner)
   }
-  const acceptedNames = listAcceptedNames(shape, nameOf, true)
+  const acceptedNames = Array.from(shape.fields, ([name, inner]) => nameOf(name, inner))
   for (const [name, inner] of Object.entries(value)) {
     const field = fields.get(name) ?? shape.additional
     const isReplacedByVendorName = shape.fields.has(name)
     if (field !== undefined) addFromBody(into, field, inner, [...loc, name], nameOf)
-    else if (!shape.allowsOtherFields && !isReplacedByVendorName) addUnknownField(into, [...loc, name], acceptedNames)
+    else if (!shape.isOpen && !isReplacedByVendorName) addUnknownField(into, [...loc, name], acceptedNames)
   }
 }
 
-/** Returns the names that a place accepts: the vendor names and, unless `vendorOnly`, the neutral names. */
-function listAcceptedNames({ fields, places }: SchemaShape, nameOf: FieldNaming, vendorOnly = false): string[] {
-  return [...fields.keys()].flatMap(name => {
-    const vendorName = nameOf(name, places.get(name))
-    if (vendorName === undefined) return [name]
-    return vendorOnly ? [vendorName] : [vendorName, name]
-  })
+/** Returns the names by which fields are accepted: the vendor names and the neutral names. */
+function listAcceptedNames(fields: SchemaShape['fields'], nameOf: FieldNaming): string[] {
+  return [...fields].flatMap(([name, inner]) => [...new Set([nameOf(name, inner), name])])
 }
 
 function addUnknownField(into: Details, loc: string[], taken: readonly string[]): void {

@@ -184,7 +184,7 @@ function parseForm(
 ): unknown {
   const declared = endpoint.upload!.fields as FieldSchemas
   const toInternal = (fields: object) =>
-    (requestMapping === undefined ? fields : requestMapping.form!.toInternal(fields)) as Record<string, unknown>
+    (requestMapping === undefined ? fields : requestMapping.body!.toInternal(fields)) as Record<string, unknown>
   const lists = toInternal(form.lists)
   const listNames = Object.keys(declared).filter(
     name => listField.isListField(declared[name]!) && lists[name] !== undefined,

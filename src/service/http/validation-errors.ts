@@ -10,6 +10,8 @@ export interface ValidationDetail {
   loc: string[]
   msg: string
   type: string
+  /** The values or fields that the place accepts, if `msg` names them. */
+  accepted?: readonly unknown[]
 }
 
 /** Collects the details of one 422: the first hundred, and how many more there are. */
@@ -112,7 +114,7 @@ function explainIssue(into: Details, prefix: readonly string[], issue: Issue, na
     for (const inner of issue.issues) explainIssue(into, loc, inner, namesAt)
   } else if (issue.code === 'unrecognized_keys') {
     const known = namesAt(loc.slice(1))
-    for (const key of issue.keys) into.add([...loc, key], () => explainExtraField(key, known))
+    for (const key of issue.keys) into.add([...loc, key], () => ({ ...explainExtraField(key, known), accepted: known }))
   } else into.add(loc, () => describeIssue(issue))
 }
 
@@ -134,7 +136,7 @@ function explainUnion(
     return
   }
   if (isTagged) {
-    into.add(loc, () => ({ msg: `Input should be ${formatAlternatives(issue.options ?? [])}`, type: 'literal_error' }))
+    into.add(loc, () => describeAccepted(issue.options ?? []))
     return
   }
   const branches = issue.errors.filter(branch => !branch.some(inner => inner.path.length === 0 && isType(inner)))
@@ -157,13 +159,13 @@ function isType(issue: Issue): boolean {
 
 const MISSING_FIELD = { msg: 'Field required', type: 'missing' }
 
-function describeIssue(issue: Issue): { msg: string; type: string } {
+function describeIssue(issue: Issue): Omit<ValidationDetail, 'loc'> {
   switch (issue.code) {
     case 'invalid_type':
       return describeType(issue.message === NOT_AN_INTEGER ? 'integer' : issue.expected, issue.input)
     case 'invalid_value':
       if (issue.input === undefined) return MISSING_FIELD
-      return { msg: `Input should be ${formatAlternatives(issue.values)}`, type: 'literal_error' }
+      return describeAccepted(issue.values)
     case 'too_small':
       return describeBound(issue.origin, 'least', issue.minimum, issue.inclusive ?? true, issue.input)
     case 'too_big':
@@ -253,11 +255,12 @@ function toLengthWord(edge: 'least' | 'most'): string {
   return edge === 'least' ? 'short' : 'long'
 }
 
-/** Returns values as a message lists them, as in `'a', 'b' or 'c'`. */
-export function formatAlternatives(values: readonly unknown[]): string {
-  const quoted = values.map(value => (typeof value === 'string' ? `'${value}'` : String(value)))
+/** Says which values a place accepts, as in `Input should be 'a', 'b' or 'c'`. */
+export function describeAccepted(accepted: readonly unknown[]): Omit<ValidationDetail, 'loc'> {
+  const quoted = accepted.map(value => (typeof value === 'string' ? `'${value}'` : String(value)))
   const last = quoted.pop() ?? ''
-  return quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`
+  const list = quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`
+  return { msg: `Input should be ${list}`, type: 'literal_error', accepted }
 }
 
 function stripSlashes(pattern: string): string {

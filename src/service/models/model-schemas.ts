@@ -1,7 +1,7 @@
 /** What an endpoint takes and answers, as the schemas of a model show it. All of it follows from the declaration. */
 
 import type { ModelTask, VariantKey } from '../../data/records/enums.ts'
-import type { ApiScope, SchemaNames } from '../api-scope.ts'
+import type { ApiScope, VendorNames } from '../api-scope.ts'
 import { routeParamNames } from '../endpoint.ts'
 import {
   addFilePart,
@@ -19,7 +19,7 @@ export interface EndpointSchemas {
   readonly schema_stream?: Json
 }
 
-export type VariantScope = Pick<ApiScope, 'world' | 'findEndpoint' | 'schemaNames'>
+export type VariantScope = Pick<ApiScope, 'world' | 'findEndpoint' | 'outputNames'>
 
 export interface ServedVariant {
   readonly key: VariantKey
@@ -60,12 +60,12 @@ interface NeutralSchemas {
 /**
  * Returns the schemas of the body, the answer and the events of an endpoint for models of a type.
  *
- * @param schemaNames the names that they have. Default: neutral names
+ * @param outputNames the names that they have. Default: neutral names
  */
 export function describeEndpoint(
   endpoint: DeclaredEndpoint,
   type: ModelTask,
-  schemaNames: SchemaNames | undefined,
+  outputNames: VendorNames | undefined,
 ): EndpointSchemas {
   const taskSchemas = endpoint.byTask?.schemas[type]
   let schemas = cachedSchemas.get(taskSchemas ?? endpoint)
@@ -73,12 +73,12 @@ export function describeEndpoint(
     schemas = createSchemas({ ...endpoint, ...(taskSchemas && { streamEvent: undefined, ...taskSchemas }) })
     cachedSchemas.set(taskSchemas ?? endpoint, schemas)
   }
-  const translate = (schema: Json): Json => schemaNames?.toVendorSchema(schema, endpoint) ?? schema
+  const translate = (schema: Json): Json => outputNames?.nameSchema(schema, endpoint) ?? schema
   const { output, event } = schemas
   const input = schemas.input && translate(schemas.input)
   const pathFields = routeParamNames(endpoint.path)
     .filter(name => name !== 'model_name')
-    .map(name => ({ name: schemaNames?.toVendorParam(name) ?? name, ftype: 'string' }))
+    .map(name => ({ name: outputNames?.names.fields.get(name) ?? name, ftype: 'string' }))
   return {
     fields_in: [...pathFields, ...(input === undefined ? [] : listFields(input))],
     ...(input && { schema_in: input }),

@@ -3,20 +3,21 @@
  * walks a body by its schema walks this tree. Parts that the schema leaves open are not in it.
  */
 import * as z from 'zod'
+import type { FieldSchemas } from '../endpoint.ts'
 
 /**
- * What a text is, beside data: our own prose, the path of an endpoint, the endpoint of a batch, a tag of a model,
- * statuses of deployments with commas between them, or a credential.
+ * What a text is, beside data: the path of an endpoint, the endpoint of a batch, a tag of a model, statuses of
+ * deployments with commas between them, or a credential.
  */
-export type TextRole = 'message' | 'path' | 'endpoint' | 'tag' | 'statuses' | 'credential'
+type TextRole = 'path' | 'endpoint' | 'tag' | 'statuses' | 'credential'
 
 export interface SchemaShape {
+  /** The places of the field that has it: `Deployment.config.gpu` in a record, `.hub.repo` outside of records. */
+  readonly places: readonly string[]
   /** Declared fields of an object. */
   readonly fields: ReadonlyMap<string, SchemaShape>
-  /** The places of each field: `Deployment.config.gpu` in a record, `.hub.repo` outside of records. */
-  readonly places: ReadonlyMap<string, readonly string[]>
-  /** Whether an object may have others as well. */
-  readonly allowsOtherFields: boolean
+  /** Whether it may be anything else as well. */
+  readonly isOpen: boolean
   /** The shape of the values of a map. */
   readonly additional: SchemaShape | undefined
   /** The shape of the items of a list. */
@@ -28,124 +29,110 @@ export interface SchemaShape {
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Anything: nothing is known below. */
-const ANY_SHAPE: SchemaShape = {
+/** A text, or nothing that is known. */
+const PLAIN_SHAPE: SchemaShape = {
+  places: [],
   fields: new Map(),
-  places: new Map(),
-  allowsOtherFields: true,
+  isOpen: false,
   additional: undefined,
   items: undefined,
   allowedWords: [],
   textRole: undefined,
 }
 
-/** Shapes by schema: neither changes. */
-const inputShapes = new WeakMap<z.ZodType, SchemaShape>()
-const outputShapes = new WeakMap<z.ZodType, SchemaShape>()
+/** Shapes by schema, or by the schemas of fields: neither changes. */
+const inputShapes = new WeakMap<object, SchemaShape>()
+const outputShapes = new WeakMap<object, SchemaShape>()
 
 /** What may be sent for a schema. */
 export function inputShape(schema: z.ZodType): SchemaShape {
-  return memoize(inputShapes, schema, () => {
-    const output = z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' })
-    const input = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-    // What is made ready before it is judged may be anything on its way in: what it is judged by says more.
-    return refineShape(parseShape(input as Json), parseShape(output as Json))
-  })
+  // What is made ready before it is judged may be anything on its way in: what it is judged by says more.
+  return memoize(inputShapes, schema, () => refineShape(parseShape(schema, 'input'), outputShape(schema)))
 }
 
 /** What a schema's values are when they are answered. */
 export function outputShape(schema: z.ZodType): SchemaShape {
-  return memoize(outputShapes, schema, () =>
-    parseShape(z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' }) as Json),
-  )
+  return memoize(outputShapes, schema, () => parseShape(schema, 'output'))
 }
 
-function memoize(cache: WeakMap<z.ZodType, SchemaShape>, schema: z.ZodType, make: () => SchemaShape): SchemaShape {
-  const cachedShape = cache.get(schema)
-  if (cachedShape !== undefined) return cachedShape
-  const shape = make()
-  cache.set(schema, shape)
+/**
+ * Returns the shape of a query, path or form.
+ *
+ * @param key keeps the shape
+ */
+export function fieldsShape(fields: FieldSchemas, key: object = fields): SchemaShape {
+  return memoize(outputShapes, key, () => parseShape(z.object(fields), 'output'))
+}
+
+function memoize(cache: WeakMap<object, SchemaShape>, key: object, make: () => SchemaShape): SchemaShape {
+  const shape = cache.get(key) ?? make()
+  cache.set(key, shape)
   return shape
 }
 
-function parseShape(root: Json): SchemaShape {
+function parseShape(rootSchema: z.ZodType, io: 'input' | 'output'): SchemaShape {
+  const root = z.toJSONSchema(rootSchema, { io, unrepresentable: 'any' }) as Json
   const definitions = (root.$defs ?? {}) as Readonly<Record<string, Json>>
   const openSchemas = new Set<Json>()
-  return of(root, '')
+  return of(root, '', [])
 
-  /** @param place the record with the path in it; empty outside of records */
-  function of(schema: Json, place: string): SchemaShape {
+  /**
+   * @param place the record with the path in it; empty outside of records
+   * @param places those of the field that has the schema
+   */
+  function of(schema: Json, place: string, places: readonly string[]): SchemaShape {
     // A schema within itself is JSON of any kind.
-    if (openSchemas.has(schema)) return ANY_SHAPE
+    if (openSchemas.has(schema)) return { ...PLAIN_SHAPE, places, isOpen: true }
     openSchemas.add(schema)
-    const shape = shapeOf(schema, typeof schema.id === 'string' ? schema.id : place)
+    const shape = shapeOf(schema, typeof schema.id === 'string' ? schema.id : place, places)
     openSchemas.delete(schema)
     return shape
   }
 
-  function shapeOf(schema: Json, place: string): SchemaShape {
+  function shapeOf(schema: Json, place: string, places: readonly string[]): SchemaShape {
     if (typeof schema.$ref === 'string') {
       const id = schema.$ref.replace('#/$defs/', '')
-      const target = schema.$ref === '#' ? root : definitions[id]
       // Zod gives schemas without an id a name with underscores.
       const isRecord = schema.$ref !== '#' && !id.startsWith('__')
-      return target === undefined ? ANY_SHAPE : of(target, isRecord ? id : place)
+      return of(schema.$ref === '#' ? root : definitions[id]!, isRecord ? id : place, places)
     }
+    // Places of a tuple are looked at as one.
+    const anyOf = (options: unknown) =>
+      (options as readonly Json[]).map(option => of(option, place, places)).reduce(mergeShapes, PLAIN_SHAPE)
     const options = (schema.anyOf ?? schema.oneOf) as readonly Json[] | undefined
-    if (options !== undefined)
-      return options
-        .filter(({ type }) => type !== 'null')
-        .map(option => of(option, place))
-        .reduce(mergeShapes, EMPTY_SHAPE)
-    if (schema.type === undefined && schema.enum === undefined && schema.const === undefined) return ANY_SHAPE
-    // What is kept and not read is declared nowhere.
-    const rest = schema['x-unread'] === true ? undefined : schema.additionalProperties
-    const properties = Object.entries((schema.properties ?? {}) as Readonly<Record<string, Json>>)
+    if (options !== undefined) return anyOf(options.filter(({ type }) => type !== 'null'))
+    const { type, enum: words, const: word, prefixItems } = schema
+    if (type === undefined && words === undefined && word === undefined) return { ...PLAIN_SHAPE, places, isOpen: true }
+    const nested = (value: unknown) =>
+      typeof value === 'object' && value !== null ? of(value as Json, place, places) : undefined
     return {
-      fields: new Map(properties.map(([name, inner]) => [name, of(inner, `${place}.${name}`)])),
-      places: new Map(properties.map(([name]) => [name, [`${place}.${name}`]])),
-      allowsOtherFields: typeof rest === 'object' && rest !== null,
-      additional: typeof rest === 'object' && rest !== null ? of(rest as Json, place) : undefined,
-      items: itemsOf(schema, place),
-      allowedWords: findAllowedWords(schema),
+      ...{ ...PLAIN_SHAPE, places },
+      fields: new Map(
+        Object.entries((schema.properties ?? {}) as Readonly<Record<string, Json>>).map(([name, inner]) => [
+          name,
+          of(inner, `${place}.${name}`, [`${place}.${name}`]),
+        ]),
+      ),
+      // What is kept and not read is declared nowhere.
+      additional: schema['x-unread'] === true ? undefined : nested(schema.additionalProperties),
+      items: Array.isArray(prefixItems) ? anyOf(prefixItems) : nested(schema.items),
+      allowedWords: ((words ?? [word]) as readonly unknown[]).filter(one => typeof one === 'string'),
       textRole: schema['x-holds'] as TextRole | undefined,
     }
   }
-
-  function itemsOf({ items, prefixItems }: Json, place: string): SchemaShape | undefined {
-    // Places of a tuple that have one declaration each are looked at as one.
-    if (Array.isArray(prefixItems))
-      return (prefixItems as readonly Json[]).map(one => of(one, place)).reduce(mergeShapes, EMPTY_SHAPE)
-    return typeof items === 'object' && items !== null ? of(items as Json, place) : undefined
-  }
-}
-
-const EMPTY_SHAPE: SchemaShape = { ...ANY_SHAPE, allowsOtherFields: false }
-
-function findAllowedWords(schema: Json): readonly string[] {
-  const words = schema.enum ?? (schema.const === undefined ? [] : [schema.const])
-  return (words as readonly unknown[]).filter(word => typeof word === 'string')
 }
 
 /** One of two: what either declares is declared. */
 function mergeShapes(first: SchemaShape, other: SchemaShape): SchemaShape {
-  if (first === EMPTY_SHAPE) return other
-  const fields = new Map(first.fields)
-  for (const [name, inner] of other.fields) {
-    const merged = fields.get(name)
-    fields.set(name, merged === undefined ? inner : mergeShapes(merged, inner))
-  }
-  const places = new Map(first.places)
-  for (const [name, added] of other.places) places.set(name, [...new Set([...(places.get(name) ?? []), ...added])])
+  const either = (one: SchemaShape | undefined, two: SchemaShape | undefined) =>
+    one && two ? mergeShapes(one, two) : (one ?? two)
+  const names = new Set([...first.fields.keys(), ...other.fields.keys()])
   return {
-    fields,
-    places,
-    allowsOtherFields: first.allowsOtherFields || other.allowsOtherFields,
-    additional:
-      first.additional && other.additional
-        ? mergeShapes(first.additional, other.additional)
-        : (first.additional ?? other.additional),
-    items: first.items && other.items ? mergeShapes(first.items, other.items) : (first.items ?? other.items),
+    places: [...new Set([...first.places, ...other.places])],
+    fields: new Map(Array.from(names, name => [name, either(first.fields.get(name), other.fields.get(name))!])),
+    isOpen: first.isOpen || other.isOpen,
+    additional: either(first.additional, other.additional),
+    items: either(first.items, other.items),
     allowedWords: [...new Set([...first.allowedWords, ...other.allowedWords])],
     textRole: first.textRole ?? other.textRole,
   }
@@ -153,15 +140,13 @@ function mergeShapes(first: SchemaShape, other: SchemaShape): SchemaShape {
 
 /** The first, and the second wherever the first is free. */
 function refineShape(first: SchemaShape, other: SchemaShape): SchemaShape {
-  if (first === ANY_SHAPE || other === ANY_SHAPE) return first === ANY_SHAPE ? other : first
-  const fields = new Map(
-    [...first.fields].map(([name, inner]) => [name, refineShape(inner, other.fields.get(name) ?? inner)]),
-  )
+  if (first.isOpen && first.fields.size === 0) return other
+  const both = (one: SchemaShape | undefined, two: SchemaShape | undefined) => one && two && refineShape(one, two)
+  const { fields, additional, items } = first
   return {
     ...first,
-    fields,
-    additional:
-      first.additional && other.additional ? refineShape(first.additional, other.additional) : first.additional,
-    items: first.items && other.items ? refineShape(first.items, other.items) : first.items,
+    fields: new Map([...fields].map(([name, inner]) => [name, both(inner, other.fields.get(name)) ?? inner])),
+    additional: both(additional, other.additional) ?? additional,
+    items: both(items, other.items) ?? items,
   }
 }

@@ -3,16 +3,19 @@
  * so free content is never changed.
  */
 import { escapeRegExp } from '../../lib/escape-regexp.ts'
+import type { VendorNames } from '../api-scope.ts'
 import { type AnyEndpoint, endpointPaths, type Operations } from '../endpoint.ts'
+import type { Json } from '../openapi/json-schema.ts'
 import { EndpointMapping } from './endpoint-mapping.ts'
-import type { Alias } from './free-sections.ts'
 import { LineNames } from './line-names.ts'
 import { createNamesError, type Names } from './names-profile.ts'
+import { nameSchema } from './schema-naming.ts'
 import type { SchemaShape } from './schema-shape.ts'
-import { fullPlace, listEndpointShapes } from './vocabulary.ts'
+import type { Alias } from './sections.ts'
+import { listShapes } from './vocabulary.ts'
 
 /** The mappings of a names profile for some operations. */
-export class VendorMapping {
+export class VendorMapping implements VendorNames {
   readonly names: Names
   readonly #operations: Operations
   readonly #endpointMappings = new WeakMap<AnyEndpoint, EndpointMapping>()
@@ -22,7 +25,12 @@ export class VendorMapping {
   constructor(names: Names, operations: Operations) {
     this.names = names
     this.#operations = operations
-    const problems = [...this.#findPathProblems(), ...this.#findAliasProblems(), ...this.#findFieldProblems()]
+    const paths = (Object.values(operations) as AnyEndpoint[]).flatMap(endpointPaths)
+    const problems = [
+      ...this.#findPathProblems(paths),
+      ...this.#findAliasProblems(paths),
+      ...[...listShapes(operations)].flatMap(({ operation, shape }) => findShapeProblems(shape, names, operation)),
+    ]
     if (problems.length > 0) throw createNamesError(names.label, [...new Set(problems)])
   }
 
@@ -41,6 +49,12 @@ export class VendorMapping {
     return this.#lines
   }
 
+  /** Returns the JSON Schema of a part of an endpoint, which needs no other document, with vendor names. */
+  nameSchema(schema: Json, endpoint: AnyEndpoint): Json {
+    const { id = this.forEndpoint(endpoint).operation } = schema
+    return nameSchema(schema, this.names, String(id))
+  }
+
   /** Returns every path that serves the operation of this one. */
   servedPaths(path: string): string[] {
     return [...new Set([path, this.names.toVendorPath(path)])]
@@ -53,8 +67,7 @@ export class VendorMapping {
 
   /** Returns the paths of the further routes to the operations with this path. */
   aliasPaths(path: string): string[] {
-    const isOfPath = ({ operation }: Alias) => (this.#operations[operation] as AnyEndpoint).path === path
-    return this.aliases.filter(isOfPath).map(alias => alias.path)
+    return this.aliases.filter(({ operation }) => this.#operations[operation]!.path === path).map(alias => alias.path)
   }
 
   /** Returns an incoming path with neutral names. */
@@ -73,12 +86,7 @@ export class VendorMapping {
   }
 
   /** Returns a problem for each path that would serve two operations. */
-  #findPathProblems(): string[] {
-    const paths = [
-      ...new Set(
-        Object.values(this.#operations as Operations<unknown>).flatMap(one => endpointPaths(one as AnyEndpoint)),
-      ),
-    ]
+  #findPathProblems(paths: readonly string[]): string[] {
     return paths.flatMap(path => {
       const vendorPath = this.names.toVendorPath(path)
       if (vendorPath === path) return []
@@ -88,18 +96,15 @@ export class VendorMapping {
       )
       if (conflictingPath === undefined) return []
       const word = [...this.names.paths.keys()].find(one => path.split('/').includes(one))!
-      const target = this.names.paths.get(word)
       return [
-        `paths.${word}: '${target}' makes ${path} into ${vendorPath}, which is ${conflictingPath} already. Give it another.`,
+        `paths.${word}: '${this.names.paths.get(word)}' makes ${path} into ${vendorPath}, which is ${conflictingPath} already. Give it another.`,
       ]
     })
   }
 
   /** Returns a problem for each alias that another route has already. */
-  #findAliasProblems(): string[] {
-    const served = Object.values(this.#operations as Operations<unknown>)
-      .flatMap(one => endpointPaths(one as AnyEndpoint))
-      .flatMap(path => this.servedPaths(path))
+  #findAliasProblems(paths: readonly string[]): string[] {
+    const served = paths.flatMap(path => this.servedPaths(path))
     return this.aliases.flatMap(({ path, route, method }, nth) => {
       const others = this.aliases.slice(0, nth)
       const taken =
@@ -110,52 +115,30 @@ export class VendorMapping {
         : [`aliases.${route}: the path '${path}' leads to ${taken} already. Give another path.`]
     })
   }
+}
 
-  /** Returns a problem for each field or value that would equal another one beside it. */
-  #findFieldProblems(): string[] {
-    return Object.entries(this.#operations as Operations<unknown>).flatMap(([operation, one]) => {
-      const endpoint = one as AnyEndpoint
-      return listEndpointShapes(endpoint).flatMap(shape => this.#findShapeProblems(shape, operation))
+/** Returns a problem for each field or value of a shape that would equal another one beside it. */
+function findShapeProblems({ fields, allowedWords, places }: SchemaShape, names: Names, operation: string): string[] {
+  const namedFields = Array.from(fields, ([name, inner]) => {
+    const word = names.fieldWord(name, inner.places, operation)
+    return { name, named: names.fields.get(word) ?? name, place: `fields.${word}` }
+  })
+  const namedValues = allowedWords.map(name => {
+    const word = names.valueWord(name, places, operation)
+    return { name, named: names.toVendorValue(name, places, operation), place: `values.${word}` }
+  })
+  return [...findTaken(namedFields, 'field'), ...findTaken(namedValues, 'value')].map(
+    problem => `${problem} beside it in ${operation} already. Give it another.`,
+  )
+}
+
+function findTaken(all: readonly { name: string; named: string; place: string }[], noun: string): string[] {
+  return all
+    .filter(({ name, named }, nth) => {
+      const isTaken = all.some((other, i) => other.name === named || (i < nth && other.named === named))
+      return name !== named && isTaken
     })
-  }
-
-  #findShapeProblems(shape: SchemaShape, operation: string): string[] {
-    const { fields, values, variants } = this.names
-    const problems: string[] = []
-    const wordsByTarget = new Map<string, string>()
-    for (const name of shape.fields.keys()) {
-      const places = shape.places.get(name)
-      const vendorName = this.names.fieldName(name, places, operation)
-      if (vendorName === undefined) continue
-      const word = (places ?? []).map(place => fullPlace(place, operation)).find(place => fields.has(place)) ?? name
-      const taken = wordsByTarget.get(vendorName)
-      wordsByTarget.set(vendorName, word)
-      if (taken !== undefined) {
-        problems.push(
-          `fields.${word}: '${vendorName}' is the name of fields.${taken} beside it in ${operation}. Give it another.`,
-        )
-      } else if (shape.fields.has(vendorName)) {
-        problems.push(`fields.${word}: '${vendorName}' is a field beside it in ${operation} already. Give it another.`)
-      }
-    }
-    const innerShapes = [...shape.fields].map(([name, inner]) => [inner, shape.places.get(name) ?? []] as const)
-    for (const [inner, places] of [...innerShapes, [shape, []] as const]) {
-      for (const word of inner.allowedWords) {
-        const named = this.names.toVendorValue(word, places, operation)
-        if (named === word || !inner.allowedWords.some(other => other === named)) continue
-        const prefix = `variants.${word.slice(0, word.indexOf('-') + 1)}`
-        const isVariant = variants.has(word) && !values.has(word)
-        problems.push(
-          `${isVariant ? prefix : `values.${word}`}: '${named}' is a value beside it in ${operation} already. Give it another.`,
-        )
-      }
-    }
-    const nested = [...shape.fields.values(), shape.additional, shape.items]
-    return [
-      ...problems,
-      ...nested.flatMap(inner => (inner === undefined ? [] : this.#findShapeProblems(inner, operation))),
-    ]
-  }
+    .map(({ named, place }) => `${place}: '${named}' is a ${noun}`)
 }
 
 /** Whether two paths differ in the names of parameters at most. */
@@ -165,14 +148,12 @@ function haveEqualSegments(first: string, other: string): boolean {
 
 /** Whether an address exists that both paths match. */
 function doPathsOverlap(first: string, other: string): boolean {
-  const pattern = (path: string) =>
-    path
-      .split('/')
-      .map(step => {
-        if (step === '{model_name}') return '[^/]+(?:/[^/]+)?'
-        return step.startsWith('{') ? '[^/]+' : escapeRegExp(step)
-      })
-      .join('/')
-  const sample = (path: string) => path.replaceAll(/\{\w+\}/g, 'any')
-  return new RegExp(`^${pattern(first)}$`).test(sample(other)) || new RegExp(`^${pattern(other)}$`).test(sample(first))
+  const matches = (path: string, declared: string) => {
+    const steps = declared.split('/').map(step => {
+      if (step === '{model_name}') return '[^/]+(?:/[^/]+)?'
+      return step.startsWith('{') ? '[^/]+' : escapeRegExp(step)
+    })
+    return new RegExp(`^${steps.join('/')}$`).test(path.replaceAll(/\{\w+\}/g, 'any'))
+  }
+  return matches(other, first) || matches(first, other)
 }

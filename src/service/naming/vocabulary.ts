@@ -1,49 +1,25 @@
-/** What a names profile can name: records with their fields, words of fields, operations and paths. */
+/** What a names profile can name: the fields of records and operations, and their words. */
+import * as z from 'zod'
 import { type AnyEndpoint, type Operations, routeParamNames } from '../endpoint.ts'
-import { inputShape, outputShape, type SchemaShape } from './schema-shape.ts'
+import { fieldsShape, inputShape, outputShape, type SchemaShape } from './schema-shape.ts'
 
-/** A part of the input or output of an operation, with the name under which its own fields are addressed. */
-export interface OperationShape {
-  readonly operation: string
-  readonly shape: SchemaShape
-}
+/** The words that each field is one of; empty if it may be any text or no text. */
+export type Vocabulary = ReadonlyMap<string, ReadonlySet<string>>
 
-/** A field of a record or of an operation. */
-export interface NamedField {
-  /** As in `Deployment.config.gpu` or `createLlmDeployment.hub.repo`. */
-  readonly place: string
-  /** The words that it is one of; empty if it may be any text or no text. */
-  readonly words: readonly string[]
-}
-
-export interface Vocabulary {
-  /** Every field by its place. Places begin with the id of a record or of an operation. */
-  readonly fields: ReadonlyMap<string, NamedField>
-  /** The names of all fields, without their places. */
-  readonly fieldNames: ReadonlySet<string>
-  /** Every word that a field is one of. */
-  readonly words: ReadonlySet<string>
-  /** Routes by operation. */
-  readonly routes: ReadonlyMap<string, string>
-}
-
-const vocabularies = new WeakMap<object, Vocabulary>()
-
-/** Returns the vocabulary of operations. It is computed once. */
+/** Returns the fields of operations by their places, as in `Deployment.config.gpu` or `createLlmDeployment.hub.repo`. */
 export function vocabularyOf(operations: Operations): Vocabulary {
-  const known = vocabularies.get(operations)
-  if (known !== undefined) return known
-  const fields = new Map<string, NamedField>()
-  for (const { operation, shape } of listShapes(operations)) addFields(fields, operation, shape, new Set())
-  const entries = Object.entries(operations as Operations<unknown>) as [string, AnyEndpoint][]
-  const vocabulary: Vocabulary = {
-    fields,
-    fieldNames: new Set([...fields.keys()].map(place => place.slice(place.lastIndexOf('.') + 1))),
-    words: new Set([...fields.values()].flatMap(({ words }) => words)),
-    routes: new Map(entries.map(([name, { route }]) => [name, route])),
+  const wordsByPlace = new Map<string, Set<string>>()
+  for (const { operation, shape } of listShapes(operations)) {
+    for (const { places, allowedWords, items } of shape.fields.values()) {
+      for (const place of places.map(one => fullPlace(one, operation))) {
+        const words = wordsByPlace.get(place) ?? new Set()
+        wordsByPlace.set(place, words)
+        for (const word of allowedWords) words.add(word)
+        for (const word of items?.allowedWords ?? []) words.add(word)
+      }
+    }
   }
-  vocabularies.set(operations, vocabulary)
-  return vocabulary
+  return wordsByPlace
 }
 
 /** Returns a place with the operation, for a field outside of records. */
@@ -51,72 +27,34 @@ export function fullPlace(place: string, operation: string): string {
   return place.startsWith('.') ? `${operation}${place}` : place
 }
 
-/** Returns the shapes of the input and the output of all operations. */
-function listShapes(operations: Operations): OperationShape[] {
-  return Object.entries(operations as Operations<unknown>).flatMap(([operation, one]) =>
-    listEndpointShapes(one as AnyEndpoint).map(shape => ({ operation, shape })),
+/** Yields every shape in the input and the output of operations. */
+export function* listShapes(operations: Operations): Generator<{ operation: string; shape: SchemaShape }> {
+  for (const [operation, endpoint] of Object.entries(operations as Operations<unknown>)) {
+    for (const shape of listEndpointShapes(endpoint as AnyEndpoint).flatMap(withNested)) yield { operation, shape }
+  }
+}
+
+/** Returns the shape of the parameters of a path. */
+export function paramsShape(endpoint: AnyEndpoint): SchemaShape {
+  const { path, params } = endpoint
+  return fieldsShape(
+    Object.fromEntries(routeParamNames(path).map(name => [name, params[name] ?? z.string()])),
+    endpoint,
   )
 }
 
-/** Returns the shapes of the input and the output of an endpoint. */
-export function listEndpointShapes(endpoint: AnyEndpoint): SchemaShape[] {
-  const { body, returns, query, params, upload, fileLine, streamEvent, path } = endpoint
+function listEndpointShapes(endpoint: AnyEndpoint): SchemaShape[] {
+  const { body, returns, query, upload, fileLine, streamEvent } = endpoint
   return [
     ...(body === undefined ? [] : [inputShape(body)]),
-    outputShape(returns),
-    ...(streamEvent === undefined ? [] : [outputShape(streamEvent)]),
-    ...(fileLine === undefined ? [] : [outputShape(fileLine)]),
-    createFieldsShape(query),
-    createFieldsShape({ ...Object.fromEntries(routeParamNames(path).map(name => [name, undefined])), ...params }),
-    ...(upload === undefined ? [] : [createFieldsShape((upload.fields ?? {}) as AnyEndpoint['query'])]),
+    ...[returns, streamEvent, fileLine].flatMap(schema => (schema === undefined ? [] : [outputShape(schema)])),
+    ...[query, upload?.fields].flatMap(fields => (fields === undefined ? [] : [fieldsShape(fields)])),
+    paramsShape(endpoint),
   ]
 }
 
-type MaybeFields = Readonly<Record<string, AnyEndpoint['returns'] | undefined>>
-
-/** Returns the shape of a query, path or form: texts by name. */
-export function createFieldsShape(fields: MaybeFields): SchemaShape {
-  const shapes = Object.entries(fields).map(
-    ([name, schema]) => [name, schema ? outputShape(schema) : TEXT_SHAPE] as const,
-  )
-  return {
-    ...TEXT_SHAPE,
-    fields: new Map(shapes),
-    places: new Map(shapes.map(([name]) => [name, [`.${name}`]])),
-  }
-}
-
-const TEXT_SHAPE: SchemaShape = {
-  fields: new Map(),
-  places: new Map(),
-  allowsOtherFields: false,
-  additional: undefined,
-  items: undefined,
-  allowedWords: [],
-  textRole: undefined,
-}
-
-function addFields(
-  into: Map<string, NamedField>,
-  operation: string,
-  shape: SchemaShape,
-  open: ReadonlySet<SchemaShape>,
-): void {
-  if (open.has(shape)) return
-  const nested = new Set([...open, shape])
-  for (const [name, inner] of shape.fields) {
-    for (const place of shape.places.get(name) ?? []) {
-      const full = fullPlace(place, operation)
-      const words = [...new Set([...(into.get(full)?.words ?? []), ...wordsOf(inner)])]
-      into.set(full, { place: full, words })
-    }
-    addFields(into, operation, inner, nested)
-  }
-  if (shape.items !== undefined) addFields(into, operation, shape.items, nested)
-  if (shape.additional !== undefined) addFields(into, operation, shape.additional, nested)
-}
-
-/** Returns the words of a field, also those of the items of a list. */
-function wordsOf({ allowedWords, items }: SchemaShape): readonly string[] {
-  return items === undefined ? allowedWords : [...allowedWords, ...items.allowedWords]
+function withNested(shape: SchemaShape): SchemaShape[] {
+  const { fields, additional, items } = shape
+  const nested = [...fields.values(), additional, items]
+  return [shape, ...nested.flatMap(inner => (inner === undefined ? [] : withNested(inner)))]
 }

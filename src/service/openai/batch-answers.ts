@@ -215,12 +215,11 @@ function catchProblem<Value>(make: () => Value): Value | InvalidBody | LineError
 /** Returns the refusal of a request as the problem of a line. Throws any other error again. */
 function toProblem(error: unknown): InvalidBody | LineError {
   if (error instanceof InvalidLineBodyError) return toInvalidBody(error.issues)
-  if (error instanceof InvalidInputError)
-    return toInvalidBody([{ loc: [...error.loc], msg: error.message, type: error.type }])
+  if (error instanceof InvalidInputError) return toInvalidBody([error.detail])
   if (error instanceof RefusalError) {
-    const { status, message, isQuoted } = error
+    const { status, message } = error
     const type = status < 500 ? 'invalid_request_error' : 'internal_error'
-    return { code: String(status), message: shorten(message), param: null, type, ...(isQuoted && { isQuoted }) }
+    return { code: String(status), message: shorten(message), param: null, type }
   }
   throw error
 }

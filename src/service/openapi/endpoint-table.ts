@@ -14,12 +14,11 @@ export interface EndpointRow {
 
 /** Returns a row for each path of each operation, with neutral names or those of a names profile. */
 export function endpointTable(operations: Operations, names?: Names): EndpointRow[] {
-  const translateText = (text: string) => names?.translateProse(text) ?? text
   const translatePath = (path: string) => names?.toVendorPath(path) ?? path
   return Object.entries(operations).flatMap(([operation, endpoint]) => {
     const { method, path, mirror, provenance, summary } = endpoint
-    const assumed = listAssumptions(endpoint).map(translateText)
-    const row = { method, path: translatePath(path), operation, provenance, summary: translateText(summary), assumed }
+    const assumed = listAssumptions(endpoint)
+    const row = { method, path: translatePath(path), operation, provenance, summary, assumed }
     if (mirror === undefined) return [row]
     const mirrorSummary = `The same as ${method} ${translatePath(path)}`
     return [

@@ -240,7 +240,8 @@ function toTag(path: string): string {
 }
 
 const STRING_SCHEMA = { type: 'string' }
-const ERROR_SCHEMAS: Json = {
+/** The schemas of the bodies of refusals. */
+export const ERROR_SCHEMAS: Json = {
   ValidationError: {
     type: 'object',
     required: ['detail'],

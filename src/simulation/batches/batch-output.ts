@@ -38,8 +38,8 @@ export function composeOutput(
     const id = `${rowIdPrefix}${String(line.inputIndex).padStart(6, '0')}"`
     const customId = JSON.stringify(line.customId)
     if (i >= row.doneLines || line.error) {
-      const { isQuoted = false, ...lineError } = i >= row.doneLines ? unfinishedError : line.error!
-      error.push(`{"id":${id},"custom_id":${customId},"response":null,"error":${JSON.stringify(lineError)}}`, isQuoted)
+      const lineError = JSON.stringify(i >= row.doneLines ? unfinishedError : line.error)
+      error.push(`{"id":${id},"custom_id":${customId},"response":null,"error":${lineError}}`)
       continue
     }
     const promptTokens = promptBefore[i + 1]! - promptBefore[i]!

@@ -16,8 +16,6 @@ export interface FileContent {
   readonly bytes: number
   /** Names the content: part of the file's identity. */
   readonly hash: string
-  /** The line numbers from 0 of rows whose message is a text of the user. Default: no line. */
-  readonly quotedLines?: readonly number[]
 }
 
 export class FileRow extends Row {
@@ -55,7 +53,6 @@ export interface FileHandle {
   /** Microseconds since the epoch of the world. */
   readonly createdAt: Micros
   readonly expiresAt: Micros
-  readonly quotedLines: readonly number[]
   chunks(): readonly Uint8Array[]
 }
 
@@ -112,7 +109,7 @@ export class Files {
   }
 
   create(file: NewFile): FileHandle {
-    const { filename, chunks, bytes, quotedLines, identity = file } = file
+    const { filename, chunks, bytes, identity = file } = file
     const { hash } = identity
     const id =
       file.id ??
@@ -120,7 +117,7 @@ export class Files {
     const createdAt = file.createdAt ?? this.#context.clock.now
     const life = file.lifeSeconds === undefined ? this.#context.profile.timings.fileLife : file.lifeSeconds * SECOND
     const expiresAt = file.expiresAt ?? createdAt + life
-    const content = { chunks, bytes, hash, ...(quotedLines && { quotedLines }) }
+    const content = { chunks, bytes, hash }
     const initial = { filename, purpose: file.purpose, createdAt, expiresAt, bytes, content }
     const row = new FileRow(this.#table.generation, id, initial)
     const ordinal = this.#table.add(row)
@@ -164,8 +161,7 @@ export class Files {
 function toHandle(row: Readonly<FileRow>): FileHandle | undefined {
   const { content, id, filename, purpose, bytes, createdAt, expiresAt } = row
   if (content === undefined) return undefined
-  const { chunks, quotedLines = [] } = content
-  return { id, filename, purpose, bytes, createdAt, expiresAt, quotedLines, chunks: () => chunks }
+  return { id, filename, purpose, bytes, createdAt, expiresAt, chunks: () => content.chunks }
 }
 
 const DECODED_BYTES = 65_536

@@ -47,7 +47,8 @@ export interface InvalidBody {
  */
 export type OnLine = (request: LineRequest, model: string) => InvalidBody | undefined
 
-export type BatchEndpoint = '/v1/chat/completions' | '/v1/completions' | '/v1/embeddings'
+export const BATCH_ENDPOINTS = ['/v1/chat/completions', '/v1/completions', '/v1/embeddings'] as const
+export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number]
 
 /** Returns the task of the models that a batch of an endpoint can use. */
 export function taskOf(endpoint: BatchEndpoint): ModelTask {

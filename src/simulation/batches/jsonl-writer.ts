@@ -22,7 +22,6 @@ export class JsonlWriter {
   readonly #encoder = new TextEncoder()
   readonly #hash = new ByteHash()
   readonly #chunks: Uint8Array[] = []
-  readonly #quotedLines: number[] = []
   readonly #expectedLines: number
   #lineCount = 0
   #text = ''
@@ -35,9 +34,7 @@ export class JsonlWriter {
     this.#expectedLines = expectedLines
   }
 
-  /** @param isQuoted whether messages in the line are texts of the user */
-  push(line: string, isQuoted = false): void {
-    if (isQuoted) this.#quotedLines.push(this.#lineCount)
+  push(line: string): void {
     this.#lineCount++
     this.#text += `${line}\n`
     if (this.#text.length > FLUSHED_CHARACTERS) this.#flush()
@@ -46,10 +43,7 @@ export class JsonlWriter {
   finish(): FileContent {
     this.#flush()
     this.#closeBlock()
-    return {
-      ...{ chunks: this.#chunks, bytes: this.#bytes, hash: this.#hash.digest() },
-      ...(this.#quotedLines.length > 0 && { quotedLines: this.#quotedLines }),
-    }
+    return { chunks: this.#chunks, bytes: this.#bytes, hash: this.#hash.digest() }
   }
 
   #flush(): void {

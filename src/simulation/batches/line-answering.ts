@@ -23,8 +23,6 @@ export interface LineError {
   readonly message: string
   readonly param: string | null
   readonly type: string | null
-  /** Whether the message is a text of the user, as in a scripted error. A row does not have this field. */
-  readonly isQuoted?: boolean
 }
 
 /** The part of a line's answer that is kept until the output file is written. */

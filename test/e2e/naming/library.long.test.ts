@@ -11,8 +11,8 @@ import {
   namedBody,
   namedHeaders,
   namedTarget,
+  neutralNames,
   neutralText,
-  neutralWords,
   PROFILE,
 } from '../../service/naming/renamed-words.ts'
 
@@ -67,7 +67,7 @@ function listen() {
 
 afterEach(() => void vi.restoreAllMocks())
 
-test.each(files)('%s has the same trace under other names, and no answer has a neutral word', async file => {
+test.each(files)('%s has the same trace under other names, and no answer has a neutral name', async file => {
   listen()
   answers.length = 0
   asked.length = 0
@@ -79,9 +79,9 @@ test.each(files)('%s has the same trace under other names, and no answer has a n
   }
   expect(answers.length).toBeGreaterThan(0)
   said += answers.join('\n')
-  expect(answers.filter(text => neutralWords(text).length > 0)).toEqual([])
+  expect(answers.filter(text => neutralNames(text).length > 0)).toEqual([])
 })
 
-test('the answers of the scenarios have renamed words', () => {
-  expect(said).toContain('qqDepot repository')
+test('the answers of the scenarios have renamed fields', () => {
+  expect(said).toContain('"qqOwed"')
 })

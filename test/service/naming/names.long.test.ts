@@ -10,7 +10,7 @@ import { Snapshot } from '../../../src/simulator/snapshot/snapshot.ts'
 import { serve } from '../../../src/transports/http/server.ts'
 import { handlers } from '../../../src/transports/msw/handlers.ts'
 import { ask, ROWS, WORLDS, type WorldName } from '../../transports/request-table.ts'
-import { namedBody, namedHeaders, namedTarget, neutralText, neutralWords, PROFILE } from './renamed-words.ts'
+import { namedBody, namedHeaders, namedTarget, neutralNames, neutralText, PROFILE } from './renamed-words.ts'
 
 const onBug = (error: unknown) => {
   throw error
@@ -65,7 +65,7 @@ describe('every answer is the neutral answer with other words', () => {
     const found = await ask(one, named.token, async (path, init) =>
       named.fetch(await asNamed(new Request(`http://sim${path}`, init))),
     )
-    expect(neutralWords(found.text)).toEqual([])
+    expect(neutralNames(found.text)).toEqual([])
     expect({ ...found, text: neutralText(found.text) }).toEqual(expected)
     expect(named.digest).toBe(neutral.digest)
   })
@@ -77,7 +77,7 @@ describe('every answer is the neutral answer with other words', () => {
     const twin = await createExampleRequest(operations, operation, named.fetch, address)
     const expected = await (await neutral.fetch(request)).text()
     const found = await (await named.fetch(await asNamed(twin))).text()
-    expect(neutralWords(found)).toEqual([])
+    expect(neutralNames(found)).toEqual([])
     expect(neutralText(found)).toBe(expected)
     expect(named.digest).toBe(neutral.digest)
   })
@@ -142,28 +142,74 @@ describe('the words of a request', () => {
     expect(mine.error).toBe('no model acme/hosted')
   })
 
-  test('errors have the words of the world, and its rows, journal and trace the neutral words', async () => {
+  test('messages, logs, the journal and the trace have the neutral words in every world', async () => {
     const { named, neutral } = pair()
     for (const sim of [named, neutral]) {
       sim.cluster.hub.gate('acme/chat-8b')
       const { deploy_id } = await (await post(sim, '/deploy/llm', { ...LLM, hub: { repo: 'acme/chat-8b' } })).json()
       await sim.clock.advance('10m')
       const { fail_reason } = await (await get(sim, `/deploy/${deploy_id}`)).json()
-      const word = sim === named ? 'qqDepot' : 'hub'
-      expect(fail_reason).toBe(`${word} repository acme/chat-8b is gated and no token was given (401)`)
+      expect(fail_reason).toBe('hub repository acme/chat-8b is gated and no token was given (401)')
       const { entries } = await (await get(sim, `/v1/logs/query?deploy_id=${deploy_id}`)).json()
       expect(entries.map(([, text]: [string, string]) => text)).toContain(`ERROR failed: ${fail_reason}`)
-      const pods = await (await get(sim, `/v1/deployment_logs/query?deploy_id=${deploy_id}`)).json()
-      expect(pods.entries[`${deploy_id}-0`].map(([, text]: [string, string]) => text)).toContain(`ERROR ${fail_reason}`)
-      const listed = await (await get(sim, '/deploy/list?status=failed')).json()
-      expect(listed.map((one: { fail_reason: string }) => one.fail_reason)).toContain(fail_reason)
     }
-    await post(named, '/v1/qq-boxes/inst_HmSomZNCU5EAVUqwFpxpN9vc', { name: 'x' }, 'PATCH')
+    const instance = 'inst_HmSomZNCU5EAVUqwFpxpN9vc'
+    await post(named, `/v1/qq-boxes/${instance}`, { name: 'x' }, 'PATCH')
     await get(named, '/models/aurora-labs/aurora-8b-instruct/schema/qqc-completions')
-    await post(neutral, '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc', { name: 'x' }, 'PATCH')
+    await post(neutral, `/v1/hosted/${instance}`, { name: 'x' }, 'PATCH')
     await get(neutral, '/models/aurora-labs/aurora-8b-instruct/schema/compat-completions')
     expect(named.journal.entries()).toEqual(neutral.journal.entries())
     expect(named.digest).toBe(neutral.digest)
+    expect(await (await get(named, '/v1/qq-boxes/x')).json()).toEqual({ error: 'no hosted instance x' })
+  })
+
+  test('a 422 names fields and accepted values by the names of the provider', async () => {
+    const names: NamesProfile = {
+      fields: { messages: 'turns', 'createLlmDeployment.gpu': 'machine', role: 'who' },
+      values: {
+        '24h': 'one-day',
+        user: 'person',
+        'createLlmDeployment.gpu.L4-24GB': 'small',
+        '/v1/completions': '/v2/words',
+      },
+      variants: { 'compat-': 'standard-' },
+    }
+    const sim = createSimulator({ onBug, names })
+    const detailOf = async (response: Response) => (await response.json()).detail
+    const model = 'aurora-labs/aurora-8b-instruct'
+    const chat = { model, turns: [{ who: 'none', content: 'Hi' }] }
+    expect(await detailOf(await post(sim, '/v1/chat/completions', chat))).toEqual([
+      {
+        loc: ['body', 'turns', '0', 'who'],
+        msg: "Input should be 'system', 'developer', 'person', 'assistant', 'tool' or 'function'",
+        type: 'literal_error',
+      },
+    ])
+    const batch = { input_file_id: 'x', endpoint: '/v1/embeddings', completion_window: '24' }
+    const [window] = await detailOf(await post(sim, '/v1/batches', batch))
+    expect(window.msg).toBe("Input should be 'one-day'")
+    const [endpoint] = await detailOf(await post(sim, '/v1/batches', { ...batch, completion_window: 'one-day' }))
+    expect(endpoint).toMatchObject({
+      loc: ['body', 'endpoint'],
+      msg: "Input should be '/v1/chat/completions' or '/v2/words'",
+    })
+    const [gpu] = await detailOf(await post(sim, '/deploy/llm', { model_name: 'x', machine: 'none' }))
+    expect(gpu).toMatchObject({ loc: ['body', 'machine'], msg: expect.stringContaining("'small', 'L40S-48GB'") })
+    const [variant] = await detailOf(await get(sim, `/models/${model}/schema/standard-none`))
+    expect(variant.msg).toContain("'default', 'standard-completions'")
+    // A client that asks for neutral names gets them here, too.
+    const neutral = await get(sim, `/models/${model}/schema/standard-none`, { 'x-sim-names': 'neutral' })
+    expect((await detailOf(neutral))[0].msg).toContain("'default', 'compat-completions'")
+  })
+
+  test('a 422 about an unknown field suggests the name of the provider', async () => {
+    const sim = createSimulator({ onBug, names: { fields: { 'renameContainer.name': 'label' } } })
+    const response = await post(sim, '/v1/containers/x', { lable: 'x' }, 'PATCH')
+    expect((await response.json()).detail).toContainEqual({
+      loc: ['body', 'lable'],
+      msg: "Extra inputs are not permitted: lable. Did you mean 'label'?",
+      type: 'extra_forbidden',
+    })
   })
 
   test('the typed client uses neutral words in every world, but its fetch does not', async () => {
@@ -230,55 +276,25 @@ describe('the words of a request', () => {
   })
 })
 
-test('messages and the document replace neutral words one for one', async () => {
-  const names = { paths: { hosted: 'machines', aggregator: 'index' }, fields: { hub: 'repository' } }
-  const sim = createSimulator({ onBug, names })
-  const { error } = await (await get(sim, '/v1/machines/x')).json()
-  expect(error).toBe('no machines instance x')
-  const { detail } = await (await post(sim, '/deploy/llm', { model_name: 'acme/none', gpu: 'L4-24GB' })).json()
-  expect(detail[0].msg).toBe('Value error, no weights for acme/none: give repository.repo or base_model')
-  const { paths } = await (await get(sim, '/openapi.json')).json()
-  expect(paths['/v1/machines'].get.summary).toBe('List machines instances')
-  expect(paths['/index/models'].get['x-assumed'][0]).toBe('the path starts with the literal /index')
-})
-
-test('a scripted error keeps its words', async () => {
-  const { named } = pair()
-  const message = 'the hosted hub is down, see /v1/hosted/x'
-  for (const path of ['/v1/chat/completions', '/v1/completions', '/v1/embeddings']) {
-    const model = path.endsWith('embeddings') ? 'cedarline/cedar-embed-small' : 'acme/assistant'
-    named.inference.add({ times: 1, answer: { error: { status: 500, message } } })
-    const body = { model, messages: [{ role: 'user', content: 'Hi' }], prompt: 'Hi', input: 'Hi' }
-    expect(await (await post(named, path, body)).text()).toContain(message)
-  }
-})
-
 describe('the description of a world', () => {
-  test('operations of the document have different names under any words', async () => {
-    const sim = createSimulator({ onBug, names: { paths: { hosted: 'container', compat: 'get' } } })
-    const { paths } = (await (await get(sim, '/openapi.json')).json()) as { paths: Record<string, object> }
-    const ids = Object.values(paths).flatMap(methods => Object.values(methods).map(({ operationId }) => operationId))
-    expect(ids).toContain('createContainer2')
-    expect(new Set(ids).size).toBe(ids.length)
-  })
-
-  test('the document has the named words everywhere, and the neutral document is available', async () => {
+  test('the document has the named paths, fields and values, and the neutral document is available', async () => {
     const { named, neutral } = pair()
     const text = await (await get(named, '/openapi.json')).text()
-    expect(neutralWords(text)).toEqual([])
-    // What code is generated from: operations, schemas, and what points at them. Settings of the profile keep their names.
-    const withoutSettings = text.replaceAll(/(?:limits|policies)\.\w+/g, '')
-    expect(withoutSettings.match(/\w*(?:hosted|aggregator|compat)\w*/gi)).toBeNull()
-    const { schemas } = JSON.parse(text).components
+    const document = JSON.parse(text)
+    expect(
+      Object.keys(document.paths).filter(path => /^\/(?:v1\/hosted|v1\/compat|aggregator|vendor_a)\b/.test(path)),
+    ).toEqual([])
+    expect(neutralNames(text)).toEqual([])
+    expect(text.match(/"(?:hub_id|account_balance|modelhub_url)"/g)).toBeNull()
+    const { schemas } = document.components
     for (const [, id] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) expect(schemas).toHaveProperty(id!)
     const plain = await (await get(neutral, '/openapi.json')).text()
     expect(await (await get(named, '/openapi.json', { 'x-sim-names': 'neutral' })).text()).toBe(plain)
-    const document = JSON.parse(text)
     const { schema, example } = document.paths['/deploy/llm'].post.requestBody.content['application/json']
     expect(schema.properties.qqDepot.anyOf[0].required).toEqual(['repo'])
     expect(example.qqDepot).toEqual({ repo: 'acme/chat-8b' })
-    expect(document.paths['/v1/qq-boxes/{instance_id}'].patch.operationId).toBe('renameQqBoxes')
-    expect(document.components.securitySchemes['qq-key'].name).toBe('qq-key')
+    expect(document.paths['/v1/qq-boxes/{instance_id}'].patch.operationId).toBe('renameHosted')
+    expect(document.components.securitySchemes['alt-api-key'].name).toBe('qq-key')
     expect(Object.keys(document.paths)).toHaveLength(Object.keys(JSON.parse(plain).paths).length)
   })
 
@@ -339,7 +355,7 @@ describe('worlds of one process', () => {
     const refused = await world({ paths: { hostd: 'x' } })
     expect([refused.status, (await refused.json()).error]).toEqual([
       400,
-      "Failed to read the names of the world: paths.hostd: unknown word. Did you mean 'hosted'?",
+      "Failed to read the names of the world: paths.hostd: unknown word. Did you mean 'hosted'? Rename or remove it.",
     ])
   })
 })
@@ -388,17 +404,22 @@ test('a world made from a snapshot on a server has the names of the world that k
 
 describe('invalid names', () => {
   const bad: Record<string, [unknown, RegExp]> = {
-    'no object': [7, /it is not an object\. Give sections of words/],
-    'a section of another kind': [{ fields: 'hub' }, /fields is not an object/],
-    'a word that is not a text': [{ fields: { hub: 5 } }, /fields\.hub is not a text/],
-    'an unknown section': [{ field: {} }, /unknown section 'field'\. Did you mean 'fields'\?/],
+    'no object': [7, /it: expected an object, got 7\. Fix that value\./],
+    'a section of another kind': [{ fields: 'hub' }, /fields: expected an object, got 'hub'/],
+    'a word that is not a text': [{ fields: { hub: 5 } }, /fields\.hub: expected a string, got 5/],
+    'an unknown section': [{ field: {} }, /field: unknown section\. Did you mean 'fields'\?/],
     'an unknown word': [{ fields: { hbu: 'x' } }, /fields\.hbu: unknown word\. Did you mean 'hub'\?/],
     'a word of another section': [{ values: { hub_id: 'x' } }, /values\.hub_id: unknown word/],
     'two to one': [{ fields: { hub: 'x', hub_id: 'x' } }, /fields\.hub_id: 'x' is already the name of fields\.hub/],
     'two headers in other letters': [{ headers: { 'alt-api-key': 'Authorization' } }, /is a header in use/],
-    'a neutral word': [{ fields: { hub: 'hub_id' } }, /'hub_id' is a neutral word itself/],
-    'a path of two segments': [{ paths: { hosted: 'a/b' } }, /'a\/b' is invalid\. Give one segment/],
-    'an empty word': [{ variants: { 'compat-': '' } }, /'' is invalid/],
+    'a path of two segments': [
+      { paths: { hosted: 'a/b' } },
+      /paths\.hosted: expected text that is one segment of a path, got 'a\/b'/,
+    ],
+    'an empty word': [
+      { variants: { 'compat-': '' } },
+      /variants\.compat-: expected text of small letters, digits and dashes, got ''/,
+    ],
     'a field beside it in a request': [
       { fields: { hub: 'gpu' } },
       /fields\.hub: 'gpu' is a field beside it in createLlmDeployment/,
@@ -416,11 +437,11 @@ describe('invalid names', () => {
       { paths: { aggregator: 'models' } },
       /makes \/aggregator\/models into \/models\/models, which is \/models\/\{model_name\}/,
     ],
-    'the path of the simulator': [{ paths: { aggregator: '_sim' } }, /is invalid/],
-    'a value beside it': [{ variants: { 'altvendor-': 'compat-' } }, /is a neutral word itself/],
+    'the path of the simulator': [{ paths: { aggregator: '_sim' } }, /expected text that is one segment/],
+    'a value beside it': [{ variants: { 'altvendor-': 'compat-' } }, /'compat-tts' is a value beside it/],
     'several at once': [
-      { fields: { hubb: 'x' }, paths: { hosted: '' } },
-      /:\n {2}fields\.hubb: .*\n {2}paths\.hosted: /,
+      { fields: { hubb: 'x' }, values: { modelhb: 'x' } },
+      /:\n {2}fields\.hubb: .*\n {2}values\.modelhb: /,
     ],
   }
   test.each(Object.entries(bad))('%s', (_, [names, message]) => {

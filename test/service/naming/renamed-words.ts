@@ -1,4 +1,4 @@
-/** A profile that renames every word, and a reader of its own for it: it knows nothing of how the simulator does it. */
+/** A profile that renames every word, and a reader for it: it knows nothing of how the simulator does it. */
 import type { NamesProfile } from '../../../src/service/naming/names-profile.ts'
 
 /** No word of it is a part of another, or of anything else that is ever said: it can be read back letter by letter. */
@@ -65,11 +65,28 @@ export function neutralText(text: string): string {
     .reduce((said, [neutral, word]) => said.replaceAll(word, neutral), text)
 }
 
-/** Neutral words that stand in a text as words of their own. An address is data. */
-export function neutralWords(answer: string): string[] {
-  const text = answer.replaceAll(/https?:\/\/[^\s"]*/g, '')
-  const words =
-    /(?<![\w-])(?:vendor_a|aggregator|hosted|hub|hub_id|account_balance|modelhub(?:_url)?|alt-api-key)(?![\w-])/gi
-  const prefixes = /(?<![\w-])(?:compat|altvendor)(?!\w)/gi
-  return [...(text.match(words) ?? []), ...(text.match(prefixes) ?? [])]
+/** Returns the neutral names of the fields and values of an answer. Texts may have neutral words. */
+export function neutralNames(answer: string): string[] {
+  const parts =
+    answer.includes('\ndata: ') || answer.startsWith('data: ') ? answer.match(/(?<=^data: )\{.*/gm) : [answer]
+  return (parts ?? []).flatMap(part => {
+    try {
+      return namesIn(JSON.parse(part))
+    } catch {
+      return []
+    }
+  })
+}
+
+function namesIn(value: unknown): string[] {
+  if (typeof value === 'string')
+    return /^(?:modelhub|compat-.*|altvendor-.*|\/(?:v1\/)?(?:hosted|compat|aggregator)\/.*)$/.test(value)
+      ? [value]
+      : []
+  if (Array.isArray(value)) return value.flatMap(namesIn)
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => [
+    ...(Object.hasOwn(FIELDS, key) ? [key] : []),
+    ...(FREE.includes(key) ? [] : namesIn(inner)),
+  ])
 }

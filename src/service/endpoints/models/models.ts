@@ -3,7 +3,6 @@ import type { CatalogModel } from '../../../data/records/catalog.ts'
 import { type ModelTask, VARIANT_KEYS } from '../../../data/records/enums.ts'
 import { SECOND } from '../../../kernel/duration.ts'
 import type { World } from '../../../simulation/world.ts'
-import type { InvocationExample } from '../../api-scope.ts'
 import { endpoint } from '../../endpoint.ts'
 import { qualifyModelName } from '../../model-names.ts'
 import { toCatalogJson, toDeploymentCatalogJson, toModelEntry } from '../../models/catalog-json.ts'
@@ -94,20 +93,20 @@ export const getModel = endpoint({
   query: { version: z.string().nullable().optional() },
   returns: ModelInfo,
   example: { target: '/models/aurora-labs/aurora-8b-instruct' },
-  handle: ({ params, query, world, findEndpoint, schemaNames }) => {
+  handle: ({ params, query, world, findEndpoint, outputNames }) => {
     const model_name = qualifyModelName(world, params.model_name)
     const catalogModel = world.store.models.get(model_name)
     const accountModel = catalogModel === undefined ? findOwnModel(world, model_name) : undefined
     const { versions } = catalogModel ?? accountModel ?? refuse(404, `no model ${model_name}`)
     requireVersion(model_name, versions, query.version)
     const version = query.version || versions.at(-1)!
-    if (catalogModel !== undefined) return toCatalogInfo({ world, findEndpoint, schemaNames }, catalogModel, version)
+    if (catalogModel !== undefined) return toCatalogInfo({ world, findEndpoint, outputNames }, catalogModel, version)
     const { cover_img_url: _, private: isPrivate, ...entry } = toOwnModelEntry(world, accountModel!)
     const { github_url, paper_url, license_url, readme } = accountModel!.details
     const stated = Object.entries({ github_url, paper_url, license_url, readme }).filter(([, value]) => value !== '')
     return {
       ...{ ...entry, version, featured: false, owner: true, public: isPrivate === 0, is_custom_deployable: false },
-      ...describeInvocation({ world, findEndpoint, schemaNames }, model_name, accountModel!.task, entry.description),
+      ...describeInvocation({ world, findEndpoint, outputNames }, model_name, accountModel!.task, entry.description),
       meta: Object.fromEntries(stated),
       txt_docs: readme || entry.description,
       import_time: null,
@@ -172,7 +171,7 @@ export const getModelSchema = endpoint({
     query: { version },
     world,
     findEndpoint,
-    schemaNames,
+    outputNames,
   }) => {
     const model_name = qualifyModelName(world, requestedName)
     const model = findModel(world, model_name) ?? refuse(404, `no model ${model_name}`)
@@ -184,7 +183,7 @@ export const getModelSchema = endpoint({
       endpoint: described,
     } = variants.find(variant => variant.key === variantKey) ??
     refuse(404, `model ${model_name} (${model.type}) has no variant ${variantKey}: ${formatKeys(variants)}`)
-    return { variant: { key, url }, ...describeEndpoint(described, model.type, schemaNames) }
+    return { variant: { key, url }, ...describeEndpoint(described, model.type, outputNames) }
   },
 })
 
@@ -241,6 +240,13 @@ function toCatalogInfo(scope: VariantScope, model: CatalogModel, version: string
   }
 }
 
+/** An example of a request and of its answer. */
+interface InvocationExample {
+  readonly path: string
+  readonly input: unknown
+  readonly output: unknown
+}
+
 /** Requests to the endpoints of a task, and what they answer. */
 const INVOCATIONS: Readonly<Partial<Record<ModelTask, InvocationExample>>> = {
   'text-generation': {
@@ -257,22 +263,28 @@ const INVOCATIONS: Readonly<Partial<Record<ModelTask, InvocationExample>>> = {
 
 /** Returns the example of a request to a model; undefined for a task without one. */
 function findInvocation(
-  { findEndpoint, schemaNames }: VariantScope,
+  { findEndpoint, outputNames }: VariantScope,
   model_name: string,
   type: ModelTask,
 ): InvocationExample | undefined {
   const example = INVOCATIONS[type]
   if (example === undefined) return undefined
-  const invocation = { ...example, input: { model: model_name, ...example.input } }
+  const invocation = { ...example, input: { model: model_name, ...(example.input as object) } }
   const endpoint = findEndpoint('POST', example.path)
-  return (endpoint && schemaNames?.toVendorExample(invocation, endpoint)) ?? invocation
+  if (outputNames === undefined) return invocation
+  const { body, returns } = outputNames.forEndpoint(endpoint!)
+  return {
+    path: outputNames.names.toVendorPath(example.path),
+    input: body!.toVendor(invocation.input),
+    output: returns.toVendor(example.output),
+  }
 }
 
 /** Returns the variants and the documentation of a model. */
 function describeInvocation(scope: VariantScope, model_name: string, type: ModelTask, description: string) {
   const invocation = findInvocation(scope, model_name, type)
   const variants = listServedVariants(scope, type, model_name)
-  const first = variants[0] && describeEndpoint(variants[0].endpoint, type, scope.schemaNames)
+  const first = variants[0] && describeEndpoint(variants[0].endpoint, type, scope.outputNames)
   return {
     schemas: variants.map(({ key, url }) => ({ key, url })),
     in_schema: first?.schema_in ?? null,

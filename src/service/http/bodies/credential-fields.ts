@@ -45,16 +45,16 @@ export function replaceCredentials(
 /** Returns the place of a field or an item. */
 function stepInto(place: Place, step: string, mapping: EndpointMapping | undefined): Place {
   if (place === undefined || place === 'unread') return place
-  const { fields, places, additional, items, allowsOtherFields } = place
+  const { fields, additional, items, isOpen } = place
   if (items !== undefined && /^\d+$/.test(step)) return items
   const named = fields.get(step)
   if (named !== undefined) return named
   if (mapping !== undefined) {
     for (const [name, inner] of fields) {
-      if (mapping.names.fieldName(name, places.get(name), mapping.operation) === step) return inner
+      if (mapping.names.fieldName(name, inner.places, mapping.operation) === step) return inner
     }
   }
   if (additional !== undefined) return additional
-  const isFree = allowsOtherFields || (fields.size === 0 && items === undefined)
+  const isFree = isOpen || (fields.size === 0 && items === undefined)
   return isFree ? undefined : 'unread'
 }
