@@ -91,6 +91,12 @@ export const SECTIONS = {
       beyond: 'it is counted in pieces',
     },
     schemaPattern: { max: 4_000, unit: 'characters', of: 'a `pattern` of a JSON schema', beyond: '400' },
+    schemaRepeatedGroup: {
+      max: 20,
+      unit: 'characters',
+      of: 'a text for a `pattern` that repeats a group',
+      beyond: '400',
+    },
     schemaDepth: {
       max: 6,
       unit: 'levels',

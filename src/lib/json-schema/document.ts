@@ -1,147 +1,152 @@
-/** JSON Schemas of requests: checks their form and resolves their references. */
+/** JSON Schemas of requests: checks their form and their keywords, and resolves their references. */
+import * as z from 'zod'
+import { LIMITS } from '../../limits/limits.ts'
+
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [name: string]: JsonValue }
-export type JsonSchema = boolean | SchemaObject
-export type SchemaObject = { readonly [keyword: string]: unknown }
+/** A schema as a request has it. */
+export type JsonSchema = boolean | { readonly [keyword: string]: unknown }
 
 /** A schema without a possible answer: it contradicts itself, or has an unsupported keyword. */
 export class SchemaError extends Error {
-  override readonly name: string = 'SchemaError'
-  /** The place in the schema, as a JSON pointer. */
-  readonly at: string
+  /** @param at the place in the schema, as a JSON pointer */
   constructor(at: string, message: string) {
-    super(`${at === '' ? '#' : `#${at}`}: ${message}`)
-    this.at = at
+    super(`#${at}: ${message}`)
   }
 }
 
 /** The schema exceeds a limit of effort. No other branch is tried. */
-export class EffortLimitError extends SchemaError {
-  override readonly name = 'EffortError'
+export class EffortLimitError extends SchemaError {}
+
+/** Keywords that neither zod nor pydantic writes. A schema that has one is refused. */
+export const REFUSED_KEYWORDS = [
+  ...['not', 'if', 'then', 'else', 'contains', 'minContains', 'maxContains', 'dependencies', 'dependentRequired'],
+  ...['dependentSchemas', 'unevaluatedItems', 'unevaluatedProperties', '$dynamicRef', '$recursiveRef'],
+]
+const LEAST_COUNTS = ['minLength', 'minItems', 'minProperties'] as const
+const MOST_COUNTS = ['maxLength', 'maxItems', 'maxProperties'] as const
+const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'] as const
+const SCHEMAS = ['items', 'additionalProperties', 'propertyNames'] as const
+const SCHEMA_LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const
+const SCHEMA_MAPS = ['properties', 'patternProperties', '$defs', 'definitions'] as const
+
+type Keywords<Names extends readonly string[], Value> = { readonly [keyword in Names[number]]?: Value | undefined }
+
+/** A checked schema in the words of draft 2020-12. The schema `false` is an empty `anyOf`. */
+export interface SchemaObject
+  extends Keywords<typeof LEAST_COUNTS | typeof MOST_COUNTS | typeof BOUNDS | ['multipleOf'], number>,
+    Keywords<typeof SCHEMAS, SchemaObject>,
+    Keywords<typeof SCHEMA_LISTS, readonly SchemaObject[]>,
+    Keywords<typeof SCHEMA_MAPS, { readonly [name: string]: SchemaObject }>,
+    Keywords<['$ref', 'pattern', 'format'], string>,
+    Keywords<['type', 'required'], readonly string[]> {
+  readonly const?: JsonValue | undefined
+  readonly enum?: readonly JsonValue[] | undefined
+  readonly uniqueItems?: boolean | undefined
 }
 
-const TYPES = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null']
-const REFERENCES = ['$ref', '$dynamicRef', '$recursiveRef']
-const ANCHORS = ['$anchor', '$dynamicAnchor']
+const each = (keywords: readonly string[], shape: (keyword: string) => z.ZodType) =>
+  Object.fromEntries(keywords.map(keyword => [keyword, shape(keyword).optional()]))
+const Schema = z.lazy(() => z.preprocess(toCurrentWords, Checked)) as unknown as z.ZodType<SchemaObject>
+const Checked = z.looseObject({
+  ...each(REFUSED_KEYWORDS, keyword => z.never({ error: `the keyword ${keyword} is not supported` })),
+  ...each(LEAST_COUNTS, () => z.int().nonnegative().max(LIMITS.schemaCharacters)),
+  ...each(MOST_COUNTS, () => z.int().nonnegative()),
+  ...each(BOUNDS, () => z.number()),
+  ...each(SCHEMAS, () => Schema),
+  ...each(SCHEMA_LISTS, () => z.array(Schema)),
+  ...each(SCHEMA_MAPS, () => z.record(z.string(), Schema)),
+  ...each(['$ref', 'pattern', 'format'], () => z.string()),
+  multipleOf: z.number().positive().optional(),
+  type: z
+    .array(z.enum(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null']))
+    .min(1)
+    .optional(),
+  required: z.array(z.string()).optional(),
+  enum: z.array(z.unknown()).min(1).optional(),
+  uniqueItems: z.boolean().optional(),
+})
 
-const isCount = (value: unknown) => Number.isInteger(value) && (value as number) >= 0
-const isNumber = (value: unknown) => typeof value === 'number' && Number.isFinite(value)
-const isString = (value: unknown) => typeof value === 'string'
-const isBoolean = (value: unknown) => typeof value === 'boolean'
-const isStringArray = (value: unknown) => Array.isArray(value) && value.every(isString)
-const isObject = (value: unknown): value is SchemaObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-const isType = (value: unknown) => TYPES.includes(value as string)
-
-/** The types of keywords whose value is not a schema, with their names for errors. */
-const PLAIN_KEYWORDS: Readonly<Record<string, readonly [(value: unknown) => boolean, string]>> = {
-  ...Object.fromEntries(
-    ['Length', 'Items', 'Properties', 'Contains'].flatMap(what => [
-      [`min${what}`, [isCount, 'an integer from 0']],
-      [`max${what}`, [isCount, 'an integer from 0']],
-    ]),
-  ),
-  ...Object.fromEntries(
-    ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'].map(word => [word, [isNumber, 'a number']]),
-  ),
-  multipleOf: [value => isNumber(value) && (value as number) > 0, 'a number above 0'],
-  uniqueItems: [isBoolean, 'true or false'],
-  pattern: [isString, 'a text'],
-  format: [isString, 'a text'],
-  required: [isStringArray, 'a list of names'],
-  enum: [value => Array.isArray(value) && value.length > 0, 'a list of values, and it is empty or none'],
-  type: [
-    value => isType(value) || (Array.isArray(value) && value.length > 0 && value.every(isType)),
-    `of ${TYPES.join(', ')}, or a list of these`,
-  ],
-  dependentRequired: [
-    value => isObject(value) && Object.values(value).every(isStringArray),
-    'an object of lists of names',
-  ],
-  ...Object.fromEntries([...REFERENCES, ...ANCHORS].map(word => [word, [isString, 'a text']])),
+/** Returns a schema of draft 7 or OpenAPI 3.0 in the words of draft 2020-12, and a boolean as an object. */
+function toCurrentWords(raw: unknown): unknown {
+  if (raw === true) return {}
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw === false ? { anyOf: [] } : raw
+  const { items, additionalItems, additionalProperties, nullable, type, ...rest } = raw as Record<string, unknown>
+  // Zod writes this for a value that cannot exist.
+  if (JSON.stringify(rest.not) === '{}') return { anyOf: [] }
+  const exclusive = (flag: unknown, bound: unknown) => (flag === true ? bound : flag === false ? undefined : flag)
+  return {
+    ...rest,
+    ...(Array.isArray(items) ? { prefixItems: items, items: additionalItems } : { items }),
+    additionalProperties: additionalProperties === true ? undefined : additionalProperties,
+    type: type === undefined ? undefined : [type, nullable === true && rest.enum !== undefined ? 'null' : []].flat(),
+    exclusiveMinimum: exclusive(rest.exclusiveMinimum, rest.minimum),
+    exclusiveMaximum: exclusive(rest.exclusiveMaximum, rest.maximum),
+  }
 }
-const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set([
-  ...['not', 'if', 'then', 'else', 'items', 'additionalItems', 'contains', 'unevaluatedItems'],
-  ...['additionalProperties', 'propertyNames', 'unevaluatedProperties'],
-])
-const SCHEMA_LIST_KEYWORDS: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
-const SCHEMA_MAP_KEYWORDS: ReadonlySet<string> = new Set([
-  'properties',
-  'patternProperties',
-  '$defs',
-  'definitions',
-  'dependentSchemas',
-  'dependencies',
-])
 
-/** A checked schema: each keyword has a valid value, and each reference has a target. */
+/** A checked schema: each keyword is supported and has a valid value, and each reference has a target. */
 export class SchemaDocument {
-  readonly #root: JsonSchema
-  readonly #anchors = new Map<string, SchemaObject>()
-  readonly #visited = new Set<SchemaObject>()
+  readonly root: SchemaObject
+  readonly #raw: JsonSchema
+  readonly #targets = new Map<string, SchemaObject>()
+  readonly #places = new Map<SchemaObject, string>()
 
-  /** @throws SchemaError for an invalid schema, or a reference without a target */
-  constructor(root: JsonSchema) {
-    this.#root = root
-    const references: [ref: string, at: string][] = []
-    this.#visit(root, '', references)
-    // A reference may point to a place outside of the known keywords.
-    for (let nth = 0; nth < references.length; nth++) this.#visit(this.resolve(...references[nth]!), '', references)
+  /** @throws SchemaError for an invalid schema, an unsupported keyword, or a reference without a target */
+  constructor(raw: JsonSchema) {
+    this.#raw = raw
+    this.root = this.resolve('#')
+  }
+
+  /** Returns the place of a schema, as a JSON pointer. */
+  placeOf(schema: SchemaObject | undefined): string {
+    return this.#places.get(schema!) ?? ''
   }
 
   /** Returns the schema of a reference. */
-  resolve(ref: string, at: string): JsonSchema {
-    const id = this.#root !== true && this.#root !== false ? this.#root.$id : undefined
-    const localRef =
-      typeof id === 'string' && ref.startsWith(id.replace(/#$/, '')) ? ref.slice(id.replace(/#$/, '').length) : ref
-    if (localRef !== '' && !localRef.startsWith('#')) {
-      throw new SchemaError(at, `$ref ${JSON.stringify(ref)} leads out of the schema`)
-    }
-    const anchor = this.#anchors.get(localRef.slice(1))
-    if (anchor !== undefined) return anchor
-    let target: unknown = localRef === '' || localRef.startsWith('#/') || localRef === '#' ? this.#root : undefined
-    for (const step of localRef.slice(1).split('/').slice(1)) {
-      const name = decodeUri(step).replaceAll('~1', '/').replaceAll('~0', '~')
-      target =
-        typeof target === 'object' && target !== null && Object.hasOwn(target, name) ? target[name as never] : undefined
-    }
-    if (target === undefined) throw new SchemaError(at, `$ref ${JSON.stringify(ref)} leads nowhere`)
-    return target as JsonSchema
+  resolve(ref: string, from?: SchemaObject): SchemaObject {
+    const known = this.#targets.get(ref)
+    if (known !== undefined) return known
+    const isLocal = ref === '#' || ref.startsWith('#/')
+    const target = ref
+      .split('/')
+      .slice(1)
+      .reduce(valueOfStep, isLocal ? this.#raw : undefined)
+    if (target === undefined) throw new SchemaError(this.placeOf(from), `$ref ${JSON.stringify(ref)} leads nowhere`)
+    const { data, error } = Schema.safeParse(target)
+    const issue = error?.issues[0]
+    if (issue) throw new SchemaError([ref.slice(1), ...issue.path.map(toPointerStep)].join('/'), issue.message)
+    this.#targets.set(ref, data!)
+    this.#addPlaces(data!, ref.slice(1))
+    return data!
   }
 
-  #visit(schema: unknown, at: string, references: [string, string][]): void {
-    if (typeof schema === 'boolean') return
-    if (!isObject(schema)) throw new SchemaError(at, `${JSON.stringify(schema)} is not a schema`)
-    if (this.#visited.has(schema)) return
-    this.#visited.add(schema)
-    if (schema !== this.#root && typeof schema.$id === 'string' && !schema.$id.startsWith('#')) {
-      throw new SchemaError(at, '$id within a schema is not understood')
-    }
-    for (const [keyword, value] of Object.entries(schema)) {
-      const pointer = `${at}/${keyword.replaceAll('~', '~0').replaceAll('/', '~1')}`
-      const rule = Object.hasOwn(PLAIN_KEYWORDS, keyword) ? PLAIN_KEYWORDS[keyword] : undefined
-      if (rule !== undefined && !rule[0](value)) throw new SchemaError(at, `${keyword} must be ${rule[1]}`)
-      if (REFERENCES.includes(keyword)) references.push([value as string, at])
-      if (ANCHORS.includes(keyword)) this.#anchors.set(value as string, schema)
-      if (SCHEMA_LIST_KEYWORDS.has(keyword) && Array.isArray(value)) {
-        if (value.length === 0 && keyword !== 'items') throw new SchemaError(at, `${keyword} must not be empty`)
-        for (const [nth, one] of value.entries()) this.#visit(one, `${pointer}/${nth}`, references)
-      } else if (SCHEMA_KEYWORDS.has(keyword)) this.#visit(value, pointer, references)
-      else if (SCHEMA_LIST_KEYWORDS.has(keyword)) throw new SchemaError(at, `${keyword} must be a list of schemas`)
-      else if (SCHEMA_MAP_KEYWORDS.has(keyword)) {
-        if (!isObject(value)) throw new SchemaError(at, `${keyword} must be an object of schemas`)
-        for (const [name, one] of Object.entries(value)) {
-          if (keyword === 'dependencies' && isStringArray(one)) continue
-          this.#visit(one, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, references)
-        }
-      }
-    }
+  /** Adds the places of a schema and those within, and resolves their references. */
+  #addPlaces(schema: SchemaObject, at: string): void {
+    this.#places.set(schema, at)
+    if (schema.$ref !== undefined) this.resolve(schema.$ref, schema)
+    for (const keyword of SCHEMAS) if (schema[keyword]) this.#addPlaces(schema[keyword], `${at}/${keyword}`)
+    for (const keyword of [...SCHEMA_LISTS, ...SCHEMA_MAPS])
+      for (const [name, one] of Object.entries(schema[keyword] ?? {}))
+        this.#addPlaces(one, `${at}/${keyword}/${toPointerStep(name)}`)
   }
 }
 
-function decodeUri(step: string): string {
-  try {
-    return decodeURIComponent(step)
-  } catch {
-    return step
-  }
+const toPointerStep = (name: PropertyKey) => String(name).replaceAll('~', '~0').replaceAll('/', '~1')
+
+/** Returns what a value has at a step of a JSON pointer in a URI. */
+function valueOfStep(value: unknown, step: string): unknown {
+  const name = step
+    .replace(/%[0-7][0-9a-f]/gi, decodeURIComponent)
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~')
+  return Object.hasOwn(Object(value), name) ? (value as Record<string, unknown>)[name] : undefined
+}
+
+/** Returns the smallest and the largest count that all of these schemas allow. */
+export function countRange(
+  schemas: readonly SchemaObject[],
+  unit: 'Length' | 'Items' | 'Properties',
+): [number, number] {
+  const valuesOf = (keyword: 'min' | 'max') => schemas.flatMap(one => one[`${keyword}${unit}`] ?? [])
+  return [Math.max(0, ...valuesOf('min')), Math.min(...valuesOf('max'))]
 }

@@ -1,6 +1,5 @@
 import { LIMITS } from '../../limits/limits.ts'
 import { EffortLimitError } from './document.ts'
-import type { TextSource } from './formats.ts'
 
 /** Depth of a value from which on optional parts are left out, so that a recursive schema terminates. */
 export const MAX_DEPTH = LIMITS.schemaDepth
@@ -14,8 +13,6 @@ const MAX_VALUES = [LIMITS.schemaValues, 1000] as const
 const MAX_CHARACTERS = [LIMITS.schemaCharacters, 20_000] as const
 /** Steps that the answers may take. All of them take well under a second. */
 const MAX_STEPS = [LIMITS.schemaSteps, 50_000] as const
-/** Number of values of a numeric range that has one bound. */
-const DEFAULT_SPAN = 100
 
 /** Draws of one value. Each gives the same result for the same arguments; `index` counts the draws of a value. */
 export interface ValueDraws {
@@ -29,29 +26,21 @@ export interface ValueDraws {
 
 /** The draws of one answer, and the limits of its size and effort. */
 export class Effort {
-  readonly maxValues: number
-  readonly maxCharacters: number
-  /** The draws as the generators of texts use them. */
-  readonly textSource: TextSource = {
-    below: count => this.drawInteger(count),
-    word: () => this.drawWords(2).split(/\W/)[0]!.toLowerCase(),
-    hex: length => this.drawHex(length),
-  }
   valueCount = 0
   characterCount = 0
-  /** The place in the schema that an exceeded limit of steps names. */
-  currentPointer = ''
   /** Number of values of a numeric range that has one bound. */
-  span = DEFAULT_SPAN
+  span = 100
   readonly #draws: ValueDraws
+  readonly #maxValues: number
+  readonly #maxCharacters: number
   readonly #maxSteps: number
   #drawCount = 0
   #stepCount = 0
 
   constructor(draws: ValueDraws, answers: number) {
     const share = ([all, one]: readonly [number, number]) => Math.max(one, Math.floor(all / answers))
-    this.maxValues = share(MAX_VALUES)
-    this.maxCharacters = share(MAX_CHARACTERS)
+    this.#maxValues = share(MAX_VALUES)
+    this.#maxCharacters = share(MAX_CHARACTERS)
     this.#maxSteps = share(MAX_STEPS)
     this.#draws = draws
   }
@@ -62,23 +51,20 @@ export class Effort {
   }
 
   countValue(at: string): void {
-    this.valueCount++
-    if (this.valueCount > this.maxValues) {
-      throw new EffortLimitError(at, `an answer has ${this.maxValues} values at most`)
-    }
+    if (++this.valueCount > this.#maxValues)
+      throw new EffortLimitError(at, `an answer has ${this.#maxValues} values at most`)
   }
 
   countCharacters(characters: number, at: string): void {
     this.characterCount += characters
-    if (this.characterCount > this.maxCharacters) {
-      throw new EffortLimitError(at, `an answer has ${this.maxCharacters} characters at most`)
-    }
+    if (this.characterCount > this.#maxCharacters)
+      throw new EffortLimitError(at, `an answer has ${this.#maxCharacters} characters at most`)
   }
 
   countSteps(steps: number): void {
     this.#stepCount += steps
     if (this.#stepCount > this.#maxSteps)
-      throw new EffortLimitError(this.currentPointer, 'no value is found that fits, however long one tries')
+      throw new EffortLimitError('', 'no value is found that fits, however long one tries')
   }
 
   drawInteger(count: number): number {
@@ -94,5 +80,9 @@ export class Effort {
   drawWords(count: number): string {
     this.countSteps(20)
     return this.#draws.text(count, this.drawHex(16)).replace(/\.$/, '')
+  }
+
+  drawWord(): string {
+    return this.drawWords(2).split(/\W/)[0]!.toLowerCase()
   }
 }

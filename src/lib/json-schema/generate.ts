@@ -1,45 +1,51 @@
 /**
  * Values that fit a JSON Schema: the answers of a model that has to answer by a schema.
  *
- * The feature set of this folder is frozen. It covers JSON Schema 2020-12 and the spellings of draft 7. Fix errors, but
- * do not add keywords, formats or search strategies. Decision 0014 compares libraries.
+ * The keywords are those that zod and pydantic write. Others that constrain a value are refused by their name.
  */
-import { ArrayGenerator } from './arrays.ts'
-import { type LocatedSchema, planGeneration } from './branches.ts'
-import { EffortLimitError, type JsonSchema, type JsonValue, SchemaDocument, SchemaError } from './document.ts'
-import { Effort, type ValueDraws } from './effort.ts'
-import { formatPattern } from './formats.ts'
-import { type GenerationContext, maxOfKeyword, minOfKeyword, schemasOf } from './generation.ts'
+import type { JsonSchema, JsonValue, SchemaObject } from './document.ts'
+import { countRange, EffortLimitError, SchemaDocument, SchemaError } from './document.ts'
+import { Effort, MAX_DEPTH, type ValueDraws } from './effort.ts'
 import { generateNumber } from './numbers.ts'
-import { ObjectGenerator } from './objects.ts'
+import { Pattern } from './patterns.ts'
+import { type GenerationPlan, type Paths, planGeneration } from './plan.ts'
 import { generateString } from './strings.ts'
 import { SchemaValidator } from './validate.ts'
 
-export { type JsonSchema, type JsonValue, SchemaError } from './document.ts'
-export type { ValueDraws } from './effort.ts'
+export { SchemaError } from './document.ts'
 
 /** Attempts to generate one value. */
 const MAX_ATTEMPTS = 64
-/** Rounds of attempts. Each round tries all paths through the branches of the schemas. */
-const MAX_ROUNDS = 8
+/** Repeated items in a row after which an array with unique items ends. */
+const MAX_DUPLICATE_ITEMS = 200
+
+/** The schemas of one value, and its place. */
+interface GenerationContext extends GenerationPlan {
+  readonly at: string
+  readonly depth: number
+  /** Whether each path through the branches has failed before. */
+  readonly isRetry: boolean
+}
 
 /**
  * Returns a value that fits a schema. The same draws give the same value, and each value was validated.
  *
  * References are resolved within the schema. A value is built from all keywords of its type. If it then does not fit
- * (`not`, `oneOf`, conditions, …), other branches, fewer properties and other draws are tried, in bounded time.
+ * (a second branch of `oneOf` fits too), other branches and other draws are tried, in bounded time.
  *
- * @param options `within`: a second schema that the value has to fit; `answers`: number of answers to the same request
+ * @param options `isObject`: whether the value has to be an object; `answers`: number of answers to the same request
  * @throws SchemaError with the place, if the schema is invalid or no value is found
  * @example generateValue({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }, draws)
  */
 export function generateValue(
   schema: JsonSchema,
   draws: ValueDraws,
-  { within = true, answers = 1 }: { readonly within?: JsonSchema; readonly answers?: number | undefined } = {},
+  { isObject = false, answers = 1 }: { readonly isObject?: boolean; readonly answers?: number | undefined } = {},
 ): JsonValue {
   try {
-    return new ValueGenerator(schema, draws, answers).generate(within)
+    const document = new SchemaDocument(schema)
+    const parts = isObject ? [document.root, { type: ['object'] }] : [document.root]
+    return new ValueGenerator(document, new Effort(draws, answers)).generate(parts, 0)
   } catch (error) {
     if (error instanceof RangeError)
       throw new SchemaError('', 'it is nested too deep, or leads into itself without end')
@@ -48,151 +54,180 @@ export function generateValue(
 }
 
 class ValueGenerator {
-  readonly #schema: JsonSchema
   readonly #document: SchemaDocument
   readonly #validator: SchemaValidator
   readonly #effort: Effort
-  readonly #objects: ObjectGenerator
-  readonly #arrays: ArrayGenerator
 
-  constructor(schema: JsonSchema, draws: ValueDraws, answers: number) {
-    this.#schema = schema
-    this.#effort = new Effort(draws, answers)
-    this.#document = new SchemaDocument(schema)
-    this.#validator = new SchemaValidator(this.#document, steps => this.#effort.countSteps(steps))
-    const generation = {
-      effort: this.#effort,
-      validator: this.#validator,
-      value: (parts: readonly LocatedSchema[], at: string, depth: number) => this.#value(parts, at, depth),
-    }
-    this.#objects = new ObjectGenerator(generation)
-    this.#arrays = new ArrayGenerator(generation)
-  }
-
-  generate(within: JsonSchema): JsonValue {
-    const parts = [{ schema: this.#schema, at: '' }]
-    return this.#value(within === true ? parts : [...parts, { schema: within, at: '' }], '', 0)
+  constructor(document: SchemaDocument, effort: Effort) {
+    this.#document = document
+    this.#effort = effort
+    this.#validator = new SchemaValidator(document, steps => effort.countSteps(steps))
   }
 
   /** Returns a value that fits all of these schemas. Tries the paths through their branches one after the other. */
-  #value(parts: readonly LocatedSchema[], at: string, depth: number): JsonValue {
-    const firstBranches = new Map<unknown, number>()
-    const firstBranch = (of: unknown, count: number) => {
-      const drawn = firstBranches.get(of) ?? this.#effort.drawInteger(count)
-      firstBranches.set(of, drawn)
-      return drawn
-    }
-    const [values, characters] = [this.#effort.valueCount, this.#effort.characterCount]
+  generate(parts: readonly SchemaObject[], depth: number): JsonValue {
+    const effort = this.#effort
+    const at = this.#document.placeOf(parts[0])
+    const { valueCount, characterCount } = effort
+    const paths: Paths = { current: 0, count: 1, firstBranches: new Map() }
     const impossiblePaths = new Set<number>()
     let failure: SchemaError | undefined
-    let pathCount = 1
-    let attempts = 0
-    const onPathCount = (count: number) => {
-      pathCount = Math.max(pathCount, count)
-    }
-    for (let round = 0; round < MAX_ROUNDS && attempts < MAX_ATTEMPTS && impossiblePaths.size < pathCount; round++) {
-      for (let path = 0; path < pathCount && attempts < MAX_ATTEMPTS; path++) {
-        if (impossiblePaths.has(path)) continue
-        attempts++
-        this.#effort.valueCount = values
-        this.#effort.characterCount = characters
-        this.#effort.currentPointer = at
-        this.#effort.countSteps(20)
-        try {
-          const plan = planGeneration(parts, this.#document, {
-            path,
-            firstBranch,
-            prefersPlain: this.#effort.isLargeEnough(depth),
-            onPathCount,
-          })
-          const value = this.#generate({ ...plan, at, depth, round }, parts)
-          const isKnownToFit =
-            plan.uncheckedKeywords.length === 0 && depth > 0 && typeof value === 'object' && value !== null
-          if (isKnownToFit || this.#fits(parts, value)) return value
-          const keywords = plan.uncheckedKeywords.length > 0 ? plan.uncheckedKeywords.join(', ') : 'what it says'
-          failure ??= new SchemaError(at, `no value is known that fits ${keywords}`)
-        } catch (error) {
-          if (!(error instanceof SchemaError) || error instanceof EffortLimitError) throw error
-          failure ??= error
-          impossiblePaths.add(path)
-        }
-      }
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && impossiblePaths.size < paths.count; attempt++) {
+      paths.current = attempt % paths.count
+      if (impossiblePaths.has(paths.current)) continue
+      Object.assign(effort, { valueCount, characterCount })
+      effort.countSteps(20)
+      let value: JsonValue = null
+      let isUnchecked = depth === 0
+      const problem = failureOf(() => {
+        const plan = planGeneration(parts, this.#document, paths, effort, effort.isLargeEnough(depth))
+        value = this.#generateBy({ ...plan, at, depth, isRetry: attempt >= paths.count }, parts)
+        const isScalar = plan.type !== 'object' && plan.type !== 'array'
+        if (isScalar) effort.countCharacters(JSON.stringify(value).length, at)
+        isUnchecked ||= plan.schemas.some(one => one.oneOf !== undefined)
+      })
+      if (problem !== undefined) impossiblePaths.add(paths.current)
+      else if (!isUnchecked || this.#fits(parts, value)) return value
+      failure ??= problem ?? new SchemaError(at, 'no value is known that fits, with only one branch of oneOf')
     }
     throw failure!
   }
 
-  #generate(context: GenerationContext, schemas: readonly LocatedSchema[]): JsonValue {
-    const { locatedSchemas, type, at } = context
-    this.#effort.countValue(at)
-    if (locatedSchemas.length === 0) return this.#effort.drawWords(3)
-    switch (type) {
-      case undefined:
-        return this.#chooseListed(context, schemas)
-      case 'object':
-        return this.#objects.generate(context)
-      case 'array':
-        return this.#arrays.generate(context)
-      case 'string':
-        return this.#string(context)
-      case 'integer':
-      case 'number':
-        return generateNumber(schemasOf(context), type, count => this.#effort.drawInteger(count), this.#effort.span, at)
-      case 'boolean':
-        return this.#effort.drawInteger(2) === 1
-      default:
-        return null
-    }
+  #generateBy(context: GenerationContext, parts: readonly SchemaObject[]): JsonValue {
+    const { schemas, type, at } = context
+    const effort = this.#effort
+    effort.countValue(at)
+    if (schemas.length === 0) return effort.drawWords(3)
+    if (type === undefined) return this.#chooseListed(context, parts)
+    if (type === 'object') return this.#object(context)
+    if (type === 'array') return this.#array(context)
+    if (type === 'string') return generateString(schemas, effort, at)
+    if (type === 'boolean') return effort.drawInteger(2) === 1
+    if (type === 'null') return null
+    return generateNumber(schemas, type, effort, at)
   }
 
   /** Returns one of the values of `const` or `enum`. */
-  #chooseListed({ locatedSchemas, at }: GenerationContext, schemas: readonly LocatedSchema[]): JsonValue {
-    const { schema } =
-      locatedSchemas.find(part => part.schema.const !== undefined) ??
-      locatedSchemas.find(part => part.schema.enum !== undefined)!
-    const listed = schema.const !== undefined ? [schema.const as JsonValue] : (schema.enum as JsonValue[])
-    const first = schema.const !== undefined ? 0 : this.#effort.drawInteger(listed.length)
-    const candidates = [...listed.slice(first), ...listed.slice(0, first)]
-    const value = candidates.find(one => this.#fits(schemas, one))
+  #chooseListed({ schemas, at }: GenerationContext, parts: readonly SchemaObject[]): JsonValue {
+    const constants = schemas.flatMap(one => (one.const === undefined ? [] : [one.const]))
+    const listed = constants.length > 0 ? constants : schemas.find(one => one.enum !== undefined)!.enum!
+    const first = constants.length > 0 ? 0 : this.#effort.drawInteger(listed.length)
+    const value = [...listed.slice(first), ...listed.slice(0, first)].find(one => this.#fits(parts, one))
     if (value === undefined) throw new SchemaError(at, 'none of the values that it lists fits')
-    this.#effort.countCharacters(JSON.stringify(value).length, at)
     return value
   }
 
-  #string(context: GenerationContext): string {
-    const { locatedSchemas, at } = context
-    const schemas = schemasOf(context)
-    const minLength = maxOfKeyword(schemas, 'minLength', 0)
-    const maxLength = minOfKeyword(schemas, 'maxLength')
-    if (minLength > maxLength) throw new SchemaError(at, `minLength is ${minLength} and maxLength ${maxLength}`)
-    if (minLength > this.#effort.maxCharacters)
-      throw new EffortLimitError(
-        at,
-        `minLength is ${minLength}: an answer has ${this.#effort.maxCharacters} characters at most`,
-      )
-    const patterns = locatedSchemas.flatMap(({ schema, at: from }) =>
-      schema.pattern === undefined ? [] : [this.#validator.pattern(schema.pattern as string, from)],
-    )
-    const formats = schemas.flatMap(({ format }) =>
-      formatPattern(String(format)) === undefined ? [] : [String(format)],
-    )
-    const text =
-      patterns.length + formats.length > 0
-        ? generateString({ minLength, maxLength, patterns, formats, at }, this.#effort.textSource, source =>
-            this.#validator.pattern(source),
-          )
-        : this.#prose(minLength, maxLength)
-    this.#effort.countCharacters(text.length, at)
-    return text
+  #object(context: GenerationContext): JsonValue {
+    const { schemas, at, depth, isRetry } = context
+    const effort = this.#effort
+    if (depth > 3 * MAX_DEPTH) throw new SchemaError(at, 'it requires itself without end')
+    const required = new Set(schemas.flatMap(one => one.required ?? []))
+    const names = [...new Set([...schemas.flatMap(one => Object.keys(one.properties ?? {})), ...required])]
+    const [minCount, maxCount] = countRange(schemas, 'Properties')
+    if (required.size > maxCount)
+      throw new SchemaError(at, `maxProperties is ${maxCount}, and it requires ${required.size}`)
+    let optional = Math.min(maxCount, names.length) - required.size
+    // Models fill in optional properties. Recursive schemas have to terminate.
+    const isChosen = () => !effort.isLargeEnough(depth) && (!isRetry || effort.drawInteger(2) === 1) && optional-- > 0
+    const object: Record<string, JsonValue> = {}
+    for (const name of names.filter(one => required.has(one) || isChosen())) {
+      // An optional property without a fitting value is left out.
+      const failure = failureOf(() => this.#addProperty(context, object, name))
+      if (failure !== undefined && required.has(name)) throw failure
+    }
+    const isOpen = ({ additionalProperties: one }: SchemaObject) => one !== undefined && !isNever(one)
+    const isMap = schemas.some(one => one.patternProperties !== undefined || isOpen(one))
+    // A map without named properties gets one entry, so that it is not empty.
+    const isEmptyMap = names.length === 0 && minCount === 0 && maxCount > 0 && isMap && !effort.isLargeEnough(depth)
+    const count = () => Object.keys(object).length
+    const targetCount = isEmptyMap ? 1 : minCount
+    let failure: SchemaError | undefined
+    for (let index = 1; count() < targetCount && index < 3 * targetCount + 32; index++) {
+      const problem = failureOf(() => {
+        const name = this.#generateName(context, isEmptyMap ? 0 : index)
+        if (!Object.hasOwn(object, name)) this.#addProperty(context, object, name)
+      })
+      failure ??= problem
+    }
+    if (count() >= minCount) return object
+    throw failure ?? new SchemaError(at, `minProperties is ${minCount}, and it has fewer properties`)
   }
 
-  #prose(minLength: number, maxLength: number): string {
-    let text = this.#effort.drawWords(2 + this.#effort.drawInteger(4)).replace(/\.$/, '')
-    while (text.length < minLength) text += ` ${this.#effort.drawWords(4).toLowerCase()}`
-    if (text.length <= maxLength) return text
-    return text.slice(0, maxLength).trimEnd().padEnd(minLength, 'a')
+  #addProperty({ schemas, at, depth }: GenerationContext, object: Record<string, JsonValue>, name: string): void {
+    if (!schemas.every(one => this.#validator.isValid(one.propertyNames ?? {}, name)))
+      throw new SchemaError(at, `propertyNames does not allow ${JSON.stringify(name)}`)
+    const valueSchemas = schemas.flatMap(one => this.#validator.propertySchemas(one, name))
+    if (valueSchemas.some(isNever))
+      throw new SchemaError(at, `${JSON.stringify(name)} is required, and nothing may stand there`)
+    this.#effort.countCharacters(name.length + 4, at)
+    const value = this.generate(valueSchemas, depth + 1)
+    Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
   }
 
-  #fits(parts: readonly LocatedSchema[], value: JsonValue): boolean {
-    return parts.every(({ schema }) => this.#validator.isValid(schema, value))
+  #generateName({ schemas, at, depth }: GenerationContext, index: number): string {
+    const nameSchemas = schemas.flatMap(one => one.propertyNames ?? [])
+    if (nameSchemas.length > 0) {
+      const name = this.generate([...nameSchemas, { type: ['string'] }], depth + 1)
+      // A name of any text reads better as a single word.
+      if (nameSchemas.some(({ type: _, ...more }) => Object.values(more).some(one => one !== undefined)))
+        return name as string
+    }
+    const [source] = schemas.flatMap(one => Object.keys(one.patternProperties ?? {}))
+    if (source === undefined) return index === 0 ? this.#effort.drawWords(1).toLowerCase() : `key_${index}`
+    const pattern = new Pattern(source, at)
+    const name = generateString([{ pattern: source }], this.#effort, at)
+    const longer = `${name}${this.#effort.drawWord()}`
+    return longer.length <= pattern.maxLength && pattern.matches(longer) ? longer : name
+  }
+
+  #array({ schemas, at, depth }: GenerationContext): JsonValue {
+    const effort = this.#effort
+    const lengths = schemas.map(one => one.prefixItems?.length ?? 0)
+    const tupleLength = Math.max(...lengths)
+    const closedLengths = lengths.filter((_, nth) => isNever(schemas[nth]!.items))
+    const [minCount, declaredMax] = countRange(schemas, 'Items')
+    const maxCount = Math.min(declaredMax, ...closedLengths)
+    if (minCount > maxCount) throw new SchemaError(at, `minItems is ${minCount}, and it has ${maxCount} items at most`)
+    // A tuple without a schema for further items gets no further items.
+    const isTuple = tupleLength > 0 && schemas.every(({ items }) => items === undefined)
+    const hasMore = closedLengths.length === 0 && !isTuple
+    const defaultLength = effort.isLargeEnough(depth) ? 0 : tupleLength + (hasMore ? 1 + effort.drawInteger(3) : 0)
+    const length = Math.min(maxCount, Math.max(minCount, defaultLength))
+    const isUnique = schemas.some(one => one.uniqueItems === true)
+    const { span } = effort
+    if (isUnique) effort.span = Math.max(span, 4 * length)
+    const items = new Map<string, JsonValue>()
+    let failure: SchemaError | undefined
+    for (let tries = 0; items.size < length && tries <= MAX_DUPLICATE_ITEMS && failure === undefined; tries++) {
+      effort.countCharacters(2, at)
+      failure = failureOf(() => {
+        const nth = items.size
+        const itemSchemas = schemas.flatMap(one => one.prefixItems?.[nth] ?? one.items ?? [])
+        const item = this.generate(itemSchemas, depth + 1)
+        items.set(isUnique ? JSON.stringify(item) : String(nth), item)
+        if (items.size > nth) tries = 0
+      })
+    }
+    effort.span = span
+    if (items.size < minCount) throw failure ?? new SchemaError(at, `there are no ${minCount} different items`)
+    return [...items.values()]
+  }
+
+  #fits(parts: readonly SchemaObject[], value: JsonValue): boolean {
+    return parts.every(one => this.#validator.isValid(one, value))
   }
 }
+
+/** Runs a step. Returns its error if it finds no value. */
+function failureOf(step: () => void): SchemaError | undefined {
+  try {
+    step()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof SchemaError) || error instanceof EffortLimitError) throw error
+    return error
+  }
+}
+
+/** Returns whether a schema is `false`. */
+const isNever = (schema: SchemaObject | undefined) => schema?.anyOf?.length === 0

@@ -1,6 +1,6 @@
 /** The request for text of a body of messages: its prompt, its tools, and the answer that it gets. */
 import { type EntityKey, purpose } from '../../kernel/random.ts'
-import type { JsonSchema } from '../../lib/json-schema/generate.ts'
+import type { JsonSchema } from '../../lib/json-schema/document.ts'
 import type { World } from '../../simulation/world.ts'
 import type { ApiScope } from '../api-scope.ts'
 import {

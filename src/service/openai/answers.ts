@@ -2,13 +2,9 @@
 
 import type { Chance, EntityKey } from '../../kernel/random.ts'
 import { purpose } from '../../kernel/random.ts'
-import {
-  generateValue,
-  type JsonSchema,
-  type JsonValue,
-  SchemaError,
-  type ValueDraws,
-} from '../../lib/json-schema/generate.ts'
+import type { JsonSchema, JsonValue } from '../../lib/json-schema/document.ts'
+import type { ValueDraws } from '../../lib/json-schema/effort.ts'
+import * as schemas from '../../lib/json-schema/generate.ts'
 import { answerKey, drawAnswerLength, generateText } from '../../simulation/inference/text-generator.ts'
 import { refuse } from '../refusals.ts'
 import { type ScriptedAnswer, throwScriptedError } from './scripted-answers.ts'
@@ -167,7 +163,7 @@ export function createToolReply(
     const { tokens } = drawAnswerLength(chance, key, undefined)
     return createToolCallsReply(chance, key, [{ name, input: generateText(chance, key, tokens) }], bounds)
   }
-  const generatedArguments = generateOrRefuse(chance, key, parameters, `tool ${name}`, bounds, { type: 'object' })
+  const generatedArguments = generateOrRefuse(chance, key, parameters, `tool ${name}`, bounds, true)
   return createToolCallsReply(chance, key, [{ name, arguments: generatedArguments }], bounds)
 }
 
@@ -237,15 +233,12 @@ function generateOrRefuse(
   schema: JsonSchema,
   where: string,
   { answerCount }: ReplyBounds,
-  within?: JsonSchema,
+  isObject = false,
 ): JsonValue {
   try {
-    return generateValue(schema, valueDraws(chance, key), {
-      answers: answerCount,
-      ...(within !== undefined && { within }),
-    })
+    return schemas.generateValue(schema, valueDraws(chance, key), { answers: answerCount, isObject })
   } catch (error) {
-    if (!(error instanceof SchemaError)) throw error
+    if (!(error instanceof schemas.SchemaError)) throw error
     refuse(400, `no answer can be made for the schema of ${where}: ${error.message}`)
   }
 }

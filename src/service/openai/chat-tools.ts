@@ -1,6 +1,6 @@
 /** The tools of a chat request: validation, and the choice of the tool that an answer calls. */
 import type { EntityKey } from '../../kernel/random.ts'
-import type { JsonSchema } from '../../lib/json-schema/generate.ts'
+import type { JsonSchema } from '../../lib/json-schema/document.ts'
 import type { World } from '../../simulation/world.ts'
 import { refuse, rejectInput } from '../refusals.ts'
 import { chooseTool, type Tool } from './answers.ts'

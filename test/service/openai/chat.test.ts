@@ -335,6 +335,22 @@ describe('JSON', () => {
     expect(typeof JSON.parse(any.choices[0]!.message.content!)).toBe('object')
   })
 
+  test('is refused by the name of a keyword when the schema has one that is not supported', async () => {
+    const { sim, ask } = openaiWorld()
+    const before = sim.digest
+    const schema = { type: 'object', properties: { list: { type: 'array', contains: { const: 1 } } } }
+    const format = { type: 'json_schema', json_schema: { name: 'x', schema } }
+    const { status, body } = await ask('/v1/chat/completions', {
+      ...{ model: 'acme/chat', messages: HELLO, response_format: format },
+    })
+    expect([status, body.error.message]).toEqual([
+      400,
+      'no answer can be made for the schema of response_format: ' +
+        '#/properties/list/contains: the keyword contains is not supported',
+    ])
+    expect(sim.digest).toBe(before)
+  })
+
   test('is finite for a recursive schema', async () => {
     const { client } = openaiWorld()
     const Tree = z.object({

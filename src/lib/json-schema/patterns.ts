@@ -1,0 +1,70 @@
+/** Texts of regular expressions: the library generates them, and the engine tests them. */
+import randexp from 'randexp'
+import { LIMITS } from '../../limits/limits.ts'
+import { SchemaError } from './document.ts'
+import type { Effort } from './effort.ts'
+
+// Its types describe another export than the one that Node and bundlers read.
+const RandExp = randexp as unknown as typeof randexp.default
+
+const ESCAPES_AND_CLASSES = /\\.|\[(?:\\.|[^\]\\])*\]/gs
+/** A group that is repeated. The time of the engine can then double with each character. */
+const REPEATED_GROUP = /\)(?:[*+]|\{\d+,)/
+
+/** A pattern of a schema. It is not anchored by default. */
+export class Pattern {
+  readonly source: string
+  readonly #at: string
+  readonly #regex: RegExp
+  /** Characters of the longest text that is tested. */
+  readonly maxLength: number
+
+  /** @throws SchemaError for a pattern that is too long, or is not a regular expression */
+  constructor(source: string, at = '') {
+    this.source = source
+    this.#at = at
+    if (source.length > LIMITS.schemaPattern)
+      throw new SchemaError(at, `pattern has ${source.length} characters, and at most ${LIMITS.schemaPattern} are read`)
+    const isRepeated = REPEATED_GROUP.test(source.replace(ESCAPES_AND_CLASSES, 'c'))
+    this.maxLength = isRepeated ? LIMITS.schemaRepeatedGroup : Number.POSITIVE_INFINITY
+    try {
+      this.#regex = new RegExp(source, 'u')
+    } catch (error) {
+      throw this.#refusal(`is not a regular expression: ${(error as Error).message}`)
+    }
+  }
+
+  /** @throws SchemaError for a text that is too long */
+  matches(text: string): boolean {
+    if (text.length > this.maxLength)
+      throw this.#refusal(`repeats a group, so it is tested with at most ${this.maxLength} characters`)
+    return this.#regex.test(text)
+  }
+
+  /**
+   * Returns a text that probably matches.
+   *
+   * @param repeats largest number of repetitions above the minimum, if a part has no maximum
+   */
+  text(effort: Effort, repeats: number): string {
+    if (/(?<!\\)(?:\\\\)*\\[1-9k]/.test(this.source)) throw this.#refusal('has references to groups')
+    try {
+      const generator = new RandExp(this.source)
+      generator.max = repeats
+      generator.randInt = (from, to) => {
+        const drawn = from + effort.drawInteger(to - from + 1)
+        // It may be a number of repetitions.
+        effort.countSteps(drawn >> 3)
+        return drawn
+      }
+      return generator.gen()
+    } catch (error) {
+      if (error instanceof SchemaError) throw error
+      throw this.#refusal(`is not understood: ${(error as Error).message}`)
+    }
+  }
+
+  #refusal(reason: string): SchemaError {
+    return new SchemaError(this.#at, `the pattern ${JSON.stringify(this.source)} ${reason}`)
+  }
+}
