@@ -84,18 +84,33 @@ function monitorFetch(inner: typeof fetch): FetchMonitor {
     if (monitor.watchers.size === 0) return inner(...args)
     const name = describeCall(args)
     const response = await track(name, () => inner(...args))
-    for (const method of ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const) {
-      const original = (response as unknown as Record<string, (() => Promise<unknown>) | undefined>)[method]
-      if (original === undefined) continue
-      Object.defineProperty(response, method, {
-        configurable: true,
-        value: () => track(`the body of ${name}`, () => original.call(response)),
-      })
-    }
+    replaceBodyReaders(response, (_, read) => () => track(`the body of ${name}`, read))
     return response
   }
   globalThis.fetch = Object.assign(fetch, { [MONITOR]: monitor })
   return monitor
+}
+
+/** The methods of a response that read its whole body. */
+const BODY_READERS = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const
+
+export type BodyReader = (typeof BODY_READERS)[number]
+
+/**
+ * Replaces the methods of a response that read its body. `replace` gets each one by name, bound to the response. A method
+ * that cannot be replaced stays: the response of another library can be frozen.
+ */
+export function replaceBodyReaders(
+  response: Response,
+  replace: (name: BodyReader, read: () => Promise<unknown>) => () => Promise<unknown>,
+): void {
+  for (const name of BODY_READERS) {
+    // Node 20 has no `bytes`.
+    const read = (response as Partial<Pick<Response, BodyReader>>)[name]
+    if (read === undefined) continue
+    const value = replace(name, read.bind(response))
+    Reflect.defineProperty(response, name, { configurable: true, writable: true, value })
+  }
 }
 
 function describeCall([input, init]: Parameters<typeof fetch>): string {

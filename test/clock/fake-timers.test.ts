@@ -267,6 +267,42 @@ test('the global fetch is restored', async () => {
   vi.unstubAllGlobals()
 })
 
+test('a stored file of 200,000 bytes can be read with each method when the global fetch is watched', async () => {
+  const sim = createSimulator({ fixtures: 'empty' })
+  vi.stubGlobal('fetch', (...args: Parameters<typeof fetch>) => sim.fetch(...args))
+  try {
+    await sim.clock.advance('1s')
+    const headers = { authorization: `Bearer ${sim.token}` }
+    const content = JSON.stringify('x'.repeat(199_998))
+    const body = new FormData()
+    body.set('purpose', 'batch')
+    body.set('file', new Blob([content]), 'in.jsonl')
+    const { id } = await (await fetch('http://sim/v1/files', { method: 'POST', headers, body })).json()
+    const get = () => fetch(`http://sim/v1/files/${id}/content`, { headers })
+    expect(await (await get()).text()).toBe(content)
+    expect(await (await get()).json()).toBe(JSON.parse(content))
+    expect(Buffer.from(await (await get()).arrayBuffer()).toString()).toBe(content)
+    expect(await (await (await get()).blob()).text()).toBe(content)
+    expect(await (await get()).clone().text()).toBe(content)
+    await expect((await get()).formData()).rejects.toThrow(TypeError)
+  } finally {
+    await sim[Symbol.asyncDispose]()
+    vi.unstubAllGlobals()
+  }
+})
+
+test('a response whose methods cannot be replaced can be read when the global fetch is watched', async () => {
+  const sim = createSimulator({ fixtures: 'empty' })
+  vi.stubGlobal('fetch', async () => Object.freeze(new Response('body')))
+  try {
+    await sim.clock.advance('1s')
+    expect(await (await fetch('http://other')).text()).toBe('body')
+  } finally {
+    await sim[Symbol.asyncDispose]()
+    vi.unstubAllGlobals()
+  }
+})
+
 test('the global fetch reaches its target for every order of MSW and simulators', async () => {
   const base = 'http://127.0.0.1:1'
   const served = createSimulator({ fixtures: 'empty', timers: 'ignore' })

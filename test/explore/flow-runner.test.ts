@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { DeployClient } from '../../examples/vitest/client.ts'
 import type { FlowFunction, FlowOptions } from '../../src/explore/flow.ts'
 import type { Plan } from '../../src/explore/plan/plan.ts'
@@ -271,4 +271,74 @@ test('the callback of a timer finds the world at its own time, also between even
   const { requests } = await runOnce(flow, [], { fixtures: 'default' })
   expect(times).toEqual([1_000_000, 2_000_000, 3_000_000])
   expect(requests.map(({ sentAt }) => sentAt)).toEqual(times)
+})
+
+describe('a body that a flow reads', () => {
+  const READERS: Readonly<Record<string, (response: Response) => unknown>> = {
+    text: response => response.text(),
+    json: async response => JSON.stringify(await response.json()),
+    arrayBuffer: async response => Buffer.from(await response.arrayBuffer()).toString(),
+    blob: async response => (await response.blob()).text(),
+    // Node 20 has no method `bytes`.
+    bytes: async response => Buffer.from((await response.bytes?.()) ?? (await response.arrayBuffer())).toString(),
+    formData: response => response.formData().catch((error: Error) => error.name),
+    body: response => readPieces(response),
+    clone: async response => [await response.clone().text(), await response.text()][0],
+  }
+  async function readPieces(response: Response): Promise<string> {
+    const pieces: Uint8Array[] = []
+    for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) pieces.push(piece)
+    return Buffer.concat(pieces).toString()
+  }
+  /** Expects each method to return what `matches` accepts, and `formData` to refuse it. */
+  async function readWithEach(
+    get: () => Promise<Response>,
+    sleep: (ms: number) => Promise<void>,
+    matches: (text: string) => boolean,
+    names = Object.keys(READERS),
+  ): Promise<void> {
+    for (const name of names) {
+      const found = String(await READERS[name]!(await get()))
+      if (name === 'formData' ? found !== 'TypeError' : !matches(found)) throw new Error(`${name}: ${found}`)
+      await sleep(2_000)
+    }
+  }
+
+  test.each([65_536, 65_537, 200_000])('is that of a stored file of %i bytes with each method', async size => {
+    const content = JSON.stringify('x'.repeat(size - 2))
+    const flow: FlowFunction = async ({ fetch, url, token, sleep }) => {
+      const headers = { authorization: `Bearer ${token}` }
+      const body = new FormData()
+      body.set('purpose', 'batch')
+      body.set('file', new Blob([content]), 'in.jsonl')
+      const { id } = await (await fetch(`${url}/v1/files`, { method: 'POST', headers, body })).json()
+      const download = () => fetch(`${url}/v1/files/${id}/content`, { headers })
+      await readWithEach(download, sleep, text => text === content)
+    }
+    const result = await runOnce(flow)
+    expect(result).toMatchObject({ end: 'returned', broken: [] })
+    const [, text, json, arrayBuffer] = result.requests
+    expect([text, json, arrayBuffer].map(request => request!.answer)).toEqual([
+      JSON.parse(content),
+      JSON.parse(content),
+      '(arrayBuffer)',
+    ])
+  })
+
+  test('is that of a stream with each method', async () => {
+    const model = 'aurora-labs/aurora-8b-instruct'
+    const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Why?' }], stream: true })
+    const flow: FlowFunction = ({ fetch, url, token, sleep }) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const chat = () => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
+      const isWhole = (text: string) => /^data: .*data: \[DONE\]\n\n$/s.test(text)
+      return readWithEach(
+        chat,
+        sleep,
+        isWhole,
+        Object.keys(READERS).filter(name => name !== 'json'),
+      )
+    }
+    expect(await runOnce(flow, [], { fixtures: 'default' })).toMatchObject({ end: 'returned', broken: [] })
+  })
 })

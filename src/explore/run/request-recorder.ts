@@ -1,5 +1,6 @@
 /** Records the requests of a client as the client sees them. */
 
+import { type BodyReader, replaceBodyReaders } from '../../clock/fetch-tracker.ts'
 import { faultOf } from '../../evidence/facts.ts'
 import type { ObservedRequest, RequestOutcome } from '../../evidence/observation.ts'
 import type { Micros } from '../../kernel/duration.ts'
@@ -90,40 +91,25 @@ function readRetryAfter(value: string | null, time: Micros, epochMs: number): Mi
 
 /** Makes the methods of a response that read its body record what the client gets. */
 function recordReading(response: Response, request: RecordedRequest): Response {
-  const record = async <Value>(read: () => Promise<Value>): Promise<Value> => {
-    try {
-      return await read()
-    } catch (error) {
-      request.readError = error instanceof Error ? error.message : String(error)
-      throw error
-    }
-  }
   const text = response.text.bind(response)
   const readText = async () => {
     const value = await text()
     request.answer = parseJsonOrText(value)
     return value
   }
-  const methods = {
-    text: () => record(readText),
-    json: () => record(async () => JSON.parse(await readText())),
-    arrayBuffer: recorded('arrayBuffer'),
-    blob: recorded('blob'),
-    bytes: recorded('bytes'),
-    formData: recorded('formData'),
+  const readAs: Partial<Record<BodyReader, () => Promise<unknown>>> = {
+    text: readText,
+    json: async () => JSON.parse(await readText()),
   }
-  function recorded(name: 'arrayBuffer' | 'blob' | 'bytes' | 'formData') {
-    const original = (response as unknown as Record<string, (() => Promise<unknown>) | undefined>)[name]
-    if (original === undefined) return undefined
-    return () =>
-      record(async () => {
-        const value = await original.call(response)
-        request.answer = `(${name})`
-        return value
-      })
-  }
-  for (const [name, value] of Object.entries(methods)) {
-    if (value !== undefined) Object.defineProperty(response, name, { configurable: true, value })
-  }
+  replaceBodyReaders(response, (name, read) => async () => {
+    try {
+      const value = await (readAs[name] ?? read)()
+      if (!(name in readAs)) request.answer = `(${name})`
+      return value
+    } catch (error) {
+      request.readError = error instanceof Error ? error.message : String(error)
+      throw error
+    }
+  })
   return response
 }

@@ -221,7 +221,8 @@ function withText(response: Response, bytes: Uint8Array): Response {
     response.body.cancel().catch(() => {})
     return new TextDecoder().decode(bytes)
   }
-  return Object.defineProperty(response, 'text', { value: text })
+  // As methods of the platform are: what watches a client replaces them.
+  return Object.defineProperty(response, 'text', { configurable: true, writable: true, value: text })
 }
 
 /** Header values are printable ASCII. */
