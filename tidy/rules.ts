@@ -3,40 +3,38 @@ import { join } from 'node:path'
 import { type Finding, ROOT, readFiles } from './files.ts'
 import { USERS_OF_THE_PACKAGE } from './import-rules.ts'
 import { checkImports } from './imports.ts'
+import { findUnpublishedInstalls } from './install-commands.ts'
 import { checkDocument, findBannedWords } from './prose.ts'
 import { findUndeclaredFields } from './row-fields.ts'
 import { CODE_BUDGET, countCode, findLongFiles, findOverBudget } from './sizes.ts'
 
-/** Folders and files with code. */
-const CODE = [
-  'src',
-  'test',
-  'tidy',
-  'scaffold',
-  'site',
-  'bench',
-  'sweep',
-  'soak',
-  'examples',
-  'scenarios',
-  'bin',
-  'build',
-  'clients',
-  'compat',
-]
+/** Folders and files with code and texts. */
 const TEXTS = [
   'README.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
-  'docs',
+  '.ci',
+  'api',
   'bench',
+  'bin',
+  'build',
   'clients',
+  'compat',
+  'docs',
   'examples',
   'profiles',
+  'scaffold',
+  'scenarios',
   'schemas',
-  '.ci',
+  'site',
+  'soak',
+  'src',
+  'sweep',
+  'test',
+  'tidy',
 ]
+const CODE_ENDS = ['.ts', '.tsx', '.js', '.mjs', '.py', '.css', '.yaml', '.yml', '.toml', '.html', '.sh']
 
 /** Applies every rule to the repository. Returns the findings by the name of their count. */
 export function applyRules(): Record<string, Finding[]> {
@@ -47,10 +45,7 @@ export function applyRules(): Record<string, Finding[]> {
     [...source, ...readFiles(USERS_OF_THE_PACKAGE, ['.ts', '.js'])],
     imports as Readonly<Record<string, unknown>>,
   )
-  const texts = [
-    ...readFiles(CODE, ['.ts', '.tsx', '.js', '.mjs', '.py', '.css', '.yaml', '.html']),
-    ...readFiles(TEXTS, ['.md', '.json', '.sh', 'run']),
-  ]
+  const texts = readFiles(TEXTS, [...CODE_ENDS, '.md', '.json', '.txt', '.ci/run'])
   const documents = readFiles(
     [
       'README.md',
@@ -71,6 +66,7 @@ export function applyRules(): Record<string, Finding[]> {
     'forbidden imports': forbidden,
     'row fields without a kind of storage': findUndeclaredFields(source),
     'banned words': texts.flatMap(findBannedWords),
+    'install commands of unpublished names': texts.flatMap(findUnpublishedInstalls),
     'sentences over 30 words': documents.flatMap(found => found.longSentences),
     'doubled sentences': documents.flatMap(found => found.doubledSentences),
     'broken links': documents.flatMap(found => found.brokenLinks),

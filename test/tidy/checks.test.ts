@@ -1,6 +1,7 @@
 /** Each rule of `npm run check` finds what it forbids, and accepts the neighbour that is allowed. */
 import { describe, expect, test } from 'vitest'
 import { checkImports } from '../../tidy/imports.ts'
+import { findUnpublishedInstalls } from '../../tidy/install-commands.ts'
 import { checkDocument, findBannedWords } from '../../tidy/prose.ts'
 import { findUndeclaredFields } from '../../tidy/row-fields.ts'
 import { countCode, findLongFiles, findOverBudget } from '../../tidy/sizes.ts'
@@ -98,6 +99,64 @@ describe('the check of words', () => {
   test('accepts words that contain a banned one', () => {
     const text = 'It understands demands, secures indoors, and on demand: a stand-in, outdoors.\n'
     expect(findBannedWords({ path: 'src/a.ts', text })).toEqual([])
+  })
+})
+
+describe('the check of install commands', () => {
+  // In parts, so that the check does not find these lines.
+  const [NAME, MODULE] = ['modelhost-sim', 'modelhost_sim']
+  const found = (text: string) => findUnpublishedInstalls({ path: 'docs/a.md', text })
+
+  test.each([
+    `npm install -D ${NAME}`,
+    `npm i --save-dev msw ${NAME}@^0.1.0 vitest`,
+    `npm install ../${NAME}-0.1.0.tgz ${NAME}`,
+    `npm exec --yes ${NAME} serve`,
+    `npm create ${NAME}`,
+    `npx -y ${NAME} serve`,
+    `npx ${NAME}@0.1.0 serve`,
+    `npx --package=${NAME} tool`,
+    `pnpm add -D ${NAME}`,
+    `yarn global add ${NAME}`,
+    `yarn dlx ${NAME}`,
+    `bun add -d ${NAME}`,
+    `bunx ${NAME}`,
+    `deno add npm:${NAME}`,
+    `pip install ${NAME} pytest`,
+    `python3 -m pip install -U '${MODULE}>=0.1'`,
+    `pipx run ${NAME}`,
+    `uv add --dev ${NAME}`,
+    `uv pip install ${NAME}[test]`,
+    `uvx ${NAME}`,
+    `poetry add ${NAME}`,
+    `docker pull ${NAME}`,
+    `docker run --rm -p 4010:4010 ghcr.io/acme/${NAME}:latest`,
+    `npm install github:acme/${NAME}`,
+    `npm install git+https://git.example/acme/${NAME}.git`,
+    `{ "command": "npx", "args": ["-y", "${NAME}", "mcp"] }`,
+    `{ "command": "npx", "args": [\n  "-y",\n  "${NAME}"\n] }`,
+    `command: [npx, --yes, ${NAME}, merge]`,
+    `spawn('npm', ['install', '${NAME}'])`,
+    `npm install -D msw \\\n  ${NAME}`,
+    `'Run npm install ' +\n  '--save-dev ${NAME} there.'`,
+    `Run \`npm install\n--save-dev ${NAME}\` there.`,
+  ])('finds %s', command => {
+    expect(found(`First.\n${command}`)).toEqual([expect.stringMatching(/^docs\/a\.md:2: .*modelhost[-_]sim/)])
+  })
+
+  test.each([
+    `npx ${NAME} serve`,
+    `{ "command": "npx", "args": ["${NAME}", "mcp"] }`,
+    `npm install -D ../${NAME}/${NAME}-0.1.0.tgz vitest`,
+    `npm install ${NAME}-0.1.0.tgz`,
+    `pip install ./node_modules/${NAME}/clients/python pytest`,
+    `docker run --rm -v ./${NAME}:/data node:20`,
+    `npm ci && npm pack\nnpx ${NAME}`,
+    `npm install -D vitest\nnpx ${NAME} serve`,
+    `Run npm install -D msw. The package ${NAME} needs it.`,
+    `\`npm install\` puts ${NAME} there.`,
+  ])('accepts %s', command => {
+    expect(found(command)).toEqual([])
   })
 })
 

@@ -131,7 +131,7 @@ def test_a_missing_server_is_an_error_that_says_what_to_do() -> None:
 
 
 def test_a_command_that_does_not_exist_is_an_error_that_says_what_to_do() -> None:
-    with pytest.raises(SimulatorError, match="Failed to start 'no-such-command': .*npm install"):
+    with pytest.raises(SimulatorError, match="Failed to start 'no-such-command': .*Install Node"):
         Simulator.start(command=["no-such-command"])
 
 

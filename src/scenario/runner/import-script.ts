@@ -63,7 +63,7 @@ function describeLoadError(error: unknown, file: string, name: string, folder: s
     if (/'modelhost-sim(\/|')/.test(error.message)) {
       return (
         "it imports 'modelhost-sim', which is not installed in its project. " +
-        'Run npm install --save-dev modelhost-sim there.'
+        'Install it there as step 1 of docs/tutorial.md does.'
       )
     }
     return `${relativePaths(error.message, folder)}. Fix that import.`

@@ -34,5 +34,5 @@ describe('the report of public types', () => {
 test('the rules read the repository', () => {
   const found = applyRules()
   expect(found['files without an import rule']).toEqual([])
-  expect(Object.keys(found)).toHaveLength(11)
+  expect(Object.keys(found)).toHaveLength(12)
 })

@@ -42,8 +42,8 @@ class ServerProcess:
             )
         except OSError as error:
             raise SimulatorError(
-                f"Failed to start '{argv[0]}': {error.strerror}. Install Node and run `npm install -D modelhost-sim`, "
-                f"or give the command in {COMMAND_VARIABLE}."
+                f"Failed to start '{argv[0]}': {error.strerror}. Install Node and the server as the README of this "
+                f"package says, or give the command in {COMMAND_VARIABLE}."
             ) from error
         atexit.register(self.stop)
         self.url = self._wait_for_address(shlex.join(argv), start_timeout)
