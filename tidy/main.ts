@@ -1,6 +1,6 @@
 /**
- * `npm run check`: types, format and lint, the rules of `rules.ts`, unused code, the package as published, and the
- * report of public types.
+ * `npm run check`: types, format and lint, the rules of `rules.ts`, unused code, the package as published, its types for
+ * the compilers of users, and the report of public types.
  *
  * `--fast` applies the rules of `rules.ts` alone, in a second. `--api` checks the types and writes the report of public
  * types alone, also if it finds errors.
@@ -13,12 +13,14 @@ import { parseArgs } from 'node:util'
 import { packageIn } from '../test/e2e/installed-package.ts'
 import { reportApi } from './api-report.ts'
 import { type Finding, ROOT } from './files.ts'
-import { checkTypes, layOutPackage, lintPackage, readManifest } from './package.ts'
+import { COMPILATIONS, findUnusedEntries, layOutProject, lintPackage, readManifest } from './package.ts'
 import { compile } from './program.ts'
 import { applyRules } from './rules.ts'
 
 const API_REPORT = join(ROOT, 'api/modelhost-sim.api.md')
 const PACKAGE = join(ROOT, '.tmp/check/package')
+/** Within the repository, so that the dependencies of the package are found. */
+const PROJECT = join(ROOT, '.tmp/check/project')
 
 const { values: flags } = parseArgs({
   options: {
@@ -39,14 +41,16 @@ if (flags.api) {
 } else if (formatting && unusedCode) {
   // The build runs in another process during the compilation.
   const building = run('tsx/dist/cli.mjs', ['tidy/build-package.ts'])
-  rmSync(dist, { recursive: true, force: true })
+  rmSync(PACKAGE, { recursive: true, force: true })
   found['type errors'] = compile(join(dist, 'types'))
   found['differences of public types'] = checkApi(dist)
   const build = await building
-  if (build.code === 0) cpSync(join(packageIn(build.output), 'dist'), dist, { recursive: true })
-  layOutPackage(PACKAGE)
-  const buildErrors = build.code === 0 ? [] : [build.output]
-  found['errors of the package'] = [...buildErrors, ...(await lintPackage(PACKAGE)), ...(await checkTypes(PACKAGE))]
+  if (build.code === 0) {
+    cpSync(packageIn(build.output), PACKAGE, { recursive: true })
+    layOutProject(PROJECT, PACKAGE)
+    found['errors of the package'] = await lintPackage(packageIn(PROJECT))
+    found['type errors of users'] = [...findUnusedEntries(), ...(await compileUsers())]
+  } else found['errors of the package'] = [build.output]
   const { output, code } = await formatting
   found['files with format or lint errors'] = code === 0 ? [] : [output]
   found['unused exports, files and packages'] = unusedFindings((await unusedCode).output)
@@ -75,6 +79,15 @@ function run(script: string, args: readonly string[]): Promise<{ output: string;
     child.on('error', reject)
     child.on('close', code => resolve({ output: output.trim(), code }))
   })
+}
+
+/** Compiles the programs of a user with the packed package. */
+async function compileUsers(): Promise<Finding[]> {
+  const compiling = COMPILATIONS.map(async ([compiler, config]) => {
+    const { output, code } = await run(`${compiler}/bin/tsc`, ['--pretty', 'false', '-p', join(PROJECT, config)])
+    return code === 0 ? [] : output.split(/\n(?=\S)/).map(error => `${compiler}, ${config}: ${error}`)
+  })
+  return (await Promise.all(compiling)).flat()
 }
 
 /** Reports the public types from the declarations in `dist`. */

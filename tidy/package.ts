@@ -1,19 +1,26 @@
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+/** The package as its users get it: its files, and its types for the compilers of users. */
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { checkPackage, Package } from '@arethetypeswrong/core'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
-import { type Finding, ROOT } from './files.ts'
+import { packageIn } from '../test/e2e/installed-package.ts'
+import { type Finding, ROOT, readFiles } from './files.ts'
 
 /** The condition by which this repository reads its own source: a published package does not have these files. */
 const OWN_CONDITION = 'modelhost-sim-source'
-/** The package is for ES modules, and for `exports`: what `require` and the resolution of Node 10 see is not a problem. */
-const UNSUPPORTED_RESOLUTIONS = ['node10', 'node16-cjs']
+/**
+ * What a user does with the programs of `user`: a compiler and its settings. The types of vitest bring those of Node, so
+ * only a program without vitest shows what needs these.
+ */
+export const COMPILATIONS = [
+  ['typescript-oldest', 'tsconfig.json'],
+  ['typescript-newest', 'tsconfig.json'],
+  ['typescript-newest', 'without-node.json'],
+] as const
 
 interface Manifest {
   readonly name: string
-  readonly version: string
-  readonly files: readonly string[]
   readonly exports: Readonly<Record<string, string | { readonly types?: string }>>
 }
 
@@ -21,12 +28,25 @@ export function readManifest(): Manifest {
   return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest
 }
 
-/** Copies what npm would publish to `folder`, except `dist`, which is expected there. */
-export function layOutPackage(folder: string): void {
-  for (const part of ['package.json', ...readManifest().files.filter(name => name !== 'dist')]) {
-    rmSync(join(folder, part), { recursive: true, force: true })
-    if (existsSync(join(ROOT, part))) cpSync(join(ROOT, part), join(folder, part), { recursive: true })
-  }
+/** Makes the project of a user: what npm packs of the package in `folder`, and the programs of `user`. */
+export function layOutProject(project: string, folder: string): void {
+  const place = packageIn(project)
+  rmSync(project, { recursive: true, force: true })
+  mkdirSync(place, { recursive: true })
+  const pack = ['pack', '--ignore-scripts', '--silent', '--pack-destination', project]
+  const file = execFileSync('npm', pack, { cwd: folder, encoding: 'utf8' }).trim()
+  execFileSync('tar', ['-xzf', join(project, file), '-C', place, '--strip-components=1'])
+  cpSync(join(ROOT, 'tidy/user'), project, { recursive: true })
+}
+
+/** Finds the entries of the package that no program of `user` imports. */
+export function findUnusedEntries(): Finding[] {
+  const programs = readFiles(['tidy/user'], ['.ts']).map(({ text }) => text)
+  const { name, exports } = readManifest()
+  return Object.keys(exports)
+    .map(entry => name + entry.slice(1))
+    .filter(entry => !new RegExp(`'${entry.replaceAll('.', '\\.').replace('*', '\\w+')}'`).test(programs.join()))
+    .map(entry => `tidy/user: no program imports ${entry}`)
 }
 
 /** Checks `exports` and the files of a package with publint. */
@@ -35,21 +55,4 @@ export async function lintPackage(folder: string): Promise<Finding[]> {
   return messages
     .filter(({ path }) => !path.includes(OWN_CONDITION))
     .map(message => `package.json: ${formatMessage(message, pkg, { color: false })}`)
-}
-
-/** Checks with "are the types wrong" that every entry has its types for every kind of resolution that is supported. */
-export async function checkTypes(folder: string): Promise<Finding[]> {
-  const { name, version, exports } = readManifest()
-  const files: Record<string, string> = {}
-  for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    const isRead = path === 'package.json' || /^dist\/.*\.(?:js|d\.ts)$/.test(path)
-    if (isRead && statSync(join(folder, path)).isFile())
-      files[`/node_modules/${name}/${path}`] = readFileSync(join(folder, path), 'utf8')
-  }
-  const typed = Object.entries(exports).filter(([, target]) => typeof target === 'object')
-  const result = await checkPackage(new Package(files, name, version), { entrypoints: typed.map(([entry]) => entry) })
-  if (!result.types) return [`${name}: has no types`]
-  return result.problems
-    .filter(problem => !('resolutionKind' in problem && UNSUPPORTED_RESOLUTIONS.includes(problem.resolutionKind)))
-    .map(problem => `package.json: ${JSON.stringify(problem)}`)
 }

@@ -72,9 +72,14 @@ export interface SimulatorObserver {
 /** Performs an action and reports it. Actions within it are part of it. */
 export type PerformAction = <Result>(describe: () => ControlAction, perform: () => Result) => Result
 
+/** @internal */
 type ScriptChange = Parameters<NonNullable<ScriptedAnswers['onChange']>>[0]
 
-/** Returns the action of a change of scripted answers. */
+/**
+ * Returns the action of a change of scripted answers.
+ *
+ * @internal
+ */
 export function toAnswerAction(change: ScriptChange): ControlAction {
   if (change === 'cleared') return { do: 'clearAnswers' }
   return 'added' in change ? { do: 'addAnswer', rule: change.added } : { do: 'removeAnswer', name: change.removed }

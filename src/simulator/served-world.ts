@@ -19,7 +19,11 @@ export class ServedWorld {
   readonly forkOf: ForkOrigin | undefined
   /** The snapshots of the world, by name. A reset keeps them. */
   readonly snapshots = new Map<string, Snapshot>()
-  /** Answers the requests of clients: the simulator. A host that observes its clients puts its own function here. */
+  /**
+   * Answers the requests of clients: the simulator. A host that observes its clients puts its own function here.
+   *
+   * @internal
+   */
   answer: Simulator['answer']
   /** The number of its requests. */
   requests = 0

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { PendingRequestView } from '../clock/pending-requests.ts'
 import type { SimulatorClock } from '../clock/simulator-clock.ts'
 import type { DataCollections } from '../data/msw-collections.ts'

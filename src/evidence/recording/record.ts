@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** Starts recordings: in memory, or to a file that is complete up to its last line at any moment. */
 
 import { describeFileError } from '../../lib/file-errors.ts'

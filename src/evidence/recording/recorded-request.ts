@@ -58,10 +58,12 @@ export class RecordedRequest implements IncomingRequest {
     return this.incoming.path
   }
 
+  /** @internal */
   get header(): IncomingRequest['header'] {
     return this.incoming.header
   }
 
+  /** @internal */
   get headerFields(): IncomingRequest['headerFields'] {
     return this.incoming.headerFields
   }

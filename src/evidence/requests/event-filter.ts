@@ -28,6 +28,7 @@ const CONTEXT = 'Failed to read events'
  * Checks a filter.
  *
  * @throws RangeError for an unknown field, and for a kind that looks like a typo of a known one
+ * @internal
  */
 export function compileEventFilter({ world }: Simulator, filter: EventFilter): CompiledEventFilter {
   assertKnownKeys(filter, ['kind', 'subject'], CONTEXT, { noun: 'field' })

@@ -57,7 +57,11 @@ export function findRequests(sim: Simulator, filter: RequestFilter = {}): FoundR
   return { requests: found.slice(0, limit), matched: found.length, dropped: sim.requestLog.dropped }
 }
 
-/** Returns the test whether a request was sent within a window. */
+/**
+ * Returns the test whether a request was sent within a window.
+ *
+ * @internal
+ */
 export function compileWindow(
   { world: { clock } }: Simulator,
   { from, to }: RequestWindow,
@@ -84,6 +88,7 @@ const DURATION = new RegExp(DURATION_PATTERN)
  *
  * @param context what failed, as in `Failed to list requests`
  * @throws RangeError for an invalid moment
+ * @internal
  */
 export function parseMoment(
   clock: Simulator['world']['clock'],

@@ -60,7 +60,11 @@ export interface CallContext {
   isOver: boolean
 }
 
-/** The step or condition that makes the present call. */
+/**
+ * The step or condition that makes the present call.
+ *
+ * @internal
+ */
 export const callContext = new AsyncLocalStorage<CallContext>()
 
 /** The planned steps in the order of their times; at one time, in the order of the plans. */
