@@ -82,7 +82,7 @@ const worldsOf = (options: object) => [{ title: 'w', recording: forge(options) }
 type Answer = readonly [outcome: number | 'done' | 'refused', text: string]
 
 /** The ways in of options. Each returns the status and the text of its answer. */
-const DOORS: Readonly<Record<string, (options: object) => Promise<Answer>>> = {
+const WAYS_IN: Readonly<Record<string, (options: object) => Promise<Answer>>> = {
   'POST /_sim/worlds': options => post('/_sim/worlds', options),
   'POST /_sim/worlds below a world': options => post('/_sim/worlds/default/_sim/worlds', options),
   'POST /_sim/recordings': options => post('/_sim/recordings', { recording: forge(options) }),
@@ -127,7 +127,7 @@ async function attempt(act: () => unknown): Promise<Answer> {
   }
 }
 
-test.each(Object.entries(DOORS))('%s refuses a path in equal words when it exists and when not', async (door, send) => {
+test.each(Object.entries(WAYS_IN))('%s refuses a path in equal words when it exists and when not', async (way, send) => {
   for (const [existing, toOptions] of PATHS) {
     const answerFor = async (name: string): Promise<Answer> => {
       const path = /\W/.test(existing) ? join(host, name) : name
@@ -137,8 +137,8 @@ test.each(Object.entries(DOORS))('%s refuses a path in equal words when it exist
     }
     const answer = await answerFor(existing)
     // The schema of a body has no text for names.
-    const isInvalidBody = door.startsWith('POST /_sim/worlds') && 'names' in toOptions('')
-    const outcome = door.startsWith('POST') ? (isInvalidBody ? 422 : 400) : 'refused'
+    const isInvalidBody = way.startsWith('POST /_sim/worlds') && 'names' in toOptions('')
+    const outcome = way.startsWith('POST') ? (isInvalidBody ? 422 : 400) : 'refused'
     expect([toOptions(existing), ...answer]).toEqual([toOptions(existing), outcome, expect.any(String)])
     expect(await answerFor('no-such-thing')).toEqual(answer)
   }
@@ -146,7 +146,7 @@ test.each(Object.entries(DOORS))('%s refuses a path in equal words when it exist
   expect(await (await fetch(`${server.url}/openapi.json`)).text()).not.toContain(SECRET)
 })
 
-test('a recording is refused with 400 when its options are none that a recorder writes', async () => {
+test('a recording is refused with 400 when a recorder writes no such options', async () => {
   for (const options of [
     ...[{ fixtures: null }, { fixtures: 5 }, { fixtures: { account: 7 } }, { profile: { timings: 5 } }],
     ...[{ profile: [] }, { names: 5 }, { names: null }, { epoch: 5 }, { weather: 5 }, { seed: {} }, { onBug: 'x' }],
