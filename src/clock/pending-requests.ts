@@ -77,7 +77,8 @@ export class PendingRequests {
         // An answer that never comes does not depend on the clock.
         if (at < Number.POSITIVE_INFINITY && this.#clock.currentTime !== timeBefore) return scheduleNotice()
         wait.isReported = true
-        console.warn(`modelhost-sim: ${this.#formatNotice(pausedWait)}`)
+        const text = this.#formatNotice(pausedWait)
+        console.warn(`modelhost-sim: ${this.#clock.world.apiTokens.hideSecrets(text)}`)
       }, NOTICE_MS)
     }
     scheduleNotice()

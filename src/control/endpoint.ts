@@ -46,6 +46,13 @@ export const control = createEndpointFactory<ControlScope, true>()
 /** The provenance of every declaration here: the control plane is not part of the service's document. */
 export const CONTROL_PROVENANCE = { provenance: 'assumed', assumptions: [] } as const
 
+/** A value of JSON as the types of answers have it: its lists and fields may be changed. */
+export type Answered<Value> = Value extends string
+  ? Value
+  : Value extends object
+    ? { -readonly [Name in keyof Value]: Answered<Value[Name]> }
+    : Value
+
 /**
  * Calls the simulator, and turns its error about invalid input into a refusal, and that about too many worlds into a
  * 429. Nothing has changed then.

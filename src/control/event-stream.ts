@@ -5,8 +5,7 @@ import type { ReceivedRequest } from '../simulator/requests/request-log.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import { EventTurns } from './event-turns.ts'
 import { toEntryColumns, toJournalView } from './journal-view.ts'
-import { toRequestView, toRequestViews } from './request-view.ts'
-import { tokenRedactor } from './token-redactor.ts'
+import { toRequestView } from './request-view.ts'
 
 /** Real milliseconds between two comments on a connection without events. Proxies close silent connections. */
 const HEARTBEAT_MS = 15_000
@@ -69,9 +68,8 @@ export function createEventStream(
     reader.close()
   }
   const format = (events: readonly LiveEvent[]) => {
-    const redact = tokenRedactor(sim)
-    if (reader.isGrouped) return encoder.encode(formatGroups(events, sim, redact).join(''))
-    return encoder.encode(events.map(event => texts.read(event, () => formatEvent(event, sim, redact))).join(''))
+    if (reader.isGrouped) return encoder.encode(formatGroups(events, sim).join(''))
+    return encoder.encode(events.map(event => texts.read(event, () => formatEvent(event, sim))).join(''))
   }
   return new ReadableStream({
     start(controller) {
@@ -126,39 +124,39 @@ function pauseAfter({ isGrouped }: EventReader, events: readonly LiveEvent[]): n
 }
 
 /** Formats events, those that follow each other as requests in one event `requests`. */
-function formatGroups(events: readonly LiveEvent[], sim: Simulator, redact: (text: string) => string): string[] {
+function formatGroups(events: readonly LiveEvent[], sim: Simulator): string[] {
   const texts: string[] = []
   let requests: ReceivedRequest[] = []
   for (const [i, event] of events.entries()) {
     if (event.type !== 'request') {
-      texts.push(formatEvent(event, sim, redact))
+      texts.push(formatEvent(event, sim))
       continue
     }
     requests.push(event.request)
     if (events[i + 1]?.type === 'request') continue
-    texts.push(formatData('requests', event.id, { requests: toRequestViews(requests, redact) }))
+    texts.push(formatData('requests', event.id, { requests: requests.map(one => toRequestView(one, sim)) }, sim))
     requests = []
   }
   return texts
 }
 
 /** Formats an event: its id, its type, and its data as one line of JSON. */
-function formatEvent(event: LiveEvent, sim: Simulator, redact: (text: string) => string): string {
-  return formatData(event.type, event.id, dataOf(event, sim, redact))
+function formatEvent(event: LiveEvent, sim: Simulator): string {
+  return formatData(event.type, event.id, dataOf(event, sim), sim)
 }
 
-function formatData(type: string, id: string, data: unknown): string {
-  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`
+function formatData(type: string, id: string, data: unknown, { world }: Simulator): string {
+  return `id: ${id}\nevent: ${type}\ndata: ${world.apiTokens.hideSecrets(JSON.stringify(data))}\n\n`
 }
 
-function dataOf(event: LiveEvent, sim: Simulator, redact: (text: string) => string): unknown {
+function dataOf(event: LiveEvent, sim: Simulator): unknown {
   switch (event.type) {
     case 'entry':
-      return toJournalView(event.entry, sim, redact)
+      return toJournalView(event.entry, sim)
     case 'request':
-      return toRequestView(event.request, redact)
+      return toRequestView(event.request, sim)
     case 'entries':
-      return toEntryColumns(event.entries, sim, redact)
+      return toEntryColumns(event.entries, sim)
     default: {
       const { type, id, ...data } = event
       return data

@@ -100,6 +100,7 @@ export function createControl(worlds: Worlds, { library = NO_SCENARIOS, writePag
       lookAtFleet: since => fleetOf(sim).look(since),
       actAsRequest: act => (seq === undefined ? act() : actFor(sim.world.journal, seq, act)),
     }),
+    show: (sim, json) => sim.world.apiTokens.hideSecrets(json),
     // The time of a scaled clock: reading it fires no events.
     time: sim => sim.world.clock.epochMs + sim.clock.due / 1000,
     openEntry(sim, operation, method, path) {
@@ -115,12 +116,15 @@ export function createControl(worlds: Worlds, { library = NO_SCENARIOS, writePag
     pasts,
     answer(sim, request, call) {
       const path = call.path ?? '/'
+      const hide = (text: string) => sim.world.apiTokens.hideSecrets(text)
       const end = path.split('?', 1)[0]!
-      if (request.method === 'DELETE' && end.endsWith('/')) return missingName(end)
+      if (request.method === 'DELETE' && end.endsWith('/')) return missingName(hide(end))
       const operation = pipeline.findOperationId(request.method, end)
       const response = pipeline.answer(sim, request, call, HOOKS)
       if (operation !== undefined) return response
-      return Promise.resolve(response).then(response => (response.status === 404 ? notFound(path, response) : response))
+      return Promise.resolve(response).then(response =>
+        response.status === 404 ? notFound(hide(path), response) : response,
+      )
     },
   }
 }

@@ -1,4 +1,4 @@
-/** Journal entries as the control plane shows them: without tokens, as objects or in columns. */
+/** Journal entries as the control plane shows them: as objects or in columns. */
 import * as z from 'zod'
 import type { Entry, EntryFields } from '../kernel/journal.ts'
 import type { Simulator } from '../simulator/simulator.ts'
@@ -13,22 +13,11 @@ export const JournalEntrySchema = z.object({
   fields: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
 })
 
-/** @param redact shortens the tokens in a text */
 export function toJournalView(
-  entry: Entry,
+  { seq, time, kind, subject, cause, fields }: Entry,
   sim: Simulator,
-  redact: (text: string) => string,
 ): z.input<typeof JournalEntrySchema> {
-  const { seq, time, kind, cause, fields } = entry
-  return {
-    seq,
-    time,
-    at: sim.world.clock.iso(time),
-    kind,
-    subject: redact(entry.subject),
-    cause,
-    ...(fields && { fields: redactFields(fields, redact) }),
-  }
+  return { seq, time, at: sim.world.clock.iso(time), kind, subject, cause, ...(fields && { fields }) }
 }
 
 /** The data of the event `entries`. Each list has one item for each entry, in the order of entries. */
@@ -49,16 +38,8 @@ export interface EntryColumns {
   readonly fields: Readonly<Record<number, EntryFields>>
 }
 
-/**
- * Writes entries in columns, without tokens.
- *
- * @param redact shortens the tokens in a text
- */
-export function toEntryColumns(
-  entries: readonly Entry[],
-  sim: Simulator,
-  redact: (text: string) => string,
-): EntryColumns {
+/** Writes entries in columns. */
+export function toEntryColumns(entries: readonly Entry[], sim: Simulator): EntryColumns {
   const seqs: number[] = []
   const times: number[] = []
   const kinds: number[] = []
@@ -83,36 +64,8 @@ export function toEntryColumns(
     lastSeq = seq
     lastTime = time
   }
-  const isPlain = hasNoTokens(subjects, fieldsOf, redact)
   return {
     ...{ epoch: sim.world.clock.iso(0), seq: seqs, time: times, kind: kinds, kinds: [...places.keys()] },
-    ...{ subject: isPlain ? subjects : subjects.map(redact), cause: causes },
-    fields: isPlain ? fieldsOf : redactFieldsOf(fieldsOf, redact),
+    ...{ subject: subjects, cause: causes, fields: fieldsOf },
   }
-}
-
-/** Returns whether no text has a token. One search through all of them is faster than one for each. */
-function hasNoTokens(
-  subjects: readonly string[],
-  fieldsOf: Readonly<Record<number, EntryFields>>,
-  redact: (text: string) => string,
-): boolean {
-  const values = Object.values(fieldsOf).flatMap(fields => Object.values(fields))
-  const text = [...subjects, ...values.filter(value => typeof value === 'string')].join('\n')
-  return redact(text) === text
-}
-
-function redactFieldsOf(
-  fieldsOf: Readonly<Record<number, EntryFields>>,
-  redact: (text: string) => string,
-): Record<number, EntryFields> {
-  return Object.fromEntries(Object.entries(fieldsOf).map(([place, fields]) => [place, redactFields(fields, redact)]))
-}
-
-function redactFields(fields: EntryFields, redact: (text: string) => string): EntryFields {
-  const shortened = Object.entries(fields).map(([name, value]) => [
-    name,
-    typeof value === 'string' ? redact(value) : value,
-  ])
-  return Object.fromEntries(shortened)
 }

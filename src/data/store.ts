@@ -5,6 +5,7 @@
 import type * as z from 'zod'
 import type { Archive } from '../kernel/archive.ts'
 import { deepFreeze } from '../lib/deep-freeze.ts'
+import { isCredential } from '../lib/text/credential-hash.ts'
 import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
 import type { Account, ApiToken, SshKey, Voice } from './records/account.ts'
 import * as account from './records/account.ts'
@@ -279,7 +280,7 @@ export class Store {
   }
 
   tokenByValue(value: string): ApiToken | undefined {
-    return this.tokens.getByUnique(value)
+    return this.tokens.getByUnique(value) ?? this.tokens.all().find(({ token }) => isCredential(token, value))
   }
 
   /** Returns the schema of a variant for models of a type. Undefined: the type does not offer it. */

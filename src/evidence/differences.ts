@@ -1,5 +1,7 @@
 /** What differs between a value and an expectation, and values as text in one line. */
 
+import { HIDDEN, hideSecrets } from '../lib/text/secrets.ts'
+
 /** A difference between a value and an expectation. */
 export interface Difference {
   /** As in `instances.running` or `data[0].code`; empty for the value itself. */
@@ -76,7 +78,17 @@ function isAsymmetric(expected: unknown): expected is AsymmetricMatcher {
 }
 
 export function createDifference(path: string, expected: string, actual: unknown): Difference {
-  return { path, expected, found: formatJsonValue(actual) }
+  return isSecretPath(path)
+    ? { path, expected: HIDDEN, found: HIDDEN }
+    : { path, expected, found: formatJsonValue(actual) }
+}
+
+/** Tells whether the value at a path is a credential, as at `body.hub.token` and `body.env.MODE`. */
+export function isSecretPath(path: string): boolean {
+  const [name = '', parent = ''] = path.replaceAll('"', '').split('.').reverse()
+  const item = name.replace(/(?:\[\d+\])+$/, '')
+  const text = JSON.stringify({ [parent]: { [item]: item === name ? 'a' : ['a'] } })
+  return hideSecrets(text) !== text
 }
 
 export function joinPath(path: string, key: string): string {
@@ -102,7 +114,7 @@ export function formatJsonValue(value: unknown): string {
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
   if (Object.is(value, -0)) return '-0'
   try {
-    return truncate(stringifyWithPatterns(value) ?? String(value), MAX_REPORTED_CHARS)
+    return truncate(hideSecrets(stringifyWithPatterns(value) ?? String(value)), MAX_REPORTED_CHARS)
   } catch {
     return String(value)
   }

@@ -1,6 +1,7 @@
 /** The words of violations: things, requests, times and amounts for people. */
 
 import { formatDuration, type Micros } from '../kernel/duration.ts'
+import { hideSecrets } from '../lib/text/secrets.ts'
 import { MICROCENTS_PER_USD, type Microcents } from '../simulation/account/money.ts'
 import { attempt } from './attempt.ts'
 import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
@@ -47,7 +48,8 @@ export function nameRequest(request: ObservedRequest): string {
 
 /** Cuts a path, or an operation that is one, to 120 characters. */
 export function shortenPath(path: string): string {
-  return path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path
+  const shown = hideSecrets(path)
+  return shown.length > MAX_PATH ? `${shown.slice(0, MAX_PATH)}…` : shown
 }
 
 /** Returns a text with a capital letter at its start. */
@@ -73,8 +75,9 @@ export function pathOf({ path }: Pick<ObservedRequest, 'path'>): string {
 
 /** Quotes a text of a client, cut to 60 characters. */
 export function quoteText(value: unknown): string {
-  const text =
-    typeof value === 'string' ? value : (attempt(() => JSON.stringify(value) ?? String(value)) ?? 'an object')
+  const text = hideSecrets(
+    typeof value === 'string' ? value : (attempt(() => JSON.stringify(value) ?? String(value)) ?? 'an object'),
+  )
   return `'${text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text}'`
 }
 

@@ -2,6 +2,7 @@
 import { type Micros, micros } from '../kernel/duration.ts'
 import { type EntityKey, purpose } from '../kernel/random.ts'
 import { globOf } from '../lib/glob.ts'
+import { isCredential } from '../lib/text/credential-hash.ts'
 import { KEY_HEADERS } from '../service/http/authentication.ts'
 import * as multipart from '../service/http/bodies/multipart.ts'
 import type { RequestContext } from '../service/http/request-context.ts'
@@ -60,7 +61,8 @@ export function matches({ rule }: ArmedRule, context: RequestContext<FaultWorld>
   if (path !== undefined && !globOf(path)(toCanonicalPath(context.path) ?? context.path)) return false
   if (token !== undefined) {
     const bearer = context.header('authorization')?.replace(/^Bearer\s+/i, '')
-    if (![bearer, ...KEY_HEADERS.map(name => context.header(name))].includes(token)) return false
+    const sent = [bearer, ...KEY_HEADERS.map(name => context.header(name))]
+    if (!sent.some(value => value != null && isCredential(token, value))) return false
   }
   if (deployment !== undefined && !matchesName(deployment, params.deploy_id)) return false
   if (model === undefined) return true

@@ -1,3 +1,4 @@
+import { hideSecrets } from '../lib/text/secrets.ts'
 import type { Micros } from './duration.ts'
 import type { Entry } from './journal.ts'
 
@@ -12,7 +13,7 @@ export function formatTraceLine(entry: Entry): string {
   let line = `${formatSeconds(entry.time)} ${entry.kind} ${entry.subject}`
   for (const name of Object.keys(entry.fields ?? {}).sort())
     line += ` ${name}=${formatFieldValue(entry.fields![name]!)}`
-  return line
+  return hideSecrets(line)
 }
 
 function formatFieldValue(value: string | number | boolean | null): string {

@@ -3,10 +3,12 @@ import {
   type Difference,
   differences,
   formatJsonValue,
+  isSecretPath,
   joinPath,
   truncate,
 } from '../evidence/differences.ts'
 import type { EntryFields } from '../kernel/journal.ts'
+import { HIDDEN } from '../lib/text/secrets.ts'
 import { Refusal } from '../service/client/refusal.ts'
 
 /** An expected value: the fields to compare, a pattern for a text, or a whole list. */
@@ -114,7 +116,9 @@ function collectLeaves(value: unknown, path: string, fields: Record<string, stri
   fields[path === '' ? 'is' : path] =
     typeof value === 'number' || typeof value === 'boolean' || value === null
       ? value
-      : truncate(typeof value === 'string' ? value : formatJsonValue(value), MAX_TRACED_CHARS)
+      : isSecretPath(path)
+        ? HIDDEN
+        : truncate(typeof value === 'string' ? value : formatJsonValue(value), MAX_TRACED_CHARS)
 }
 
 /**

@@ -42,6 +42,11 @@ export function credential<Schema extends z.ZodType>(schema: Schema): Schema {
   return schema.meta({ 'x-holds': 'credential' })
 }
 
+/** Marks a text that is kept and answered as it was sent, and not computed with. Evidence has a hash of credentials in it. */
+export function opaque<Schema extends z.ZodType>(schema: Schema): Schema {
+  return schema.meta({ 'x-holds': 'opaque' })
+}
+
 /**
  * An integer with inclusive bounds; `above` is an exclusive one. A JSON string is invalid, `2.0` is valid.
  *
@@ -68,7 +73,7 @@ export const FILE_LIFE_SECONDS = { min: 3_600, max: 2_592_000 } as const
 /** Map of strings to strings with bounds on the number of pairs, and on keys and values in code points. */
 export function stringMap(bounds: { max: number; key: number; value: number }) {
   return z
-    .record(text({ max: bounds.key }), text({ max: bounds.value }))
+    .record(text({ max: bounds.key }), opaque(text({ max: bounds.value })))
     .check(context => {
       if (Object.keys(context.value).length > bounds.max) {
         context.issues.push({

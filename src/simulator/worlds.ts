@@ -128,16 +128,14 @@ export class Worlds {
   make({ options, from, snapshot, clock, sim: made, alias }: WorldSpec = {}): ServedWorld {
     this.assertRoom()
     if (alias !== undefined && (this.#aliases.has(alias) || this.default.sim.world.store.tokenByValue(alias))) {
-      throw new RangeError(
-        `Failed to make a world: the token '${alias}' leads to another one already. Give it another, or none.`,
-      )
+      throw new RangeError('Failed to make a world: the token leads to another one already. Give it another, or none.')
     }
     const sim = snapshot
       ? createFromSnapshot(snapshot, from ?? this.default, options, clock)
       : (made ?? this.#createSimulator(options, from, clock))
     if (alias !== undefined && sim.token === '') {
       throw new RangeError(
-        `Failed to make a world: '${alias}' would stand for its first token, and it has none. Leave token out.`,
+        'Failed to make a world: the token would stand for its first token, and it has none. Leave token out.',
       )
     }
     const origin = snapshot === undefined ? from?.name : undefined

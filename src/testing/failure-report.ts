@@ -53,7 +53,7 @@ export function formatFailureReport(sim: Simulator, { test, file }: TestLocation
     `  run it again: ${command}`,
     ...(isRecorded ? [] : [`  with a recording and a page of it: MODELHOST_SIM_RECORD=recordings ${command}`]),
   ]
-  return `${lines.join('\n')}\n`
+  return sim.world.apiTokens.hideSecrets(`${lines.join('\n')}\n`)
 }
 
 function formatHits({ id, rule, hits }: FaultView): string {

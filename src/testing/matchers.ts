@@ -105,7 +105,9 @@ export const matchers = {
           request => `\n  ${formatRequestLine(request)}${formatMismatches(compiled, request)}`,
         )
         const lastRequests = calls.length > 0 ? '' : formatLastRequests(sim)
-        return `expected ${operation} ${pass ? 'not to be called' : 'to be called'} ${expectedTimes}: ${foundTimes}${nearMissLines.join('')}${formatCauses(sim, nearMisses.at(-1))}${lastRequests}`
+        return sim.world.apiTokens.hideSecrets(
+          `expected ${operation} ${pass ? 'not to be called' : 'to be called'} ${expectedTimes}: ${foundTimes}${nearMissLines.join('')}${formatCauses(sim, nearMisses.at(-1))}${lastRequests}`,
+        )
       },
     }
   },

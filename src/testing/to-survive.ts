@@ -8,6 +8,7 @@ import { toLabelledTexts } from '../explore/report/labelled-texts.ts'
 import { nearestWord } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import { plural } from '../lib/text/format-count.ts'
+import { hideSecrets } from '../lib/text/secrets.ts'
 
 /** The options of a world. */
 type WorldOption = 'fixtures' | 'with' | 'seed' | 'profile' | 'weather'
@@ -55,7 +56,7 @@ export async function toSurvive(flow: unknown, options: SurviveOptions = {}): Pr
       ? await explore(flow as never, { ...rest, faults: DEPTHS[faults] })
       : await replayPlan(flow as never, plan, rest)
   const found = report.findings.filter(({ signature }) => !known.includes(signature))
-  return { pass: found.length === 0, message: () => describe(report, found, rest) }
+  return { pass: found.length === 0, message: () => hideSecrets(describe(report, found, rest)) }
 }
 
 const MAX_LISTED = 5

@@ -711,6 +711,8 @@ describe('the journal', () => {
     const hub = { repo: 'acme/private-70b', token: 'hub_canary_token' }
     const body = JSON.stringify({ model_name: 'acme/new', gpu: 'H100-80GB', hub })
     expect((await world.ask('/deploy/llm', { method: 'POST', body })).status).toBe(200)
+    const named = JSON.stringify({ model_name: secrets[0], gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } })
+    expect((await world.ask('/deploy/llm', { method: 'POST', body: named })).status).toBe(200)
     for (const secret of secrets) {
       await world.ask(`/v1/voices/${secret}`)
       await world.ask(`/${secret}/${secret}`, { headers: { authorization: `Bearer ${secret}`, 'alt-api-key': secret } })

@@ -127,24 +127,27 @@ async function attempt(act: () => unknown): Promise<Answer> {
   }
 }
 
-test.each(Object.entries(WAYS_IN))('%s refuses a path in equal words when it exists and when not', async (way, send) => {
-  for (const [existing, toOptions] of PATHS) {
-    const answerFor = async (name: string): Promise<Answer> => {
-      const path = /\W/.test(existing) ? join(host, name) : name
-      const [outcome, text] = await send(toOptions(path))
-      expect(text).not.toContain(SECRET)
-      return [outcome, text.replaceAll(path, 'PATH')]
+test.each(Object.entries(WAYS_IN))(
+  '%s refuses a path in equal words when it exists and when not',
+  async (way, send) => {
+    for (const [existing, toOptions] of PATHS) {
+      const answerFor = async (name: string): Promise<Answer> => {
+        const path = /\W/.test(existing) ? join(host, name) : name
+        const [outcome, text] = await send(toOptions(path))
+        expect(text).not.toContain(SECRET)
+        return [outcome, text.replaceAll(path, 'PATH')]
+      }
+      const answer = await answerFor(existing)
+      // The schema of a body has no text for names.
+      const isInvalidBody = way.startsWith('POST /_sim/worlds') && 'names' in toOptions('')
+      const outcome = way.startsWith('POST') ? (isInvalidBody ? 422 : 400) : 'refused'
+      expect([toOptions(existing), ...answer]).toEqual([toOptions(existing), outcome, expect.any(String)])
+      expect(await answerFor('no-such-thing')).toEqual(answer)
     }
-    const answer = await answerFor(existing)
-    // The schema of a body has no text for names.
-    const isInvalidBody = way.startsWith('POST /_sim/worlds') && 'names' in toOptions('')
-    const outcome = way.startsWith('POST') ? (isInvalidBody ? 422 : 400) : 'refused'
-    expect([toOptions(existing), ...answer]).toEqual([toOptions(existing), outcome, expect.any(String)])
-    expect(await answerFor('no-such-thing')).toEqual(answer)
-  }
-  expect(server.worlds.all()).toHaveLength(1)
-  expect(await (await fetch(`${server.url}/openapi.json`)).text()).not.toContain(SECRET)
-})
+    expect(server.worlds.all()).toHaveLength(1)
+    expect(await (await fetch(`${server.url}/openapi.json`)).text()).not.toContain(SECRET)
+  },
+)
 
 test('a recording is refused with 400 when a recorder writes no such options', async () => {
   for (const options of [

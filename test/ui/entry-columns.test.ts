@@ -2,7 +2,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { toEntryColumns, toJournalView } from '../../src/control/journal-view.ts'
-import { tokenRedactor } from '../../src/control/token-redactor.ts'
 import type { Entry } from '../../src/kernel/journal.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { readEntryColumns } from '../../src/ui/store/entry-columns.ts'
@@ -25,7 +24,7 @@ const anyEntry = fc.record({
 })
 
 test('entries in columns have every entry, its time as text, and no token', () => {
-  const redact = tokenRedactor(sim)
+  const send = (value: unknown) => sim.world.apiTokens.hideSecrets(JSON.stringify(value))
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), anyEntry)), steps => {
       let seq = 0
@@ -33,10 +32,10 @@ test('entries in columns have every entry, its time as text, and no token', () =
         seq += step
         return { seq, ...entry }
       })
-      const text = JSON.stringify(toEntryColumns(entries, sim, redact))
+      const text = send(toEntryColumns(entries, sim))
       expect(text).not.toContain(sim.token)
       const read = readEntryColumns(JSON.parse(text))
-      const plain = JSON.parse(JSON.stringify(entries.map(entry => toJournalView(entry, sim, redact))))
+      const plain = JSON.parse(send(entries.map(entry => toJournalView(entry, sim))))
       const shown = read.map(({ seq, time, at, kind, subject, cause, fields }) => ({
         ...{ seq, time, at, kind, subject, cause },
         ...(fields !== undefined && { fields }),

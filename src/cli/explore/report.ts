@@ -5,6 +5,7 @@ import type { Plan } from '../../explore/plan/plan.ts'
 import { toLabelledTexts } from '../../explore/report/labelled-texts.ts'
 import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
 import { formatCount, plural } from '../../lib/text/format-count.ts'
+import { hideSecrets } from '../../lib/text/secrets.ts'
 import { wrapText } from '../../lib/text/wrap.ts'
 import type { SortedFindings } from './known.ts'
 
@@ -42,7 +43,7 @@ export function formatFlow({ report, findings, fileOf }: ExploredFlow, knownFile
   lines.push(...describeUnreached(report))
   if (report.unreachedPairs > 0) lines.push(`${plural(report.unreachedPairs, 'pair')} of faults not run`)
   for (const note of report.notes) lines.push(...wrapText(note, LINE_CHARACTERS))
-  return `${lines.join('\n')}\n`
+  return hideSecrets(`${lines.join('\n')}\n`)
 }
 
 /** How many requests of a finding the JSON has. */
@@ -89,7 +90,7 @@ export function formatFlowJson({ report, findings, scenarioOf, fileOf }: Explore
     ...{ runs_of: runsOf, unreached_pairs: unreachedPairs, matrix, notes },
     saturation: saturation.map(({ chanceOfNew, ...rest }) => ({ ...rest, chance_of_new: chanceOfNew })),
   }
-  return `${JSON.stringify({ flow, runs, points, unreached, findings: all, ...more })}\n`
+  return `${hideSecrets(JSON.stringify({ flow, runs, points, unreached, findings: all, ...more }))}\n`
 }
 
 /** Returns a JUnit document: a suite for each flow, a test for each finding. Known findings are skipped tests. */
@@ -111,7 +112,9 @@ export function formatFlowsJunit(flows: readonly ExploredFlow[]): string {
     const counts = `tests="${cases.length}" failures="${fresh.length}" skipped="${known.length}"`
     return `  <testsuite name=${xmlAttribute(flow)} ${counts}>\n${cases.join('')}  </testsuite>\n`
   })
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="modelhost-sim explore">\n${suites.join('')}</testsuites>\n`
+  return hideSecrets(
+    `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="modelhost-sim explore">\n${suites.join('')}</testsuites>\n`,
+  )
 }
 
 function formatFinding(

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import * as explanations from '../../evidence/explain/explain.ts'
+import type { Explanation } from '../../evidence/explain/explanation.ts'
 import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import { refuse } from '../../service/refusals.ts'
-import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
-import { redactTexts, tokenRedactor } from '../token-redactor.ts'
+import { type Answered, CONTROL_PROVENANCE, control } from '../endpoint.ts'
 
 const ExplainedEntrySchema = z.object({
   seq: z.int().describe('Position in the journal'),
@@ -38,10 +38,10 @@ export const explainSubject = control({
   handle: async ({ params: { subject }, sim }) => {
     if (sim.world.needsTokenizer) await loadTokenizer()
     try {
-      return redactTexts(explanations.explain(sim, subject), tokenRedactor(sim))
+      return explanations.explain(sim, subject) as Answered<Explanation>
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
-      return refuse(404, tokenRedactor(sim)(error.message))
+      return refuse(404, error.message)
     }
   },
 })

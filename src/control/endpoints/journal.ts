@@ -5,7 +5,6 @@ import { refuse } from '../../service/refusals.ts'
 import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
 import { JournalEntrySchema, toJournalView } from '../journal-view.ts'
-import { tokenRedactor } from '../token-redactor.ts'
 
 export const getJournal = control({
   ...CONTROL_PROVENANCE,
@@ -28,8 +27,7 @@ export const getJournal = control({
     const { last, dropped, counts } = world.journal
     if (kind !== undefined && !counts.has(kind)) assertKnownKind(kind, [...counts.keys(), ...JOURNAL_KINDS])
     const entries = world.journalEntries(after).filter(entry => kind === undefined || entry.kind === kind)
-    const redact = tokenRedactor(sim)
-    return { entries: entries.slice(0, limit).map(entry => toJournalView(entry, sim, redact)), last, dropped }
+    return { entries: entries.slice(0, limit).map(entry => toJournalView(entry, sim)), last, dropped }
   },
 })
 

@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import * as judging from '../../evidence/judge/judge.ts'
-import type { JudgeOptions } from '../../evidence/judge/judgement.ts'
+import type { Judgement, JudgeOptions } from '../../evidence/judge/judgement.ts'
 import { splitCommas } from '../../lib/text/comma-list.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
-import { redactTexts, tokenRedactor } from '../token-redactor.ts'
+import { type Answered, CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 
 const FindingSchema = z.object({
   rule: z.string(),
@@ -50,9 +49,7 @@ export const judgeClients = control({
       ...(pollsAtMost !== undefined && { pollsAtMost: pollsAtMost.trim() === '' ? Number.NaN : Number(pollsAtMost) }),
       ...(client !== undefined && { client }),
     }
-    const judgement = await refuseInvalid(() => judging.judge(sim, options))
-    // The path of a request may contain a token.
-    return redactTexts(judgement, tokenRedactor(sim))
+    return refuseInvalid(() => judging.judge(sim, options) as Answered<Judgement>)
   },
 })
 

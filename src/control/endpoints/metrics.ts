@@ -6,6 +6,7 @@ import { readGpus } from '../../simulation/metrics/gpu-metrics.ts'
 import type { MetricValues } from '../../simulation/metrics/metric.ts'
 import { metricsPage, TEXT_FORMATS } from '../../simulation/metrics/metrics-text.ts'
 import { readDeployments, readWorld } from '../../simulation/metrics/world-metrics.ts'
+import type { World } from '../../simulation/world.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
 import { acceptedFormat } from '../metrics-format.ts'
 import { readSimulator } from '../simulator-metrics.ts'
@@ -27,7 +28,7 @@ export const getMetrics = control({
       ...new EngineReader(world).readAll(),
       ...readGpus(world),
     ]
-    return toPage(request, sources)
+    return toPage(world, request, sources)
   },
 })
 
@@ -54,11 +55,12 @@ export const getEngineMetrics = control({
     }
     const engine = new EngineReader(world).read(ordinal)
     const { model_name = '', engine: index = '' } = engine.labels
-    return toPage(request, [{ ...engine, labels: { engine: index, model_name } }])
+    return toPage(world, request, [{ ...engine, labels: { engine: index, model_name } }])
   },
 })
 
-function toPage(request: Request, sources: readonly MetricValues[]): Bytes {
+function toPage({ apiTokens }: World, request: Request, sources: readonly MetricValues[]): Bytes {
   const format = acceptedFormat(request.headers.get('accept') ?? '')
-  return new Bytes([new TextEncoder().encode(metricsPage(sources, format))], { contentType: TEXT_FORMATS[format] })
+  const text = apiTokens.hideSecrets(metricsPage(sources, format))
+  return new Bytes([new TextEncoder().encode(text)], { contentType: TEXT_FORMATS[format] })
 }

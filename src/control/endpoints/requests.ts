@@ -1,14 +1,18 @@
 import * as z from 'zod'
 import { type FoundRequests, findRequests, type RequestFilter } from '../../evidence/requests/find.ts'
 import type { StatusPattern } from '../../evidence/requests/pattern.ts'
-import { type RequestExpectation, type VerifyOptions, verifyRequests } from '../../evidence/requests/verify.ts'
+import {
+  type RequestExpectation,
+  type Verification,
+  type VerifyOptions,
+  verifyRequests,
+} from '../../evidence/requests/verify.ts'
 import type { DecidedBy } from '../../kernel/journal.ts'
 import { splitCommas } from '../../lib/text/comma-list.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import { queryInteger } from '../../service/fields.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { type Answered, CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { RequestSchema, toRequestView } from '../request-view.ts'
-import { redactTexts, tokenRedactor } from '../token-redactor.ts'
 
 export const listRequests = control({
   ...CONTROL_PROVENANCE,
@@ -46,10 +50,9 @@ export const listRequests = control({
       ...(decidedBy !== undefined && { decidedBy: splitCommas(decidedBy) as DecidedBy[] }),
     }
     const { requests, matched, dropped }: FoundRequests = await refuseInvalid(() => findRequests(sim, filter))
-    const redact = tokenRedactor(sim)
     const maxBody = bodies === 'whole' ? Number.POSITIVE_INFINITY : LIMITS.listedBody
     const views = requests.map(request => {
-      const { body, ...view } = toRequestView(request, redact, maxBody)
+      const { body, ...view } = toRequestView(request, sim, maxBody)
       return bodies === 'none' || body === undefined ? view : { ...view, body }
     })
     return { requests: views, matched, dropped, last: requests.at(-1)?.seq ?? 0 }
@@ -125,8 +128,9 @@ export const verifyReceived = control({
     dropped: z.int(),
   }),
   handle: async ({ body: { expect, ...options }, sim }) => {
-    const verify = () => verifyRequests(sim, expect as RequestExpectation[], options as VerifyOptions)
-    return redactTexts(await refuseInvalid(verify), tokenRedactor(sim))
+    const verify = () =>
+      verifyRequests(sim, expect as RequestExpectation[], options as VerifyOptions) as Answered<Verification>
+    return refuseInvalid(verify)
   },
 })
 

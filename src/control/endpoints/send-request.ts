@@ -5,12 +5,11 @@ import type { RecordedBody } from '../../evidence/recording/lines.ts'
 import { createRequest } from '../../evidence/replay/replayed-request.ts'
 import { restoreSecrets } from '../../evidence/requests/secrets.ts'
 import { showContent } from '../../evidence/requests/shown-content.ts'
-import { tryParseJson } from '../../lib/json-text.ts'
+import { parseJsonOrText } from '../../lib/json-text.ts'
 import type { IncomingRequest } from '../../service/http/incoming-request.ts'
 import { refuse } from '../../service/refusals.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, type ControlScope, control } from '../endpoint.ts'
-import { tokenRedactor } from '../token-redactor.ts'
 import { requireWorld } from '../worlds/require-world.ts'
 
 export const sendRequest = control({
@@ -46,7 +45,7 @@ export const sendRequest = control({
   }),
   handle: async ({ body: given, sim, worlds, pasts, actAsRequest, request: { signal } }) => {
     const kept = given.repeat && requireKept({ sim, worlds, pasts }, given.repeat)
-    const sent = kept === undefined ? describeNew(sim, given) : describeRepeated(given, kept)
+    const sent = kept === undefined ? describeNew(sim, given) : describeRepeated(sim, given, kept)
     if (!sent.path.startsWith('/') || /^\/_sim([/?]|$)/.test(sent.path)) {
       refuse(
         400,
@@ -68,7 +67,7 @@ export const sendRequest = control({
       },
     }
     const answer = await readResponse(() => actAsRequest(() => sim.fetch(request, incoming)))
-    const { headers, ...content } = showContent(answer.headers, answer.body, tokenRedactor(sim))
+    const { headers, ...content } = showContent(sim, answer.headers, answer.body)
     return { seq: seq ?? null, status: answer.status, headers: { ...headers }, ...content, now: sim.clock.iso }
   },
 })
@@ -98,7 +97,11 @@ function describeNew(sim: Simulator, { method = 'GET', path, headers = {}, body,
 }
 
 /** Returns a request of the past with the given changes. */
-function describeRepeated({ method, path, headers = {}, body, client }: GivenRequest, kept: KeptRequest): SentRequest {
+function describeRepeated(
+  sim: Simulator,
+  { method, path, headers = {}, body, client }: GivenRequest,
+  kept: KeptRequest,
+): SentRequest {
   if (client !== undefined) {
     refuse(400, 'Failed to repeat a request: it has the token of its client. Leave client or repeat out.')
   }
@@ -109,10 +112,10 @@ function describeRepeated({ method, path, headers = {}, body, client }: GivenReq
     refuse(409, 'Failed to repeat the request: only the begin of its body is kept. Give the whole body.')
   }
   const own = isSameBody ? line.headers : others
-  const original = typeof kept.body === 'string' ? tryParseJson(kept.body) : undefined
+  const original = typeof kept.body === 'string' ? parseJsonOrText(kept.body) : undefined
   return {
     ...{ method: method ?? line.method, path: path ?? line.path, headers: withHeaders(own, headers) },
-    ...{ body: isSameBody ? kept.body : toContent(restoreSecrets(body, original)), address: line.address },
+    ...{ body: isSameBody ? kept.body : toContent(restoreSecrets(sim, body, original)), address: line.address },
   }
 }
 

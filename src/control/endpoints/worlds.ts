@@ -5,6 +5,7 @@ import { isDuration } from '../../faults/kinds/fields.ts'
 import { micros } from '../../kernel/duration.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import { refuse } from '../../service/refusals.ts'
+import { JsonText } from '../../service/results.ts'
 import {
   assertOptions,
   fromHttpFields,
@@ -104,7 +105,10 @@ export const createWorld = control({
               alias: token,
             }),
           )
-    return { world: world.name, token: world.token ?? null, base_url: worldUrl(world, request) }
+    // Its caller needs the token.
+    return new JsonText(
+      JSON.stringify({ world: world.name, token: world.token ?? null, base_url: worldUrl(world, request) }),
+    )
   },
 })
 

@@ -4,7 +4,6 @@ import { formatDuration, micros } from '../../kernel/duration.ts'
 import { queryInteger } from '../../service/fields.ts'
 import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
-import { tokenRedactor } from '../token-redactor.ts'
 
 export const getAhead = control({
   ...CONTROL_PROVENANCE,
@@ -42,16 +41,14 @@ export const getAhead = control({
   handle: async ({ query: { by, limit, visible }, sim }) => {
     const { world } = sim
     if (world.needsTokenizer) await loadTokenizer()
-    const redact = tokenRedactor(sim)
     const { from, to, stoppedBy, events, entries } = await refuseInvalid(() =>
       lookAheadFrom(world, { by: micros(by), limit, isVisibleOnly: visible === 'true' }),
     )
     const { clock } = world
     return {
       ...{ from: clock.iso(from), to: clock.iso(to), stopped_by: stoppedBy, events },
-      entries: entries.map(({ time, subject, sentence, ...entry }) => ({
+      entries: entries.map(({ time, ...entry }) => ({
         ...{ time, at: clock.iso(time), in: formatDuration(time - from), ...entry },
-        ...{ subject: redact(subject), sentence: redact(sentence) },
       })),
     }
   },

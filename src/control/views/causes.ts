@@ -6,7 +6,6 @@ import { queryInteger } from '../../service/fields.ts'
 import { refuse } from '../../service/refusals.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { nameOfThing } from '../thing-names.ts'
-import { tokenRedactor } from '../token-redactor.ts'
 
 /** How many waiting deployments are listed. */
 const MAX_WAITING = 100
@@ -53,26 +52,22 @@ export const getCauses = control({
       .describe('Owners of costs among the things of the entry and its effects, the most expensive since then first'),
   }),
   handle: async ({ params, query: { limit }, sim, lookAtMoney }) => {
-    const redact = tokenRedactor(sim)
     const text = String(params.seq)
     if (!/^\d{1,15}$/.test(text)) {
-      refuse(
-        404,
-        `Failed to read the entry '${redact(text)}': a position is a whole number. Give a seq of GET /_sim/journal.`,
-      )
+      refuse(404, `Failed to read the entry '${text}': a position is a whole number. Give a seq of GET /_sim/journal.`)
     }
     const find = () => causeTrees.findCauseTree(sim, Number(text), Number(limit), lookAtMoney())
     const { causes, entry, effects, matched, waiting, money } = await refuseInvalid(find, 404)
     const toView = (each: Entry) => ({
       ...{ seq: each.seq, at: sim.world.clock.iso(each.time), kind: each.kind },
-      ...{ subject: redact(each.subject), sentence: redact(describeEntry(each)) },
+      ...{ subject: each.subject, sentence: describeEntry(each) },
     })
     return {
       ...{ causes: causes.map(toView), entry: toView(entry), matched },
       effects: effects.map(effect => ({ ...toView(effect.entry), depth: effect.depth })),
-      waiting: waiting.slice(0, MAX_WAITING).map(({ id, name }) => ({ id, name: redact(name) })),
+      waiting: waiting.slice(0, MAX_WAITING).map(({ id, name }) => ({ id, name })),
       money: money.map(({ id, kind, since, spent, burnPerHour }) => ({
-        ...{ id, kind, name: redact(kind === 'model' || kind === 'batch' ? id : nameOfThing(sim.world, id)) },
+        ...{ id, kind, name: kind === 'model' || kind === 'batch' ? id : nameOfThing(sim.world, id) },
         ...{ since_microcents: since, spent_microcents: spent, burn_microcents_per_hour: burnPerHour },
       })),
     }

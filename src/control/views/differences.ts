@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { hideSecretsIn } from '../../evidence/requests/secrets.ts'
 import * as worldDifferences from '../../evidence/views/world-differences.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import { refuse } from '../../service/refusals.ts'
@@ -6,7 +7,6 @@ import type { ServedWorld } from '../../simulator/served-world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { Worlds } from '../../simulator/worlds.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
-import { tokenRedactor } from '../token-redactor.ts'
 import { requireSnapshot } from '../worlds/named-snapshots.ts'
 import { requireWorld } from '../worlds/require-world.ts'
 import { DescribedEntrySchema, toDescribedEntry } from './described-entry.ts'
@@ -59,13 +59,12 @@ export const compareWorlds = control({
       sim,
       other.lastShared,
     )
-    const redact = (text: string) => tokenRedactor(sim)(tokenRedactor(other.sim)(text))
     const toSide = (of: Simulator, entry: Entry | undefined) =>
-      entry === undefined ? null : toDescribedEntry(entry, of, redact)
+      entry === undefined ? null : toDescribedEntry(entry, of)
     const time = divergence && Math.min(...[divergence.before, divergence.after].flatMap(entry => entry?.time ?? []))
-    return {
+    return hideSecretsIn(other.sim, {
       ...{ world: own?.name ?? '', with: other.name, equal: isEqual, same_time: hasSameTime },
-      differences: differences.map(difference => ({ ...difference, subject: redact(difference.subject) })),
+      differences: [...differences],
       requests_compared: areRequestsCompared,
       diverged:
         divergence === undefined || time === undefined
@@ -75,7 +74,7 @@ export const compareWorlds = control({
               before: toSide(other.sim, divergence.before),
               after: toSide(sim, divergence.after),
             },
-    }
+    })
   },
 })
 

@@ -13,7 +13,6 @@ import { instanceCounts } from '../../simulation/reporting/time-series.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
 import { nameOfThing } from '../thing-names.ts'
-import { tokenRedactor } from '../token-redactor.ts'
 
 const MarkSchema = z.object({
   time: z.int(),
@@ -81,14 +80,13 @@ export const getLifecycles = control({
       to: readTime(sim, 'to', to) ?? Number.POSITIVE_INFINITY,
     }
     const { revision, isFull, lives, worldMarks } = lookAtLifecycles(filter, since)
-    const redact = tokenRedactor(sim)
     const start = after === undefined ? 0 : lives.findIndex(({ id }) => id === after) + 1
     const { clock, journal } = sim.world
     return {
       ...{ revision, full: isFull, now: clock.iso(), now_time: clock.now },
       ...{ matched: lives.length, dropped: journal.dropped },
-      rows: lives.slice(start, start + limit).map(life => toRow(sim, life, redact)),
-      world_marks: worldMarks.slice(-LIMITS.listedMarks).map(entry => toMark(entry, redact)),
+      rows: lives.slice(start, start + limit).map(life => toRow(sim, life)),
+      world_marks: worldMarks.slice(-LIMITS.listedMarks).map(entry => toMark(entry)),
     }
   },
 })
@@ -113,25 +111,25 @@ function readTime({ world }: Simulator, field: string, text: string | undefined)
   }
 }
 
-function toRow(sim: Simulator, { id, kind, lifecycle, requests }: Life, redact: (text: string) => string) {
+function toRow(sim: Simulator, { id, kind, lifecycle, requests }: Life) {
   const { segments, marks, last } = lifecycle
   const begin = segments[0]?.begin ?? marks[0]!.time
   return {
-    ...{ id, kind, name: redact(nameOfThing(sim.world, id)) },
+    ...{ id, kind, name: nameOfThing(sim.world, id) },
     owner: kind === 'instance' ? id.slice(0, id.lastIndexOf('-')) : null,
     ...{ state: last?.name ?? '', begin, end: last?.isFinal ? last.begin : null },
     segments: segments.map(({ name, begin, end, entry }) => ({
       ...{ state: name, begin, end: end ?? null, seq: entry?.seq ?? 0 },
     })),
     replicas: kind === 'deployment' ? replicasOf(sim, id) : [],
-    marks: marks.slice(-LIMITS.listedMarks).map(entry => toMark(entry, redact)),
+    marks: marks.slice(-LIMITS.listedMarks).map(entry => toMark(entry)),
     requests,
   }
 }
 
-function toMark(entry: Entry, redact: (text: string) => string): z.input<typeof MarkSchema> {
+function toMark(entry: Entry): z.input<typeof MarkSchema> {
   const { time, seq, kind, subject } = entry
-  return { time, seq, kind, subject: redact(subject), sentence: redact(describeEntry(entry)) }
+  return { time, seq, kind, subject, sentence: describeEntry(entry) }
 }
 
 /** Returns the instances of a deployment from each time on, without times before the start of the world. */

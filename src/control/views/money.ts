@@ -9,7 +9,6 @@ import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { nameOfThing } from '../thing-names.ts'
 import { parseTimeParam } from '../time-param.ts'
-import { tokenRedactor } from '../token-redactor.ts'
 
 const UsageSchema = z.object({
   held_gpu_hours: z.number(),
@@ -89,7 +88,6 @@ export const getMoney = control({
   handle: async ({ query, sim, lookAtMoney }) => {
     const { balance, opening, added, spent, burnPerHour, runsOutAt, owners } = lookAtMoney()
     const series = query.step === undefined ? undefined : await refuseInvalid(() => seriesOf(sim, query.step!, query))
-    const redact = tokenRedactor(sim)
     const { clock, ledger } = sim.world
     const isFar = runsOutAt === undefined || runsOutAt - clock.now > MAX_DURATION
     return {
@@ -99,7 +97,7 @@ export const getMoney = control({
       runs_out_in: isFar ? null : formatDuration(runsOutAt - clock.now),
       tops_up: ledger.topupRule.enabled,
       top_up: nextTopUp(sim.world, balance, burnPerHour),
-      owners: owners.map(owner => toOwner(sim, owner, redact)),
+      owners: owners.map(owner => toOwner(sim, owner)),
       ...(series !== undefined && { series }),
       ...(query.usage === 'true' && { usage: usageOf(sim) }),
     }
@@ -136,17 +134,13 @@ function seriesOf(sim: Simulator, text: string, query: { from?: string | undefin
   }
 }
 
-function toOwner(
-  sim: Simulator,
-  { id, kind, burnPerHour, spent, gpus }: moneyTracker.MoneyOwner,
-  redact: (text: string) => string,
-) {
+function toOwner(sim: Simulator, { id, kind, burnPerHour, spent, gpus }: moneyTracker.MoneyOwner) {
   const name = kind === 'model' || kind === 'batch' ? id : nameOfThing(sim.world, id)
   const instance = kind === 'deployment' ? instanceOf(sim.world, id) : null
   return {
     id,
     kind,
-    name: redact(name),
+    name,
     burn_microcents_per_hour: burnPerHour,
     spent_microcents: spent,
     gpus,

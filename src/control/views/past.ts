@@ -55,7 +55,7 @@ export const keepPast = control({
   route: 'POST /_sim/past',
   summary:
     'Keep the past of the world from now on, in memory: every request and command, and checkpoints. At 64 MiB, the oldest ' +
-    'part is dropped. After a reset and a restore, it begins again. It contains prompts and tokens of the world',
+    'part is dropped. After a reset and a restore, it begins again. It contains prompts',
   refusals: { 409: 'requests are in progress, or a replay drives the world' },
   returns: PastSchema,
   handle: async ({ sim, pasts }) => {
@@ -81,7 +81,7 @@ export const getPastRecording = control({
   route: 'GET /_sim/past/recording',
   summary:
     'Return the past of the world as a recording, for the commands `replay`, `what-if`, `trace` and `export`. It ' +
-    'contains every request with its body, and tokens of the simulated account',
+    'contains every request with its body, and hashes as credentials',
   refusals: { 409: 'the past is not kept, or waits for requests in progress' },
   produces: 'application/x-ndjson; charset=utf-8',
   returns: z.string(),

@@ -10,10 +10,9 @@ import { DEFAULT_WORLD } from '../../simulator/served-world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
 import { toRequestView } from '../request-view.ts'
-import { tokenRedactor } from '../token-redactor.ts'
 
 const ContentSchema = z.object({
-  headers: z.record(z.string(), z.string()).describe('Foreign credentials are hashes, and tokens are shortened'),
+  headers: z.record(z.string(), z.string()).describe('Credentials are hidden'),
   body: z.unknown().describe('JSON or text, without credentials; null without a body, or if it is not a text'),
   bytes: z.int().describe('The size of the body'),
   note: z.string().nullable().describe('Why body is not the whole body; null if it is'),
@@ -48,28 +47,27 @@ export const getRequest = control({
     const seq = requireRequest(sim, params.seq)
     const past = pasts.of(sim)
     const kept = past?.requestOf(seq)
-    const redact = tokenRedactor(sim)
     const world = worlds.findBySimulator(sim)?.name
     const { origin } = new URL(request.url)
     const address = world === undefined || world === DEFAULT_WORLD ? origin : `${origin}/_sim/worlds/${world}`
     if (kept === undefined) {
-      const code = writeListed(sim, seq, redact, { address })
+      const code = writeListed(sim, seq, { address })
       const reason = whyMissing(past, seq)
       return { seq, method: null, path: null, sent: null, answer: null, code, kept: past !== undefined, reason }
     }
     const { line, body, isWhole, answer, content } = kept
-    const whole = copy(showContent(line.headers, body, redact))
+    const whole = copy(showContent(sim, line.headers, body))
     const sent = isWhole ? whole : { ...whole, note: BEGIN_ONLY }
     const shown = answer && {
-      ...copy(showContent(answer.headers ?? {}, content, redact)),
+      ...copy(showContent(sim, answer.headers ?? {}, content)),
       status: isLost(answer.wire) ? 0 : answer.status,
       fault: describeWire(answer.wire) ?? null,
     }
     return {
-      ...{ seq, method: line.method, path: redact(line.path) },
+      ...{ seq, method: line.method, path: line.path },
       sent,
       answer: shown ?? null,
-      code: sent.note === null ? writeListed(sim, seq, redact, { address, content: sent }) : {},
+      code: sent.note === null ? writeListed(sim, seq, { address, content: sent }) : {},
       kept: true,
       reason: shown === undefined ? 'The request has no answer yet. Move the time of its world.' : null,
     }
@@ -86,15 +84,10 @@ interface Given {
 }
 
 /** Returns a received request as code. Nothing if it is no longer listed, or if its body is not whole. */
-function writeListed(
-  sim: Simulator,
-  seq: number,
-  redact: (text: string) => string,
-  { address, content }: Given,
-): Record<string, string> {
+function writeListed(sim: Simulator, seq: number, { address, content }: Given): Record<string, string> {
   const received = sim.requests.find(request => request.seq === seq)
   if (received === undefined) return {}
-  const { method, path, status, client, body: listed } = toRequestView(received, redact, LIMITS.requestBody)
+  const { method, path, status, client, body: listed } = toRequestView(received, sim, LIMITS.requestBody)
   if (content === undefined && typeof listed === 'string' && listed.length >= LIMITS.requestBody) return {}
   const { headers = {}, body = listed ?? null } = content ?? {}
   // Without a past, the answer alone tells whether a token is missing: some are given before the token is read.
@@ -111,7 +104,7 @@ function beginOf({ fixture, seed }: Simulator): CodedRequest['world'] {
 
 /** Returns the position of a request of a client. Refuses another one. */
 function requireRequest(sim: Simulator, text: string): number {
-  const problem = `Failed to read the request '${tokenRedactor(sim)(text)}'`
+  const problem = `Failed to read the request '${text}'`
   const advice = 'Give a seq of GET /_sim/requests.'
   const { journal } = sim.world
   const seq = /^\d{1,15}$/.test(text) ? Number(text) : 0

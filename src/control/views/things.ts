@@ -9,7 +9,6 @@ import { refuse } from '../../service/refusals.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
 import { RequestSchema, toRequestView } from '../request-view.ts'
-import { redactTexts, tokenRedactor } from '../token-redactor.ts'
 import { DescribedEntrySchema, toDescribedEntry } from './described-entry.ts'
 
 const PostingSchema = z.object({
@@ -50,22 +49,20 @@ export const getThing = control({
     links: z.array(z.object({ relation: z.string(), path: z.string() })),
   }),
   handle: async ({ params: { id }, sim, lookAtMoney }) => {
-    const redact = tokenRedactor(sim)
-    const view = view404(sim, id, redact)
+    const view = view404(sim, id)
     const asked = await askForThing(sim, view.kind, view.id)
     const { path = null, object = ownObject(sim, view) } = asked ?? {}
     const owner = lookAtMoney().owners.find(each => each.id === view.id)
     return {
-      ...{ id: redact(view.id), kind: view.kind, sentences: view.sentences.map(redact) },
-      ...{ object: redactTexts(object, redact), path },
-      entries: view.entries.map(entry => toDescribedEntry(entry, sim, redact)),
-      requests: view.requests.map(request => toRequestView(request, redact)),
+      ...{ id: view.id, kind: view.kind, sentences: [...view.sentences], object, path },
+      entries: view.entries.map(entry => toDescribedEntry(entry, sim)),
+      requests: view.requests.map(request => toRequestView(request, sim)),
       ledger: view.ledger.map(({ time, kind, microcents, open }) => ({
         ...{ time: sim.world.clock.iso(time), kind, microcents, ...(open && { open }) },
       })),
       cost: owner === undefined ? null : { burn_microcents_per_hour: owner.burnPerHour, spent_microcents: owner.spent },
-      related: view.related.map(related => ({ ...related, id: redact(related.id) })),
-      links: linksOf(view).map(link => ({ ...link, path: redact(link.path) })),
+      related: [...view.related],
+      links: linksOf(view),
     }
   },
 })
@@ -98,14 +95,15 @@ export const listThings = control({
     total: z.int().describe('How many there are without filter and limit'),
   }),
   handle: async ({ query: { kind, filter = '', sort, limit }, sim }) => {
-    const redact = tokenRedactor(sim)
+    // A filter must not tell what is hidden.
+    const hide = (text: string) => sim.world.apiTokens.hideSecrets(text)
     const { path = null, things } = await thingLists.listThings(sim, kind)
     const columns = [
       ...new Set((things ?? []).flatMap(({ id, fields }) => Object.keys(fields).filter(isCell(id, fields)))),
     ]
     const wanted = filter.toLowerCase()
     const rows = sortThings(things ?? [], columns, sort)
-      .map(({ id, fields }) => ({ id: redact(id), cells: columns.map(column => toCell(fields[column], redact)) }))
+      .map(({ id, fields }) => ({ id: hide(id), cells: columns.map(column => toCell(fields[column], hide)) }))
       .filter(({ id, cells }) => [id, ...cells].some(text => text.toLowerCase().includes(wanted)))
     return {
       ...{ kinds: [...LISTED_KINDS], path, refused: things === undefined, columns },
@@ -144,17 +142,17 @@ function isCell(id: string, fields: Readonly<Record<string, unknown>>): (name: s
   return name => ['string', 'number', 'boolean'].includes(typeof fields[name]) && fields[name] !== id
 }
 
-function toCell(value: unknown, redact: (text: string) => string): string {
-  const text = redact(value === undefined || typeof value === 'object' ? '' : String(value))
+function toCell(value: unknown, hide: (text: string) => string): string {
+  const text = hide(value === undefined || typeof value === 'object' ? '' : String(value))
   return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)}…` : text
 }
 
-function view404(sim: Simulator, id: string, redact: (text: string) => string): ThingView {
+function view404(sim: Simulator, id: string): ThingView {
   try {
     return viewThing(sim, id)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    return refuse(404, redact(error.message))
+    return refuse(404, error.message)
   }
 }
 

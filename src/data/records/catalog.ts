@@ -2,6 +2,7 @@
  * The records of the models that the cloud offers: the catalog, hardware, schemas, the aggregator's list and the hub.
  */
 import * as z from 'zod'
+import { hashCredential } from '../../lib/text/credential-hash.ts'
 import { MODEL_TASKS, VARIANT_KEYS } from './enums.ts'
 import { realGpu } from './gpu-config.ts'
 import { ModelPricing } from './pricing.ts'
@@ -148,7 +149,7 @@ export const HubRepository = z.strictObject({
   context: z.int().min(1).default(8192),
   /** A gated repository requires a token. If `tokens` is not empty, it requires one of these. */
   gated: z.boolean().default(false),
-  tokens: z.array(z.string()).default([]),
+  tokens: z.array(z.string().overwrite(hashCredential)).default([]),
   /** For a LoRA adapter: the repository or catalog model for which it was trained. */
   adapter_of: z.string().min(1).optional(),
 })

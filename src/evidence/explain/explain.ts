@@ -4,6 +4,7 @@ import type { Entry, RequestEntry } from '../../kernel/journal.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { quote } from '../../lib/quote.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
+import { hideSecretsIn } from '../requests/secrets.ts'
 import { Causes } from './causes.ts'
 import { describeDraws } from './draws.ts'
 import type { ExplainedEntry, Explanation } from './explanation.ts'
@@ -28,6 +29,10 @@ const LISTED_CAUSES = { nearest: 15, first: 5 } as const
  * @throws RangeError for an unknown id or position
  */
 export function explain(sim: Simulator, subject: string | number): Explanation {
+  return hideSecretsIn(sim, explainSubject(sim, subject))
+}
+
+function explainSubject(sim: Simulator, subject: string | number): Explanation {
   if (typeof subject !== 'string' && typeof subject !== 'number') {
     throw new RangeError(`Failed to explain ${quote(subject)}: it is not an id. Give an id, a name or a position.`)
   }

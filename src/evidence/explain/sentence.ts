@@ -1,6 +1,7 @@
 /** The words of sentences about journal entries. */
 
 import type { Entry, EntryFields } from '../../kernel/journal.ts'
+import { hideSecrets } from '../../lib/text/secrets.ts'
 
 /** A text with the subject as `{id}` and fields as `{name}`, or a function of the entry. */
 export type Sentence = string | ((entry: Entry) => string)
@@ -19,7 +20,7 @@ export function formatValue(value: unknown): string {
 
 /** Quotes a text of a client or of the service, cut to 160 characters. */
 export function quoteText(text: string): string {
-  const flat = text.replaceAll(/\s+/g, ' ').replaceAll("'", '’')
+  const flat = hideSecrets(text).replaceAll(/\s+/g, ' ').replaceAll("'", '’')
   return `'${flat.length > MAX_QUOTED ? `${flat.slice(0, MAX_QUOTED)}…` : flat}'`
 }
 

@@ -1,5 +1,6 @@
 /** Headers of a recorded request that a test of it sends again. */
 
+import { hashCredential } from '../../lib/text/credential-hash.ts'
 import type { RequestLine } from '../recording/lines.ts'
 
 /** Headers that the answer can depend on. */
@@ -20,7 +21,7 @@ export function keptHeaders(
 ): Record<string, string | null> {
   const kept: Record<string, string | null> = {}
   const { authorization } = recorded
-  if (authorization !== `Bearer ${token}`) kept.authorization = authorization ?? null
+  if (authorization !== `Bearer ${hashCredential(token)}`) kept.authorization = authorization ?? null
   for (const [name, value] of Object.entries(recorded)) {
     if (!KEPT.test(name) || OWN.test(name)) continue
     if (name === 'accept' && !value.includes('event-stream')) continue

@@ -4,7 +4,6 @@ import type { Micros } from '../../kernel/duration.ts'
 import { VERSION } from '../../version.ts'
 import type { RecordedBody } from '../recording/lines.ts'
 import type { RecordedExchange } from '../recording/timeline.ts'
-import { hideSecretsInQuery, hideSecretsInText, isSecretHeader } from '../requests/secrets.ts'
 
 interface NameValue {
   readonly name: string
@@ -32,7 +31,7 @@ export interface Har {
 }
 
 /**
- * Returns the requests of a recording as HAR 1.2. Credentials are left out.
+ * Returns the requests of a recording as HAR 1.2. It has hashes in place of credentials.
  *
  * @param epochMs time zero of the world in milliseconds since 1970
  * @param baseUrl the address that the requests had, as in `http://sim`
@@ -44,14 +43,13 @@ export function toHar(exchanges: readonly RecordedExchange[], epochMs: number, b
 
 function toEntry(exchange: RecordedExchange, epochMs: number, baseUrl: string): HarEntry {
   const { line, body, sentAt, answeredAt = sentAt, endedAt = answeredAt, answer, content } = exchange
-  const url = new URL(hideSecretsInQuery(line.path), baseUrl)
-  const headers = toList(line.headers).map(header => (isSecretHeader(header.name) ? { ...header, value: '' } : header))
+  const url = new URL(line.path, baseUrl)
   const mimeType = answer?.headers?.['content-type'] ?? ''
   return {
     startedDateTime: new Date(epochMs + sentAt / 1000).toISOString(),
     time: toMs(endedAt - sentAt),
     request: {
-      ...{ method: line.method, url: url.href, httpVersion: 'HTTP/1.1', cookies: [], headers },
+      ...{ method: line.method, url: url.href, httpVersion: 'HTTP/1.1', cookies: [], headers: toList(line.headers) },
       queryString: [...url.searchParams].map(([name, value]) => ({ name, value })),
       ...(hasBody(body) && { postData: { mimeType: line.headers['content-type'] ?? '', ...toText(body) } }),
       ...{ headersSize: -1, bodySize: sizeOf(body) },
@@ -77,7 +75,7 @@ function hasBody(body: RecordedBody | undefined): boolean {
 }
 
 function toText(body: RecordedBody | undefined): { readonly text?: string; readonly encoding?: string } {
-  if (typeof body === 'string') return { text: hideSecretsInText(body) }
+  if (typeof body === 'string') return { text: body }
   return body !== undefined && body !== null && 'base64' in body ? { text: body.base64, encoding: 'base64' } : {}
 }
 

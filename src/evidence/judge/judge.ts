@@ -9,6 +9,7 @@ import { findCreatedThings } from '../created-things.ts'
 import { groupBy } from '../group-by.ts'
 import type { Conduct } from '../observation.ts'
 import { compilePattern } from '../requests/pattern.ts'
+import { hideSecretsIn } from '../requests/secrets.ts'
 import { DEFAULT_POLLS_AT_MOST } from '../rules/polls-at-most.ts'
 import { applyRules } from './apply-rules.ts'
 import type { Judgement, JudgeOptions } from './judgement.ts'
@@ -46,7 +47,7 @@ export function judgeWorld(sim: Simulator, options: JudgeOptions): WorldJudgemen
   const { requests } = log
   const created = findCreatedThings(sim, new Map(requests.map(request => [request.seq, request])))
   const conduct: Conduct = { ...log, created, sim, owned: new Set(keep), endedAt: sim.clock.elapsed }
-  const findings = applyRules(rules, conduct)
+  const findings = hideSecretsIn(sim, applyRules(rules, conduct))
   const clients = [...groupBy(requests, request => request.client)].map(([id, own]) => {
     return { client: id, name: sim.world.store.tokens.get(id)?.name ?? '', requests: own.length }
   })

@@ -2,6 +2,8 @@
 
 import { ByteHash } from '../../kernel/random.ts'
 import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
+import { hashCredential } from '../../lib/text/credential-hash.ts'
+import { hideSecrets } from '../../lib/text/secrets.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import type { RecordedBody } from './lines.ts'
 
@@ -17,9 +19,11 @@ export function encodeBytes(bytes: Uint8Array): RecordedBody {
   }
 }
 
-/** Returns the bytes of an answer; of a long answer, their number and their checksum. */
+/** Returns the bytes of an answer; of a long answer, their number and their checksum with hashes as credentials. */
 export function encodeAnswer(bytes: Uint8Array): RecordedBody {
-  return bytes.length > LIMITS.recordedAnswerBytes ? toDigest(bytes) : encodeBytes(bytes)
+  const body = encodeBytes(bytes)
+  if (bytes.length <= LIMITS.recordedAnswerBytes) return body
+  return toDigest(typeof body === 'string' ? utf8.encode(hideSecrets(body, hashCredential)) : bytes)
 }
 
 /** Returns the same for an answer that is text. */
@@ -27,7 +31,7 @@ export function encodeAnswerText(text: string): RecordedBody {
   // A UTF-16 unit has at most three bytes.
   if (text.length * 3 <= LIMITS.recordedAnswerBytes) return text
   const bytes = utf8.encode(text)
-  return bytes.length > LIMITS.recordedAnswerBytes ? toDigest(bytes) : text
+  return bytes.length > LIMITS.recordedAnswerBytes ? encodeAnswer(bytes) : text
 }
 
 /** Returns the bytes of a recorded request; undefined without a body. */

@@ -3,6 +3,8 @@
 import { loadFixture } from '../../data/fixtures/load.ts'
 import { hash32Pair } from '../../kernel/random.ts'
 import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
+import { hashCredential } from '../../lib/text/credential-hash.ts'
+import { hideSecrets } from '../../lib/text/secrets.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { assertOptions, findNamedFile } from '../../simulator/option-fields.ts'
 import { isSnapshotFixture, OPTIONS, type SimulatorOptions } from '../../simulator/options.ts'
@@ -14,8 +16,8 @@ import { RecordingError } from './file.ts'
 import { type HeaderLine, RECORDING_VERSION } from './lines.ts'
 
 const CONTENTS =
-  'every request with its body, prompts and uploads included, and tokens of the simulated account; ' +
-  'other credentials in headers, queries and fields of bodies as a hash'
+  'every request with its body, prompts and uploads included, and the tokens of a fixture that was given; ' +
+  'credentials of requests and answers as a hash'
 
 /**
  * Options that a recording keeps: those that JSON can state. The clock of a replay is its own, and webhooks are lines of
@@ -102,7 +104,9 @@ export function isPristine(sim: Simulator): boolean {
 function keptOptions(options: SimulatorOptions, fromOptions: boolean): SimulatorOptions {
   const kept = Object.fromEntries(
     KEPT_OPTIONS.flatMap(([name, { inSnapshot }]) =>
-      options[name] === undefined || (inSnapshot === 'always' && !fromOptions) ? [] : [[name, options[name]]],
+      options[name] === undefined || (inSnapshot === 'always' && !fromOptions)
+        ? []
+        : [[name, withHubHashes(options[name])]],
     ),
   )
   const folder = findNamedFile(options, 'fixtures')
@@ -112,6 +116,12 @@ function keptOptions(options: SimulatorOptions, fromOptions: boolean): Simulator
     ...(typeof kept.names === 'string' && { names: readNames(kept.names).profile }),
     ...(options.webhooks?.allow !== undefined && { webhooks: { allow: options.webhooks.allow } }),
   } as SimulatorOptions
+}
+
+/** Returns a fixture with a hash in place of each token of the hub. Any other option is returned as it is. */
+function withHubHashes(option: unknown): unknown {
+  if (typeof option !== 'object' || option === null || !('hub' in option)) return option
+  return { ...option, hub: JSON.parse(hideSecrets(JSON.stringify(option.hub), hashCredential)) }
 }
 
 function epochOf({ epoch }: SimulatorOptions): { readonly epochMs?: number } {

@@ -24,7 +24,7 @@ export interface RecordOptions {
   readonly file?: string | undefined
 }
 
-/** A recording of a simulator: every request, command and fault from its begin on. It contains prompts and tokens. */
+/** A recording of a simulator: every request, command and fault from its begin on. It contains prompts. */
 export interface Recording {
   /** The lines so far, for a file or `replay`. A complete recording is stopped before. */
   readonly text: string

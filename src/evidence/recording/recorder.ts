@@ -14,8 +14,8 @@ import {
   type SimulatorObserver,
 } from '../../simulator/observer.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
-import { encodeAnswer, encodeAnswerText, encodeBytes } from './bodies.ts'
-import { CredentialRecorder } from './credentials.ts'
+import { encodeAnswer, encodeAnswerText } from './bodies.ts'
+import { CredentialRecorder, type RequestTarget } from './credentials.ts'
 import type { AnswerLine, Position, RecordedBody, RequestLine, StepLines } from './lines.ts'
 import { RecordedRequest } from './recorded-request.ts'
 
@@ -121,7 +121,7 @@ export class Recorder implements SimulatorObserver {
       request: recorded.number,
       at: this.position,
       method: request.method,
-      path: this.#credentials.recordPath(incoming.path ?? toPathAndQuery(request.url)),
+      path: this.#credentials.hide(targetOf(recorded).target),
       headers: this.#credentials.recordHeaders(request, incoming),
     }
     if (body !== undefined) line.body = body
@@ -131,8 +131,8 @@ export class Recorder implements SimulatorObserver {
     this.add(line)
   }
 
-  keepBody({ request, incoming }: RecordedRequest, text: string): string {
-    return this.#credentials.recordBody(request.method, incoming.path ?? toPathAndQuery(request.url), text)
+  keepBody(recorded: RecordedRequest, text: string): string {
+    return this.#credentials.recordBody(targetOf(recorded), text)
   }
 
   /** Adds the requests that have arrived before an action: it may change what they meet at their first step. */
@@ -144,7 +144,7 @@ export class Recorder implements SimulatorObserver {
 
   onAction(action: ControlAction): void {
     this.#addArrived()
-    this.add({ action, at: this.position })
+    this.add({ action: this.#credentials.recordAction(action), at: this.position })
   }
 
   onBeforeAction(): (action: ControlAction) => void {
@@ -152,9 +152,10 @@ export class Recorder implements SimulatorObserver {
     // The world may be another one afterwards.
     const at = this.position
     return action => {
+      const kept = this.#credentials.recordAction(action)
       for (const sink of this.#sinks) {
         const needsState = action.do === 'reset' && sink.needsResetState
-        sink.add({ action: needsState ? this.#describeReset() : action, at })
+        sink.add({ action: needsState ? this.#describeReset() : kept, at })
       }
     }
   }
@@ -172,16 +173,20 @@ export class Recorder implements SimulatorObserver {
     isLook: boolean,
   ): Response | Promise<Response> {
     const recorded = new RecordedRequest(this, ++this.#requests, request, incoming, isLook)
-    if (isUpload(request, incoming)) return this.#answerUpload(request, recorded, answer)
+    const type = uploadType(request, incoming)
+    if (type !== undefined) return this.#answerUpload(request, type, recorded, answer)
     return this.#perform(request, recorded, answer)
   }
 
   /** Reads the whole upload first: endpoints read its parts alone. */
-  async #answerUpload(request: Request, recorded: RecordedRequest, answer: AnswerRequest): Promise<Response> {
+  async #answerUpload(
+    request: Request,
+    type: string,
+    recorded: RecordedRequest,
+    answer: AnswerRequest,
+  ): Promise<Response> {
     const bytes = await request.arrayBuffer()
-    const upload = encodeBytes(new Uint8Array(bytes))
-    // A form can have anything in its files. What is JSON all the same is treated as JSON.
-    recorded.upload = typeof upload === 'string' && /^\s*\{/.test(upload) ? this.keepBody(recorded, upload) : upload
+    recorded.upload = this.#credentials.recordUpload(targetOf(recorded), type, new Uint8Array(bytes))
     const { method, headers, signal } = request
     const sent = new Request(request.url, { method, headers, signal, body: bytes })
     return this.#perform(sent, recorded, answer)
@@ -212,7 +217,11 @@ export class Recorder implements SimulatorObserver {
     if (source === undefined) return this.#recordReadAnswer(response, recorded)
     const { status } = response
     const { headers, text } = source
-    recorded.endWithText(status, headers, encodeAnswerText(text))
+    recorded.endWithText(
+      status,
+      headers,
+      encodeAnswerText(this.#credentials.recordAnswer(targetOf(recorded).target, text)),
+    )
     return response
   }
 
@@ -237,15 +246,21 @@ export class Recorder implements SimulatorObserver {
     }
     // The type of an answer does not say whether its bytes are text: a fault can make them invalid.
     const bytes = await response.arrayBuffer()
-    note({ body: encodeAnswer(new Uint8Array(bytes)) })
+    const body = encodeAnswer(new Uint8Array(bytes))
+    note({ body: typeof body === 'string' ? this.#credentials.hide(body) : body })
     return rebuild(bytes)
   }
 }
 
-/** Whether the body of a request has to be kept as bytes: what the endpoint reads of it is not a text. */
-function isUpload(request: Request, { headerFields: headers }: IncomingRequest): boolean {
+function targetOf({ request, incoming }: RecordedRequest): RequestTarget {
+  return { method: request.method, target: incoming.path ?? toPathAndQuery(request.url) }
+}
+
+/** Returns the type of a body that has to be kept as bytes: what the endpoint reads of it is not a text. Default: none. */
+function uploadType(request: Request, { headerFields: headers }: IncomingRequest): string | undefined {
   const { method } = request
-  if (method === 'GET' || method === 'HEAD') return false
+  if (method === 'GET' || method === 'HEAD') return undefined
   const type = headers === undefined ? request.headers.get('content-type') : headers['content-type']
-  return typeof type === 'string' && !/^\s*(application\/json|text\/plain)/i.test(type) && request.body !== null
+  const isBytes = typeof type === 'string' && !/^\s*(application\/json|text\/plain)/i.test(type)
+  return isBytes && request.body !== null ? type : undefined
 }

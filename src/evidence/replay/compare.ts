@@ -1,6 +1,7 @@
 /** Compares an answer with that of a recording, and says where they differ. */
 
 import { isStreamed, WireFaultResponse } from '../../faults/broken-response.ts'
+import { CREDENTIAL_HASH, hashCredential } from '../../lib/text/credential-hash.ts'
 import { encodeAnswer, encodeBytes } from '../recording/bodies.ts'
 import type { AnswerLine, RecordedBody } from '../recording/lines.ts'
 
@@ -40,6 +41,8 @@ export function comparePiece(recorded: RecordedBody | undefined, piece: Uint8Arr
 /** Returns what differs in two bodies; undefined if nothing does. */
 export function compareBodies(recorded: RecordedBody | undefined, replayed: RecordedBody): Difference | undefined {
   if (JSON.stringify(recorded ?? null) === JSON.stringify(replayed)) return undefined
+  const hidden = withHashes(replayed, recorded)
+  if (hidden !== replayed) return compareBodies(recorded, hidden)
   if (typeof recorded !== 'string' || typeof replayed !== 'string') {
     return { recorded: describeBody(recorded), replayed: describeBody(replayed) }
   }
@@ -51,6 +54,24 @@ export function compareBodies(recorded: RecordedBody | undefined, replayed: Reco
     `body${where}${text.slice(from, at + 2 * CONTEXT)}${text.length > at + 2 * CONTEXT ? '…' : ''}`
   return { recorded: part(recorded), replayed: part(replayed) }
 }
+
+/** Returns a replayed body with the hashes that the recorded one has in place of credentials. */
+export function withHashes<Body extends RecordedBody>(replayed: Body, recorded: RecordedBody | undefined): Body {
+  if (typeof recorded !== 'string' || typeof replayed !== 'string') return replayed
+  const hashes = new Set(recorded.match(CREDENTIAL_HASH))
+  if (hashes.size === 0) return replayed
+  let hidden: string = replayed
+  for (const words of WORDS) {
+    hidden = hidden.replaceAll(words, word => {
+      const hash = hashCredential(word)
+      return hashes.has(hash) ? hash : word
+    })
+  }
+  return hidden as Body
+}
+
+/** What can be a credential in a text: a hash that is as long as its credential was, and the longest words first. */
+const WORDS = [/sha256-[0-9a-f]{32}\.+/g, /[^\s"'\\]+/g, /[^\s"'\\/?&=,;<>()]+/g, /[\w-]+/g]
 
 /** Characters of a body before its first difference. */
 const CONTEXT = 60

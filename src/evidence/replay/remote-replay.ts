@@ -5,7 +5,7 @@ import { toHttpFields } from '../../simulator/option-fields.ts'
 import { encodeAnswer } from '../recording/bodies.ts'
 import { type ParsedRecording, RecordingError } from '../recording/file.ts'
 import type { AnswerLine, Numbered, ReadLine, RecordedBody, StepLines } from '../recording/lines.ts'
-import { compareBodies, type Difference } from './compare.ts'
+import { compareBodies, type Difference, withHashes } from './compare.ts'
 import { ENTRIES_BEFORE, type ReplayResult } from './perform-lines.ts'
 import { createRequest } from './replayed-request.ts'
 import { collectRequests, nameRecorded, type RequestFacts } from './request-facts.ts'
@@ -222,7 +222,7 @@ interface JournalRow {
 /** Returns what differs between the first bytes of a body and those that came before a cut. */
 function compareCut(recorded: RecordedBody | undefined, bytes: Uint8Array): Difference | undefined {
   if (typeof recorded !== 'string') return undefined
-  const part = new TextDecoder().decode(bytes)
+  const part = withHashes(new TextDecoder().decode(bytes), recorded)
   return recorded.startsWith(part) ? undefined : compareBodies(recorded, part)
 }
 

@@ -5,11 +5,11 @@ import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { globOf } from '../../lib/glob.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { quote } from '../../lib/quote.ts'
+import { HIDDEN } from '../../lib/text/secrets.ts'
 import { SCOPED_PREFIX } from '../../simulation/account/access/scoped-tokens.ts'
 import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { type Difference, differences, formatJsonValue } from '../differences.ts'
-import { hideSecrets, hideSecretsInText, isSecretPath } from './secrets.ts'
 
 /** A status, or a class of them such as `'4xx'`. 0: a fault left the client without a response. */
 export type StatusPattern = number | `${1 | 2 | 3 | 4 | 5}xx`
@@ -81,13 +81,13 @@ function describePattern({ operation, method, path, ...others }: RequestPattern)
   const head = [names.join(' or '), place].filter(part => part !== '').join(', ') || 'any request'
   const rest = Object.entries(others).filter(([, value]) => value !== undefined)
   if (rest.length === 0) return head
-  return `${head} with ${rest.map(([name, value]) => `${name} ${formatJsonValue(hideSecrets(value))}`).join(', ')}`
+  return `${head} with ${rest.map(([name, value]) => `${name} ${formatJsonValue(value)}`).join(', ')}`
 }
 
 /** Formats a difference in words, as in `body.model: expected "a", received "b"`. */
 export function formatDifference({ path, expected, found }: Difference): string {
-  if (isSecretPath(path)) return `${path}: received another value than expected`
-  return `${path}: expected ${hideSecretsInText(expected)}, received ${hideSecretsInText(found)}`
+  if (found === HIDDEN) return `${path}: received another value than expected`
+  return `${path}: expected ${expected}, received ${found}`
 }
 
 /** Rejects an empty list, which no request can match. */

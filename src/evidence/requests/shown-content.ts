@@ -6,9 +6,10 @@ import { tryParseJson } from '../../lib/json-text.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
 import { LIMITS } from '../../limits/limits.ts'
 import { isTooDeep } from '../../service/http/bodies/json-body.ts'
+import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { decodeBody } from '../recording/bodies.ts'
 import type { RecordedBody } from '../recording/lines.ts'
-import { hideSecrets, hideSecretsInText } from './secrets.ts'
+import { hideSecretsIn } from './secrets.ts'
 
 /** The headers and the body of one side of a request. */
 export interface ShownContent {
@@ -21,25 +22,21 @@ export interface ShownContent {
   readonly note: string | null
 }
 
-/** Shortens the API tokens in a text. */
-type Redact = (text: string) => string
-
 /** Returns headers and a body as they are shown. */
 export function showContent(
+  sim: Simulator,
   headers: Readonly<Record<string, string>>,
   body: RecordedBody | undefined,
-  redact: Redact,
 ): ShownContent {
-  const shown = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redact(value)]))
-  return { headers: shown, ...showBody(body, redact) }
+  return { headers: hideSecretsIn(sim, headers), ...showBody(sim, body) }
 }
 
-function showBody(body: RecordedBody | undefined, redact: Redact): Omit<ShownContent, 'headers'> {
+function showBody({ world }: Simulator, body: RecordedBody | undefined): Omit<ShownContent, 'headers'> {
   if (body === undefined || body === null || body === '') return { body: null, bytes: 0, note: null }
   if (typeof body === 'string') {
     const bytes = new TextEncoder().encode(body).length
     const parsed = isTooDeep(body) ? undefined : tryParseJson(body)
-    const text = redact(parsed === undefined ? hideSecretsInText(body) : JSON.stringify(hideSecrets(parsed)))
+    const text = world.apiTokens.hideSecrets(parsed === undefined ? body : JSON.stringify(parsed))
     const shownBody = LIMITS.shownBody
     if (text.length <= shownBody) return { body: parsed === undefined ? text : JSON.parse(text), bytes, note: null }
     return { body: text.slice(0, shownBody), bytes, note: `only the first ${formatCount(shownBody)} characters` }

@@ -9,6 +9,7 @@ import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { compileWindow, type RequestWindow, WINDOW_FIELDS } from './find.ts'
 import { type NearMiss, nearMissesOf } from './near-misses.ts'
 import { type CompiledPattern, compilePattern, PATTERN_FIELDS, type RequestPattern } from './pattern.ts'
+import { hideSecretsIn } from './secrets.ts'
 
 /** Which requests a client has to send, and how many. Without a count: at least one. */
 export interface RequestExpectation extends RequestPattern {
@@ -103,13 +104,13 @@ export function verifyRequests(
         return verifyCount(one, requests, total === undefined ? lost : 0, total)
       })
   const failed = results.filter(({ ok }) => !ok)
-  return {
+  return hideSecretsIn(sim, {
     ok: failed.length === 0,
     results,
     message: failed.map(formatFailure).join('\n'),
     compared: requests.length,
     dropped: sim.requestLog.dropped,
-  }
+  })
 }
 
 /** Returns whether the oldest kept request is older than the window, so that nothing of the window is missing. */

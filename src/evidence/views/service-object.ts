@@ -2,7 +2,7 @@
 
 import type { World } from '../../simulation/world.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
-import { hideSecrets } from '../requests/secrets.ts'
+import { hideSecretsIn } from '../requests/secrets.ts'
 import type { ViewedKind } from './thing-view.ts'
 
 /** The operations that return one thing, with their paths. */
@@ -42,5 +42,5 @@ export async function readFromCopy(sim: Simulator, copy: World, path: string): P
   const request = new Request(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })
   const response = await sim.api.answer(copy, request, { path })
   const isJson = response.ok && /json/.test(response.headers.get('content-type') ?? '')
-  return isJson ? hideSecrets(await response.json()) : null
+  return isJson ? hideSecretsIn(sim, await response.json()) : null
 }

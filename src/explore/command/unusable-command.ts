@@ -3,6 +3,7 @@
 import { readdirSync } from 'node:fs'
 import { delimiter } from 'node:path'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { hideSecrets } from '../../lib/text/secrets.ts'
 import type { ProcessEnd, StartError } from './client-process.ts'
 
 /** A command that cannot be explored. The message says why, and what to do. */
@@ -44,7 +45,7 @@ export interface SilentRun {
 /** Explains why a command sent no request to its world. */
 export function explainSilence({ argv, end, lastLines, timeoutMs, strayRequests }: SilentRun): UnusableCommand {
   const command = `'${argv.join(' ')}'`
-  const printed = lastLines === '' ? '' : ` It printed:\n${lastLines}`
+  const printed = lastLines === '' ? '' : ` It printed:\n${hideSecrets(lastLines)}`
   if (strayRequests > 0) {
     return new UnusableCommand(
       `Failed to explore: no request of ${command} has the token of its world. Make it send the token of MODELHOST_TOKEN, as in 'Authorization: Bearer TOKEN'.${printed}`,

@@ -4,6 +4,7 @@ import type { ObservedRequest } from '../../evidence/observation.ts'
 import type { Fault, FaultRule } from '../../faults/rules.ts'
 import { type Duration, formatDuration, micros } from '../../kernel/duration.ts'
 import { quote } from '../../lib/quote.ts'
+import { hideSecrets } from '../../lib/text/secrets.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import type { Anchor, PlanItem } from '../plan/plan.ts'
 import { hitsOf } from '../shrink/cut.ts'
@@ -86,7 +87,7 @@ function done(fault: { readonly effect?: string | undefined }): string {
 
 /** Returns the operation of a request, or its method and path if the service has no such operation. */
 export function nameOperation({ operation, method, path }: ObservedRequest): string {
-  return operation === '' ? `${method} ${path.split('?', 1)[0]}` : operation
+  return operation === '' ? hideSecrets(`${method} ${path.split('?', 1)[0]}`) : operation
 }
 
 function format(duration: Duration): string {

@@ -2,6 +2,7 @@
 
 import { findCreatedThings } from '../../evidence/created-things.ts'
 import type { ClientEnd, Observation } from '../../evidence/observation.ts'
+import { hideSecretsIn } from '../../evidence/requests/secrets.ts'
 import { DEFAULT_POLLS_AT_MOST } from '../../evidence/rules/polls-at-most.ts'
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
@@ -68,7 +69,7 @@ export async function concludeRun(
     digest: sim.digest,
     requests: observation.requests,
     end: observation.end.kind,
-    broken: violations.map(describeViolation),
+    broken: hideSecretsIn(sim, violations.map(describeViolation)),
     fired: plan.fired,
     lineage,
     boundaries: findBoundaries(entries, observation),

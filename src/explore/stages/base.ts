@@ -3,6 +3,7 @@
 import type { ObservedRequest } from '../../evidence/observation.ts'
 import { SECOND } from '../../kernel/duration.ts'
 import { quote } from '../../lib/quote.ts'
+import { hideSecrets } from '../../lib/text/secrets.ts'
 import { visibleStatus } from '../plan/coordinates.ts'
 import { FLOW_URL } from '../run/client.ts'
 import type { RunResult } from '../run/run-result.ts'
@@ -61,7 +62,7 @@ function findDifference(first: RunResult, second: RunResult): string | undefined
     const [one, other] = [first.requests[at], second.requests[at]]
     const describe = DESCRIPTIONS.find(describe => describe(one) !== describe(other))
     if (describe !== undefined) {
-      return `request ${at + 1} was ${describe(one)} in the first run and ${describe(other)} in the second`
+      return hideSecrets(`request ${at + 1} was ${describe(one)} in the first run and ${describe(other)} in the second`)
     }
   }
   if (first.end !== second.end) {

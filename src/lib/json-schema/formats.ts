@@ -31,11 +31,8 @@ const FORMATS: Readonly<Record<string, TextOf>> = {
   // Zod's pattern for it has properties of characters, which the library for patterns does not know.
   emoji: effort => ['🌊', '🌲', '🌙'][effort.drawInteger(3)]!,
 }
-const BY_NAME: ReadonlyMap<string, TextOf> = new Map(
-  Object.entries(FORMATS).flatMap(([names, text]) => names.split(' ').map(name => [name, text])),
-)
 
 /** Returns the generator of a format. Undefined: no text of the format is known. */
 export function formatGenerator(format: string): TextOf | undefined {
-  return BY_NAME.get(format)
+  return Object.entries(FORMATS).find(([names]) => names.split(' ').includes(format))?.[1]
 }

@@ -82,8 +82,7 @@ class ValueGenerator {
       const problem = failureOf(() => {
         const plan = planGeneration(parts, this.#document, paths, effort, effort.isLargeEnough(depth))
         value = this.#generateBy({ ...plan, at, depth, isRetry: attempt >= paths.count }, parts)
-        const isScalar = plan.type !== 'object' && plan.type !== 'array'
-        if (isScalar) effort.countCharacters(JSON.stringify(value).length, at)
+        if (plan.type !== 'object' && plan.type !== 'array') effort.countCharacters(JSON.stringify(value).length, at)
         isUnchecked ||= plan.schemas.some(one => one.oneOf !== undefined)
       })
       if (problem !== undefined) impossiblePaths.add(paths.current)
@@ -222,7 +221,6 @@ class ValueGenerator {
 function failureOf(step: () => void): SchemaError | undefined {
   try {
     step()
-    return undefined
   } catch (error) {
     if (!(error instanceof SchemaError) || error instanceof EffortLimitError) throw error
     return error

@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { type Difference, formatJsonValue } from '../../evidence/differences.ts'
 import { formatDuration, type Micros, SECOND } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
+import { hideSecrets } from '../../lib/text/secrets.ts'
 import { CheckError } from '../check.ts'
 import { type TraceDifference, toTraceLine } from '../runner/trace.ts'
 import type { ScenarioEnvironment } from './environment.ts'
@@ -60,7 +61,7 @@ export function failureMessage(error: unknown): string {
   ].includes(error.name)
   // Every report lists the last events below its message.
   const message = error.name === 'UntilError' ? error.message.replace(/ Allow more with [\s\S]*$/, '') : error.message
-  return isKnownError ? message : `${error.name}: ${message}`
+  return hideSecrets(isKnownError ? message : `${error.name}: ${message}`)
 }
 
 /** Describes an error outside of the awaited calls of a script, for example in a timer. */

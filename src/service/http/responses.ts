@@ -21,6 +21,8 @@ export interface ResponsesOptions<Backend> {
   time(backend: Backend): number
   /** Returns the id of a request from its journal entry, for endpoints whose answers have it in a header. */
   createRequestId?(backend: Backend, entry: RequestEntry | undefined): string
+  /** Returns the JSON of an answer for its reader. Default: as it is. A `JsonText` is always sent as it is. */
+  show?(backend: Backend, json: string): string
   /** Called with exceptions that are bugs; the client gets a 500. */
   onBug?(error: unknown, operation: string): void
 }
@@ -65,11 +67,8 @@ export class Responses<Backend> {
         date: this.#formatDate(backend),
       })
     }
-    return this.json(
-      backend,
-      200,
-      JSON.stringify(responseMapping === undefined ? value : responseMapping.returns.toVendor(value)),
-    )
+    const vendorValue = responseMapping === undefined ? value : responseMapping.returns.toVendor(value)
+    return this.#shown(backend, 200, JSON.stringify(vendorValue))
   }
 
   /** Returns a 422. */
@@ -81,7 +80,7 @@ export class Responses<Backend> {
     const vendorDetail = responseMapping === undefined ? issues : responseMapping.toVendorDetails(issues)
     const [first] = vendorDetail
     context.decide('none', first && `${first.loc.join('.')}: ${first.msg}`)
-    return this.json(backend, 422, JSON.stringify({ detail: vendorDetail }, ['detail', 'loc', 'msg', 'type']))
+    return this.#shown(backend, 422, JSON.stringify({ detail: vendorDetail }, ['detail', 'loc', 'msg', 'type']))
   }
 
   /** Returns the response for an exception: a refusal, or 500 for a bug. */
@@ -91,7 +90,7 @@ export class Responses<Backend> {
       context.decide(error.decidedBy, error.message)
       context.retryAfter = error.headers?.['retry-after']
       const body = createErrorBody(operation.errorShape, operation.withoutOwnBody(error))
-      return this.json(backend, error.status, JSON.stringify(body), error.headers)
+      return this.#shown(backend, error.status, JSON.stringify(body), error.headers)
     }
     if (error instanceof InvalidInputError) return this.invalid(context, [error.detail])
     this.#options.onBug?.(error, operation.operationId)
@@ -111,6 +110,10 @@ export class Responses<Backend> {
     response.headers.set(endpoint.requestIdHeader!, id)
     const source = sourceOf(response)
     if (source !== undefined) source.headers[endpoint.requestIdHeader!] = id
+  }
+
+  #shown(backend: Backend, status: number, text: string, headers?: Readonly<Record<string, string>>): Response {
+    return this.json(backend, status, this.#options.show?.(backend, text) ?? text, headers)
   }
 
   json(backend: Backend, status: number, text: string, extraHeaders?: Readonly<Record<string, string>>): Response {

@@ -63,10 +63,14 @@ export interface Api {
   /** Returns the fields of a request that nothing reads, as in `body hub.repo`. Those of an upload are not looked at. */
   findUnreadFields(world: World, request: LoggedInput): readonly string[]
   /**
-   * Returns the JSON body of a request with its credentials replaced: the declared ones, and those in fields that nothing
-   * reads. Undefined for a body that is not JSON.
+   * Returns the JSON body of a request with its credentials replaced: the declared ones, and those in what no answer
+   * depends on. Undefined for a body that is not JSON.
    */
-  replaceCredentials(request: LoggedInput & { readonly text: string }, change: CredentialChange): string | undefined
+  replaceCredentials(
+    world: World,
+    request: LoggedInput & { readonly text: string },
+    change: CredentialChange,
+  ): string | undefined
   /** Returns every path that serves the operation of this one: the neutral path and the vendor path. */
   servedPaths(path: string): readonly string[]
   /** Returns the resource whose progress a request reads, or undefined. */
@@ -140,12 +144,10 @@ export function createApi(options: ApiOptions = {}): Api {
     findOperationId: (method, path) => pipeline.findOperationId(method, path),
     findUnreadFields: (world, request) =>
       unread.findUnreadFields(getRouter(servedOperations, servedRoutes, mapping), mapping, { world }, request),
-    replaceCredentials: ({ method, target, text }, change) => {
-      const [path = ''] = target.split('?', 1)
-      const match = getRouter(servedOperations, servedRoutes, mapping).match(method, path)
-      if (match === undefined || !('target' in match)) return text
-      const { endpoint, requestMapping } = match.target
-      return credentialFields.replaceCredentials(endpoint, text, requestMapping, change)
+    replaceCredentials: (world, request, change) => {
+      const router = getRouter(servedOperations, servedRoutes, mapping)
+      const { endpoint = {}, operation } = unread.findDeclared(router, mapping, { world }, request) ?? {}
+      return credentialFields.replaceCredentials(endpoint, request.text, operation?.requestMapping, change)
     },
     keyHeaders: KEY_HEADERS.flatMap(name => mapping?.names.headers.get(name) ?? [name]),
     servedPaths: path => (mapping === undefined ? [path] : [...mapping.servedPaths(path), ...mapping.aliasPaths(path)]),

@@ -1,4 +1,5 @@
 /** The fields of an answered request that nothing reads, for those who look at it later. */
+import type { AnyEndpoint } from '../endpoint.ts'
 import type { VendorMapping } from '../naming/translation.ts'
 import { RefusalError } from '../refusals.ts'
 import type { CompiledOperation } from './compiled-operation.ts'
@@ -28,9 +29,22 @@ export function findUnreadFields(
   scope: object,
   { method, target, text }: LoggedInput,
 ): readonly string[] {
+  const declared = findDeclared(router, mapping, scope, { method, target })
+  if (declared === undefined) return []
+  const { operation, endpoint, search } = declared
+  return toUnreadFields(findUnknownFields(endpoint, { search, text }, operation.requestMapping), operation)
+}
+
+/** Returns the operation of a request and its endpoint with the body that it reads now. Undefined for an unknown path. */
+export function findDeclared(
+  router: Router<CompiledOperation>,
+  mapping: VendorMapping | undefined,
+  scope: object,
+  { method, target }: Pick<LoggedInput, 'method' | 'target'>,
+): { readonly operation: CompiledOperation; readonly endpoint: AnyEndpoint; readonly search: string } | undefined {
   const [path = '', search = ''] = target.split(/\?(.*)/s)
   const match = router.match(method, path)
-  if (match === undefined || !('target' in match)) return []
+  if (match === undefined || !('target' in match)) return undefined
   const found = { operation: match.target, path, params: match.params, search }
   const routed = mapping === undefined ? found : translateRoute(mapping, found, false)
   const { operation } = routed
@@ -42,6 +56,5 @@ export function findUnreadFields(
     // The fields of a model that is unknown now cannot be compared.
     if (!(error instanceof RefusalError)) throw error
   }
-  const input = { search: routed.search, text }
-  return toUnreadFields(findUnknownFields({ ...endpoint, body }, input, operation.requestMapping), operation)
+  return { operation, endpoint: { ...endpoint, body }, search: routed.search }
 }

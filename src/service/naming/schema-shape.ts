@@ -7,9 +7,9 @@ import type { FieldSchemas } from '../endpoint.ts'
 
 /**
  * What a text is, beside data: the path of an endpoint, the endpoint of a batch, a tag of a model, statuses of
- * deployments with commas between them, or a credential.
+ * deployments with commas between them, a credential, or what is answered as it was sent.
  */
-type TextRole = 'path' | 'endpoint' | 'tag' | 'statuses' | 'credential'
+export type TextRole = 'path' | 'endpoint' | 'tag' | 'statuses' | 'credential' | 'opaque'
 
 export interface SchemaShape {
   /** The places of the field that has it: `Deployment.config.gpu` in a record, `.hub.repo` outside of records. */

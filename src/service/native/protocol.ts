@@ -5,6 +5,7 @@ import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { MediaWork } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
 import type { UploadedFile } from '../endpoint.ts'
+import { opaque } from '../fields.ts'
 import type { SseFrame } from '../openai/sse.ts'
 
 /** An http or https address with a host. */
@@ -25,9 +26,7 @@ export const InferenceStatus = z
 export type InferenceStatus = z.output<typeof InferenceStatus>
 
 /** The address that gets the result. Without it, the result is the answer. */
-export const Webhook = z
-  .string()
-  .regex(WEBHOOK_ADDRESS, 'a webhook should be an http or https address')
+export const Webhook = opaque(z.string().regex(WEBHOOK_ADDRESS, 'a webhook should be an http or https address'))
   .nullable()
   .optional()
 

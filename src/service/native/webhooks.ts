@@ -1,6 +1,7 @@
 /** Webhooks of native inference: the answer of a request that does not wait, and the result that is posted later. */
 import * as z from 'zod'
 import { quote } from '../../lib/quote.ts'
+import { hideSecrets } from '../../lib/text/secrets.ts'
 import type { WebhookAttempt } from '../../simulation/inference/webhooks.ts'
 import type { World } from '../../simulation/world.ts'
 import { refuseInput } from '../refusals.ts'
@@ -28,7 +29,7 @@ export function createQueuedAnswer(request_id: string): QueuedAnswer {
 /** Refuses with 400 if results may not be sent to an address. */
 export function requireAllowedWebhook(url: string, hosts: readonly string[]): void {
   const reason = webhookRefusal(url, hosts)
-  if (reason !== undefined) refuseInput(400, `webhook ${quote(url)} is not allowed: ${reason}`)
+  if (reason !== undefined) refuseInput(400, `webhook ${quote(hideSecrets(url))} is not allowed: ${reason}`)
 }
 
 /** Returns what is posted to a webhook. */

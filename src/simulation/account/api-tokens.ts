@@ -3,6 +3,8 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { EntryFields } from '../../kernel/journal.ts'
 import { purpose } from '../../kernel/random.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { escapeRegExp } from '../../lib/escape-regexp.ts'
+import { hideSecrets, type Replacement } from '../../lib/text/secrets.ts'
 import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
 import type { JournalKindName } from '../journal-kinds.ts'
@@ -10,6 +12,8 @@ import type { Ledger } from './ledger.ts'
 
 const ID = purpose('token.id')
 const VALUE = purpose('token.value')
+/** Characters of the shortest token that is hidden in every text: a shorter one is a part of many words. */
+const MIN_HIDDEN = 6
 
 /** The parts below that it uses. */
 export interface ApiTokensParts {
@@ -80,6 +84,23 @@ export class ApiTokens {
     return [...this.#deleted, ...[...this.#revoked.values()].map(({ token }) => token)]
   }
 
+  /**
+   * Returns a text without credentials. Everything that leaves the simulator for a reader passes here.
+   *
+   * @param replace returns what takes the place of a credential. Default: the end of a token of the account, and
+   *   `(hidden)` for others
+   */
+  hideSecrets(text: string, replace?: Replacement): string {
+    let hidden = text
+    for (const value of [...this.#context.store.tokens.all().map(({ token }) => token), ...this.formerValues]) {
+      if (value.length < MIN_HIDDEN || !hidden.includes(value)) continue
+      // The name of a field stays, also if a token is the same word.
+      const own = new RegExp(String.raw`${escapeRegExp(value)}(?!\\*"\s*:)`, 'g')
+      hidden = hidden.replaceAll(own, () => replace?.(value, value) ?? `…${value.slice(-4)}`)
+    }
+    return hideSecrets(hidden, replace)
+  }
+
   /** Whether a token has this name, or would have it after a restore. */
   isNameTaken(name: string): boolean {
     return [...this.#context.store.tokens.all(), ...this.#revoked.values()].some(token => token.name === name)
@@ -102,8 +123,8 @@ export class ApiTokens {
 
   /** By its id or its value; undefined for an unknown one, or one that was revoked. */
   find(idOrValue: string): ApiToken | undefined {
-    const { tokens } = this.#context.store
-    return tokens.get(idOrValue) ?? tokens.getByUnique(idOrValue)
+    const { store } = this.#context
+    return store.tokens.get(idOrValue) ?? store.tokenByValue(idOrValue)
   }
 
   /** Deletes a token for good. */

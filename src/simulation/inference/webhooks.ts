@@ -1,6 +1,7 @@
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { Table } from '../../kernel/table.ts'
+import { hideSecrets } from '../../lib/text/secrets.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { Part } from '../part.ts'
@@ -110,7 +111,7 @@ export class Webhooks implements Part {
     const row = this.#table.writable(ordinal)
     row.attempts++
     row.isSending = true
-    this.#context.record(row, 'webhook.sent', { url: row.plan.url, attempt: row.attempts })
+    this.#context.record(row, 'webhook.sent', { url: hideSecrets(row.plan.url), attempt: row.attempts })
     this.sender?.send(this.#toAttempt(ordinal, row))
   }
 

@@ -1,5 +1,4 @@
 /** What a server reports of the requests that it answered: to a log, and about polls while time does not move. */
-import { tokenRedactor } from '../../control/token-redactor.ts'
 import type { DecidedBy } from '../../kernel/journal.ts'
 import type { AnsweredRequest } from '../../service/http/incoming-request.ts'
 import { inProgress } from '../../simulation/reporting/progress.ts'
@@ -12,7 +11,7 @@ export interface ServedRequest {
   readonly time: string
   readonly world: string
   readonly method: string
-  /** Path and query. API tokens are shortened to their last four characters. */
+  /** Path and query. API tokens are shortened to their last four characters, and other credentials are hidden. */
   readonly path: string
   /** 0 if a fault left the client without a response. */
   readonly status: number
@@ -48,16 +47,16 @@ export class ServedRequests {
     if (request.method === 'GET' && status === 200) this.#countPoll(world.sim, request.target, time, controlUrl)
     if (this.#log === undefined) return
     const { method, target, operationId: operation, decidedBy, reason } = request
-    const redact = tokenRedactor(world.sim)
+    const { apiTokens } = world.sim.world
     this.#log({
       time: new Date(time).toISOString(),
       world: world.name,
       method,
-      path: redact(target),
+      path: apiTokens.hideSecrets(target),
       status,
       operation,
       decidedBy,
-      ...(reason !== undefined && reason !== '' && { reason: redact(reason) }),
+      ...(reason !== undefined && reason !== '' && { reason: apiTokens.hideSecrets(reason) }),
     })
   }
 
@@ -79,8 +78,9 @@ export class ServedRequests {
     const polled = sim.api.findPolledResource('GET', target)
     if (polled === undefined || inProgress(sim.world, polled).size === 0) return
     polls.isReported = true
+    const path = sim.world.apiTokens.hideSecrets(target)
     console.warn(
-      `modelhost-sim: GET ${target} was asked ${count} times at ${sim.clock.iso}. ${explainStill(sim, controlUrl)}`,
+      `modelhost-sim: GET ${path} was asked ${count} times at ${sim.clock.iso}. ${explainStill(sim, controlUrl)}`,
     )
   }
 }

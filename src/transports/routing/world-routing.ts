@@ -139,12 +139,13 @@ function unanswered({ clock }: Simulator, request: string, error: unknown): Resp
 
 /** An answer of the server itself, at the time of a world. */
 export function serverResponse({ sim }: ServedWorld, status: number, error: string, hint?: string): Response {
+  const { apiTokens } = sim.world
   const headers = {
     'content-type': 'application/json',
     date: sim.clock.now.toUTCString(),
-    ...(hint !== undefined && { 'x-sim-hint': hint }),
+    ...(hint !== undefined && { 'x-sim-hint': apiTokens.hideSecrets(hint) }),
   }
-  return new Response(JSON.stringify({ error }), { status, headers })
+  return new Response(apiTokens.hideSecrets(JSON.stringify({ error })), { status, headers })
 }
 
 /** What concerns the server, whichever world a token selects. */

@@ -74,9 +74,8 @@ test('a snapshot at the begin of a recording has no token of the hub', async () 
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 1 })
 })
 
-test('user data and fields that nothing reads are hashes, and content that is read stays', async () => {
+test('user data, metadata and fields that nothing reads are hashes, and content that is read stays', async () => {
   const { recording, send } = recorded({ fixtures: 'default' })
-  const metadata = { api_key: 'kept-as-it-is' }
   const sent = `{ "model_name": "acme/x",\n "gpu": "H100-80GB", "hfToken": "${SECRET}", "env": {"HF_TOKEN":"${SECRET}", "A":"b"}, "size": 1.50 }`
   await send('/deploy/llm', sent)
   await send('/v1/containers', { ...CONTAINER, cloud_init_user_data: `export TOKEN=${SECRET}` })
@@ -84,20 +83,19 @@ test('user data and fields that nothing reads are hashes, and content that is re
     model: 'aurora-labs/aurora-8b-instruct',
     messages: [{ role: 'user', content: '{"password": "said"}' }],
     tools: [{ type: 'function', function: { name: 'log', parameters: { properties: { token: { const: 'kept' } } } } }],
-    metadata,
+    metadata: { api_key: SECRET, team: 'search' },
     password: SECRET,
   })
   recording.stop()
   const [llm, container, chat] = bodiesOf(recording.text) as string[]
   expect(recording.text).not.toContain(SECRET)
-  const masked = sent.split(SECRET)
-  const parts = /^(.*)"sha256-[0-9a-f]{32}\.*"(.*)"sha256-[0-9a-f]{32}\.*"(.*)$/s.exec(llm!)!
-  expect(parts.slice(1).join('|')).toBe(masked.join('""').replaceAll('""""', '|'))
+  const mask = (text: string) => text.replaceAll(/"(?:sha256-[0-9a-f]{32}\.*|hf_\w+|b)"/g, '|')
+  expect(mask(llm!)).toBe(mask(sent))
   expect(JSON.parse(container!).cloud_init_user_data).toMatch(HASH)
   expect(JSON.parse(chat!)).toMatchObject({
     messages: [{ content: '{"password": "said"}' }],
     tools: [{ function: { parameters: { properties: { token: { const: 'kept' } } } } }],
-    metadata,
+    metadata: { api_key: expect.stringMatching(HASH), team: 'search' },
     password: expect.stringMatching(HASH),
   })
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 3 })
@@ -117,14 +115,57 @@ test('a credential that is too long, in invalid JSON or in one that is too deep 
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 3 })
 })
 
-test('a token of the world stays, and so does a body without credentials', async () => {
+test('metadata is answered as it was sent, and its replay is the same with hashes', async () => {
+  const { sim, recording, send } = recorded({ fixtures: 'default' })
+  const form = new FormData()
+  form.append('purpose', 'batch')
+  form.append('api_key', SECRET)
+  form.append(
+    'file',
+    new Blob([`${JSON.stringify({ custom_id: '1', method: 'POST', url: '/v1/chat/completions', body: {} })}\n`]),
+  )
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const file = await sim.fetch('http://sim/v1/files', { method: 'POST', headers, body: form })
+  const { id } = (await file.json()) as { id: string }
+  const metadata = { api_key: SECRET, note: `see https://user:${SECRET}@host.example` }
+  const batch = { input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h', metadata }
+  const created = await send('/v1/batches', batch)
+  expect(JSON.parse(created.text)).toMatchObject({ metadata })
+  await sim.fetch('http://sim/v1/batches', { headers })
+  recording.stop()
+  expect(recording.text).not.toContain(SECRET)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 3 })
+})
+
+test('a token that a client made is a hash, and the replay takes the hash in its place', async () => {
+  const { sim, recording, send } = recorded({ fixtures: 'default' })
+  const made = JSON.parse((await send('/v1/api-tokens', { name: 'made' })).text) as { token: string }
+  const headers = { authorization: `Bearer ${made.token}` }
+  sim.faults.add({ on: 'listDeployments', token: made.token, times: 1, fault: { kind: 'status', status: 503 } })
+  const statuses: number[] = []
+  for (const path of [
+    '/deploy/list',
+    '/deploy/list',
+    `/payment/usage/${made.token}?from=current-1`,
+    '/v1/api-tokens',
+  ]) {
+    statuses.push((await sim.fetch(`http://sim${path}`, { headers })).status)
+  }
+  expect(statuses).toEqual([503, 200, 200, 200])
+  await sim.fetch(`http://sim/v1/api-tokens/${made.token}`, { method: 'DELETE', headers })
+  recording.stop()
+  expect(recording.text).not.toContain(made.token)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 6 })
+})
+
+test('a token of the world is a hash, and a body without credentials stays', async () => {
   const { sim, recording, send } = recorded()
   await send('/deploy/llm', { ...LLM, api_token: sim.token })
   const plain = '{"model_name": "acme/y",  "gpu": "H100-80GB"}'
   await send('/deploy/llm', plain)
   recording.stop()
   const [first, second] = bodiesOf(recording.text) as string[]
-  expect(JSON.parse(first!).api_token).toBe(sim.token)
+  expect(JSON.parse(first!).api_token).toMatch(HASH)
   expect(second).toBe(plain)
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 2 })
 })

@@ -46,7 +46,7 @@ test('a recording has tokens of the world, and hashes of other credentials', asy
   expect(JSON.parse(text.split('\n')[0]!).contains).toContain('prompts')
 })
 
-test('a recording says that the credentials of headers, queries and bodies are hashes', async () => {
+test('a recording says that the credentials of requests and answers are hashes', async () => {
   const sim = createSimulator({ fixtures: 'empty' })
   const recording = sim.record()
   const body = { model_name: 'chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b', token: 'hub-secret' } }
@@ -57,9 +57,7 @@ test('a recording says that the credentials of headers, queries and bodies are h
   })
   recording.stop()
   expect(recording.text).not.toMatch(/query-secret|header-secret|hub-secret/)
-  expect(JSON.parse(recording.text.split('\n')[0]!).contains).toMatch(
-    /other credentials in headers, queries and fields of bodies as a hash/,
-  )
+  expect(JSON.parse(recording.text.split('\n')[0]!).contains).toMatch(/credentials of requests and answers as a hash/)
 })
 
 test('replay exits with 1 and names both sides and the entries before when an answer differs', async () => {

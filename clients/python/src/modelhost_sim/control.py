@@ -1765,7 +1765,7 @@ class Control:
 
     def save_page(self) -> bytes:
         """Return one HTML file that runs the past of the world again when it is opened, without a
-        server. It contains every request with its body, and tokens of the simulated account.
+        server. It contains every request with its body, and hashes as credentials.
 
         Sends `GET /_sim/page`.
         Refused with 409: the past is not kept, or waits for requests in progress.
@@ -1802,7 +1802,7 @@ class Control:
     def keep_past(self) -> ForgetPastAnswer:
         """Keep the past of the world from now on, in memory: every request and command, and
         checkpoints. At 64 MiB, the oldest part is dropped. After a reset and a restore, it
-        begins again. It contains prompts and tokens of the world.
+        begins again. It contains prompts.
 
         Sends `POST /_sim/past`.
         Refused with 409: requests are in progress, or a replay drives the world.
@@ -1815,8 +1815,8 @@ class Control:
 
     def get_past_recording(self) -> str:
         """Return the past of the world as a recording, for the commands `replay`, `what-if`,
-        `trace` and `export`. It contains every request with its body, and tokens of the
-        simulated account.
+        `trace` and `export`. It contains every request with its body, and hashes as
+        credentials.
 
         Sends `GET /_sim/past/recording`.
         Refused with 409: the past is not kept, or waits for requests in progress.

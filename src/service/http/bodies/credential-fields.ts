@@ -1,44 +1,47 @@
 /** The credentials in the body of a request, for a recorder that keeps a hash in their place. */
-import { replaceJsonStrings } from '../../../lib/text/json-strings.ts'
+import { replaceJsonValues } from '../../../lib/text/json-values.ts'
 import type { AnyEndpoint } from '../../endpoint.ts'
 import type { EndpointMapping } from '../../naming/endpoint-mapping.ts'
 import { inputShape, type SchemaShape } from '../../naming/schema-shape.ts'
 import { parseJsonBody } from './json-body.ts'
 
-/** How credentials are found and replaced. */
+/** How credentials are replaced. */
 export interface CredentialChange {
-  /** Whether the name of a field says that it holds a credential. */
-  isSecretName(name: string): boolean
-  /** Returns what replaces a credential; undefined keeps it. */
-  replace(credential: string): string | undefined
+  /** Returns a text with its credentials replaced. */
+  hide(text: string): string
+  /** Returns what replaces a credential. */
+  replace(credential: string): string
 }
 
 /** What is known at a place of a body: its shape; `unread` where no declaration names it; undefined for free content. */
 type Place = SchemaShape | 'unread' | undefined
 
 /**
- * Returns a JSON body with its credentials replaced: the declared ones, and those in fields that nothing reads. A field
- * that the service reads, as `metadata`, stays as it is. Undefined for a body that is not JSON.
+ * Returns a JSON body with its credentials replaced: the declared ones, and those in what no answer depends on. A text
+ * that the service computes with, as a prompt, stays as it is. Undefined for a body that is not JSON.
+ *
+ * @param endpoint without `body` if nothing reads the body
  */
 export function replaceCredentials(
-  { body, byTask, maxBodyValues }: AnyEndpoint,
+  { body, maxBodyValues }: Partial<Pick<AnyEndpoint, 'body' | 'maxBodyValues'>>,
   text: string,
   mapping: EndpointMapping | undefined,
-  { isSecretName, replace }: CredentialChange,
+  { hide, replace }: CredentialChange,
 ): string | undefined {
   const parsed = parseJsonBody(text, maxBodyValues)
   if (!('value' in parsed)) return undefined
-  if (typeof parsed.value !== 'object' || parsed.value === null) return text
-  // The task of a model decides what is read then.
-  if (byTask !== undefined) return text
+  if (parsed.value === undefined) return text
+  if (typeof parsed.value !== 'object') return hide(text)
   const root: Place = body === undefined ? 'unread' : inputShape(body)
-  return replaceJsonStrings(text, (value, path) => {
-    if (value === '') return undefined
+  return replaceJsonValues(text, path => {
     let place: Place = root
     for (const step of path) place = stepInto(place, step, mapping)
-    const name = path.findLast(step => !/^\d+$/.test(step)) ?? ''
-    const isCredential = place === 'unread' ? isSecretName(name) : place?.textRole === 'credential'
-    return isCredential ? replace(value) : undefined
+    const role = place === 'unread' ? 'opaque' : place?.textRole
+    if (role === 'credential') return raw => (/^"[^"]/.test(raw) ? JSON.stringify(replace(JSON.parse(raw))) : raw)
+    if (role !== 'opaque') return undefined
+    // The name of a field says what its value is.
+    const head = path.length === 0 ? '' : `${JSON.stringify(path.at(-1))}:`
+    return raw => hide(head + raw).slice(head.length)
   })
 }
 

@@ -6,6 +6,7 @@ import { LayeredMap } from '../../../kernel/layered-map.ts'
 import { purpose } from '../../../kernel/random.ts'
 import { fromBase64url, toBase64url } from '../../../lib/base64.ts'
 import { tryParseJson } from '../../../lib/json-text.ts'
+import { isCredential } from '../../../lib/text/credential-hash.ts'
 import type { SimulationContext } from '../../context.ts'
 import type { Ledger } from '../ledger.ts'
 import { MICROCENTS_PER_USD, type Microcents } from '../money.ts'
@@ -92,7 +93,7 @@ export class ScopedTokens {
     if (header.alg !== 'HS256') return 'its alg is not HS256'
     const signer = this.#signerOf(header.kid)
     if (signer === undefined) return 'its kid names no API token of the account'
-    if (signature !== sign(signer.token, `${headerText}.${payloadText}`)) return 'its signature is wrong'
+    if (!isCredential(sign(signer.token, `${headerText}.${payloadText}`), signature)) return 'its signature is wrong'
     return this.#readPayload(payload, signature, signer)
   }
 
