@@ -6,6 +6,7 @@ export const LONG_FILES = [
   'e2e/site/site.long',
   'e2e/docs/explore-tutorial.long',
   'e2e/ui/large-world.long',
+  'e2e/explore/client-processes.long',
   'e2e/explore/command.long',
   'e2e/examples/examples',
   'e2e/ui/accessibility.long',
