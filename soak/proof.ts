@@ -1,6 +1,8 @@
 /**
- * `npm run proof`: compares what the package does with `soak/proof.txt`, a line an output. A change that only moves or
+ * `npm run proof`: compares what the package does with `soak/proof.tsv`, a line an output. A change that only moves or
  * joins code leaves every line equal. A change that removes a feature removes its lines.
+ *
+ * Tests whose worlds depend on real time have no line, so 15 lines are added by each comparison.
  *
  * `--update` writes the file. `--skip worlds,findings` leaves out sections. Exit codes: 0 no line changed, 1 a line changed.
  */
@@ -18,7 +20,7 @@ import { ask, ROWS, WORLDS } from '../test/transports/request-table.ts'
 import { runSuite } from './suite-digests.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
-const FILE = join(ROOT, 'soak/proof.txt')
+const FILE = join(ROOT, 'soak/proof.tsv')
 const EPOCH = '2026-01-01T00:01:30.500Z'
 const BASE = 'https://api.example.test'
 
