@@ -6,6 +6,8 @@ import { Pattern } from './patterns.ts'
 export class SchemaValidator {
   readonly #document: SchemaDocument
   readonly #countSteps: (steps: number) => void
+  /** Compiled once each: a map has a pattern for every name. */
+  readonly #patterns = new Map<string, Pattern>()
 
   constructor(document: SchemaDocument, countSteps: (steps: number) => void) {
     this.#document = document
@@ -33,9 +35,15 @@ export class SchemaValidator {
     )
   }
 
+  #pattern(source: string): Pattern {
+    const pattern = this.#patterns.get(source) ?? new Pattern(source)
+    this.#patterns.set(source, pattern)
+    return pattern
+  }
+
   #isValidString({ minLength = 0, maxLength, pattern, format }: SchemaObject, text: string): boolean {
     const { length } = [...text]
-    const matches = pattern === undefined || new Pattern(pattern).matches(text)
+    const matches = pattern === undefined || this.#pattern(pattern).matches(text)
     return length >= minLength && length <= (maxLength ?? length) && matches && hasFormat(format, text)
   }
 
@@ -67,7 +75,7 @@ export class SchemaValidator {
   propertySchemas(schema: SchemaObject, name: string): SchemaObject[] {
     const { properties = {}, patternProperties = {}, additionalProperties } = schema
     const named = Object.hasOwn(properties, name) ? [properties[name]!] : []
-    const matching = Object.entries(patternProperties).filter(([source]) => new Pattern(source).matches(name))
+    const matching = Object.entries(patternProperties).filter(([source]) => this.#pattern(source).matches(name))
     const schemas = [...named, ...matching.map(([, one]) => one)]
     return schemas.length > 0 || additionalProperties === undefined ? schemas : [additionalProperties]
   }
