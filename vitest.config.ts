@@ -15,11 +15,11 @@ export default defineConfig({
     // Scenarios and examples import the package by its name, which Vite does not resolve through the package's exports.
     alias: [
       { find: /^modelhost-sim$/, replacement: source('src/index.ts') },
-      { find: /^modelhost-sim\/explore$/, replacement: source('src/explore/index.ts') },
-      { find: /^modelhost-sim\/matchers$/, replacement: source('src/testing/matchers.ts') },
-      { find: /^modelhost-sim\/msw$/, replacement: source('src/transports/msw/handlers.ts') },
-      { find: /^modelhost-sim\/scenario$/, replacement: source('src/scenario/index.ts') },
-      { find: /^modelhost-sim\/vitest$/, replacement: source('src/testing/vitest.ts') },
+      { find: /^modelhost-sim\/explore$/, replacement: source('src/workbench/explore/index.ts') },
+      { find: /^modelhost-sim\/matchers$/, replacement: source('src/workbench/testing/matchers.ts') },
+      { find: /^modelhost-sim\/msw$/, replacement: source('src/workbench/testing/msw.ts') },
+      { find: /^modelhost-sim\/scenario$/, replacement: source('src/workbench/scenario/index.ts') },
+      { find: /^modelhost-sim\/vitest$/, replacement: source('src/workbench/testing/vitest.ts') },
     ],
   },
   ssr: { resolve: { conditions } },

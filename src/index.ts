@@ -1,42 +1,9 @@
 /** What a user may import from `modelhost-sim`. */
 
-export type { FailedEvent, MoveResult, Transition } from './clock/moves/result.ts'
-export { UntilError } from './clock/moves/until-error.ts'
-export type { ClockMode, ClockSetting } from './clock/settings.ts'
 export { FixtureError, type FixtureMistake } from './data/fixtures/problem-report.ts'
 export type { BatchStatus, ContainerState, DeploymentStatus, HostedState } from './data/records/enums.ts'
 export type { FixtureInput } from './data/records/fixture.ts'
 export type { GpuType } from './data/records/gpu-config.ts'
-export type { ExplainedEntry, Explanation, NextEvent } from './evidence/explain/explanation.ts'
-export type {
-  JudgedClient,
-  JudgeFinding,
-  Judgement,
-  JudgeOptions,
-  JudgeRules,
-} from './evidence/judge/judgement.ts'
-export type { Conduct, CreatedThing, ObservedRequest } from './evidence/observation.ts'
-export { RecordingError } from './evidence/recording/file.ts'
-export type { Recording, RecordOptions } from './evidence/recording/record.ts'
-export type { Divergence } from './evidence/replay/perform-lines.ts'
-export { type ReplayOptions, type ReplayOutcome, type ReplaySource, replay } from './evidence/replay/replay-outcome.ts'
-export type { RequestEvidence } from './evidence/requests/evidence.ts'
-export type { Moment, RequestFilter, RequestWindow } from './evidence/requests/find.ts'
-export type { NearMiss } from './evidence/requests/near-misses.ts'
-export type { RequestPattern, StatusPattern } from './evidence/requests/pattern.ts'
-export type {
-  RequestExpectation,
-  Verification,
-  VerifiedExpectation,
-  VerifyOptions,
-} from './evidence/requests/verify.ts'
-export { type ConductRule, defineRule, type Evidence, type Violation } from './evidence/rule.ts'
-export type { ConductRuleName } from './evidence/rules/conduct/index.ts'
-export { createSimulator } from './explore/explorable.ts'
-export type { ExplorableSimulator } from './explore/explorable-simulator.ts'
-export type { FaultControls, FaultHandle, FaultView } from './faults/fault-controls.ts'
-export { FaultError } from './faults/fault-error.ts'
-export type { Fault, FaultRule } from './faults/rules.ts'
 export type { Duration } from './kernel/duration.ts'
 export type { DecidedBy } from './kernel/journal.ts'
 export { EventCapError } from './kernel/loop.ts'
@@ -68,8 +35,46 @@ export type {
 } from './simulation/reporting/report-types.ts'
 export type { ReportOptions, TimeInput } from './simulation/reporting/report-window.ts'
 export type { ReportStep } from './simulation/reporting/time-series.ts'
-export type { ReceivedRequest, UnreadField } from './simulator/requests/request-log.ts'
+export { SnapshotError, type SnapshotInfo } from './simulator/checkpoint/envelope.ts'
+export { loadSnapshot, Snapshot, saveSnapshot } from './simulator/checkpoint/snapshot.ts'
+export type { FailedEvent, MoveResult, Transition } from './simulator/clock/moves/result.ts'
+export { UntilError } from './simulator/clock/moves/until-error.ts'
+export type { ClockMode, ClockSetting } from './simulator/clock/settings.ts'
+export type { ReceivedRequest, UnreadField } from './simulator/exchanges/request-log.ts'
+export type { ExplainedEntry, Explanation, NextEvent } from './simulator/explain/explanation.ts'
+export type { FaultControls, FaultHandle, FaultView } from './simulator/faults/fault-controls.ts'
+export { FaultError } from './simulator/faults/fault-error.ts'
+export type { Fault, FaultRule } from './simulator/faults/rules.ts'
+export { RecordingError } from './simulator/history/file.ts'
+export type { Recording, RecordOptions } from './simulator/history/record.ts'
+export type { Divergence } from './simulator/history/replay/perform-lines.ts'
+export {
+  type ReplayOptions,
+  type ReplayOutcome,
+  type ReplaySource,
+  replay,
+} from './simulator/history/replay/replay-outcome.ts'
+export type {
+  JudgedClient,
+  JudgeFinding,
+  Judgement,
+  JudgeOptions,
+  JudgeRules,
+} from './simulator/judge/judgement.ts'
+export type { Conduct, CreatedThing, ObservedRequest } from './simulator/judge/observation.ts'
+export { type ConductRule, defineRule, type Evidence, type Violation } from './simulator/judge/rule.ts'
+export type { ConductRuleName } from './simulator/judge/rules/conduct/index.ts'
+export type { RequestEvidence } from './simulator/requests/evidence.ts'
+export type { Moment, RequestFilter, RequestWindow } from './simulator/requests/find.ts'
+export type { NearMiss } from './simulator/requests/near-misses.ts'
+export type { RequestPattern, StatusPattern } from './simulator/requests/pattern.ts'
+export type {
+  RequestExpectation,
+  Verification,
+  VerifiedExpectation,
+  VerifyOptions,
+} from './simulator/requests/verify.ts'
 export type { FetchOptions, PendingRequest, Simulator, SimulatorOptions } from './simulator/simulator.ts'
 export type { JournalEntry as Entry } from './simulator/simulator-interface.ts'
-export { SnapshotError, type SnapshotInfo } from './simulator/snapshot/envelope.ts'
-export { loadSnapshot, Snapshot, saveSnapshot } from './simulator/snapshot/snapshot.ts'
+export { createSimulator } from './workbench/explore/explorable.ts'
+export type { ExplorableSimulator } from './workbench/explore/explorable-simulator.ts'

@@ -1,5 +1,5 @@
+import { VERSION } from '../lib/version.ts'
 import type { Simulator } from '../simulator/simulator.ts'
-import { VERSION } from '../version.ts'
 
 export interface BannerOptions {
   readonly url: string

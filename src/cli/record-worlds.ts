@@ -1,8 +1,8 @@
 /** `serve --record`: a recording of each world of a server, in a file of its own. */
 
 import { extname } from 'node:path'
-import { type Recording, recordSimulator } from '../evidence/recording/record.ts'
-import type { ServedWorld } from '../simulator/served-world.ts'
+import type { ServedWorld } from '../server/worlds/served-world.ts'
+import { type Recording, recordSimulator } from '../simulator/history/record.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 
 /** Records the default world to a file, and each further world to a file beside it: `run.ndjson` and `run.w1.ndjson`. */

@@ -1,7 +1,8 @@
 /** What commands about recordings write. */
-import type { ParsedRecording } from '../evidence/recording/file.ts'
-import { readRecording } from '../evidence/recording/read-recording.ts'
+
 import { shellQuote } from '../lib/quote.ts'
+import type { ParsedRecording } from '../simulator/history/file.ts'
+import { readRecording } from '../simulator/history/read-recording.ts'
 import { UsageError } from './command.ts'
 import { writeTextFile } from './files/output-file.ts'
 import { toggle } from './values.ts'

@@ -1,6 +1,6 @@
 /** The lines that `serve` prints for the requests that it answered. */
 
-import type { ServedRequest } from '../transports/http/server.ts'
+import type { ServedRequest } from '../server/http/server.ts'
 import { UsageError } from './command.ts'
 
 export const LOG_FORMATS = ['text', 'json', 'none'] as const

@@ -1,7 +1,8 @@
 /** Requests to a running server. */
-import { CONTROL_TOKEN_HEADER } from '../control/guards.ts'
+
 import { tryParseJson } from '../lib/json-text.ts'
-import { DEFAULT_HOST, DEFAULT_PORT } from '../transports/http/server.ts'
+import { CONTROL_TOKEN_HEADER } from '../server/control/guards.ts'
+import { DEFAULT_HOST, DEFAULT_PORT } from '../server/http/server.ts'
 import { UsageError } from './command.ts'
 import { flag, text } from './values.ts'
 

@@ -2,7 +2,7 @@
 
 import { type Micros, micros } from '../kernel/duration.ts'
 import { nearestWord } from '../lib/did-you-mean.ts'
-import { LIMITS } from '../limits/limits.ts'
+import { LIMITS } from '../lib/limits.ts'
 import { UsageError } from './command.ts'
 
 /** The value of a flag and its source, so that an error names the place to fix. */

@@ -1,8 +1,8 @@
 /** Parses a command line with yargs. It is loaded on demand, because most starts have plain flags. */
 import yargs, { type CommandModule } from 'yargs'
 import { nearestWord } from '../lib/did-you-mean.ts'
+import { VERSION } from '../lib/version.ts'
 import { OPTIONS } from '../simulator/options.ts'
-import { VERSION } from '../version.ts'
 import { type Command, UsageError } from './command.ts'
 
 /** Runs the command that the arguments name, or prints the help. */

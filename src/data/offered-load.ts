@@ -2,8 +2,8 @@
 
 import * as z from 'zod'
 import { DAY, formatDuration, type Micros, micros, SECOND } from '../kernel/duration.ts'
+import { LIMITS } from '../lib/limits.ts'
 import { formatValue } from '../lib/zod-problems.ts'
-import { LIMITS } from '../limits/limits.ts'
 
 /** Shortest period of a wave, a burst or a trace. */
 const MIN_PERIOD = SECOND

@@ -1,5 +1,5 @@
+import { LIMITS } from '../lib/limits.ts'
 import { formatIsoTime } from '../lib/text/iso-time.ts'
-import { LIMITS } from '../limits/limits.ts'
 import type { Archive } from './archive.ts'
 import { DAY, type Micros } from './duration.ts'
 

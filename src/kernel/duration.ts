@@ -1,5 +1,5 @@
+import { LIMITS } from '../lib/limits.ts'
 import { quote } from '../lib/quote.ts'
-import { LIMITS } from '../limits/limits.ts'
 
 /** A duration in the form of the user: `'90s'`, `'1h30m'`, `'PT1H'`, or a number of milliseconds. */
 export type Duration = string | number

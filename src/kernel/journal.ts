@@ -1,4 +1,4 @@
-import { LIMITS } from '../limits/limits.ts'
+import { LIMITS } from '../lib/limits.ts'
 import type { Archive } from './archive.ts'
 import type { Micros } from './duration.ts'
 import type { Entry, EntryFields } from './entry.ts'

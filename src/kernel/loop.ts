@@ -1,4 +1,4 @@
-import { LIMITS } from '../limits/limits.ts'
+import { LIMITS } from '../lib/limits.ts'
 import type { Agenda } from './agenda.ts'
 import type { Clock } from './clock.ts'
 import type { Micros } from './duration.ts'

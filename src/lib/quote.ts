@@ -1,4 +1,4 @@
-import { LIMITS } from '../limits/limits.ts'
+import { LIMITS } from './limits.ts'
 
 /** Returns a value as JSON for an error message, at most 200 characters of it. */
 export function quote(value: unknown): string {

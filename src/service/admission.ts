@@ -1,7 +1,7 @@
 /** Checks of every request for GPUs, in the order of their refusals. */
 
 import type { GpuType } from '../data/records/gpu-config.ts'
-import { LIMITS } from '../limits/limits.ts'
+import { LIMITS } from '../lib/limits.ts'
 import type { World } from '../simulation/world.ts'
 import { refuse, refuseOverLimit } from './refusals.ts'
 

@@ -1,7 +1,7 @@
 /** Errors that end a request with a refusal. */
 
 import type { DecidedBy } from '../kernel/journal.ts'
-import { LIMITS } from '../limits/limits.ts'
+import { LIMITS } from '../lib/limits.ts'
 import type { ValidationDetail } from './http/validation-errors.ts'
 
 /** A refusal of the service. Any other exception of a handler is a bug of the simulator. */

@@ -1,6 +1,5 @@
 import type { Profile } from '../data/profiles/load.ts'
 import type { Fixture } from '../data/records/fixture.ts'
-import { Store } from '../data/store.ts'
 import { Agenda, type EntryHandle } from '../kernel/agenda.ts'
 import type { Archive } from '../kernel/archive.ts'
 import { Clock } from '../kernel/clock.ts'
@@ -9,11 +8,12 @@ import { type DecidedBy, type EntryFields, Journal, type RequestEntry } from '..
 import { LayeredMap } from '../kernel/layered-map.ts'
 import { Chance, type EntityKey } from '../kernel/random.ts'
 import { Generation, type Row } from '../kernel/row.ts'
-import { LIMITS } from '../limits/limits.ts'
+import { LIMITS } from '../lib/limits.ts'
 import { EVENT_BY_NAME, type EventName } from './events.ts'
 import type { JournalKindName } from './journal-kinds.ts'
 import type { Part } from './part.ts'
 import type { StepObserver } from './step-observer.ts'
+import { Store } from './store.ts'
 
 /** The settings of a world that never change. */
 export interface ContextOptions {

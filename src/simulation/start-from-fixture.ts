@@ -6,7 +6,6 @@ import type { Fixture } from '../data/records/fixture.ts'
 import { type GpuType, parseGpuConfig } from '../data/records/gpu-config.ts'
 import type { HostedSeed } from '../data/records/machines.ts'
 import type { BatchSeed, ContainerSeed, DeploymentSeed } from '../data/records/seeds.ts'
-import type { Store } from '../data/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { AccountAccess } from './account/access/account-access.ts'
 import type { GpuQuotas } from './account/gpu-quotas.ts'
@@ -23,6 +22,7 @@ import type { Nodes } from './fleet/nodes.ts'
 import { invalidImageReason, memoryShortage } from './fleet/weights.ts'
 import type { Weather } from './operations/weather.ts'
 import type { Rentals } from './rentals/rentals.ts'
+import type { Store } from './store.ts'
 
 /** What a fixture sets up. A world has it all. */
 export interface FixtureParts {

@@ -1,6 +1,6 @@
-import { warn } from '../clock/fake-timers.ts'
-import type { SimulatorClock } from '../clock/simulator-clock.ts'
 import type { World } from '../simulation/world.ts'
+import { warn } from './clock/fake-timers.ts'
+import type { SimulatorClock } from './clock/simulator-clock.ts'
 import type { SimulatorOptions } from './options.ts'
 
 /**

@@ -1,15 +1,15 @@
 /** What reaches a simulator from outside, for an observer that records it. */
 
-import type { ClockSetting } from '../clock/settings.ts'
-import type { UserWrite } from '../data/collection-sync.ts'
-import type { FaultRule } from '../faults/rules.ts'
 import type { Micros } from '../kernel/duration.ts'
-import type { RequestEntry } from '../kernel/journal.ts'
+import type { Entry, RequestEntry } from '../kernel/journal.ts'
 import type { IncomingRequest } from '../service/http/incoming-request.ts'
 import type { ScriptedAnswers, ScriptRule } from '../service/openai/scripted-answers.ts'
 import type { WebhookOutcome } from '../simulation/inference/webhooks.ts'
 import type { Command, Repetition } from '../simulation/operations/commands.ts'
 import type { World } from '../simulation/world.ts'
+import type { ClockSetting } from './clock/settings.ts'
+import type { UserWrite } from './collection-sync.ts'
+import type { FaultRule } from './faults/rules.ts'
 import type { TimelineAction } from './timelines.ts'
 
 /** A change of a simulator that no request makes, as data. It takes effect at once. */
@@ -150,4 +150,12 @@ export class ObserverSlot {
   readonly report = (action: ControlAction): void => {
     if (!this.#isPerforming) this.#observer?.onAction(action)
   }
+}
+
+/** Below this path are the requests to the simulator itself. */
+const CONTROL_PATH = /^\S+ \/_sim(?:\/|$)/
+
+/** Tells whether a request went to the control plane: an entry that the action `listControlRequest` wrote. */
+export function isControlRequest({ kind, subject }: Entry): boolean {
+  return kind === 'request' && CONTROL_PATH.test(subject)
 }

@@ -1,8 +1,8 @@
 /** Checks of options that name a kind of value, and readers of the seed and the epoch. The parts of the simulator check what is in a value. */
 import * as z from 'zod'
 import { DEFAULT_EPOCH_MS, elapsedAt } from '../kernel/clock.ts'
+import { LIMITS } from '../lib/limits.ts'
 import { formatCount } from '../lib/text/format-count.ts'
-import { LIMITS } from '../limits/limits.ts'
 import { isHost } from '../service/native/webhook-address.ts'
 
 export const NamedOrObject = z.custom(value => typeof value === 'string' || isObject(value), {

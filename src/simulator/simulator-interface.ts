@@ -1,9 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { PendingRequestView } from '../clock/pending-requests.ts'
-import type { SimulatorClock } from '../clock/simulator-clock.ts'
-import type { DataCollections } from '../data/msw-collections.ts'
-import type { WireFaultResponse } from '../faults/broken-response.ts'
-import type { FaultControls } from '../faults/fault-controls.ts'
+
 import type { Micros } from '../kernel/duration.ts'
 import type { Entry, RequestEntry } from '../kernel/journal.ts'
 import type { OpenName } from '../lib/open-name.ts'
@@ -16,10 +12,15 @@ import type { ClusterControls } from '../simulation/operations/cluster-api.ts'
 import type { Report } from '../simulation/reporting/report-types.ts'
 import type { ReportOptions } from '../simulation/reporting/report-window.ts'
 import type { World } from '../simulation/world.ts'
+import type { Snapshot } from './checkpoint/snapshot.ts'
+import type { PendingRequestView } from './clock/pending-requests.ts'
+import type { SimulatorClock } from './clock/simulator-clock.ts'
+import type { ReceivedRequest, RequestCount, RequestLog, UnreadField } from './exchanges/request-log.ts'
+import type { WireFaultResponse } from './faults/broken-response.ts'
+import type { FaultControls } from './faults/fault-controls.ts'
+import type { DataCollections } from './msw-collections.ts'
 import type { SimulatorObserver } from './observer.ts'
 import type { ForkOptions, SimulatorOptions } from './options.ts'
-import type { ReceivedRequest, RequestCount, RequestLog, UnreadField } from './requests/request-log.ts'
-import type { Snapshot } from './snapshot/snapshot.ts'
 import type { Timelines } from './timelines.ts'
 
 /** An entry of the journal. Editors complete its kinds. */

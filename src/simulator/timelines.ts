@@ -1,12 +1,12 @@
 /** Timelines of scenarios that play in a world: commands and fault rules at given times, beside the requests of a client. */
 
-import type { Faults } from '../faults/faults.ts'
-import type { FaultRule } from '../faults/rules.ts'
 import { type Micros, micros } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { actFor } from '../kernel/journal-origin.ts'
 import type { Command, ScheduledCommand } from '../simulation/operations/commands.ts'
 import type { World } from '../simulation/world.ts'
+import type { Faults } from './faults/faults.ts'
+import type { FaultRule } from './faults/rules.ts'
 
 /** A step of a timeline: a command, or a fault rule. */
 export type TimelineAct = {

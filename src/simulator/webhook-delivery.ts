@@ -1,6 +1,5 @@
 /** Delivers the results of native inference to their webhooks: real requests, at the times that the world decides. */
 
-import type { SimulatorClock } from '../clock/simulator-clock.ts'
 import { WorldReplaced } from '../kernel/world-replaced.ts'
 import { Cancellation, type CancelSignal } from '../lib/cancellation.ts'
 import { clearRealTimeout, setRealTimeout } from '../lib/real-time.ts'
@@ -11,6 +10,7 @@ import { webhookRefusal } from '../service/native/webhook-address.ts'
 import { nextWebhookTime } from '../simulation/inference/webhook-times.ts'
 import type { WebhookAttempt, WebhookOutcome } from '../simulation/inference/webhooks.ts'
 import type { World } from '../simulation/world.ts'
+import type { SimulatorClock } from './clock/simulator-clock.ts'
 import type { PerformAction } from './observer.ts'
 import type { WebhookOptions } from './webhook-options.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { createSimulator } from '../../src/index.ts'
-import { running } from '../transports/http/running-server.ts'
+import { running } from '../server/http/running-server.ts'
 import { commanded } from './commanded.ts'
 
 const NEW = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }

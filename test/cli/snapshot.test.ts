@@ -5,7 +5,7 @@ import { afterAll, expect, test, vi } from 'vitest'
 import { handler as restore } from '../../src/cli/commands/restore.ts'
 import { handler as snapshot } from '../../src/cli/commands/snapshot.ts'
 import { loadSnapshot } from '../../src/index.ts'
-import { running } from '../transports/http/running-server.ts'
+import { running } from '../server/http/running-server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'snapshot-command-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
-import { DataError, type UserWrite } from '../../src/data/collection-sync.ts'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
-import { createData } from '../../src/data/msw-collections.ts'
-import { IndexError, Store } from '../../src/data/store.ts'
+import { IndexError, Store } from '../../src/simulation/store.ts'
+import { DataError, type UserWrite } from '../../src/simulator/collection-sync.ts'
+import { createData } from '../../src/simulator/msw-collections.ts'
 
 const NEW_VOICE = {
   user_id: 'user_1',

@@ -147,7 +147,7 @@ describe('a folder', () => {
   let folder = ''
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'fixture-'))
-    cpSync('fixtures/default', folder, { recursive: true })
+    cpSync('fixtures/worlds/default', folder, { recursive: true })
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 

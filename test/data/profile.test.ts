@@ -139,7 +139,7 @@ describe('shipped profiles', () => {
     for (const name of SHIPPED) {
       const file = openInBrowser(name)
       expect('read' in file && JSON.parse(file.read())).toEqual(
-        JSON.parse(readFileSync(`profiles/${name}.json`, 'utf8')),
+        JSON.parse(readFileSync(`fixtures/profiles/${name}.json`, 'utf8')),
       )
     }
     expect(openInBrowser('quik')).toEqual({
@@ -519,7 +519,9 @@ describe('the JSON Schema of profiles', () => {
   const schema = z.fromJSONSchema(profileJsonSchema() as Parameters<typeof z.fromJSONSchema>[0])
 
   test.each(SHIPPED)('accepts %s', name => {
-    expect(schema.safeParse(JSON.parse(readFileSync(`profiles/${name}.json`, 'utf8'))).error?.issues).toBeUndefined()
+    expect(
+      schema.safeParse(JSON.parse(readFileSync(`fixtures/profiles/${name}.json`, 'utf8'))).error?.issues,
+    ).toBeUndefined()
   })
 
   test.each([

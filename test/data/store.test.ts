@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { Voice } from '../../src/data/records/account.ts'
-import { Index, IndexError, type IndexWrite, Store } from '../../src/data/store.ts'
+import { Index, IndexError, type IndexWrite, Store } from '../../src/simulation/store.ts'
 
 const voice = (voice_id: string, name = voice_id): Voice => ({
   user_id: 'user_1',

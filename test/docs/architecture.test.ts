@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { LEVELS } from '../../tidy/import-rules.ts'
+import { LEVELS } from '../../tools/tidy/import-rules.ts'
 
 const pages = ['ARCHITECTURE.md', 'CONTRIBUTING.md'].map(path => ({ path, text: readFileSync(path, 'utf8') }))
 
@@ -18,8 +18,7 @@ test.each(pages)('$path names only scripts, files and folders that exist', ({ te
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }
   const named = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, script]) => script!)
   expect(named.filter(script => !(script in scripts))).toEqual([])
-  const paths = [...text.matchAll(/`((?:src|test|tidy|scenarios|profiles|api|docs)\/[\w./-]+)`/g)].map(
-    ([, path]) => path!,
-  )
-  expect(paths.filter(path => !existsSync(path))).toEqual([])
+  const paths = [...text.matchAll(/`((?:src|test|tools|scenarios|fixtures|docs)\/[\w./-]+)`/g)].map(([, path]) => path!)
+  // `npm run docs` writes the one that is missing in a clone.
+  expect(paths.filter(path => !existsSync(path) && path !== 'tools/site/dist')).toEqual([])
 })

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
-import { controlOperations } from '../../src/control/index.ts'
-import type { FaultRule } from '../../src/faults/rules.ts'
-import { ScenarioLibrary } from '../../src/scenario/runner/library.ts'
+import { controlOperations } from '../../src/server/control/index.ts'
+import { serve } from '../../src/server/http/server.ts'
+import type { FaultRule } from '../../src/simulator/faults/rules.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
-import { serve } from '../../src/transports/http/server.ts'
-import { recordMinute } from '../evidence/recorded-minute.ts'
+import { ScenarioLibrary } from '../../src/workbench/scenario/runner/library.ts'
+import { recordMinute } from '../simulator/recorded-minute.ts'
 
 test('every line of docs/control.md works on the default world as printed', async () => {
   const page = readFileSync('docs/control.md', 'utf8')

@@ -20,7 +20,7 @@ const blocks = blocksOf('docs/fixtures.md')
 function worldWith(deployments: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'fixture-page-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  cpSync('fixtures/two-nodes', folder, { recursive: true })
+  cpSync('fixtures/worlds/two-nodes', folder, { recursive: true })
   writeFileSync(join(folder, 'deployments.json'), deployments)
   return folder
 }
@@ -77,16 +77,16 @@ test('docs/fixtures.md lists the files that fixture new writes', () => {
 test('the JSON Schemas of fixture files accept the worlds of the package, and explain every field', () => {
   const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } })
   for (const key of FIXTURE_KEYS) {
-    const text = readFileSync(`schemas/fixture/${key}.schema.json`, 'utf8')
+    const text = readFileSync(`fixtures/schemas/fixture/${key}.schema.json`, 'utf8')
     const validate = ajv.compile(JSON.parse(text) as object)
-    for (const world of readdirSync('fixtures')) {
-      const file = `fixtures/${world}/${key}.json`
+    for (const world of readdirSync('fixtures/worlds')) {
+      const file = `fixtures/worlds/${world}/${key}.json`
       if (!existsSync(file)) continue
       expect([file, validate(JSON.parse(readFileSync(file, 'utf8'))), validate.errors]).toEqual([file, true, null])
     }
     expect([key, validate('text')]).toEqual([key, false])
   }
-  const schema = JSON.parse(readFileSync('schemas/fixture/deployments.schema.json', 'utf8'))
+  const schema = JSON.parse(readFileSync('fixtures/schemas/fixture/deployments.schema.json', 'utf8'))
   expect(schema.items.properties.num_gpus).toMatchObject({
     maximum: 8,
     default: 1,

@@ -1,7 +1,7 @@
 /** docs/judge.md shows the report about the `openai` package as it is printed, and each rule as it is declared. */
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { formatJudgement } from '../../src/evidence/judge/text.ts'
+import { formatJudgement } from '../../src/simulator/judge/text.ts'
 import { tryOpenai } from './openai-at-trial.ts'
 
 beforeEach(() => {

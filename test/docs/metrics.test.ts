@@ -2,13 +2,17 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { PROCESS_METRICS, REQUEST_METRICS, SIMULATOR_METRICS } from '../../src/control/simulator-metrics.ts'
-import { ENGINE_METRICS } from '../../src/simulation/metrics/engine-metrics.ts'
-import { GPU_METRICS } from '../../src/simulation/metrics/gpu-metrics.ts'
-import { DEPLOYMENT_METRICS, EVENT_METRICS, WORLD_METRICS } from '../../src/simulation/metrics/world-metrics.ts'
+import {
+  PROCESS_METRICS,
+  REQUEST_METRICS,
+  SIMULATOR_METRICS,
+} from '../../src/server/control/endpoints/simulator-metrics.ts'
+import { ENGINE_METRICS } from '../../src/server/control/metrics/engine-metrics.ts'
+import { GPU_METRICS } from '../../src/server/control/metrics/gpu-metrics.ts'
+import { DEPLOYMENT_METRICS, EVENT_METRICS, WORLD_METRICS } from '../../src/server/control/metrics/world-metrics.ts'
 import { commanded } from '../cli/commanded.ts'
+import { running } from '../server/http/running-server.ts'
 import { parseExposition } from '../simulation/metrics/exposition-parser.ts'
-import { running } from '../transports/http/running-server.ts'
 
 const PAGE = readFileSync('docs/metrics.md', 'utf8')
 

@@ -68,7 +68,7 @@ describe('a changed package', () => {
   afterAll(() => rmSync(project, { recursive: true }))
 
   test('is checked, and a mistake in a changed file of a world is named', () => {
-    const file = join(packageIn(project), 'fixtures/empty/account.json')
+    const file = join(packageIn(project), 'fixtures/worlds/empty/account.json')
     const text = readFileSync(file, 'utf8')
     writeFileSync(file, text.replace(/"funds_cents": *\d+/, '"funds_cents": "many"'))
     expect(digestOf(project, 'empty').stderr).toContain("Failed to load fixture 'empty': account.json: $.funds_cents")
@@ -84,7 +84,7 @@ describe('a changed package', () => {
     const print = () =>
       spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd: project, encoding: 'utf8' })
     for (const name of ['quick', 'realistic']) {
-      const file = join(packageIn(project), `profiles/${name}.json`)
+      const file = join(packageIn(project), `fixtures/profiles/${name}.json`)
       const text = readFileSync(file, 'utf8')
       writeFileSync(file, text.replace(/"timings": *\{/, '"timings": { "image_pul": "5s",'))
       expect(print().stderr, name).toContain(`Failed to load profile 'quick': ${name}.json: $.timings.image_pul`)

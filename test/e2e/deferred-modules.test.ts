@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { installed } from './installed-package.ts'
 
-const { deferredChunksOf, extractBuiltins, toDeferredFile } = await import(resolve('build/defer-modules.js'))
+const { deferredChunksOf, extractBuiltins, toDeferredFile } = await import(resolve('tools/build/defer-modules.js'))
 
 /** Returns what a script prints as JSON. It runs in a project that has the package, and can call `filesRead()`. */
 function run(script: string, ...flags: readonly string[]): unknown {

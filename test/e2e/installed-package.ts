@@ -36,7 +36,7 @@ export function installed(): string {
 function install(): string {
   const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { files: string[] }
   const parts = ['package.json', ...files.filter(name => name !== 'dist' && !name.startsWith('!'))]
-  const stamp = stampOf(['src', 'build', 'scaffold', 'package-lock.json', ...parts])
+  const stamp = stampOf(['src', 'tools/build', 'tools/scaffold', 'package-lock.json', ...parts])
   const home = join(HOMES, `installed-${stamp}`)
   if (existsSync(home)) return home
 
@@ -49,7 +49,7 @@ function install(): string {
   // Without these two, ours above would send the package's name to the source.
   writeFileSync(join(draft, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(draft, 'tsconfig.json'), '{}')
-  const args = ['build/main.js', '--no-types', '--outdir', join(place, 'dist')]
+  const args = ['tools/build/main.js', '--no-types', '--outdir', join(place, 'dist')]
   const { status, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })
   if (status !== 0) throw new Error(`Failed to build the package: ${stderr}`)
   try {

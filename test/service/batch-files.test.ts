@@ -1,7 +1,7 @@
 /** The files of a batch with many kinds of lines, as a client reads them. */
 import { expect, test } from 'vitest'
+import { Snapshot } from '../../src/simulator/checkpoint/snapshot.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
-import { Snapshot } from '../../src/simulator/snapshot/snapshot.ts'
 
 const model = 'aurora-labs/aurora-8b-instruct'
 type Sim = ReturnType<typeof createSimulator>

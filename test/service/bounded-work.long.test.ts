@@ -4,11 +4,11 @@
  */
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { controlOperations, createControl } from '../../src/control/index.ts'
+import { controlOperations, createControl } from '../../src/server/control/index.ts'
+import { Worlds } from '../../src/server/worlds/worlds.ts'
 import { operations } from '../../src/service/index.ts'
 import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
-import { Worlds } from '../../src/simulator/worlds.ts'
 
 const MEGABYTE = 1_000_000
 const LIMIT_MS = 1_000

@@ -1,8 +1,8 @@
 /** A program that shows a team what its containers do and cost. It knows the document of the service and nothing else. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { BodyValidator } from '../../src/conform/bodies.ts'
-import { OpenapiDocument } from '../../src/conform/document.ts'
+import { BodyValidator } from '../../src/cli/conform/bodies.ts'
+import { OpenapiDocument } from '../../src/cli/conform/document.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 
 interface Container {
@@ -50,7 +50,7 @@ async function readContainers(get: Get, from: number, to: number): Promise<Line[
 
 /** The same, and a check of every container by the schema of the document. */
 function checkedBySchema(get: Get): Get {
-  const document = new OpenapiDocument(JSON.parse(readFileSync('test/conform/neighbours-openapi.json', 'utf8')))
+  const document = new OpenapiDocument(JSON.parse(readFileSync('test/cli/conform/neighbours-openapi.json', 'utf8')))
   const root = { value: document.root, pointer: '#' }
   const record = document.partAt(root, 'components', 'schemas', 'ContainerRentalOut')!
   const bodies = new BodyValidator(document)

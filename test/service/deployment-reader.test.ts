@@ -7,7 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 
-const document = JSON.parse(readFileSync('test/conform/neighbours-openapi.json', 'utf8'))
+const document = JSON.parse(readFileSync('test/cli/conform/neighbours-openapi.json', 'utf8'))
 const ajv = new Ajv2020({ strict: false })
 ajv.addSchema(document, 'document')
 

@@ -12,9 +12,9 @@ import type { AnyEndpoint } from '../../src/service/endpoint.ts'
 import { operations } from '../../src/service/index.ts'
 import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
-import { requests } from '../../sweep/fuzz/requests.ts'
-import { type SentRequest, toRequest } from '../../sweep/fuzz/sent-request.ts'
-import { KnownValues } from '../../sweep/fuzz/values.ts'
+import { requests } from '../../tools/sweep/fuzz/requests.ts'
+import { type SentRequest, toRequest } from '../../tools/sweep/fuzz/sent-request.ts'
+import { KnownValues } from '../../tools/sweep/fuzz/values.ts'
 
 const RUNS = Number(process.env.FUZZ_RUNS ?? 50)
 const SEED = Number(process.env.FUZZ_SEED ?? 7)

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
-import { running } from '../transports/http/running-server.ts'
+import { running } from '../server/http/running-server.ts'
 import { service } from './service-world.ts'
 
 const LLM = { model_name: 'chat', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } }

@@ -1,6 +1,6 @@
 /** The costs of requests by their ids. */
 import { beforeAll, expect, test } from 'vitest'
-import { LIMITS } from '../../src/limits/limits.ts'
+import { LIMITS } from '../../src/lib/limits.ts'
 import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { issues, service } from './service-world.ts'

@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { serve } from '../../src/server/http/server.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
-import { serve } from '../../src/transports/http/server.ts'
 
 const LLM = { model_name: 'chat', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } }
 

@@ -148,7 +148,7 @@ describe('a trace of load in a fixture of files', () => {
   function folder(trace: string | undefined, load: object = {}): string {
     const path = mkdtempSync(join(tmpdir(), 'fixture-'))
     folders.push(path)
-    cpSync('fixtures/empty', path, { recursive: true })
+    cpSync('fixtures/worlds/empty', path, { recursive: true })
     const deployments = [base('running', { load: { kind: 'trace', path: 'traffic.csv', ...load } })]
     writeFileSync(join(path, 'deployments.json'), JSON.stringify(deployments))
     if (trace !== undefined) writeFileSync(join(path, 'traffic.csv'), trace)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ArchiveReader, ArchiveWriter } from '../../src/kernel/archive.ts'
 import type { LedgerEntry } from '../../src/simulation/account/ledger-types.ts'
-import { PostingLog } from '../../src/simulation/account/postings/posting-log.ts'
+import { PostingLog } from '../../src/simulation/account/posting-log.ts'
 
 const base = { time: fc.nat(100), subject: fc.string(), microcents: fc.integer() }
 const posting: fc.Arbitrary<LedgerEntry> = fc.oneof(

@@ -1,8 +1,8 @@
 /** What decided the answer to a request: in `sim.requests`, in the journal and over the control plane. */
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { ReceivedRequest } from '../../src/index.ts'
+import { serve } from '../../src/server/http/server.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
-import { serve } from '../../src/transports/http/server.ts'
 
 const CHAT = { model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content: 'Hello.' }] }
 const DEPLOYMENT = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { fillDeployments } from '../../src/data/bulk-records.ts'
 import { loadEnglishFaker } from '../../src/data/faker.browser.ts'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
-import { runScenario, scenario } from '../../src/scenario/index.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
-import { running } from '../transports/http/running-server.ts'
+import { runScenario, scenario } from '../../src/workbench/scenario/index.ts'
+import { running } from '../server/http/running-server.ts'
 
 const namesOf = (sim: ReturnType<typeof createSimulator>) =>
   [...sim.world.deployments.entries()].map(([, { plan }]) => plan.modelName)

@@ -79,7 +79,7 @@ describe('simulators with other seeds find the world as if they had lived alone'
   test('in a world whose load comes in random bursts', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'initial-worlds-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
-    cpSync('fixtures/two-nodes', folder, { recursive: true })
+    cpSync('fixtures/worlds/two-nodes', folder, { recursive: true })
     const load = { kind: 'burst', base: 1, peak: 40, every: '2h', lasts: '10m' }
     const model = { model_name: 'acme/bursts', gpu: 'H100-80GB', weights: { repo: 'acme/chat-8b' } }
     // A version that is missing would be drawn.
@@ -110,7 +110,7 @@ test('only a simulator with check is checked', async () => {
 test('a fixture that is edited is read again', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'initial-worlds-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  cpSync('fixtures/empty', folder, { recursive: true })
+  cpSync('fixtures/worlds/empty', folder, { recursive: true })
   const fundsOf = () => createSimulator({ fixtures: folder }).ledger.balance / MICROCENTS_PER_CENT
   const before = fundsOf()
   const path = join(folder, 'account.json')

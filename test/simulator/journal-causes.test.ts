@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { MINUTE } from '../../src/kernel/duration.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
-import { running } from '../transports/http/running-server.ts'
+import { running } from '../server/http/running-server.ts'
 
 const find = (sim: Simulator, kind: string) => sim.journal.entries().find(entry => entry.kind === kind)!
 

@@ -2,7 +2,6 @@ import { readdirSync } from 'node:fs'
 import { expect, expectTypeOf, test } from 'vitest'
 import { loadProfile } from '../../src/data/profiles/load.ts'
 import type { Entry, FaultRule, ReceivedRequest, SimulatorOptions } from '../../src/index.ts'
-import type { EventPattern } from '../../src/scenario/events.ts'
 import { operations } from '../../src/service/index.ts'
 import { JOURNAL_KINDS } from '../../src/simulation/journal-kinds.ts'
 import { COMMANDS, type Command } from '../../src/simulation/operations/commands.ts'
@@ -13,6 +12,7 @@ import {
   type ProfileName,
   type WeatherName,
 } from '../../src/simulator/option-names.ts'
+import type { EventPattern } from '../../src/workbench/scenario/events.ts'
 
 /** The literals of a type: `string` itself is left out. */
 type Literals<Text> = Text extends string ? (string extends Text ? never : Text) : never
@@ -29,8 +29,8 @@ test('the types name every world, profile and weather pack of the package', () =
     'provider-incident': true,
     'payment-trouble': true,
   }
-  expect([...FIXTURE_NAMES].sort()).toEqual(readdirSync('fixtures').sort())
-  expect(PROFILE_NAMES.map(name => `${name}.json`).sort()).toEqual(readdirSync('profiles').sort())
+  expect([...FIXTURE_NAMES].sort()).toEqual(readdirSync('fixtures/worlds').sort())
+  expect(PROFILE_NAMES.map(name => `${name}.json`).sort()).toEqual(readdirSync('fixtures/profiles').sort())
   for (const profile of PROFILE_NAMES) {
     expect(Object.keys(weather).sort()).toEqual(['none', ...Object.keys(loadProfile(profile).weather.packs)].sort())
   }

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest'
 import yargs from 'yargs'
 import { builder } from '../../src/cli/commands/serve.ts'
 import { optionsFromFlags } from '../../src/cli/option-flags.ts'
-import { createWorld } from '../../src/control/endpoints/worlds.ts'
-import { GivenWorld } from '../../src/scenario/documents/schema.ts'
+import { createWorld } from '../../src/server/control/endpoints/worlds.ts'
 import { fromHttpFields, toHttpFields } from '../../src/simulator/option-fields.ts'
 import { OPTIONS } from '../../src/simulator/options.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { GivenWorld } from '../../src/workbench/scenario/documents/schema.ts'
 
 /** A value of every option that can be set outside a process. */
 const VALUES = {

@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { AnsweredRequest } from '../../src/service/http/incoming-request.ts'
-import { RequestLog } from '../../src/simulator/requests/request-log.ts'
+import { RequestLog } from '../../src/simulator/exchanges/request-log.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 
 const { world } = createSimulator({ fixtures: 'empty' })

@@ -1,11 +1,11 @@
 /** `modelhost-sim conform`: compares the simulator with an OpenAPI document of your provider. */
 
 import type { Argv } from 'yargs'
-import type { Conformance } from '../../conform/conform.ts'
-import type { Finding } from '../../conform/findings.ts'
 import { plural } from '../../lib/text/format-count.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
+import type { Conformance } from '../conform/conform.ts'
+import type { Finding } from '../conform/findings.ts'
 import { text } from '../values.ts'
 
 export const command = 'conform'
@@ -54,7 +54,7 @@ export async function handler({ openapi, names, json }: ConformArguments): Promi
     parseDocumentText: parsed,
     readDocument,
     titleOf,
-  } = await import('../../conform/index.ts')
+  } = await import('../conform/index.ts')
   const profile = names === undefined ? {} : { names: readNames(names).profile }
   let document: unknown
   let conformance: Conformance

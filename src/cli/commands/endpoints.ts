@@ -1,6 +1,6 @@
 import type { Argv } from 'yargs'
-import { controlPage } from '../../control/describe.ts'
-import { controlOperations } from '../../control/index.ts'
+import { controlPage } from '../../server/control/describe.ts'
+import { controlOperations } from '../../server/control/index.ts'
 import { operations } from '../../service/index.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { VendorMapping } from '../../service/naming/translation.ts'

@@ -1,6 +1,6 @@
 import type { Argv } from 'yargs'
 import { loadFixture } from '../../data/fixtures/load.ts'
-import { DEFAULT_HOST, DEFAULT_PORT } from '../../transports/http/server.ts'
+import { DEFAULT_HOST, DEFAULT_PORT } from '../../server/http/server.ts'
 import { EXIT_CODES } from '../command.ts'
 import { fromEnvironment, integer, text } from '../values.ts'
 

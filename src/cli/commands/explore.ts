@@ -1,8 +1,8 @@
 /** `modelhost-sim explore`: looks for what breaks a client. */
 import type { Argv } from 'yargs'
-import { EXPLORE_DEPTHS } from '../../explore/explore.ts'
 import { type Duration, micros } from '../../kernel/duration.ts'
-import { startLoopWatchdog } from '../../scenario/runner/loop-watchdog.ts'
+import { EXPLORE_DEPTHS } from '../../workbench/explore/explore.ts'
+import { startLoopWatchdog } from '../../workbench/scenario/runner/loop-watchdog.ts'
 import { exitWhenWritten } from '../exit.ts'
 import { type ExploreArguments, exploreFlows } from '../explore/explore-flows.ts'
 import { SCENARIO_LANGUAGES } from '../explore/scenario-files.ts'

@@ -1,8 +1,8 @@
 /** `modelhost-sim mcp`: the control plane as tools of an AI assistant, over stdin and stdout. */
 import type { Argv } from 'yargs'
 import { quote } from '../../lib/quote.ts'
+import { serve } from '../../server/http/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
-import { serve } from '../../transports/http/server.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { createToolServer, missingPackageError } from '../mcp/tool-server.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'

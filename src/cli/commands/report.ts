@@ -1,9 +1,9 @@
 /** `modelhost-sim report`: prints the report of a running server. */
 import type { Argv } from 'yargs'
 import type * as z from 'zod'
-import type { PendingRequestSchema } from '../../control/waiting-view.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
+import type { PendingRequestSchema } from '../../server/control/waiting-view.ts'
 import type { Report } from '../../simulation/reporting/report-types.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { formatReport } from '../report-text.ts'

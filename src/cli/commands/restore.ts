@@ -1,7 +1,7 @@
 /** `modelhost-sim restore`: restores the world of a running server from a file. */
 import { basename } from 'node:path'
 import type { Argv } from 'yargs'
-import { readSnapshotFile } from '../../simulator/snapshot/files.ts'
+import { readSnapshotFile } from '../../simulator/checkpoint/files.ts'
 import { EXIT_CODES } from '../command.ts'
 import { requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
 import { requireKnownVariables } from '../values.ts'

@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import type { Argv } from 'yargs'
-import { LoadError } from '../../scenario/runner/import-script.ts'
-import { isSelected, loadFiles, requireKnownTags, type ScenarioFile } from '../../scenario/runner/runner.ts'
-import { bundledScenariosFolder } from '../../scenario/runner/shipped.ts'
-import type { Scenario } from '../../scenario/scenario.ts'
+import { LoadError } from '../../workbench/scenario/runner/import-script.ts'
+import { isSelected, loadFiles, requireKnownTags, type ScenarioFile } from '../../workbench/scenario/runner/runner.ts'
+import { bundledScenariosFolder } from '../../workbench/scenario/runner/shipped.ts'
+import type { Scenario } from '../../workbench/scenario/scenario.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { tableRow } from '../markdown.ts'
 import { text, texts } from '../values.ts'
@@ -70,7 +70,7 @@ export interface ListIo {
 /** Runs the command and returns its exit code: 2 if a file cannot be read or a folder is missing. */
 export async function list(args: ScenariosArguments, { out, error, folder = process.cwd() }: ListIo): Promise<0 | 2> {
   if (args.schema) {
-    const { scenarioJsonSchema } = await import('../../scenario/documents/schema.ts')
+    const { scenarioJsonSchema } = await import('../../workbench/scenario/documents/schema.ts')
     out(`${JSON.stringify(scenarioJsonSchema(), null, 2)}\n`)
     return 0
   }

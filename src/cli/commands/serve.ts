@@ -2,21 +2,21 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
-import { DEFAULT_IDLE_MS, DEFAULT_SPEED, followsFakeTimers } from '../../clock/settings.ts'
-import { isLoopback } from '../../control/guards.ts'
-import { FaultError } from '../../faults/fault-error.ts'
-import type { FaultRule } from '../../faults/rules.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { monotonicMs, wallMs } from '../../lib/real-time.ts'
-import { LIMITS } from '../../limits/limits.ts'
-import { ScenarioLibrary } from '../../scenario/runner/library.ts'
-import { bundledScenariosFolder } from '../../scenario/runner/shipped.ts'
+import { isLoopback } from '../../server/control/guards.ts'
+import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type Server, serve } from '../../server/http/server.ts'
+import { PAGE_PATH } from '../../server/routing/request-router.ts'
 import * as namesProfiles from '../../service/naming/names-profile.ts'
+import { SNAPSHOT_ENDING } from '../../simulator/checkpoint/file-ending.ts'
+import { DEFAULT_IDLE_MS, DEFAULT_SPEED, followsFakeTimers } from '../../simulator/clock/settings.ts'
+import { FaultError } from '../../simulator/faults/fault-error.ts'
+import type { FaultRule } from '../../simulator/faults/rules.ts'
 import type { SERVED_CLOCK_MODES, SimulatorOptions } from '../../simulator/options.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
-import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
-import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type Server, serve } from '../../transports/http/server.ts'
-import { PAGE_PATH } from '../../transports/routing/request-router.ts'
+import { ScenarioLibrary } from '../../workbench/scenario/runner/library.ts'
+import { bundledScenariosFolder } from '../../workbench/scenario/runner/shipped.ts'
 import { banner } from '../banner.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
@@ -206,7 +206,7 @@ export async function handler(argv: Arguments): Promise<void> {
     ...(argv.worldIdle !== undefined && { worldIdleMs: argv.worldIdle / 1000 }),
     scenarios: new ScenarioLibrary(scenarioFolders(argv.scenarios)),
     // Loaded on demand: few servers save a page.
-    writePage: async content => (await import('../../pages/saved/create-page.ts')).createSavedPage(content),
+    writePage: async content => (await import('../../server/saved-page/create-page.ts')).createSavedPage(content),
     trustProxy: argv.trustProxy,
     keepPast: argv.open,
     allowHosts: argv.allowHost,

@@ -1,8 +1,8 @@
 /** `modelhost-sim snapshot`: writes the world of a running server to a file. */
 import type { Argv } from 'yargs'
 import { formatCount } from '../../lib/text/format-count.ts'
-import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
-import { writeSnapshotFile } from '../../simulator/snapshot/files.ts'
+import { SNAPSHOT_ENDING } from '../../simulator/checkpoint/file-ending.ts'
+import { writeSnapshotFile } from '../../simulator/checkpoint/files.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
 import { requireKnownVariables } from '../values.ts'

@@ -1,10 +1,10 @@
 /** The saved page of what was found: the run of each finding, and the run without faults beside them. */
 
-import { recordSimulator } from '../../evidence/recording/record.ts'
-import type { Plan } from '../../explore/plan/plan.ts'
-import { createRunner } from '../../explore/run/create-runner.ts'
-import type { FlowRunner, RunOptions } from '../../explore/run/runner.ts'
-import type { SavedWorld } from '../../pages/saved/content.ts'
+import type { SavedWorld } from '../../server/saved-page/content.ts'
+import { recordSimulator } from '../../simulator/history/record.ts'
+import type { Plan } from '../../workbench/explore/plan/plan.ts'
+import { createRunner } from '../../workbench/explore/run/create-runner.ts'
+import type { FlowRunner, RunOptions } from '../../workbench/explore/run/runner.ts'
 import { writePageFile } from '../pages/page-file.ts'
 import { type ExploredFlow, formatFlowJson } from './report.ts'
 import type { ExploredClient } from './scenario-files.ts'

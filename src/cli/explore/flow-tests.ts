@@ -1,15 +1,15 @@
 /** Flows as seed tests: one seed is one random plan. */
 
 import { readFileSync } from 'node:fs'
-import { prepare } from '../../explore/explore.ts'
-import { createFlowRunner } from '../../explore/run/flow-runner.ts'
-import { RunStopped } from '../../explore/run/runner.ts'
-import type { RunnableTest, SeedOutcome } from '../../explore/shards/play-shard.ts'
-import type { SeedFinding } from '../../explore/shards/records.ts'
-import { type ShrinkOptions, shrink } from '../../explore/shrink/shrink.ts'
-import { runSeed } from '../../explore/stages/swarm.ts'
 import { SECOND } from '../../kernel/duration.ts'
-import type { LoadedFlow } from '../../scenario/runner/load-flow.ts'
+import { prepare } from '../../workbench/explore/explore.ts'
+import { createFlowRunner } from '../../workbench/explore/run/flow-runner.ts'
+import { RunStopped } from '../../workbench/explore/run/runner.ts'
+import type { RunnableTest, SeedOutcome } from '../../workbench/explore/shards/play-shard.ts'
+import type { SeedFinding } from '../../workbench/explore/shards/records.ts'
+import { type ShrinkOptions, shrink } from '../../workbench/explore/shrink/shrink.ts'
+import { runSeed } from '../../workbench/explore/stages/swarm.ts'
+import type { LoadedFlow } from '../../workbench/scenario/runner/load-flow.ts'
 import { hashOf } from '../shards/scenario-tests.ts'
 
 /** A seed test that holds a simulator. */

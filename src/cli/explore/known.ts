@@ -2,8 +2,8 @@
 
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { ExplainedFinding, FlowReport } from '../../explore/explore-flow.ts'
-import type { KnownFinding } from '../../scenario/documents/known-findings.ts'
+import type { ExplainedFinding, FlowReport } from '../../workbench/explore/explore-flow.ts'
+import type { KnownFinding } from '../../workbench/scenario/documents/known-findings.ts'
 import { UsageError } from '../command.ts'
 
 /** The file that is read if no other is given. */
@@ -37,8 +37,8 @@ export class KnownFindings {
     if (given === undefined && !existsSync(resolve(folder, file))) return new KnownFindings(file, [])
     // Loaded on demand: most explorations have no such file.
     const [{ readKnownFindings }, { DocumentError }] = await Promise.all([
-      import('../../scenario/documents/known-findings.ts'),
-      import('../../scenario/documents/problems.ts'),
+      import('../../workbench/scenario/documents/known-findings.ts'),
+      import('../../workbench/scenario/documents/problems.ts'),
     ])
     try {
       return new KnownFindings(file, readKnownFindings(resolve(folder, file), file))

@@ -1,8 +1,8 @@
 /** One line on stderr that says how far an exploration is. */
 
-import type { ExploreProgress } from '../../explore/stages/exploration.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import { plural } from '../../lib/text/format-count.ts'
+import type { ExploreProgress } from '../../workbench/explore/stages/exploration.ts'
 import { percent } from './report.ts'
 
 const TERMINAL_INTERVAL_MS = 100

@@ -1,12 +1,12 @@
 /** Formats of explored flows: text for people, a line of JSON for each flow, and JUnit. */
 
-import type { ExplainedFinding, FlowReport } from '../../explore/explore-flow.ts'
-import type { Plan } from '../../explore/plan/plan.ts'
-import { toLabelledTexts } from '../../explore/report/labelled-texts.ts'
 import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
 import { formatCount, plural } from '../../lib/text/format-count.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
 import { wrapText } from '../../lib/text/wrap.ts'
+import type { ExplainedFinding, FlowReport } from '../../workbench/explore/explore-flow.ts'
+import type { Plan } from '../../workbench/explore/plan/plan.ts'
+import { toLabelledTexts } from '../../workbench/explore/report/labelled-texts.ts'
 import type { SortedFindings } from './known.ts'
 
 /** A flow that was explored. */

@@ -2,11 +2,11 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
-import type { ExplainedFinding } from '../../explore/explore-flow.ts'
-import type { ExplorableFlow } from '../../explore/flow.ts'
-import type { WorldChange } from '../../explore/flow-world.ts'
-import { toTypeScriptScenario, toYamlScenario } from '../../explore/report/finding-files.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
+import type { ExplainedFinding } from '../../workbench/explore/explore-flow.ts'
+import type { ExplorableFlow } from '../../workbench/explore/flow.ts'
+import type { WorldChange } from '../../workbench/explore/flow-world.ts'
+import { toTypeScriptScenario, toYamlScenario } from '../../workbench/explore/report/finding-files.ts'
 import { UsageError } from '../command.ts'
 
 /** A client of the command line. */

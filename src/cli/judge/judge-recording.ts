@@ -1,9 +1,10 @@
 /** Judges the clients of a recording: it is replayed in this process, and the world of the replay is judged. */
-import type { Judgement, JudgeOptions } from '../../evidence/judge/judgement.ts'
-import { JudgedWorlds } from '../../evidence/judge/worlds.ts'
-import { readRecording } from '../../evidence/recording/read-recording.ts'
-import { replayRecording } from '../../evidence/replay/replay.ts'
+
 import { shellQuote } from '../../lib/quote.ts'
+import { readRecording } from '../../simulator/history/read-recording.ts'
+import { replayRecording } from '../../simulator/history/replay/replay.ts'
+import type { Judgement, JudgeOptions } from '../../simulator/judge/judgement.ts'
+import { JudgedWorlds } from '../../simulator/judge/worlds.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { UsageError } from '../command.ts'
 

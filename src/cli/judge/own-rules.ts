@@ -1,11 +1,11 @@
 /** Rules of conduct of the user, from a module. */
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { chooseRules } from '../../evidence/judge/rule-choice.ts'
-import type { ConductRule } from '../../evidence/rule.ts'
-import { CONDUCT_RULE_NAMES } from '../../evidence/rules/conduct/index.ts'
 import { shellQuote } from '../../lib/quote.ts'
-import { importScript, LoadError } from '../../scenario/runner/import-script.ts'
+import type { ConductRule } from '../../simulator/judge/rule.ts'
+import { chooseRules } from '../../simulator/judge/rule-choice.ts'
+import { CONDUCT_RULE_NAMES } from '../../simulator/judge/rules/conduct/index.ts'
+import { importScript, LoadError } from '../../workbench/scenario/runner/import-script.ts'
 
 /**
  * Loads the rules of a module: its exports with a check, and those of its default export, each by its name.

@@ -1,8 +1,8 @@
 /** Judgements in the formats of reports for CI. */
 
-import type { JudgeFinding, Judgement } from '../../evidence/judge/judgement.ts'
-import { nameClient } from '../../evidence/judge/text.ts'
 import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
+import type { JudgeFinding, Judgement } from '../../simulator/judge/judgement.ts'
+import { nameClient } from '../../simulator/judge/text.ts'
 
 /** Returns a JUnit document: a test for each rule, which fails with its findings. Findings that do not count are output. */
 export function formatJudgementJunit(

@@ -1,7 +1,8 @@
 /** The conduct of the clients of a server, as far as its list of requests tells. */
-import { conductOfLog } from '../../evidence/judge/logged-conduct.ts'
-import type { Conduct } from '../../evidence/observation.ts'
-import type { ReceivedRequest } from '../../simulator/requests/request-log.ts'
+
+import type { ReceivedRequest } from '../../simulator/exchanges/request-log.ts'
+import { conductOfLog } from '../../simulator/judge/logged-conduct.ts'
+import type { Conduct } from '../../simulator/judge/observation.ts'
 
 const MICROS_PER_MS = 1_000
 

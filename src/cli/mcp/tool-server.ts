@@ -1,15 +1,15 @@
 /** A server of the Model Context Protocol whose tools control a simulator. */
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
-import { CONTROL_TOKEN_HEADER } from '../../control/guards.ts'
-import { controlOperations } from '../../control/index.ts'
-import { type ControlTool, controlTools } from '../../control/tools.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { quote } from '../../lib/quote.ts'
+import { VERSION } from '../../lib/version.ts'
+import { CONTROL_TOKEN_HEADER } from '../../server/control/guards.ts'
+import { controlOperations } from '../../server/control/index.ts'
+import { type ControlTool, controlTools } from '../../server/control/tools.ts'
 import { createClientFor } from '../../service/client/client.ts'
 import { Refusal } from '../../service/client/refusal.ts'
-import { VERSION } from '../../version.ts'
 import { UsageError } from '../command.ts'
 
 /** The simulator that the tools control. */

@@ -1,7 +1,7 @@
 /** Saved pages as files of commands. */
 
-import type { SavedContent } from '../../pages/saved/content.ts'
-import { createSavedPage } from '../../pages/saved/create-page.ts'
+import type { SavedContent } from '../../server/saved-page/content.ts'
+import { createSavedPage } from '../../server/saved-page/create-page.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
 import { ONLY_OWNER } from '../recording-files.ts'

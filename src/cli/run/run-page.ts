@@ -1,10 +1,10 @@
 /** The saved page of a scenario that is run. */
 
-import { type Recording, recordSimulator } from '../../evidence/recording/record.ts'
 import { toSnakeCase } from '../../lib/text/snake-case.ts'
-import type { FileResult, RunFilesOptions } from '../../scenario/runner/jobs.ts'
-import { loadFiles } from '../../scenario/runner/runner.ts'
+import { type Recording, recordSimulator } from '../../simulator/history/record.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
+import type { FileResult, RunFilesOptions } from '../../workbench/scenario/runner/jobs.ts'
+import { loadFiles } from '../../workbench/scenario/runner/runner.ts'
 import { UsageError } from '../command.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 

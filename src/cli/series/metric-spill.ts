@@ -5,8 +5,8 @@ import {
   type MetricTable,
   type MetricValues,
   widthOf,
-} from '../../simulation/metrics/metric.ts'
-import { formatLabels } from '../../simulation/metrics/metrics-text.ts'
+} from '../../server/control/metrics/metric.ts'
+import { formatLabels } from '../../server/control/metrics/metrics-text.ts'
 
 /** Points of a source that are written together. */
 const CHUNK_POINTS = 32

@@ -4,20 +4,20 @@ import { SECOND } from '../../kernel/duration.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { globOf } from '../../lib/glob.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
-import { LIMITS } from '../../limits/limits.ts'
-import { ENGINE_METRICS } from '../../simulation/metrics/engine-metrics.ts'
-import { EngineReader } from '../../simulation/metrics/engine-values.ts'
-import { GPU_METRICS, readGpus } from '../../simulation/metrics/gpu-metrics.ts'
-import { type Labels, type MetricTable, type MetricValues, widthOf } from '../../simulation/metrics/metric.ts'
-import { header, OPENMETRICS_END, samplesOf } from '../../simulation/metrics/metrics-text.ts'
+import { ENGINE_METRICS } from '../../server/control/metrics/engine-metrics.ts'
+import { EngineReader } from '../../server/control/metrics/engine-values.ts'
+import { GPU_METRICS, readGpus } from '../../server/control/metrics/gpu-metrics.ts'
+import { type Labels, type MetricTable, type MetricValues, widthOf } from '../../server/control/metrics/metric.ts'
+import { header, OPENMETRICS_END, samplesOf } from '../../server/control/metrics/metrics-text.ts'
 import {
   DEPLOYMENT_METRICS,
   EVENT_METRICS,
   readDeployments,
   readWorld,
   WORLD_METRICS,
-} from '../../simulation/metrics/world-metrics.ts'
+} from '../../server/control/metrics/world-metrics.ts'
 import type { World } from '../../simulation/world.ts'
 import { UsageError } from '../command.ts'
 import { draftOf, removeDraft } from '../files/output-file.ts'

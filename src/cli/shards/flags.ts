@@ -1,7 +1,7 @@
 /** The flags of commands that run seeds on many machines: `--shard`, `--out`, `--recheck`, `--finding-code`. */
 
-import { type ReadShard, readShard } from '../../explore/shards/launchers.ts'
-import type { SeedRange } from '../../explore/shards/seed-range.ts'
+import { type ReadShard, readShard } from '../../workbench/explore/shards/launchers.ts'
+import type { SeedRange } from '../../workbench/explore/shards/seed-range.ts'
 import { UsageError } from '../command.ts'
 import { integer, text } from '../values.ts'
 

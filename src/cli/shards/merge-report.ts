@@ -1,9 +1,9 @@
 /** Formats of merged results: text, JSON and JUnit. */
 
-import type { MergedFinding, MergeReport } from '../../explore/shards/merge.ts'
 import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
 import { formatCount, plural } from '../../lib/text/format-count.ts'
-import type { KnownFinding } from '../../scenario/documents/known-findings.ts'
+import type { MergedFinding, MergeReport } from '../../workbench/explore/shards/merge.ts'
+import type { KnownFinding } from '../../workbench/scenario/documents/known-findings.ts'
 
 /** Returns the entry of a finding among the known ones; undefined if it is new. */
 type KnownOf = (finding: MergedFinding) => KnownFinding | undefined

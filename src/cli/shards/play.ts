@@ -2,13 +2,18 @@
 
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
-import { type RunnableTest, ShardRuns } from '../../explore/shards/play-shard.ts'
-import { RESULTS_FORMAT, type SeedResult, type SeedTest, type TestSeed } from '../../explore/shards/records.ts'
-import { ResultsFile } from '../../explore/shards/results-file.ts'
-import { formatSeedRange } from '../../explore/shards/seed-range.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import { plural } from '../../lib/text/format-count.ts'
-import { VERSION } from '../../version.ts'
+import { VERSION } from '../../lib/version.ts'
+import { type RunnableTest, ShardRuns } from '../../workbench/explore/shards/play-shard.ts'
+import {
+  RESULTS_FORMAT,
+  type SeedResult,
+  type SeedTest,
+  type TestSeed,
+} from '../../workbench/explore/shards/records.ts'
+import { ResultsFile } from '../../workbench/explore/shards/results-file.ts'
+import { formatSeedRange } from '../../workbench/explore/shards/seed-range.ts'
 import { findCommit } from './commit.ts'
 import type { ShardRequest } from './flags.ts'
 

@@ -1,10 +1,10 @@
 /** `modelhost-sim run` with `--out`: scenarios with a part of many seeds, in a process that can be killed and continued. */
 
 import { existsSync, readFileSync } from 'node:fs'
-import type { SeedRange } from '../../explore/shards/seed-range.ts'
-import { LoadError } from '../../scenario/runner/import-script.ts'
-import type { RunFilesOptions } from '../../scenario/runner/jobs.ts'
-import { guardProcess } from '../../scenario/runner/process-guard.ts'
+import type { SeedRange } from '../../workbench/explore/shards/seed-range.ts'
+import { LoadError } from '../../workbench/scenario/runner/import-script.ts'
+import type { RunFilesOptions } from '../../workbench/scenario/runner/jobs.ts'
+import { guardProcess } from '../../workbench/scenario/runner/process-guard.ts'
 import { UsageError } from '../command.ts'
 import { readShardRequest, type ShardArguments } from './flags.ts'
 import { playSharded, type ShardIo } from './play.ts'

@@ -3,13 +3,13 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
-import type { RunnableTest, SeedOutcome } from '../../explore/shards/play-shard.ts'
-import { OWN_SEED } from '../../explore/shards/records.ts'
 import { SECOND } from '../../kernel/duration.ts'
-import type { FileResult, PlayerOptions, RunFilesOptions } from '../../scenario/runner/jobs.ts'
-import { replayCommand, summaryLine } from '../../scenario/runner/reporters.ts'
-import { loadFiles, ScenarioPlayer } from '../../scenario/runner/runner.ts'
-import { hasFixedSeed } from '../../scenario/scenario.ts'
+import type { RunnableTest, SeedOutcome } from '../../workbench/explore/shards/play-shard.ts'
+import { OWN_SEED } from '../../workbench/explore/shards/records.ts'
+import type { FileResult, PlayerOptions, RunFilesOptions } from '../../workbench/scenario/runner/jobs.ts'
+import { replayCommand, summaryLine } from '../../workbench/scenario/runner/reporters.ts'
+import { loadFiles, ScenarioPlayer } from '../../workbench/scenario/runner/runner.ts'
+import { hasFixedSeed } from '../../workbench/scenario/scenario.ts'
 
 /**
  * Loads scenarios.

@@ -1,6 +1,6 @@
 /** JSON Schemas of requests: checks their form and their keywords, and resolves their references. */
 import * as z from 'zod'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../limits.ts'
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [name: string]: JsonValue }
 /** A schema as a request has it. */

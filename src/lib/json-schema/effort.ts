@@ -1,4 +1,4 @@
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../limits.ts'
 import { EffortLimitError } from './document.ts'
 
 /** Depth of a value from which on optional parts are left out, so that a recursive schema terminates. */

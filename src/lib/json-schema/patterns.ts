@@ -1,6 +1,6 @@
 /** Texts of regular expressions: the library generates them, and the engine tests them. */
 import randexp from 'randexp'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../limits.ts'
 import { SchemaError } from './document.ts'
 import type { Effort } from './effort.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { LIMITS } from '../../lib/limits.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
-import { LIMITS } from '../../limits/limits.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'

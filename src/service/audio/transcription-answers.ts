@@ -1,6 +1,6 @@
 /** Transcriptions and translations: from an upload to an answer in five formats. */
 import * as z from 'zod'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { transcriptionWork } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
 import type { SizeLimit, UploadedFile } from '../endpoint.ts'

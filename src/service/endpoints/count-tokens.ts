@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'

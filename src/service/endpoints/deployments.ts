@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import { requireFleetGpus, requireFunds, requireGpuQuota } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
 import { concatBytes } from '../../lib/bytes.ts'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
 import { endpoint, type SizeLimit, type UploadedFile } from '../endpoint.ts'

@@ -1,6 +1,6 @@
 /** Native inference of embedding models: a vector for each text. */
 import * as z from 'zod'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { integer, text } from '../fields.ts'
 import {
   createVectorSpec,

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { type EntityKey, purpose } from '../../kernel/random.ts'
 import { encodeBase64 } from '../../lib/base64.ts'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
 import type { World } from '../../simulation/world.ts'
 import { integer, text } from '../fields.ts'

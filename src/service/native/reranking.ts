@@ -1,6 +1,6 @@
 /** Native inference of rerankers: how well each document answers its query. */
 import * as z from 'zod'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { scoreRelevance } from '../../simulation/inference/reranking.ts'
 import { text } from '../fields.ts'
 import { throwScriptedError } from '../openai/scripted-answers.ts'

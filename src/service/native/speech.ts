@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { encodeBase64 } from '../../lib/base64.ts'
 import { concatBytes } from '../../lib/bytes.ts'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { speechWork } from '../../simulation/inference/media-work.ts'
 import { DEFAULT_VOICE, requireKnownVoice, SPEECH_FORMAT, SpeechFormatName } from '../audio/speech-requests.ts'
 import { countCodePoints, text } from '../fields.ts'

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import type { EntityKey } from '../../kernel/random.ts'
 import { hash32 } from '../../kernel/random.ts'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { integer, text } from '../fields.ts'
 import { createFormattedReply, createScriptedReply, type Reply, type ReplyBounds, replyKey } from '../openai/answers.ts'
 import { ResponseFormat } from '../openai/chat-schema.ts'

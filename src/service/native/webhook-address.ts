@@ -1,6 +1,6 @@
 /** The addresses that a webhook may have. */
 import { isAddressAllowed } from '../../lib/ip-ranges.ts'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 
 const LOOPBACK_RANGES = ['127.0.0.0/8', '::1/128']
 /** A host name, an IPv4 address, or an IPv6 address in brackets; then a port. */

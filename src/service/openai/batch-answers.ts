@@ -5,7 +5,7 @@
 
 import type { Chance } from '../../kernel/random.ts'
 import { isNestedDeeper } from '../../lib/json-values.ts'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import type { BatchEndpoint, InvalidBody } from '../../simulation/batches/input-lines.ts'
 import type { LineAnswer, LineError, OutputLine, ResolvedLine } from '../../simulation/batches/line-answering.ts'
 import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'

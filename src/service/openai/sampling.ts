@@ -1,7 +1,7 @@
 /** Request fields that chat and text completions share. */
 
 import * as z from 'zod'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { integer, looseObject, text } from '../fields.ts'
 
 export const SamplingFields = {

@@ -1,6 +1,6 @@
 /** Counts tokens with o200k_base. It is loaded on first use, because reading its ranks takes time. */
 
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { countTokensOf, decodeTokenTexts, withFastMerge } from '../tokens/byte-pairs.ts'
 
 /** Counts the tokens of a text. */

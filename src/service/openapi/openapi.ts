@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, created from the declarations. */
 
 import * as z from 'zod'
-import { VERSION } from '../../version.ts'
+import { VERSION } from '../../lib/version.ts'
 import { type AnyEndpoint, type ErrorShape, type Operations, routeParamNames } from '../endpoint.ts'
 import { addFilePart, formFields, type Json, toComponentSchema } from './json-schema.ts'
 

@@ -16,7 +16,7 @@ import {
   type Microcents,
   overlap,
 } from './money.ts'
-import type { PostingLog } from './postings/posting-log.ts'
+import type { PostingLog } from './posting-log.ts'
 
 /** The meters of the ledger: they measure GPU time, and post its rent. */
 export class Meters {

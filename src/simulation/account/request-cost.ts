@@ -1,7 +1,7 @@
 /** Prices and costs of requests: by token, or by the units of another pricing type. */
 import type { ModelPricing } from '../../data/records/pricing.ts'
-import type { Store } from '../../data/store.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
+import type { Store } from '../store.ts'
 import { tokenWeight, unitWeight } from './money.ts'
 import type { TokenPrice } from './token-price.ts'
 

@@ -4,7 +4,7 @@ import type { SimulationContext } from '../context.ts'
 import type { Meters } from './meters.ts'
 import type { Microcents } from './money.ts'
 import type { PastUsage } from './past-usage.ts'
-import type { PostingLog } from './postings/posting-log.ts'
+import type { PostingLog } from './posting-log.ts'
 
 /** Returns the time at which the billing period of a time began, in UTC: a month or a day by `invoice_closes`. */
 export function startOfPeriod(context: Pick<SimulationContext, 'clock' | 'profile'>, at: Micros): Micros {

@@ -1,4 +1,4 @@
-import type { Store } from '../../data/store.ts'
+import type { Store } from '../store.ts'
 
 /** Cents per million tokens. */
 export interface TokenPrice {

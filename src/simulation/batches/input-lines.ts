@@ -1,6 +1,6 @@
 import type { ModelTask } from '../../data/records/enums.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 
 /** A validation error of a batch, as `errors.data` of its record shows it. */
 export interface BatchError {

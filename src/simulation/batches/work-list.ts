@@ -1,7 +1,7 @@
 /** Builds the work of a batch line by line. */
 
 import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { BatchLines } from './batch-lines.ts'
 import type { BatchWork } from './batch-row.ts'
 import type { LineAnswer, LineError } from './line-answering.ts'

@@ -1,8 +1,8 @@
 import type { Profile } from '../../data/profiles/load.ts'
 import type { CatalogModel } from '../../data/records/catalog.ts'
 import type { ModelTask } from '../../data/records/enums.ts'
-import type { Store } from '../../data/store.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import type { Store } from '../store.ts'
 import type { Deployment } from './deployment.ts'
 import type { Deployments } from './deployments.ts'
 

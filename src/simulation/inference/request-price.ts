@@ -1,7 +1,7 @@
-import type { Store } from '../../data/store.ts'
 import { type RequestCost, tokenCostOf, unitCostOf, unitPriceOf } from '../account/request-cost.ts'
 import { tokenPriceOf } from '../account/token-price.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
+import type { Store } from '../store.ts'
 import type { EndedState, InferencePlan, InferenceSpec } from './request-row.ts'
 
 /** The price in force of a request. */

@@ -1,5 +1,5 @@
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
-import type { ApiTokens } from '../account/api-tokens.ts'
+import type { ApiTokens } from '../account/access/api-tokens.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { Deployments } from '../deployments/deployments.ts'
 import type { Environment } from '../fleet/environment.ts'

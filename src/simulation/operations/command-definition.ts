@@ -1,14 +1,14 @@
 /** The form of a command, and of an entry in a table of commands. */
 
 import type { Profile } from '../../data/profiles/load.ts'
-import type { Store } from '../../data/store.ts'
 import type { AccountAccess } from '../account/access/account-access.ts'
-import type { ApiTokens } from '../account/api-tokens.ts'
+import type { ApiTokens } from '../account/access/api-tokens.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { Deployments } from '../deployments/deployments.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { Rentals } from '../rentals/rentals.ts'
+import type { Store } from '../store.ts'
 import type { CatalogChanges, ChargedWork } from './catalog-changes.ts'
 import type { OperationEffects } from './effects.ts'
 

@@ -10,7 +10,6 @@ import type { OpenName } from '../../lib/open-name.ts'
 import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
-import { CommandLog } from '../recording/command-log.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { AUTOSCALER_COMMANDS } from './autoscaler-commands.ts'
 import { CatalogChanges } from './catalog-changes.ts'
@@ -23,6 +22,7 @@ import type {
   CommandTable,
   CommandTargets,
 } from './command-definition.ts'
+import { CommandLog } from './command-log.ts'
 import {
   assertTargetPresence,
   nodeNames,

@@ -3,7 +3,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { EntryFields } from '../../kernel/journal.ts'
 import { AppendLog } from '../../kernel/layered-map.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
-import { LIMITS } from '../../limits/limits.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import type { SimulationContext } from '../context.ts'
 
 /** The instance index of lines that belong to no instance, for example of scaling and billing. */

@@ -1,8 +1,8 @@
-import type { Store } from '../../data/store.ts'
 import { formatDuration } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { Generation } from '../../kernel/row.ts'
 import type { SimulationContext } from '../context.ts'
+import type { Store } from '../store.ts'
 import {
   countsAgainstQuota,
   type FixtureRental,

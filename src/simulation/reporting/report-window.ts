@@ -1,6 +1,6 @@
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
-import { LIMITS } from '../../limits/limits.ts'
 import type { World } from '../world.ts'
 import type { ReportWindow } from './report-types.ts'
 

@@ -1,17 +1,17 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import type { Figure, Group } from '../../../bench/figure.ts'
-import { fleet } from '../../../bench/fleet.ts'
-import { growthPlot } from '../../../bench/growth-plot.ts'
-import { loadedFleet } from '../../../bench/loaded-fleet.ts'
-import { NaiveFleet } from '../../../bench/naive-fleet.ts'
-import { asTable } from '../../../bench/report.ts'
-import { select } from '../../../bench/selection.ts'
 import { loadFixture } from '../../../src/data/fixtures/load.ts'
 import { DAY } from '../../../src/kernel/duration.ts'
 import { MICROCENTS_PER_CENT } from '../../../src/simulation/account/money.ts'
 import { World } from '../../../src/simulation/world.ts'
+import type { Figure, Group } from '../../../tools/bench/figure.ts'
+import { fleet } from '../../../tools/bench/fleet.ts'
+import { growthPlot } from '../../../tools/bench/growth-plot.ts'
+import { loadedFleet } from '../../../tools/bench/loaded-fleet.ts'
+import { NaiveFleet } from '../../../tools/bench/naive-fleet.ts'
+import { asTable } from '../../../tools/bench/report.ts'
+import { select } from '../../../tools/bench/selection.ts'
 
 const figure = (name: string): Figure => ({ name, unit: 'ms', run: () => Promise.reject(new Error('not run')) })
 const groups: Group[] = [
@@ -44,7 +44,7 @@ describe('the selection', () => {
 test('--json prints one object with value and unit of each figure, and baseline and ratio when it has them', {
   timeout: 60_000,
 }, () => {
-  const run = fileURLToPath(new URL('../../../bench/run.js', import.meta.url))
+  const run = fileURLToPath(new URL('../../../tools/bench/run.js', import.meta.url))
   // What is measured here means nothing: --quick takes one short window.
   const args = [run, 'kernel', '--quick', '--json', '--no-build']
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 
-const NOT_COPIED = ['.git', '.tmp', 'dist', 'docs', 'node_modules', 'test', 'compat', 'site', 'soak', 'bench']
+const NOT_COPIED = ['.git', '.tmp', 'dist', 'docs', 'node_modules', 'test']
 
 test('the program runs a scenario from the source when the current folder has no tsconfig.json or another one', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'cloned-'))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect, onTestFinished, test } from 'vitest'
-import { running } from '../../transports/http/running-server.ts'
+import { running } from '../../server/http/running-server.ts'
 import { installed } from '../installed-package.ts'
 
 async function started(args: readonly string[]) {

@@ -37,22 +37,22 @@ test.each(entries)('docs/api.md names every export of %s', (entry, source) => {
 test.each([
   ['`SimulatorOptions`', 'src/simulator/options.ts', 'SimulatorOptions'],
   ['`Simulator`', 'src/simulator/simulator-interface.ts', 'Simulator'],
-  ['`ExplorableSimulator`', 'src/explore/explorable-simulator.ts', 'ExplorableSimulator'],
-  ['`RequestEvidence`', 'src/evidence/requests/evidence.ts', 'RequestEvidence'],
+  ['`ExplorableSimulator`', 'src/workbench/explore/explorable-simulator.ts', 'ExplorableSimulator'],
+  ['`RequestEvidence`', 'src/simulator/requests/evidence.ts', 'RequestEvidence'],
   ['`sim.cluster`', 'src/simulation/operations/cluster-api.ts', 'ClusterControls'],
   ['`NodeControls`', 'src/simulation/operations/cluster-api.ts', 'NodeControls'],
   ['`NodeView`', 'src/simulation/fleet/nodes.ts', 'NodeView'],
-  ['`sim.faults`', 'src/faults/fault-controls.ts', 'FaultControls'],
+  ['`sim.faults`', 'src/simulator/faults/fault-controls.ts', 'FaultControls'],
   ['`sim.inference`', 'src/service/openai/scripted-answers.ts', 'InferenceControls'],
-  ['`HandlerOptions`', 'src/transports/msw/handlers.ts', 'HandlerOptions'],
-  ['`RunOptions`', 'src/scenario/play/run-scenario.ts', 'RunOptions'],
-  ['`Result`', 'src/scenario/play/run-scenario.ts', 'Result'],
+  ['`HandlerOptions`', 'src/workbench/testing/msw.ts', 'HandlerOptions'],
+  ['`RunOptions`', 'src/workbench/scenario/play/run-scenario.ts', 'RunOptions'],
+  ['`Result`', 'src/workbench/scenario/play/run-scenario.ts', 'Result'],
 ])('docs/api.md lists the members of %s', (heading, source, name) => {
   expect(namesIn(sectionOf(`### ${heading}`)).sort()).toEqual(membersOf(source, name).sort())
 })
 
 test('docs/api.md lists members that the clock has', () => {
-  const members = membersOf('src/clock/simulator-clock.ts', 'SimulatorClock')
+  const members = membersOf('src/simulator/clock/simulator-clock.ts', 'SimulatorClock')
   const listed = namesIn(sectionOf('### `sim.clock`'))
   expect(listed.length).toBeGreaterThan(15)
   expect(listed.filter(name => !members.includes(name))).toEqual([])

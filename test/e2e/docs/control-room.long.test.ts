@@ -1,8 +1,8 @@
 /** The page about the control room: its commands, and what it says of the views and the keys. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { KEYS } from '../../../src/ui/shell/keyboard.ts'
-import { VIEWS } from '../../../src/ui/views/all-views.ts'
+import { KEYS } from '../../../src/server/page/shell/keyboard.ts'
+import { VIEWS } from '../../../src/server/page/views/all-views.ts'
 import { blocksOf, ReaderFolder } from './page-blocks.ts'
 
 const page = readFileSync('docs/control-room.md', 'utf8')

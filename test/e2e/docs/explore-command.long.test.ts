@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
-import { createCommandRunner } from '../../../src/explore/command/command-runner.ts'
+import { createCommandRunner } from '../../../src/workbench/explore/command/command-runner.ts'
 import { blocksOf, blockWith } from './page-blocks.ts'
 
 const blocks = blocksOf('docs/explore-command.md')

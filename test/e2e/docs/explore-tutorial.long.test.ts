@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { RULES } from '../../../src/evidence/rules/index.ts'
+import { RULES } from '../../../src/simulator/judge/rules/index.ts'
 import { blocksOf, blockWith, ReaderFolder } from './page-blocks.ts'
 
 const blocks = blocksOf('docs/explore-tutorial.md')

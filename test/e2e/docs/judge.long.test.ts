@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { commanded } from '../../cli/commanded.ts'
-import { running } from '../../transports/http/running-server.ts'
+import { running } from '../../server/http/running-server.ts'
 import { blocksOf, runTypeScript } from './page-blocks.ts'
 
 const blocks = blocksOf('docs/judge.md')

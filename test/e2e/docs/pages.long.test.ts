@@ -146,7 +146,7 @@ describe('docs/worlds.md', () => {
 
   test('describes each world of the package as it is', async () => {
     const rows = [...page.matchAll(/^\| `([a-z-]+)` \| `(\w+)` \| (.*?) \|$/gm)]
-    expect(rows.map(([, fixtures]) => fixtures).sort()).toEqual(readdirSync('fixtures').sort())
+    expect(rows.map(([, fixtures]) => fixtures).sort()).toEqual(readdirSync('fixtures/worlds').sort())
     for (const [, fixtures, token, gpus] of rows) {
       const sim = createSimulator({ fixtures: fixtures! })
       const types = new Map<string, { free: number; gpus: number }>()

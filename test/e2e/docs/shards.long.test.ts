@@ -1,7 +1,7 @@
 /** docs/shards.md: its commands are run, and its table has the variables that are read. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readShard } from '../../../src/explore/shards/launchers.ts'
+import { readShard } from '../../../src/workbench/explore/shards/launchers.ts'
 import { writeColdStart } from '../cold-start.ts'
 import { blocksOf, ReaderFolder } from './page-blocks.ts'
 

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../../../src/cli/commands/run.ts'
 import { createSimulator } from '../../../src/index.ts'
 import { commandOutput } from '../../cli/command-output.ts'
-import { running } from '../../transports/http/running-server.ts'
+import { running } from '../../server/http/running-server.ts'
 
 const json = { 'content-type': 'application/json' }
 const AsyncFunction = (async () => {}).constructor as new (

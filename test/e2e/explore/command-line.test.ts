@@ -7,7 +7,7 @@ import { run } from '../cli/process.ts'
 const hasPython = spawnSync('python3', ['--version']).status === 0
 /** Short waits, because they are real. */
 const ENV = { POLL_SECONDS: '0.02', TIMEOUT_SECONDS: '0.5' }
-const LEAKY = resolve('test/explore/clients/leaky.py')
+const LEAKY = resolve('test/workbench/explore/clients/leaky.py')
 
 describe.skipIf(!hasPython)('a client in Python', () => {
   test('is explored, and its leak is reported with what to do', { timeout: 120_000 }, async () => {

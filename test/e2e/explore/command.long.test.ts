@@ -4,12 +4,15 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { type CommandRunnerOptions, createCommandRunner } from '../../../src/explore/command/command-runner.ts'
-import { exploreRuns } from '../../../src/explore/explore.ts'
-import type { FaultClassName } from '../../../src/explore/plan/classes.ts'
-import type { PlanItem } from '../../../src/explore/plan/plan.ts'
-import type { FlowRunner } from '../../../src/explore/run/runner.ts'
-import { createShrinker } from '../../../src/explore/shrink/shrink.ts'
+import {
+  type CommandRunnerOptions,
+  createCommandRunner,
+} from '../../../src/workbench/explore/command/command-runner.ts'
+import { exploreRuns } from '../../../src/workbench/explore/explore.ts'
+import type { FaultClassName } from '../../../src/workbench/explore/plan/classes.ts'
+import type { PlanItem } from '../../../src/workbench/explore/plan/plan.ts'
+import type { FlowRunner } from '../../../src/workbench/explore/run/runner.ts'
+import { createShrinker } from '../../../src/workbench/explore/shrink/shrink.ts'
 import { isAlive } from '../cli/process.ts'
 
 let folder: string
@@ -265,7 +268,10 @@ describe.skipIf(!hasPython)(`clients in Python${skipped}`, () => {
   }
 
   test('the leak of a client that gives up is found and shrunk', { timeout: 120_000 }, async () => {
-    const { findings, stoppedBecause } = await explore(['test/explore/clients/leaky.py'], ['status503', 'resetDone'])
+    const { findings, stoppedBecause } = await explore(
+      ['test/workbench/explore/clients/leaky.py'],
+      ['status503', 'resetDone'],
+    )
     expect(stoppedBecause).toBe('done')
     const bySignature = new Map(findings.map(finding => [finding.signature, finding]))
     expect([...bySignature.keys()]).toEqual(

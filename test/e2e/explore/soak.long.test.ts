@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { BIN } from '../cli/process.ts'
 import { installed } from '../installed-package.ts'
 
-const SOAK = ['--conditions=modelhost-sim-source', '--import', 'tsx', 'soak/main.ts']
+const SOAK = ['--conditions=modelhost-sim-source', '--import', 'tsx', 'tools/soak/main.ts']
 
 function soak(...args: readonly string[]): Promise<{ code: number | null; said: string }> {
   const child = spawn(process.execPath, [...SOAK, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -22,7 +22,7 @@ function soak(...args: readonly string[]): Promise<{ code: number | null; said: 
 test('a killed shard is completed, and the merge equals that of one process', async () => {
   // The built package starts sooner than the source. A flow beside it imports the same package.
   const flow = join(installed(), 'leaky.ts')
-  cpSync('test/explore/flows/leaky.ts', flow)
+  cpSync('test/workbench/explore/flows/leaky.ts', flow)
   const { code, said } = await soak(
     ...['shards', '--seeds', '150', '--processes', '3', '--program', BIN, '--flow', flow],
   )

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { runScenario } from '../../../src/scenario/index.ts'
-import { InProcessEnvironment } from '../../../src/scenario/play/local.ts'
-import { findScenarioFiles, loadScenarios } from '../../../src/scenario/runner/files.ts'
-import { tracePath } from '../../../src/scenario/runner/runner.ts'
-import { TraceFile } from '../../../src/scenario/runner/trace.ts'
+import { runScenario } from '../../../src/workbench/scenario/index.ts'
+import { InProcessEnvironment } from '../../../src/workbench/scenario/play/local.ts'
+import { findScenarioFiles, loadScenarios } from '../../../src/workbench/scenario/runner/files.ts'
+import { tracePath } from '../../../src/workbench/scenario/runner/runner.ts'
+import { TraceFile } from '../../../src/workbench/scenario/runner/trace.ts'
 import {
   namedBody,
   namedHeaders,

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
-import type { Connection } from '../../../src/ui/simulator/connection.ts'
+import type { Connection } from '../../../src/server/page/store/connection.ts'
 import { type OpenWindow, openWindow } from '../chromium.ts'
 import { installed } from '../installed-package.ts'
 
@@ -44,7 +44,7 @@ async function builtPlayground(): Promise<string> {
   if (existsSync(folder)) return folder
   const draft = mkdtempSync(join(installed(), 'building-'))
   // A script without types, beside the build.
-  const { buildPlayground } = await import(pathToFileURL(resolve('build/pages.js')).href)
+  const { buildPlayground } = await import(pathToFileURL(resolve('tools/build/pages.js')).href)
   await buildPlayground(draft)
   try {
     renameSync(draft, folder)

@@ -1,13 +1,13 @@
 /** The simulator in a page: the same answers as in Node, live events, and a page that stays responsive. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openSimulatorInPage } from '../../../src/pages/simulator/connect.ts'
+import { openSimulatorInPage } from '../../../src/server/saved-page/connect.ts'
 import { operations } from '../../../src/service/index.ts'
 import { createExampleRequest } from '../../../src/service/openapi/examples.ts'
 import { pageSuite, startedBrowser } from '../chromium.ts'
 import { servePlayground } from './page-browser.ts'
 
-type PageModule = typeof import('../../../src/pages/simulator/connect.ts')
+type PageModule = typeof import('../../../src/server/saved-page/connect.ts')
 
 /** A request as values that a page can get. */
 interface Step {

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { planEndpoint } from '../../../scaffold/endpoint.ts'
+import { planEndpoint } from '../../../tools/scaffold/endpoint.ts'
 
 const ROOT = resolve('.')
 const COPIED = [
-  ...['bin', 'clients', 'docs', 'fixtures', 'profiles', 'scaffold', 'scenarios', 'schemas', 'src', 'test'],
+  ...['bin', 'clients', 'docs', 'fixtures', 'scenarios', 'src', 'test', 'tools/scaffold'],
   ...['.gitignore', 'biome.json', 'package.json', 'tsconfig.json', 'vitest.config.ts'],
 ]
 const SOURCE = ['--conditions=modelhost-sim-source', '--import', 'tsx']
@@ -42,7 +42,7 @@ function filesOfCopy(): Map<string, string> {
 /** Runs a scaffold and returns its exit code, what it said, and the files that it changed. */
 function scaffold(...args: string[]) {
   const before = filesOfCopy()
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...SOURCE, 'scaffold/main.ts', ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...SOURCE, 'tools/scaffold/main.ts', ...args], {
     cwd: copy,
     encoding: 'utf8',
   })
@@ -50,7 +50,11 @@ function scaffold(...args: string[]) {
   return { status, stdout, stderr, changed: changed.sort() }
 }
 
-const GENERATED = ['src/service/declarations.ts', 'src/faults/kinds/index.ts', 'schemas/scenario.schema.json']
+const GENERATED = [
+  'src/service/declarations.ts',
+  'src/simulator/faults/kinds/index.ts',
+  'fixtures/schemas/scenario.schema.json',
+]
 const byHand = (changed: readonly string[]) =>
   changed.filter(path => !GENERATED.includes(path) && !path.startsWith('docs/'))
 
@@ -66,7 +70,10 @@ describe('a scaffold', () => {
   test('writes a fault kind', () => {
     const { status, stderr, changed } = scaffold('fault', 'lostHeader', '--summary', "The client's header is lost")
     expect([stderr, status]).toEqual(['', 0])
-    expect(byHand(changed)).toEqual(['src/faults/kinds/lost-header.ts', 'test/faults/lost-header.test.ts'])
+    expect(byHand(changed)).toEqual([
+      'src/simulator/faults/kinds/lost-header.ts',
+      'test/simulator/faults/lost-header.test.ts',
+    ])
     expect(changed).toContain('docs/faults.md')
   })
 
@@ -96,14 +103,14 @@ test('the written files compile, and their tests pass', { timeout: 180_000 }, ()
   const tests = [
     'test/service/list-quota-changes.test.ts',
     'test/service/rename-tag.test.ts',
-    'test/faults/lost-header.test.ts',
+    'test/simulator/faults/lost-header.test.ts',
   ]
-  const declarations = ['src/service/endpoints/tags.ts', 'src/faults/kinds/lost-header.ts']
+  const declarations = ['src/service/endpoints/tags.ts', 'src/simulator/faults/kinds/lost-header.ts']
   const lists = GENERATED.filter(path => path.endsWith('.ts'))
-  const users = ['src/service/index.ts', 'src/faults/rules.ts', 'scenarios/money/card-expires.ts']
+  const users = ['src/service/index.ts', 'src/simulator/faults/rules.ts', 'scenarios/money/card-expires.ts']
   expect(typeErrors([...tests, ...READING.map(({ path }) => path), ...declarations, ...lists, ...users])).toEqual([])
   run('node_modules/@biomejs/biome/bin/biome', ['check', ...declarations, ...tests.slice(1), ...lists])
-  run('node_modules/vitest/vitest.mjs', ['run', ...tests, 'test/scaffold/generated.test.ts'])
+  run('node_modules/vitest/vitest.mjs', ['run', ...tests, 'test/tools/scaffold/generated.test.ts'])
   run('bin/modelhost-sim.js', ['run', 'scenarios/money/card-expires.ts'])
 })
 

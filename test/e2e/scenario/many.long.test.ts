@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../../src/cli/commands/run.ts'
 import { list } from '../../../src/cli/commands/scenarios.ts'
 import { seedList } from '../../../src/cli/values.ts'
-import { formatJsonValue } from '../../../src/evidence/differences.ts'
+import { formatJsonValue } from '../../../src/lib/differences.ts'
 import { commandOutput } from '../../cli/command-output.ts'
 import { BIN, PROJECT } from '../cli/process.ts'
 

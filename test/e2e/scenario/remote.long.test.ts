@@ -5,11 +5,11 @@ import { createServer, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type Play, type Result, runFiles, runScenario, scenario } from '../../../src/scenario/index.ts'
-import { findScenarioFiles } from '../../../src/scenario/runner/files.ts'
-import type { ScenarioOptions } from '../../../src/scenario/scenario.ts'
+import { serve } from '../../../src/server/http/server.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
-import { serve } from '../../../src/transports/http/server.ts'
+import { type Play, type Result, runFiles, runScenario, scenario } from '../../../src/workbench/scenario/index.ts'
+import { findScenarioFiles } from '../../../src/workbench/scenario/runner/files.ts'
+import type { ScenarioOptions } from '../../../src/workbench/scenario/scenario.ts'
 import { BIN } from '../cli/process.ts'
 
 const chat = { model_name: 'acme/chat', gpu: 'H100-80GB', num_gpus: 4, hub: { repo: 'acme/chat-8b' } } as const
@@ -278,7 +278,7 @@ test('a fixture in a folder of the script is sent with its contents', async () =
   const folder = mkdtempSync(join(tmpdir(), 'against-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   for (const name of ['default', 'two-nodes']) {
-    cpSync(`fixtures/${name}`, join(folder, name), { recursive: true })
+    cpSync(`fixtures/worlds/${name}`, join(folder, name), { recursive: true })
     await both(
       async ({ api, clock, check }) => {
         check((await api.listDeployments()).length, name === 'default' ? 9 : 0)

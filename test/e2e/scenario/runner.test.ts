@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { BROKEN } from '../../scenario/stories.ts'
+import { BROKEN } from '../../workbench/scenario/stories.ts'
 import { BIN, PROJECT } from '../cli/process.ts'
 
 describe('npx modelhost-sim run', () => {

@@ -1,7 +1,7 @@
 /** A server in a process of its own that serves, closes, and then has nothing left to do. */
 
+import { serve } from '../../../src/server/http/server.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
-import { serve } from '../../../src/transports/http/server.ts'
 
 async function main(): Promise<void> {
   const sim = createSimulator({ clock: { mode: 'scaled', speed: 60 } })

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { AnyEndpoint } from '../../../src/service/endpoint.ts'
 import { operations } from '../../../src/service/index.ts'
 import { createExampleRequest } from '../../../src/service/openapi/examples.ts'
-import { running } from '../../transports/http/running-server.ts'
+import { running } from '../../server/http/running-server.ts'
 
 const declared: Readonly<Record<string, AnyEndpoint>> = operations
 

@@ -5,12 +5,12 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
-import { collectPages } from '../../../site/pages.ts'
+import { collectPages } from '../../../tools/site/pages.ts'
 import { pageTest } from '../chromium.ts'
 import { openPage } from '../ui/control-room.ts'
 import { serveFiles } from './static-server.ts'
 
-const DIST = resolve('site/dist')
+const DIST = resolve('tools/site/dist')
 /** No server of static files has another way to say where a site is. */
 const PLACE = '/some%20where/docs-of-it/'
 const TABS = 2

@@ -1,9 +1,9 @@
 /** `npm run sweep -- fuzz` sends 1,000,000 requests; here 13,000. */
 import { expect, test } from 'vitest'
-import { controlOperations } from '../../../src/control/index.ts'
+import { controlOperations } from '../../../src/server/control/index.ts'
 import { operations } from '../../../src/service/index.ts'
-import { fuzz } from '../../../sweep/fuzz/fuzz.ts'
-import { describeViolation } from '../../../sweep/fuzz/violation-text.ts'
+import { fuzz } from '../../../tools/sweep/fuzz/fuzz.ts'
+import { describeViolation } from '../../../tools/sweep/fuzz/violation-text.ts'
 
 const SEED = Number(process.env.FUZZ_SEED ?? 7)
 

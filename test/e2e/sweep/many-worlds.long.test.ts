@@ -1,7 +1,7 @@
 /** Worlds beside each other, and clients beside each other in one; `npm run sweep` does the same with 1,000 and 200. */
 import { expect, test } from 'vitest'
-import { crowd } from '../../../sweep/crowd.ts'
-import { COMMANDS, orders } from '../../../sweep/orders.ts'
+import { crowd } from '../../../tools/sweep/crowd.ts'
+import { COMMANDS, orders } from '../../../tools/sweep/orders.ts'
 
 test('worlds that are asked at once, each in an order of its own, are what each of them is alone', async () => {
   expect(await crowd(12)).toEqual([])

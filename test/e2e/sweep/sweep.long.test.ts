@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { verdictOf } from '../../../sweep/verdict.ts'
-import { LEANINGS, randomWorld } from '../../../sweep/world.ts'
+import { verdictOf } from '../../../tools/sweep/verdict.ts'
+import { LEANINGS, randomWorld } from '../../../tools/sweep/world.ts'
 
 /** `npm run sweep` plays 500 worlds; here one of each leaning, the next ones with SWEEP_FROM. */
 const FROM = Number(process.env.SWEEP_FROM ?? 0)

@@ -1,7 +1,7 @@
 /** The checks that need the compiler of TypeScript or read every file: they take longer than the rules by themselves. */
 import { describe, expect, test } from 'vitest'
-import { reportApi } from '../../../tidy/api-report.ts'
-import { applyRules } from '../../../tidy/rules.ts'
+import { reportApi } from '../../../tools/tidy/api-report.ts'
+import { applyRules } from '../../../tools/tidy/rules.ts'
 
 describe('the report of public types', () => {
   const FILES: Readonly<Record<string, string>> = {

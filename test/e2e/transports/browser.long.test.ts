@@ -6,7 +6,7 @@ test('handlers and simulator bundle for a browser worker: nothing of Node is rea
   const { errors, metafile } = await build({
     stdin: {
       contents:
-        "export { handlers } from './src/transports/msw/handlers.ts'; export { createSimulator } from './src/index.ts'",
+        "export { handlers } from './src/workbench/testing/msw.ts'; export { createSimulator } from './src/index.ts'",
       resolveDir: fileURLToPath(new URL('../../..', import.meta.url)),
     },
     bundle: true,

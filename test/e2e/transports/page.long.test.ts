@@ -20,7 +20,7 @@ Object.assign(window, { createSimulator, handlers, listenOptions, setupWorker })
 
 interface PageScope {
   readonly createSimulator: typeof import('../../../src/simulator/simulator.ts').createSimulator
-  readonly handlers: typeof import('../../../src/transports/msw/handlers.ts').handlers
+  readonly handlers: typeof import('../../../src/workbench/testing/msw.ts').handlers
   readonly listenOptions: object
   readonly setupWorker: (...handlers: readonly unknown[]) => { start(options: object): Promise<unknown>; stop(): void }
 }

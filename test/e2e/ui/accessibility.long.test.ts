@@ -1,7 +1,7 @@
 /** Every view for people who use a keyboard, a screen reader or few colours: in both themes, on wide and narrow screens. */
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
-import { VIEWS } from '../../../src/ui/views/all-views.ts'
+import { VIEWS } from '../../../src/server/page/views/all-views.ts'
 import { pageTest } from '../chromium.ts'
 import { findViolations } from './axe.ts'
 import { type ControlRoom, openControlRoom } from './control-room.ts'

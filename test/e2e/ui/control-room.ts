@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
+import { type ServeOptions, type Server, serve } from '../../../src/server/http/server.ts'
 import type { SimulatorOptions } from '../../../src/simulator/options.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
-import { type ServeOptions, type Server, serve } from '../../../src/transports/http/server.ts'
 import { type OpenWindow, openWindow } from '../chromium.ts'
 import { installed, packageIn } from '../installed-package.ts'
 

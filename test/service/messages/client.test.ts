@@ -1,10 +1,10 @@
 /** Programs of the package of this protocol, with another base URL. */
 import VendorClient, { type ClientOptions } from '@anthropic-ai/sdk'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { FaultRule } from '../../../src/faults/rules.ts'
 import { createClient } from '../../../src/service/client/client.ts'
+import type { FaultRule } from '../../../src/simulator/faults/rules.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
-import { openTransports, TRANSPORTS, type Transport } from '../../transports/transports.ts'
+import { openTransports, TRANSPORTS, type Transport } from '../../server/transports.ts'
 
 const sim = createSimulator({
   fixtures: 'two-nodes',

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { NamesProfile } from '../../../src/service/naming/names-profile.ts'
+import { Snapshot } from '../../../src/simulator/checkpoint/snapshot.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
-import { Snapshot } from '../../../src/simulator/snapshot/snapshot.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
 const CHAT = '/v1/chat/completions'

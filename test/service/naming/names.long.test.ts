@@ -1,15 +1,15 @@
 /** Names profiles: what is asked in the user's words is answered in them, and is the same world. */
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { handler as endpoints } from '../../../src/cli/commands/endpoints.ts'
+import { serve } from '../../../src/server/http/server.ts'
 import { createClient } from '../../../src/service/client/client.ts'
 import { operations } from '../../../src/service/index.ts'
 import { type NamesProfile, readNames } from '../../../src/service/naming/names-profile.ts'
 import { createExampleRequest } from '../../../src/service/openapi/examples.ts'
+import { Snapshot } from '../../../src/simulator/checkpoint/snapshot.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
-import { Snapshot } from '../../../src/simulator/snapshot/snapshot.ts'
-import { serve } from '../../../src/transports/http/server.ts'
-import { handlers } from '../../../src/transports/msw/handlers.ts'
-import { ask, ROWS, WORLDS, type WorldName } from '../../transports/request-table.ts'
+import { handlers } from '../../../src/workbench/testing/msw.ts'
+import { ask, ROWS, WORLDS, type WorldName } from '../../server/request-table.ts'
 import { namedBody, namedHeaders, namedTarget, neutralNames, neutralText, PROFILE } from './renamed-words.ts'
 
 const onBug = (error: unknown) => {

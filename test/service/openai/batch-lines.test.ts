@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { createChatCompletion } from '../../../src/service/openai/chat.ts'
 import { createCompletion } from '../../../src/service/openai/completions.ts'
 import { countTokens, loadTokenizer } from '../../../src/service/openai/tokenizer.ts'
-import { Snapshot } from '../../../src/simulator/snapshot/snapshot.ts'
+import { Snapshot } from '../../../src/simulator/checkpoint/snapshot.ts'
 import { HELLO, type OpenaiWorld, openaiWorld } from './openai-world.ts'
 
 await loadTokenizer()

@@ -3,7 +3,7 @@
 import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
-import { running } from '../../transports/http/running-server.ts'
+import { running } from '../../server/http/running-server.ts'
 import { clientOf, HELLO, openaiWorld } from './openai-world.ts'
 
 const PROMPT = { model: 'acme/chat', prompt: 'Once upon a time' }

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { handler as report } from '../../../src/cli/commands/report.ts'
 import type { SimulatorOptions } from '../../../src/simulator/simulator.ts'
-import { type Running, running } from '../../transports/http/running-server.ts'
+import { type Running, running } from '../../server/http/running-server.ts'
 import { HELLO, openaiWorld } from './openai-world.ts'
 
 const ASK = { model: 'acme/chat', messages: HELLO, max_tokens: 3 }

@@ -1,5 +1,5 @@
 /** A way to get each refusal that an operation declares, by operation and status. */
-import type { Probe } from '../../../src/conform/probes.ts'
+import type { Probe } from '../../../src/cli/conform/probes.ts'
 import { GPU_TYPES } from '../../../src/data/records/gpu-config.ts'
 import { type AnyEndpoint, routeParamNames } from '../../../src/service/endpoint.ts'
 import { operations } from '../../../src/service/index.ts'

@@ -1,6 +1,6 @@
 /** Sends provocations to worlds of their own. */
 import { expect } from 'vitest'
-import { applyChange } from '../../../src/conform/probes.ts'
+import { applyChange } from '../../../src/cli/conform/probes.ts'
 import { operations } from '../../../src/service/index.ts'
 import { createExampleRequest } from '../../../src/service/openapi/examples.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
-import { chats } from '../../../sweep/play.ts'
+import { chats } from '../../../tools/sweep/play.ts'
 
 const NAMES = ['acme/chat', 'acme/search', 'acme/code'] as const
 const GPUS = ['L4-24GB', 'L40S-48GB', 'A100-80GB', 'H100-80GB'] as const

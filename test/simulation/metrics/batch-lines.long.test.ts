@@ -1,7 +1,7 @@
 /** Lines of batches in the metrics of the engines that work on them. */
 import { describe, expect, test } from 'vitest'
-import { EngineReader } from '../../../src/simulation/metrics/engine-values.ts'
-import { metricsPage } from '../../../src/simulation/metrics/metrics-text.ts'
+import { EngineReader } from '../../../src/server/control/metrics/engine-values.ts'
+import { metricsPage } from '../../../src/server/control/metrics/metrics-text.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { batchOf, CATALOG, chat, linesIn, many } from '../batch-world.ts'
 import { pass, passUntil, stage } from '../small-world.ts'

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { EngineReader } from '../../../src/server/control/metrics/engine-values.ts'
+import { metricsPage } from '../../../src/server/control/metrics/metrics-text.ts'
 import { findModelTarget } from '../../../src/simulation/deployments/model-lookup.ts'
 import type { InferenceHandle } from '../../../src/simulation/inference/request-row.ts'
 import {
@@ -12,8 +14,6 @@ import {
   withPrompt,
 } from '../../../src/simulation/load/prefix-cache.ts'
 import { instanceSpeed } from '../../../src/simulation/load/throughput.ts'
-import { EngineReader } from '../../../src/simulation/metrics/engine-values.ts'
-import { metricsPage } from '../../../src/simulation/metrics/metrics-text.ts'
 import type { Simulator, SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { pass, stage } from '../small-world.ts'
 import { parseExposition } from './exposition-parser.ts'

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { describeRow, Generation, Row, type RowClass } from '../../../src/kernel/row.ts'
 import { concatBytes } from '../../../src/lib/bytes.ts'
-import { ByteWriter } from '../../../src/simulator/snapshot/codec/bytes.ts'
-import type { SerializableClasses } from '../../../src/simulator/snapshot/codec/graph-forms.ts'
-import { decodeGraph } from '../../../src/simulator/snapshot/codec/graph-reader.ts'
-import { encodeGraph } from '../../../src/simulator/snapshot/codec/graph-writer.ts'
+import { ByteWriter } from '../../../src/simulator/checkpoint/codec/bytes.ts'
+import type { SerializableClasses } from '../../../src/simulator/checkpoint/codec/graph-forms.ts'
+import { decodeGraph } from '../../../src/simulator/checkpoint/codec/graph-reader.ts'
+import { encodeGraph } from '../../../src/simulator/checkpoint/codec/graph-writer.ts'
 
 class Point {
   x = 0

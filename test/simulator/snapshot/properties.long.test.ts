@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { describeRow, Generation, Row, type RowClass } from '../../../src/kernel/row.ts'
 import { loadTokenizer } from '../../../src/service/openai/tokenizer.ts'
 import { findViolations } from '../../../src/simulation/invariants/check-world.ts'
+import { Snapshot } from '../../../src/simulator/checkpoint/snapshot.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
-import { Snapshot } from '../../../src/simulator/snapshot/snapshot.ts'
 import { type Action, action, perform } from '../../simulation/invariants/actions.ts'
 
 const RUNS = Number(process.env.INVARIANT_RUNS ?? 3)

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createSimulator, type FaultRule, type Simulator, type SimulatorOptions, Snapshot } from '../../../src/index.ts'
 import { Row } from '../../../src/kernel/row.ts'
-import { readEnvelope, writeEnvelope } from '../../../src/simulator/snapshot/envelope.ts'
+import { readEnvelope, writeEnvelope } from '../../../src/simulator/checkpoint/envelope.ts'
 
 const DOWN: FaultRule = { on: 'listDeployments', chance: 0.5, fault: { kind: 'status', status: 503 } }
 

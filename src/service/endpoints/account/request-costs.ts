@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { LIMITS } from '../../../limits/limits.ts'
+import { LIMITS } from '../../../lib/limits.ts'
 import { endpoint } from '../../endpoint.ts'
 import { text } from '../../fields.ts'
 

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { DAY, type Micros } from '../../../kernel/duration.ts'
-import { LIMITS } from '../../../limits/limits.ts'
+import { LIMITS } from '../../../lib/limits.ts'
 import { formatMonth, type Month, monthOf, startOfMonth } from '../../../simulation/reporting/monthly-usage.ts'
 import type { World } from '../../../simulation/world.ts'
 import { refuse, refuseInput, rejectInput } from '../../refusals.ts'

@@ -4,7 +4,7 @@ import type { DeploymentType, ModelTask } from '../../../data/records/enums.ts'
 import { HUB_TASKS, MODEL_TASKS, OTHER_TASKS } from '../../../data/records/enums.ts'
 import { GPU_TYPES, type GpuType } from '../../../data/records/gpu-config.ts'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
-import { LIMITS } from '../../../limits/limits.ts'
+import { LIMITS } from '../../../lib/limits.ts'
 import type { DeploymentRow, LlmSpec } from '../../../simulation/deployments/deployment-row.ts'
 import { repositoryExists } from '../../../simulation/fleet/known-repositories.ts'
 import {

@@ -1,6 +1,6 @@
 /** Reads the body of a request without parsing it. */
 
-import { LIMITS } from '../../../limits/limits.ts'
+import { LIMITS } from '../../../lib/limits.ts'
 import type { FieldSchemas } from '../../endpoint.ts'
 import { RefusalError } from '../../refusals.ts'
 import type { RequestContext } from '../request-context.ts'

@@ -1,6 +1,6 @@
 /** The JSON body of a request: its value, or what is wrong with it as an issue of a 422. */
 import { parseJsonText } from '../../../lib/json-text.ts'
-import { LIMITS } from '../../../limits/limits.ts'
+import { LIMITS } from '../../../lib/limits.ts'
 import type { ValidationDetail } from '../validation-errors.ts'
 
 export type JsonBody = { value: unknown } | { issue: ValidationDetail }

@@ -1,7 +1,7 @@
 /** Reading forms: uploads, streamed at a constant cost in memory beside the files themselves, and forms of texts alone. */
 
 import { ByteHash } from '../../../kernel/random.ts'
-import { LIMITS } from '../../../limits/limits.ts'
+import { LIMITS } from '../../../lib/limits.ts'
 import type { SizeLimit, UploadedFile } from '../../endpoint.ts'
 import { RefusalError } from '../../refusals.ts'
 import type { ValidationDetail } from '../validation-errors.ts'

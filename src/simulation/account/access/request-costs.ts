@@ -1,7 +1,7 @@
 import type { Archive } from '../../../kernel/archive.ts'
 import { AppendLog } from '../../../kernel/layered-map.ts'
 import { NumberLog } from '../../../kernel/number-log.ts'
-import { LIMITS } from '../../../limits/limits.ts'
+import { LIMITS } from '../../../lib/limits.ts'
 
 /** The costs of the newest requests to models, by request id. */
 export class RequestCosts {

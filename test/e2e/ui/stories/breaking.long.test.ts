@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
-import { runFiles } from '../../../../src/scenario/index.ts'
+import { runFiles } from '../../../../src/workbench/scenario/index.ts'
 import { pageTest } from '../../chromium.ts'
 import { openControlRoom, sendAsClient } from '../control-room.ts'
 

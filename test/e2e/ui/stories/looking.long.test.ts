@@ -1,8 +1,8 @@
 /** Looking changes nothing: no view leaves a trace in the world, asks another machine, or breaks the policy of the page. */
 import type { Page } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
+import { serve } from '../../../../src/server/http/server.ts'
 import { createSimulator } from '../../../../src/simulator/simulator.ts'
-import { serve } from '../../../../src/transports/http/server.ts'
 import { pageTest } from '../../chromium.ts'
 import { openControlRoom, openPage, sendAsClient } from '../control-room.ts'
 

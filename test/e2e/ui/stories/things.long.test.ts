@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
-import { ScenarioLibrary } from '../../../../src/scenario/runner/library.ts'
+import { ScenarioLibrary } from '../../../../src/workbench/scenario/runner/library.ts'
 import { pageTest } from '../../chromium.ts'
 import { openControlRoom, sendAsClient } from '../control-room.ts'
 

@@ -1,0 +1,107 @@
+/** `modelhost-sim explain`: says why a thing of a world is as it is, and what happens to it next. */
+import type { Argv } from 'yargs'
+import type { Micros } from '../../kernel/duration.ts'
+import { loadTokenizer } from '../../service/openai/tokenizer.ts'
+import { explain } from '../../simulator/explain/explain.ts'
+import type { Explanation } from '../../simulator/explain/explanation.ts'
+import { formatExplanation } from '../../simulator/explain/text.ts'
+import { createSimulator } from '../../simulator/simulator.ts'
+import { EXIT_CODES, UsageError } from '../command.ts'
+import { scheduleCommands } from '../command-file.ts'
+import { askServer, type ServerArguments, serverFlags } from '../server-client.ts'
+import { duration, requireKnownVariables, seed, text, toggle } from '../values.ts'
+
+export const command = 'explain <subject>'
+export const example = 'explain h100-0'
+export const describe =
+  'Explain a thing or a request: what decided its state, its causes and effects, and what comes next'
+
+export interface ExplainArguments extends ServerArguments {
+  subject: string
+  fixtures?: string | undefined
+  profile?: string | undefined
+  weather?: string | undefined
+  seed?: string | undefined
+  for?: Micros | undefined
+  commands?: string | undefined
+  json?: boolean | undefined
+}
+
+export function builder(argv: Argv): Argv<ExplainArguments> {
+  const options = flags()
+  return argv
+    .positional('subject', { type: 'string', describe: 'An id, a name, or a position in the journal' })
+    .options(options)
+    .middleware(() => requireKnownVariables(Object.keys(options)))
+    .example('$0 explain 12', 'the request or journal entry 12 of a server on this machine')
+    .example('$0 explain h100-0 --fixtures two-nodes --for 1d', 'a node of a fixture, after a day without clients')
+    .epilogue(
+      `The flags of a world have no environment variables, because those are for serve.\n${EXIT_CODES}`,
+    ) as unknown as Argv<ExplainArguments>
+}
+
+function flags() {
+  return {
+    ...serverFlags(),
+    fixtures: {
+      ...worldFlag('World in place of a server: default, empty, fleet, full, two-nodes, a folder, or a snapshot'),
+      coerce: text('fixtures'),
+    },
+    profile: {
+      ...worldFlag('Provider profile of that world: realistic, quick, rough, or a file'),
+      coerce: text('profile'),
+    },
+    weather: {
+      ...worldFlag('Random failures in that world: none, rough, bad-week and so on. Default: that of the profile'),
+      coerce: text('weather'),
+    },
+    seed: { ...worldFlag('Seed of that world'), coerce: seed('seed') },
+    for: {
+      ...worldFlag('Time that passes in that world before the explanation: 24h, 7d'),
+      coerce: duration('for', '1d'),
+    },
+    commands: {
+      ...worldFlag('JSON file with scheduled commands of that world, as for simulate'),
+      coerce: text('commands'),
+    },
+    json: toggle('json', 'Print one JSON object'),
+  }
+}
+
+/** Returns a flag of the world in place of a server. The variables of such flags are those of `serve`. */
+function worldFlag(describe: string) {
+  return { describe, requiresArg: true, type: 'string' as const }
+}
+
+export async function handler(args: ExplainArguments): Promise<void> {
+  const explanation = args.fixtures === undefined ? await fetchExplanation(args) : await explainFixture(args)
+  process.stdout.write(args.json ? `${JSON.stringify(explanation, null, 2)}\n` : formatExplanation(explanation))
+}
+
+async function fetchExplanation({ subject, ...args }: ExplainArguments): Promise<Explanation> {
+  for (const name of ['profile', 'weather', 'seed', 'for', 'commands'] as const) {
+    if (args[name] === undefined) continue
+    throw new UsageError(
+      `Failed to explain '${subject}': --${name} needs --fixtures. Leave it out, or give --fixtures and a world.`,
+    )
+  }
+  return askServer(args, `explain/${encodeURIComponent(subject)}`, 'an explanation', 'sentences')
+}
+
+/** Explains a thing of a fixture or a snapshot, after the time `for` without clients. */
+async function explainFixture({ subject, fixtures, profile, weather, seed, commands, ...args }: ExplainArguments) {
+  const sim = createSimulator({
+    ...(fixtures !== undefined && { fixtures }),
+    ...(profile !== undefined && { profile }),
+    ...(weather !== undefined && { weather }),
+    ...(seed !== undefined && { seed }),
+  })
+  if (commands !== undefined) scheduleCommands(sim, commands, args.for ?? 0)
+  if (args.for !== undefined) await sim.clock.advanceInSlices(args.for / 1000)
+  if (sim.world.needsTokenizer) await loadTokenizer()
+  try {
+    return explain(sim, subject)
+  } catch (error) {
+    throw error instanceof RangeError ? new UsageError(error.message) : error
+  }
+}

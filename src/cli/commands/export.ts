@@ -1,0 +1,106 @@
+/** `modelhost-sim export`: writes a recording as a test or a scenario. */
+import { existsSync } from 'node:fs'
+import { basename, relative } from 'node:path'
+import type { Argv } from 'yargs'
+import { shellQuote } from '../../lib/quote.ts'
+import { toPytest } from '../../simulator/history/export/pytest-test.ts'
+import { type ScenarioFormat, toScenario } from '../../simulator/history/export/scenario.ts'
+import { planTest } from '../../simulator/history/export/steps.ts'
+import { toVitest } from '../../simulator/history/export/vitest-test.ts'
+import type { ParsedRecording } from '../../simulator/history/file.ts'
+import { runFiles, tracePath } from '../../workbench/scenario/runner/runner.ts'
+import { EXIT_CODES, UsageError } from '../command.ts'
+import { requireWritable, writeTextFile } from '../files/output-file.ts'
+import { ONLY_OWNER, partialFlag, readRecordingToEnd } from '../recording-files.ts'
+import { requireKnownVariables } from '../values.ts'
+
+export const command = 'export <file> <test>'
+export const example = 'export run.ndjson run.test.ts'
+export const describe = 'Write a recording as a test for vitest or pytest, or as a scenario'
+
+interface Arguments {
+  file: string
+  test: string
+  partial: boolean
+}
+
+export function builder(argv: Argv): Argv<Arguments> {
+  return argv
+    .positional('file', { type: 'string', describe: 'A file of serve --record or sim.record()' })
+    .positional('test', {
+      type: 'string',
+      describe: 'The file to write: *.test.ts for vitest, test_*.py for pytest, *.yaml or another *.ts for a scenario',
+    })
+    .options(partialFlag())
+    .middleware(() => requireKnownVariables(Object.keys(partialFlag())))
+    .example('$0 export run.ndjson run.test.ts', 'a test for vitest')
+    .example('$0 export run.ndjson test_run.py', 'a test for pytest, with a running server')
+    .example('$0 export run.ndjson run.yaml', 'a scenario with its trace, for modelhost-sim run')
+    .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
+}
+
+/** Kinds of files by the ends of their names. The first that fits counts. */
+const KINDS = [
+  [/\.test\.[mc]?ts$/, 'vitest'],
+  [/^test_\w+\.py$/, 'pytest'],
+  [/\.ya?ml$/, 'yaml'],
+  [/\.m?ts$/, 'typescript'],
+] as const
+
+/** Ends of files that have a trace. */
+const SCENARIO_ENDS = ['.yaml', '.yml', '.json', '.ts', '.mts', '.js', '.mjs']
+
+export async function handler({ file, test, partial }: Arguments): Promise<void> {
+  const name = basename(test)
+  const [, kind] = KINDS.find(([pattern]) => pattern.test(name)) ?? []
+  if (kind === undefined) {
+    throw new UsageError(
+      `Failed to export to '${test}': unknown kind of file. Give *.test.ts for vitest, test_*.py for pytest, or *.yaml or *.ts for a scenario.`,
+    )
+  }
+  requireWritable(test)
+  if (kind === 'yaml' || kind === 'typescript') requireOwnTrace(test)
+  const recording = readRecordingToEnd(file, partial)
+  if (kind === 'yaml' || kind === 'typescript') return exportScenario(recording, file, test, kind)
+  const plan = await planTest(recording, shellQuote(file), { isServed: kind === 'pytest' })
+  const source =
+    kind === 'pytest'
+      ? toPytest(plan, name.replace(/^test_|\.py$/g, ''))
+      : toVitest(plan, `the recording ${basename(file)} plays as before`)
+  writeTextFile(test, `${source.trimEnd()}\n`, undefined, ONLY_OWNER)
+  process.stdout.write(`${test} is written.\n`)
+}
+
+/** Rejects a scenario whose trace would replace that of another scenario. */
+function requireOwnTrace(path: string): void {
+  const trace = tracePath(path)
+  if (!existsSync(trace)) return
+  const base = trace.slice(0, -'.trace'.length)
+  const other = SCENARIO_ENDS.map(end => `${base}${end}`).find(one => one !== path && existsSync(one))
+  if (other === undefined) return
+  throw new UsageError(
+    `Failed to export to '${path}': ${basename(trace)} is the trace of ${basename(other)}. Give a file with another name.`,
+  )
+}
+
+/** Writes a scenario, plays it once, and writes its trace. */
+async function exportScenario(
+  recording: ParsedRecording,
+  file: string,
+  path: string,
+  format: ScenarioFormat,
+): Promise<void> {
+  const name = `the recording ${basename(file)} plays as before`
+  const source = toScenario(recording, { format, name, what: shellQuote(file) })
+  writeTextFile(path, `${source.trimEnd()}\n`, undefined, ONLY_OWNER)
+  const [result] = await runFiles([path], { update: true, workers: 1 })
+  if (result?.passed) {
+    process.stdout.write(`${path} and its trace are written. Play it with: npx modelhost-sim run ${shellQuote(path)}\n`)
+    return
+  }
+  process.stderr.write(
+    `Failed to play ${shellQuote(path)}, which was written: ${result?.failure?.message ?? 'it has no result'}\n` +
+      `See more with: npx modelhost-sim run ${relative(process.cwd(), path)}\n`,
+  )
+  process.exitCode = 1
+}

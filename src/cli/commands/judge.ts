@@ -1,0 +1,247 @@
+/** `modelhost-sim judge`: says what the clients of a running server, or of a recording, did wrong. */
+import type { Argv } from 'yargs'
+import { LIMITS } from '../../lib/limits.ts'
+import { shellQuote } from '../../lib/quote.ts'
+import { DEFAULT_HOST, DEFAULT_PORT } from '../../server/http/server.ts'
+import type { ReceivedRequest } from '../../simulator/exchanges/request-log.ts'
+import { applyRules } from '../../simulator/judge/apply-rules.ts'
+import type { JudgeFinding, Judgement } from '../../simulator/judge/judgement.ts'
+import type { Conduct } from '../../simulator/judge/observation.ts'
+import type { ConductRule } from '../../simulator/judge/rule.ts'
+import { unknownRule } from '../../simulator/judge/rule-choice.ts'
+import { CONDUCT_RULE_NAMES } from '../../simulator/judge/rules/conduct/index.ts'
+import { formatJudgement } from '../../simulator/judge/text.ts'
+import { UsageError } from '../command.ts'
+import { requireWritable, writeTextFile } from '../files/output-file.ts'
+import { judgeRecording } from '../judge/judge-recording.ts'
+import { loadOwnRules } from '../judge/own-rules.ts'
+import { formatJudgementJunit } from '../judge/report.ts'
+import { conductOfServer } from '../judge/served-conduct.ts'
+import { partialFlag } from '../recording-files.ts'
+import { askServer, type ServerArguments, serverFlags } from '../server-client.ts'
+import { flag, requireKnownVariables, text, texts, toggle } from '../values.ts'
+
+const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`
+
+export const command = 'judge [recording]'
+export const example = 'judge --fail-on looksBeforeCreate'
+export const describe =
+  'Judge the conduct of the clients of a server or a recording: retries, polls, what they left running'
+
+export interface JudgeArguments {
+  recording?: string | undefined
+  url?: string | undefined
+  controlToken?: string | undefined
+  rules?: string | undefined
+  off?: string[] | undefined
+  failOn?: string[] | undefined
+  keep?: string[] | undefined
+  pollsAtMost?: number | undefined
+  client?: string | undefined
+  junit?: string | undefined
+  json?: boolean | undefined
+  partial?: boolean | undefined
+}
+
+export function builder(argv: Argv): Argv<JudgeArguments> {
+  const options = flags()
+  return argv
+    .positional('recording', {
+      type: 'string',
+      describe: 'A file of serve --record or sim.record(), in place of a server',
+    })
+    .options(options)
+    .middleware(() => requireKnownVariables(Object.keys(options)))
+    .example('$0 judge', 'every client of a server on this machine')
+    .example('$0 judge run.ndjson --rules rules.ts', 'the clients of a recording, with rules of your own')
+    .example('$0 judge --fail-on looksBeforeCreate,leavesNothingRunning', 'only these rules fail')
+    .epilogue(
+      `Each flag has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n` +
+        'Exit codes: 0 nothing that fails, 1 findings that fail, 2 could not run, or not to the end.',
+    ) as unknown as Argv<JudgeArguments>
+}
+
+function flags() {
+  const { url, ...others } = serverFlags()
+  return {
+    url: {
+      ...flag('url', `URL of the server, or the base_url of one of its worlds. Default: ${DEFAULT_URL}`),
+      coerce: url.coerce,
+    },
+    ...others,
+    rules: {
+      ...flag('rules', 'Module that exports rules of your own. With a server, they see the requests alone'),
+      coerce: text('rules'),
+    },
+    off: { ...flag('off', 'Rules that are not applied, with commas'), coerce: listOf },
+    'fail-on': {
+      ...flag('fail-on', 'Rules whose findings fail, with commas; any, or none. Default: any'),
+      coerce: listOf,
+    },
+    keep: { ...flag('keep', 'Ids of things that may go on, with commas'), coerce: listOf },
+    'polls-at-most': {
+      ...flag('polls-at-most', 'Advised number of reads of one thing in a second. Default: 1'),
+      coerce: readRate,
+    },
+    client: { ...flag('client', 'The client with this token, by id or name. Default: all'), coerce: text('client') },
+    junit: { ...flag('junit', 'Also write the findings to this file, in the format of JUnit'), coerce: text('junit') },
+    json: toggle('json', 'Print one JSON object'),
+    ...partialFlag(),
+  }
+}
+
+/** Reads the number of --polls-at-most. */
+function readRate(given: unknown): number | undefined {
+  const word = text('polls-at-most')(given)
+  if (word === undefined) return undefined
+  const rate = word.trim() === '' ? Number.NaN : Number(word)
+  if (Number.isFinite(rate) && rate > 0) return rate
+  throw new UsageError(`Failed to read --polls-at-most: '${word}' is not a number above 0. Give one, as in 0.5.`)
+}
+
+/** Reads a list with commas; undefined if it is not given. */
+function listOf(given: unknown): string[] | undefined {
+  return given === undefined ? undefined : texts(given)
+}
+
+export async function handler(args: JudgeArguments): Promise<void> {
+  const { junit, json = false } = args
+  if (junit !== undefined) requireWritable(junit, 'junit')
+  const own = args.rules === undefined ? undefined : await loadOwnRules(args.rules, process.cwd())
+  const off = readOff(args.off, [...(own?.keys() ?? [])])
+  const fails = readFailOn(args.failOn, [...(own?.keys() ?? [])], off)
+  for (const name of off) own?.delete(name)
+  const { judgement, problem } = await (args.recording === undefined
+    ? judgeServer({ ...args, off }, own)
+    : judgeFile(args.recording, { ...args, off }, own))
+  process.stdout.write(json ? `${JSON.stringify(judgement, null, 2)}\n` : formatJudgement(judgement))
+  if (junit !== undefined) writeTextFile(junit, formatJudgementJunit(judgement, fails), 'junit')
+  if (problem !== undefined) process.stderr.write(`${problem}\n`)
+  process.exitCode = judgement.findings.some(fails) ? 1 : problem === undefined ? 0 : 2
+}
+
+/** A judgement, and why it is not complete; undefined if it is. */
+interface CliJudgement {
+  readonly judgement: Judgement
+  readonly problem: string | undefined
+}
+
+/** Returns the rules that are not applied. */
+function readOff(names: string[] = [], own: readonly string[]): string[] {
+  for (const name of names) requireRule(name, 'Failed to read --off', own)
+  return names
+}
+
+function requireRule(name: string, context: string, own: readonly string[]): void {
+  if (own.includes(name) || (CONDUCT_RULE_NAMES as readonly string[]).includes(name)) return
+  throw new UsageError(unknownRule(name, context, own).message)
+}
+
+/** Returns which findings fail. */
+function readFailOn(
+  names: readonly string[] = ['any'],
+  own: readonly string[],
+  off: readonly string[],
+): (finding: JudgeFinding) => boolean {
+  const [first] = names
+  if (first === undefined) {
+    throw new UsageError('Failed to read --fail-on: it names no rule. Give rules with commas, any, or none.')
+  }
+  if (names.length === 1 && first === 'any') return () => true
+  if (names.length === 1 && first === 'none') return () => false
+  for (const name of names) {
+    if (name === 'any' || name === 'none') {
+      throw new UsageError(
+        `Failed to read --fail-on: '${name}' is given beside other words. Give rules with commas, any, or none.`,
+      )
+    }
+    requireRule(name, 'Failed to read --fail-on', own)
+    if (!off.includes(name)) continue
+    throw new UsageError(`Failed to read --fail-on: --off turns the rule ${name} off. Remove it from one of them.`)
+  }
+  return ({ rule }) => names.includes(rule)
+}
+
+/** Judges a recording. A recording without an end is judged as far as it goes. Without --partial, that is a problem. */
+async function judgeFile(
+  file: string,
+  { url, off = [], keep, pollsAtMost, client, partial = false }: JudgeArguments,
+  own: ReadonlyMap<string, ConductRule> = new Map(),
+): Promise<CliJudgement> {
+  if (url !== undefined) {
+    throw new UsageError(`Failed to judge '${file}': --url is for a server. Leave out the file, or --url.`)
+  }
+  const { judgement, cut } = await judgeRecording(file, {
+    rules: { ...Object.fromEntries(toRulesOff(off)), ...Object.fromEntries(own) },
+    ...(keep !== undefined && { keep }),
+    ...(pollsAtMost !== undefined && { pollsAtMost }),
+    ...(client !== undefined && { client }),
+  })
+  if (cut === undefined || partial) return { judgement, problem: noteOfSilence(judgement) }
+  const problem = `Failed to judge ${shellQuote(file)} to its end: ${cut}. To accept it, give --partial.`
+  return { judgement, problem }
+}
+
+/** Returns the rules of the package among those that are turned off. */
+function toRulesOff(off: readonly string[]): (readonly [string, false])[] {
+  return off.filter(name => (CONDUCT_RULE_NAMES as readonly string[]).includes(name)).map(name => [name, false])
+}
+
+/** Says that there was nothing to judge; undefined if there was. */
+function noteOfSilence({ clients, dropped }: Judgement): string | undefined {
+  if (clients.length > 0 || dropped > 0) return undefined
+  return 'Failed to judge: no client has sent a request. Check the address and the token of your client.'
+}
+
+async function judgeServer(args: JudgeArguments, own: ReadonlyMap<string, ConductRule> | undefined) {
+  const judgement = await fetchJudgement(args, own)
+  return { judgement, problem: noteOfSilence(judgement) }
+}
+
+/** Asks the server for its judgement, and applies the rules of the user to its requests. */
+async function fetchJudgement(
+  args: JudgeArguments,
+  own: ReadonlyMap<string, ConductRule> | undefined,
+): Promise<Judgement> {
+  const { off = [], keep, pollsAtMost, client } = args
+  const rulesOff = toRulesOff(off).map(([name]) => name)
+  const server = { url: args.url ?? DEFAULT_URL, controlToken: args.controlToken }
+  const query = new URLSearchParams({
+    ...(rulesOff.length > 0 && { off: rulesOff.join(',') }),
+    ...(keep !== undefined && { keep: keep.join(',') }),
+    ...(pollsAtMost !== undefined && { pollsAtMost: String(pollsAtMost) }),
+    ...(client !== undefined && { client }),
+  })
+  const judgement = await ask<Judgement>(server, `judge?${query}`, 'findings')
+  if (own === undefined) return judgement
+  const filter = new URLSearchParams({
+    ...{ limit: String(LIMITS.requests), bodies: 'whole' },
+    ...(client !== undefined && { token: client }),
+  })
+  const { requests } = await ask<{ requests: ReceivedRequest[] }>(server, `requests?${filter}`, 'requests')
+  const { now, elapsed_seconds } = await ask<{ now: string; elapsed_seconds: number }>(
+    server,
+    'clock',
+    'elapsed_seconds',
+  )
+  const epochMs = Math.round(Date.parse(now) - elapsed_seconds * 1000)
+  const findings = applyOwnRules(own, conductOfServer(requests, epochMs, pollsAtMost))
+  return {
+    ...judgement,
+    findings: [...judgement.findings, ...findings],
+    rules: [...judgement.rules, ...own.keys()],
+  }
+}
+
+function applyOwnRules(own: ReadonlyMap<string, ConductRule>, conduct: Conduct): JudgeFinding[] {
+  try {
+    return applyRules(own, conduct)
+  } catch (error) {
+    throw error instanceof RangeError ? new UsageError(error.message) : error
+  }
+}
+
+/** Asks the control plane for an object with a field. */
+function ask<Body>(server: ServerArguments, path: string, field: keyof Body & string): Promise<Body> {
+  return askServer(server, path, 'a judgement', field)
+}

@@ -1,0 +1,87 @@
+/** `modelhost-sim replay`: replays a recording, and compares each answer. */
+import type { Argv } from 'yargs'
+import { shellQuote } from '../../lib/quote.ts'
+import { plural } from '../../lib/text/format-count.ts'
+import { readRecording } from '../../simulator/history/read-recording.ts'
+import type { ReplayResult } from '../../simulator/history/replay/perform-lines.ts'
+import { replayAtServer, type SendControl } from '../../simulator/history/replay/remote-replay.ts'
+import { replayRecording } from '../../simulator/history/replay/replay.ts'
+import { partialFlag } from '../recording-files.ts'
+import { requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
+import { flag, requireKnownVariables } from '../values.ts'
+
+export const command = 'replay <file>'
+export const example = 'replay run.ndjson'
+export const describe = 'Replay a recording: the same requests in the same world, and each answer compared byte by byte'
+
+interface Arguments {
+  file: string
+  partial: boolean
+  url: string | undefined
+  controlToken: string | undefined
+}
+
+export function builder(argv: Argv): Argv<Arguments> {
+  const { url, ...others } = serverFlags()
+  const options = {
+    url: { ...flag('url', 'Replay in a new world of this server. Default: in this process'), coerce: url.coerce },
+    ...others,
+    ...partialFlag(),
+  }
+  return argv
+    .positional('file', { type: 'string', describe: 'A file of serve --record or sim.record()' })
+    .options(options)
+    .middleware(() => requireKnownVariables(Object.keys(options)))
+    .example('$0 replay run.ndjson', 'in this process')
+    .example('$0 replay run.ndjson --url http://127.0.0.1:4010', 'over HTTP, in a new world of a server')
+    .epilogue(
+      'Exit codes: 0 the same, 1 diverged, 2 could not run, 130 and 143 on signals.',
+    ) as unknown as Argv<Arguments>
+}
+
+export async function handler({ file, partial, url, controlToken }: Arguments): Promise<void> {
+  const recording = readRecording(file)
+  const what = shellQuote(file)
+  const result = await (url === undefined
+    ? replayRecording(recording, what)
+    : replayAtServer(recording, what, createControl({ url, controlToken })))
+  const isUnfinished = result.divergence === undefined && result.cut !== undefined && !partial
+  process.stdout.write(formatResult(file, result, partial))
+  if (result.divergence !== undefined) process.exitCode = 1
+  else if (isUnfinished) {
+    process.stderr.write(
+      `Failed to replay ${shellQuote(file)} to its end: ${result.cut}. To accept it, give --partial.\n`,
+    )
+    process.exitCode = 2
+  }
+}
+
+/** Returns the sender of requests to the control plane of a server. */
+function createControl(server: ServerArguments): SendControl {
+  return async (method, path, body) => {
+    const headers = { 'content-type': 'application/json' }
+    const init = { method, ...(body !== undefined && { headers, body: JSON.stringify(body) }) }
+    const answer = await requestServer(server, path, 'a replay', init)
+    return (await answer.json()) as Record<string, unknown>
+  }
+}
+
+function formatResult(file: string, { requests, divergence, cut }: ReplayResult, partial: boolean): string {
+  const count = plural(requests, 'request')
+  if (divergence === undefined) {
+    if (requests === 0) return `${file}: it has no request whose answer could be compared.\n`
+    if (cut === undefined) return `${file}: ${count} replayed, every answer is the same.\n`
+    // Without --partial, an error on stderr says why.
+    return `${file}: ${count} replayed, every answer ${partial ? `is the same, and ${cut}` : 'so far is the same'}.\n`
+  }
+  const { line, at, subject, recorded, replayed, before } = divergence
+  const earlier = before.length === 0 ? ['nothing'] : before
+  return [
+    `${file}: line ${line} differs: ${subject}, at ${at}, after ${count}.`,
+    `  recorded: ${recorded}`,
+    `  replayed: ${replayed}`,
+    '  before it:',
+    ...earlier.map(entry => `    ${entry}`),
+    '',
+  ].join('\n')
+}

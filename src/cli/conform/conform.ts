@@ -1,0 +1,219 @@
+/** Compares the simulator with an OpenAPI document of a provider. */
+
+import { nearestWord } from '../../lib/did-you-mean.ts'
+import { escapeRegExp } from '../../lib/escape-regexp.ts'
+import type { NamesProfile } from '../../service/naming/names-profile.ts'
+import { createSimulator } from '../../simulator/simulator.ts'
+import { BodyValidator } from './bodies.ts'
+import { DeclarationComparison } from './declarations.ts'
+import {
+  contentOf,
+  type DocumentOperation,
+  type DocumentPart,
+  hasOpenContent,
+  jsonSchemaOf,
+  matchesMediaType,
+  mediaTypesOf,
+  OpenapiDocument,
+  toObject,
+} from './document.ts'
+import { type Finding, findResponse, type ReportFinding, streamOf, withPlace } from './findings.ts'
+import { AnswerHeaders } from './headers.ts'
+import { ProbeSender } from './probe-sender.ts'
+import { EVENT_STREAM, findStreamDifferences } from './streams.ts'
+
+export interface Conformance {
+  readonly findings: readonly Finding[]
+  /** Number of operations in the document, and how many of them the simulator serves. */
+  readonly operations: number
+  readonly served: number
+  /** Number of requests sent. */
+  readonly requests: number
+  /** The statuses of the checked answers, by operation. */
+  readonly answers: Readonly<Record<string, readonly number[]>>
+  /** Operations of the simulator that the document does not have. */
+  readonly beyond: readonly string[]
+}
+
+const SEVERITIES = ['break', 'warning', 'note'] as const
+
+/**
+ * Sends requests for successes and refusals of every operation of a document to a world in this process, and checks the
+ * answers by the document. Also compares the declarations of both documents.
+ *
+ * @param document the parsed document
+ * @throws DocumentError for a document that cannot be used
+ */
+export async function conform(document: unknown, options: { names?: NamesProfile } = {}): Promise<Conformance> {
+  const theirs = new OpenapiDocument(document)
+  const sim = createSimulator({ seed: 1, ...options })
+  const ours = new OpenapiDocument(await (await sim.fetch('http://sim/openapi.json')).json())
+  const check = new ConformanceCheck(theirs, ours, new ProbeSender(sim))
+  for (const operation of theirs.operations) await check.checkOperation(operation)
+  const findings = [...check.findings].sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity))
+  return {
+    findings,
+    operations: theirs.operations.length,
+    served: check.served.size,
+    requests: check.requests,
+    answers: check.answers,
+    beyond: ours.operations.filter(one => !check.served.has(one.name)).map(({ name }) => name),
+  }
+}
+
+class ConformanceCheck {
+  readonly findings: Finding[] = []
+  /** Names of the simulator's operations that the document has. */
+  readonly served = new Set<string>()
+  requests = 0
+  readonly answers: Record<string, readonly number[]> = {}
+  readonly #providerDocument: OpenapiDocument
+  readonly #ownDocument: OpenapiDocument
+  readonly #declarations: DeclarationComparison
+  readonly #probes: ProbeSender
+  readonly #bodies: BodyValidator
+
+  constructor(theirs: OpenapiDocument, ours: OpenapiDocument, probes: ProbeSender) {
+    this.#providerDocument = theirs
+    this.#ownDocument = ours
+    this.#declarations = new DeclarationComparison(theirs, ours)
+    this.#probes = probes
+    this.#bodies = new BodyValidator(theirs)
+  }
+
+  async checkOperation(theirs: DocumentOperation): Promise<void> {
+    const matching = this.#findServed(theirs)
+    if (matching === undefined) return
+    this.served.add(matching.name)
+    const findings: Finding[] = []
+    const report = (finding: Omit<Finding, 'operation'>) => findings.push({ ...finding, operation: theirs.name })
+    const byFault = await this.#checkAnswers(theirs, matching, report)
+    this.#declarations.compare({ theirs, ours: matching, byFault, report })
+    // A difference seen in an answer is not reported again for its schema.
+    const seen = new Set<string>()
+    for (const finding of findings) {
+      const key = `${finding.place} ${finding.kind === 'value' ? 'type' : finding.kind}`
+      if (!seen.has(key)) this.findings.push(finding)
+      seen.add(key)
+    }
+  }
+
+  /** Returns the simulator's operation of the same method and path; names of parameters may differ. */
+  #findServed(theirs: DocumentOperation): DocumentOperation | undefined {
+    const paths = [theirs.path, `${this.#providerDocument.base}${theirs.path}`]
+    const same = this.#ownDocument.operations.filter(({ path }) => paths.some(one => isSamePath(one, path)))
+    const found = same.find(({ method }) => method === theirs.method)
+    if (found !== undefined) return found
+    const at = { operation: theirs.name, place: 'the path', pointer: theirs.at.pointer, severity: 'break' as const }
+    if (same.length > 0) {
+      const methods = same.map(({ method }) => method).join(', ')
+      this.findings.push({
+        ...at,
+        kind: 'method',
+        says: `${theirs.method} is served`,
+        ours: `only ${methods} is served`,
+      })
+      return undefined
+    }
+    const meant = nearestWord(theirs.path, new Set(this.#ownDocument.operations.map(({ path }) => path)))
+    const ours = `unknown path${meant === undefined ? '' : `; the nearest is ${meant}`}`
+    this.findings.push({ ...at, kind: 'path', says: 'it is served', ours })
+    return undefined
+  }
+
+  /** Checks a success and every refusal that can be produced. Returns the statuses that only a fault rule produced. */
+  async #checkAnswers(
+    theirs: DocumentOperation,
+    found: DocumentOperation,
+    report: ReportFinding,
+  ): Promise<ReadonlySet<number>> {
+    const byFault = new Set<number>()
+    const seen = new Set<number>()
+    const headers = new AnswerHeaders(this.#providerDocument, this.#bodies)
+    for (const answer of await this.#probes.sendProbes(found, streamOf(this.#providerDocument, theirs) !== undefined)) {
+      seen.add(answer.status)
+      await this.#checkAnswer(answer, theirs, headers, report)
+    }
+    for (const answer of await this.#probes.sendFaults(theirs, found, seen)) {
+      seen.add(answer.status)
+      byFault.add(answer.status)
+      await this.#checkAnswer(answer, theirs, headers, report)
+    }
+    headers.reportMissing(report)
+    this.answers[theirs.name] = [...seen].sort((a, b) => a - b)
+    const unlisted = new Set<number>()
+    for (const status of [...seen, ...[...found.responses.keys()].map(Number)]) {
+      if (status >= 400 && findResponse(theirs, status) === undefined) unlisted.add(status)
+    }
+    // One finding for all statuses: most documents list few refusals.
+    const codes = [...unlisted].sort((a, b) => a - b)
+    if (codes.length === 0) return byFault
+    const listed = [...theirs.responses.keys()].join(', ')
+    report({
+      ...{ severity: 'warning', kind: 'status', place: 'refusals', pointer: `${theirs.at.pointer}/responses` },
+      ...{ says: `answers are ${listed}`, ours: `it may be ${codes.join(', ')}` },
+    })
+    return byFault
+  }
+
+  async #checkAnswer(
+    answer: Response,
+    theirs: DocumentOperation,
+    headers: AnswerHeaders,
+    report: ReportFinding,
+  ): Promise<void> {
+    this.requests++
+    const response = findResponse(theirs, answer.status)
+    if (response !== undefined) {
+      headers.check(answer, response, report)
+      await this.#checkContent(answer, response, report)
+    } else if (answer.status === 200) {
+      const listed = [...theirs.responses.keys()].join(', ') || 'none'
+      report({
+        ...{ severity: 'break', kind: 'status', place: 'answer 200', pointer: theirs.at.pointer },
+        ...{ says: `answers are ${listed}`, ours: '200' },
+      })
+    }
+  }
+
+  async #checkContent(answer: Response, response: DocumentPart, report: ReportFinding): Promise<void> {
+    const place = `answer ${answer.status}`
+    const media = mediaTypesOf(response)
+    const type = (answer.headers.get('content-type') ?? '').split(';', 1)[0]!
+    const text = await answer.text()
+    if (media.length > 0 && !media.some(one => matchesMediaType(one, type))) {
+      const severity = hasOpenContent(this.#providerDocument, response) ? 'note' : 'break'
+      const pointer = `${response.pointer}/content`
+      report({ severity, kind: 'media', place, pointer, says: `the content is ${media.join(' or ')}`, ours: type })
+      return
+    }
+    if (type === EVENT_STREAM) {
+      const mediaPart = contentOf(this.#providerDocument, response, EVENT_STREAM)
+      const breaches =
+        mediaPart === undefined ? [] : findStreamDifferences(this.#providerDocument, this.#bodies, mediaPart, text)
+      for (const breach of breaches) report(withPlace(breach, place))
+      return
+    }
+    const schema = jsonSchemaOf(this.#providerDocument, response)
+    if (schema === undefined || !/json/.test(type)) return
+    for (const breach of this.#bodies.findDifferences(schema, JSON.parse(text))) report(withPlace(breach, place))
+  }
+}
+
+/** Compares paths: literal parts are equal, names of parameters may differ. Names of models may contain a slash. */
+function isSamePath(theirs: string, ours: string): boolean {
+  const pattern = ours
+    .split('/')
+    .map(step => {
+      if (step === '{model_name}') return '\\{[^/]+\\}(?:/\\{[^/]+\\})?'
+      return step.startsWith('{') ? '\\{[^/]+\\}' : escapeRegExp(step)
+    })
+    .join('/')
+  return new RegExp(`^${pattern}/?$`).test(theirs)
+}
+
+/** Returns the title and version of a document, for the head of a report. */
+export function titleOf(document: unknown): string {
+  const { title, version } = toObject(toObject(document).info)
+  return [title, version].filter(one => typeof one === 'string').join(' ') || 'the document'
+}

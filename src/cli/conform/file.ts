@@ -1,0 +1,33 @@
+/** Reads a document from a JSON or YAML file. */
+import { readFileSync, statSync } from 'node:fs'
+import { parseDocument } from 'yaml'
+import { parseJsonText } from '../../lib/json-text.ts'
+import { DocumentError } from './document.ts'
+
+/** @throws DocumentError if the file is missing or invalid */
+export function readDocument(path: string): unknown {
+  const entry = statSync(path, { throwIfNoEntry: false })
+  if (!entry?.isFile()) {
+    throw new DocumentError(`${entry ? 'it is not a file' : 'the file is missing'}. Give an OpenAPI document.`)
+  }
+  return parseDocumentText(readFileSync(path, 'utf8'))
+}
+
+/**
+ * Parses a document, JSON or YAML.
+ *
+ * @throws DocumentError for a text that is neither
+ */
+export function parseDocumentText(content: string): unknown {
+  if (/^\s*\{/.test(content)) {
+    const json = parseJsonText(content)
+    if ('value' in json) return json.value
+    const { line, column, reason } = json.fault
+    throw new DocumentError(`line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
+  }
+  const document = parseDocument(content)
+  const [error] = document.errors
+  if (error !== undefined) throw new DocumentError(`${error.message.split('\n', 1)[0]} Fix the YAML there.`)
+  // Nested aliases can expand to gigabytes.
+  return document.toJS({ maxAliasCount: 10_000 })
+}

@@ -1,0 +1,139 @@
+/** Plays the requests of a HAR file into a world. */
+
+import { decodeBase64 } from '../../lib/base64.ts'
+import { parseJsonText } from '../../lib/json-text.ts'
+import { eventLoopTurn, monotonicMs } from '../../lib/real-time.ts'
+import { RecordingError } from '../../simulator/history/file.ts'
+import { moveTo } from '../../simulator/history/replay/free-world.ts'
+import type { Simulator } from '../../simulator/simulator-interface.ts'
+import type { Har, HarEntry } from './har-out.ts'
+
+/** What came of the requests of a HAR file. */
+export interface HarPlay {
+  readonly requests: number
+  /** Requests that are not for the service: of the control plane, or not below the base path. */
+  readonly leftOut: number
+  /** Requests whose status differs from that of the file. */
+  readonly differing: readonly { readonly request: string; readonly recorded: number; readonly played: number }[]
+}
+
+/** Headers that the simulator sets itself, or that belong to the other connection. */
+const LEFT_OUT =
+  /^(:.*|host|connection|content-length|transfer-encoding|accept-encoding|cookie|authorization|alt-api-key|x-api-key)$/i
+
+/**
+ * Reads a HAR file.
+ *
+ * @param what names it in errors
+ * @throws RecordingError for text that is not a HAR file
+ */
+export function parseHar(text: string, what: string): Har {
+  const fail = (problem: string) =>
+    new RecordingError(
+      `Failed to read the HAR file ${what}: ${problem}. Give a file that a browser or modelhost-sim saved.`,
+    )
+  const parsed = parseJsonText(text)
+  if ('fault' in parsed) {
+    const { line, column, reason } = parsed.fault
+    throw fail(`it is not JSON: line ${line}, column ${column}: ${reason}`)
+  }
+  const har = parsed.value as Partial<Har> | null
+  const entries: unknown = har?.log?.entries
+  if (!Array.isArray(entries)) throw fail('log.entries is missing')
+  for (const [index, entry] of (entries as Partial<HarEntry>[]).entries()) {
+    const problem = problemOf(entry)
+    if (problem === undefined) continue
+    throw new RecordingError(
+      `Failed to read the HAR file ${what}: log.entries[${index}]: ${problem}. Leave the entry out, or save the file again.`,
+    )
+  }
+  return har as Har
+}
+
+function problemOf(entry: Partial<HarEntry> | null): string | undefined {
+  const { startedDateTime, request } = entry ?? {}
+  if (!Number.isFinite(Date.parse(startedDateTime ?? ''))) return 'startedDateTime is not a time'
+  if (typeof request?.method !== 'string') return 'request.method is missing'
+  if (typeof request.url !== 'string' || !URL.canParse(request.url)) return 'request.url is not a URL'
+  const headers: unknown = request.headers ?? []
+  if (!Array.isArray(headers) || !headers.every(isHeader)) return 'request.headers is not a list of names and values'
+  const text: unknown = request.postData?.text ?? ''
+  return typeof text === 'string' ? undefined : 'request.postData.text is not a text'
+}
+
+function isHeader(header: unknown): boolean {
+  const { name, value } = (header ?? {}) as { readonly name?: unknown; readonly value?: unknown }
+  return typeof name === 'string' && typeof value === 'string'
+}
+
+/** Returns the path and query of a request below a base path; undefined if it is not for the service. */
+function pathOf({ request }: HarEntry, basePath: string): string | undefined {
+  const { pathname, search } = new URL(request.url)
+  if (!pathname.startsWith(`${basePath}/`)) return undefined
+  const path = pathname.slice(basePath.length)
+  return /^\/_sim(\/|$)/.test(path) ? undefined : path + search
+}
+
+/** Real milliseconds until a request has reached the world, at the latest. */
+const MAX_WAIT_MS = 2_000
+
+/**
+ * Sends the requests of a HAR file to a simulator, each at its time after the first one. They use the first token of the
+ * world.
+ *
+ * @param basePath the path before that of the service, as in `/api`. It is removed. Requests elsewhere are left out
+ */
+export async function playHar(sim: Simulator, { log }: Har, basePath = ''): Promise<HarPlay> {
+  const entries = log.entries
+    .filter(entry => pathOf(entry, basePath) !== undefined)
+    .sort((a, b) => Date.parse(a.startedDateTime) - Date.parse(b.startedDateTime))
+  const begin = Date.parse(entries[0]?.startedDateTime ?? '')
+  const start = sim.clock.elapsed
+  const answers = entries.map(() => 0)
+  for (const [index, entry] of entries.entries()) {
+    const due = start + (Date.parse(entry.startedDateTime) - begin) * 1000
+    await moveTo(sim, due)
+    const { last } = sim.world.journal
+    let isAnswered = false
+    send(sim, entry, pathOf(entry, basePath)!)
+      .then(
+        status => {
+          answers[index] = status
+        },
+        () => {},
+      )
+      .finally(() => {
+        isAnswered = true
+      })
+    await eventLoopTurn()
+    // Requests of one time keep their order: the code for an upload is loaded with the first one.
+    const deadline = monotonicMs() + MAX_WAIT_MS
+    while (!isAnswered && sim.world.journal.last === last && monotonicMs() < deadline) await eventLoopTurn()
+  }
+  const last = entries.reduce(
+    (end, entry) => Math.max(end, Date.parse(entry.startedDateTime) + (entry.time || 0)),
+    begin,
+  )
+  await moveTo(sim, start + Math.ceil((last - begin) * 1000))
+  await eventLoopTurn()
+  const differing = entries.flatMap(({ request, response }, index) => {
+    const played = answers[index]!
+    const name = `${request.method} ${new URL(request.url).pathname}`
+    return played === response?.status ? [] : [{ request: name, recorded: response?.status ?? 0, played }]
+  })
+  return { requests: entries.length, leftOut: log.entries.length - entries.length, differing }
+}
+
+async function send(sim: Simulator, { request }: HarEntry, path: string): Promise<number> {
+  const { method, postData } = request
+  const headers = new Headers()
+  for (const { name, value } of request.headers ?? []) if (!LEFT_OUT.test(name)) headers.set(name, value)
+  headers.set('authorization', `Bearer ${sim.token}`)
+  const text = postData?.text
+  const hasBody = text !== undefined && method !== 'GET' && method !== 'HEAD'
+  if (hasBody && !headers.has('content-type')) headers.set('content-type', postData?.mimeType ?? 'application/json')
+  const body = hasBody ? (postData?.encoding === 'base64' ? decodeBase64(text) : text) : undefined
+  const answer = await sim.fetch(`http://sim${path}`, { method, headers, ...(body !== undefined && { body }) })
+  await answer.text()
+  return answer.status
+}

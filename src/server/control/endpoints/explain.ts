@@ -1,0 +1,47 @@
+import * as z from 'zod'
+import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
+import { refuse } from '../../../service/refusals.ts'
+import * as explanations from '../../../simulator/explain/explain.ts'
+import type { Explanation } from '../../../simulator/explain/explanation.ts'
+import { type Answered, CONTROL_PROVENANCE, control } from '../endpoint.ts'
+
+const ExplainedEntrySchema = z.object({
+  seq: z.int().describe('Position in the journal'),
+  at: z.string().describe('The time as ISO 8601'),
+  kind: z.string(),
+  subject: z.string(),
+  sentence: z.string().describe('What happened, in one to three sentences'),
+})
+
+export const explainSubject = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/explain/{subject}',
+  summary:
+    'Explain a thing by its id or name, or a journal entry by its position: its state, what decided it, its causes and ' +
+    'effects, and what happens to it next',
+  example: { target: '/_sim/explain/h100-0' },
+  refusals: { 404: 'an unknown id, or a position that the journal does not have' },
+  returns: z.object({
+    subject: z.string().describe('The id; `request 12` or `entry 12` for a position'),
+    sentences: z.array(z.string()),
+    chain: z.array(ExplainedEntrySchema).describe('What decided its state, then the causes back to the first'),
+    effects: z.array(ExplainedEntrySchema).describe('What came of it, oldest first: at most 20'),
+    next: z
+      .object({
+        at: z.string().describe('The time as ISO 8601'),
+        in: z.string().describe('The time from now, as in `2m 5s`'),
+        sentence: z.string(),
+      })
+      .optional()
+      .describe('What happens next without a further request or command; missing if nothing is planned'),
+  }),
+  handle: async ({ params: { subject }, sim }) => {
+    if (sim.world.needsTokenizer) await loadTokenizer()
+    try {
+      return explanations.explain(sim, subject) as Answered<Explanation>
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      return refuse(404, error.message)
+    }
+  },
+})

@@ -1,0 +1,66 @@
+import * as z from 'zod'
+import { refuse } from '../../../service/refusals.ts'
+import { Bytes } from '../../../service/results.ts'
+import type { World } from '../../../simulation/world.ts'
+import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { EngineReader, hasEngine } from '../metrics/engine-values.ts'
+import { readGpus } from '../metrics/gpu-metrics.ts'
+import type { MetricValues } from '../metrics/metric.ts'
+import { metricsPage, TEXT_FORMATS } from '../metrics/metrics-text.ts'
+import { readDeployments, readWorld } from '../metrics/world-metrics.ts'
+import { acceptedFormat } from './metrics-format.ts'
+import { readSimulator } from './simulator-metrics.ts'
+
+export const getMetrics = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/metrics',
+  summary:
+    'Return the metrics of the simulator, the deployments, all engines and all GPUs for Prometheus, at the virtual time. ' +
+    'The format follows Accept: text 0.0.4 or OpenMetrics. docs/metrics.md lists the metrics',
+  produces: TEXT_FORMATS.prometheus,
+  returns: z.string(),
+  handle: ({ sim, worlds, request }) => {
+    const { world } = sim
+    const sources = [
+      ...readSimulator(sim, worlds),
+      ...readWorld(world),
+      ...readDeployments(world),
+      ...new EngineReader(world).readAll(),
+      ...readGpus(world),
+    ]
+    return toPage(world, request, sources)
+  },
+})
+
+export const getEngineMetrics = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/engines/{instance}/metrics',
+  summary:
+    'Return the metrics of the engine of one instance, as the engine itself serves them. The format follows Accept',
+  refusals: { 404: 'an unknown instance', 503: 'an instance whose engine does not answer yet' },
+  produces: TEXT_FORMATS.prometheus,
+  returns: z.string(),
+  example: { target: '/_sim/engines/2cZeTxVFN7tKxCCh-0/metrics' },
+  handle: ({ sim: { world }, params: { instance: id }, request }) => {
+    const found = [...world.instances.entries()].find(([, row]) => row.id === id)
+    if (found === undefined) {
+      refuse(
+        404,
+        `Failed to read the metrics of '${id}': unknown instance. GET /_sim/metrics lists the engines as 'pod'.`,
+      )
+    }
+    const [ordinal, { state }] = found
+    if (!hasEngine(world, ordinal)) {
+      refuse(503, `Failed to read the metrics of '${id}': it is ${state}. Advance the clock until it is ready.`)
+    }
+    const engine = new EngineReader(world).read(ordinal)
+    const { model_name = '', engine: index = '' } = engine.labels
+    return toPage(world, request, [{ ...engine, labels: { engine: index, model_name } }])
+  },
+})
+
+function toPage({ apiTokens }: World, request: Request, sources: readonly MetricValues[]): Bytes {
+  const format = acceptedFormat(request.headers.get('accept') ?? '')
+  const text = apiTokens.hideSecrets(metricsPage(sources, format))
+  return new Bytes([new TextEncoder().encode(text)], { contentType: TEXT_FORMATS[format] })
+}

@@ -1,0 +1,93 @@
+import * as z from 'zod'
+import { VERSION } from '../../../lib/version.ts'
+import { Bytes } from '../../../service/results.ts'
+import { exampleRequest, parametersOf } from '../describe.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
+
+export const getHealth = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/health',
+  summary: 'Return whether the simulator is up. It answers during a long move of the clock too',
+  auth: 'none',
+  returns: z.object({ status: z.literal('ok'), version: z.string(), seed: z.string(), now: z.string() }),
+  handle: ({ sim }) => ({
+    status: 'ok' as const,
+    version: VERSION,
+    seed: sim.seed,
+    // The time of a scaled clock: reading it fires no events.
+    now: sim.world.clock.iso(sim.clock.due),
+  }),
+})
+
+export const getOverview = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim',
+  summary:
+    'List the endpoints of the control plane with their parameters and an example. `waiting` lists the pending ' +
+    'requests of this world: since when each waits, for what, and until when',
+  returns: z.object({
+    name: z.string(),
+    version: z.string(),
+    waiting: z.array(PendingRequestSchema),
+    endpoints: z.array(
+      z.object({
+        method: z.string(),
+        path: z.string(),
+        operation: z.string(),
+        summary: z.string(),
+        takes: z.array(
+          z.object({
+            in: z.enum(['path', 'query', 'body']),
+            name: z.string(),
+            type: z.string(),
+            required: z.boolean(),
+          }),
+        ),
+        example: z.object({ target: z.string(), body: z.unknown().optional() }),
+      }),
+    ),
+  }),
+  handle: ({ operations, sim }) => ({
+    name: 'modelhost-sim',
+    version: VERSION,
+    waiting: pendingRequestsOf(sim),
+    endpoints: Object.entries(operations).map(([operation, endpoint]) => ({
+      method: endpoint.method,
+      path: endpoint.path,
+      operation,
+      summary: endpoint.summary,
+      takes: parametersOf(endpoint),
+      example: exampleRequest(endpoint),
+    })),
+  }),
+})
+
+export const getUnread = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/unread',
+  summary:
+    'List the parameters, fields and bodies of the newest 1,000 requests that nothing reads. It needs strict ' +
+    'requests (`--strict-requests`)',
+  refusals: { 400: 'a world without strict requests' },
+  returns: z.array(z.object({ operation: z.string(), what: z.string(), times: z.int() })),
+  handle: ({ sim }) => refuseInvalid(() => [...sim.unreadFields]),
+})
+
+export const getRoot = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /',
+  summary: 'Describe this server in a few words',
+  auth: 'none',
+  produces: 'text/plain; charset=utf-8',
+  returns: z.string(),
+  handle: ({ sim }) => {
+    const endpoints = Object.keys(sim.api.routes).length
+    const text =
+      `modelhost-sim ${VERSION}: a simulated model-hosting service. Nothing here is real.\n\n` +
+      `the service    ${endpoints} endpoints, described in /openapi.json\n` +
+      'control plane  listed by /_sim\n' +
+      'health         /_sim/health\n'
+    return new Bytes([new TextEncoder().encode(text)])
+  },
+})

@@ -1,0 +1,39 @@
+import * as z from 'zod'
+import { MAX_DURATION, type Micros } from '../../../kernel/duration.ts'
+import type { Report } from '../../../simulation/reporting/report-types.ts'
+import type { TimeInput } from '../../../simulation/reporting/report-window.ts'
+import type { Simulator } from '../../../simulator/simulator.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { parseTimeParam } from '../time-param.ts'
+
+/** The type declares all fields; docs/reports.md describes them. */
+const ReportSchema: z.ZodType<Report> = z.looseObject({
+  from: z.string(),
+  to: z.string(),
+}) as unknown as z.ZodType<Report>
+
+export const getReport = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/report',
+  summary:
+    'Report what the world did and cost between two times (Unix seconds or ISO 8601): money, GPU-hours, requests, ' +
+    'cold starts, failures, batches. With `step` (`5m`), it has a row for each deployment and step. docs/reports.md ' +
+    'describes every field',
+  example: { target: '/_sim/report?from=2026-01-01T00:00:00Z' },
+  refusals: { 400: 'an invalid time, a time before the epoch or in the future, or an invalid step' },
+  query: { from: z.string().optional(), to: z.string().optional(), step: z.string().optional() },
+  returns: ReportSchema,
+  handle: ({ query: { from, to, step }, sim }) =>
+    refuseInvalid(() =>
+      sim.report({
+        ...(from !== undefined && { from: toTimeInput(sim, parseTimeParam(sim, 'report from', from)) }),
+        ...(to !== undefined && { to: toTimeInput(sim, parseTimeParam(sim, 'report to', to)) }),
+        ...(step !== undefined && { step }),
+      }),
+    ),
+})
+
+/** Returns a time within a century as ISO 8601, because an error would otherwise name microseconds that the user never typed. */
+function toTimeInput({ world }: Simulator, time: Micros): TimeInput {
+  return Math.abs(time) <= MAX_DURATION ? world.clock.iso(time) : time
+}

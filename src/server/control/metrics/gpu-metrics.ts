@@ -1,0 +1,165 @@
+/** The metrics of GPUs, with the names and texts of NVIDIA's DCGM exporter. */
+import type { GpuType } from '../../../data/records/gpu-config.ts'
+import { purpose } from '../../../kernel/random.ts'
+import type { GpuError, NodeRow } from '../../../simulation/fleet/node-row.ts'
+import { toRentalOrdinal } from '../../../simulation/fleet/tenants.ts'
+import { USABLE_MEMORY } from '../../../simulation/fleet/weights.ts'
+import { gpuSpec } from '../../../simulation/load/gpu-throughput.ts'
+import type { World } from '../../../simulation/world.ts'
+import { engineWork, RequestsInFlight } from './engine-values.ts'
+import { type Labels, MetricTable, type MetricValues } from './metric.ts'
+import { type ServingState, servingState } from './serving-state.ts'
+
+const UUID = purpose('metrics.gpuUuid')
+const MIB = 1024 * 1024
+
+export const GPU_METRICS = new MetricTable([
+  { name: 'DCGM_FI_DEV_GPU_TEMP', type: 'gauge', help: 'GPU temperature (in C).' },
+  { name: 'DCGM_FI_DEV_POWER_USAGE', type: 'gauge', help: 'Power draw (in W).' },
+  { name: 'DCGM_FI_DEV_GPU_UTIL', type: 'gauge', help: 'GPU utilization (in %).' },
+  { name: 'DCGM_FI_DEV_XID_ERRORS', type: 'gauge', help: 'Value of the last XID error encountered.' },
+  { name: 'DCGM_FI_DEV_FB_FREE', type: 'gauge', help: 'Framebuffer memory free (in MiB).' },
+  { name: 'DCGM_FI_DEV_FB_USED', type: 'gauge', help: 'Framebuffer memory used (in MiB).' },
+  ecc('DCGM_FI_DEV_ECC_SBE_VOL_TOTAL', 'Total number of single-bit volatile ECC errors.'),
+  ecc('DCGM_FI_DEV_ECC_DBE_VOL_TOTAL', 'Total number of double-bit volatile ECC errors.'),
+  ecc('DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS', 'Number of remapped rows for uncorrectable errors.'),
+  { name: 'DCGM_FI_DEV_ROW_REMAP_FAILURE', type: 'gauge', help: 'Whether remapping of rows has failed.' },
+])
+
+function ecc(name: string, help: string) {
+  return { name, type: 'counter', help, hasBareName: true } as const
+}
+
+/** XID errors that report a double-bit error, a remapped row, and a failed remapping. */
+const DOUBLE_BIT_XIDS: readonly number[] = [48, 94, 95]
+const REMAPPED_ROW_XID = 63
+const FAILED_REMAPPING_XID = 64
+
+/** The name that the driver reports, and the power limit in watts, from the data sheets of NVIDIA. */
+const MODELS: Readonly<Record<Exclude<GpuType, 'other'>, readonly [name: string, watts: number]>> = {
+  'L4-24GB': ['NVIDIA L4', 72],
+  'L40S-48GB': ['NVIDIA L40S', 350],
+  'A100-80GB': ['NVIDIA A100-SXM4-80GB', 400],
+  'H100-80GB': ['NVIDIA H100 80GB HBM3', 700],
+  'H200-141GB': ['NVIDIA H200', 700],
+  'B200-180GB': ['NVIDIA B200', 1000],
+  'B300-270GB': ['NVIDIA B300', 1400],
+  'RTXPRO6000-96GB': ['NVIDIA RTX PRO 6000 Blackwell Server Edition', 600],
+}
+/** The power of an idle GPU as a share of its limit, and temperatures in °C when idle and at full work (A). */
+const IDLE_POWER_SHARE = 0.1
+const IDLE_TEMPERATURE = 30
+const FULL_TEMPERATURE = 65
+
+/** What runs on a GPU. */
+interface GpuUse {
+  readonly labels: Labels
+  /** From 0 to 1. */
+  readonly utilisation: number
+  readonly usedBytes: number
+}
+
+const UNUSED: GpuUse = { labels: {}, utilisation: 0, usedBytes: 0 }
+
+/**
+ * Returns the values of the GPUs of all nodes that are up, by node and GPU. GPUs of other customers are missing. The
+ * programs of rentals are not simulated, so their GPUs are idle.
+ */
+export function readGpus(world: World): MetricValues[] {
+  const inFlight = new RequestsInFlight(world)
+  const states = new Map<number, ServingState>()
+  const stateOf = (deployment: number) => {
+    const state = states.get(deployment) ?? servingState(world, deployment)
+    states.set(deployment, state)
+    return state
+  }
+  const gpus: MetricValues[] = []
+  for (const [, node] of world.nodes.entries()) {
+    if (node.state !== 'ready' && node.state !== 'cordoned') continue
+    const uses = usesOf(world, node, stateOf, inFlight)
+    for (let gpu = 0; gpu < node.group.gpus; gpu++) {
+      const isOfOthers = ((node.group.occupied | node.heldByOthers) & (1 << gpu)) !== 0
+      if (!isOfOthers) gpus.push(valuesOf(world, node, gpu, uses[gpu] ?? UNUSED))
+    }
+  }
+  return gpus
+}
+
+/** Returns what runs on each GPU of a node, by the number of the GPU. */
+function usesOf(
+  world: World,
+  node: Readonly<NodeRow>,
+  stateOf: (deployment: number) => ServingState,
+  inFlight: RequestsInFlight,
+): GpuUse[] {
+  const uses: GpuUse[] = []
+  const use = (bits: number, value: GpuUse) => {
+    for (let gpu = 0; gpu < node.group.gpus; gpu++) if (bits & (1 << gpu)) uses[gpu] = value
+  }
+  for (const tenant of node.tenants) {
+    const rental = toRentalOrdinal(tenant)
+    if (rental >= 0) {
+      const { id, gpus } = world.rentals.read(rental)
+      use(gpus, { ...UNUSED, labels: podLabels(id) })
+      continue
+    }
+    const { id, gpus, state, deployment: ordinal } = world.instances.read(tenant)
+    const deployment = world.deployments.read(ordinal)
+    const isServing = state === 'ready' || state === 'draining'
+    const engineBytes = USABLE_MEMORY * gpuSpec(deployment.gpu).memoryBytes
+    const hasWeights = state === 'loading' || state === 'warming'
+    use(gpus, {
+      labels: podLabels(id),
+      utilisation: isServing
+        ? engineWork(world, deployment, tenant, stateOf(ordinal), inFlight.on(tenant)).utilisation
+        : 0,
+      // The engine takes its whole share of the memory once the weights are loaded.
+      usedBytes: isServing ? engineBytes : hasWeights ? deployment.weights.bytes / deployment.numGpus : 0,
+    })
+  }
+  return uses
+}
+
+function podLabels(pod: string): Labels {
+  return { container: 'engine', namespace: 'default', pod }
+}
+
+function valuesOf(world: World, node: Readonly<NodeRow>, gpu: number, use: GpuUse): MetricValues {
+  const type = node.group.gpu as Exclude<GpuType, 'other'>
+  const [modelName, watts] = MODELS[type]
+  const isBroken = (node.broken & (1 << gpu)) !== 0
+  const { utilisation, usedBytes, labels } = isBroken ? UNUSED : use
+  const errors = node.gpuErrors.filter(error => error.gpu === gpu)
+  const memory = Math.round(gpuSpec(type).memoryBytes / MIB)
+  const used = Math.round(Math.min(gpuSpec(type).memoryBytes, usedBytes) / MIB)
+  const values = new Float64Array(GPU_METRICS.width)
+  const set = (name: string, value: number) => {
+    values[GPU_METRICS.offsetOf(name)] = value
+  }
+  set('DCGM_FI_DEV_GPU_TEMP', Math.round(IDLE_TEMPERATURE + (FULL_TEMPERATURE - IDLE_TEMPERATURE) * utilisation))
+  set('DCGM_FI_DEV_POWER_USAGE', Math.round(watts * (IDLE_POWER_SHARE + (1 - IDLE_POWER_SHARE) * utilisation)))
+  set('DCGM_FI_DEV_GPU_UTIL', Math.round(100 * utilisation))
+  set('DCGM_FI_DEV_XID_ERRORS', errors.at(-1)?.xid ?? 0)
+  set('DCGM_FI_DEV_FB_FREE', memory - used)
+  set('DCGM_FI_DEV_FB_USED', used)
+  set('DCGM_FI_DEV_ECC_DBE_VOL_TOTAL', countXids(errors, DOUBLE_BIT_XIDS))
+  set('DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS', countXids(errors, [REMAPPED_ROW_XID]))
+  set('DCGM_FI_DEV_ROW_REMAP_FAILURE', Math.min(1, countXids(errors, [FAILED_REMAPPING_XID])))
+  return {
+    table: GPU_METRICS,
+    labels: {
+      ...{ gpu: String(gpu), UUID: uuidOf(world, `${node.id} ${gpu}`), device: `nvidia${gpu}` },
+      ...{ modelName, Hostname: node.id, ...labels },
+    },
+    values,
+  }
+}
+
+function countXids(errors: readonly GpuError[], xids: readonly number[]): number {
+  return errors.filter(({ xid }) => xids.includes(xid)).length
+}
+
+function uuidOf({ chance }: World, name: string): string {
+  const hex = chance.hex(32, chance.key('gpu', name), UUID)
+  return `GPU-${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}

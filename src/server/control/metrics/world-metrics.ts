@@ -1,0 +1,108 @@
+/** The metrics of deployments and of the world itself. */
+import { SECOND } from '../../../kernel/duration.ts'
+import { INSTANCE_STATES } from '../../../simulation/deployments/instance-row.ts'
+import { EMPTY_FLOW, toWholeRequests } from '../../../simulation/load/request-flow.ts'
+import type { World } from '../../../simulation/world.ts'
+import { MetricTable, type MetricValues } from './metric.ts'
+import { servingState } from './serving-state.ts'
+
+/** The outcomes of requests to a deployment, as reports count them. */
+const OUTCOMES = ['served', 'refused', 'failed', 'left'] as const
+
+export const DEPLOYMENT_METRICS = new MetricTable([
+  {
+    name: 'modelhost_sim_deployment_instances',
+    type: 'gauge',
+    help: 'Instances of a deployment by state.',
+    variants: INSTANCE_STATES.map(state => ({ state })),
+  },
+  {
+    name: 'modelhost_sim_deployment_desired_instances',
+    type: 'gauge',
+    help: 'Instances that the autoscaler wants for a deployment.',
+  },
+  {
+    name: 'modelhost_sim_deployment_arrival_rate',
+    type: 'gauge',
+    help: 'Requests per second of the offered load of a deployment.',
+  },
+  {
+    name: 'modelhost_sim_deployment_waiting_requests',
+    type: 'gauge',
+    help: 'Requests that wait for an instance of a deployment, with or without a ready instance.',
+  },
+  {
+    name: 'modelhost_sim_deployment_utilisation',
+    type: 'gauge',
+    help: 'Share of the capacity of the ready instances that the offered load uses, from 0 to 1.',
+  },
+  {
+    name: 'modelhost_sim_deployment_requests',
+    type: 'counter',
+    help: 'Requests to a deployment that ended, by outcome.',
+    variants: OUTCOMES.map(outcome => ({ outcome })),
+  },
+])
+
+export const WORLD_METRICS = new MetricTable([
+  {
+    name: 'modelhost_sim_virtual_time_seconds',
+    type: 'gauge',
+    help: 'Virtual time, in Unix seconds.',
+    unit: 'seconds',
+  },
+  {
+    name: 'modelhost_sim_elapsed_seconds',
+    type: 'counter',
+    help: 'Virtual time since the start of the world.',
+    unit: 'seconds',
+  },
+  { name: 'modelhost_sim_scheduled_events', type: 'gauge', help: 'Events on the agenda.' },
+  { name: 'modelhost_sim_inference_requests', type: 'gauge', help: 'Single requests to models that run or wait.' },
+  { name: 'modelhost_sim_journal_entries', type: 'gauge', help: 'Entries that the journal keeps.' },
+  { name: 'modelhost_sim_journal_dropped', type: 'counter', help: 'Entries that a full journal has dropped.' },
+])
+
+export const EVENT_METRICS = new MetricTable([
+  { name: 'modelhost_sim_events', type: 'counter', help: 'Events of the world by kind of journal entry.' },
+])
+
+/** Returns the values of all deployments that are not deleted, by creation. */
+export function readDeployments(world: World): MetricValues[] {
+  return world.deployments
+    .list()
+    .filter(({ type }) => type === 'llm')
+    .map(({ ordinal }) => {
+      const row = world.deployments.read(ordinal)
+      const state = servingState(world, ordinal)
+      const load = toWholeRequests(world.history.totalsAt(row, world.clock.now).served ?? EMPTY_FLOW)
+      const { requests } = row
+      const counts = INSTANCE_STATES.map(
+        name => row.instances.filter(instance => world.instances.read(instance).state === name).length,
+      )
+      const ended = [load.served + requests.served, load.refused + requests.refused, requests.failed, requests.left]
+      const { arrivalRate, waiting, estimate } = state
+      return {
+        table: DEPLOYMENT_METRICS,
+        labels: { deploy_id: row.id, model_name: row.plan.modelName, gpu: row.gpu },
+        values: Float64Array.from([...counts, ...[row.desired, arrivalRate, waiting, estimate.utilisation], ...ended]),
+      }
+    })
+}
+
+/** Returns the values of the world, and of each kind of event. */
+export function readWorld({ clock, agenda, journal, inferenceRequests }: World): MetricValues[] {
+  const { last, dropped, counts } = journal
+  const values = [
+    ...[clock.epochMs / 1000 + clock.now / SECOND, clock.now / SECOND, agenda.size, inferenceRequests.inFlightCount],
+    ...[last - dropped, dropped],
+  ]
+  return [
+    { table: WORLD_METRICS, labels: {}, values: Float64Array.from(values) },
+    ...[...counts].sort().map(([kind, count]) => ({
+      table: EVENT_METRICS,
+      labels: { kind },
+      values: Float64Array.of(count),
+    })),
+  ]
+}

@@ -1,0 +1,90 @@
+/** What will happen if no further request and no command comes: the coming journal entries of a copy of the world. */
+
+import type { Micros } from '../../../kernel/duration.ts'
+import type { Entry } from '../../../kernel/journal.ts'
+import { LIMITS } from '../../../lib/limits.ts'
+import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
+import type { World } from '../../../simulation/world.ts'
+import { requireWithinMaxAge } from '../../../simulator/clock/moves/arguments.ts'
+import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
+import { MINOR_KINDS } from './lifecycle.ts'
+
+/** Longest real time without a turn of the event loop, in milliseconds. */
+const SLICE_MS = 8
+
+/** An entry that the journal will have. */
+export interface ComingEntry {
+  /** Microseconds since the epoch of the world. */
+  readonly time: Micros
+  readonly kind: string
+  readonly subject: string
+  readonly sentence: string
+  /** Whether a client can see its event. */
+  readonly visible: boolean
+}
+
+/** Why a look ahead ended: at the end of its time, with enough entries or events, or because nothing more is planned. */
+export type AheadEnd = 'time' | 'limit' | 'events' | 'nothing'
+
+/** What a look ahead found. */
+export interface Ahead {
+  readonly from: Micros
+  /** How far it looked. */
+  readonly to: Micros
+  readonly stoppedBy: AheadEnd
+  /** The events of the copy. */
+  readonly events: number
+  readonly entries: readonly ComingEntry[]
+}
+
+/** What a look ahead looks for. */
+export interface AheadOptions {
+  /** How far it looks, in microseconds. */
+  readonly by: Micros
+  /** The most entries. */
+  readonly limit: number
+  /** Whether it leaves out what no client can see. */
+  readonly isVisibleOnly: boolean
+}
+
+/**
+ * Runs a copy of the world ahead and returns its journal entries: at most `limit`, and those of 50,000 events. The world
+ * does not change. It gives other requests a turn every few milliseconds.
+ *
+ * @throws RangeError for a time beyond the age of a world
+ */
+export async function lookAheadFrom(world: World, { by, limit, isVisibleOnly }: AheadOptions): Promise<Ahead> {
+  const from = world.clock.now
+  const end = requireWithinMaxAge(from + by)
+  const future = world.fork()
+  // The copy must not report its errors as errors of the world.
+  future.onEventError = () => {}
+  const entries: ComingEntry[] = []
+  let step: Entry[] = []
+  future.journal.listen(entry => step.push(entry))
+  let events = 0
+  let sliceStart = monotonicMs()
+  const conclude = (stoppedBy: AheadEnd, to: Micros): Ahead => ({ from, to, stoppedBy, events, entries })
+  while (events < LIMITS.aheadEvents) {
+    const before = future.visibleChanges
+    if (!future.next(end)) return conclude(future.agenda.size === 0 ? 'nothing' : 'time', end)
+    events++
+    const visible = future.visibleChanges !== before
+    for (const entry of step) {
+      if (isMinor(entry.kind) || (isVisibleOnly && !visible)) continue
+      const { time, kind, subject } = entry
+      entries.push({ time, kind, subject, sentence: describeEntry(entry), visible })
+      if (entries.length >= limit) return conclude('limit', time)
+    }
+    step = []
+    if (monotonicMs() - sliceStart < SLICE_MS) continue
+    await eventLoopTurn()
+    sliceStart = monotonicMs()
+  }
+  return conclude('events', future.clock.now)
+}
+
+/** A pulled image is a step within the start of an instance, which a look ahead need not show. */
+function isMinor(kind: string): boolean {
+  return kind === 'instance.imagePulled' || MINOR_KINDS.test(kind)
+}

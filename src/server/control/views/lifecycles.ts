@@ -1,0 +1,147 @@
+import * as z from 'zod'
+import type { Micros } from '../../../kernel/duration.ts'
+import type { Entry } from '../../../kernel/journal.ts'
+import { formatSuggestion } from '../../../lib/did-you-mean.ts'
+import { LIMITS } from '../../../lib/limits.ts'
+import { queryInteger } from '../../../service/fields.ts'
+import { refuse } from '../../../service/refusals.ts'
+import { instanceCounts } from '../../../simulation/reporting/time-series.ts'
+import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
+import { parseMoment } from '../../../simulator/requests/find.ts'
+import type { Simulator } from '../../../simulator/simulator.ts'
+import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { nameOfThing } from '../thing-names.ts'
+import { LIFE_KINDS } from './lifecycle.ts'
+import type { Life } from './lifecycle-tracker.ts'
+
+const MarkSchema = z.object({
+  time: z.int(),
+  seq: z.int().describe('Position in the journal'),
+  kind: z.string(),
+  subject: z.string(),
+  sentence: z.string(),
+})
+
+const RowSchema = z.object({
+  id: z.string(),
+  kind: z.enum(LIFE_KINDS),
+  name: z.string().describe('Name of the model or of the rental; otherwise the id'),
+  owner: z.string().nullable().describe('The deployment of an instance'),
+  state: z.string(),
+  begin: z.int().describe('Microseconds since the epoch of the world'),
+  end: z.int().nullable().describe('When it reached a final state; null while it lasts'),
+  segments: z.array(
+    z.object({
+      state: z.string(),
+      begin: z.int(),
+      end: z.int().nullable(),
+      seq: z.int().describe('Position of the entry that began it; 0 if it is older than the journal'),
+    }),
+  ),
+  replicas: z
+    .array(z.object({ time: z.int(), ready: z.int(), starting: z.int() }))
+    .describe('Instances of a deployment, from each time on'),
+  marks: z.array(MarkSchema).describe('What happened to it beside changes of its state'),
+  requests: z.int().describe('Requests that named it, of those that are kept'),
+})
+
+export const getLifecycles = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/lifecycles',
+  summary:
+    'List the lives of deployments, instances, batches, rentals and nodes: their states with begin and end, replicas ' +
+    'and marks. With `since` (the revision of an earlier answer), it lists only those that changed. `kind` is a list ' +
+    'with commas, and `after` is the id of the last row of the page before. With `from` and `to` (times), it lists ' +
+    'only those that overlap the window',
+  example: { target: '/_sim/lifecycles?kind=deployment,batch&limit=20' },
+  refusals: { 400: 'an unknown kind, or an invalid time' },
+  query: {
+    since: queryInteger({ min: 0 }).optional(),
+    kind: z.string().optional(),
+    from: z.string().optional(),
+    to: z.string().optional(),
+    after: z.string().optional(),
+    limit: queryInteger({ min: 1, max: 5000 }).default(500),
+  },
+  returns: z.object({
+    revision: z.int().describe('For since of the next request, after the last page'),
+    full: z.boolean().describe('Whether the answer replaces all earlier ones'),
+    now: z.string(),
+    now_time: z.int(),
+    matched: z.int().describe('How many match, also those beyond limit'),
+    dropped: z.int().describe('Number of entries that the journal has dropped'),
+    rows: z.array(RowSchema).describe('The oldest first'),
+    world_marks: z.array(MarkSchema).describe('What happened to the provider, the account and the fault rules'),
+  }),
+  handle: ({ query: { since, kind, from, to, after, limit }, sim, lookAtLifecycles }) => {
+    const filter = {
+      kinds: readKinds(kind),
+      from: readTime(sim, 'from', from) ?? Number.NEGATIVE_INFINITY,
+      to: readTime(sim, 'to', to) ?? Number.POSITIVE_INFINITY,
+    }
+    const { revision, isFull, lives, worldMarks } = lookAtLifecycles(filter, since)
+    const start = after === undefined ? 0 : lives.findIndex(({ id }) => id === after) + 1
+    const { clock, journal } = sim.world
+    return {
+      ...{ revision, full: isFull, now: clock.iso(), now_time: clock.now },
+      ...{ matched: lives.length, dropped: journal.dropped },
+      rows: lives.slice(start, start + limit).map(life => toRow(sim, life)),
+      world_marks: worldMarks.slice(-LIMITS.listedMarks).map(entry => toMark(entry)),
+    }
+  },
+})
+
+function readKinds(text: string | undefined): ReadonlySet<string> {
+  const kinds = text === undefined ? [] : text.split(',').map(word => word.trim())
+  for (const kind of kinds) {
+    if ((LIFE_KINDS as readonly string[]).includes(kind)) continue
+    const advice = formatSuggestion(kind, new Set(LIFE_KINDS), `Kinds are ${LIFE_KINDS.join(', ')}.`)
+    refuse(400, `Failed to list lifecycles: unknown kind '${kind}'. ${advice}`)
+  }
+  return new Set(kinds)
+}
+
+function readTime({ world }: Simulator, field: string, text: string | undefined): Micros | undefined {
+  if (text === undefined) return undefined
+  try {
+    return parseMoment(world.clock, text, field, 'Failed to list lifecycles')
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    return refuse(400, error.message)
+  }
+}
+
+function toRow(sim: Simulator, { id, kind, lifecycle, requests }: Life) {
+  const { segments, marks, last } = lifecycle
+  const begin = segments[0]?.begin ?? marks[0]!.time
+  return {
+    ...{ id, kind, name: nameOfThing(sim.world, id) },
+    owner: kind === 'instance' ? id.slice(0, id.lastIndexOf('-')) : null,
+    ...{ state: last?.name ?? '', begin, end: last?.isFinal ? last.begin : null },
+    segments: segments.map(({ name, begin, end, entry }) => ({
+      ...{ state: name, begin, end: end ?? null, seq: entry?.seq ?? 0 },
+    })),
+    replicas: kind === 'deployment' ? replicasOf(sim, id) : [],
+    marks: marks.slice(-LIMITS.listedMarks).map(entry => toMark(entry)),
+    requests,
+  }
+}
+
+function toMark(entry: Entry): z.input<typeof MarkSchema> {
+  const { time, seq, kind, subject } = entry
+  return { time, seq, kind, subject, sentence: describeEntry(entry) }
+}
+
+/** Returns the instances of a deployment from each time on, without times before the start of the world. */
+function replicasOf({ world }: Simulator, id: string) {
+  const ordinal = world.deployments.ordinalOf(id)
+  if (ordinal === undefined) return []
+  const steps: { time: number; ready: number; starting: number }[] = []
+  for (const { at, ready, pending } of instanceCounts(world, world.deployments.read(ordinal))) {
+    if (!Number.isFinite(at)) continue
+    const step = { time: Math.max(0, at), ready, starting: pending }
+    if (steps.at(-1)?.time === step.time) steps.pop()
+    steps.push(step)
+  }
+  return steps
+}

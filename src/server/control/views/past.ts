@@ -1,0 +1,139 @@
+import * as z from 'zod'
+import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
+import { Bytes } from '../../../service/results.ts'
+import * as scenarios from '../../../simulator/history/export/scenario.ts'
+import { parseRecording } from '../../../simulator/history/file.ts'
+import type { StepLines } from '../../../simulator/history/lines.ts'
+import type { Past } from '../../../simulator/history/past/past.ts'
+import type { Simulator } from '../../../simulator/simulator.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { requirePast } from '../endpoints/require-past.ts'
+
+/** Longest real time that the start of a past waits for the end of requests, in milliseconds. */
+const WAIT_LIMIT_MS = 500
+
+const CheckpointSchema = z.object({
+  time: z.int().describe('Microseconds since the epoch of the world'),
+  at: z.string().describe('The time as ISO 8601'),
+  entry: z.int().describe('Position of the newest journal entry then'),
+  inputs: z.int().describe('Requests and actions before it'),
+})
+
+const PastSchema = z.object({
+  kept: z.boolean(),
+  waiting: z.boolean().describe('Whether it begins only when the requests in progress have ended'),
+  kept_part: z
+    .object({
+      from: z.string().describe('The earliest time that one can go back to, ISO 8601'),
+      from_time: z.int().describe('The same in microseconds since the epoch of the world'),
+      to: z.string().describe('Now'),
+      to_time: z.int(),
+      from_start: z.boolean().describe('Whether it begins with the world, as its options made it'),
+      first_entry: z.int().describe('The first journal entry that one can go back to'),
+      last_entry: z.int(),
+      inputs: z.int().describe('Requests and actions in it'),
+      dropped_inputs: z.int().describe('Those of the oldest part, which is dropped'),
+      bytes: z.int(),
+      checkpoints: z.array(CheckpointSchema).describe('Moments that need no replay, oldest first'),
+    })
+    .nullable()
+    .describe('null if it is not kept, or waits'),
+})
+
+export const getPast = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/past',
+  summary:
+    'Return which part of the past of the world is kept, for `POST /_sim/worlds` with `at`, `entry`, `after_request` ' +
+    'or `before_request`',
+  returns: PastSchema,
+  handle: ({ sim, pasts }) => toPastJson(sim, pasts.of(sim)),
+})
+
+export const keepPast = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/past',
+  summary:
+    'Keep the past of the world from now on, in memory: every request and command, and checkpoints. At 64 MiB, the oldest ' +
+    'part is dropped. After a reset and a restore, it begins again. It contains prompts',
+  refusals: { 409: 'requests are in progress, or a replay drives the world' },
+  returns: PastSchema,
+  handle: async ({ sim, pasts }) => {
+    const deadline = monotonicMs() + WAIT_LIMIT_MS
+    while (pasts.of(sim) === undefined && sim.openRequests > 0 && monotonicMs() < deadline) await eventLoopTurn()
+    return toPastJson(sim, await refuseInvalid(() => pasts.keep(sim), 409))
+  },
+})
+
+export const forgetPast = control({
+  ...CONTROL_PROVENANCE,
+  route: 'DELETE /_sim/past',
+  summary: 'Forget the past of the world, and keep it no longer',
+  returns: PastSchema,
+  handle: ({ sim, pasts }) => {
+    pasts.forget(sim)
+    return toPastJson(sim, undefined)
+  },
+})
+
+export const getPastRecording = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/past/recording',
+  summary:
+    'Return the past of the world as a recording, for the commands `replay`, `what-if`, `trace` and `export`. It ' +
+    'contains every request with its body, and hashes as credentials',
+  refusals: { 409: 'the past is not kept, or waits for requests in progress' },
+  produces: 'application/x-ndjson; charset=utf-8',
+  returns: z.string(),
+  handle: async ({ sim, pasts }) => {
+    const past = requirePast(pasts, sim, 'return the recording')
+    const text = await refuseInvalid(() => past.recording(), 409)
+    return new Bytes([new TextEncoder().encode(text)], { filename: 'past.ndjson' })
+  },
+})
+
+export const getPastScenario = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/past/scenario',
+  summary:
+    'Return the past of the world as a scenario, in YAML or TypeScript: its requests with their statuses, commands ' +
+    'and fault rules. With `only=actions`, requests of clients are left out. The command `run --update` writes its ' +
+    'trace',
+  example: { target: '/_sim/past/scenario?only=actions' },
+  refusals: {
+    400: 'a past that no scenario can play, or in which nothing happened',
+    409: 'the past is not kept, or waits for requests in progress',
+  },
+  produces: 'text/plain; charset=utf-8',
+  query: { format: z.enum(['yaml', 'typescript']).default('yaml'), only: z.enum(['actions']).optional() },
+  returns: z.string(),
+  handle: async ({ query: { format, only }, sim, pasts }) => {
+    const past = requirePast(pasts, sim, 'return the scenario')
+    const text = await refuseInvalid(() => past.recording(only && isActionOrEnd), 409)
+    const what = 'the past'
+    const scenario = await refuseInvalid(() => scenarios.toScenario(parseRecording(text, what), { format, what }))
+    return new Bytes([new TextEncoder().encode(scenario)])
+  },
+})
+
+function toPastJson({ world }: Simulator, past: Past | undefined): z.input<typeof PastSchema> {
+  const state = past?.state
+  const kept = past !== undefined
+  if (state === undefined) return { kept, waiting: kept, kept_part: null }
+  const { clock, journal } = world
+  return {
+    ...{ kept, waiting: false },
+    kept_part: {
+      ...{ from: clock.iso(state.from), from_time: state.from, to: clock.iso(state.to), to_time: state.to },
+      ...{ from_start: state.isFromStart, first_entry: state.entry + 1, last_entry: journal.last },
+      ...{ inputs: state.inputs, dropped_inputs: state.droppedInputs, bytes: state.bytes },
+      checkpoints: state.checkpoints.map(({ at: [time], entry, inputs }) => ({
+        ...{ time, at: clock.iso(time), entry, inputs },
+      })),
+    },
+  }
+}
+
+function isActionOrEnd(line: StepLines): boolean {
+  return 'action' in line || 'digest' in line
+}

@@ -1,0 +1,71 @@
+/** Headers and bodies of a recorded request and its answer, for people: bounded, and without credentials. */
+
+import { formatDuration } from '../../../kernel/duration.ts'
+import { tryParseJson } from '../../../lib/json-text.ts'
+import { LIMITS } from '../../../lib/limits.ts'
+import { formatCount } from '../../../lib/text/format-count.ts'
+import { isTooDeep } from '../../../service/http/bodies/json-body.ts'
+import type { WireOutcome } from '../../../simulator/faults/broken-response.ts'
+import { decodeBody } from '../../../simulator/history/bodies.ts'
+import type { RecordedBody } from '../../../simulator/history/lines.ts'
+import { hideSecretsIn } from '../../../simulator/requests/secrets.ts'
+import type { Simulator } from '../../../simulator/simulator-interface.ts'
+
+/** The headers and the body of one side of a request. */
+export interface ShownContent {
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON or text, without credentials. `null`: there is no body, or it is not a text. */
+  readonly body: unknown
+  /** The size of the body. */
+  readonly bytes: number
+  /** Why `body` is not the whole body; `null` if it is. */
+  readonly note: string | null
+}
+
+/** Returns headers and a body as they are shown. */
+export function showContent(
+  sim: Simulator,
+  headers: Readonly<Record<string, string>>,
+  body: RecordedBody | undefined,
+): ShownContent {
+  return { headers: hideSecretsIn(sim, headers), ...showBody(sim, body) }
+}
+
+function showBody({ world }: Simulator, body: RecordedBody | undefined): Omit<ShownContent, 'headers'> {
+  if (body === undefined || body === null || body === '') return { body: null, bytes: 0, note: null }
+  if (typeof body === 'string') {
+    const bytes = new TextEncoder().encode(body).length
+    const parsed = isTooDeep(body) ? undefined : tryParseJson(body)
+    const text = world.apiTokens.hideSecrets(parsed === undefined ? body : JSON.stringify(parsed))
+    const shownBody = LIMITS.shownBody
+    if (text.length <= shownBody) return { body: parsed === undefined ? text : JSON.parse(text), bytes, note: null }
+    return { body: text.slice(0, shownBody), bytes, note: `only the first ${formatCount(shownBody)} characters` }
+  }
+  if ('bytes' in body) return { body: null, bytes: body.bytes, note: 'a long answer is not kept, only its size' }
+  return { body: null, bytes: decodeBody(body)!.length, note: 'it is not a text' }
+}
+
+/** Says what a fault did to an answer on its way; undefined if the client got it at once and whole. */
+export function describeWire(outcome: WireOutcome | undefined): string | undefined {
+  switch (outcome?.kind) {
+    case undefined:
+      return undefined
+    case 'reset':
+      return 'the connection was reset before the answer'
+    case 'refused':
+      return 'the connection was refused'
+    case 'hang':
+      return 'the answer never came'
+    case 'delayed':
+      return `the answer came ${formatDuration(outcome.delay)} later`
+    case 'cut':
+      return `the connection broke after ${formatCount(outcome.after)} bytes of the body`
+    case 'slow':
+      return `the body came with ${formatCount(outcome.bytesPerSecond)} bytes per second`
+  }
+}
+
+/** Whether a fault left the client without an answer. */
+export function isLost(outcome: WireOutcome | undefined): boolean {
+  return outcome?.kind === 'reset' || outcome?.kind === 'refused' || outcome?.kind === 'hang'
+}

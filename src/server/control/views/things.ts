@@ -1,0 +1,184 @@
+import * as z from 'zod'
+import { formatSuggestion } from '../../../lib/did-you-mean.ts'
+import { queryInteger } from '../../../service/fields.ts'
+import { refuse } from '../../../service/refusals.ts'
+import type { Simulator } from '../../../simulator/simulator.ts'
+import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { RequestSchema, toRequestView } from '../request-view.ts'
+import { DescribedEntrySchema, toDescribedEntry } from './described-entry.ts'
+import { askForThing } from './service-object.ts'
+import * as thingLists from './thing-lists.ts'
+import { LISTED_KINDS } from './thing-lists.ts'
+import { type ThingView, VIEWED_KINDS, viewThing } from './thing-view.ts'
+
+const PostingSchema = z.object({
+  time: z.string(),
+  kind: z.enum(['funds', 'topup', 'rent', 'tokens', 'units', 'adjustment']),
+  microcents: z.int(),
+  open: z.literal(true).optional().describe('Accrued, and not posted yet'),
+})
+
+export const getThing = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/things/{id}',
+  summary:
+    'Return what an id or a name is, and everything about it: the object as the service shows it, its newest journal ' +
+    'entries, requests and postings, and related things. A number is a position in the journal',
+  example: { target: '/_sim/things/h100-0' },
+  refusals: { 404: 'an unknown id, or a position that the journal does not have' },
+  returns: z.object({
+    id: z.string(),
+    kind: z.enum(VIEWED_KINDS),
+    sentences: z.array(z.string()).describe('What it is, and its state'),
+    object: z.unknown().describe('The object as the service shows it, or the node or fault rule; null for none'),
+    path: z.string().nullable().describe('Where the service shows it'),
+    entries: z.array(DescribedEntrySchema).describe('The newest first'),
+    requests: z.array(RequestSchema).describe('The newest first'),
+    ledger: z.array(PostingSchema).describe('The newest first'),
+    cost: z
+      .object({ burn_microcents_per_hour: z.number(), spent_microcents: z.int() })
+      .nullable()
+      .describe('What it costs now and cost so far, as in GET /_sim/money; null for what costs nothing'),
+    related: z.array(
+      z.object({
+        id: z.string(),
+        kind: z.enum(VIEWED_KINDS),
+        relation: z.string().describe('What this thing does with it, as in `runs on`'),
+      }),
+    ),
+    links: z.array(z.object({ relation: z.string(), path: z.string() })),
+  }),
+  handle: async ({ params: { id }, sim, lookAtMoney }) => {
+    const view = view404(sim, id)
+    const asked = await askForThing(sim, view.kind, view.id)
+    const { path = null, object = ownObject(sim, view) } = asked ?? {}
+    const owner = lookAtMoney().owners.find(each => each.id === view.id)
+    return {
+      ...{ id: view.id, kind: view.kind, sentences: [...view.sentences], object, path },
+      entries: view.entries.map(entry => toDescribedEntry(entry, sim)),
+      requests: view.requests.map(request => toRequestView(request, sim)),
+      ledger: view.ledger.map(({ time, kind, microcents, open }) => ({
+        ...{ time: sim.world.clock.iso(time), kind, microcents, ...(open && { open }) },
+      })),
+      cost: owner === undefined ? null : { burn_microcents_per_hour: owner.burnPerHour, spent_microcents: owner.spent },
+      related: [...view.related],
+      links: linksOf(view),
+    }
+  },
+})
+
+/** A cell of a table is a short text. The whole value is that of the thing. */
+const MAX_CELL = 200
+
+export const listThings = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/things',
+  summary:
+    'List the things of a kind as a table, with a row for each. Fields that are a text, a number or a boolean are ' +
+    'columns. `filter` is a part of the id or of any cell. `sort` is `id` or a column. With `-` before it, the ' +
+    'greatest value comes first. `GET /_sim/things/{id}` has the whole thing',
+  example: { target: '/_sim/things?kind=deployment&limit=20' },
+  refusals: { 400: 'a column in `sort` that the table does not have' },
+  query: {
+    kind: z.enum(LISTED_KINDS),
+    filter: z.string().optional(),
+    sort: z.string().optional(),
+    limit: queryInteger({ min: 1, max: 5000 }).default(200),
+  },
+  returns: z.object({
+    kinds: z.array(z.enum(LISTED_KINDS)).describe('The kinds that have a table'),
+    path: z.string().nullable().describe('Where the service lists them; null if only the simulator does'),
+    refused: z.boolean().describe('Whether the service refuses the list, as for a suspended account'),
+    columns: z.array(z.string()),
+    rows: z.array(z.object({ id: z.string(), cells: z.array(z.string()).describe('One for each column') })),
+    matched: z.int().describe('How many match, also those beyond limit'),
+    total: z.int().describe('How many there are without filter and limit'),
+  }),
+  handle: async ({ query: { kind, filter = '', sort, limit }, sim }) => {
+    // A filter must not tell what is hidden.
+    const hide = (text: string) => sim.world.apiTokens.hideSecrets(text)
+    const { path = null, things } = await thingLists.listThings(sim, kind)
+    const columns = [
+      ...new Set((things ?? []).flatMap(({ id, fields }) => Object.keys(fields).filter(isCell(id, fields)))),
+    ]
+    const wanted = filter.toLowerCase()
+    const rows = sortThings(things ?? [], columns, sort)
+      .map(({ id, fields }) => ({ id: hide(id), cells: columns.map(column => toCell(fields[column], hide)) }))
+      .filter(({ id, cells }) => [id, ...cells].some(text => text.toLowerCase().includes(wanted)))
+    return {
+      ...{ kinds: [...LISTED_KINDS], path, refused: things === undefined, columns },
+      ...{ rows: rows.slice(0, limit), matched: rows.length, total: things?.length ?? 0 },
+    }
+  },
+})
+
+/**
+ * Sorts things by their id or by a column: numbers by their size, texts by their letters. What has no value comes first. An
+ * unknown column is refused. Without things, no column is known, and any is accepted.
+ */
+function sortThings(
+  things: readonly thingLists.ListedThing[],
+  columns: readonly string[],
+  sort = '',
+): readonly thingLists.ListedThing[] {
+  const column = sort.replace(/^-/, '')
+  if (column === '') return things
+  const known = ['id', ...columns]
+  if (columns.length > 0 && !known.includes(column)) {
+    const advice = formatSuggestion(column, known, `Columns are ${known.join(', ')}.`)
+    refuse(400, `Failed to sort things: unknown column '${column}'. ${advice}`)
+  }
+  const fieldOf = ({ id, fields }: thingLists.ListedThing) => (column === 'id' ? id : (fields[column] ?? ''))
+  const order = sort === column ? 1 : -1
+  return [...things].sort((a, b) => {
+    const [one, other] = [fieldOf(a), fieldOf(b)]
+    if (typeof one === 'number' && typeof other === 'number') return order * (one - other)
+    return order * (String(one) < String(other) ? -1 : String(one) > String(other) ? 1 : 0)
+  })
+}
+
+/** Tells whether a field is a column of its own. The id is that of the row. */
+function isCell(id: string, fields: Readonly<Record<string, unknown>>): (name: string) => boolean {
+  return name => ['string', 'number', 'boolean'].includes(typeof fields[name]) && fields[name] !== id
+}
+
+function toCell(value: unknown, hide: (text: string) => string): string {
+  const text = hide(value === undefined || typeof value === 'object' ? '' : String(value))
+  return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)}…` : text
+}
+
+function view404(sim: Simulator, id: string): ThingView {
+  try {
+    return viewThing(sim, id)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    return refuse(404, error.message)
+  }
+}
+
+/** Returns what the simulator shows of a thing that the service does not. */
+function ownObject({ world, faults }: Simulator, { id, kind }: ThingView): unknown {
+  if (kind === 'ssh_key') return world.store.sshKeys.get(id) ?? null
+  if (kind === 'node') return world.nodes.view(world.nodes.ordinalOf(id)!)
+  if (kind === 'fault') return faults.list().find(rule => rule.id === id) ?? null
+  return null
+}
+
+function linksOf({ id, kind }: ThingView): { relation: string; path: string }[] {
+  const name = encodeURIComponent(id)
+  const isPosition = kind === 'entry' || kind === 'request'
+  return [
+    { relation: 'explanation', path: `/_sim/explain/${name}` },
+    ...(isPosition
+      ? [{ relation: 'journal', path: `/_sim/journal?after=${Math.max(0, Number(id) - 5)}&limit=10` }]
+      : [
+          { relation: 'events', path: `/_sim/events?after=start&follow=false&subject=${name}` },
+          { relation: 'requests', path: `/_sim/requests?subject=${name}` },
+          { relation: 'ledger', path: `/_sim/ledger?subject=${name}` },
+        ]),
+    ...(kind === 'instance' ? [{ relation: 'metrics', path: `/_sim/engines/${name}/metrics` }] : []),
+    ...(kind === 'deployment' ? [{ relation: 'node', path: `/_sim/cluster/deployments/${name}/node` }] : []),
+    ...(kind === 'fault' ? [{ relation: 'rule', path: `/_sim/faults/${name}` }] : []),
+    ...(kind === 'scenario' ? [{ relation: 'scenario', path: `/_sim/scenarios/${name}` }] : []),
+  ]
+}

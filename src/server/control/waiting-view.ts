@@ -1,0 +1,34 @@
+/** The pending requests of a world in responses of the control plane. */
+import * as z from 'zod'
+import type { Simulator } from '../../simulator/simulator.ts'
+
+export const PendingRequestSchema = z
+  .object({
+    operation: z.string().nullable(),
+    request: z.string().describe('Method and path'),
+    id: z.string().nullable().describe('The id of the answer; null if a fault rule delays it'),
+    model: z.string().nullable().describe('As the request names it'),
+    deploy_id: z.string().nullable().describe('The deployment that answers; null for models of the catalog'),
+    since: z.string().describe('The time of the world at the start of the wait'),
+    waited_seconds: z.number().describe('Real seconds since the start of the wait'),
+    for: z.string().describe('The reason of the wait'),
+    until: z
+      .string()
+      .nullable()
+      .describe('The end of the wait if there is no further request or command; null if no scheduled event ends it'),
+  })
+  .meta({ id: 'WaitingRequest' })
+
+export function pendingRequestsOf(sim: Simulator): z.input<typeof PendingRequestSchema>[] {
+  return sim.pendingRequests.map(({ operation, request, id, model, deploy_id, since, waitedMs, until, ...rest }) => ({
+    operation: operation ?? null,
+    request,
+    id: id ?? null,
+    model: model ?? null,
+    deploy_id: deploy_id ?? null,
+    since,
+    waited_seconds: waitedMs / 1000,
+    for: rest.for,
+    until: until ?? null,
+  }))
+}

@@ -1,0 +1,96 @@
+/** What a server reports of the requests that it answered: to a log, and about polls while time does not move. */
+import type { DecidedBy } from '../../kernel/journal.ts'
+import type { AnsweredRequest } from '../../service/http/incoming-request.ts'
+import { inProgress } from '../../simulation/reporting/progress.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
+import type { ServedWorld } from '../worlds/served-world.ts'
+
+/** A request that a server answered. */
+export interface ServedRequest {
+  /** Time of the world, ISO 8601. */
+  readonly time: string
+  readonly world: string
+  readonly method: string
+  /** Path and query. API tokens are shortened to their last four characters, and other credentials are hidden. */
+  readonly path: string
+  /** 0 if a fault left the client without a response. */
+  readonly status: number
+  /** `''` if no route matches. */
+  readonly operation: string
+  readonly decidedBy: DecidedBy
+  /** The name of the rule, the words of the refusal, or the first error of a 422. */
+  readonly reason?: string
+}
+
+/** Polls of one thing at one time, after which a notice says how to move time. */
+const POLLS_BEFORE_NOTICE = 5
+/** Things whose polls are counted at one time. */
+const MAX_COUNTED = 1_000
+
+interface Polls {
+  time: number
+  readonly counts: Map<string, number>
+  isReported: boolean
+}
+
+export class ServedRequests {
+  readonly #log: ((request: ServedRequest) => void) | undefined
+  readonly #polls = new WeakMap<Simulator, Polls>()
+
+  /** @param log called with each request; must not throw */
+  constructor(log: ((request: ServedRequest) => void) | undefined) {
+    this.#log = log
+  }
+
+  /** @param time milliseconds since 1970 in the world */
+  add(world: ServedWorld, request: AnsweredRequest, status: number, time: number, controlUrl: string): void {
+    if (request.method === 'GET' && status === 200) this.#countPoll(world.sim, request.target, time, controlUrl)
+    if (this.#log === undefined) return
+    const { method, target, operationId: operation, decidedBy, reason } = request
+    const { apiTokens } = world.sim.world
+    this.#log({
+      time: new Date(time).toISOString(),
+      world: world.name,
+      method,
+      path: apiTokens.hideSecrets(target),
+      status,
+      operation,
+      decidedBy,
+      ...(reason !== undefined && reason !== '' && { reason: apiTokens.hideSecrets(reason) }),
+    })
+  }
+
+  /** Tells once how to move time, if a client polls a thing in progress and time does not move. */
+  #countPoll(sim: Simulator, target: string, time: number, controlUrl: string): void {
+    let polls = this.#polls.get(sim)
+    if (polls === undefined) {
+      polls = { time, counts: new Map(), isReported: false }
+      this.#polls.set(sim, polls)
+    }
+    if (polls.isReported) return
+    if (polls.time !== time || polls.counts.size > MAX_COUNTED) {
+      polls.time = time
+      polls.counts.clear()
+    }
+    const count = (polls.counts.get(target) ?? 0) + 1
+    polls.counts.set(target, count)
+    if (count < POLLS_BEFORE_NOTICE) return
+    const polled = sim.api.findPolledResource('GET', target)
+    if (polled === undefined || inProgress(sim.world, polled).size === 0) return
+    polls.isReported = true
+    const path = sim.world.apiTokens.hideSecrets(target)
+    console.warn(
+      `modelhost-sim: GET ${path} was asked ${count} times at ${sim.clock.iso}. ${explainStill(sim, controlUrl)}`,
+    )
+  }
+}
+
+function explainStill({ clock: { mode, pausedBy } }: Simulator, controlUrl: string): string {
+  if (pausedBy.length > 0) {
+    return `Time is paused by ${pausedBy.map(owner => JSON.stringify(owner)).join(', ')}. Resume it: POST ${controlUrl}/clock/resume.`
+  }
+  return (
+    `Time does not move by itself, because the clock is ${mode}. Move it: curl --json '{"by":"10m"}' ${controlUrl}/clock/advance. ` +
+    'Or let it move: serve --clock scaled.'
+  )
+}

@@ -1,0 +1,213 @@
+/** Transport: the simulator as an HTTP server. */
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { LIMITS } from '../../lib/limits.ts'
+import { realDelay } from '../../lib/real-time.ts'
+import { UNROUTED } from '../../service/http/unanswered.ts'
+import { loadTokenizer } from '../../service/openai/tokenizer.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
+import type { TimelineLibrary } from '../../simulator/timelines.ts'
+import type { WritePage } from '../control/endpoint.ts'
+import { hostGuard, isLoopback, originGuard, serviceGuard, tokenGuard } from '../control/guards.ts'
+import { createControl } from '../control/index.ts'
+import { Cors } from '../routing/cors.ts'
+import { RequestRouter } from '../routing/request-router.ts'
+import { Worlds, type WorldsOptions } from '../worlds/worlds.ts'
+import { answerBadRequests, findBadTarget, toOriginForm } from './bad-requests.ts'
+import { HalfOpenConnections } from './half-open-clients.ts'
+import type { Latency } from './latency.ts'
+import {
+  type Connections,
+  closeGracefully,
+  DEFAULT_HOST,
+  DEFAULT_PORT,
+  ListenError,
+  listen,
+  reachableHost,
+} from './listen.ts'
+import { BundledPageFiles } from './page-files.ts'
+import { afterReadyBody, type BodyListeners } from './read-body.ts'
+import { drainBeforeAnswer } from './request-drain.ts'
+import { type ServedRequest, ServedRequests } from './served-requests.ts'
+import { type ServerContext, ServerRequest } from './server-request.ts'
+import { WholeResponse } from './whole-response.ts'
+
+export type { Latency } from './latency.ts'
+export { DEFAULT_HOST, DEFAULT_PORT, ListenError } from './listen.ts'
+export type { ServedRequest } from './served-requests.ts'
+
+/** Slow and silent clients are disconnected, so that they cannot hold the server's sockets. */
+const TIMEOUTS = {
+  headersTimeout: LIMITS.headersTime,
+  requestTimeout: LIMITS.requestTime,
+  // Longer than clients leave a connection idle: a connection that closes while its client sends loses the request.
+  keepAliveTimeout: 75_000,
+  connectionsCheckingInterval: 2_000,
+} as const
+/** How long after its start a server loads the tokenizer, if no request has done so before. */
+const PRELOAD_MS = 300
+
+export interface ServeOptions extends WorldsOptions {
+  /** Default: 4010. 0 takes a free port. */
+  readonly port?: number
+  /** Default: 127.0.0.1. Any host but a loopback name requires a `controlToken`. */
+  readonly hostname?: string
+  /** Takes the caller's address from X-Forwarded-For. */
+  readonly trustProxy?: boolean
+  /** Accepted values of the Host header beside loopback names, addresses and names of one label. */
+  readonly allowHosts?: readonly string[]
+  /** Token that the control plane requires if other machines can reach it. Ignored on loopback. */
+  readonly controlToken?: string
+  /** Default: `scaled` on a scaled clock, otherwise `instant`. */
+  readonly latency?: Latency
+  /** Scenarios whose timelines it can play in its worlds. Default: none. */
+  readonly scenarios?: TimelineLibrary
+  /** Keeps the past of the world from the start. Default: from the first `POST /_sim/past`. */
+  readonly keepPast?: boolean
+  /** Writes saved pages, for `GET /_sim/page`. Default: the server has none. */
+  readonly writePage?: WritePage
+  /** The origin whose pages may use the service, or `*` for every origin. They never reach `/_sim`. Default: none. */
+  readonly cors?: string
+  /** Called with each request that was answered. It must not throw. */
+  readonly onRequest?: (request: ServedRequest) => void
+  /**
+   * The process has no other use than the server: lighter classes replace the global `Request` and `Response`, which
+   * saves about a third of the cost of a request.
+   */
+  readonly ownProcess?: boolean
+}
+
+export interface Server {
+  /** Where to reach it from this machine, as in `http://127.0.0.1:4010`. */
+  readonly url: string
+  readonly port: number
+  /** Requests that are being answered. */
+  readonly inFlight: number
+  /** The worlds that it serves. */
+  readonly worlds: Worlds
+  /** Takes no more requests, lets those in flight end (for 5 s at most) and closes every connection. */
+  close(): Promise<void>
+}
+
+/**
+ * Serves a simulator over HTTP: its API at the root and its control plane under `/_sim`. More worlds can be created, each
+ * with an address and tokens of its own.
+ *
+ * @throws ListenError if the port is taken, or the address does not belong to this machine
+ * @example
+ * const server = await serve(createSimulator(), { port: 0 })
+ * await fetch(`${server.url}/_sim/health`)
+ * await server.close()
+ */
+export async function serve(sim: Simulator, options: ServeOptions = {}): Promise<Server> {
+  const { port = DEFAULT_PORT, hostname = DEFAULT_HOST, controlToken, trustProxy = false } = options
+  const isPublic = !isLoopback(hostname)
+  if (isPublic && (controlToken === undefined || controlToken.trim() === '')) {
+    throw new ListenError(
+      'NO_CONTROL_TOKEN',
+      `Failed to listen on ${hostname}: other machines could command the simulator. Give a control token, or listen on ${DEFAULT_HOST}.`,
+    )
+  }
+  const checkHost = hostGuard(options.allowHosts)
+  const worlds = new Worlds(sim, options)
+  const hangingSockets = new Set<Socket>()
+  const connections: Connections = new Map()
+  let inFlight = 0
+  const server = createServer(
+    { ...TIMEOUTS, requireHostHeader: false, ServerResponse: WholeResponse },
+    (incoming: IncomingMessage, outgoing: ServerResponse) => {
+      // Every time in a response is simulated time. A response without a date gets none.
+      outgoing.sendDate = false
+      // The host is in its header, which a guard checks. The target may name another one.
+      incoming.url = toOriginForm(incoming.url ?? '/')
+      inFlight++
+      const connection = connections.get(incoming.socket)!
+      connection.requests++
+      connection.lastResponse = outgoing
+      outgoing.on('close', () => {
+        inFlight--
+        connection.requests--
+      })
+      const rejection = findBadTarget(incoming) ?? checkHost(incoming.headers.host)
+      if (rejection === undefined) return afterReadyBody(incoming, outgoing, listeners)
+      const rejected = { ...UNROUTED, method: incoming.method ?? '', target: incoming.url ?? '' }
+      servedRequests.add(worlds.default, rejected, rejection.status, sim.clock.now.getTime(), '')
+      outgoing.writeHead(rejection.status, { 'content-type': 'application/json', connection: 'close' })
+      outgoing.end(JSON.stringify('message' in rejection ? { error: rejection.message } : { detail: rejection.detail }))
+    },
+  )
+  const halfOpen = new HalfOpenConnections(server)
+  const checkToken = isPublic ? tokenGuard(controlToken!) : () => undefined
+  const control = createControl(worlds, { library: options.scenarios, writePage: options.writePage })
+  if (options.keepPast) control.pasts.keep(sim)
+  const requestRouter = new RequestRouter<ServerRequest>(worlds, control, {
+    guards: {
+      checkService: ({ incoming }, hasToken) => serviceGuard(incoming, hasToken),
+      checkOrigin: ({ incoming }) => originGuard(incoming),
+      checkToken: ({ incoming }) => checkToken(incoming),
+    },
+    controlToken,
+    pageFiles: new BundledPageFiles(),
+    cors: options.cors === undefined ? undefined : new Cors(options.cors),
+  })
+  const servedRequests = new ServedRequests(options.onRequest)
+  const context: ServerContext = {
+    ...{ latency: options.latency, halfOpen, hangingSockets, trustProxy, servedRequests },
+    hasCors: options.cors !== undefined,
+  }
+  const answerIncoming = (request: Request, env: { readonly incoming: object; readonly outgoing: object }) => {
+    const [incoming, outgoing] = [env.incoming as IncomingMessage, env.outgoing as ServerResponse]
+    const serverRequest = new ServerRequest(request, incoming, outgoing, context)
+    const answer = requestRouter.answer(request, serverRequest)
+    if (options.onRequest === undefined) return answer
+    return Promise.resolve(answer).then(response => {
+      reportOutside(serverRequest, request.method, response.status)
+      return response
+    })
+  }
+  const overrideGlobalObjects = options.ownProcess ?? false
+  const listeners: BodyListeners = {
+    onRead: getRequestListener(answerIncoming, { overrideGlobalObjects, autoCleanupIncoming: false }),
+    onUnread: getRequestListener(drainBeforeAnswer(answerIncoming), { overrideGlobalObjects }),
+  }
+  /** Reports a request that no pipeline answered, such as one for the document or a refusal of a guard. */
+  const reportOutside = (request: ServerRequest, method: string, status: number) => {
+    if (request.isReported || request.incoming.headers['x-sim-client'] === 'scenario') return
+    request.world ??= worlds.default
+    const { sim } = request.world
+    request.onAnswered({ ...UNROUTED, method, target: request.path }, status, sim.clock.now.getTime())
+  }
+  answerBadRequests(server, connections)
+  server.maxConnections = LIMITS.connections
+  server.on('connection', (socket: Socket) => {
+    connections.set(socket, { requests: 0, lastResponse: undefined })
+    socket.on('close', () => connections.delete(socket))
+  })
+  await listen(server, port, hostname)
+  const address = server.address()
+  const boundPort = typeof address === 'object' && address !== null ? address.port : port
+  // Later: it blocks the process for a tenth of a second, and a client that polls health would wait for that.
+  if (sim.world.needsTokenizer)
+    realDelay(PRELOAD_MS)
+      .then(loadTokenizer)
+      .catch(() => {})
+
+  let closing: Promise<void> | undefined
+  return {
+    url: `http://${reachableHost(hostname)}:${boundPort}`,
+    port: boundPort,
+    worlds,
+    get inFlight() {
+      return inFlight
+    },
+    close() {
+      // A client that waits for a long advance gets a response that says how far it came.
+      worlds.interrupt()
+      for (const socket of hangingSockets) socket.destroy()
+      closing ??= closeGracefully(server, connections)
+      return closing
+    },
+  }
+}

@@ -1,0 +1,74 @@
+/** The clock of the world: its time, what comes next, and the ways to move it. */
+
+import { formatDay, formatTime } from '../parts/format.ts'
+import { bound } from '../store/bound.ts'
+import { useSession } from '../store/session.ts'
+import { useSignal } from '../store/use-signal.ts'
+import { advance, HOLD_OWNER, nextEvent, togglePause } from './clock-moves.ts'
+import { Timeline } from './timeline.tsx'
+
+const STEPS = [
+  { label: '+10 s', by: '10s' },
+  { label: '+10 min', by: '10m' },
+  { label: '+1 h', by: '1h' },
+  { label: '+1 d', by: '1d' },
+] as const
+
+export function ClockBar() {
+  const session = useSession()
+  const clock = session.clock.value
+  const custom = useSignal('')
+  const isMoving = session.pending.value.size > 0
+  if (clock === undefined) return <section class="clock-bar" aria-label="Clock" aria-busy="true" />
+  const { now, mode, speed, paused_by: holders, next_event_in_seconds: next } = clock
+  return (
+    <section class="clock-bar" aria-label="Clock">
+      <div class="clock-now">
+        <span class="clock-day">{formatDay(now)}</span>
+        <time class="clock-time" dateTime={now}>
+          {formatTime(now)}
+        </time>
+        <span class="clock-mode">
+          {holders.length > 0 ? `paused by ${holders.join(', ')}` : speed === null ? mode : `${mode}, ${speed}×`}
+        </span>
+      </div>
+      <div class="clock-moves" role="group" aria-label="Move the clock">
+        <button
+          type="button"
+          onClick={() => togglePause(session)}
+          disabled={mode === 'manual'}
+          title={mode === 'manual' ? 'A manual clock moves only by request' : 'Space'}
+        >
+          {holders.includes(HOLD_OWNER) ? '▶ Play' : '‖ Pause'}
+        </button>
+        <button
+          type="button"
+          class="primary"
+          disabled={isMoving || next === null}
+          onClick={() => nextEvent(session)}
+          title={next === null ? 'Nothing is scheduled' : 'Key: →'}
+        >
+          ⇥ Next event
+        </button>
+        {STEPS.map(({ label, by }) => (
+          <button type="button" key={by} disabled={isMoving} onClick={() => advance(session, by)}>
+            {label}
+          </button>
+        ))}
+        <form
+          class="inline"
+          onSubmit={event => {
+            event.preventDefault()
+            if (custom.value !== '') void advance(session, custom.value.trim())
+          }}
+        >
+          <input aria-label="Advance by a duration" placeholder="90m" size={6} {...bound(custom)} />
+          <button type="submit" disabled={isMoving}>
+            Advance
+          </button>
+        </form>
+      </div>
+      <Timeline />
+    </section>
+  )
+}

@@ -1,0 +1,108 @@
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { AnswersByRoute } from '../store/ask.ts'
+import { bound } from '../store/bound.ts'
+import { useSession } from '../store/session.ts'
+import { useAnswer } from '../store/use-answer.ts'
+import { useSignal } from '../store/use-signal.ts'
+
+/** How many suggestions are listed. */
+const MAX_FOUND = 12
+/** How many things have a name and a state here. */
+const MAX_NAMED = 5_000
+
+/** A thing that can be opened. */
+interface Known {
+  readonly id: string
+  /** What it is, as in `deployment acme/chat, running`. */
+  readonly words: string
+}
+
+/** Finds a thing by a part of its id or its name, and opens its inspector. */
+export function Finder({ close }: { close: () => void }) {
+  const { feed, place } = useSession()
+  const { value: lives } = useAnswer('GET /_sim/lifecycles', { limit: MAX_NAMED }, { refresh: 'once' })
+  const text = useSignal('')
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => input.current?.focus(), [])
+  const known = useMemo(() => knownThings(feed.entries, lives?.rows ?? []), [feed.revision.value, lives])
+  const wanted = text.value.trim()
+  const found = wanted === '' ? known.slice(0, MAX_FOUND) : findThings(known, wanted)
+  const open = (id: string) => {
+    close()
+    place.go({ id })
+  }
+  return (
+    <div class="overlay" role="dialog" aria-modal="true" aria-label="Find by id">
+      <form
+        class="overlay-box"
+        onKeyDown={moveFocus}
+        onSubmit={event => {
+          event.preventDefault()
+          // An id that the journal does not name can be known to the simulator all the same.
+          const first = found.some(({ id }) => id === wanted) ? wanted : (found[0]?.id ?? wanted)
+          if (first !== '') open(first)
+        }}
+      >
+        <input
+          ref={input}
+          type="search"
+          class="filter wide"
+          aria-label="An id, a name, or the position of a journal entry"
+          placeholder="Id, name or position"
+          {...bound(text)}
+        />
+        <ul class="found">
+          {found.map(({ id, words }) => (
+            <li key={id}>
+              <button type="button" class="linklike" onClick={() => open(id)}>
+                <span class="mono">{id}</span> <span class="faint">{words}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      </form>
+    </div>
+  )
+}
+
+/** Moves the focus through the field and what was found, with the arrow keys. */
+function moveFocus(event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+  if (step === undefined) return
+  event.preventDefault()
+  const stops = [...(event.currentTarget as Element).querySelectorAll<HTMLElement>('input, button')]
+  stops.at((stops.indexOf(document.activeElement as HTMLElement) + step) % stops.length)!.focus()
+}
+
+/** Returns the things that live, and the other subjects of entries: the newest first. Requests are found by their positions. */
+function knownThings(
+  entries: readonly { readonly kind: string; readonly subject: string }[],
+  lives: AnswersByRoute['GET /_sim/lifecycles']['rows'],
+): Known[] {
+  const named = new Map(lives.map(life => [life.id, life]))
+  const known = new Map<string, Known>()
+  const add = (id: string, kind: string) => {
+    if (known.has(id)) return
+    const life = named.get(id)
+    known.set(id, { id, words: life === undefined ? kind.split('.', 1)[0]! : wordsOf(life) })
+  }
+  for (let index = entries.length - 1; index >= 0; index--) {
+    const { kind, subject } = entries[index]!
+    if (kind !== 'request' && subject !== '') add(subject, kind)
+  }
+  for (const { id, kind } of lives) add(id, kind)
+  return [...known.values()]
+}
+
+function wordsOf({ id, kind, name, state }: AnswersByRoute['GET /_sim/lifecycles']['rows'][number]): string {
+  return `${name === '' || name === id ? kind : `${kind} ${name}`}, ${state}`
+}
+
+function findThings(known: readonly Known[], wanted: string): Known[] {
+  const text = wanted.toLowerCase()
+  const begins = known.filter(({ id }) => id.toLowerCase().startsWith(text))
+  const contains = known.filter(
+    thing => !begins.includes(thing) && `${thing.id} ${thing.words}`.toLowerCase().includes(text),
+  )
+  return [...begins, ...contains].slice(0, MAX_FOUND)
+}

@@ -1,0 +1,158 @@
+/** Everything about one thing, found by its id: beside every view. */
+
+import { CopyButton } from '../parts/copy-button.tsx'
+import { DayTime } from '../parts/day-time.tsx'
+import { DetailsHead } from '../parts/details-head.tsx'
+import { formatMicrocents, formatTime, kindWords } from '../parts/format.ts'
+import { JsonView } from '../parts/json-view.tsx'
+import { Problem } from '../parts/panel.tsx'
+import { Sentences } from '../parts/sentences.tsx'
+import { StatusMark } from '../parts/status-mark.tsx'
+import { ThingLink } from '../parts/thing-link.tsx'
+import type { AnswersByRoute } from '../store/ask.ts'
+import { useSession } from '../store/session.ts'
+import { useAnswer } from '../store/use-answer.ts'
+import { Commands } from './commands.tsx'
+import { EntryLinks, Explanation } from './explanation.tsx'
+
+type Thing = AnswersByRoute['GET /_sim/things/{id}']
+
+interface InspectorProps {
+  readonly id: string
+  readonly close: () => void
+}
+
+export function Inspector({ id, close }: InspectorProps) {
+  const { value: thing, error } = useAnswer('GET /_sim/things/{id}', { id }, { refresh: 'requests' })
+  const name = thing === undefined ? id : nameOf(thing)
+  return (
+    <aside class="inspector" aria-label={`Inspector: ${id}`}>
+      <DetailsHead what="the inspector" close={close}>
+        <h2 class="break">{name}</h2>
+        {thing !== undefined && (
+          <p class="faint">
+            {kindWords(thing.kind)}
+            {name !== id && <span class="mono break"> {id}</span>}
+          </p>
+        )}
+      </DetailsHead>
+      <Problem text={error} />
+      {thing !== undefined && (
+        <>
+          <Sentences of={thing.sentences} />
+          {thing.cost !== null && (
+            <p data-figure="cost">
+              {formatMicrocents(thing.cost.burn_microcents_per_hour)} per hour now,{' '}
+              {formatMicrocents(thing.cost.spent_microcents)} so far
+            </p>
+          )}
+          <Explanation id={id} />
+          <Commands kind={thing.kind} id={thing.id} />
+          <Related thing={thing} />
+          <Entries thing={thing} />
+          <Requests thing={thing} />
+          <Ledger thing={thing} />
+          <Seen thing={thing} />
+          <Addresses thing={thing} />
+        </>
+      )}
+    </aside>
+  )
+}
+
+function Related({ thing: { related } }: { thing: Thing }) {
+  if (related.length === 0) return null
+  return (
+    <>
+      <h3>Related</h3>
+      <ul class="plain">
+        {related.map(({ id, kind, relation }) => (
+          <li key={`${relation} ${id}`}>
+            <span class="faint">{relation}</span> <ThingLink id={id} /> <span class="faint">{kind}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function Entries({ thing: { entries } }: { thing: Thing }) {
+  if (entries.length === 0) return null
+  return (
+    <details open={entries.length < 8}>
+      <summary>Newest journal entries: {entries.length}</summary>
+      <EntryLinks entries={entries} />
+    </details>
+  )
+}
+
+function Requests({ thing: { requests } }: { thing: Thing }) {
+  const { place } = useSession()
+  if (requests.length === 0) return null
+  return (
+    <details>
+      <summary>Newest requests: {requests.length}</summary>
+      <ol class="plain">
+        {requests.map(({ seq, at, method, path, status }) => (
+          <li key={seq}>
+            <time dateTime={at}>{formatTime(at)}</time> <StatusMark status={status} />{' '}
+            <a class="mono break" href={place.link({ view: 'requests', request: String(seq) })}>
+              {method} {path}
+            </a>
+          </li>
+        ))}
+      </ol>
+    </details>
+  )
+}
+
+function Ledger({ thing: { ledger } }: { thing: Thing }) {
+  if (ledger.length === 0) return null
+  return (
+    <details>
+      <summary>Ledger lines: {ledger.length}</summary>
+      <ol class="plain">
+        {ledger.map(({ time, kind, microcents }, index) => (
+          <li key={index}>
+            <DayTime iso={time} /> {kind} {formatMicrocents(microcents)}
+          </li>
+        ))}
+      </ol>
+    </details>
+  )
+}
+
+/** The thing as the service shows it to clients. */
+function Seen({ thing: { object, path } }: { thing: Thing }) {
+  if (object === null) return null
+  return (
+    <details>
+      <summary>As clients see it{path !== null && <span class="mono faint"> {path}</span>}</summary>
+      <JsonView value={object} label="The thing as clients see it" />
+    </details>
+  )
+}
+
+function Addresses({ thing: { id, links } }: { thing: Thing }) {
+  const session = useSession()
+  const all = [{ relation: 'all of this', path: `/_sim/things/${encodeURIComponent(id)}` }, ...links]
+  return (
+    <details>
+      <summary>Addresses of these figures</summary>
+      <ul class="plain">
+        {all.map(({ relation, path }) => (
+          <li key={relation} class="line">
+            <span class="mono break">{path}</span>
+            <CopyButton label="Copy as curl" text={() => session.curlOf({ method: 'GET', path })} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+/** Returns the name that the account gave to a thing, or its id. */
+function nameOf({ id, object }: Thing): string {
+  const { model_name: model, name } = (object ?? {}) as Readonly<Record<string, unknown>>
+  return String(model || name || id)
+}

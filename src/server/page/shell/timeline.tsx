@@ -1,0 +1,306 @@
+/** A scrubber over the past and the near future: forward, it moves time; back, it shows the past in a fork. */
+
+import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
+import { Canvas, type Drawing } from '../parts/drawing/canvas.tsx'
+import { formatDay, formatDuration, formatTime } from '../parts/format.ts'
+import { Tip } from '../parts/tip.tsx'
+import type { AnswersByRoute } from '../store/ask.ts'
+import { Feed } from '../store/feed.ts'
+import { type Clock, DEFAULT_WORLD, type Session, useSession, type Visit } from '../store/session.ts'
+import { useAnswer } from '../store/use-answer.ts'
+import { useSignal } from '../store/use-signal.ts'
+import { advanceTo } from './clock-moves.ts'
+import { TimelineScale } from './scale.ts'
+import { drawTimeline } from './timeline-drawing.ts'
+
+const HEIGHT = 36
+/** Steps of the range over the whole width. */
+const STEPS = 2_000
+/** So near to now, a place on the timeline is now: a share of its width. */
+const NOW_SHARE = 0.003
+/** How far the future goes. */
+const AHEAD = '1h'
+const AHEAD_MICROS = 3_600_000_000
+/** Least real milliseconds between two forecasts, and how long the world rests before one. Each is a fork that moves. */
+const AHEAD_PAUSE_MS = 2_500
+const AHEAD_REST_MS = 400
+/** Least real milliseconds between two looks at where the past begins. */
+const PAST_PAUSE_MS = 2_500
+
+/** What a drag is measured by. It stays the same until the drag ends, while the world and the layout may move on. */
+interface Hold {
+  readonly scale: TimelineScale
+  readonly isoOf: (time: number) => string
+}
+
+export function Timeline() {
+  const session = useSession()
+  const { origin } = session.place.value
+  const shown = session.world.value
+  const visited = isUnchanged(session) ? session.visit.value : undefined
+  // A visited past stays on the timeline of the world it belongs to. A fork that went its own way has its own.
+  const base = visited?.of ?? shown
+  const feed = useFeedOf(session, base)
+  const revision = feed.revision.value
+  const clock = useClockOf(session, base)
+  const { value: past } = useAnswer('GET /_sim/past', {}, { world: base, pauseMs: PAST_PAUSE_MS })
+  const { value: ahead } = useAnswer(
+    'GET /_sim/ahead',
+    { by: AHEAD, limit: 12 },
+    { pauseMs: AHEAD_PAUSE_MS, restMs: AHEAD_REST_MS },
+  )
+  useEffect(() => {
+    if (origin !== undefined && base === shown) session.ask('POST /_sim/past', {}, { world: shown }).catch(() => {})
+  }, [base, shown])
+
+  const chosen = useSignal<number | undefined>(undefined)
+  const hold = useRef<Hold | undefined>(undefined)
+  /** Where the pointer is, in pixels. */
+  const pointer = useSignal<number | undefined>(undefined)
+  const bar = useRef<HTMLInputElement>(null)
+  const isMoving = useRef(false)
+  const now = microsOf(clock)
+  const here = visited === undefined ? now : microsOf(session.clock.value)
+  // Without a past to go back to, the earliest time to choose is now.
+  const earliest = past?.kept_part?.from_time ?? now
+  const begin = past?.kept_part?.from_time ?? feed.entries[0]?.time ?? 0
+  const scale = useMemo(() => new TimelineScale(begin, now, AHEAD_MICROS), [begin, now])
+  // A forecast can be some seconds old: what it has of the past is over.
+  const next = useMemo(
+    () => ahead?.entries.filter(({ time }) => time > here || ahead.from === session.clock.value?.now) ?? [],
+    [ahead, here, session.clock.value?.now],
+  )
+  const coming = useMemo(() => next.map(({ time }) => time), [next])
+  const draw = useCallback(
+    (drawing: Drawing) => {
+      const { entries, requests } = feed
+      const marks = { entries, requests, coming, here, earliest, chosen: chosen.value }
+      drawTimeline(drawing, hold.current?.scale ?? scale, marks)
+    },
+    [scale, coming, revision, here, earliest, chosen.value],
+  )
+  if (clock === undefined) return null
+  const isoOf = (time: number) =>
+    new Date(Date.parse(clock.now) + Math.floor(time / 1000) - Math.floor(now / 1000)).toISOString()
+  const held = hold.current ?? { scale, isoOf }
+
+  /** Returns the time at a place: a whole second, or now. */
+  const timeAt = (place: number) => {
+    const { now, end } = held.scale
+    const time = Math.round(held.scale.timeAt(place) / 1e6) * 1e6
+    if (Math.abs(held.scale.placeOf(time) - held.scale.placeOf(now)) < NOW_SHARE) return now
+    return Math.min(visited === undefined ? end : now, Math.max(earliest, time))
+  }
+  const choose = (time: number) => {
+    hold.current = held
+    chosen.value = time
+  }
+  const timeUnder = (x: number) => timeAt(x / bar.current!.clientWidth)
+  const actionAt = (time: number) => describeAction(time, held, past?.kept_part != null, visited)
+  const release = () => {
+    hold.current = undefined
+    chosen.value = undefined
+  }
+  /** Goes to the chosen time: forward by moving the clock, back by a fork of the past. */
+  const commit = async () => {
+    const time = chosen.peek()
+    release()
+    if (time === undefined || isMoving.current) return
+    isMoving.current = true
+    if (time < held.scale.now) await goBack(session, base, held.isoOf(time))
+    else if (visited !== undefined) await leave(session, visited)
+    else if (time > held.scale.now) await advanceTo(session, held.isoOf(time))
+    isMoving.current = false
+  }
+  const time = chosen.value
+  const under = pointer.value
+  return (
+    <div class="timeline">
+      <p class="timeline-words" aria-live="polite">
+        {time === undefined ? (
+          <ComingWords ahead={ahead} next={next[0]} now={here} />
+        ) : (
+          `${actionAt(time)}, ${describeDistance(time - held.scale.now)}`
+        )}
+      </p>
+      <div class="tip-place">
+        <Canvas draw={draw} height={HEIGHT} label="What happened when" />
+        <input
+          ref={bar}
+          type="range"
+          data-arrow-keys
+          aria-label="Go to a time, with Enter"
+          aria-valuetext={time === undefined ? held.isoOf(here) : actionAt(time)}
+          min={0}
+          max={STEPS}
+          value={Math.round(held.scale.placeOf(time ?? here) * STEPS)}
+          onPointerDown={event => {
+            event.currentTarget.setPointerCapture(event.pointerId)
+            choose(timeUnder(event.offsetX))
+          }}
+          onPointerMove={({ offsetX, buttons }) => {
+            pointer.value = offsetX
+            if (buttons !== 0 && chosen.peek() !== undefined) choose(timeUnder(offsetX))
+          }}
+          onPointerLeave={() => {
+            pointer.value = undefined
+          }}
+          onInput={event => {
+            // Under the pointer, the time is that of its label.
+            if (!event.currentTarget.matches(':active')) choose(timeAt(event.currentTarget.valueAsNumber / STEPS))
+          }}
+          onPointerUp={() => void commit()}
+          onPointerCancel={release}
+          onKeyDown={event => {
+            if (event.key === 'Enter') void commit()
+            if (event.key === 'Escape') release()
+          }}
+          onBlur={release}
+        />
+        {under !== undefined && (
+          <Tip x={under} y={HEIGHT - 12} width={bar.current!.clientWidth}>
+            {actionAt(timeUnder(under))}
+          </Tip>
+        )}
+      </div>
+      {/* Its place is kept while it is not shown, so that nothing below moves. */}
+      <details class="timeline-words" inert={next.length < 2}>
+        <summary>The next {next.length} entries</summary>
+        <div class="json">{next.map(({ at, sentence }) => `${formatTime(at)} ${sentence}`).join('\n')}</div>
+      </details>
+    </div>
+  )
+}
+
+/** Says what happens if the person goes to a time. */
+function describeAction(time: number, { scale, isoOf }: Hold, isKept: boolean, visited: Visit | undefined): string {
+  const [at, now] = [isoOf(time), isoOf(scale.now)]
+  const day = formatDay(at)
+  const words = day === formatDay(now) ? formatTime(at) : `${day} ${formatTime(at)}`
+  if (time < scale.now) return `Open a fork at ${words}`
+  if (visited !== undefined) return `Go back to ${visited.of}, now`
+  if (time > scale.now) return `Advance to ${words}`
+  return isKept ? 'Now' : 'Now: its past is not kept'
+}
+
+/** Says how far a time is from now. */
+function describeDistance(micros: number): string {
+  return `${formatDuration(Math.abs(micros) / 1e6)} ${micros < 0 ? 'ago' : 'from now'}`
+}
+
+type Ahead = AnswersByRoute['GET /_sim/ahead']
+
+interface ComingWordsProps {
+  readonly ahead: Ahead | undefined
+  readonly next: Ahead['entries'][number] | undefined
+  readonly now: number
+}
+
+/** Says what comes next, with a button that goes there; in a fork, also of what. */
+function ComingWords({ ahead, next, now }: ComingWordsProps) {
+  const session = useSession()
+  return (
+    <>
+      <ForkWords />
+      {next === undefined ? (
+        waitWords(ahead, session.clock.value)
+      ) : (
+        <>
+          <strong>Next{next.time === now ? ', now' : `, in ${formatDuration((next.time - now) / 1e6)}`}:</strong>{' '}
+          {next.sentence}{' '}
+          {next.time > now && (
+            <button type="button" class="link-button" onClick={() => advanceTo(session, next.at)}>
+              Go there
+            </button>
+          )}
+        </>
+      )}
+    </>
+  )
+}
+
+/** Says when the next event comes, if no entry does. While the world moves faster than it is forecast, this is not known. */
+function waitWords(ahead: Ahead | undefined, clock: Clock | undefined): string {
+  if (ahead === undefined || ahead.entries.length > 0) return 'Looking ahead …'
+  const wait = clock?.next_event_in_seconds ?? 0
+  // An event that changes nothing of note has no entry, and so can come within the hour.
+  return `Nothing happens within ${AHEAD}.${wait < AHEAD_MICROS / 1e6 ? '' : ` The next event is in ${formatDuration(wait)}.`}`
+}
+
+/** Says of which world the shown one is a fork, and since when. */
+function ForkWords() {
+  const { place, world } = useSession()
+  const { origin } = place.value
+  const { value: worlds } = useAnswer('GET /_sim/worlds', origin && {}, { world: DEFAULT_WORLD, refresh: 'once' })
+  if (origin === undefined) return null
+  const made = worlds?.find(each => each.world === world.value)?.fork_of
+  return (
+    <>
+      This is a fork of {origin}
+      {made && ` at ${formatTime(made.at)}`}.{' '}
+      <a href={place.link({ ...place.value, world: origin, origin: undefined })}>Go back to {origin}</a>
+      {' · '}
+    </>
+  )
+}
+
+/** Shows a world as it was, in a fork of it. The fork that was shown before is deleted. */
+export async function goBack(session: Session, from: string, at: string): Promise<void> {
+  const left = isUnchanged(session) ? session.world.peek() : undefined
+  const fields = { from, at, clock: 'manual' } as const
+  const made = await session.act(
+    `Open a fork of ${from} at ${formatTime(at)}`,
+    'POST /_sim/worlds',
+    fields,
+    DEFAULT_WORLD,
+  )
+  if (made === undefined) return
+  session.visit.value = { world: made.world, of: from, at }
+  session.place.go({ world: made.world, origin: from })
+  if (left !== undefined) await deleteWorld(session, left)
+}
+
+/** Shows the present again, and deletes the fork of the past. */
+async function leave(session: Session, { world, of }: Visit): Promise<void> {
+  session.place.go({ world: of === DEFAULT_WORLD ? undefined : of, origin: undefined })
+  await deleteWorld(session, world)
+}
+
+async function deleteWorld(session: Session, world: string): Promise<void> {
+  await session.ask('DELETE /_sim/worlds/{world}', { world }, { world: DEFAULT_WORLD })
+}
+
+/** Whether the page shows a fork of the past, in which neither time nor anything else has moved since. */
+function isUnchanged(session: Session): boolean {
+  const visit = session.visit.value
+  if (visit === undefined || session.world.value !== visit.world) return false
+  if (session.actions.value.some(({ world }) => world === visit.world)) return false
+  const clock = session.clock.value
+  return clock === undefined || Math.abs(Date.parse(clock.now) - Date.parse(visit.at)) <= 1
+}
+
+/** Returns the clock of a world; that of the shown world without a delay, and the last known one while it is asked for. */
+function useClockOf(session: Session, world: string): Clock | undefined {
+  const isShown = world === session.world.value
+  const asked = useAnswer('GET /_sim/clock', isShown ? undefined : {}, { world }).value
+  const known = useRef<{ readonly world: string; readonly clock: Clock } | undefined>(undefined)
+  const clock = isShown ? session.clock.value : asked
+  if (clock !== undefined) known.current = { world, clock }
+  return clock ?? (known.current?.world === world ? known.current.clock : undefined)
+}
+
+function microsOf(clock: Clock | undefined): number {
+  return Math.round((clock?.elapsed_seconds ?? 0) * 1e6)
+}
+
+/** Returns the feed of the shown world, or one of its own for another world. */
+function useFeedOf(session: Session, world: string): Feed {
+  const own = useMemo(() => new Feed(), [])
+  const isShown = world === session.world.value
+  useEffect(() => {
+    if (isShown) return
+    own.follow((query, signal) => session.send(`/_sim/events${query}`, { signal }, world))
+    return () => own.close()
+  }, [world, isShown])
+  return isShown ? session.feed : own
+}

@@ -1,0 +1,154 @@
+/** The live events of a world: its newest journal entries and requests, in the order in which they happened. */
+
+import { delayUnlessAborted } from '../../../lib/real-time.ts'
+import { ServerSentEventParser } from '../../../lib/text/server-sent-events.ts'
+import type { ControlEntry, ControlRequest } from '../../control/client/index.ts'
+import type { EntryColumns } from '../../control/journal-view.ts'
+import { AskError, readAnswer } from './ask.ts'
+import { readEntryColumns } from './entry-columns.ts'
+import { batch, signal } from './signals.ts'
+import { abortedWhenHidden, whenVisible } from './visibility.ts'
+
+/** The most entries and the most requests that the page keeps. The oldest are dropped a tenth at a time. */
+const MAX_ENTRIES = 100_000
+const MAX_REQUESTS = 10_000
+/** Real milliseconds between two attempts to reach a server that is away. */
+const RETRY_MS = 1_000
+
+export type LinkState = 'connecting' | 'live' | 'lost' | 'locked'
+
+/** What an event `gap` says. */
+interface Missed {
+  readonly entries: number
+  readonly requests: number
+}
+
+/** Opens the stream of events of a world: sends `GET /_sim/events` with a query. */
+type OpenEvents = (query: string, signal: AbortSignal) => Promise<Response>
+
+export class Feed {
+  readonly link = signal<LinkState>('connecting')
+  /** Counts the frames in which something arrived. What reads `entries` or `requests` reads this first. */
+  readonly revision = signal(0)
+  /** Counts the frames in which something arrived that may have changed the world: all but reading requests. */
+  readonly changes = signal(0)
+  /** Entries that the simulator had dropped before the page could read them. */
+  readonly missed = signal(0)
+  /** The same for requests. */
+  readonly missedRequests = signal(0)
+  entries: ControlEntry[] = []
+  requests: ControlRequest[] = []
+  #merged: { readonly revision: number; readonly entries: readonly ControlEntry[] } | undefined
+  #stop = new AbortController()
+  #isFramePending = false
+  #hasChanges = false
+
+  /** Follows a world from the oldest event that is kept. What was read of another world is forgotten. */
+  follow(open: OpenEvents): void {
+    this.#stop.abort()
+    this.#stop = new AbortController()
+    this.#clear()
+    this.link.value = 'connecting'
+    void this.#run(open, this.#stop.signal)
+  }
+
+  /** The entries, with one for each request, in the order of their positions. */
+  get journal(): readonly ControlEntry[] {
+    const revision = this.revision.value
+    if (this.#merged?.revision !== revision) this.#merged = { revision, entries: this.#merge() }
+    return this.#merged.entries
+  }
+
+  #merge(): readonly ControlEntry[] {
+    const first = this.entries[0]
+    const epoch = first === undefined ? undefined : Date.parse(first.at) * 1000 - first.time
+    const requests = this.requests.map(({ seq, sentAt, method, path }): ControlEntry => {
+      const time = epoch === undefined ? 0 : Date.parse(sentAt) * 1000 - epoch
+      return { seq, time, at: sentAt, kind: 'request', subject: `${method} ${path}`, cause: 0 }
+    })
+    return [...this.entries, ...requests].sort((a, b) => a.seq - b.seq)
+  }
+
+  close(): void {
+    this.#stop.abort()
+  }
+
+  async #run(open: OpenEvents, signal: AbortSignal): Promise<void> {
+    let last = 'start'
+    while (!signal.aborted) {
+      await whenVisible(signal)
+      const connected = abortedWhenHidden(signal)
+      try {
+        const response = await open(`?form=columns&after=${encodeURIComponent(last)}`, connected)
+        if (!response.ok) await readAnswer(response)
+        this.link.value = 'live'
+        const parser = new ServerSentEventParser()
+        for (const reader = response.body!.getReader(); ; ) {
+          const { done, value } = await reader.read()
+          if (done || signal.aborted) break
+          for (const { type, id, data } of parser.read(value)) {
+            last = id
+            this.#take(type, JSON.parse(data))
+          }
+          this.#announce()
+        }
+      } catch (error) {
+        if (error instanceof AskError && error.status === 401) {
+          this.link.value = 'locked'
+          return
+        }
+        // A server that started again does not know the position.
+        if (error instanceof AskError && error.status === 400) last = 'start'
+      }
+      if (signal.aborted) return
+      // A page that was hidden goes on as soon as it is visible.
+      if (connected.aborted) continue
+      this.link.value = 'lost'
+      await delayUnlessAborted(RETRY_MS, signal)
+    }
+  }
+
+  #take(type: string, value: unknown): void {
+    const { requests = [] } = value as { requests?: readonly ControlRequest[] }
+    if (type !== 'requests' || !requests.every(isReading)) this.#hasChanges = true
+    if (type === 'entries') this.entries.push(...readEntryColumns(value as EntryColumns))
+    else if (type === 'requests') this.requests.push(...requests)
+    else if (type === 'gap') this.#countMissed(value as Missed)
+    else if (type === 'world') this.#clear()
+    if (this.entries.length > MAX_ENTRIES) this.entries = this.entries.slice(MAX_ENTRIES / 10)
+    if (this.requests.length > MAX_REQUESTS) this.requests = this.requests.slice(MAX_REQUESTS / 10)
+  }
+
+  #countMissed({ entries, requests }: Missed): void {
+    this.missed.value += entries
+    this.missedRequests.value += requests
+  }
+
+  #clear(): void {
+    this.entries = []
+    this.requests = []
+    this.missed.value = 0
+    this.missedRequests.value = 0
+    this.#hasChanges = true
+    this.#announce()
+  }
+
+  /** Counts a revision with the next frame, so that a thousand events are drawn once. */
+  #announce(): void {
+    if (this.#isFramePending) return
+    this.#isFramePending = true
+    requestAnimationFrame(() => {
+      this.#isFramePending = false
+      batch(() => {
+        this.revision.value++
+        if (this.#hasChanges) this.changes.value++
+        this.#hasChanges = false
+      })
+    })
+  }
+}
+
+/** Returns whether a request reads the world and leaves it as it is. */
+function isReading({ method }: ControlRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
+}

@@ -1,0 +1,356 @@
+/**
+ * The reference data of one world: the offers of the service and the records of the account. Records are frozen. A
+ * write replaces a record, so worlds can share them.
+ */
+import type * as z from 'zod'
+import type { Account, ApiToken, SshKey, Voice } from '../data/records/account.ts'
+import * as account from '../data/records/account.ts'
+import type {
+  AggregatorModel,
+  CatalogModel,
+  HubRepository,
+  ModelHardware,
+  ModelSchema,
+} from '../data/records/catalog.ts'
+import * as catalog from '../data/records/catalog.ts'
+import type { ModelTask, VariantKey } from '../data/records/enums.ts'
+import type { Fixture } from '../data/records/fixture.ts'
+import type { HostedPlan } from '../data/records/machines.ts'
+import * as machines from '../data/records/machines.ts'
+import type { Archive } from '../kernel/archive.ts'
+import { deepFreeze } from '../lib/deep-freeze.ts'
+import { isCredential } from '../lib/text/credential-hash.ts'
+import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
+
+/** A change of an index, reported after the change. `record` is the new record. After a delete it is undefined. */
+export interface IndexWrite<R> {
+  action: 'create' | 'update' | 'delete'
+  key: string
+  record: R | undefined
+  /** The `origin` argument of `put` or `delete`. A listener uses it to ignore its own writes. */
+  origin: unknown
+}
+
+export type IndexListener<R> = (write: IndexWrite<R>) => void
+
+/** The kind of an index: the word for one record, its schema, its key and its unique field. */
+export interface IndexOptions<R> {
+  /** The word for one record in errors, e.g. `voice`. */
+  kind: string
+  schema: () => z.ZodType<R>
+  keyOf: (record: R) => string
+  /** A second field whose value is unique. */
+  unique?: { field: string; of: (record: R) => string }
+}
+
+/** A record or a key that an index rejects. */
+export class IndexError extends Error {
+  override readonly name = 'IndexError'
+}
+
+/**
+ * Frozen records of one kind by key, in the order of arrival.
+ *
+ * @example
+ * const voices = new Index({ kind: 'voice', schema: () => Voice, keyOf: voice => voice.voice_id }, fixture.voices)
+ * voices.get('voice_ada')?.name
+ */
+export class Index<R extends object> {
+  readonly options: IndexOptions<R>
+  #records: Map<string, R>
+  /** Whether a fork holds the same map, so that the next write copies it first. */
+  #shared = false
+  #all: readonly R[] | undefined
+  #byUnique: { of: readonly R[]; records: Map<string, R> } | undefined
+  readonly #listeners = new Set<IndexListener<R>>()
+
+  /** @param records records that already match the schema. The constructor freezes them. */
+  constructor(options: IndexOptions<R>, records: Iterable<R> = []) {
+    this.options = options
+    this.#records = new Map()
+    for (const record of records) this.#records.set(options.keyOf(record), deepFreeze(record))
+  }
+
+  get size(): number {
+    return this.#records.size
+  }
+
+  get(key: string): R | undefined {
+    return this.#records.get(key)
+  }
+
+  has(key: string): boolean {
+    return this.#records.has(key)
+  }
+
+  /** Returns every record in the order of arrival. The array is the same until the next write. */
+  all(): readonly R[] {
+    this.#all ??= Object.freeze([...this.#records.values()])
+    return this.#all
+  }
+
+  /**
+   * Returns the record with this value of the unique field. Undefined: the value is unknown, or the kind has no such
+   * field.
+   */
+  getByUnique(value: string): R | undefined {
+    const { unique } = this.options
+    if (unique === undefined) return undefined
+    const all = this.all()
+    if (this.#byUnique?.of !== all) {
+      this.#byUnique = { of: all, records: new Map(all.map(record => [unique.of(record), record])) }
+    }
+    return this.#byUnique.records.get(value)
+  }
+
+  /**
+   * Adds a record, or replaces the record with its key. Returns the stored record: checked, completed, frozen.
+   *
+   * @param origin passed to the listeners
+   * @throws IndexError without a change, if the record does not match the schema or another record has its unique value
+   */
+  put(record: R, origin?: unknown): R {
+    const { kind, keyOf, unique } = this.options
+    const schema = this.options.schema()
+    const checked = schema.safeParse(record)
+    if (!checked.success) {
+      const problems = problemsOf(schema, record, checked.error).map(({ path, text }) => `${jsonPath(path)}: ${text}`)
+      throw new IndexError(`Failed to put a ${kind}: ${problems.join(' ')}`)
+    }
+    const stored = deepFreeze(checked.data)
+    const key = keyOf(stored)
+    const holder = unique && this.getByUnique(unique.of(stored))
+    if (holder !== undefined && keyOf(holder) !== key) {
+      throw new IndexError(
+        `Failed to put ${kind} '${key}': ${kind} '${keyOf(holder)}' has the same ${unique?.field}. Give it another.`,
+      )
+    }
+    const action = this.#records.has(key) ? 'update' : 'create'
+    this.#writableRecords().set(key, stored)
+    this.#notify({ action, key, record: stored, origin })
+    return stored
+  }
+
+  /** Removes a record. Returns false if it does not exist. */
+  delete(key: string, origin?: unknown): boolean {
+    if (!this.#records.has(key)) return false
+    this.#writableRecords().delete(key)
+    this.#notify({ action: 'delete', key, record: undefined, origin })
+    return true
+  }
+
+  /**
+   * Calls the listener after each write to this index, but not to a fork of it. Returns a function that removes the
+   * listener.
+   */
+  onWrite(listener: IndexListener<R>): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  archive(archive: Archive): void {
+    this.#records = archive.value(this.#records)
+    this.#shared = archive.value(this.#shared)
+    for (const record of this.#records.values()) deepFreeze(record)
+    this.#all = undefined
+    this.#byUnique = undefined
+  }
+
+  /** Returns an independent index with the same records and no listeners. O(1): either side copies before it writes. */
+  fork(): Index<R> {
+    const fork = new Index(this.options)
+    fork.#records = this.#records
+    fork.#all = this.#all
+    fork.#byUnique = this.#byUnique
+    fork.#shared = true
+    this.#shared = true
+    return fork
+  }
+
+  #writableRecords(): Map<string, R> {
+    if (this.#shared) {
+      this.#records = new Map(this.#records)
+      this.#shared = false
+    }
+    this.#all = undefined
+    this.#byUnique = undefined
+    return this.#records
+  }
+
+  #notify(write: IndexWrite<R>): void {
+    for (const listener of this.#listeners) listener(write)
+  }
+}
+
+/** Returns the key of a model schema in `store.schemas`. */
+export function schemaKey(type: ModelTask, variant: VariantKey): string {
+  return `${type} ${variant}`
+}
+
+/**
+ * The reference data of one world in indexes.
+ *
+ * @example
+ * const store = new Store(loadFixture('default'))
+ * store.models.get('aurora-labs/aurora-8b-instruct')?.max_tokens
+ */
+export class Store {
+  #account: Readonly<Account>
+  #hubPolicy: 'estimate' | 'refuse' | undefined
+  #images: readonly string[]
+  /** By token_id. */
+  readonly tokens: Index<ApiToken>
+  /** The public catalog by model_name. */
+  readonly models: Index<CatalogModel>
+  /** By model_name. */
+  readonly hardware: Index<ModelHardware>
+  /** By `schemaKey(type, variant)`. */
+  readonly schemas: Index<ModelSchema>
+  /** By id. */
+  readonly aggregator: Index<AggregatorModel>
+  /** Repositories of the hub by repo. */
+  readonly hub: Index<HubRepository>
+  /** By voice_id. */
+  readonly voices: Index<Voice>
+  /** By id. */
+  readonly sshKeys: Index<SshKey>
+  /** Plans of hosted instances by id. */
+  readonly plans: Index<HostedPlan>
+  #variants: { of: readonly ModelSchema[]; byType: Map<ModelTask, readonly VariantKey[]> } | undefined
+
+  /** @param origin a loaded fixture, or the store to fork */
+  constructor(origin: Fixture | Store) {
+    this.#account = deepFreeze(origin.account)
+    if (origin instanceof Store) {
+      this.#hubPolicy = origin.hubPolicy
+      this.#images = origin.images
+      this.tokens = origin.tokens.fork()
+      this.models = origin.models.fork()
+      this.hardware = origin.hardware.fork()
+      this.schemas = origin.schemas.fork()
+      this.aggregator = origin.aggregator.fork()
+      this.hub = origin.hub.fork()
+      this.voices = origin.voices.fork()
+      this.sshKeys = origin.sshKeys.fork()
+      this.plans = origin.plans.fork()
+      this.#variants = origin.#variants
+      return
+    }
+    this.#hubPolicy = origin.hub.policy
+    this.#images = origin.hub.images
+    this.tokens = new Index(TOKENS, origin.api_tokens)
+    this.models = new Index(MODELS, origin.models)
+    this.hardware = new Index(HARDWARE, origin.hardware)
+    this.schemas = new Index(SCHEMAS, origin.schemas)
+    this.aggregator = new Index(AGGREGATOR, origin.aggregator)
+    this.hub = new Index(HUB, origin.hub.repositories)
+    this.voices = new Index(VOICES, origin.voices)
+    this.sshKeys = new Index(SSH_KEYS, origin.ssh_keys)
+    this.plans = new Index(PLANS, origin.plans)
+  }
+
+  /** The account of the fixture, with funds, GPU quotas and top-up at the epoch. */
+  get account(): Readonly<Account> {
+    return this.#account
+  }
+
+  /** Replaces fields of the account. The caller has validated them. */
+  editAccount(changes: Partial<Account>): void {
+    this.#account = deepFreeze({ ...this.#account, ...changes })
+  }
+
+  /** The policy of the fixture for repositories that it does not list; undefined if it has none. */
+  get hubPolicy(): 'estimate' | 'refuse' | undefined {
+    return this.#hubPolicy
+  }
+
+  /** The container images of the fixture. A name that ends with an asterisk has every image below it. */
+  get images(): readonly string[] {
+    return this.#images
+  }
+
+  archive(archive: Archive): void {
+    this.#account = deepFreeze(archive.value(this.#account))
+    this.#hubPolicy = archive.value(this.#hubPolicy)
+    this.#images = archive.value(this.#images)
+    this.tokens.archive(archive)
+    this.models.archive(archive)
+    this.hardware.archive(archive)
+    this.schemas.archive(archive)
+    this.aggregator.archive(archive)
+    this.hub.archive(archive)
+    this.voices.archive(archive)
+    this.sshKeys.archive(archive)
+    this.plans.archive(archive)
+    this.#variants = undefined
+  }
+
+  tokenByValue(value: string): ApiToken | undefined {
+    return this.tokens.getByUnique(value) ?? this.tokens.all().find(({ token }) => isCredential(token, value))
+  }
+
+  /** Returns the schema of a variant for models of a type. Undefined: the type does not offer it. */
+  schema(type: ModelTask, variant: VariantKey): ModelSchema | undefined {
+    return this.schemas.get(schemaKey(type, variant))
+  }
+
+  /** Returns the variants that models of a type offer, in the order of the fixture. */
+  variantsOf(type: ModelTask): readonly VariantKey[] {
+    const all = this.schemas.all()
+    if (this.#variants?.of !== all) {
+      const byType = new Map<ModelTask, VariantKey[]>()
+      for (const schema of all) {
+        const variants = byType.get(schema.type)
+        if (variants === undefined) byType.set(schema.type, [schema.variant])
+        else variants.push(schema.variant)
+      }
+      this.#variants = { of: all, byType }
+    }
+    return this.#variants.byType.get(type) ?? []
+  }
+
+  /** Returns an independent store with the same records. O(1): either side copies an index before it writes to it. */
+  fork(): Store {
+    return new Store(this)
+  }
+}
+
+const TOKENS: IndexOptions<ApiToken> = {
+  kind: 'token',
+  schema: () => account.ApiToken,
+  keyOf: token => token.token_id,
+  unique: { field: 'token value', of: token => token.token },
+}
+const MODELS: IndexOptions<CatalogModel> = {
+  kind: 'model',
+  schema: () => catalog.CatalogModel,
+  keyOf: model => model.model_name,
+}
+const HARDWARE: IndexOptions<ModelHardware> = {
+  kind: 'hardware entry',
+  schema: () => catalog.ModelHardware,
+  keyOf: entry => entry.model_name,
+}
+const SCHEMAS: IndexOptions<ModelSchema> = {
+  kind: 'model schema',
+  schema: () => catalog.ModelSchema,
+  keyOf: schema => schemaKey(schema.type, schema.variant),
+}
+const AGGREGATOR: IndexOptions<AggregatorModel> = {
+  kind: 'aggregator entry',
+  schema: () => catalog.AggregatorModel,
+  keyOf: entry => entry.id,
+}
+const HUB: IndexOptions<HubRepository> = {
+  kind: 'hub repository',
+  schema: () => catalog.HubRepository,
+  keyOf: repository => repository.repo,
+}
+const VOICES: IndexOptions<Voice> = { kind: 'voice', schema: () => account.Voice, keyOf: voice => voice.voice_id }
+const SSH_KEYS: IndexOptions<SshKey> = {
+  kind: 'SSH key',
+  schema: () => account.SshKey,
+  keyOf: key => key.id,
+  unique: { field: 'name', of: key => key.name },
+}
+const PLANS: IndexOptions<HostedPlan> = { kind: 'plan', schema: () => machines.HostedPlan, keyOf: plan => plan.id }

@@ -1,0 +1,123 @@
+/** Performs moves for a server: in time slices, so that other worlds and the health endpoint go on in between. */
+
+import type { Micros } from '../../../kernel/duration.ts'
+import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
+import type { WorldTime } from '../world-time.ts'
+import { type MovingClients, NO_LIMIT } from './moves.ts'
+import type { MoveDriver } from './runner.ts'
+import { SilentEvents } from './silent-events.ts'
+
+/** Longest real time of a slice in milliseconds. */
+const SLICE_MS = 20
+
+export class SlicedMoves implements MoveDriver {
+  readonly clients: MovingClients
+  readonly #time: WorldTime
+  #currentMove: Promise<void> | undefined
+  #isInterrupted = false
+  /** Aborted when the client of the move in progress has left. */
+  #client: AbortSignal | undefined
+  #sliceStartMs = 0
+
+  constructor(time: WorldTime) {
+    this.#time = time
+    this.clients = {
+      get now() {
+        return time.elapsed
+      },
+      // The clients of a server wait for the end of the move.
+      nextWake: NO_LIMIT,
+    }
+  }
+
+  /** Resolves when the move in progress has ended. Undefined: no move is in progress. */
+  get currentMove(): Promise<void> | undefined {
+    return this.#currentMove
+  }
+
+  /** Ends moves early, at their present time. */
+  interrupt(): void {
+    this.#isInterrupted = true
+  }
+
+  isStopped(): boolean {
+    return this.#isInterrupted || this.#client?.aborted === true
+  }
+
+  /** Returns the same driver for a move that ends early, at its present time, when its client leaves. */
+  endedBy(client: AbortSignal | undefined): MoveDriver {
+    return {
+      clients: this.clients,
+      run: move => this.run(move, client),
+      whenIdle: () => this.whenIdle(),
+      runTo: target => this.runTo(target),
+      runToNext: (visible, limit) => this.runToNext(visible, limit),
+      isStopped: () => this.isStopped(),
+    }
+  }
+
+  /** Runs a move. Every other request to this world waits for it. */
+  async run<T>(move: () => Promise<T>, client?: AbortSignal): Promise<T> {
+    await this.#time.host.prepare()
+    await this.#time.host.whenWebhooksSettled()
+    let release = () => {}
+    this.#currentMove = new Promise(resolve => {
+      release = resolve
+    })
+    this.#sliceStartMs = monotonicMs()
+    try {
+      this.#client = client
+      this.#time.catchUp()
+      return await move()
+    } finally {
+      this.#client = undefined
+      this.#time.rebase()
+      this.#currentMove = undefined
+      release()
+    }
+  }
+
+  whenIdle(): boolean {
+    return true
+  }
+
+  async runTo(target: Micros): Promise<boolean> {
+    const { world } = this.#time
+    while (world.next(target)) {
+      const turn = this.#yieldIfDue()
+      if (turn) await turn
+      this.#time.assertSameWorld(world)
+      if (this.isStopped()) return false
+    }
+    this.#time.fire(target)
+    return true
+  }
+
+  async runToNext(visible: boolean, limit: Micros): Promise<boolean> {
+    const { world } = this.#time
+    const position = () => (visible ? world.visibleChanges : world.journal.last)
+    const start = position()
+    const silent = new SilentEvents()
+    while (position() === start) {
+      silent.add(visible)
+      if (!world.next(limit)) {
+        if (limit < NO_LIMIT) this.#time.fire(limit)
+        return false
+      }
+      const turn = this.#yieldIfDue()
+      if (turn) await turn
+      this.#time.assertSameWorld(world)
+      if (this.isStopped()) return false
+    }
+    this.#time.wakeSleepers()
+    return true
+  }
+
+  /** Returns a turn of the event loop to await if the slice is over. */
+  #yieldIfDue(): Promise<void> | undefined {
+    if (monotonicMs() - this.#sliceStartMs < SLICE_MS) return undefined
+    return eventLoopTurn().then(() => {
+      this.#sliceStartMs = monotonicMs()
+    })
+  }
+}

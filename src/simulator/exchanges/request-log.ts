@@ -1,0 +1,324 @@
+/** The requests that a simulator received, for tests that inspect their client. */
+
+import type { Micros } from '../../kernel/duration.ts'
+import type { DecidedBy } from '../../kernel/journal.ts'
+import { parseJsonOrText } from '../../lib/json-text.ts'
+import { LIMITS } from '../../lib/limits.ts'
+import type { OpenName } from '../../lib/open-name.ts'
+import { isTooDeep } from '../../service/http/bodies/json-body.ts'
+import type { AnsweredRequest } from '../../service/http/incoming-request.ts'
+import type { operations } from '../../service/index.ts'
+import type { World } from '../../simulation/world.ts'
+import { subjectsOf } from './request-subjects.ts'
+
+/** A request that a simulator answered, or that a wire fault prevented from being answered. */
+export interface ReceivedRequest {
+  /** As in `createLlmDeployment`; `''` for a request to an unknown path. */
+  readonly operation: OpenName<keyof typeof operations>
+  readonly method: string
+  /** Path and query. */
+  readonly path: string
+  /** The world's time when it was answered, ISO 8601. */
+  readonly at: string
+  /** 0 if a fault left the client without a response. */
+  readonly status: number
+  /** What decided the answer; `none` for the request alone. */
+  readonly decidedBy: DecidedBy
+  /** The parsed JSON, or the text; undefined for no body and for an upload. A body that is cut or nested too deep is text. */
+  readonly body: unknown
+  /** Unknown fields, as in `query stauts` or `body hub.repo_name`. Only with `strictRequests`. */
+  readonly unread?: readonly string[]
+  /** Position of its journal entry. */
+  readonly seq: number
+  /** The world's time when it took its step in the world, ISO 8601. Its client may have waited for the answer since. */
+  readonly sentAt: string
+  /** The id of the API token that it was authenticated with; `''` for none. */
+  readonly client: string
+  /**
+   * Ids of things that its path, query or body names, then of those that it created or changed. The name of a model that
+   * a deployment of the account serves gives the id of that deployment.
+   */
+  readonly subjects: readonly string[]
+  /** Seconds that the answer asked its client to wait, in `Retry-After`. */
+  readonly retryAfter?: number
+  /** The fault rule, or the words of the refusal. Undefined for a success of the request alone. */
+  readonly reason?: string
+}
+
+/** A field that clients send and nothing reads. */
+export interface UnreadField {
+  readonly operation: OpenName<keyof typeof operations>
+  /** As in `query stauts` or `body hub.repo_name`; `body` if the endpoint reads no body. */
+  readonly what: string
+  /** Requests that had it. */
+  readonly times: number
+}
+
+/** How many requests to an operation a simulator answered with a status. */
+export interface RequestCount {
+  /** `''` for requests to unknown paths. */
+  readonly operation: string
+  /** 0 if a fault left the client without a response. */
+  readonly status: number
+  readonly count: number
+}
+
+type PlainField = 'operation' | 'method' | 'path' | 'status' | 'decidedBy' | 'seq' | 'client'
+
+interface LogEntry extends Pick<ReceivedRequest, PlainField> {
+  readonly unread: readonly string[] | undefined
+  readonly text: string | undefined
+  readonly time: Micros
+  readonly sentAt: Micros
+  readonly retryAfter: string | undefined
+  readonly reason: string | undefined
+  /** Position of the newest journal entry when it was answered. */
+  readonly end: number
+}
+
+/** What happened to a log. `cleared`: the world was replaced. `closed`: nothing will be added. */
+export type LogChange = 'added' | 'cleared' | 'closed'
+
+/** The requests of one simulator. Bodies are parsed on demand, so that adding a request costs next to nothing. */
+export class RequestLog {
+  #entries: LogEntry[] = []
+  #chars = 0
+  #total = 0
+  #worlds = 1
+  #listeners: readonly ((change: LogChange) => void)[] = []
+  /** All requests by operation and status, also those that are no longer kept. */
+  readonly #counts = new Map<string, Map<number, number>>()
+
+  /**
+   * @param status 0 if a fault left the client without a response
+   * @param end position of the newest journal entry
+   */
+  add(request: AnsweredRequest, status: number, time: Micros, end: number): void {
+    const {
+      operationId: operation,
+      method,
+      target: path,
+      text,
+      unread,
+      decidedBy,
+      client,
+      retryAfter,
+      reason,
+    } = request
+    this.#keep({
+      operation,
+      method,
+      path: shorten(path, LIMITS.requestPath),
+      status,
+      decidedBy,
+      text: text && shorten(text, LIMITS.requestBody),
+      unread,
+      time,
+      seq: request.seq ?? 0,
+      sentAt: request.sentAt ?? time,
+      client,
+      retryAfter,
+      reason,
+      end,
+    })
+  }
+
+  #keep(entry: LogEntry): void {
+    this.#count(entry.operation, entry.status)
+    this.#entries.push(entry)
+    this.#chars += sizeOf(entry)
+    if (this.#entries.length >= 2 * LIMITS.requests) this.#drop(LIMITS.requests)
+    let excess = 0
+    for (let chars = this.#chars; chars > LIMITS.requestCharacters && excess < this.#entries.length - 1; excess++) {
+      chars -= sizeOf(this.#entries[excess]!)
+    }
+    if (excess > 0) this.#drop(excess)
+    this.#total++
+    if (this.#listeners.length > 0) this.#notify('added')
+  }
+
+  /** Adds the requests of another log whose answers came with the journal entry at `last` or before. */
+  copyEntries(other: RequestLog, last: number): void {
+    for (const entry of other.#entries.filter(({ end }) => end <= last)) this.#keep(entry)
+  }
+
+  /** The number of requests since the log was cleared. Each has a number, from 1. */
+  get total(): number {
+    return this.#total
+  }
+
+  /** How many of them are no longer listed. */
+  get dropped(): number {
+    return this.#total - Math.min(LIMITS.requests, this.#entries.length)
+  }
+
+  /** How many worlds it has had: 1, and one more after each reset or restore. */
+  get worlds(): number {
+    return this.#worlds
+  }
+
+  /** Returns the request with a number; undefined if it is no longer listed, or unknown. */
+  read(world: World, number: number): ReceivedRequest | undefined {
+    const entry = this.#find(number)
+    return entry && toReceived(world, entry)
+  }
+
+  /** Returns the position of the newest journal entry when the request with a number was answered. */
+  endOf(number: number): number | undefined {
+    return this.#find(number)?.end
+  }
+
+  #find(number: number): LogEntry | undefined {
+    return number > this.dropped && number <= this.#total ? this.#entries.at(number - this.#total - 1) : undefined
+  }
+
+  /** Calls `listener` after each change from now on. Returns a function that removes it. */
+  listen(listener: (change: LogChange) => void): () => void {
+    this.#listeners = [...this.#listeners, listener]
+    return () => {
+      this.#listeners = this.#listeners.filter(other => other !== listener)
+    }
+  }
+
+  /** The number of listeners. */
+  get listeners(): number {
+    return this.#listeners.length
+  }
+
+  /** Tells the listeners that nothing will be added. */
+  close(): void {
+    this.#notify('closed')
+  }
+
+  #notify(change: LogChange): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+
+  #drop(count: number): void {
+    for (const dropped of this.#entries.splice(0, count)) this.#chars -= sizeOf(dropped)
+  }
+
+  /** Oldest first. Bodies and subjects are read from what is kept on first use. */
+  list(world: World): readonly ReceivedRequest[] {
+    return this.#entries.slice(-LIMITS.requests).map(entry => toReceived(world, entry))
+  }
+
+  /**
+   * Returns the unread fields of the kept requests, by first occurrence.
+   *
+   * @throws RangeError without strict requests
+   */
+  unreadFields(isStrict: boolean): UnreadField[] {
+    if (!isStrict) {
+      throw new RangeError(
+        'Failed to list unread fields: strict requests are off. Start with --strict-requests, or createSimulator({ strictRequests: true }).',
+      )
+    }
+    const counts = new Map<string, UnreadField>()
+    for (const { operation, unread = [] } of this.#entries.slice(-LIMITS.requests)) {
+      for (const field of unread) {
+        const key = `${operation} ${field}`
+        counts.set(key, { operation, what: field, times: (counts.get(key)?.times ?? 0) + 1 })
+      }
+    }
+    return [...counts.values()]
+  }
+
+  #count(operation: string, status: number): void {
+    let counts = this.#counts.get(operation)
+    if (counts === undefined) {
+      counts = new Map()
+      this.#counts.set(operation, counts)
+    }
+    counts.set(status, (counts.get(status) ?? 0) + 1)
+  }
+
+  /** Returns the number of requests by operation and status, in their order. */
+  counts(): RequestCount[] {
+    const operations = [...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1))
+    return operations.flatMap(([operation, counts]) =>
+      [...counts].sort(([a], [b]) => a - b).map(([status, count]) => ({ operation, status, count })),
+    )
+  }
+
+  clear(): void {
+    this.#counts.clear()
+    this.#entries = []
+    this.#chars = 0
+    this.#total = 0
+    this.#worlds++
+    this.#notify('cleared')
+  }
+}
+
+function toReceived(world: World, entry: LogEntry): ReceivedRequest {
+  const { operation, method, path, status, decidedBy, unread, text, time, seq, sentAt, client, reason, end } = entry
+  const retryAfter = toSeconds(entry.retryAfter, world.clock.unix(time))
+  const parsed = once(() => (text === undefined || isTooDeep(text) ? text : parseJsonOrText(text)))
+  const at = world.clock.iso(time)
+  const subjects = once(() => subjectsOf(world, { operation, path, body: parsed(), seq, end }))
+  return Object.setPrototypeOf(
+    {
+      seq,
+      operation,
+      method,
+      path,
+      sentAt: sentAt === time ? at : world.clock.iso(sentAt),
+      at,
+      status,
+      decidedBy,
+      ...(reason !== undefined && { reason }),
+      ...(retryAfter !== undefined && { retryAfter }),
+      client,
+      get subjects() {
+        return subjects()
+      },
+      get body() {
+        return parsed()
+      },
+      ...(unread !== undefined && { unread }),
+    },
+    INSPECTED,
+  )
+}
+
+/** Shows the values of getters where a request is printed. */
+const INSPECTED = {
+  [Symbol.for('nodejs.util.inspect.custom')](
+    this: object,
+    _depth: number,
+    options: object,
+    inspect: (value: unknown, options: object) => string,
+  ): string {
+    return inspect({ ...this }, options)
+  },
+}
+
+/** Returns the seconds of a `Retry-After` header: a number, or an HTTP date. */
+function toSeconds(value: string | undefined, now: number): number | undefined {
+  if (value === undefined || value.trim() === '') return undefined
+  const seconds = Number(value)
+  if (Number.isFinite(seconds)) return seconds
+  const date = Date.parse(value)
+  return Number.isFinite(date) ? Math.max(0, date / 1000 - now) : undefined
+}
+
+/** Returns a function that calls another one at most once. */
+function once<Value>(read: () => Value): () => Value {
+  let known: { readonly value: Value } | undefined
+  return () => {
+    known ??= { value: read() }
+    return known.value
+  }
+}
+
+/** Characters that an entry keeps alive. */
+function sizeOf({ path, text = '', unread = [], reason = '' }: LogEntry): number {
+  return unread.reduce((sum, field) => sum + field.length, path.length + text.length + reason.length)
+}
+
+function shorten(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text
+  // A slice keeps the whole text alive; a parsed copy does not.
+  return JSON.parse(JSON.stringify(text.slice(0, maxLength)))
+}

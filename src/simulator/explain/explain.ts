@@ -1,0 +1,191 @@
+/** Explains things, requests and journal entries from the journal, the world, and a copy of the world that runs ahead. */
+
+import type { Entry, RequestEntry } from '../../kernel/journal.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { quote } from '../../lib/quote.ts'
+import { hideSecretsIn } from '../requests/secrets.ts'
+import type { Simulator } from '../simulator.ts'
+import { Causes } from './causes.ts'
+import { describeDraws } from './draws.ts'
+import type { ExplainedEntry, Explanation } from './explanation.ts'
+import { describeFirstCause } from './first-cause.ts'
+import { describeEntry } from './kind-sentences.ts'
+import { type LookAhead, lookAhead, NOTHING_PLANNED } from './next-event.ts'
+import { describeRequest, waitingAnswer } from './request-words.ts'
+import { quoteText } from './sentence.ts'
+import type { Thing } from './thing.ts'
+import { findThing, knownIds } from './things.ts'
+import { describeWaiting } from './waits.ts'
+
+/** The most effects that are listed. */
+const MAX_EFFECTS = 20
+/** How many of the nearest and of the first entries of a long chain are listed. */
+const LISTED_CAUSES = { nearest: 15, first: 5 } as const
+
+/**
+ * Explains a thing by its id or name, or a journal entry by its position.
+ *
+ * @param subject an id, a name, or a position as a number or as digits
+ * @throws RangeError for an unknown id or position
+ */
+export function explain(sim: Simulator, subject: string | number): Explanation {
+  return hideSecretsIn(sim, explainSubject(sim, subject))
+}
+
+function explainSubject(sim: Simulator, subject: string | number): Explanation {
+  if (typeof subject !== 'string' && typeof subject !== 'number') {
+    throw new RangeError(`Failed to explain ${quote(subject)}: it is not an id. Give an id, a name or a position.`)
+  }
+  const causes = new Causes(sim)
+  if (typeof subject === 'number' || /^\d+$/.test(subject)) {
+    const entry = findEntry(sim, causes, Number(subject))
+    return entry.kind === 'request'
+      ? explainRequest(sim, causes, entry as RequestEntry)
+      : explainEntry(sim, causes, entry)
+  }
+  const thing = findThing(sim, subject, causes)
+  if (thing === undefined) throw unknownIdError(sim, causes, subject)
+  return explainThing(sim, causes, thing)
+}
+
+function explainRequest(sim: Simulator, causes: Causes, request: RequestEntry): Explanation {
+  const chain = causes.chainOf(request)
+  const [, cause] = chain
+  const answer = waitingAnswer(causes, request)
+  // A state that refused this request may change, so that the next one is served.
+  const followed = answer ?? (cause !== undefined && request.fields.decidedBy === 'state' ? cause.subject : undefined)
+  const ahead = followed === undefined ? {} : lookAheadOf(sim, causes, followed)
+  return compose(sim, causes, {
+    subject: `request ${request.seq}`,
+    sentences: describeRequest(sim, causes, request),
+    chains: [chain],
+    own: [request],
+    ahead,
+  })
+}
+
+function explainEntry(sim: Simulator, causes: Causes, entry: Entry): Explanation {
+  return compose(sim, causes, {
+    subject: `entry ${entry.seq}`,
+    sentences: [
+      `Entry ${entry.seq} of the journal is ${entry.kind}.`,
+      describeEntry(entry),
+      ...describeWaiting(sim.world, entry, causes.entries),
+    ],
+    chains: [causes.chainOf(entry)],
+    own: [entry],
+    ahead: lookAheadOf(sim, causes, entry.subject),
+  })
+}
+
+function explainThing(sim: Simulator, causes: Causes, thing: Thing): Explanation {
+  const own = causes.entries.filter(entry => thing.isOwn(entry))
+  const deciding = own.findLast(entry => thing.decides?.(entry) ?? true)
+  const sentences = [...thing.sentences]
+  // What it waits for can have another cause than its state: GPUs out of stock after its node crashed.
+  const { began } = thing
+  const beginning = began === undefined ? undefined : causes.entries.findLast(entry => began(entry))
+  const chains = [beginning, deciding].flatMap(entry => (entry === undefined ? [] : [causes.chainOf(entry)]))
+  if (chains.length === 0) {
+    sentences.push('The journal has no entry that decided its state: the world or its journal began with it.')
+  }
+  const { dropped } = sim.world.journal
+  if (dropped > 0) sentences.push(`The journal has dropped its oldest ${dropped} entries, so causes may be missing.`)
+  return compose(sim, causes, {
+    subject: thing.id,
+    sentences,
+    chains,
+    own,
+    ahead: lookAheadOfThing(sim, thing),
+  })
+}
+
+interface Parts {
+  readonly subject: string
+  readonly sentences: readonly string[]
+  /** Each with an entry that decided, and its causes. An entry can be in several of them. */
+  readonly chains: readonly (readonly Entry[])[]
+  readonly own: readonly Entry[]
+  readonly ahead: LookAhead
+}
+
+function compose(sim: Simulator, causes: Causes, { subject, sentences, chains, own, ahead }: Parts): Explanation {
+  const effects = causes.effectsOf(own)
+  const listed = effects.slice(0, MAX_EFFECTS)
+  const chain = joinChains(chains)
+  const all = [...sentences, ...describeDraws(sim.world, chain), ...describeFirstCauses(sim, chains)]
+  const listedChain = shorten(chain)
+  if (listedChain.length < chain.length) {
+    all.push(`The chain has ${chain.length} entries, of which ${listedChain.length} are listed.`)
+  }
+  if (effects.length > listed.length) {
+    all.push(`It had ${effects.length} effects, of which the first ${listed.length} are listed.`)
+  }
+  if (ahead.sentence !== undefined) all.push(ahead.sentence)
+  const toExplained = (entry: Entry): ExplainedEntry => ({
+    seq: entry.seq,
+    at: sim.world.clock.iso(entry.time),
+    kind: entry.kind,
+    subject: entry.subject,
+    sentence: describeEntry(entry),
+  })
+  return {
+    subject,
+    sentences: all,
+    chain: listedChain.map(toExplained),
+    effects: listed.map(toExplained),
+    ...(ahead.next !== undefined && { next: ahead.next }),
+  }
+}
+
+/** Returns the entries of all chains, the newest first. */
+function joinChains(chains: readonly (readonly Entry[])[]): readonly Entry[] {
+  if (chains.length <= 1) return chains[0] ?? []
+  return [...new Set(chains.flat())].sort((a, b) => b.seq - a.seq)
+}
+
+/** Says who or what began each chain. */
+function describeFirstCauses(sim: Simulator, chains: readonly (readonly Entry[])[]): string[] {
+  const firsts = [...new Set(chains.flatMap(chain => chain.at(-1) ?? []))]
+  const [nearest = [], ...others] = firsts.map(first => describeFirstCause(sim, first))
+  const further = others
+    .filter(sentences => sentences.join() !== nearest.join())
+    .flatMap(sentences => sentences.map(text => text.replace('The chain begins', 'A second chain begins')))
+  return [...nearest, ...further]
+}
+
+/** Returns a chain without repeated kinds of a subject, as of the progress of a batch, and without the middle of a long one. */
+function shorten(chain: readonly Entry[]): Entry[] {
+  const changes = chain.filter(({ kind, subject }, i) => {
+    const nearer = chain[i - 1]
+    return i === chain.length - 1 || nearer?.kind !== kind || nearer.subject !== subject
+  })
+  const { nearest, first } = LISTED_CAUSES
+  return changes.length <= nearest + first ? changes : [...changes.slice(0, nearest), ...changes.slice(-first)]
+}
+
+/** Returns what happens next to the subject of an entry. */
+function lookAheadOf(sim: Simulator, causes: Causes, subject: string): LookAhead {
+  const thing = findThing(sim, subject, causes)
+  return thing === undefined ? lookAhead(sim.world, entry => entry.subject === subject) : lookAheadOfThing(sim, thing)
+}
+
+/** Returns what happens next to a thing. */
+function lookAheadOfThing({ world }: Simulator, thing: Thing): LookAhead {
+  return thing.isOver === true ? { sentence: NOTHING_PLANNED } : lookAhead(world, entry => thing.isOwn(entry))
+}
+
+/** Returns the entry at a position. @throws RangeError if the journal has none there */
+export function findEntry(sim: Simulator, causes: Causes, seq: number): Entry {
+  if (!Number.isInteger(seq)) {
+    throw new RangeError(`Failed to explain entry ${seq} of the journal: a position is a whole number. Give one.`)
+  }
+  // The journal knows best what is wrong with a position.
+  return causes.at(seq) ?? sim.world.journal.chain(seq)[0]!
+}
+
+/** Returns the error about an unknown id, with the nearest known one. */
+export function unknownIdError(sim: Simulator, causes: Causes, id: string): RangeError {
+  const advice = formatSuggestion(id, knownIds(sim, causes), 'Give an id of the world, or a position in the journal.')
+  return new RangeError(`Failed to explain ${quoteText(id)}: unknown id. ${advice}`)
+}

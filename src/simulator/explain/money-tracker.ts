@@ -1,0 +1,140 @@
+/** Where the money of the account goes: by owner, now and since the start of the world, and in steps of time. */
+
+import { HOUR, type Micros } from '../../kernel/duration.ts'
+import type { MeterRow } from '../../simulation/account/ledger-row.ts'
+import type { Microcents } from '../../simulation/account/money.ts'
+import { RentReader } from '../../simulation/reporting/rent-reader.ts'
+import type { World } from '../../simulation/world.ts'
+import type { Simulator } from '../simulator.ts'
+
+/** What costs: a thing that is rented, a batch, or a model of the catalog that requests outside batches use. */
+export interface MoneyOwner {
+  readonly id: string
+  readonly kind: MeterRow['kind'] | 'batch' | 'model'
+  /** What it costs per hour now; tokens and units cost nothing by the hour. */
+  readonly burnPerHour: Microcents
+  /** What it cost since the start of the world. */
+  readonly spent: Microcents
+  /** GPUs that are billed now. */
+  readonly gpus: number
+}
+
+export interface MoneyView {
+  readonly balance: Microcents
+  /** Funds at the start of the world. */
+  readonly opening: Microcents
+  /** Payments, top-ups and adjustments since then. */
+  readonly added: Microcents
+  readonly spent: Microcents
+  readonly burnPerHour: Microcents
+  /** When the balance is zero at this burn. Undefined: never. */
+  readonly runsOutAt: Micros | undefined
+  /** The most expensive first. */
+  readonly owners: readonly MoneyOwner[]
+}
+
+/** What each owner cost in each step of a window. */
+export interface MoneySeries {
+  readonly step: Micros
+  /** The ends of the steps. The last step may be shorter. */
+  readonly times: readonly Micros[]
+  /** In the order of the columns. */
+  readonly owners: readonly string[]
+  /** A row for each step. */
+  readonly spent: readonly (readonly Microcents[])[]
+}
+
+/** Reads the postings of the ledger as they come. */
+export class MoneyTracker {
+  readonly #sim: Simulator
+  #world: World | undefined
+  #next = 0
+  /** What was charged for tokens and units, by subject. */
+  #charged = new Map<string, Microcents>()
+  #added: Microcents = 0
+
+  constructor(sim: Simulator) {
+    this.#sim = sim
+  }
+
+  look(): MoneyView {
+    const { world } = this.#sim
+    this.#read(world)
+    const { ledger, clock } = world
+    const open = new Map(ledger.meters.openEntries().map(({ subject, microcents }) => [subject, -microcents]))
+    const owners: MoneyOwner[] = []
+    for (const [ordinal, { id, kind, posted, units, gpusPerUnit }] of ledger.meters.entries()) {
+      const [newest] = units > 0 ? ledger.meters.intervalsOf(ordinal) : []
+      owners.push({
+        ...{ id, kind, spent: posted + (open.get(id) ?? 0) },
+        burnPerHour: newest === undefined ? 0 : newest.gpus * newest.price,
+        gpus: kind === 'hosted' ? 0 : units * gpusPerUnit,
+      })
+    }
+    for (const [id, spent] of this.#charged) {
+      const kind = world.batches.modelOf(id) === undefined ? 'model' : 'batch'
+      owners.push({ id, kind, spent, burnPerHour: 0, gpus: 0 })
+    }
+    const { balance } = ledger
+    const burnPerHour = owners.reduce((sum, owner) => sum + owner.burnPerHour, 0)
+    return {
+      ...{ balance, opening: ledger.openingFunds, added: this.#added, burnPerHour },
+      spent: owners.reduce((sum, owner) => sum + owner.spent, 0),
+      runsOutAt: burnPerHour === 0 ? undefined : clock.now + Math.ceil((Math.max(0, balance) / burnPerHour) * HOUR),
+      owners: owners.sort((a, b) => b.burnPerHour - a.burnPerHour || b.spent - a.spent || (a.id < b.id ? -1 : 1)),
+    }
+  }
+
+  #read(world: World): void {
+    const { postings } = world.ledger.totals
+    if (world !== this.#world) {
+      this.#world = world
+      this.#next = 0
+      this.#charged = new Map()
+      this.#added = 0
+    }
+    for (; this.#next < postings.length; this.#next++) {
+      const { kind, subject, microcents } = postings.at(this.#next)!
+      if (kind === 'tokens' || kind === 'units') add(this.#charged, subject, -microcents)
+      else if (kind !== 'rent') this.#added += microcents
+    }
+  }
+}
+
+/** Returns what each owner cost in each step of a window, those without costs left out. */
+export function moneySeries(
+  world: World,
+  { from, to, step }: { readonly from: Micros; readonly to: Micros; readonly step: Micros },
+): MoneySeries {
+  const { ledger } = world
+  const times: Micros[] = []
+  for (let end = from + step; end - step < to; end += step) times.push(Math.min(end, to))
+  const columns = new Map<string, Microcents[]>()
+  const columnOf = (id: string) => {
+    const column = columns.get(id) ?? times.map(() => 0)
+    columns.set(id, column)
+    return column
+  }
+  for (const [meter, { id }] of ledger.meters.entries()) {
+    const reader = new RentReader(world, meter)
+    let before = reader.totalAt(from)
+    for (const [index, time] of times.entries()) {
+      const total = reader.totalAt(time)
+      if (total > before) columnOf(id)[index] = total - before
+      before = total
+    }
+  }
+  for (const { kind, time, subject, microcents } of ledger.entries(from, to)) {
+    // A window does not contain its start, except that of the world.
+    if ((kind !== 'tokens' && kind !== 'units') || (time === from && from > 0)) continue
+    const column = columnOf(subject)
+    const index = Math.min(times.length - 1, Math.max(0, Math.ceil((time - from) / step) - 1))
+    column[index] = column[index]! - microcents
+  }
+  const owners = [...columns.keys()].sort()
+  return { step, times, owners, spent: times.map((_, index) => owners.map(id => columns.get(id)![index]!)) }
+}
+
+function add(sums: Map<string, Microcents>, id: string, microcents: Microcents): void {
+  sums.set(id, (sums.get(id) ?? 0) + microcents)
+}

@@ -1,0 +1,220 @@
+import * as z from 'zod'
+import { formatSuggestion } from '../../../lib/did-you-mean.ts'
+import { mapBody } from '../body-streams.ts'
+import { isEventStream } from '../broken-response.ts'
+import { defineFaultKind } from './kind.ts'
+
+/** Changes that are compatible with the interface document. */
+const COMPATIBLE_CHANGES = ['extraField', 'absentField', 'nullField', 'unknownValue', 'keyOrder'] as const
+/** Changes that violate the interface document. */
+const BREAKING_CHANGES = ['missingField', 'numberAsString', 'unlistedValue'] as const
+/** The maximum number of fields in an error. */
+const MAX_LISTED_PATHS = 8
+
+type Change = (typeof COMPATIBLE_CHANGES | typeof BREAKING_CHANGES)[number]
+
+/** A declared field of a response; `[]` in a path is any entry of a list. */
+interface SchemaField {
+  /** As in `instances.running` or `data[].pricing.prompt`. */
+  readonly path: string
+  readonly isOptional: boolean
+  readonly isNullable: boolean
+  readonly isNumber: boolean
+  readonly isEnum: boolean
+  /** Whether the document allows further values. */
+  readonly isOpen: boolean
+}
+
+/** A response that differs from its declaration. The changed place is random, or `field`. */
+export const drift = defineFaultKind({
+  schema: z.strictObject({
+    kind: z.literal('drift'),
+    change: z.enum([...COMPATIBLE_CHANGES, ...BREAKING_CHANGES]),
+    field: z.string().min(1).optional(),
+  }),
+  summary: 'An answer that differs from the declared one',
+  example: { kind: 'drift', change: 'unlistedValue', field: '[].status' },
+  appliesTo: ({ change, field }, { returns, produces }) =>
+    produces === 'application/json' && changeablePaths(returns, change, field).length > 0,
+  scope: 'operations whose response allows this change',
+  explainMismatch({ change, field }, endpoints) {
+    const jsonEndpoints = endpoints.filter(({ produces }) => produces === 'application/json')
+    const allowed = [...new Set(jsonEndpoints.flatMap(({ returns }) => changeablePaths(returns, change, undefined)))]
+    if (field === undefined || allowed.length === 0) return undefined
+    const path = ['field']
+    const fields = jsonEndpoints.flatMap(({ returns }) => [
+      ...schemaFields(returns).map(one => one.path),
+      ...objectPaths(returns),
+    ])
+    if (!fields.includes(field)) {
+      const advice = formatSuggestion(field, fields, `Give one of ${listPaths(allowed)}.`)
+      return { path, reason: `unknown field '${field}' of the response. ${advice}` }
+    }
+    return { path, reason: `${change} does not apply to '${field}'. Give one of ${listPaths(allowed)}.` }
+  },
+  async act({ change, field }, hit) {
+    const answer = await hit.proceed()
+    // A refusal does not have the declared shape, and a plain text has no fields.
+    if (answer.status !== 200 || !/json|event-stream/.test(answer.headers.get('content-type') ?? '')) return answer
+    const { passage } = hit
+    const { endpoint } = passage
+    const draw = hit.draw()
+    const applyTo = (text: string, paths: readonly (readonly string[])[]) => {
+      const body: unknown = JSON.parse(text)
+      const present = paths.filter(steps => hasPath(body, steps))
+      const chosen = present[Math.floor(draw * present.length)]
+      return JSON.stringify(chosen === undefined ? body : applyChange(body, chosen, change))
+    }
+    const { status, headers } = answer
+    if (!isEventStream(answer)) {
+      const places = changeablePaths(endpoint.returns, change, field).map(one =>
+        passage.toVendorFieldPath(pathSegments(one)),
+      )
+      return new Response(applyTo(await answer.text(), places), { status, headers })
+    }
+    const places = changeablePaths(endpoint.streamEvent ?? endpoint.returns, change, field).map(pathSegments)
+    const [decoder, encoder] = [new TextDecoder(), new TextEncoder()]
+    // Each chunk has whole events.
+    const changedBody = mapBody(answer.body!, piece =>
+      encoder.encode(
+        decoder.decode(piece).replaceAll(/^data: (\{.*)$/gm, (_, data) => `data: ${applyTo(data, places)}`),
+      ),
+    )
+    return new Response(changedBody, { status, headers })
+  },
+})
+
+/** Returns the first paths as text for an error. */
+function listPaths(paths: readonly string[]): string {
+  const nonEmpty = paths.filter(path => path !== '')
+  return `${nonEmpty.slice(0, MAX_LISTED_PATHS).join(', ')}${nonEmpty.length > MAX_LISTED_PATHS ? ', …' : ''}`
+}
+
+/** Returns the paths in a response to which a change applies; `''` is the response itself. */
+function changeablePaths(schema: z.ZodType, change: Change, field: string | undefined): string[] {
+  const fields = schemaFields(schema)
+  const paths =
+    change === 'extraField' || change === 'keyOrder'
+      ? objectPaths(schema)
+      : fields.filter(one => CAN_CHANGE[change](one)).map(({ path }) => path)
+  return field === undefined ? paths : paths.filter(path => path === field)
+}
+
+const CAN_CHANGE: Readonly<Record<Exclude<Change, 'extraField' | 'keyOrder'>, (field: SchemaField) => boolean>> = {
+  absentField: ({ isOptional }) => isOptional,
+  nullField: ({ isNullable }) => isNullable,
+  unknownValue: ({ isOpen }) => isOpen,
+  missingField: ({ isOptional }) => !isOptional,
+  numberAsString: ({ isNumber }) => isNumber,
+  unlistedValue: ({ isEnum, isOpen }) => isEnum && !isOpen,
+}
+
+/** Returns all fields of a schema, nested ones included. */
+export function schemaFields(schema: z.ZodType, prefix = ''): SchemaField[] {
+  const { bare: objects, place: base } = objectSchemas(schema, prefix)
+  return objects.flatMap(object =>
+    Object.entries(object.shape).flatMap(([name, fieldSchema]) => {
+      const path = base === '' ? name : `${base}.${name}`
+      return [toSchemaField(path, fieldSchema as z.ZodType), ...schemaFields(fieldSchema as z.ZodType, path)]
+    }),
+  )
+}
+
+/** Returns the paths of all objects: the response, entries of lists, nested objects. */
+function objectPaths(schema: z.ZodType, prefix = ''): string[] {
+  const { bare: objects, place: base } = objectSchemas(schema, prefix)
+  const inner = objects.flatMap(object =>
+    Object.entries(object.shape).flatMap(([name, fieldSchema]) =>
+      objectPaths(fieldSchema as z.ZodType, base === '' ? name : `${base}.${name}`),
+    ),
+  )
+  return objects.length > 0 ? [...new Set([base, ...inner])] : []
+}
+
+/** Returns the object schemas in a schema and their path: in wrappers, lists and unions. */
+function objectSchemas(schema: z.ZodType, place: string): { bare: z.ZodObject[]; place: string } {
+  const inner = unwrapSchema(schema)
+  if (inner instanceof z.ZodArray) return objectSchemas(inner.element as z.ZodType, `${place}[]`)
+  if (inner instanceof z.ZodObject) return { bare: [inner], place }
+  if (inner instanceof z.ZodDiscriminatedUnion) return { bare: inner.options as z.ZodObject[], place }
+  if (inner instanceof z.ZodUnion) {
+    // Its other options, such as texts and lists, have no fields at this path.
+    return { bare: inner.options.flatMap(toObjectSchemas), place }
+  }
+  return { bare: [], place }
+}
+
+function toObjectSchemas(option: unknown): z.ZodObject[] {
+  const inner = unwrapSchema(option as z.ZodType)
+  return inner instanceof z.ZodObject ? [inner] : []
+}
+
+function toSchemaField(path: string, schema: z.ZodType): SchemaField {
+  const inner = unwrapSchema(schema)
+  return {
+    path,
+    isOptional: schema.safeParse(undefined).success,
+    isNullable: schema.safeParse(null).success,
+    isNumber: inner instanceof z.ZodNumber,
+    isEnum: inner instanceof z.ZodEnum || inner instanceof z.ZodLiteral,
+    isOpen: inner.meta()?.['x-open'] === true,
+  }
+}
+
+function unwrapSchema(schema: z.ZodType): z.ZodType {
+  let inner = schema
+  while (inner instanceof z.ZodOptional || inner instanceof z.ZodNullable || inner instanceof z.ZodDefault) {
+    inner = inner.unwrap() as z.ZodType
+  }
+  return inner
+}
+
+function pathSegments(path: string): string[] {
+  return path
+    .replaceAll('[]', '.[]')
+    .split('.')
+    .filter(step => step !== '')
+}
+
+function hasPath(value: unknown, segments: readonly string[]): boolean {
+  const [segment, ...rest] = segments
+  if (segment === undefined) return true
+  if (segment === '[]') return Array.isArray(value) && value.some(entry => hasPath(entry, rest))
+  return isObject(value) && Object.hasOwn(value, segment) && hasPath(value[segment], rest)
+}
+
+/** Returns the value with the change, made in every entry of a list that has the path. */
+function applyChange(value: unknown, segments: readonly string[], change: Change): unknown {
+  const [segment, ...rest] = segments
+  if (segment === '[]') return Array.isArray(value) ? value.map(entry => applyChange(entry, rest, change)) : value
+  if (!isObject(value)) return value
+  if (segment === undefined) {
+    return change === 'keyOrder'
+      ? Object.fromEntries(Object.entries(value).reverse())
+      : { ...value, not_in_the_document: 'a field of a later version' }
+  }
+  if (!Object.hasOwn(value, segment)) return value
+  const current = value[segment]
+  // Above the changed field, or at an object whose own fields change.
+  if (rest.length > 0 || change === 'extraField' || change === 'keyOrder') {
+    return { ...value, [segment]: applyChange(current, rest, change) }
+  }
+  switch (change) {
+    case 'absentField':
+    case 'missingField': {
+      const { [segment]: _, ...otherFields } = value
+      return otherFields
+    }
+    case 'nullField':
+      return { ...value, [segment]: null }
+    case 'numberAsString':
+      return { ...value, [segment]: String(current) }
+    case 'unknownValue':
+    case 'unlistedValue':
+      return { ...value, [segment]: 'not_in_the_document' }
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

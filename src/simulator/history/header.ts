@@ -1,0 +1,137 @@
+/** The first line of a recording: the world at its begin. */
+
+import { loadFixture } from '../../data/fixtures/load.ts'
+import { hash32Pair } from '../../kernel/random.ts'
+import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
+import { hashCredential } from '../../lib/text/credential-hash.ts'
+import { hideSecrets } from '../../lib/text/secrets.ts'
+import { VERSION } from '../../lib/version.ts'
+import { readNames } from '../../service/naming/names-profile.ts'
+import { Snapshot } from '../checkpoint/snapshot.ts'
+import { assertOptions, findNamedFile } from '../option-fields.ts'
+import { isSnapshotFixture, OPTIONS, type SimulatorOptions } from '../options.ts'
+import { createSimulator, type Simulator } from '../simulator.ts'
+import type { DeliverWebhook } from '../webhook-options.ts'
+import { RecordingError } from './file.ts'
+import { type HeaderLine, RECORDING_VERSION } from './lines.ts'
+
+const CONTENTS =
+  'every request with its body, prompts and uploads included, and the tokens of a fixture that was given; ' +
+  'credentials of requests and answers as a hash'
+
+/**
+ * Options that a recording keeps: those that JSON can state. The clock of a replay is its own, and webhooks are lines of
+ * the recording.
+ */
+const KEPT_OPTIONS = OPTIONS.filter(([name, { http }]) => http !== undefined && name !== 'clock')
+
+/** Returns the header for a simulator as it is now. */
+export function createHeader(sim: Simulator): HeaderLine {
+  const { world } = sim
+  const fromOptions = isPristine(sim)
+  const options = keptOptions(sim.options, fromOptions)
+  return {
+    recording: RECORDING_VERSION,
+    version: VERSION,
+    contains: CONTENTS,
+    ...describeSource(sim),
+    ...(fromOptions && { fixtureDigest: digestOfFixture(options) }),
+    seed: sim.seed,
+    options,
+    ...(!fromOptions && { snapshot: encodeBase64(sim.snapshot().toBytes()) }),
+    digest: sim.digest,
+    journal: world.journal.last,
+    at: [world.clock.now, 0],
+  }
+}
+
+/** Returns what a header says about the fixture and the clock of a simulator. */
+export function describeSource({ fixture, clock: { setting } }: Simulator): {
+  readonly fixtures: string
+  readonly clock: HeaderLine['clock']
+} {
+  return {
+    fixtures: fixture,
+    clock: typeof setting === 'object' && setting.mode === 'follow' ? 'follow' : setting,
+  }
+}
+
+/**
+ * Creates the simulator of a recording, with a manual clock.
+ *
+ * @param changes options that differ; only for a recording that begins at time zero
+ * @param deliver sends the results of webhooks after the recording. Default: they are never sent
+ * @throws RecordingError if this build makes another world of the header
+ */
+export function createRecordedSimulator(
+  header: HeaderLine,
+  what: string,
+  changes: Partial<SimulatorOptions> = {},
+  deliver: DeliverWebhook = neverDeliver,
+): Simulator {
+  const { options, snapshot, journal, digest, fixtureDigest } = header
+  assertOptions(options, 'shipped', `Failed to replay ${what}: line 1`, RecordingError)
+  const problem = (text: string) =>
+    new RecordingError(`Failed to replay ${what}: line 1: ${text}. Use the build that recorded it, or record again.`)
+  if (fixtureDigest !== undefined && digestOfFixture(options) !== fixtureDigest) {
+    throw problem(`the fixture '${header.fixtures}' of this package has other records`)
+  }
+  const webhooks = { ...options.webhooks, deliver }
+  const start = snapshot === undefined ? options : { ...options, fixtures: Snapshot.from(decodeBase64(snapshot), what) }
+  const sim = createSimulator({ ...start, ...changes, clock: 'manual', timers: 'ignore', webhooks })
+  if (snapshot !== undefined) sim.world.journal.continueAfter(journal)
+  if (Object.keys(changes).length === 0 && sim.digest !== digest) {
+    throw problem('this build makes another world of it')
+  }
+  return sim
+}
+
+/** Results of webhooks are not sent again: their outcomes are lines of the recording. */
+function neverDeliver(): Promise<never> {
+  return new Promise(() => {})
+}
+
+/** Whether the options alone make the simulator as it is now. */
+export function isPristine(sim: Simulator): boolean {
+  const { options, world } = sim
+  if (world.clock.now > 0 || world.agenda.taken > 0) return false
+  if (isSnapshotFixture(options.fixtures) || findNamedFile(options, 'profile') !== undefined) return false
+  const twin = createSimulator({ ...options, clock: 'manual', timers: 'ignore' })
+  const stateOf = (one: Simulator) => [one.digest, one.journal.entries(), one.faults.list(), one.inference.list()]
+  return JSON.stringify(stateOf(sim)) === JSON.stringify(stateOf(twin))
+}
+
+function keptOptions(options: SimulatorOptions, fromOptions: boolean): SimulatorOptions {
+  const kept = Object.fromEntries(
+    KEPT_OPTIONS.flatMap(([name, { inSnapshot }]) =>
+      options[name] === undefined || (inSnapshot === 'always' && !fromOptions)
+        ? []
+        : [[name, withHubHashes(options[name])]],
+    ),
+  )
+  const folder = findNamedFile(options, 'fixtures')
+  return {
+    ...kept,
+    ...(fromOptions && folder !== undefined && { fixtures: loadFixture(folder, epochOf(options)) }),
+    ...(typeof kept.names === 'string' && { names: readNames(kept.names).profile }),
+    ...(options.webhooks?.allow !== undefined && { webhooks: { allow: options.webhooks.allow } }),
+  } as SimulatorOptions
+}
+
+/** Returns a fixture with a hash in place of each token of the hub. Any other option is returned as it is. */
+function withHubHashes(option: unknown): unknown {
+  if (typeof option !== 'object' || option === null || !('hub' in option)) return option
+  return { ...option, hub: JSON.parse(hideSecrets(JSON.stringify(option.hub), hashCredential)) }
+}
+
+function epochOf({ epoch }: SimulatorOptions): { readonly epochMs?: number } {
+  return epoch === undefined ? {} : { epochMs: Date.parse(epoch) }
+}
+
+function digestOfFixture(options: SimulatorOptions): string {
+  const { fixtures = 'default', with: patch } = options
+  const source = fixtures as string
+  const fixture = loadFixture(source, { ...epochOf(options), ...(patch !== undefined && { patch }) })
+  const { hi, lo } = hash32Pair(JSON.stringify(fixture), 1, 0)
+  return [hi, lo].map(word => (word >>> 0).toString(16).padStart(8, '0')).join('')
+}

@@ -1,0 +1,136 @@
+/** Performs the lines of a recording in a simulator of this process, and compares each answer. */
+
+import { formatTraceLine } from '../../../kernel/trace-line.ts'
+import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
+import type { World } from '../../../simulation/world.ts'
+import type { ControlAction } from '../../observer.ts'
+import type { Simulator } from '../../simulator-interface.ts'
+import type { ParsedRecording } from '../file.ts'
+import type { ReadLine } from '../lines.ts'
+import { compareAnswer, comparePiece, type Difference } from './compare.ts'
+import type { ReadResult } from './replayed-request.ts'
+import { Mismatch, type ReplayClients, ReplayedWorld } from './replayed-world.ts'
+import { collectRequests } from './request-facts.ts'
+
+/** The first place where a replay differs from its recording. */
+export interface Divergence extends Difference {
+  /** Line of the file. */
+  readonly line: number
+  /** Time of the world, ISO 8601. */
+  readonly at: string
+  /** What differs, as in `GET /deploy/list (request 7)`. */
+  readonly subject: string
+  /** The last entries of the journal before it, the newest last. */
+  readonly before: readonly string[]
+}
+
+export interface ReplayResult {
+  readonly lines: number
+  readonly requests: number
+  /** Undefined: the replay is the same. */
+  readonly divergence: Divergence | undefined
+  /** Why the recording has no end; undefined if it is complete. */
+  readonly cut: string | undefined
+}
+
+/** How many journal entries before a divergence are shown. */
+export const ENTRIES_BEFORE = 3
+
+/** Longest real time without a turn of the event loop, in milliseconds. */
+const SLICE_MS = 20
+
+/** The lines of a recording that were performed in a simulator. */
+export interface PerformedLines extends ReplayResult {
+  /** Ends the requests that still wait for an answer: their clients leave. */
+  close(): void
+}
+
+/**
+ * Performs a recording in a simulator that is at its start, up to the end or to the first difference. The event loop gets
+ * its turns meanwhile.
+ *
+ * @param onLine called after each line with the number of lines so far
+ * @param onBeforeAction called before each action, at its time
+ */
+export async function performLines(
+  sim: Simulator,
+  { header, lines, cut }: ParsedRecording,
+  onLine: (done: number) => void = () => {},
+  onBeforeAction: (action: ControlAction) => void = () => {},
+): Promise<PerformedLines> {
+  const facts = collectRequests(lines)
+  const clients = { ...createClients(sim), onBeforeAction }
+  const world = new ReplayedWorld(sim, header.at, clients)
+  const webhooks = new MutedWebhooks(sim)
+  const conclude = (divergence: Divergence | undefined): PerformedLines => ({
+    ...{ lines: lines.length + 1, requests: world.requestCount, divergence, cut },
+    close: () => world.close(),
+  })
+  let done = 0
+  try {
+    for (const line of lines) {
+      await world.perform(line, 'request' in line ? facts.get(line.request) : undefined)
+      if ('action' in line) webhooks.mute()
+      onLine(++done)
+      const turn = clients.turnIfDue()
+      if (turn) await turn
+    }
+    return conclude(undefined)
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error
+    const before = sim.journal.entries().slice(-ENTRIES_BEFORE).map(formatTraceLine)
+    const { line } = lines[done]!
+    return conclude({ line, at: sim.clock.iso, subject: error.subject, ...error.difference, before })
+  } finally {
+    webhooks.restore()
+  }
+}
+
+/** Returns the clients of a replay in this process. */
+function createClients(sim: Simulator): Required<Omit<ReplayClients, 'onBeforeAction'>> {
+  let sliceStartMs = monotonicMs()
+  return {
+    async send(request, { line }) {
+      request.start((sent, incoming) => (line.look ? sim.look(sent, incoming) : sim.answer(sent, incoming)))
+    },
+    async takeAnswer(line, request, response) {
+      const difference = await compareAnswer(line, response)
+      if (difference === undefined && line.streamed) request.beginReading(response.body!)
+      return difference
+    },
+    takePiece: comparePieceOf,
+    turnIfDue() {
+      if (monotonicMs() - sliceStartMs < SLICE_MS) return undefined
+      return eventLoopTurn().then(() => {
+        sliceStartMs = monotonicMs()
+      })
+    },
+  }
+}
+
+function comparePieceOf(line: ReadLine, _: unknown, result: ReadResult): Difference | undefined {
+  return 'piece' in result ? comparePiece(line.piece, result.piece) : undefined
+}
+
+/** Sends no results of webhooks meanwhile: their outcomes are lines of the recording. */
+class MutedWebhooks {
+  readonly #sim: Simulator
+  #sender: World['webhooks']['sender']
+
+  constructor(sim: Simulator) {
+    this.#sim = sim
+    this.mute()
+  }
+
+  /** Mutes the present world, which an action may have replaced. */
+  mute(): void {
+    const { webhooks } = this.#sim.world
+    this.#sender = webhooks.sender ?? this.#sender
+    webhooks.sender = undefined
+  }
+
+  /** Sends the results from now on. */
+  restore(): void {
+    this.#sim.world.webhooks.sender = this.#sender
+  }
+}

@@ -1,0 +1,90 @@
+/** `replay` of the main entry: what `modelhost-sim replay` finds, as a value. */
+
+import { assertKnownKeys } from '../../../lib/known-keys.ts'
+import { quote, shellQuote } from '../../../lib/quote.ts'
+import { type ParsedRecording, parseRecording, RecordingError } from '../file.ts'
+import * as files from '../read-recording.ts'
+import type { Divergence } from './perform-lines.ts'
+import * as replays from './replay.ts'
+
+/** The path of a file, what `sim.record()` returned, or an object with the text of a recording. */
+export type ReplaySource = string | { readonly text: string; readonly file?: string | undefined }
+
+export interface ReplayOptions {
+  /** Accepts a recording without an end, as a killed process leaves it. Default: false. */
+  readonly partial?: boolean
+}
+
+/** What came of a replay. */
+export type ReplayOutcome =
+  /** Every answer is the same, and the digest of the world at the end. */
+  | {
+      readonly outcome: 'same'
+      /** How many requests were sent. */
+      readonly requests: number
+    }
+  /** An answer or an event differs. The replay ended there. */
+  | {
+      readonly outcome: 'diverged'
+      readonly requests: number
+      readonly divergence: Divergence
+    }
+  /** The recording could not be replayed, or not to its end. */
+  | {
+      readonly outcome: 'failed'
+      /** What is wrong, and what to do. */
+      readonly reason: string
+    }
+
+const OPTIONS = ['partial'] as const satisfies readonly (keyof ReplayOptions)[]
+const CONTEXT = 'Failed to replay'
+
+/**
+ * Replays a recording in this process: a new world performs the same steps, and each answer is compared byte by byte. It
+ * sends nothing over the network.
+ *
+ * @returns a promise that rejects with RangeError for an argument of the wrong type, and for no other reason
+ * @example
+ * const result = await replay('run.ndjson')
+ * if (result.outcome === 'diverged') console.log(result.divergence.recorded, result.divergence.replayed)
+ */
+export async function replay(recording: ReplaySource, options: ReplayOptions = {}): Promise<ReplayOutcome> {
+  assertKnownKeys(options, OPTIONS, CONTEXT)
+  const { partial = false } = options
+  if (typeof partial !== 'boolean') {
+    throw new RangeError(`${CONTEXT}: partial is ${quote(partial)}. Give true or false.`)
+  }
+  assertSource(recording)
+  try {
+    const { parsed, what } = readSource(recording)
+    const { requests, divergence, cut } = await replays.replayRecording(parsed, what)
+    if (divergence !== undefined) return { outcome: 'diverged', requests, divergence }
+    if (cut === undefined || partial) return { outcome: 'same', requests }
+    const remedy = typeof recording === 'string' ? 'To accept it, give partial: true' : 'Call its stop() first'
+    return { outcome: 'failed', reason: `${CONTEXT} ${what} to its end: ${cut}. ${remedy}.` }
+  } catch (error) {
+    if (!(error instanceof RecordingError)) throw error
+    return { outcome: 'failed', reason: error.message }
+  }
+}
+
+function assertSource(recording: unknown): void {
+  if (typeof recording === 'string') {
+    if (!/^\s*\{/.test(recording)) return
+    throw new RangeError(`${CONTEXT}: the path begins with '{', as the text of a recording does. Give { text }.`)
+  }
+  if (typeof recording === 'object' && recording !== null && 'text' in recording) return
+  throw new RangeError(
+    `${CONTEXT}: the recording is ${quote(recording)}. Give the path of a file, or what sim.record() returned.`,
+  )
+}
+
+/** Returns a recording with its name for errors. */
+function readSource(recording: ReplaySource): { readonly parsed: ParsedRecording; readonly what: string } {
+  if (typeof recording === 'string') return { parsed: files.readRecording(recording), what: shellQuote(recording) }
+  const { file, text } = recording
+  const what = file === undefined ? '{ text }' : shellQuote(file)
+  if (typeof text !== 'string')
+    throw new RangeError(`${CONTEXT}: text is ${quote(text)}. Give the text of a recording.`)
+  return { parsed: parseRecording(text, what), what }
+}

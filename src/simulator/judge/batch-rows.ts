@@ -1,0 +1,146 @@
+/** What the batches of a client were asked and what their files answer, by `custom_id`. */
+
+import { tryParseJson } from '../../lib/json-text.ts'
+import { decodeLines } from '../../simulation/batches/files.ts'
+import { isAbout, isUsable, walk } from './facts.ts'
+import type { CreatedThing, LineResult, Observation, ObservedRequest } from './observation.ts'
+
+type Line = Readonly<Record<string, unknown>>
+
+/** A row of an output file or an error file. */
+export interface BatchRowRecord {
+  readonly custom_id: string
+  readonly response: unknown
+  readonly error: unknown
+}
+
+/** A line of the input, and the rows that answer it. */
+export interface AskedLine {
+  readonly customId: string
+  /** How often one input file has it. */
+  readonly count: number
+  /** The batches that have it in their input, oldest first. */
+  readonly batches: readonly CreatedThing[]
+  /** Its rows in the output files of all batches. */
+  readonly outputRows: readonly BatchRowRecord[]
+  /** Its rows in the error files of all batches. */
+  readonly errorRows: readonly BatchRowRecord[]
+}
+
+interface LineSums {
+  count: number
+  readonly batches: CreatedThing[]
+  readonly outputRows: BatchRowRecord[]
+  readonly errorRows: BatchRowRecord[]
+}
+
+/**
+ * Returns the input lines of the batches that the client created, each with its rows. Of an output file that is deleted,
+ * the rows are those that the client read.
+ */
+export function askedLines({ sim, created, requests }: Observation): ReadonlyMap<string, AskedLine> {
+  const lines = new Map<string, AskedLine & LineSums>()
+  for (const batch of created) {
+    if (batch.kind !== 'batch') continue
+    const record = sim.world.batches.get(batch.id)?.toRecord()
+    if (record === undefined) continue
+    const { lineNames } = sim.api
+    const counts = new Map<string, number>()
+    const readInput = (line: Line) => lineNames?.toInternalLine(line, record.endpoint) ?? line
+    for (const { custom_id } of toRows(inputText(sim, batch.id), readInput)) {
+      counts.set(custom_id, (counts.get(custom_id) ?? 0) + 1)
+    }
+    for (const [customId, count] of counts) {
+      const line = lines.get(customId) ?? { customId, count: 0, batches: [], outputRows: [], errorRows: [] }
+      line.count = Math.max(line.count, count)
+      line.batches.push(batch)
+      lines.set(customId, line)
+    }
+    const readRow = (row: Line) => lineNames?.toInternalRow(row) ?? row
+    for (const row of toRows(fileText(sim, record.output_file_id, requests), readRow))
+      lines.get(row.custom_id)?.outputRows.push(row)
+    for (const row of toRows(fileText(sim, record.error_file_id, requests), readRow))
+      lines.get(row.custom_id)?.errorRows.push(row)
+  }
+  return lines
+}
+
+/** Returns the text of the input of a batch, also if its file is deleted; '' for an unknown batch. */
+export function inputText({ world }: Observation['sim'], batchId: string): string {
+  for (const [, row] of world.batches.entries()) {
+    if (row.id === batchId) return textOf(row.inputChunks)
+  }
+  return ''
+}
+
+/** Tells whether a line of a result says anything: an answer or an error. */
+export function hasContent({ answer, error }: LineResult): boolean {
+  return !isNothing(answer) || !isNothing(error)
+}
+
+/** Tells whether a value of a client is empty: undefined, null, or text without words. */
+export function isNothing(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
+}
+
+/**
+ * Tells whether an answer is the response of a row, or a part of it such as the text of its message. Parts without a
+ * letter, as in a count, do not count.
+ */
+export function isPartOfRow(answer: unknown, row: BatchRowRecord): boolean {
+  const wanted = canonical(answer)
+  let isFound = false
+  walk(row.response, value => {
+    if (isFound) return false
+    isFound = typeof value === typeof answer && isTelling(value) && canonical(value) === wanted
+    return !isFound
+  })
+  return isFound
+}
+
+/** Returns a value as text that is equal for equal values, whatever the order of their fields. */
+export function canonical(value: unknown): string {
+  if (typeof value === 'string') return value.trim()
+  return (
+    JSON.stringify(value, (_, inner: unknown) =>
+      typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+        ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : inner,
+    ) ?? ''
+  )
+}
+
+/** Numbers, and words that every row has, prove nothing. */
+function isTelling(value: unknown): boolean {
+  if (typeof value === 'string') return value.trim().includes(' ') || value.trim().length > 12
+  return typeof value === 'object' && value !== null
+}
+
+/** Returns the text of a file as its client reads it. */
+function fileText(
+  { api, world }: Observation['sim'],
+  fileId: string | null,
+  requests: readonly ObservedRequest[],
+): string {
+  if (fileId === null) return ''
+  const file = world.files.get(fileId)
+  if (file !== undefined) return textOf(api.lineNames?.toVendorContent(file).chunks ?? file.chunks())
+  const read = requests.findLast(
+    request => request.operation === 'getFileContent' && isUsable(request) && isAbout(request, fileId),
+  )
+  return typeof read?.answer === 'string' ? read.answer : (JSON.stringify(read?.answer) ?? '')
+}
+
+function textOf(chunks: readonly Uint8Array[]): string {
+  return Array.from(decodeLines(chunks)).join('\n')
+}
+
+/** @param toNeutral returns a line whose own fields have neutral names */
+function toRows(text: string, toNeutral: (line: Line) => Line): BatchRowRecord[] {
+  return text.split('\n').flatMap(line => {
+    const parsed = tryParseJson(line)
+    if (typeof parsed !== 'object' || parsed === null) return []
+    const row = toNeutral(parsed as Line) as unknown as BatchRowRecord
+    return typeof row.custom_id === 'string' ? [row] : []
+  })
+}

@@ -1,0 +1,50 @@
+/** The things that a client created, from the journal and the ledger of its world. */
+
+import {
+  BATCH_LIFECYCLE,
+  CONTAINER_LIFECYCLE,
+  DEPLOYMENT_LIFECYCLE,
+  HOSTED_LIFECYCLE,
+} from '../../data/records/enums.ts'
+import type { Simulator } from '../simulator-interface.ts'
+import type { CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
+
+const CREATED = /^(deployment|adapter|hosted|container|batch)\.created$/
+
+/**
+ * Returns the things that requests of the client created, in the order of their creation.
+ *
+ * @param bySeq the requests of the client by the position of their journal entry
+ */
+export function findCreatedThings(sim: Simulator, bySeq: ReadonlyMap<number, ObservedRequest>): CreatedThing[] {
+  const costs = new Map<string, number>()
+  for (const { subject, microcents } of sim.ledger.entries()) {
+    costs.set(subject, (costs.get(subject) ?? 0) - microcents)
+  }
+  const things: CreatedThing[] = []
+  for (const entry of sim.journal.entries()) {
+    const kind = CREATED.exec(entry.kind)?.[1] as CreatedKind | undefined
+    const request = kind === undefined ? undefined : bySeq.get(entry.cause)
+    if (kind === undefined || request === undefined) continue
+    const { status, isAlive } = stateOf(sim, kind, entry.subject)
+    const microcents = costs.get(entry.subject) ?? 0
+    things.push({ kind, id: entry.subject, createdAt: entry.time, request, status, isAlive, microcents })
+  }
+  return things
+}
+
+function stateOf({ world }: Simulator, kind: CreatedKind, id: string): Pick<CreatedThing, 'status' | 'isAlive'> {
+  if (kind === 'batch') {
+    const { status = 'deleted' as const } = world.batches.get(id) ?? {}
+    return { status, isAlive: status !== 'deleted' && BATCH_LIFECYCLE.inProgress.has(status) }
+  }
+  if (kind === 'hosted' || kind === 'container') {
+    const ordinal = world.rentals.ordinalOf(id)
+    if (ordinal === undefined) return { status: 'deleted', isAlive: false }
+    const row = world.rentals.read(ordinal)
+    const { terminal } = kind === 'hosted' ? HOSTED_LIFECYCLE : CONTAINER_LIFECYCLE
+    return { status: row.state, isAlive: !terminal.has(row.state as never) }
+  }
+  const { status = 'deleted' as const } = world.deployments.get(id) ?? {}
+  return { status, isAlive: !DEPLOYMENT_LIFECYCLE.terminal.has(status) }
+}

@@ -1,0 +1,131 @@
+/** What a client did in a world and what it left there: the input of every rule. */
+
+import type { Micros } from '../../kernel/duration.ts'
+import type { DecidedBy } from '../../kernel/journal.ts'
+import type { Simulator } from '../simulator-interface.ts'
+
+/** How a request ended for its client. `unanswered`: the client still waited, gave up, or ended. */
+export type RequestOutcome = 'answered' | 'failed' | 'unanswered'
+
+/** A request as its client saw it. Times are microseconds since the epoch of the world. */
+export interface ObservedRequest {
+  /**
+   * Its number in words and evidence: the position among the requests of a flow, from 1. In a judgement it is the position
+   * of its journal entry, which `explain` takes.
+   */
+  readonly index: number
+  /** Position of its journal entry; undefined if it has none or that is unknown. */
+  readonly seq?: number | undefined
+  /** The id of the API token that it was authenticated with; `''` or undefined for none. */
+  readonly client?: string | undefined
+  /** `''` for an unknown path. */
+  readonly operation: string
+  readonly method: string
+  /** Path and query. */
+  readonly path: string
+  /** The parsed JSON or the text; undefined for no body and for an upload. */
+  readonly body: unknown
+  readonly sentAt: Micros
+  /** When the answer or the failure of the connection arrived; undefined if `unanswered`. */
+  readonly endedAt: Micros | undefined
+  /** The index of the last request that was sent before this one ended. Undefined if only the times are known. */
+  readonly lastSentByEnd?: number | undefined
+  readonly outcome: RequestOutcome
+  /** 0 unless `answered`. */
+  readonly status: number
+  /** The wait that the answer asked for in `Retry-After`, in microseconds. */
+  readonly retryAfter: Micros | undefined
+  /** The parsed JSON or the text of the answer; undefined if the client did not read it, and in a request log. */
+  readonly answer: unknown
+  /** Why the client could not read the answer to its end, or parse it as JSON; undefined if it could. */
+  readonly readError: string | undefined
+  readonly decidedBy: DecidedBy
+  /** The fault rule that changed the answer; undefined for none. */
+  readonly fault: { readonly rule: string; readonly kind: string } | undefined
+  /** Which start of the client sent it: 1, and one more after each crash. */
+  readonly start: number
+}
+
+/** How the client ended. */
+export type ClientEnd =
+  | { readonly kind: 'returned'; readonly result: unknown }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  /** It did not end within the bound of the rule `settles`. It waits for nothing if it sent more requests than a run may have. */
+  | { readonly kind: 'unsettled'; readonly waitsFor: string | undefined }
+
+export type CreatedKind = 'deployment' | 'adapter' | 'hosted' | 'container' | 'batch'
+
+/** A thing that costs money or may, which a request of the client created. */
+export interface CreatedThing {
+  readonly kind: CreatedKind
+  readonly id: string
+  readonly createdAt: Micros
+  /** The request that created it. */
+  readonly request: ObservedRequest
+  readonly status: string
+  /** Whether it runs, waits or works after the recovery of the world. */
+  readonly isAlive: boolean
+  /** Its cost so far in micro-cents. */
+  readonly microcents: number
+}
+
+/** The result of a line of a batch in the result of the client. */
+export interface LineResult {
+  readonly custom_id: string
+  readonly answer?: unknown
+  readonly error?: unknown
+}
+
+/** Settings of rules. */
+export interface RuleSettings {
+  /** The longest time that a client may take, in microseconds. */
+  readonly settles: Micros
+  /** Reads of one thing in a second of the world. */
+  readonly pollsAtMost: number
+  /** US dollars; undefined: no limit. */
+  readonly spendsAtMost: number | undefined
+}
+
+/**
+ * What the requests of a client and its world tell without a run of the client: the input of rules of conduct. An observation
+ * of `explore` is one. A judgement makes one for each client of a request log.
+ */
+export interface Conduct {
+  /** True in a judgement: the requests are those of a log, which has no answers. */
+  readonly isFromLog?: boolean
+  /** In the order in which they were sent. */
+  readonly requests: readonly ObservedRequest[]
+  readonly created: readonly CreatedThing[]
+  /** The ids of things that may go on: those that the result or the error of the client names, or that `keep` names. */
+  readonly owned: ReadonlySet<string>
+  /** The simulator. In an observation it is that after the recovery: faults removed, failures ended, some time passed. */
+  readonly sim: Simulator
+  /** In a judgement, the client counts as one that returned. */
+  readonly end: ClientEnd
+  /** When the client started. In a judgement: the start of the world. */
+  readonly startedAt: Micros
+  /** When the client ended. In an observation, the recovery comes after it. */
+  readonly endedAt: Micros
+  /** Crashes of the client after which it started again. */
+  readonly crashes: number
+  readonly settings: Pick<RuleSettings, 'pollsAtMost'>
+  /** The same client without faults; undefined if this is it, and in a judgement. */
+  readonly base?: BaseObservation | undefined
+}
+
+/** What a client did in a world and what it left there, with what only the one who ran it knows. */
+export interface Observation extends Conduct {
+  /** The results of batch lines that the client returned, in their order; undefined if it returned none. */
+  readonly lines: readonly LineResult[] | undefined
+  /** What the client printed. */
+  readonly output: string
+  readonly settings: RuleSettings
+}
+
+/** What rules compare with: the run of the same client without faults. */
+export interface BaseObservation {
+  readonly end: ClientEnd
+  readonly created: readonly Pick<CreatedThing, 'kind' | 'id' | 'isAlive' | 'microcents'>[]
+  readonly lines: readonly LineResult[] | undefined
+  readonly requests: readonly Pick<ObservedRequest, 'operation' | 'path'>[]
+}

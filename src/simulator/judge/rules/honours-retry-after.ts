@@ -1,0 +1,42 @@
+import { formatDuration, type Micros } from '../../../kernel/duration.ts'
+import { requestEvidence } from '../facts.ts'
+import { defineRule, type Violation } from '../rule.ts'
+import { formatSince, nameRequest, operationOf, startSentence } from '../words.ts'
+
+/** The clocks of clients count milliseconds. */
+const TOLERANCE: Micros = 1_000
+
+/**
+ * After a 429 or 503 with `Retry-After`, the client sends no request to the same operation before that time has passed.
+ * Requests that were under way already do not count, nor does a restarted client, which cannot know of the answer.
+ */
+export const honoursRetryAfter = defineRule({
+  summary: 'The client waits as long as Retry-After asks.',
+  advice: 'Read Retry-After of each 429 and 503, as seconds or as a date, and wait at least that long.',
+  detail:
+    'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. Requests that were under way do not count.',
+  source: 'RFC 9110, section 10.2.3: the header says how long the client ought to wait before it asks again.',
+  place: 'operation',
+  check({ requests, startedAt }) {
+    const violations: Violation[] = []
+    for (const [i, limited] of requests.entries()) {
+      const { retryAfter, endedAt, status, start } = limited
+      if (retryAfter === undefined || endedAt === undefined || (status !== 429 && status !== 503)) continue
+      const operation = operationOf(limited)
+      // Several requests can be sent at the very instant of the answer, before the client has it.
+      const early = requests
+        .slice(limited.lastSentByEnd ?? i + 1)
+        .find(next => next.start === start && next.sentAt >= endedAt && operationOf(next) === operation)
+      if (early === undefined || early.sentAt + TOLERANCE >= endedAt + retryAfter) continue
+      violations.push({
+        words:
+          `${startSentence(nameRequest(limited))} was answered ${formatSince({ startedAt }, endedAt)} after the start, and asked for ` +
+          `a wait of ${formatDuration(retryAfter)}. The client sent ${nameRequest(early)} ` +
+          `${early.sentAt === endedAt ? 'at once' : `after ${formatDuration(early.sentAt - endedAt)}`}.`,
+        operation,
+        evidence: requestEvidence(limited, early),
+      })
+    }
+    return violations.slice(0, 1)
+  },
+})

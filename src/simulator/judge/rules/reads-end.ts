@@ -1,0 +1,162 @@
+import { DEPLOYMENT_LIFECYCLE } from '../../../data/records/enums.ts'
+import type { Micros } from '../../../kernel/duration.ts'
+import { repeatedEffects } from '../equal-creates.ts'
+import {
+  endsThing,
+  entryEvidence,
+  isAbout,
+  isTerminalStatus,
+  isUsable,
+  lastSegment,
+  lastStartOf,
+  requestEvidence,
+  showsEnd,
+  statusHistory,
+  statusInAnswer,
+  statusSince,
+} from '../facts.ts'
+import { listedStatus, tellsEnd } from '../list-reads.ts'
+import type { Conduct, CreatedThing, ObservedRequest } from '../observation.ts'
+import { defineRule, type Violation } from '../rule.ts'
+import { formatSince, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
+
+/** The reads of things that come to an end. */
+const POLLS: Readonly<Record<string, 'deployment' | 'batch'>> = { getDeployment: 'deployment', getBatch: 'batch' }
+
+/** Reads that may follow the one that showed the end, to see its details again. */
+const FURTHER_READS = 2
+
+type PolledThing = Pick<CreatedThing, 'kind' | 'id' | 'status'>
+
+/**
+ * A client that polls a deployment or a batch reads its end, and takes it for the end:
+ * - A client that returned has read the terminal status of each batch and deployment that it began to poll, if the thing
+ *   had it by then. A list with this status counts, and so do the output and the error file of a batch. A deployment that
+ *   it read as running, or ended itself, needs no more.
+ * - After an answer with the terminal status, at most two further reads show it again. More reads show a client that
+ *   does not know the status, such as `expired`.
+ */
+export const readsEnd = defineRule({
+  summary: 'The client reads the terminal status of what it polls, and stops polling then.',
+  advice:
+    'Poll a batch until it is completed, failed, expired or cancelled. Poll a deployment until it is running, failed, ' +
+    'stopped or deleted.',
+  detail:
+    'Batches and deployments that the client polled count, and so do batches that it created. An end that comes after the client has ended does not count. After the terminal status, the client may read twice more. A list that showed this status counts as a read, and so does a read of the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further.',
+  source:
+    'Convention of interfaces with polls: a status that never changes again ends the polling. docs/model-reference.md ' +
+    'lists these statuses.',
+  check(observation) {
+    return [...polledThings(observation)].flatMap(([id, kind]) => {
+      const status = statusOf(observation, kind, id)
+      if (status === undefined || !isTerminalStatus(kind, status)) return []
+      const thing = { kind, id, status }
+      const endedAt = statusSince(observation, thing)
+      const reads = observation.requests.filter(
+        request => request.start === lastStartOf(observation) && isAbout(request, id),
+      )
+      const violation =
+        findUnread(observation, thing, endedAt, reads) ?? findIgnored(observation, thing, endedAt, reads)
+      return violation === undefined ? [] : [violation]
+    })
+  },
+})
+
+/** The client returned, and never read the end. The rule `noDouble` reports a batch that it created again instead. */
+function findUnread(
+  observation: Conduct,
+  thing: PolledThing,
+  endedAt: Micros | undefined,
+  reads: readonly ObservedRequest[],
+): Violation | undefined {
+  const { end, requests, created } = observation
+  if (end.kind !== 'returned' || endedAt === undefined || endedAt > observation.endedAt) return undefined
+  const isRead = requests.some(
+    request => tellsEnd(observation, request, thing, endedAt) || endsThing(request, thing.id),
+  )
+  if (isRead || hasReadGoal(observation, thing)) return undefined
+  const lastPoll = requests.findLast(
+    request => (isPoll(request) && reads.includes(request)) || listedStatus(observation, request, thing) !== undefined,
+  )
+  const last = lastPoll ?? created.find(({ id }) => id === thing.id)?.request
+  if (
+    last === undefined ||
+    repeatedEffects(observation)
+      .flat()
+      .some(({ id }) => id === thing.id)
+  )
+    return undefined
+  const what = lastPoll ? 'Its last poll was' : 'It never polled it after'
+  return {
+    words:
+      `${nameThing(thing)} ended ${formatSince(observation, endedAt)} after the start, and the client returned ` +
+      `without having read this status. ${what} ${nameRequest(last)}, sent ` +
+      `${formatSince(observation, last.sentAt)} after the start.`,
+    operation: operationOf(last),
+    subject: thing.id,
+    evidence: [...requestEvidence(last), ...entryEvidence(observation, thing.id)],
+  }
+}
+
+/** An answer showed the end, and the client polled on. */
+function findIgnored(
+  observation: Conduct,
+  thing: PolledThing,
+  endedAt: Micros | undefined,
+  reads: readonly ObservedRequest[],
+): Violation | undefined {
+  const telling = reads.filter(request => isPoll(request) && showsEnd(request, thing, endedAt))
+  if (telling.length <= 1 + FURTHER_READS) return undefined
+  const first = telling[0]!
+  const last = telling.at(-1)!
+  return {
+    words:
+      `${startSentence(nameRequest(first))} showed ${formatSince(observation, first.sentAt)} after the start that the ${thing.kind} ` +
+      `${thing.id} is ${thing.status}. The client polled on: ${telling.length - 1} further reads showed the same, the ` +
+      `last ${formatSince(observation, last.sentAt)} after the start.`,
+    operation: operationOf(first),
+    subject: thing.id,
+    evidence: [...requestEvidence(first, last), ...entryEvidence(observation, thing.id)],
+  }
+}
+
+/** Returns the ids that the last start of the client polled, with their kinds. In a log, batches that it created too. */
+function polledThings(observation: Conduct): ReadonlyMap<string, 'deployment' | 'batch'> {
+  const start = lastStartOf(observation)
+  const things = new Map<string, 'deployment' | 'batch'>()
+  for (const request of observation.requests) {
+    const kind = POLLS[request.operation]
+    if (kind !== undefined && request.start === start) things.set(lastSegment(request), kind)
+  }
+  // In a run of explore, a batch that was never polled is a case of `noLeak`.
+  if (observation.isFromLog) for (const { kind, id } of observation.created) if (kind === 'batch') things.set(id, kind)
+  return things
+}
+
+function isPoll({ operation }: ObservedRequest): boolean {
+  return POLLS[operation] !== undefined
+}
+
+/** Tells whether a read showed that a deployment runs, which is what its client waits for. */
+function hasReadGoal(conduct: Conduct, thing: PolledThing): boolean {
+  if (thing.kind !== 'deployment') return false
+  const start = lastStartOf(conduct)
+  const usable = conduct.requests.filter(
+    request => request.start === start && request.method === 'GET' && isUsable(request),
+  )
+  // A request log has no answers: then the journal tells what they showed.
+  const history = usable.some(({ answer }) => answer === undefined) ? statusHistory(conduct, thing) : []
+  const shownStatus = (request: ObservedRequest) => {
+    if (!isAbout(request, thing.id)) return listedStatus(conduct, request, thing)
+    if (request.answer !== undefined) return statusInAnswer(request.answer, thing.id)
+    return history.findLast(({ since }) => since <= request.sentAt)?.status
+  }
+  return usable.some(request => {
+    const status = shownStatus(request)
+    return status !== undefined && DEPLOYMENT_LIFECYCLE.has(status) && DEPLOYMENT_LIFECYCLE.phase(status) === 'settled'
+  })
+}
+
+function statusOf({ sim }: Conduct, kind: 'deployment' | 'batch', id: string): string | undefined {
+  return kind === 'batch' ? sim.world.batches.get(id)?.status : sim.world.deployments.get(id)?.status
+}

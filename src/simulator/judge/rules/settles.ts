@@ -1,0 +1,72 @@
+import { formatDuration } from '../../../kernel/duration.ts'
+import { LIMITS } from '../../../lib/limits.ts'
+import { formatCount } from '../../../lib/text/format-count.ts'
+import { requestEvidence } from '../facts.ts'
+import type { ClientEnd, Observation } from '../observation.ts'
+import { defineRule, type Violation } from '../rule.ts'
+import { formatSince, formatUsd, nameRequest, operationOf, startSentence } from '../words.ts'
+
+/** The `readError` of a request that only the limit of the platform for an answer ended, as in Node's fetch. */
+const PLATFORM_TIMEOUT = 'UND_ERR_HEADERS_TIMEOUT'
+
+/**
+ * The client ends within the bound, and so does each of its requests by its own limit:
+ * - It breaks the rule if it still waits at the bound, or if it ended later. The things whose ids it knows are not a leak
+ *   meanwhile, but the words tell what they cost.
+ * - It breaks the rule if a request without an answer ended only because the platform gave up, after 300 seconds. Other
+ *   platforms and other libraries have no such limit, and the same client waits there for ever. This is one root cause,
+ *   whatever the operation: such a client gives none of its requests a timeout.
+ */
+export const settles = defineRule({
+  summary: 'The client ends within a bounded time, whatever happens.',
+  advice:
+    'Give each request a timeout, such as AbortSignal.timeout(30_000), and each wait a limit after which the client ' +
+    'gives up and cleans up.',
+  check(observation) {
+    const late = findLateEnd(observation) ?? findUnlimitedRequest(observation)
+    return late === undefined ? [] : [late]
+  },
+})
+
+function findLateEnd(observation: Observation): Violation | undefined {
+  const { end, requests, settings, startedAt, endedAt, created } = observation
+  const isLate = endedAt - startedAt > settings.settles
+  if (end.kind !== 'unsettled' && !isLate) return undefined
+  const waiting = requests.findLast(({ outcome, readError }) => outcome === 'unanswered' && readError === undefined)
+  const request = end.kind === 'unsettled' ? (waiting ?? requests.at(-1)) : requests.at(-1)
+  const bound = formatDuration(settings.settles)
+  const how =
+    end.kind === 'unsettled'
+      ? `The client did not end within ${formatSince(observation, endedAt)}: ${describeState(end)}.`
+      : `The client ended after ${formatSince(observation, endedAt)}, later than the bound of ${bound}.`
+  const last = request
+    ? ` Its last request was ${nameRequest(request)}, sent ${formatSince(observation, request.sentAt)} after its start.`
+    : ' It sent no request.'
+  const alive = end.kind === 'unsettled' ? created.filter(({ isAlive }) => isAlive) : []
+  const cost = alive.reduce((sum, { microcents }) => sum + microcents, 0)
+  const costs = alive.length === 0 ? '' : ` Meanwhile ${alive.map(({ id }) => id).join(', ')} cost ${formatUsd(cost)}.`
+  return {
+    words: how + last + costs,
+    operation: request ? operationOf(request) : '',
+    subject: alive[0]?.id,
+    evidence: request ? requestEvidence(request) : [],
+  }
+}
+
+function describeState({ waitsFor }: Extract<ClientEnd, { kind: 'unsettled' }>): string {
+  if (waitsFor !== undefined) return `it waits for ${waitsFor}`
+  return `it sent more than ${formatCount(LIMITS.flowRequests)} requests, the limit of a run`
+}
+
+function findUnlimitedRequest(observation: Observation): Violation | undefined {
+  const request = observation.requests.find(({ readError }) => readError === PLATFORM_TIMEOUT)
+  if (request === undefined) return undefined
+  return {
+    words:
+      `${startSentence(nameRequest(request))}, sent ${formatSince(observation, request.sentAt)} after the start, had no ` +
+      'timeout: the platform gave up after 5m, and the client would have waited on.',
+    operation: operationOf(request),
+    rootCause: 'noTimeout',
+    evidence: requestEvidence(request),
+  }
+}

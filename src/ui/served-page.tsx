@@ -1,5 +1,0 @@
-/** The control room of a server, at `/_sim/ui`. */
-import { openPage } from './main.tsx'
-import { HttpConnection } from './simulator/http-connection.ts'
-
-openPage(document.getElementById('app')!, new HttpConnection())

@@ -1,0 +1,166 @@
+/** One run of a command: its starts in one world, the plan that acts on it, and what was recorded. */
+
+import type { Duration, Micros } from '../../../kernel/duration.ts'
+import { tryParseJson } from '../../../lib/json-text.ts'
+import { monotonicMs } from '../../../lib/real-time.ts'
+import type { ServedWorld } from '../../../server/worlds/served-world.ts'
+import { formatRequest } from '../../../simulator/judge/evidence-lines.ts'
+import type { ClientEnd, Observation } from '../../../simulator/judge/observation.ts'
+import type { FlowOptions } from '../flow.ts'
+import type { Plan } from '../plan/plan.ts'
+import { AppliedPlan } from '../run/applied-plan.ts'
+import { concludeRun, heal, settlesWithin } from '../run/conclude.ts'
+import { type RecordedRequest, RequestRecorder } from '../run/request-recorder.ts'
+import type { RunResult } from '../run/run-result.ts'
+import { type RunOptions, RunStopped } from '../run/runner.ts'
+import { ClientProcess, type ProcessEnd, type ProcessGroups } from './client-process.ts'
+import { OutputLog } from './output-log.ts'
+import { ServedClient } from './served-client.ts'
+
+export interface CommandRunOptions {
+  readonly argv: readonly [string, ...string[]]
+  readonly world: ServedWorld
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+  /** Real milliseconds for all starts of the command. */
+  readonly timeoutMs: number
+  readonly groups: ProcessGroups
+  readonly invariants: FlowOptions['invariants']
+  readonly healAt: RunOptions['healAt'] | undefined
+}
+
+/** The end of a command that failed. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed'
+  /** What it printed: the ids in it are known to the user. */
+  readonly output: string
+
+  constructor(how: string, output: OutputLog) {
+    const lastLine = output.lastLines(1)
+    super(lastLine === '' ? how : `${how}: ${lastLine}`)
+    this.output = output.all
+  }
+}
+
+export class CommandRun {
+  readonly #options: CommandRunOptions
+  readonly #plan: AppliedPlan
+  readonly #recorder = new RequestRecorder()
+  readonly #client: ServedClient
+  readonly #startedAt: Micros
+  /** What each start printed. */
+  readonly #outputs: OutputLog[] = []
+  #process: ClientProcess | undefined
+  /** Whether the present start ends with a request, after which the command starts again. */
+  #crashed = false
+  /** Whether the run was ended because its client takes too long in the time of the world. */
+  #waitsForTime = false
+  #isStopped = false
+  #leftChild = false
+
+  /** @throws FaultError or CommandError for an invalid plan */
+  constructor(plan: Plan, options: CommandRunOptions) {
+    const { world, healAt } = options
+    const { sim } = world
+    this.#options = options
+    const settles = settlesWithin(options.invariants ?? {})
+    this.#startedAt = sim.clock.elapsed
+    this.#plan = new AppliedPlan(sim, plan)
+    this.#client = new ServedClient({
+      world,
+      recorder: this.#recorder,
+      onRequest: ({ index, sentAt }) => {
+        if (index === healAt?.request) heal(sim, this.#plan)
+        if (sentAt - this.#startedAt <= settles) return
+        this.#waitsForTime = true
+        this.#process?.stop()
+      },
+      endsWith: request => this.#endsWith(request),
+    })
+  }
+
+  get requests(): readonly RecordedRequest[] {
+    return this.#recorder.requests
+  }
+
+  /** Whether the command left a child that its run did not wait for. */
+  get leftChild(): boolean {
+    return this.#leftChild
+  }
+
+  /** What the last start printed. */
+  get output(): OutputLog {
+    return this.#outputs.at(-1)!
+  }
+
+  /**
+   * Runs the command to its end. Returns how its last start ended.
+   *
+   * @throws StartError if the system cannot start it, RunStopped after `stop`
+   */
+  async play(): Promise<ProcessEnd> {
+    const { argv, env, cwd, groups } = this.#options
+    const deadline = monotonicMs() + this.#options.timeoutMs
+    for (;;) {
+      this.#crashed = false
+      const output = new OutputLog()
+      this.#outputs.push(output)
+      const timeoutMs = Math.max(0, deadline - monotonicMs())
+      this.#process = new ClientProcess(argv, { env, cwd, timeoutMs, output, groups })
+      const end = await this.#process.ended
+      if (this.#process.isOutputHeld) this.#leftChild = true
+      if (!this.#isStopped) await this.#client.settle()
+      if (this.#isStopped) throw new RunStopped()
+      if (!this.#crashed || end.kind === 'timeout' || this.#waitsForTime) return end
+      this.#client.startAgain()
+    }
+  }
+
+  /** Ends the run: its process is killed, and it has no result. */
+  stop(): void {
+    this.#isStopped = true
+    this.#process?.stop()
+  }
+
+  /** Recovers the world, and returns what remains of the run. */
+  conclude(end: ProcessEnd, base: Observation['base']): Promise<RunResult> {
+    const { sim } = this.#options.world
+    const { invariants = {} } = this.#options
+    // Waits that the simulator assumed say nothing about the client.
+    const judged = this.#client.waits.movesTime ? {} : { honoursRetryAfter: false, pollsAtMost: false as const }
+    const starts = this.#outputs.length
+    const client = {
+      ...{ sim, plan: this.#plan, recorder: this.#recorder, starts, startedAt: this.#startedAt },
+      end: this.#toClientEnd(end),
+      output: this.#outputs.map(({ all }) => all).join(''),
+      advance: (duration: Duration) => sim.clock.advanceInSlices(duration),
+    }
+    return concludeRun(client, { invariants: { ...judged, ...invariants } }, base)
+  }
+
+  #endsWith(request: RecordedRequest): boolean {
+    if (!this.#plan.endsWith(request.index)) return false
+    this.#crashed = true
+    this.#process?.stop()
+    return true
+  }
+
+  #toClientEnd(end: ProcessEnd): ClientEnd {
+    if (end.kind === 'exited' && end.code === 0) return { kind: 'returned', result: readResult(this.output.stdout) }
+    if (end.kind === 'timeout' || end.kind === 'stopped') {
+      const open = this.#recorder.requests.find(
+        ({ outcome, endedAt }) => outcome === 'unanswered' && endedAt === undefined,
+      )
+      const other = this.#waitsForTime ? 'time' : 'something outside of the world'
+      return { kind: 'unsettled', waitsFor: open === undefined ? other : formatRequest(open) }
+    }
+    const how = end.kind === 'exited' ? `exit code ${end.code}` : end.signal
+    return { kind: 'threw', error: new CommandFailed(how, this.output) }
+  }
+}
+
+/** Returns what a command printed: a JSON document, or lines of which some are JSON. */
+function readResult(text: string): unknown {
+  const whole = tryParseJson(text)
+  return whole === undefined ? text.split('\n').map(line => tryParseJson(line) ?? line) : whole
+}

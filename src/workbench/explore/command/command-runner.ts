@@ -1,0 +1,181 @@
+/** Explores a command: each run is a process with a world of its own on one server. */
+
+import { availableParallelism } from 'node:os'
+import { type Duration, micros } from '../../../kernel/duration.ts'
+import { plural } from '../../../lib/text/format-count.ts'
+import { type Server, serve } from '../../../server/http/server.ts'
+import { DEFAULT_WORLD, type ServedWorld } from '../../../server/worlds/served-world.ts'
+import type { Observation } from '../../../simulator/judge/observation.ts'
+import { createSimulator, type Simulator } from '../../../simulator/simulator.ts'
+import type { FlowOptions } from '../flow.ts'
+import { worldOf } from '../flow-world.ts'
+import type { Plan } from '../plan/plan.ts'
+import { JOURNAL_LIMIT } from '../run/conclude.ts'
+import type { RunResult } from '../run/run-result.ts'
+import { type FlowRunner, isOwnSetting, type RunOptions, RunStopped, settingKey } from '../run/runner.ts'
+import { clientEnvironment } from './client-environment.ts'
+import { ProcessGroups, StartError } from './client-process.ts'
+import { CommandRun } from './command-run.ts'
+import { Slots } from './slots.ts'
+import { explainSilence, explainStart, UnusableCommand } from './unusable-command.ts'
+
+const DEFAULT_TIMEOUT: Duration = '60s'
+const MAX_PROCESSES = 256
+const PRINTED_LINES = 10
+
+export interface CommandRunnerOptions
+  extends Pick<FlowOptions, 'fixtures' | 'with' | 'seed' | 'profile' | 'invariants'> {
+  /** Real time after which a run is ended, with its process. Default: '60s'. */
+  readonly timeout?: Duration | undefined
+  /** Processes at once, from 1 to 256. Default: the processors of the machine. */
+  readonly processes?: number | undefined
+  /** Default: the environment of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Default: the working directory of this process. */
+  readonly cwd?: string | undefined
+  /** Ends the runs in progress at once, with RunStopped. No further one starts. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Creates the runner of a command. Its server starts with the first run.
+ *
+ * @param argv the command and its arguments
+ * @throws UnusableCommand for an empty command, RangeError for an invalid option, and the errors of `createSimulator`
+ */
+export function createCommandRunner(argv: readonly string[], options: CommandRunnerOptions = {}): FlowRunner {
+  const [command, ...args] = argv
+  if (command === undefined || command === '') {
+    throw new UnusableCommand(
+      "Failed to explore: the command is missing. Give one, as in 'explore -- python3 client.py'.",
+    )
+  }
+  return new ProcessRunner([command, ...args], options)
+}
+
+class ProcessRunner implements FlowRunner {
+  readonly isSlow = true
+  readonly advice = 'Make the command send the same requests each time: without random names, and one after another.'
+  readonly #argv: readonly [string, ...string[]]
+  readonly #options: CommandRunnerOptions
+  readonly #timeoutMs: number
+  readonly #slots: Slots
+  readonly #template: Simulator
+  readonly #active = new Set<CommandRun>()
+  readonly #groups = new ProcessGroups()
+  #server: Promise<Server> | undefined
+  #strayRequests = 0
+  #isStopped = false
+  /** Runs that left a child. */
+  #leavingRuns = 0
+  /** Runs without faults, by their settings. */
+  readonly #bases = new Map<string, Observation['base']>()
+  runs = 0
+
+  constructor(argv: readonly [string, ...string[]], options: CommandRunnerOptions) {
+    const { timeout = DEFAULT_TIMEOUT, processes = availableParallelism() } = options
+    if (!Number.isInteger(processes) || processes < 1 || processes > MAX_PROCESSES) {
+      throw new RangeError(`Failed to explore: invalid number of processes ${processes}. Give 1 to ${MAX_PROCESSES}.`)
+    }
+    this.#argv = argv
+    this.#options = options
+    this.#timeoutMs = micros(timeout) / 1000
+    if (this.#timeoutMs === 0)
+      throw new RangeError("Failed to explore: a timeout of 0 ends every run. Give one as in '60s'.")
+    this.#slots = new Slots(processes)
+    this.#template = createSimulator({ ...worldOf(options), clock: 'on-poll', journalLimit: JOURNAL_LIMIT })
+    if (options.signal?.aborted) this.#isStopped = true
+    options.signal?.addEventListener('abort', this.#stop)
+  }
+
+  get notes(): readonly string[] {
+    if (this.#leavingRuns === 0) return []
+    return [
+      `In ${plural(this.#leavingRuns, 'run')}, the command left a process in a session of its own, which held its output open. It was not waited for, and may still run. Make the command end what it starts.`,
+    ]
+  }
+
+  get atOnce(): number {
+    return this.#slots.size
+  }
+
+  async run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
+    // The rules compare with the run without faults in the same world.
+    const isBaseMissing = plan.length > 0 && !isOwnSetting(options) && !this.#bases.has(settingKey(options))
+    if (isBaseMissing) await this.run([], { world: options.world })
+    return this.#slots.use(() => this.#run(plan, options))
+  }
+
+  async #run(plan: Plan, options: RunOptions): Promise<RunResult> {
+    this.#assertUsable()
+    this.runs++
+    this.#server ??= this.#serve()
+    const server = await this.#server
+    this.#assertUsable()
+    const changed = { ...worldOf(this.#options), ...worldOf(options.world ?? {}) }
+    const world = server.worlds.make(isOwnSetting(options) ? {} : { options: changed })
+    try {
+      options.onWorld?.(world.sim)
+      return await this.#play(plan, world, server.url, options)
+    } finally {
+      server.worlds.delete(world)
+    }
+  }
+
+  async #play(plan: Plan, world: ServedWorld, url: string, options: RunOptions): Promise<RunResult> {
+    const { env: environment = process.env, cwd = process.cwd(), invariants } = this.#options
+    const argv = this.#argv
+    const env = clientEnvironment(environment, url, world)
+    const { healAt } = options
+    const [timeoutMs, groups] = [this.#timeoutMs, this.#groups]
+    const run = new CommandRun(plan, { argv, world, env, cwd, timeoutMs, groups, invariants, healAt })
+    this.#active.add(run)
+    try {
+      const end = await run.play()
+      const isBase = plan.length === 0
+      if (isBase && run.requests.length === 0) {
+        const lastLines = run.output.lastLines(PRINTED_LINES)
+        throw explainSilence({ argv, end, lastLines, timeoutMs, strayRequests: this.#strayRequests })
+      }
+      const key = settingKey(options)
+      const result = await run.conclude(end, isBase ? undefined : this.#bases.get(key))
+      if (isBase) this.#bases.set(key, result.base)
+      return result
+    } catch (error) {
+      throw error instanceof StartError ? explainStart(error, argv[0], environment.PATH) : error
+    } finally {
+      if (run.leftChild) this.#leavingRuns++
+      this.#active.delete(run)
+    }
+  }
+
+  async #serve(): Promise<Server> {
+    process.once('exit', this.#stop)
+    return serve(this.#template, {
+      port: 0,
+      // Each run has a world of its own. What reaches the default world has no token of a run.
+      onRequest: ({ world }) => {
+        if (world === DEFAULT_WORLD) this.#strayRequests++
+      },
+    })
+  }
+
+  readonly #stop = () => {
+    this.#isStopped = true
+    for (const run of this.#active) run.stop()
+  }
+
+  #assertUsable(): void {
+    if (this.#isStopped) throw new RunStopped()
+  }
+
+  async dispose(): Promise<void> {
+    process.off('exit', this.#stop)
+    this.#options.signal?.removeEventListener('abort', this.#stop)
+    this.#stop()
+    this.#groups.close()
+    const server = await this.#server
+    await server?.close()
+    await this.#template[Symbol.asyncDispose]()
+  }
+}

@@ -1,0 +1,131 @@
+/** Answers the requests of a client in another process, and records them as the client sees them. */
+
+import { delayUnlessAborted, realDelay } from '../../../lib/real-time.ts'
+import type { ServedWorld } from '../../../server/worlds/served-world.ts'
+import { toPathAndQuery } from '../../../service/http/request-context.ts'
+import { isStreamed, WireFaultResponse } from '../../../simulator/faults/broken-response.ts'
+import type { FetchOptions, Simulator } from '../../../simulator/simulator.ts'
+import type { RecordedRequest, RequestRecorder } from '../run/request-recorder.ts'
+import { ClientWaits } from './client-waits.ts'
+
+/** Real milliseconds in which the last bytes of a process arrive. */
+const LAST_BYTES_MS = 5
+/** Real milliseconds in which the requests of a process that has ended are carried out. */
+const LAST_ANSWERS_MS = 1_000
+
+export interface ServedClientOptions {
+  readonly world: ServedWorld
+  readonly recorder: RequestRecorder
+  /** Called when a request has come. */
+  onRequest(request: RecordedRequest): void
+  /** Called when a request was carried out. Returns true if its client has ended with it. */
+  endsWith(request: RecordedRequest): boolean
+}
+
+export class ServedClient {
+  readonly waits: ClientWaits
+  readonly #options: ServedClientOptions
+  readonly #sim: Simulator
+  readonly #open = new Set<Promise<Response>>()
+  #start = 1
+
+  constructor(options: ServedClientOptions) {
+    this.#options = options
+    this.#sim = options.world.sim
+    this.waits = new ClientWaits(this.#sim)
+    const { answer } = options.world
+    options.world.answer = (request, incoming) => {
+      const response = this.#answer(request, incoming, answer)
+      const close = () => this.#open.delete(response)
+      this.#open.add(response)
+      response.then(close, close)
+      return response
+    }
+  }
+
+  /** Resolves when the requests that the client sent before its end have an answer, or do not get one soon. */
+  async settle(): Promise<void> {
+    // What is still on its way in a socket.
+    await realDelay(LAST_BYTES_MS)
+    const answered = new AbortController()
+    void Promise.allSettled(this.#open).then(() => answered.abort())
+    await delayUnlessAborted(LAST_ANSWERS_MS, answered.signal)
+  }
+
+  /** The requests from now on are those of another start of the client. */
+  startAgain(): void {
+    this.#start++
+    this.waits.onExit()
+  }
+
+  async #answer(request: Request, incoming: FetchOptions = {}, answer: Simulator['answer']): Promise<Response> {
+    const sim = this.#sim
+    const { recorder, onRequest, endsWith } = this.#options
+    const { method } = request
+    const path = incoming.path ?? toPathAndQuery(request.url)
+    const start = this.#start
+    await this.waits.beforeRequest(method, path)
+    const operation = sim.api.findOperationId(method, path.split('?', 1)[0]!) ?? ''
+    const record = recorder.begin({ start, operation, method, path, sentAt: sim.clock.elapsed })
+    onRequest(record)
+    const report = incoming.onAnswered?.bind(incoming)
+    incoming.onAnswered = (served, status, time) => {
+      record.endedAt = sim.clock.elapsed
+      recorder.noteAnswered(record, served)
+      report?.(served, status, time)
+    }
+    try {
+      const response = await answer(request, incoming)
+      if (endsWith(record)) {
+        record.endedAt = undefined
+        return response
+      }
+      return await this.#note(record, response)
+    } finally {
+      if (start === this.#start) this.waits.afterRequest(record)
+    }
+  }
+
+  /** Records how a response reaches the client. */
+  async #note(record: RecordedRequest, response: Response): Promise<Response> {
+    const { recorder } = this.#options
+    const { clock, world } = this.#sim
+    const outcome = response instanceof WireFaultResponse ? response.outcome : undefined
+    if (outcome?.kind === 'hang') {
+      record.endedAt = undefined
+      return response
+    }
+    if (outcome?.kind === 'reset' || outcome?.kind === 'refused') {
+      record.outcome = 'failed'
+      record.readError = outcome.kind === 'reset' ? 'ECONNRESET' : 'ECONNREFUSED'
+      return response
+    }
+    // The client cannot wait for time of the world, so the time comes to it.
+    if (outcome?.kind === 'delayed') {
+      await clock.advanceInSlices(outcome.delay / 1000)
+      record.endedAt = clock.elapsed
+    }
+    recorder.noteHead(record, response, record.endedAt ?? clock.elapsed, world.clock.epochMs)
+    if (outcome?.kind === 'cut') record.readError = 'the connection closed within the body'
+    else await readAnswer(record, response)
+    return response
+  }
+}
+
+/** Reads the body that the client gets, unless it is a stream. */
+async function readAnswer(record: RecordedRequest, response: Response): Promise<void> {
+  if (isStreamed(response)) return
+  const type = response.headers.get('content-type') ?? ''
+  const isText = type.includes('json') || type.startsWith('text/')
+  if (!isText) return
+  const text = await response.clone().text()
+  record.answer = text
+  // The page of a proxy: the service sends none.
+  if (type.startsWith('text/html')) record.readError = 'an HTML page'
+  if (!type.includes('json') || record.method === 'HEAD') return
+  try {
+    record.answer = JSON.parse(text)
+  } catch (error) {
+    record.readError = (error as Error).message
+  }
+}

@@ -1,0 +1,82 @@
+/** Commands that cannot be explored: why, and what to do. */
+
+import { readdirSync } from 'node:fs'
+import { delimiter } from 'node:path'
+import { formatSuggestion } from '../../../lib/did-you-mean.ts'
+import { hideSecrets } from '../../../lib/text/secrets.ts'
+import type { ProcessEnd, StartError } from './client-process.ts'
+
+/** A command that cannot be explored. The message says why, and what to do. */
+export class UnusableCommand extends Error {
+  override readonly name = 'UnusableCommand'
+}
+
+/** Explains why the system cannot start a command. */
+export function explainStart(
+  { code, message }: StartError,
+  command: string,
+  path: string | undefined,
+): UnusableCommand {
+  if (code === 'ENOENT') {
+    const isFile = command.includes('/')
+    const advice = isFile
+      ? 'Give the path of a program.'
+      : formatSuggestion(command, programsOf(path), 'Give a program of PATH, or its path.')
+    return new UnusableCommand(`Failed to explore: unknown ${isFile ? 'file' : 'command'} '${command}'. ${advice}`)
+  }
+  if (code === 'EACCES') {
+    return new UnusableCommand(
+      `Failed to explore: '${command}' is not executable. Change that with chmod +x, or give its interpreter, as in 'explore -- python3 ${command}'.`,
+    )
+  }
+  return new UnusableCommand(`Failed to explore: '${command}' cannot be started: ${message}. Start it alone first.`)
+}
+
+/** What a command that sent no request to its world did instead. */
+export interface SilentRun {
+  readonly argv: readonly string[]
+  readonly end: ProcessEnd
+  readonly lastLines: string
+  readonly timeoutMs: number
+  /** Requests to the server that had another token. */
+  readonly strayRequests: number
+}
+
+/** Explains why a command sent no request to its world. */
+export function explainSilence({ argv, end, lastLines, timeoutMs, strayRequests }: SilentRun): UnusableCommand {
+  const command = `'${argv.join(' ')}'`
+  const printed = lastLines === '' ? '' : ` It printed:\n${hideSecrets(lastLines)}`
+  if (strayRequests > 0) {
+    return new UnusableCommand(
+      `Failed to explore: no request of ${command} has the token of its world. Make it send the token of MODELHOST_TOKEN, as in 'Authorization: Bearer TOKEN'.${printed}`,
+    )
+  }
+  if (end.kind === 'exited' && end.code === 0) {
+    return new UnusableCommand(
+      `Failed to explore: ${command} sent no request to the simulator. Make it read the address of the service from MODELHOST_URL, and the token from MODELHOST_TOKEN.${printed}`,
+    )
+  }
+  const how =
+    end.kind === 'exited'
+      ? `ended with exit code ${end.code}`
+      : end.kind === 'signal'
+        ? `ended with ${end.signal}`
+        : `did not end within ${timeoutMs / 1000} s`
+  return new UnusableCommand(
+    `Failed to explore: ${command} ${how} and sent no request to the simulator. Start it alone first. It gets its address in MODELHOST_URL.${printed}`,
+  )
+}
+
+function programsOf(path = ''): string[] {
+  return path
+    .split(delimiter)
+    .flatMap(folder => {
+      try {
+        return readdirSync(folder)
+      } catch {
+        // A folder of PATH need not exist.
+        return []
+      }
+    })
+    .slice(0, 20_000)
+}

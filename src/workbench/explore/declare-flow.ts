@@ -1,0 +1,69 @@
+/** Declares flows, and checks what users give as one. */
+
+import { assertKnownKeys } from '../../lib/known-keys.ts'
+import type { CommandFlow, ExplorableFlow, FlowFunction, FlowOptions, NamedFlow } from './flow.ts'
+import type { InputDeclarations, ValuesOf } from './input.ts'
+import { assertInvariants } from './invariants.ts'
+import { assertInputs } from './values.ts'
+
+const OPTIONS: readonly (keyof FlowOptions)[] = [
+  ...(['fixtures', 'with', 'seed', 'profile', 'weather', 'budget', 'invariants', 'own', 'lines', 'inputs'] as const),
+]
+
+/**
+ * Declares a flow with a name and options. A module of `modelhost-sim explore` exports it as its default.
+ *
+ * @throws TypeError if the name or the function is missing, RangeError for an unknown option or invariant, and for an invalid
+ *   input
+ * @example
+ * export default flow('deploy', { fixtures: 'two-nodes', invariants: { spendsAtMost: 5 } }, async ({ fetch, url, token }) =>
+ *   deploy({ fetch, url, token }))
+ */
+export function flow<Result, Declared extends InputDeclarations = Record<never, never>>(
+  name: string,
+  options: FlowOptions<Result, Declared>,
+  run: FlowFunction<Result, ValuesOf<Declared>>,
+): NamedFlow<Result> {
+  if (typeof name !== 'string' || name.trim() === '' || name.includes('\n')) {
+    throw new TypeError("Failed to declare a flow: its name is missing. Give a text of one line, as in 'deploy'.")
+  }
+  if (typeof options !== 'object' || options === null || typeof run !== 'function') {
+    throw new TypeError(
+      `Failed to declare the flow '${name}': options or function are missing. ` +
+        'Write flow(name, { fixtures }, async ({ fetch, url, token }) => { … }).',
+    )
+  }
+  const context = `Failed to declare the flow '${name}'`
+  assertKnownKeys(options, OPTIONS, context)
+  assertInvariants(options.invariants ?? {}, context)
+  if (options.inputs !== undefined) assertInputs(options.inputs, context)
+  // The runner gives the flow the values of these declarations.
+  return Object.freeze({ name, options, run: run as FlowFunction<Result> })
+}
+
+/**
+ * Returns a flow with its name: a declared flow as it is, a function with the given name or its own.
+ *
+ * @returns undefined for any other value
+ */
+export function toNamedFlow(value: unknown, name?: string): NamedFlow | undefined {
+  if (typeof value === 'function')
+    return { name: name ?? (value.name || 'flow'), options: {}, run: value as FlowFunction }
+  // Declared by this copy of the package or another.
+  const { run, options = {}, name: own = name ?? 'flow' } = (value ?? {}) as Partial<NamedFlow>
+  return typeof run === 'function' ? { ...(value as NamedFlow), name: own, options } : undefined
+}
+
+/** Returns a command as a flow. Its name is the command line. */
+export function commandFlow(
+  command: readonly string[],
+  settings: Partial<Pick<CommandFlow, 'options' | 'timeout' | 'processes' | 'cwd'>> = {},
+): CommandFlow {
+  return { name: command.join(' '), options: {}, ...settings, command }
+}
+
+/** Returns a flow of any kind with its name; undefined for any other value. */
+export function toExplorableFlow(value: unknown, name?: string): ExplorableFlow | undefined {
+  const isCommand = Array.isArray((value as CommandFlow | null | undefined)?.command)
+  return isCommand ? (value as CommandFlow) : toNamedFlow(value, name)
+}

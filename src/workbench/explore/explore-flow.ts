@@ -1,0 +1,179 @@
+/** Explores a flow from its function to a report in words. */
+
+import { assertKnownKeys } from '../../lib/known-keys.ts'
+import { meaningOf } from '../../simulator/judge/rules/index.ts'
+import type { SimulatorOptions } from '../../simulator/simulator.ts'
+import { toExplorableFlow } from './declare-flow.ts'
+import { type ExploreOptions, type ExploreReport, exploreRuns, prepare } from './explore.ts'
+import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from './flow.ts'
+import { inputsOf, withInputs } from './flow-inputs.ts'
+import { worldOf } from './flow-world.ts'
+import type { InputValues } from './input.ts'
+import { assertInvariants, type InvariantSettings } from './invariants.ts'
+import type { Plan } from './plan/plan.ts'
+import { assertPlan } from './plan/plan-form.ts'
+import { describeFinding, toParagraph } from './report/finding-words.ts'
+import type { FindingWords } from './report/labelled-texts.ts'
+import { createRunner } from './run/create-runner.ts'
+import { createFlowRunner } from './run/flow-runner.ts'
+import { type FlowRunner, unlessStopped } from './run/runner.ts'
+import { findInevitability, type Inevitability } from './shrink/inevitability.ts'
+import { createShrinker } from './shrink/shrink.ts'
+import type { Finding } from './stages/findings.ts'
+import { OracleCheck } from './stages/oracle-check.ts'
+
+/** Options of `explore`. */
+export interface ExploreFlowOptions
+  extends Pick<ExploreOptions, 'budget' | 'faults' | 'classes' | 'exhaustive' | 'signal' | 'onProgress'> {
+  /** In place of the world of the flow, as are the other options of worlds. */
+  readonly fixtures?: SimulatorOptions['fixtures'] | undefined
+  readonly with?: SimulatorOptions['with'] | undefined
+  readonly seed?: SimulatorOptions['seed'] | undefined
+  readonly profile?: SimulatorOptions['profile'] | undefined
+  readonly weather?: SimulatorOptions['weather'] | undefined
+  /** Values of inputs of the flow, which all its runs have. Default: the simplest ones, and others in random plans. */
+  readonly inputs?: InputValues | undefined
+  /** Beside those of the flow. */
+  readonly invariants?: InvariantSettings | undefined
+  /** The name of a flow that is a function. Default: the name of the function. */
+  readonly name?: string | undefined
+}
+
+const OPTIONS: readonly (keyof ExploreFlowOptions)[] = [
+  ...(['budget', 'faults', 'classes', 'exhaustive', 'signal', 'onProgress'] as const),
+  ...(['fixtures', 'with', 'seed', 'profile', 'weather', 'inputs', 'invariants', 'name'] as const),
+]
+
+/** A finding and what to do about it. */
+export interface ExplainedFinding extends Omit<Finding, 'requests'> {
+  /** What happened, because of what, and what to do, in one paragraph. */
+  readonly why: string
+  /** The parts of that paragraph. */
+  readonly story: FindingWords
+  /** The request after which nothing can save the client. Undefined without a fault, and after an abort. */
+  readonly inevitability: Inevitability | undefined
+  /** The requests of the run of its plan, in their order. */
+  readonly requests: readonly { readonly operation: string; readonly status: number }[]
+}
+
+/** What was found in a flow. */
+export interface FlowReport extends Omit<ExploreReport, 'findings'> {
+  readonly findings: readonly ExplainedFinding[]
+  /** What its user should know of the runs, in sentences. */
+  readonly notes: readonly string[]
+}
+
+/**
+ * Looks for what breaks a flow: runs it without faults, with each single fault, with pairs, and with random plans. Each
+ * finding is shrunk to the fewest and simplest faults.
+ *
+ * @throws TypeError for a value that is not a flow
+ * @throws RangeError for an unknown option, ExploreError for an invalid one
+ * @throws ExploreError for a flow that is not repeatable, sends no request, or throws without a fault
+ * @example
+ * const { findings } = await explore(async ({ fetch, url, token }) => deploy({ fetch, url, token }), { faults: 'singles' })
+ */
+export async function explore<Result>(
+  value: FlowFunction<Result> | NamedFlow<Result> | CommandFlow,
+  options: ExploreFlowOptions = {},
+): Promise<FlowReport> {
+  assertKnownKeys(options, OPTIONS, 'Failed to explore')
+  const flow = withOptions(value, options)
+  const { classes, exhaustive, signal, onProgress } = options
+  const runner = await createRunner(flow, signal)
+  try {
+    const report = await exploreRuns(runner, {
+      ...{ classes, exhaustive, signal, onProgress },
+      name: flow.name,
+      invariants: flow.options.invariants,
+      inputs: inputsOf(flow),
+      budget: options.budget ?? flow.options.budget,
+      // Each run of a command is a process, which takes long.
+      faults: options.faults ?? ('command' in flow ? 'singles' : undefined),
+      oracle: new OracleCheck(createFlowRunner),
+      shrinker: createShrinker({ world: worldOf(flow.options), declaredInputs: inputsOf(flow) }),
+    })
+    const findings: ExplainedFinding[] = []
+    for (const finding of report.findings) {
+      const { story, inevitability, requests } = await explain(finding, runner, signal)
+      findings.push({ ...finding, why: toParagraph(story), story, inevitability, requests })
+    }
+    return { ...report, findings, notes: runner.notes ?? [] }
+  } finally {
+    await runner.dispose()
+  }
+}
+
+/** What one plan breaks. */
+export interface PlanReport extends Pick<FlowReport, 'flow' | 'runs' | 'points'> {
+  readonly findings: readonly (Pick<ExplainedFinding, 'invariant' | 'signature' | 'words' | 'plan' | 'why' | 'story'> &
+    Partial<Pick<ExplainedFinding, 'inputs' | 'shrunk'>>)[]
+}
+
+/**
+ * Runs a flow without faults and under one plan, and reports what the plan breaks.
+ *
+ * @throws TypeError for a value that is not a flow or an invalid plan, ExploreError for one that is not repeatable or throws without a fault
+ */
+export async function replayPlan(value: unknown, plan: Plan, options: ExploreFlowOptions = {}): Promise<PlanReport> {
+  assertPlan(plan, 'Failed to call toSurvive')
+  const flow = withOptions(value, options)
+  const runner = await createRunner(flow)
+  try {
+    const { base } = await prepare(runner, { name: flow.name })
+    const { broken, requests } = plan.length === 0 ? base : await runner.run(plan)
+    const seen = new Set<string>()
+    const findings = broken.flatMap(violation => {
+      if (seen.has(violation.signature)) return []
+      seen.add(violation.signature)
+      const story = describeFinding({ violation, plan, requests, isMinimal: undefined }, meaningOf)
+      return [{ ...violation, plan, why: toParagraph(story), story }]
+    })
+    return { flow: flow.name, runs: runner.runs, points: plan.length, findings }
+  } finally {
+    await runner.dispose()
+  }
+}
+
+/**
+ * Returns a flow with the fixtures and the seed of options in place of its own, and with their invariants.
+ *
+ * @throws TypeError for a value that is not a flow
+ */
+export function withOptions(value: unknown, options: ExploreFlowOptions): ExplorableFlow {
+  const { name, invariants, inputs } = options
+  const flow = toExplorableFlow(value, name)
+  if (flow === undefined) {
+    throw new TypeError(
+      'Failed to explore: the flow is neither a function nor a result of flow(…). ' +
+        'Give one, as in explore(async ({ fetch, url, token }) => { … }).',
+    )
+  }
+  const own = flow.options
+  for (const settings of [own.invariants, invariants]) {
+    if (settings !== undefined) assertInvariants(settings, `Failed to explore ${flow.name}`)
+  }
+  const settings = { ...own.invariants, ...invariants } as InvariantSettings
+  const world = { ...worldOf(own), ...worldOf(options) }
+  const explored: ExplorableFlow = { ...flow, options: { ...own, ...world, invariants: settings } }
+  return inputs === undefined ? explored : withInputs(explored, inputs, `Failed to explore ${flow.name}`)
+}
+
+/** Returns what is said of a finding. It takes a run for each request of its run. */
+async function explain(
+  { invariant, signature, words, plan, inputs, requests, shrunk }: Finding,
+  runner: FlowRunner,
+  signal: AbortSignal | undefined,
+): Promise<Pick<ExplainedFinding, 'story' | 'inevitability' | 'requests'>> {
+  const setting = { world: shrunk?.world, inputs }
+  const inevitability =
+    plan.length === 0 || runner.isSlow === true
+      ? undefined
+      : await unlessStopped(findInevitability({ runner, plan, setting, signature, requests: requests.length, signal }))
+  const isMinimal = plan.length === 0 || shrunk?.isMinimal === true
+  const leftOut = shrunk?.leftOut
+  const violation = { invariant, words }
+  const story = describeFinding({ violation, plan, requests, isMinimal, inevitability, inputs, leftOut }, meaningOf)
+  const sent = requests.map(({ operation, status }) => ({ operation, status }))
+  return { story, inevitability, requests: sent }
+}

@@ -1,0 +1,57 @@
+/** The canonical form of plans: equal plans have equal texts, in whatever order their items are. */
+
+import { ByteHash } from '../../../kernel/random.ts'
+import type { FaultRule } from '../../../simulator/faults/rules.ts'
+import type { Plan, PlanItem } from './plan.ts'
+
+/** Returns the canonical text of a plan: JSON with sorted fields and items, without the names of rules. */
+export function canonicalText(plan: Plan): string {
+  return `[${plan.map(itemText).sort().join(',')}]`
+}
+
+/** Returns the hash of a plan as 16 hexadecimal digits. Equal plans have equal hashes. */
+export function planHash(plan: Plan): string {
+  return hashOf(canonicalText(plan))
+}
+
+/** Returns the items of a plan, each once. */
+export function withoutRepeats(plan: Plan): Plan {
+  return [...new Map(plan.map(item => [itemText(item), item])).values()]
+}
+
+/**
+ * Returns the rule with a name made from its content, as in `getDeployment-3-reset-9f2c01ab`. Draws of a rule depend on
+ * its name, so no other item of the plan changes them.
+ */
+export function withContentName(rule: Omit<FaultRule, 'name'>): FaultRule {
+  const operation = [rule.on]
+    .flat()
+    .join('.')
+    .replaceAll('*', 'any')
+    .replaceAll(/[^\w.-]/g, '-')
+  const words = [operation.slice(0, 30), ...(rule.nth === undefined ? [] : [rule.nth]), rule.fault.kind]
+  return { ...rule, name: `${words.join('-')}-${hashOf(stableJson(rule)).slice(0, 8)}` }
+}
+
+function itemText(item: PlanItem): string {
+  if (!('fault' in item)) return stableJson(item)
+  const { name: _, ...rule } = item.fault
+  return stableJson({ fault: rule })
+}
+
+function hashOf(text: string): string {
+  const hash = new ByteHash()
+  hash.update(new TextEncoder().encode(text))
+  return hash.digest()
+}
+
+/** Returns JSON whose fields are sorted by name; fields without a value are left out. */
+export function stableJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(stableJson).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  // A date of a rule has no fields of its own.
+  if (value instanceof Date) return JSON.stringify(value)
+  const fields = Object.entries(value).filter(([, inner]) => inner !== undefined)
+  fields.sort(([one], [other]) => (one < other ? -1 : 1))
+  return `{${fields.map(([name, inner]) => `${JSON.stringify(name)}:${stableJson(inner)}`).join(',')}}`
+}

@@ -1,0 +1,118 @@
+/** A plan that acts on one world: its fault rules are added, its commands wait for their moments. */
+
+import { micros } from '../../../kernel/duration.ts'
+import type { Entry } from '../../../kernel/journal.ts'
+import { CommandError } from '../../../simulation/command-error.ts'
+import type { Simulator } from '../../../simulator/simulator-interface.ts'
+import { withContentName } from '../plan/canonical.ts'
+import type { Plan, PlanItem } from '../plan/plan.ts'
+
+type CommandItem = Extract<PlanItem, { command: unknown }>
+
+/** A command that waits for the n-th entry of its anchor. */
+interface WaitingCommand {
+  readonly position: number
+  readonly item: CommandItem
+  seen: number
+}
+
+export class AppliedPlan {
+  readonly #sim: Simulator
+  readonly #fired = new Set<number>()
+  /** Names of fault rules, and the positions of their items. */
+  readonly #rules = new Map<string, number>()
+  /** Positions of commands by their first journal entry. */
+  readonly #commandEntries = new Map<number, number>()
+  #waiting: WaitingCommand[] = []
+  readonly #crashes = new Map<number, number>()
+  readonly #stopListening: () => void
+
+  /**
+   * Adds the fault rules and waits for the anchors.
+   *
+   * @throws FaultError or CommandError for an invalid item
+   */
+  constructor(sim: Simulator, plan: Plan) {
+    this.#sim = sim
+    for (const [position, item] of plan.entries()) this.#arm(position, item)
+    this.#stopListening = this.#waiting.length > 0 ? sim.journal.listen(entry => this.#onEntry(entry)) : () => {}
+  }
+
+  /** Returns whether the process of the client ends with its n-th request. */
+  endsWith(request: number): boolean {
+    const position = this.#crashes.get(request)
+    if (position === undefined) return false
+    this.#fired.add(position)
+    return true
+  }
+
+  /** Positions of the items that changed something. Fault rules are counted when the plan is stopped. */
+  get fired(): ReadonlySet<number> {
+    return this.#fired
+  }
+
+  /** Returns the position of the item that is the origin of a journal entry; undefined if none is. */
+  originOf(entry: Entry): number | undefined {
+    return entry.kind === 'fault.hit' ? this.#rules.get(entry.subject) : this.#commandEntries.get(entry.seq)
+  }
+
+  /** Returns the position of the item of a fault rule. */
+  positionOfRule(name: string): number | undefined {
+    return this.#rules.get(name)
+  }
+
+  /** Ends the plan: its fault rules are removed, and its waiting commands never come. */
+  stop(): void {
+    this.#stopListening()
+    this.#waiting = []
+    for (const { id, hits } of this.#sim.faults.list()) {
+      const position = this.#rules.get(id)
+      if (hits > 0 && position !== undefined) this.#fired.add(position)
+    }
+    this.#sim.faults.clear()
+  }
+
+  #arm(position: number, item: PlanItem): void {
+    if ('fault' in item) {
+      const { id } = this.#sim.faults.add({ name: this.#freeName(item), ...item.fault })
+      this.#rules.set(id, position)
+    } else if ('crash' in item) this.#crashes.set(item.crash, position)
+    else if (item.after.kind === 'start') this.#schedule(position, item)
+    else this.#waiting.push({ position, item, seen: 0 })
+  }
+
+  /** Returns a name that follows from the content: the removal of another item changes no draw of this one. */
+  #freeName({ fault }: Extract<PlanItem, { fault: unknown }>): string {
+    const name = withContentName(fault).name!
+    let free = name
+    for (let copy = 2; this.#rules.has(free); copy++) free = `${name}-${copy}`
+    return free
+  }
+
+  #onEntry(entry: Entry): void {
+    if (this.#waiting.length === 0) return
+    this.#waiting = this.#waiting.filter(waiting => {
+      const { kind, subject, nth = 1 } = waiting.item.after
+      if (entry.kind !== kind || (subject !== undefined && entry.subject !== subject)) return true
+      waiting.seen++
+      if (waiting.seen < nth) return true
+      this.#schedule(waiting.position, waiting.item)
+      return false
+    })
+  }
+
+  #schedule(position: number, { command, after, for: duration, undo }: CommandItem): void {
+    const { commands } = this.#sim.world
+    const offset = after.offset === undefined ? 0 : micros(after.offset)
+    const isStart = after.kind === 'start'
+    try {
+      // Within an event, a command has to wait for the end of the event.
+      commands.schedule(command, isStart ? offset : Math.max(1, offset))
+      this.#fired.add(position)
+      if (undo !== undefined && duration !== undefined) commands.schedule(undo, Math.max(1, offset + micros(duration)))
+    } catch (error) {
+      // Its target may be gone, because an earlier item has changed the world.
+      if (!(error instanceof CommandError) || isStart) throw error
+    }
+  }
+}

@@ -1,0 +1,196 @@
+/** One start of a client: its `fetch`, its waits, and its end. A client whose process ended never continues. */
+
+import { micros } from '../../../kernel/duration.ts'
+import { Cancellation, type CancelSignal } from '../../../lib/cancellation.ts'
+import { createInProcessRequest } from '../../../service/client/in-process-request.ts'
+import type { AnsweredRequest } from '../../../service/http/incoming-request.ts'
+import { markAsOfWorld } from '../../../simulator/clock/fetch-tracker.ts'
+import { WireFaultResponse } from '../../../simulator/faults/broken-response.ts'
+import type { ClientEnd } from '../../../simulator/judge/observation.ts'
+import type { Simulator } from '../../../simulator/simulator-interface.ts'
+import type { FlowContext, FlowFunction } from '../flow.ts'
+import type { InputValues } from '../input.ts'
+import type { RecordedRequest, RequestRecorder } from './request-recorder.ts'
+import { simulatorOfRun } from './simulator-of-run.ts'
+
+/** The base address of the service. `fetch` of a flow reaches the world whatever the address is. */
+export const FLOW_URL = 'http://sim'
+/** The time of the world after which a request without an answer fails, as in Node's fetch. */
+const ANSWER_TIMEOUT = micros('300s')
+
+/** The code of the error of a request without an answer. The rule `settles` knows it. */
+const NO_ANSWER = 'UND_ERR_HEADERS_TIMEOUT'
+
+/** A hundred years. */
+const LONGEST_SLEEP_MS = micros('36500d') / 1000
+
+export interface ClientOptions {
+  readonly sim: Simulator
+  readonly recorder: RequestRecorder
+  /** Which start it is, from 1. */
+  readonly start: number
+  readonly inputs: InputValues
+  /** Returns whether the process of the client ends with this request. */
+  endsWith(request: RecordedRequest): boolean
+  /** Called when the client begins to wait for the world. */
+  onWait(): void
+  /** Called when the process has ended with a request. */
+  onCrashed(): void
+}
+
+export class Client {
+  readonly #options: ClientOptions
+  #isStopped = false
+  #waits = 0
+  /** Requests without an answer. */
+  readonly #open = new Set<RecordedRequest>()
+  end: ClientEnd | undefined
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+  }
+
+  /** Starts the flow. */
+  start(flow: FlowFunction): void {
+    const { sim, inputs } = this.#options
+    const context: FlowContext = {
+      // A flow that changes its inputs would change them for the next run.
+      inputs: structuredClone(inputs),
+      fetch: this.fetch,
+      url: FLOW_URL,
+      token: sim.token,
+      sleep: ms => this.#sleep(ms),
+      now: () => sim.clock.now.getTime(),
+      sim: simulatorOfRun(sim, this.fetch, (...args) => this.#waitFor(() => sim.clock.sleep(...args))),
+    }
+    Promise.resolve()
+      .then(() => flow(context))
+      .then(
+        result => this.#finish({ kind: 'returned', result }),
+        error => this.#finish({ kind: 'threw', error }),
+      )
+  }
+
+  #finish(end: ClientEnd): void {
+    if (!this.#isStopped) this.end ??= end
+  }
+
+  /**
+   * Ends the client with an error that it did not handle, as Node ends such a process. Node reports a rejection after the
+   * flow that left it behind has returned.
+   */
+  fail(error: unknown): void {
+    if (!this.#isStopped && this.end?.kind !== 'threw') this.end = { kind: 'threw', error }
+  }
+
+  /** Ends the process of the client: none of its waits and requests ever ends. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  /** Whether it waits for the world: for time, or for an answer. */
+  get waitsForWorld(): boolean {
+    return this.#waits > 0 || this.#open.size > 0
+  }
+
+  /** The oldest request without an answer. */
+  get openRequest(): RecordedRequest | undefined {
+    return this.#open.values().next().value
+  }
+
+  /** Settles as the promise does, or never if the process of the client has ended. */
+  #whileRunning<Value>(work: Promise<Value>): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      work.then(
+        value => this.#isStopped || resolve(value),
+        error => this.#isStopped || reject(error),
+      )
+    })
+  }
+
+  #sleep(ms: number): Promise<void> {
+    if (typeof ms !== 'number' || !(ms >= 0 && ms <= LONGEST_SLEEP_MS)) {
+      return Promise.reject(
+        new RangeError(`Failed to sleep: ${ms} is invalid. Give milliseconds, from 0 to ${LONGEST_SLEEP_MS}.`),
+      )
+    }
+    return this.#waitFor(() => this.#options.sim.clock.sleep(ms))
+  }
+
+  #waitFor(sleep: () => Promise<void>): Promise<void> {
+    const wait = sleep()
+    this.#waits++
+    this.#options.onWait()
+    return this.#whileRunning(
+      wait.finally(() => {
+        this.#waits--
+      }),
+    )
+  }
+
+  readonly fetch = markAsOfWorld((input: Request | URL | string, init?: RequestInit) =>
+    this.#whileRunning(this.#send(input, init)),
+  )
+
+  async #send(input: Request | URL | string, init: RequestInit = {}): Promise<Response> {
+    if (this.#isStopped) return new Promise(() => {})
+    const { sim, recorder, start } = this.#options
+    const leave = new AbortController()
+    const signal = init.signal ?? (input instanceof Request ? input.signal : undefined)
+    signal?.throwIfAborted()
+    const request = createInProcessRequest(input, { ...init, signal: leave.signal })
+    const path = request.url.slice(request.url.indexOf('/', request.url.indexOf('://') + 3)).split('#', 1)[0]!
+    const operation = sim.api.findOperationId(request.method, path.split('?', 1)[0]!) ?? ''
+    const record = recorder.begin({ start, operation, method: request.method, path, sentAt: sim.clock.elapsed })
+    const isLast = this.#options.endsWith(record)
+    const onAbort = () => leave.abort(signal!.reason)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    this.#open.add(record)
+    this.#options.onWait()
+    let answered: Cancellation | undefined
+    try {
+      const answer = sim.answer(request, {
+        onAnswered: (served: AnsweredRequest) => recorder.noteAnswered(record, served),
+      })
+      if (answer instanceof Promise || answer instanceof WireFaultResponse) {
+        answered = new Cancellation()
+        this.#limit(record, leave, answered)
+      }
+      const response = await answer
+      if (isLast) {
+        this.stop()
+        this.#options.onCrashed()
+        return new Promise(() => {})
+      }
+      const delivered = response instanceof WireFaultResponse ? await sim.deliverFault(response, request) : response
+      return recorder.noteResponse(record, delivered, sim.clock.elapsed, sim.world.clock.epochMs)
+    } catch (error) {
+      if (!leave.signal.aborted) {
+        record.endedAt = sim.clock.elapsed
+        record.outcome = 'failed'
+        record.readError = error instanceof Error ? causeText(error) : String(error)
+      }
+      throw error
+    } finally {
+      answered?.abort('answered')
+      signal?.removeEventListener('abort', onAbort)
+      this.#open.delete(record)
+    }
+  }
+
+  /** Ends a request that has no answer in time, as Node's fetch does. */
+  #limit(record: RecordedRequest, leave: AbortController, answered: CancelSignal): void {
+    const wait = this.#options.sim.clock.hold(ANSWER_TIMEOUT, { signal: answered, isClient: false })
+    const fail = () => {
+      record.readError = NO_ANSWER
+      const cause = Object.assign(new Error('Headers Timeout Error'), { code: NO_ANSWER })
+      leave.abort(new TypeError('fetch failed', { cause }))
+    }
+    wait.then(fail, () => {})
+  }
+}
+
+function causeText(error: Error): string {
+  const { cause } = error as { cause?: { code?: string; message?: string } }
+  return cause?.code ?? cause?.message ?? error.message
+}

@@ -1,0 +1,255 @@
+/** Runs a flow that is a function, in the process of explore: each run in a fresh world, with time as the flow needs it. */
+
+import type { Micros } from '../../../kernel/duration.ts'
+import { LIMITS } from '../../../lib/limits.ts'
+import { eventLoopTurn } from '../../../lib/real-time.ts'
+import { UntilError } from '../../../simulator/clock/moves/until-error.ts'
+import { formatRequest } from '../../../simulator/judge/evidence-lines.ts'
+import type { ClientEnd, Observation } from '../../../simulator/judge/observation.ts'
+import { createSimulator, type Simulator } from '../../../simulator/simulator.ts'
+import type { NamedFlow } from '../flow.ts'
+import { paceOf, type WorldChange, worldOf } from '../flow-world.ts'
+import type { InputValues } from '../input.ts'
+import type { Plan } from '../plan/plan.ts'
+import { defaultInputs } from '../values.ts'
+import { AppliedPlan } from './applied-plan.ts'
+import { Client } from './client.ts'
+import { ClientGlobals } from './client-globals.ts'
+import { concludeRun, type EndedClient, heal, JOURNAL_LIMIT, settlesWithin } from './conclude.ts'
+import { OutsideWork } from './outside-work.ts'
+import { RequestRecorder } from './request-recorder.ts'
+import type { RunResult } from './run-result.ts'
+import { type FlowRunner, isOwnSetting, type RunOptions, settingKey } from './runner.ts'
+import { takeTurn } from './turns.ts'
+
+/** Turns of the event loop in which a client that listens to the world goes on. */
+const WAKING_TURNS = 3
+
+/** Creates the runner of a flow. Throws for invalid options of its world. */
+export function createFlowRunner(flow: NamedFlow): FlowRunner {
+  return new InProcessRunner(flow)
+}
+
+/** Worlds besides that of the flow that are kept for further runs. */
+const MAX_KEPT_WORLDS = 3
+/** Runs without faults that are kept for the rules. */
+const MAX_KEPT_BASES = 50
+
+class InProcessRunner implements FlowRunner {
+  readonly #flow: NamedFlow
+  readonly #own: Simulator
+  /** Worlds that are not that of the flow, the one that was used last at the end. */
+  readonly #others = new Map<string, Simulator>()
+  /** Runs without faults, by their settings. That of the flow itself comes first. */
+  readonly #bases = new Map<string, Observation['base']>()
+  runs = 0
+
+  constructor(flow: NamedFlow) {
+    this.#flow = flow
+    this.#own = this.#createWorld({})
+  }
+
+  async run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
+    const key = settingKey(options)
+    const isBase = plan.length === 0
+    // The rules compare with the run without faults in the same world, with the same inputs.
+    if (!isBase && !isOwnSetting(options) && !this.#bases.has(key)) {
+      await this.run([], { world: options.world, inputs: options.inputs })
+    }
+    this.runs++
+    const endTurn = await takeTurn(this.#flow.name)
+    try {
+      const sim = await this.#worldFor(options)
+      sim.reset()
+      options.onWorld?.(sim)
+      const inputs = { ...defaultInputs(this.#flow.options.inputs), ...options.inputs }
+      const run = new Run(this.#flow, sim, { plan, inputs, healAt: options.healAt?.request })
+      const result = await run.finish(isBase ? undefined : this.#bases.get(key))
+      if (isBase) this.#keepBase(key, result.base)
+      return result
+    } finally {
+      endTurn()
+    }
+  }
+
+  #keepBase(key: string, base: Observation['base']): void {
+    this.#bases.set(key, base)
+    if (this.#bases.size <= MAX_KEPT_BASES) return
+    const [, oldest] = this.#bases.keys()
+    this.#bases.delete(oldest!)
+  }
+
+  async dispose(): Promise<void> {
+    for (const sim of [this.#own, ...this.#others.values()]) await sim[Symbol.asyncDispose]()
+    this.#others.clear()
+  }
+
+  /** Returns the world of a setting. It goes back to its start before each run. */
+  async #worldFor({ world = {} }: RunOptions): Promise<Simulator> {
+    if (isOwnSetting({ world })) return this.#own
+    const key = settingKey({ world })
+    const sim = this.#others.get(key) ?? this.#createWorld(world)
+    this.#others.delete(key)
+    this.#others.set(key, sim)
+    if (this.#others.size > MAX_KEPT_WORLDS) {
+      const [oldest] = this.#others.keys()
+      const ended = this.#others.get(oldest!)!
+      this.#others.delete(oldest!)
+      await ended[Symbol.asyncDispose]()
+    }
+    return sim
+  }
+
+  #createWorld(change: WorldChange): Simulator {
+    const { options } = this.#flow
+    const world = { ...worldOf(options), ...worldOf(change), ...paceOf(options.invariants) }
+    return createSimulator({ ...world, journalLimit: JOURNAL_LIMIT })
+  }
+}
+
+/** What makes a run differ from others of its flow. */
+interface RunParts {
+  readonly plan: Plan
+  readonly inputs: InputValues
+  /** The request before which the service recovers. */
+  readonly healAt: number | undefined
+}
+
+/** One run: the starts of the client, the plan that acts on its world, and what was recorded. */
+class Run {
+  readonly #flow: NamedFlow
+  readonly #sim: Simulator
+  readonly #plan: AppliedPlan
+  readonly #healAt: number | undefined
+  readonly #inputs: InputValues
+  readonly #recorder = new RequestRecorder()
+  #globals: ClientGlobals | undefined
+  #client: Client | undefined
+  #starts = 0
+  #isEndless = false
+  #outside: OutsideWork | undefined
+  /** Why the last wait for something outside of the world was in vain, and what the client had done by then. */
+  #vain: { readonly end: 'quiet' | 'limit'; readonly requests: number; readonly begun: number } | undefined
+  #output = ''
+
+  constructor(flow: NamedFlow, sim: Simulator, { plan, inputs, healAt }: RunParts) {
+    this.#flow = flow
+    this.#sim = sim
+    this.#plan = new AppliedPlan(sim, plan)
+    this.#healAt = healAt
+    this.#inputs = inputs
+  }
+
+  /** Runs the client to its end, and returns what remains of the run. */
+  async finish(base: Observation['base']): Promise<RunResult> {
+    const sim = this.#sim
+    const startedAt = sim.clock.elapsed
+    const end = await this.#runClient(settlesWithin(this.#flow.options.invariants ?? {}))
+    const { starts, output } = { starts: this.#starts, output: this.#output }
+    const advance: EndedClient['advance'] = duration => sim.clock.advance(duration)
+    const client = { sim, plan: this.#plan, recorder: this.#recorder, end, startedAt, starts, output, advance }
+    return concludeRun(client, this.#flow.options, base)
+  }
+
+  async #runClient(settles: Micros): Promise<ClientEnd> {
+    this.#outside = new OutsideWork()
+    try {
+      this.#start()
+      await this.#sim.clock.until(() => this.#hasEnded(), { within: settles / 1000 })
+    } catch (error) {
+      if (!(error instanceof UntilError)) throw error
+    } finally {
+      this.#client?.stop()
+      this.#globals?.restore()
+      this.#outside.stop()
+    }
+    return this.#client!.end ?? { kind: 'unsettled', waitsFor: this.#describeWait() }
+  }
+
+  #start(): void {
+    this.#globals?.restore()
+    const sim = this.#sim
+    const client = new Client({
+      sim,
+      recorder: this.#recorder,
+      start: ++this.#starts,
+      inputs: this.#inputs,
+      endsWith: ({ index }) => this.#onRequest(index),
+      onWait: () => this.#outside?.check(),
+      // The next start begins when the request of this one has ended.
+      onCrashed: () => this.#start(),
+    })
+    this.#client = client
+    this.#globals = new ClientGlobals({
+      fetch: client.fetch,
+      now: sim.clock.now.getTime(),
+      print: text => {
+        this.#output += text
+      },
+      onUncaught: error => client.fail(error),
+    })
+    client.start(this.#flow.run)
+  }
+
+  /** Called before each request. Returns whether the process of the client ends with it. */
+  #onRequest(index: number): boolean {
+    if (index > LIMITS.flowRequests) {
+      this.#client!.stop()
+      this.#isEndless = true
+    }
+    if (index === this.#healAt) heal(this.#sim, this.#plan)
+    return this.#plan.endsWith(index)
+  }
+
+  /** Returns whether the client has ended. While it waits for something outside of the world, its time does not move. */
+  #hasEnded(): boolean | Promise<boolean> {
+    if (this.#client!.end !== undefined || this.#isEndless) return true
+    if (!this.#waitsForWorld) return this.#waitOutside()
+    this.#vain = undefined
+    return false
+  }
+
+  get #waitsForWorld(): boolean {
+    if (this.#client!.waitsForWorld || this.#globals!.timers > 0) return true
+    // A client that reads a stream has its answer already. The next piece of it comes with time.
+    return this.#sim.clock.pendingRequests.length > 0
+  }
+
+  /**
+   * Waits for something outside of the world. If that is in vain, time moves on: what happens in the world can wake a
+   * client that listens. The next wait comes when the client has done something since.
+   */
+  async #waitOutside(): Promise<boolean> {
+    const wentOn = () => this.#client!.end !== undefined || this.#waitsForWorld
+    if (this.#isStillVain) {
+      // What has just happened in the world may have woken the client.
+      for (let turn = 0; turn < WAKING_TURNS && !wentOn(); turn++) await eventLoopTurn()
+    }
+    if (!wentOn() && !this.#isStillVain) {
+      const outside = this.#outside!
+      const end = await outside.wait(wentOn)
+      const { length: requests } = this.#recorder.requests
+      this.#vain = end === 'wentOn' ? undefined : { end, requests, begun: outside.begun }
+    }
+    return this.#client!.end !== undefined
+  }
+
+  /**
+   * Whether the client has done nothing since the last wait in vain. After a wait to its limit, further work outside of the
+   * world is more of the same.
+   */
+  get #isStillVain(): boolean {
+    const { end, requests, begun } = this.#vain ?? {}
+    return requests === this.#recorder.requests.length && (end === 'limit' || begun === this.#outside!.begun)
+  }
+
+  /** Returns what the client waits for; undefined if it was stopped at the limit of requests. */
+  #describeWait(): string | undefined {
+    if (this.#isEndless) return undefined
+    const open = this.#client!.openRequest
+    if (open !== undefined) return formatRequest(open)
+    if (this.#waitsForWorld) return 'time'
+    if (this.#vain?.end === 'limit') return 'something outside of the world'
+    return 'a promise that nothing settles: it has no request, no wait and no work outside of the world'
+  }
+}

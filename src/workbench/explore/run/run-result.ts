@@ -1,0 +1,49 @@
+/** What remains of a run: no world, so that its memory is given back. */
+
+import type { Micros } from '../../../kernel/duration.ts'
+import type { BaseObservation, ClientEnd, ObservedRequest } from '../../../simulator/judge/observation.ts'
+
+/** A violation of a run, as text. */
+export interface BrokenInvariant {
+  readonly invariant: string
+  /**
+   * Names the root cause: `invariant@operation/class`. The message is not part of it. The class is that of the request
+   * with which the client ended (`error` or `ok`), or `crash`. Rules about single requests have no class.
+   */
+  readonly signature: string
+  /** What happened, in one or two sentences. */
+  readonly words: string
+  /** Lines of evidence: requests, journal entries, postings. */
+  readonly evidence: readonly string[]
+  readonly subject: string | undefined
+}
+
+/** A change of the world that a client can see. */
+export interface Boundary {
+  readonly kind: string
+  readonly subject: string
+  /** Which entry of this kind and subject it is, from 1. */
+  readonly nth: number
+  readonly time: Micros
+  /** The node of an instance, the GPU type of a deployment: what commands need as their target. */
+  readonly node?: string
+  readonly gpu?: string
+}
+
+export interface RunResult {
+  readonly digest: string
+  readonly requests: readonly ObservedRequest[]
+  readonly end: ClientEnd['kind']
+  readonly broken: readonly BrokenInvariant[]
+  /** Positions of the items of the plan that changed something. */
+  readonly fired: ReadonlySet<number>
+  /** Positions of the items in the chain of causes of each violation, by signature. */
+  readonly lineage: ReadonlyMap<string, ReadonlySet<number>>
+  readonly boundaries: readonly Boundary[]
+  /** Features of coverage: pairs of journal kinds, pairs of requests and statuses. */
+  readonly features: ReadonlySet<string>
+  /** Virtual time of the flow in microseconds. */
+  readonly duration: Micros
+  /** For the rules of later runs, if this is the base run. */
+  readonly base: BaseObservation
+}

@@ -1,0 +1,63 @@
+/** Shrinking: finds the simplest plan that still breaks the same invariant in the same way. */
+
+import type { FlowWorld } from '../flow-world.ts'
+import type { InputDeclarations } from '../input.ts'
+import type { Shrinker, ShrinkRequest, ShrunkFinding } from '../stages/shrinker.ts'
+import { cutByLineage, cutSingles, cutSubsets, cutUnfired } from './cut.ts'
+import { concretize, simplifyKinds, simplifyTimes } from './simplify.ts'
+import { simplifyInputs } from './simplify-inputs.ts'
+import { simplifyWorld } from './simplify-world.ts'
+import { Trials } from './trials.ts'
+
+export interface ShrinkOptions extends ShrinkRequest {
+  /** The world of the flow. Simpler ones are tried in its place. Default: the world stays. */
+  readonly world?: FlowWorld | undefined
+  /** The inputs of the flow. Default: the inputs of the run stay. */
+  readonly declaredInputs?: InputDeclarations | undefined
+  /** Runs at most. Default: 500. */
+  readonly maxRuns?: number | undefined
+}
+
+/** Returns the shrinker of an exploration, with the same options for each of its findings. */
+export function createShrinker(options: Pick<ShrinkOptions, 'world' | 'declaredInputs' | 'maxRuns'> = {}): Shrinker {
+  return { shrink: request => shrink({ ...options, ...request }) }
+}
+
+/** Runs at most, by default. */
+const DEFAULT_MAX_RUNS = 500
+/** Runs that confirm the result. */
+const CONFIRMING_RUNS = 2
+
+/**
+ * Shrinks a plan that breaks an invariant. A step is accepted only if the signature stays the same.
+ *
+ * @returns undefined if the plan does not break the invariant with this signature
+ * @example await shrink({ runner, plan, signature: 'noLeak@createLlmDeployment/error' })
+ */
+export async function shrink(options: ShrinkOptions): Promise<ShrunkFinding | undefined> {
+  const { runner, plan, inputs, signature, signal, world, declaredInputs } = options
+  const maxRuns = (options.maxRuns ?? DEFAULT_MAX_RUNS) - CONFIRMING_RUNS
+  const trials = await Trials.start(plan, inputs, { runner, signature, signal, maxRuns })
+  if (trials === undefined) return undefined
+  await cutUnfired(trials)
+  await cutByLineage(trials, signature)
+  await cutSubsets(trials)
+  await cutSingles(trials)
+  const { length } = trials.best.plan
+  await concretize(trials)
+  // A chance can become many requests.
+  if (trials.best.plan.length > length) await cutSubsets(trials)
+  await simplifyKinds(trials)
+  await simplifyTimes(trials)
+  if (declaredInputs !== undefined) await simplifyInputs(trials, declaredInputs)
+  const leftOut = world === undefined ? [] : await simplifyWorld(trials, world, runner.isSlow === true)
+  // A simpler item can make another one unnecessary.
+  await cutSingles(trials)
+  const isMinimal = !trials.isOver
+  const isRepeatable = await trials.confirm()
+  const { best, runs } = trials
+  return {
+    ...{ plan: best.plan, world: best.world, leftOut, inputs: best.inputs?.result, result: best.result },
+    ...{ isRepeatable, isMinimal, runs },
+  }
+}

@@ -1,0 +1,188 @@
+/** Trials of simpler plans: each is run at most once, and the simplest plan with the violation is kept. */
+
+import type { WorldChange } from '../flow-world.ts'
+import type { InputValues } from '../input.ts'
+import { canonicalText } from '../plan/canonical.ts'
+import type { Interpreted } from '../plan/choices.ts'
+import { visibleStatus } from '../plan/coordinates.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { RunResult } from '../run/run-result.ts'
+import { type FlowRunner, settingKey, unlessStopped } from '../run/runner.ts'
+import { isSimpler, measurePlan, sortPlan, withoutContentNames } from './measure.ts'
+import { translatePlan } from './translate.ts'
+
+/** The world and the inputs of a trial. */
+export interface TrialSetting {
+  /** What is in place of parts of the world of the flow. */
+  readonly world: WorldChange
+  /** Undefined: the simplest ones. */
+  readonly inputs: Interpreted<InputValues> | undefined
+}
+
+/** A plan that was run. */
+export interface Trial extends TrialSetting {
+  readonly plan: Plan
+  readonly result: RunResult
+  /** See `measurePlan`. */
+  readonly measure: readonly number[]
+}
+
+export interface TrialsOptions {
+  readonly runner: FlowRunner
+  readonly signature: string
+  /** Runs at most. After them every further trial is rejected. */
+  readonly maxRuns: number
+  /** Every further trial after its abort is rejected. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export class Trials {
+  readonly #options: TrialsOptions
+  /** Results by the canonical text of plan and setting. */
+  readonly #cache = new Map<string, Trial>()
+  readonly #sort: (plan: Plan) => Plan
+  #best: Trial
+  #runs = 0
+  #isOver = false
+
+  private constructor(options: TrialsOptions, first: Trial, sort: (plan: Plan) => Plan) {
+    this.#options = options
+    this.#best = first
+    this.#sort = sort
+  }
+
+  /** Runs the plan to shrink, in the world of its flow. Returns undefined if it does not break the invariant. */
+  static async start(plan: Plan, inputs: TrialSetting['inputs'], options: TrialsOptions): Promise<Trials | undefined> {
+    const unnamed = withoutContentNames(plan)
+    const sorted = sortPlan(unnamed)
+    let runs = 0
+    // Two rules for one request: the earlier one acts. So the given order can break what the sorted one does not.
+    for (const [first, sort] of [[sorted, sortPlan] as const, [unnamed, keepOrder] as const]) {
+      if (runs > 0 && first.every((item, i) => item === sorted[i])) break
+      runs++
+      const result = await options.runner.run(first, { inputs: inputs?.result })
+      if (!breaks(result, options.signature)) continue
+      const best = { plan: first, world: {}, inputs, result, measure: measurePlan(first, result) }
+      const trials = new Trials(options, best, sort)
+      trials.#cache.set(keyOf(best), best)
+      trials.#runs = runs
+      return trials
+    }
+    return undefined
+  }
+
+  /** The simplest plan so far that breaks the invariant with the same signature. */
+  get best(): Trial {
+    return this.#best
+  }
+
+  get runs(): number {
+    return this.#runs
+  }
+
+  /** Whether a trial was rejected because all runs are used, or because of an abort. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Returns whether the plan is simpler than the best one and has the same violation. It is the best one then. */
+  async accept(plan: Plan): Promise<boolean> {
+    const trial = await this.#run(this.#sort(plan), this.#best)
+    if (trial === undefined) return false
+    const { measure, result } = trial
+    if (!breaks(result, this.#options.signature) || !isSimpler(measure, this.#best.measure)) return false
+    this.#best = trial
+    return true
+  }
+
+  /**
+   * Returns whether the best plan has the same violation in a simpler world, or with simpler inputs. It has these then.
+   * Without faults, the flow has to end there as it does now: nothing may be refused or broken that is not now.
+   */
+  async acceptSetting(change: Partial<TrialSetting>): Promise<boolean> {
+    const best = this.#best
+    const { plan } = best
+    const { world, inputs } = { ...best, ...change }
+    const setting: TrialSetting = { world, inputs }
+    try {
+      let items = plan
+      // Without a plan, the run without faults is the one with the violation.
+      if (plan.length > 0) {
+        const before = await this.#run([], best)
+        const now = before && (await this.#run([], setting))
+        if (before === undefined || now === undefined || !isAsGood(now.result, before.result)) return false
+        if (breaks(now.result, this.#options.signature)) return false
+        items = translatePlan(plan, before.result.requests, now.result.requests)
+      }
+      const trial = await this.#run(this.#sort(items), setting)
+      if (trial === undefined || !breaks(trial.result, this.#options.signature)) return false
+      this.#best = trial
+      return true
+    } catch {
+      // A world that cannot be created is not a simpler one, nor is one in which the plan cannot be run.
+      return false
+    }
+  }
+
+  /** Runs the best plan twice more. Returns whether both runs are equal and have the violation. */
+  async confirm(): Promise<boolean> {
+    const { plan, world, inputs } = this.#best
+    const { runner, signature, signal } = this.#options
+    if (signal?.aborted) return false
+    const setting = { world, inputs: inputs?.result }
+    const run = () => unlessStopped(runner.run(plan, setting))
+    const results = [await run(), await run()]
+    this.#runs += 2
+    const isBroken = results.every(result => result !== undefined && breaks(result, signature))
+    return isBroken && results[0]!.digest === results[1]!.digest
+  }
+
+  async #run(plan: Plan, { world, inputs }: TrialSetting): Promise<Trial | undefined> {
+    const key = keyOf({ plan, world, inputs })
+    const known = this.#cache.get(key)
+    // The items of this plan, since callers look for them by identity.
+    if (known !== undefined) return { ...known, plan }
+    const { maxRuns, signal } = this.#options
+    if (this.#runs >= maxRuns || signal?.aborted) {
+      this.#isOver = true
+      return undefined
+    }
+    this.#runs++
+    const result = await unlessStopped(this.#options.runner.run(plan, { world, inputs: inputs?.result }))
+    if (result === undefined) {
+      this.#isOver = true
+      return undefined
+    }
+    const trial: Trial = { plan, world, inputs, result, measure: measurePlan(plan, result) }
+    this.#cache.set(key, trial)
+    return trial
+  }
+}
+
+/** Returns whether a flow ended as before, and met nothing that it had not met before. */
+function isAsGood(now: RunResult, before: RunResult): boolean {
+  const known = new Set([...refusalsOf(before), ...before.broken.map(({ signature }) => signature)])
+  const met = [...refusalsOf(now), ...now.broken.map(({ signature }) => signature)]
+  return now.end === before.end && met.every(one => known.has(one))
+}
+
+/** Returns the requests of a run that failed, with how each did. */
+function refusalsOf({ requests }: RunResult): string[] {
+  const failed = requests.filter(
+    ({ outcome, status, readError }) => outcome !== 'answered' || status >= 400 || readError !== undefined,
+  )
+  return failed.map(request => `${request.operation} ${visibleStatus(request)}`)
+}
+
+function keepOrder(plan: Plan): Plan {
+  return plan
+}
+
+function keyOf({ plan, world, inputs }: Pick<Trial, 'plan' | 'world' | 'inputs'>): string {
+  return `${canonicalText(plan)} ${settingKey({ world, inputs: inputs?.result })}`
+}
+
+/** Returns whether a run has a violation with this signature. */
+export function breaks({ broken }: RunResult, signature: string): boolean {
+  return broken.some(one => one.signature === signature)
+}

@@ -1,0 +1,190 @@
+/** What the stages of an exploration share: the runner, the budget, and what was found so far. */
+
+import type { RunResult } from '../run/run-result.ts'
+import { type FlowRunner, RunStopped, unlessStopped } from '../run/runner.ts'
+import { InvariantThrew } from '../run/verdict.ts'
+import type { Budget } from './budget.ts'
+import { ExploreError } from './explore-error.ts'
+import { type Finding, Findings, type RunOrigin, type StageName } from './findings.ts'
+import { Novelty } from './novelty.ts'
+import type { Shrinker } from './shrinker.ts'
+
+/** How far an exploration is. */
+export interface ExploreProgress {
+  readonly flow: string
+  readonly stage: StageName | 'shrinking'
+  /** Runs so far, those of shrinking included. */
+  readonly runs: number
+  readonly findings: number
+  /** The chance that the next run shows something new, from 0 to 1. */
+  readonly chanceOfNew: number
+}
+
+export interface ExplorationOptions {
+  readonly flow: string
+  readonly budget: Budget
+  readonly shrinker?: Shrinker | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((progress: ExploreProgress) => void) | undefined
+}
+
+/** How much was known after so many runs. */
+export interface Saturation {
+  readonly runs: number
+  readonly findings: number
+  /** The chance that the next run shows something new, from 0 to 1. */
+  readonly chanceOfNew: number
+}
+
+/** The most points of the curve of saturation. When there are more, every second one is dropped. */
+const MAX_SATURATION = 200
+
+/** A run, and whether it broke something that the base run did not break. */
+export interface Explored {
+  readonly result: RunResult
+  readonly isBroken: boolean
+}
+
+/** Runs plans until the budget is spent or the signal is aborted. */
+export class Exploration {
+  readonly findings = new Findings()
+  readonly runsOf: Record<StageName | 'shrinking', number> = { base: 0, singles: 0, pairs: 0, swarm: 0, shrinking: 0 }
+  #novelty = new Novelty()
+  #saturation: Saturation[] = []
+  #saturationStep = 1
+  readonly #runner: FlowRunner
+  readonly #options: ExplorationOptions
+  readonly #brokenInBase = new Set<string>()
+
+  constructor(runner: FlowRunner, options: ExplorationOptions) {
+    this.#runner = runner
+    this.#options = options
+  }
+
+  /** How the chance of something new fell, oldest first. */
+  get saturation(): readonly Saturation[] {
+    return this.#saturation
+  }
+
+  /** Runs of the stages. Those of shrinking have a bound of their own. */
+  get stageRuns(): number {
+    const { base, singles, pairs, swarm } = this.runsOf
+    return base + singles + pairs + swarm
+  }
+
+  /** Why no further run is possible; undefined if one is. */
+  get stoppedBecause(): 'aborted' | 'budget' | undefined {
+    if (this.#mayRun(0)) return undefined
+    return this.#options.signal?.aborted ? 'aborted' : 'budget'
+  }
+
+  get novelty(): Novelty {
+    return this.#novelty
+  }
+
+  /** Counts as new only what no run had before this moment. Systematic runs say nothing about the chance of random ones. */
+  restartNovelty(): void {
+    this.#novelty = new Novelty(this.#novelty.features)
+  }
+
+  /** Adds the base run, which was run twice. */
+  addBase(base: RunResult): void {
+    this.runsOf.base = 2
+    this.#novelty.add(base.features)
+    this.findings.add(base, { stage: 'base', plan: [] })
+    for (const { signature } of base.broken) this.#brokenInBase.add(signature)
+    this.#report('base')
+  }
+
+  /**
+   * Runs plans and shrinks what they find, until there are no more or no further run is possible. A runner that can do
+   * several runs at once gets them ahead, but their results come in the order of the plans, as from one run at a time.
+   *
+   * @param isWanted returns whether a run still matters when its turn comes. Otherwise it is as if it had not been
+   * @throws ExploreError with the plan if a run fails, which is a defect of the tool
+   */
+  async runEach<Origin extends RunOrigin>(
+    origins: Iterable<Origin>,
+    onExplored: (origin: Origin, explored: Explored) => void,
+    isWanted: (origin: Origin) => boolean = () => true,
+  ): Promise<void> {
+    const next = origins[Symbol.iterator]()
+    const ahead: { readonly origin: Origin; readonly result: Promise<RunResult | undefined> }[] = []
+    const start = () => {
+      const { done, value: origin } = next.next()
+      if (done) return false
+      const result = unlessStopped(this.#run(origin))
+      // It is awaited when its turn comes.
+      result.catch(() => {})
+      ahead.push({ origin, result })
+      return true
+    }
+    try {
+      for (;;) {
+        while (ahead.length < (this.#runner.atOnce ?? 1) && this.#mayRun(ahead.length) && start());
+        const first = ahead.shift()
+        if (first === undefined) return
+        const result = await first.result
+        if (result === undefined) return
+        if (isWanted(first.origin)) onExplored(first.origin, await this.#conclude(first.origin, result))
+      }
+    } finally {
+      await Promise.allSettled(ahead.map(({ result }) => result))
+    }
+  }
+
+  /** Returns whether a further run is possible beside those in progress. */
+  #mayRun(inProgress: number): boolean {
+    return !this.#options.signal?.aborted && !this.#options.budget.isSpentAfter(this.stageRuns + inProgress)
+  }
+
+  async #conclude(origin: RunOrigin, result: RunResult): Promise<Explored> {
+    const { stage } = origin
+    this.runsOf[stage]++
+    this.#novelty.add(result.features)
+    const found = this.findings.add(result, origin)
+    this.#noteSaturation()
+    this.#report(stage)
+    for (const finding of found) await this.#shrink(finding, origin)
+    return { result, isBroken: result.broken.some(({ signature }) => !this.#brokenInBase.has(signature)) }
+  }
+
+  async #run({ plan, inputs }: RunOrigin): Promise<RunResult> {
+    try {
+      return await this.#runner.run(plan, { inputs: inputs?.result })
+    } catch (cause) {
+      if (cause instanceof InvariantThrew || cause instanceof RunStopped) throw cause
+      const text = cause instanceof Error ? cause.message : String(cause)
+      throw new ExploreError(
+        `Failed to explore ${this.#options.flow}: the plan ${JSON.stringify(plan)} cannot be run: ${text}`,
+        { cause },
+      )
+    }
+  }
+
+  async #shrink(finding: Finding, { inputs }: RunOrigin): Promise<void> {
+    const { shrinker, signal } = this.#options
+    if (shrinker === undefined || signal?.aborted) return
+    const { plan, signature } = finding
+    const shrunk = await unlessStopped(shrinker.shrink({ plan, inputs, signature, runner: this.#runner, signal }))
+    if (shrunk === undefined) return
+    this.runsOf.shrinking += shrunk.runs
+    this.findings.setShrunk(finding, shrunk)
+    this.#report('shrinking')
+  }
+
+  #noteSaturation(): void {
+    const runs = this.stageRuns
+    if (runs % this.#saturationStep !== 0) return
+    this.#saturation.push({ runs, findings: this.findings.all.length, chanceOfNew: this.#novelty.chanceOfNew })
+    if (this.#saturation.length <= MAX_SATURATION) return
+    this.#saturation = this.#saturation.filter((_, index) => index % 2 === 1)
+    this.#saturationStep *= 2
+  }
+
+  #report(stage: ExploreProgress['stage']): void {
+    const { flow, onProgress } = this.#options
+    const runs = this.stageRuns + this.runsOf.shrinking
+    onProgress?.({ flow, stage, runs, findings: this.findings.all.length, chanceOfNew: this.#novelty.chanceOfNew })
+  }
+}

@@ -1,0 +1,93 @@
+/** What was found, once for each signature. */
+
+import type { ObservedRequest } from '../../../simulator/judge/observation.ts'
+import type { InputValues } from '../input.ts'
+import type { Interpreted } from '../plan/choices.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { BrokenInvariant, RunResult } from '../run/run-result.ts'
+import type { ShrunkFinding } from './shrinker.ts'
+import { surfaceReasonOf } from './surfacing.ts'
+
+export type StageName = 'base' | 'singles' | 'pairs' | 'swarm'
+
+/** A broken invariant and the plan that breaks it. */
+export interface Finding extends BrokenInvariant {
+  /** The shrunk plan, or the one that was run if there was no time to shrink it. Empty: it takes no fault. */
+  readonly plan: Plan
+  /** The plan in whose run it was found. */
+  readonly foundWith: Plan
+  readonly stage: StageName
+  /** The seed of the swarm run; undefined for other stages. */
+  readonly seed: number | undefined
+  /** The inputs of the flow that the finding needs; undefined for the simplest ones. */
+  readonly inputs: InputValues | undefined
+  /** The requests of the run of the plan. */
+  readonly requests: readonly ObservedRequest[]
+  /** What shrinking came to; undefined if there was no time for it, or no fault to remove. */
+  readonly shrunk: Omit<ShrunkFinding, 'plan' | 'inputs' | 'result'> | undefined
+}
+
+/** A violation after a fault that no client can survive without help of the service. It is not a finding. */
+export interface Surfaced extends BrokenInvariant {
+  readonly plan: Plan
+  /** Why no client can survive it. */
+  readonly reason: string
+}
+
+/** Where a run comes from. */
+export interface RunOrigin {
+  readonly stage: StageName
+  readonly plan: Plan
+  readonly seed?: number
+  readonly inputs?: Interpreted<InputValues> | undefined
+  readonly maySurface?: string | undefined
+}
+
+/** Keeps the first finding of each signature. */
+export class Findings {
+  readonly #findings = new Map<string, Finding>()
+  readonly #surfaced = new Map<string, Surfaced>()
+
+  get all(): readonly Finding[] {
+    return [...this.#findings.values()].filter(({ plan }) => surfaceReasonOf(plan) === undefined)
+  }
+
+  /** The violations that appear only after faults that may surface. */
+  get surfaced(): readonly Surfaced[] {
+    const late = [...this.#findings.values()].flatMap(({ requests: _, ...finding }) => {
+      const reason = surfaceReasonOf(finding.plan)
+      return reason === undefined ? [] : [{ ...finding, reason }]
+    })
+    return [...[...this.#surfaced.values()].filter(({ signature }) => !this.#findings.has(signature)), ...late]
+  }
+
+  /** Adds what a run broke. Returns the findings that are new. */
+  add({ broken, requests }: RunResult, { stage, plan, seed, inputs, maySurface }: RunOrigin): Finding[] {
+    const added: Finding[] = []
+    for (const violation of broken) {
+      const { signature } = violation
+      const known = this.#findings.get(signature)
+      const isReplaced = known !== undefined && surfaceReasonOf(known.plan) !== undefined
+      if (known !== undefined && !(isReplaced && surfaceReasonOf(plan) === undefined)) continue
+      if (maySurface !== undefined) {
+        if (!this.#surfaced.has(signature)) this.#surfaced.set(signature, { ...violation, plan, reason: maySurface })
+        continue
+      }
+      const finding = {
+        ...{ ...violation, plan, foundWith: plan, stage, seed },
+        ...{ inputs: inputs?.result, requests, shrunk: undefined },
+      }
+      this.#findings.set(signature, finding)
+      added.push(finding)
+    }
+    return added
+  }
+
+  /** Gives a finding its shrunk plan, and the words and the evidence of the run of that plan. */
+  setShrunk(finding: Finding, { plan, inputs, result, ...shrunk }: ShrunkFinding): void {
+    const violation = result.broken.find(({ signature }) => signature === finding.signature)
+    if (violation === undefined) return
+    const { requests } = result
+    this.#findings.set(finding.signature, { ...finding, ...violation, plan, inputs, requests, shrunk })
+  }
+}

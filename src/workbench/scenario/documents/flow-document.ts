@@ -1,0 +1,100 @@
+/** Reads scenarios that play a flow under a plan of faults. */
+
+import { existsSync, readdirSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import * as z from 'zod'
+import { nearestWord } from '../../../lib/did-you-mean.ts'
+import { PLAN_VERSION, type Plan } from '../../explore/plan/plan.ts'
+import { findMissingPart, ITEM_SCHEMAS, type ItemProblem, kindOfItem } from '../../explore/plan/plan-form.ts'
+import type { MistakeList, Path } from './problems.ts'
+import { type CommandStep, FlowDocument, type ScenarioData } from './schema.ts'
+import type { WorldChecks } from './world-checks.ts'
+
+/** What the reader of a file lends to this one. */
+export interface FlowDocumentContext {
+  /** The folder of the file. */
+  readonly folder: string
+  readonly mistakes: MistakeList
+  readonly world: WorldChecks
+  /** Returns whether a schema accepts a value, and reports its issues. */
+  checkSchema(schema: z.ZodObject, value: unknown, path: Path): boolean
+}
+
+/** Returns whether a file plays a flow. A file with a plan does, even if the key of its flow is mistyped. */
+export function isFlowDocument(value: object): boolean {
+  return !('steps' in value) && ['flow', 'command', 'explore', 'plan'].some(key => key in value)
+}
+
+/** @throws DocumentError with a line for each mistake */
+export function readFlowDocument(value: object, context: FlowDocumentContext): ScenarioData {
+  const { mistakes, world, checkSchema } = context
+  const { explore } = value as { explore?: unknown }
+  if (explore !== undefined && explore !== PLAN_VERSION) {
+    const what = `plan format ${JSON.stringify(explore)} is unsupported`
+    mistakes.add({
+      path: ['explore'],
+      what,
+      advice: 'Run it with the version of modelhost-sim that wrote it, or explore again',
+    })
+    // The version may explain all other mistakes.
+    mistakes.throwIfAny()
+  }
+  // Each item is checked by the schema of its kind: a union would report every mistake once for each kind.
+  const { plan: _, ...top } = FlowDocument.shape
+  checkSchema(z.strictObject({ ...top, plan: z.array(z.unknown()) }), value, [])
+  const { plan, flow, command, inputs, invariants, given, ...about } = value as z.output<typeof FlowDocument>
+  if ((flow === undefined) === (command === undefined)) {
+    mistakes.add({
+      path: flow === undefined ? [] : ['command'],
+      what: flow === undefined ? "the key 'flow' is missing" : "'flow' and 'command' exclude each other",
+      advice: 'Give the file of the flow, or the command that is the client',
+    })
+  }
+  if (typeof flow === 'string' && flow !== '') checkFlowFile(flow, context)
+  world.checkGiven(given)
+  for (const [i, item] of (Array.isArray(plan) ? plan : []).entries()) checkItem(item, ['plan', i], context)
+  mistakes.throwIfAny()
+  const { explore: __, ...rest } = about
+  return {
+    ...rest,
+    ...(given !== undefined && { given }),
+    seeds: 'own',
+    steps: [],
+    survival: {
+      flow,
+      command,
+      plan: plan as Plan,
+      ...(inputs !== undefined && { inputs }),
+      ...(invariants !== undefined && { invariants }),
+    },
+  }
+}
+
+function checkFlowFile(flow: string, { folder, mistakes }: FlowDocumentContext): void {
+  const file = resolve(folder, flow)
+  if (existsSync(file)) return
+  const home = dirname(file)
+  const meant = nearestWord(basename(file), existsSync(home) ? readdirSync(home) : [])
+  const advice =
+    meant === undefined
+      ? 'Give the file of the flow, relative to this file'
+      : `Did you mean './${relative(folder, join(home, meant))}'?`
+  mistakes.add({ path: ['flow'], what: `unknown flow file '${flow}'`, advice })
+}
+
+function checkItem(item: unknown, path: Path, { mistakes, world, checkSchema }: FlowDocumentContext): void {
+  const report = (problem: ItemProblem) => mistakes.add({ ...problem, path: [...path, ...problem.path] })
+  const kind = kindOfItem(item)
+  if (typeof kind === 'object') {
+    report(kind)
+    return
+  }
+  if (!checkSchema(ITEM_SCHEMAS[kind], item, path)) return
+  if (kind === 'fault') world.checkRule((item as { fault: unknown }).fault, [...path, kind])
+  if (kind !== 'command') return
+  const { command, undo } = item as Record<'command' | 'undo', CommandStep>
+  world.checkCommand(command, [...path, 'command'])
+  if (undo !== undefined) world.checkCommand(undo, [...path, 'undo'])
+  const missing = findMissingPart(item as object)
+  if (missing !== undefined) report(missing)
+}

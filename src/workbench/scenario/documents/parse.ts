@@ -1,0 +1,284 @@
+/** Reads scenarios from YAML and JSON, and reports each mistake with its line, its column and the nearest known word. */
+
+import { readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { LineCounter, parseDocument, type Document as YamlDocument } from 'yaml'
+import * as z from 'zod'
+import { micros } from '../../../kernel/duration.ts'
+import { formatSuggestion, nearestWord } from '../../../lib/did-you-mean.ts'
+import { LIMITS } from '../../../lib/limits.ts'
+import { isDuration } from '../../../simulator/faults/kinds/fields.ts'
+import { isFlowDocument, readFlowDocument } from './flow-document.ts'
+import { isDefiniteMistake, isReference, OPERATION_INPUTS, toRequestInput } from './operation-input.ts'
+import { DocumentError, findMistakes, MistakeList, type Path, valueAt } from './problems.ts'
+import {
+  type CommandStep,
+  type DocumentStep,
+  isRule,
+  narrowStepSchema,
+  type ScenarioData,
+  ScenarioDocument,
+  STEP_SCHEMAS,
+  type StepKind,
+} from './schema.ts'
+import { isMap, WorldChecks } from './world-checks.ts'
+
+/**
+ * Reads a scenario from a YAML or JSON file.
+ *
+ * @param name the file's name in errors
+ * @throws DocumentError with a line for each mistake: `name:line:column: what is wrong. What to do.`
+ */
+export function readScenarioDocument(file: string, name: string): ScenarioData {
+  if (statSync(file).size > LIMITS.scenarioBytes) {
+    throw new DocumentError(
+      `${name}: it is larger than ${LIMITS.scenarioBytes / 1024} KiB. Split it into several scenarios.`,
+    )
+  }
+  return new ScenarioReader(readFileSync(file, 'utf8'), name, dirname(file)).read()
+}
+
+class ScenarioReader {
+  readonly #lines = new LineCounter()
+  readonly #document: YamlDocument.Parsed
+  readonly #mistakes: MistakeList
+  readonly #world: WorldChecks
+  readonly #folder: string
+  /** The names of the requests that steps send with `later`. */
+  readonly #sent: string[] = []
+
+  /** @param folder the folder of the file */
+  constructor(text: string, name: string, folder: string) {
+    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
+    this.#mistakes = new MistakeList(name, this.#document, this.#lines)
+    this.#world = new WorldChecks(folder, this.#mistakes)
+    this.#folder = folder
+  }
+
+  read(): ScenarioData {
+    const value = this.#readRoot()
+    if (isFlowDocument(value)) {
+      const checkSchema = (schema: z.ZodObject, part: unknown, path: Path) => this.#checkSchema(schema, part, path)
+      return readFlowDocument(value, {
+        folder: this.#folder,
+        mistakes: this.#mistakes,
+        world: this.#world,
+        checkSchema,
+      })
+    }
+    // Each step is checked by the schema of its kind: a union of all kinds would report every mistake once for each kind.
+    const { steps: _, ...top } = ScenarioDocument.shape
+    this.#checkSchema(z.strictObject({ ...top, steps: z.array(z.unknown()).min(1) }), value, [])
+    const { steps, ...rest } = value as z.output<typeof ScenarioDocument> & { steps: unknown[] }
+    this.#world.checkGiven(rest.given)
+    const read = Array.isArray(steps) ? this.#readSteps(steps, ['steps'], []) : []
+    this.#mistakes.throwIfAny()
+    return { ...rest, steps: read }
+  }
+
+  /** Parses the file. Invalid YAML is reported by its first mistake only, because it may cause the others. */
+  #readRoot(): object {
+    const value = this.#parse()
+    if (!isMap(value)) {
+      this.#mistakes.addAt(
+        0,
+        'the file does not hold a scenario',
+        'Give a map with title, steps and the other keys of docs/scenarios.md',
+      )
+    }
+    this.#mistakes.throwIfAny()
+    return value as object
+  }
+
+  #parse(): unknown {
+    const [error] = this.#document.errors
+    if (error?.code === 'MULTIPLE_DOCS') {
+      this.#mistakes.addAt(error.pos[0], 'a second document begins here', 'Put each scenario into its own file')
+    } else if (error) {
+      this.#mistakes.addAt(error.pos[0], error.message.split('\n')[0]!.replace(/\.$/, ''), 'Fix that line')
+    }
+    this.#mistakes.throwIfAny()
+    try {
+      return this.#document.toJS({ maxAliasCount: LIMITS.scenarioAliases })
+    } catch (cause) {
+      this.#mistakes.addAt(0, (cause as Error).message.toLowerCase(), `Use at most ${LIMITS.scenarioAliases} aliases`)
+      this.#mistakes.throwIfAny()
+    }
+  }
+
+  #readSteps(value: unknown, path: Path, saved: string[]): DocumentStep[] {
+    if (Array.isArray(value)) return value.flatMap((step, i) => this.#readStep(step, [...path, i], saved))
+    this.#addMistake(path, 'steps must be a list', 'Begin each with a dash')
+    return []
+  }
+
+  #readStep(value: unknown, path: Path, saved: string[]): DocumentStep[] {
+    const kind = this.#kindOf(value, path)
+    const body = (isMap(value) ? value : {}) as Record<string, unknown>
+    const planned = kind === undefined ? [] : this.#readNestedSteps(kind, body, path, saved)
+    // An invalid step counts too: otherwise each use of its saved value would be reported as a mistake.
+    if (typeof body.as === 'string') saved.push(body.as)
+    return kind === undefined
+      ? []
+      : [{ kind, body, position: this.#mistakes.formatPosition(path), nestedSteps: Object.fromEntries(planned) }]
+  }
+
+  /** Checks a step, and returns the steps nested in it. */
+  #readNestedSteps(
+    kind: StepKind,
+    body: Record<string, unknown>,
+    path: Path,
+    saved: string[],
+  ): [string, DocumentStep[]][] {
+    const planner = kind === 'at' || kind === 'every' ? body[kind] : undefined
+    const inner = isMap(planner) ? (planner as Record<string, unknown>) : undefined
+    // Nested steps are checked one by one below.
+    const withoutNested = inner === undefined ? body : { ...body, [kind]: withEmptyLists(inner) }
+    if (this.#checkSchema(narrowStepSchema(kind, body), withoutNested, path)) {
+      this.#checkCall(kind, body, path)
+      if (kind === 'fault') {
+        if (isRule(body.fault)) this.#world.checkRule(body.fault, [...path, kind])
+        else this.#world.checkCommand(body.fault as CommandStep, [...path, kind])
+      }
+    }
+    this.#checkSentNames(kind, body, path)
+    this.#checkReferences(inner === undefined ? body : { ...body, [kind]: {} }, path, saved)
+    return Object.entries(inner ?? {}).map(([when, steps]) => {
+      const here = [...path, kind, when]
+      this.#checkTimeKey(kind, when, here)
+      return [when, this.#readSteps(steps, here, saved)]
+    })
+  }
+
+  /** Returns the kind of a step, by the key that only this kind has. */
+  #kindOf(value: unknown, path: Path): StepKind | undefined {
+    const kinds = Object.keys(STEP_SCHEMAS) as StepKind[]
+    const keys = isMap(value) ? Object.keys(value as object) : []
+    const [kind, second] = kinds.filter(one => keys.includes(one))
+    if (second !== undefined) {
+      this.#addMistake([...path, second], `one step has both '${kind}' and '${second}'`, 'Split it into two steps')
+      return undefined
+    }
+    if (kind !== undefined) return kind
+    const hints = keys.map(key => nearestWord(key, kinds))
+    const meant = hints.find(hint => hint !== undefined)
+    const unknownKey = meant === undefined ? keys[0] : keys[hints.indexOf(meant)]
+    const what = unknownKey === undefined ? 'a step must be a map' : `unknown step '${unknownKey}'`
+    const advice = meant ? `Did you mean '${meant}'?` : `Steps are ${kinds.join(', ')}`
+    this.#addMistake(unknownKey === undefined ? path : [...path, unknownKey], what, advice)
+    return undefined
+  }
+
+  /** Checks an operation and its input, which are a map with one key. */
+  #checkCall(kind: StepKind, body: Record<string, unknown>, path: Path): void {
+    const at = kind === 'do' ? ['do'] : QUERY_STEPS.includes(kind) ? [kind, 'get'] : undefined
+    if (at === undefined) return
+    const call = valueAt(body, at) as Record<string, unknown>
+    const names = Object.keys(call)
+    if (names.length !== 1) {
+      const what = `it names ${names.length} operations`
+      this.#addMistake([...path, ...at], what, 'Give one, as in getDeployment: { deploy_id: … }')
+      return
+    }
+    const [name] = names as [string]
+    const input = call[name]
+    if (isReference(input)) return
+    const here = [...path, ...at, name]
+    if (Object.hasOwn(OPERATION_INPUTS, name)) this.#checkInput(name, input, here, body.refused !== undefined)
+    else if (NAMED_QUERIES.includes(name) && (typeof input !== 'string' || input === '')) {
+      this.#addMistake(here, `'${name}' needs a name or an id`, `Give one, as in ${name}: …`)
+    } else if (!NAMED_QUERIES.includes(name) && name !== 'value' && input !== null) {
+      this.#addMistake(here, `'${name}' takes no input`, 'Remove its value')
+    }
+  }
+
+  /** Checks the input of an operation, as far as it is known before the step is played. */
+  #checkInput(operation: string, given: unknown, path: Path, isRefused: boolean): void {
+    const input = given ?? {}
+    if (!isMap(input)) {
+      this.#addMistake(path, `the input of '${operation}' must be a map`, 'Give its fields by their names')
+      return
+    }
+    const sent = toRequestInput(operation, input as Record<string, unknown>)
+    this.#checkSchema(OPERATION_INPUTS[operation]!, sent, path, issue =>
+      isDefiniteMistake(issue, valueAt(sent, issue.path as Path), isRefused),
+    )
+  }
+
+  /** Checks the key of nested steps: a delay, a time or an interval. */
+  #checkTimeKey(kind: StepKind, when: string, path: Path): void {
+    if (isDuration(when) && (kind === 'at' || micros(when) > 0)) return
+    if (kind === 'at' && ISO_TIME.test(when) && Number.isFinite(Date.parse(when))) return
+    const advice =
+      kind === 'at'
+        ? "Give a duration from now, as in '5m', or a virtual time, as in '2026-01-01T01:00:00Z'"
+        : "Give a duration above 0, as in '1h'"
+    this.#addMistake(path, `invalid ${kind === 'at' ? 'time' : 'interval'} '${when}'`, advice)
+  }
+
+  /** Reports an answer to a request that no earlier step sends, and a second request of the same name. */
+  #checkSentNames(
+    kind: StepKind,
+    { later, answered, leave, body, base64, status }: Record<string, unknown>,
+    path: Path,
+  ) {
+    if (kind === 'request') {
+      if (body !== undefined && base64 !== undefined) {
+        this.#addMistake([...path, 'base64'], "a request has both 'body' and 'base64'", 'Give one of them')
+      }
+      if (typeof later !== 'string') return
+      if (this.#sent.includes(later)) {
+        this.#addMistake([...path, 'later'], `'${later}' is sent already`, 'Give another name')
+      }
+      if (status !== undefined) {
+        this.#addMistake([...path, 'status'], 'the answer comes later', "Give the status to the step 'answered'")
+      }
+      this.#sent.push(later)
+      return
+    }
+    const name = kind === 'answered' ? answered : kind === 'leave' ? leave : undefined
+    if (typeof name !== 'string' || this.#sent.includes(name)) return
+    const fallback = "Send it first, with 'later'"
+    this.#addMistake([...path, kind], `no earlier step sends '${name}'`, formatSuggestion(name, this.#sent, fallback))
+  }
+
+  /** Reports each `${name…}` that no earlier step saves. */
+  #checkReferences(value: unknown, path: Path, saved: readonly string[]): void {
+    if (typeof value === 'string') {
+      for (const [whole, name] of value.matchAll(/\$\{\s*([\w$]*)[^}]*\}/g)) {
+        if (saved.includes(name!)) continue
+        const fallback = saved.length > 0 ? `Saved so far: ${saved.join(', ')}` : "Save an answer with 'as: name' first"
+        const advice = formatSuggestion(name!, saved, fallback)
+        this.#addMistake(path, `no earlier step saves ${whole}`, advice)
+      }
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [key, item] of Object.entries(value)) {
+        this.#checkReferences(item, [...path, Array.isArray(value) ? Number(key) : key], saved)
+      }
+    }
+  }
+
+  /** Returns whether a schema accepts a value, and reports its issues. */
+  #checkSchema(schema: z.ZodObject, value: unknown, path: Path, counts = (_: z.core.$ZodIssue) => true): boolean {
+    const issues = schema.safeParse(value).error?.issues.filter(counts) ?? []
+    this.#mistakes.add(...findMistakes(schema, value, path, issues))
+    return issues.length === 0
+  }
+
+  #addMistake(path: Path, what: string, advice: string): void {
+    this.#mistakes.add({ path, what, advice })
+  }
+}
+
+/** Queries that need a name or an id. */
+const NAMED_QUERIES: readonly string[] = ['cost', 'rent', 'node', 'nodeOf', 'fault']
+
+/** A virtual time. */
+const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i
+
+/** Steps with a query. */
+const QUERY_STEPS: readonly StepKind[] = ['expect', 'until', 'always', 'never']
+
+function withEmptyLists(value: object): object {
+  return Object.fromEntries(Object.keys(value).map(key => [key, []]))
+}

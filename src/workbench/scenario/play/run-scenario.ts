@@ -1,0 +1,166 @@
+/** Plays a scenario in a world of its own, and returns its result. */
+
+import type { Micros } from '../../../kernel/duration.ts'
+import { monotonicMs } from '../../../lib/real-time.ts'
+import type { NamesProfile } from '../../../service/naming/names-profile.ts'
+import { isSnapshotFixture } from '../../../simulator/options.ts'
+import { RunStopped } from '../../explore/run/runner.ts'
+import { LoadError } from '../runner/import-script.ts'
+import { createTrace } from '../runner/trace.ts'
+import type { FlowOutcome, RunFlow, Scenario } from '../scenario.ts'
+import { describeBroken } from '../survives.ts'
+import type { ServerAddress } from './control-client.ts'
+import type { ScenarioEnvironment } from './environment.ts'
+import { bugError, createFailure, type Failure, failureMessage } from './failures.ts'
+import { createEnvironment, type EnvironmentOptions } from './open-environment.ts'
+import { type OnStep, ScriptRun } from './script-run.ts'
+import { STUCK_TIMEOUT_MS, withStuckDetection } from './stuck-detection.ts'
+
+export interface RunOptions extends Pick<EnvironmentOptions, 'onWorld'> {
+  /** Instead of the scenario's own seed. */
+  readonly seed?: string | number | undefined
+  /**
+   * Instead of the scenario's own names: the path of a names profile, or the profile itself. Clients of `fetch` use
+   * them.
+   */
+  readonly names?: string | NamesProfile | undefined
+  /** Checks the invariants of the world after every event. */
+  readonly check?: boolean | undefined
+  /** Path of the script. A failure then shows its line. */
+  readonly file?: string | undefined
+  /** Real milliseconds without activity after which the script counts as stuck. Default: 5,000. */
+  readonly stuckTimeoutMs?: number | undefined
+  /** Address of a running server, which makes a world for the scenario. Default: a world in this process. */
+  readonly against?: string | ServerAddress | undefined
+  /** Receives each step of the script in one line. */
+  readonly onStep?: OnStep | undefined
+}
+
+/** The outcome of a scenario. */
+export interface Result {
+  readonly title: string
+  readonly passed: boolean
+  /** Undefined if it belongs to a snapshot that cannot be read. */
+  readonly seed: string | undefined
+  /** Virtual time of the scenario in microseconds. */
+  readonly elapsed: Micros
+  /** Real milliseconds. They are never part of a trace. */
+  readonly wallMs: number
+  readonly checks: number
+  readonly trace: readonly string[]
+  readonly digest: string
+  readonly failure: Failure | undefined
+}
+
+/** Options of a play that can be stopped. */
+export interface StoppableOptions extends RunOptions {
+  /** Ends a client that is a command at once. The play then rejects with RunStopped. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Plays a scenario. `lazy.ts` documents it for users. */
+export async function runScenario(scenario: Scenario, options: StoppableOptions = {}): Promise<Result> {
+  // Without a seed the world has its own: that of its snapshot, or the default.
+  const { seed = scenario.options.seed } = options
+  if (scenario.runFlow !== undefined) return playFlow(scenario, scenario.runFlow, options)
+  let environment: ScenarioEnvironment
+  try {
+    const overrides = {
+      ...(seed !== undefined && { seed }),
+      ...(options.names !== undefined && { names: options.names }),
+      ...(options.check && { check: true }),
+    }
+    environment = await createEnvironment({ ...scenario.options, ...overrides }, options)
+  } catch (error) {
+    if (error instanceof LoadError) throw error
+    return {
+      title: scenario.title,
+      passed: false,
+      seed: seed === undefined && isSnapshotFixture(scenario.options.fixtures) ? undefined : String(seed ?? 1),
+      elapsed: 0,
+      wallMs: 0,
+      checks: 0,
+      trace: [],
+      digest: '',
+      failure: { message: failureMessage(error), at: 0, where: undefined, differences: [], events: [] },
+    }
+  }
+  return playIn(environment, scenario, options)
+}
+
+async function playIn(environment: ScenarioEnvironment, scenario: Scenario, options: RunOptions): Promise<Result> {
+  const startedMs = monotonicMs()
+  const script = new ScriptRun(environment, options.onStep)
+  let failure: Failure | undefined
+  try {
+    await withStuckDetection(script, environment, options.stuckTimeoutMs ?? STUCK_TIMEOUT_MS, () =>
+      script.play(scenario),
+    )
+    if (environment.bug !== undefined) throw environment.bug
+  } catch (thrown) {
+    const error = environment.bug === undefined ? thrown : bugError(environment.bug)
+    failure = await createFailure(environment, error, options.file)
+  }
+  const record = await environment.journalEntries()
+  const result: Result = {
+    title: scenario.title,
+    passed: failure === undefined,
+    seed: environment.seed,
+    elapsed: environment.clock.elapsed,
+    wallMs: monotonicMs() - startedMs,
+    checks: script.checks.count,
+    trace: createTrace(scenario.title, environment.seed, record),
+    digest: await environment.digest(),
+    failure,
+  }
+  await environment.close()
+  return result
+}
+
+/** Plays the flow in this process. An unusable option is the failure of the result. */
+async function playFlow({ title, options }: Scenario, runFlow: RunFlow, play: StoppableOptions): Promise<Result> {
+  const startedMs = monotonicMs()
+  const { seed = options.seed } = play
+  let outcome: FlowOutcome = { digest: '', elapsed: 0, requests: [], broken: [] }
+  let message = unsupportedOption(play)
+  if (message === undefined) {
+    try {
+      outcome = await runFlow({ ...options, ...(seed !== undefined && { seed }) }, play.onWorld, play.signal)
+      for (const { operation, method, path, sentAt, outcome: end, status } of outcome.requests) {
+        play.onStep?.(`${operation || `${method} ${path}`}: ${end === 'answered' ? status : end}`, sentAt)
+      }
+      if (outcome.broken.length > 0) message = describeBroken(outcome.broken)
+    } catch (error) {
+      if (error instanceof RunStopped) throw error
+      message = failureMessage(error)
+    }
+  }
+  const { digest, elapsed, broken } = outcome
+  return {
+    title,
+    passed: message === undefined,
+    seed: String(seed ?? 1),
+    elapsed,
+    wallMs: monotonicMs() - startedMs,
+    checks: 1,
+    trace: [],
+    digest,
+    failure: message === undefined ? undefined : toFailure(message, outcome),
+  }
+
+  function toFailure(text: string, { elapsed: at }: FlowOutcome): Failure {
+    return { message: text, at, where: undefined, differences: [], events: broken.flatMap(({ evidence }) => evidence) }
+  }
+}
+
+/** Returns why a flow cannot be played with these options. */
+function unsupportedOption({ against, names }: RunOptions): string | undefined {
+  const reason = 'the scenario plays a flow, which runs in a world of this process'
+  if (against !== undefined) {
+    const url = typeof against === 'string' ? against : against.url
+    return `Failed to play against ${url}: ${reason}. Play it without a server.`
+  }
+  return names === undefined
+    ? undefined
+    : `Failed to play with a names profile: ${reason}, with neutral names. Leave out the profile.`
+}

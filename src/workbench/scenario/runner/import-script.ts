@@ -1,0 +1,99 @@
+/** Imports scripts in TypeScript and JavaScript. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { register } from 'node:module'
+import { dirname, join, relative, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { escapeRegExp } from '../../../lib/escape-regexp.ts'
+import { importWithFetch } from '../../explore/run/saved-fetch.ts'
+
+/** A scenario that cannot be loaded: a missing file, a file without scenarios, a syntax error. */
+export class LoadError extends Error {
+  override readonly name = 'LoadError'
+}
+
+/**
+ * Imports a script in TypeScript or JavaScript.
+ *
+ * @throws LoadError that names the file and, as far as it is known, the line
+ */
+export async function importScript(file: string, folder: string): Promise<Record<string, unknown>> {
+  try {
+    if (/\.m?ts$/.test(file)) await readTypeScript(file)
+    return await importWithFetch(() => import(/* @vite-ignore */ pathToFileURL(file).href))
+  } catch (error) {
+    const name = relative(folder, file)
+    throw new LoadError(`Failed to load ${name}: ${describeLoadError(error, file, name, folder)}`, { cause: error })
+  }
+}
+
+/** Loader of TypeScript, registered with the first script in TypeScript. */
+let typeScriptLoader: Promise<unknown> | undefined
+let isModuleHookRegistered = false
+
+async function readTypeScript(file: string): Promise<void> {
+  // If this module was loaded as TypeScript, a loader is registered already.
+  if (!import.meta.url.endsWith('.ts')) {
+    typeScriptLoader ??= import('tsx/esm/api').then(({ register }) => register())
+    await typeScriptLoader
+  }
+  if (isModuleHookRegistered || isModule(file)) return
+  isModuleHookRegistered = true
+  register(`data:text/javascript,${encodeURIComponent(MODULE_HOOK_SOURCE)}`)
+}
+
+/** Without `"type": "module"` in the project, Node would load .ts files as CommonJS. Scenarios are always modules. */
+const MODULE_HOOK_SOURCE = `export const resolve = async (specifier, context, next) => {
+  const found = await next(specifier, context)
+  return /\\.ts(\\?|$)/.test(found.url) && !found.url.includes('/node_modules/') ? { ...found, format: 'module' } : found
+}`
+
+function isModule(file: string): boolean {
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    const manifest = join(folder, 'package.json')
+    if (existsSync(manifest)) return /"type"\s*:\s*"module"/.test(readFileSync(manifest, 'utf8'))
+    if (folder === dirname(folder)) return false
+  }
+}
+
+function describeLoadError(error: unknown, file: string, name: string, folder: string): string {
+  if (!(error instanceof Error)) return `it threw ${String(error)}. Fix it.`
+  const { code } = error as { code?: string }
+  if (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') {
+    if (/'modelhost-sim(\/|')/.test(error.message)) {
+      return (
+        "it imports 'modelhost-sim', which is not installed in its project. " +
+        'Install it there as step 1 of docs/tutorial.md does.'
+      )
+    }
+    return `${relativePaths(error.message, folder)}. Fix that import.`
+  }
+  const reason = relativePaths(/ERROR: (.*)/.exec(error.message)?.[1] ?? error.message.split('\n')[0]!, folder).replace(
+    /\.$/,
+    '',
+  )
+  const isSyntax = error.name === 'SyntaxError' || /Transform failed/.test(error.message)
+  const text = `${error.message}\n${error.stack ?? ''}`
+  const place = positionIn(text, file) ?? (isSyntax ? syntaxErrorPosition(file) : undefined)
+  const what = isSyntax ? `syntax error: ${reason}` : reason
+  const sentence = /[.!?]$/.test(what) ? what : `${what}.`
+  return place ? `${name}:${place}: ${sentence} Fix that line.` : `${sentence} Fix it.`
+}
+
+/** Returns the line and column of a file in the text of an error. */
+function positionIn(text: string, file: string): string | undefined {
+  const paths = [file, pathToFileURL(file).href].map(escapeRegExp)
+  return new RegExp(`(?:${paths.join('|')}):(\\d+(?::\\d+)?)`).exec(text)?.[1]
+}
+
+/** Returns the position of a syntax error in JavaScript. Node prints it only when it reports the error itself. */
+function syntaxErrorPosition(file: string): string | undefined {
+  const input = readFileSync(file)
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--check', '-'], { input, encoding: 'utf8' })
+  const [, line, indent] = /^\[stdin\]:(\d+)\n.*\n( *)\^/.exec(stderr) ?? []
+  return line && `${line}:${indent!.length + 1}`
+}
+
+function relativePaths(text: string, folder: string): string {
+  return text.replaceAll(`${pathToFileURL(folder).href}/`, '').replaceAll(`${folder}${sep}`, '')
+}

@@ -1,0 +1,55 @@
+/** Loads the flows of a command line. */
+
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { nearestWord } from '../../../lib/did-you-mean.ts'
+import type { NamedFlow } from '../../explore/flow.ts'
+import { resolveRelative } from './beside.ts'
+import { loadFlow } from './flow-files.ts'
+import { LoadError } from './import-script.ts'
+
+/** The names of modules that can be loaded. */
+const SCRIPT_FILE = /\.(ts|mts|js|mjs)$/
+
+/** A flow and its module. */
+export interface LoadedFlow {
+  readonly flow: NamedFlow
+  readonly file: string
+}
+
+/**
+ * Loads the flow of a module. Paths of its options that begin with a dot are relative to the module.
+ *
+ * @throws LoadError for a missing file, one that is not a module, and one that exports no flow
+ */
+export async function loadFlowFile(path: string, folder = process.cwd()): Promise<LoadedFlow> {
+  const file = resolve(folder, path)
+  const name = relative(folder, file)
+  const stat = statSync(file, { throwIfNoEntry: false })
+  if (stat === undefined) throw new LoadError(describeMissing(path, file, folder))
+  if (!stat.isFile()) throw new LoadError(`Failed to load ${path}: it is a folder. Give the module of a flow.`)
+  if (!SCRIPT_FILE.test(file)) {
+    throw new LoadError(`Failed to load ${name}: it is not a module. Give a .ts, .mts, .js or .mjs file.`)
+  }
+  return { flow: withResolvedPaths(await loadFlow(file, folder), dirname(file)), file }
+}
+
+function withResolvedPaths(flow: NamedFlow, home: string): NamedFlow {
+  const { fixtures, profile } = flow.options
+  const options = {
+    ...flow.options,
+    ...(fixtures !== undefined && { fixtures: resolveRelative(fixtures, home) }),
+    ...(profile !== undefined && { profile: resolveRelative(profile, home) }),
+  }
+  return { ...flow, options }
+}
+
+function describeMissing(path: string, file: string, folder: string): string {
+  const home = dirname(file)
+  const names = existsSync(home) ? readdirSync(home).filter(name => SCRIPT_FILE.test(name)) : []
+  const near =
+    nearestWord(basename(file), names) ?? names.find(name => name.replace(SCRIPT_FILE, '') === basename(file))
+  const advice =
+    near === undefined ? 'Give the module of a flow.' : `Did you mean '${relative(folder, join(home, near))}'?`
+  return `Failed to find the flow '${path}': the file is missing. ${advice}`
+}

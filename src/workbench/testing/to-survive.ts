@@ -1,0 +1,85 @@
+/** The matcher `toSurvive`: a flow under faults. */
+
+import { nearestWord } from '../../lib/did-you-mean.ts'
+import { assertKnownKeys } from '../../lib/known-keys.ts'
+import { plural } from '../../lib/text/format-count.ts'
+import { hideSecrets } from '../../lib/text/secrets.ts'
+import type { ExploreFlowOptions, PlanReport } from '../explore/explore-flow.ts'
+import type { InvariantSettings } from '../explore/invariants.ts'
+import type { FaultClassName } from '../explore/plan/classes.ts'
+import type { Plan } from '../explore/plan/plan.ts'
+import { toLabelledTexts } from '../explore/report/labelled-texts.ts'
+
+/** The options of a world. */
+type WorldOption = 'fixtures' | 'with' | 'seed' | 'profile' | 'weather'
+
+/** What a flow must survive. */
+export interface SurviveOptions extends Pick<ExploreFlowOptions, 'budget' | WorldOption | 'inputs'> {
+  /** `all`: pairs and random plans, too. Default: singles. */
+  readonly faults?: 'singles' | 'pairs' | 'all'
+  /** Default: all classes. */
+  readonly classes?: readonly FaultClassName[]
+  /** Beside those of the flow. */
+  readonly invariants?: InvariantSettings
+  /** Signatures of findings that are accepted for now. */
+  readonly known?: readonly string[]
+  /** This plan alone, as a failed matcher prints it. */
+  readonly plan?: Plan
+}
+
+interface Verdict {
+  readonly pass: boolean
+  message(): string
+}
+
+const WORLD_KEYS = ['fixtures', 'with', 'seed', 'profile', 'weather'] as const
+const KEYS = [...WORLD_KEYS, 'budget', 'inputs', 'faults', 'classes', 'invariants', 'known', 'plan'] as const
+const DEPTHS = { singles: 'singles', pairs: 'pairs', all: 'swarm' } as const
+
+/**
+ * Explores a flow. Passes if nothing breaks it that is not known.
+ *
+ * @throws RangeError for an unknown option, ExploreError for a flow that cannot be explored
+ */
+export async function toSurvive(flow: unknown, options: SurviveOptions = {}): Promise<Verdict> {
+  assertKnownKeys(options, KEYS, 'Failed to call toSurvive')
+  const { faults = 'singles', known = [], plan, ...rest } = options
+  if (!Object.hasOwn(DEPTHS, faults)) {
+    const near = nearestWord(String(faults), Object.keys(DEPTHS))
+    const advice = near === undefined ? `Words are ${Object.keys(DEPTHS).join(', ')}.` : `Did you mean '${near}'?`
+    throw new RangeError(`Failed to call toSurvive: unknown faults '${faults}'. ${advice}`)
+  }
+  // Loaded on demand: most tests explore nothing.
+  const { explore, replayPlan } = await import('#explore')
+  const report: PlanReport =
+    plan === undefined
+      ? await explore(flow as never, { ...rest, faults: DEPTHS[faults] })
+      : await replayPlan(flow as never, plan, rest)
+  const found = report.findings.filter(({ signature }) => !known.includes(signature))
+  return { pass: found.length === 0, message: () => hideSecrets(describe(report, found, rest)) }
+}
+
+const MAX_LISTED = 5
+
+function describe({ flow, runs, points }: PlanReport, found: PlanReport['findings'], options: SurviveOptions): string {
+  const tried = `${plural(runs, 'run')}, ${plural(points, 'fault')}`
+  if (found.length === 0) return `expected '${flow}' not to survive: nothing broke it in ${tried}`
+  const listed = found.slice(0, MAX_LISTED).map(({ signature, story, plan, inputs = options.inputs, shrunk }) => {
+    const setting = { ...printableWorld({ ...options, ...shrunk?.world }), ...(inputs !== undefined && { inputs }) }
+    const repeat = JSON.stringify({ ...setting, plan }, (key, value: unknown) => (key === 'name' ? undefined : value))
+    const lines = toLabelledTexts(story).map(([label, text]) => `\n    ${label}: ${text}`)
+    return `\n  ${signature}${lines.join('')}\n    Repeat: await expect(flow).toSurvive(${repeat})`
+  })
+  const more = found.length > MAX_LISTED ? `\n  and ${found.length - MAX_LISTED} more` : ''
+  return `expected '${flow}' to survive, and ${found.length === 1 ? '1 thing breaks it' : `${found.length} things break it`} (${tried}):${listed.join('')}${more}`
+}
+
+/** Returns the part of the options that names the world, as far as it can be printed. */
+function printableWorld(options: SurviveOptions): object {
+  // A snapshot has too many bytes.
+  const isPrintable = (value: unknown) =>
+    value !== undefined && (typeof value !== 'object' || Object.getPrototypeOf(value) === Object.prototype)
+  return Object.fromEntries(
+    WORLD_KEYS.map(name => [name, options[name]] as const).filter(([, value]) => isPrintable(value)),
+  )
+}

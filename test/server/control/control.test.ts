@@ -1,0 +1,560 @@
+import { describe, expect, test } from 'vitest'
+import manifest from '../../../package.json' with { type: 'json' }
+import { VERSION } from '../../../src/lib/version.ts'
+import { controlOperations } from '../../../src/server/control/index.ts'
+import { createClientFor } from '../../../src/service/client/client.ts'
+import { running } from '../http/running-server.ts'
+
+const CHAT = { model_name: 'acme/chat2', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+
+async function deployed(world: Awaited<ReturnType<typeof running>>): Promise<string> {
+  const created = await world.ask('/deploy/llm', { method: 'POST', body: JSON.stringify(CHAT) })
+  return ((await created.json()) as { deploy_id: string }).deploy_id
+}
+
+test('troubles list a deployment that waits for GPUs that no node can have, without a command that undoes it', async () => {
+  const world = await running({ fixtures: 'two-nodes', profile: { policies: { unknown_gpu_types: 'wait' } } })
+  const body = JSON.stringify({ ...CHAT, model_name: 'acme/try', gpu: 'B300-270GB' })
+  const created = await world.ask('/deploy/llm', { method: 'POST', body })
+  const { deploy_id } = (await created.json()) as { deploy_id: string }
+  const what = `deployment ${deploy_id} (acme/try) waits for 1xB300-270GB, which no node can have`
+  expect((await world.command('/_sim/troubles', undefined, 'GET')).body).toEqual([{ what }])
+})
+
+describe('health and overview', () => {
+  test('health has version, seed and time', async () => {
+    const { command } = await running({ seed: 'seven' })
+    expect(await command('/_sim/health', undefined, 'GET')).toEqual({
+      status: 200,
+      body: { status: 'ok', version: manifest.version, seed: 'seven', now: '2026-01-01T00:00:00.000000+00:00' },
+    })
+    expect(VERSION).toBe(manifest.version)
+  })
+
+  test('health answers while time is being moved, and requests of the world wait for its end', async () => {
+    const { sim, ask, command } = await running()
+    let listed: Promise<Response> | undefined
+    let isListed = false
+    await sim.clock.untilInSlices(async () => {
+      listed = ask('/deploy/list').finally(() => {
+        isListed = true
+      })
+      expect((await command('/_sim/health', undefined, 'GET')).status).toBe(200)
+      expect((await command('/_sim', undefined, 'GET')).status).toBe(200)
+      return true
+    })
+    expect(isListed).toBe(false)
+    expect((await listed)?.status).toBe(200)
+  })
+
+  test('the root and the overview answer 200', async () => {
+    const { ask, command } = await running()
+    const root = await ask('/')
+    expect([root.status, await root.text()]).toEqual([200, expect.stringContaining('Nothing here is real')])
+    const { body } = await command('/_sim', undefined, 'GET')
+    expect(body.endpoints).toContainEqual({
+      method: 'POST',
+      path: '/_sim/clock/advance',
+      operation: 'advanceClock',
+      summary: expect.stringContaining('Advance time'),
+      takes: [
+        { in: 'body', name: 'by', type: 'string', required: false },
+        { in: 'body', name: 'to', type: 'string', required: false },
+      ],
+      example: { target: '/_sim/clock/advance', body: { by: '2h' } },
+    })
+  })
+
+  test('an unknown path names the nearest', async () => {
+    const { command } = await running()
+    expect(await command('/_sim/clck', undefined, 'GET')).toEqual({
+      status: 404,
+      body: {
+        error: "Failed to find '/_sim/clck': unknown path of the control plane. Did you mean '/_sim/clock'?",
+      },
+    })
+    expect((await command('/_sim/clock', {}, 'DELETE')).status).toBe(405)
+  })
+})
+
+describe('the clock', () => {
+  test('is shown', async () => {
+    const { command } = await running({ fixtures: 'empty' })
+    expect((await command('/_sim/clock', undefined, 'GET')).body).toMatchObject({
+      now: '2026-01-01T00:00:00.000000+00:00',
+      elapsed_seconds: 0,
+      mode: 'manual',
+      speed: null,
+    })
+  })
+
+  test('advances by a duration and to a time', async () => {
+    const world = await running({ fixtures: 'empty' })
+    await deployed(world)
+    const by = await world.command('/_sim/clock/advance', { by: '2h' })
+    expect(by.body).toMatchObject({
+      from: '2026-01-01T00:00:00.000000+00:00',
+      to: '2026-01-01T02:00:00.000000+00:00',
+      now: '2026-01-01T02:00:00.000000+00:00',
+      counts: { 'deployment.running': 1 },
+    })
+    const to = await world.command('/_sim/clock/advance', { to: '2026-01-02T00:00:00Z' })
+    expect(to.body.now).toBe('2026-01-02T00:00:00.000000+00:00')
+  })
+
+  test('reaches the same state by two halves over HTTP as by one whole move in the process', async () => {
+    const [parts, whole] = [await running({ fixtures: 'empty' }), await running({ fixtures: 'empty' })]
+    await deployed(parts)
+    await deployed(whole)
+    for (let i = 0; i < 10; i++) await parts.command('/_sim/clock/advance', { by: '3m' })
+    await whole.sim.clock.advance('30m')
+    expect(parts.sim.digest).toBe(whole.sim.digest)
+  })
+
+  test.each([
+    [{}, "Failed to advance the clock: give one of 'by' and 'to'"],
+    [{ by: '1h', to: '2027-01-01T00:00:00Z' }, "give one of 'by' and 'to'"],
+    [{ by: 'soon' }, 'Failed to read the duration "soon": no known form. Forms that work:'],
+    [{ by: '-1h' }, 'time does not run backwards'],
+    [{ to: '2026-01-02' }, "Failed to advance to '2026-01-02': no time with an offset."],
+    [{ by: '600' }, 'Failed to read the duration "600": it has no unit. Forms that work:'],
+    [{ by: '40000d' }, 'longer than 100 years'],
+    [{ to: '2026-02-30T00:00:00Z' }, 'no time with an offset'],
+    [{ to: '9999-01-01T00:00:00Z' }, 'more than 200 years after the world began'],
+    [{ to: '2025-12-31T00:00:00Z' }, 'time never goes back'],
+  ])('refuses %j and changes nothing', async (body, message) => {
+    const world = await running()
+    const before = world.sim.digest
+    const answer = await world.command('/_sim/clock/advance', body)
+    expect(answer.status).toBe(400)
+    expect(answer.body.error).toContain(message)
+    expect([world.sim.digest, world.sim.clock.elapsed]).toEqual([before, 0])
+  })
+
+  test('refuses an unknown field and an invalid JSON body', async () => {
+    const world = await running()
+    expect((await world.command('/_sim/clock/advance', { bye: '1h' })).body.detail).toEqual([
+      {
+        loc: ['body', 'bye'],
+        msg: "Extra inputs are not permitted: bye. Did you mean 'by'?",
+        type: 'extra_forbidden',
+      },
+    ])
+    const made = await world.command('/_sim/worlds', { seeed: 7, clock: { mode: 'scaled', sped: 60 }, nams: {} })
+    expect(made.body.detail.map(({ loc, msg }: { loc: string[]; msg: string }) => [loc.join('.'), msg])).toEqual([
+      ['body.clock.sped', "Extra inputs are not permitted: sped. Did you mean 'speed'?"],
+      ['body.seeed', "Extra inputs are not permitted: seeed. Did you mean 'seed'?"],
+      ['body.nams', "Extra inputs are not permitted: nams. Did you mean 'names'?"],
+    ])
+    for (const by of ['1e400', 'null', 'true']) {
+      const wrong = await world.ask('/_sim/clock/advance', {
+        method: 'POST',
+        body: `{"by":${by}}`,
+        headers: { 'content-type': 'application/json' },
+      })
+      expect([wrong.status, (await wrong.json()).detail[0].msg]).toEqual([
+        422,
+        "Value error, invalid duration. Give a text with a unit, as in '90s', '1h30m' or 'PT1H'",
+      ])
+    }
+    const broken = await world.ask('/_sim/clock/advance', {
+      method: 'POST',
+      body: '{"by":',
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(broken.status).toBe(422)
+  })
+
+  test('moves to the next event, or to the next change that a client can see', async () => {
+    const world = await running({ fixtures: 'empty' })
+    const id = await deployed(world)
+    const next = await world.command('/_sim/clock/next')
+    expect(next.body.events).toBeGreaterThan(0)
+
+    const seen = []
+    for (let i = 0; i < 20; i++) {
+      await world.command('/_sim/clock/next', { visible: true, within: '1h' })
+      seen.push(((await (await world.ask(`/deploy/${id}`)).json()) as { status: string }).status)
+    }
+    expect([...new Set(seen)]).toEqual(expect.arrayContaining(['deploying', 'running']))
+  })
+
+  test('stops at the end of `within` when no event comes before', async () => {
+    const { command } = await running({ fixtures: 'empty' })
+    const { body } = await command('/_sim/clock/next', { visible: true, within: '5m' })
+    expect(body).toMatchObject({ events: 0, now: '2026-01-01T00:05:00.000000+00:00' })
+  })
+
+  test('does not move time when no event is scheduled and `within` is missing', async () => {
+    const { command } = await running({ fixtures: 'empty' })
+    for (const body of [undefined, { visible: true }]) {
+      const next = await command('/_sim/clock/next', body)
+      expect(next).toMatchObject({
+        status: 200,
+        body: { reached: false, events: 0, now: '2026-01-01T00:00:00.000000+00:00' },
+      })
+    }
+    expect((await command('/_sim/health', undefined, 'GET')).status).toBe(200)
+  })
+
+  test('refuses a report by steps that are too short when the account has no deployments', async () => {
+    const { command } = await running({ fixtures: 'empty' })
+    await command('/_sim/clock/advance', { by: '1s' })
+    expect((await command('/_sim/report?step=1ms', undefined, 'GET')).status).toBe(200)
+    await command('/_sim/clock/advance', { by: '1h' })
+    const refused = await command('/_sim/report?step=1us', undefined, 'GET')
+    expect(refused.status).toBe(400)
+    expect(JSON.stringify(refused.body)).toContain('that makes 3,601,000,000 steps')
+  })
+
+  test('switches between manual and scaled without a jump', async () => {
+    const { command, sim } = await running()
+    await command('/_sim/clock/advance', { by: '1h' })
+    expect((await command('/_sim/clock', { mode: 'scaled', speed: 1e-6 }, 'PUT')).body).toMatchObject({
+      mode: 'scaled',
+      speed: 1e-6,
+      now: expect.stringMatching(/^2026-01-01T01:00:00/),
+    })
+    expect((await command('/_sim/clock', { mode: 'manual' }, 'PUT')).body).toMatchObject({
+      mode: 'manual',
+      speed: null,
+    })
+    expect(sim.clock.iso).toMatch(/^2026-01-01T01:00:00/)
+  })
+
+  test.each([
+    [{ mode: 'scald' }, "unknown mode 'scald'. Did you mean 'scaled'?"],
+    [{ mode: 'scaled', speed: 0 }, 'invalid speed 0'],
+    [{ speed: 5 }, "'speed' is for the mode scaled"],
+  ])('refuses %j', async (body, message) => {
+    const { command, sim } = await running()
+    const answer = await command('/_sim/clock', body, 'PUT')
+    expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(message)])
+    expect(sim.clock.mode).toBe('manual')
+  })
+})
+
+describe('until', () => {
+  test('answers when a GET matches the condition', async () => {
+    const world = await running({ fixtures: 'empty' })
+    const id = await deployed(world)
+    const { body } = await world.command('/_sim/clock/until', {
+      get: `/deploy/${id}`,
+      where: { status: 'running', instances: { running: 1 } },
+      within: '15m',
+    })
+    expect(body).toMatchObject({ reached: true, happened: { counts: { 'deployment.running': 1 } } })
+    expect(body.now).toBe(world.sim.clock.iso)
+    expect(await (await world.ask(`/deploy/${id}`)).json()).toMatchObject({ status: 'running' })
+  })
+
+  test('answers 200 with reached: false and leaves the clock at the end when the time runs out', async () => {
+    const world = await running({ fixtures: 'empty' })
+    const id = await deployed(world)
+    const { status, body } = await world.command('/_sim/clock/until', {
+      get: `/deploy/${id}`,
+      where: { status: 'failed' },
+      within: '10m',
+    })
+    expect([status, body.reached, body.now]).toEqual([200, false, '2026-01-01T00:10:00.000000+00:00'])
+    expect(body.last).toMatchObject({ status: 200, body: { deploy_id: id, status: 'running' } })
+  })
+
+  test('finds the expected rows of a list in any order and among others', async () => {
+    const world = await running()
+    const id = await deployed(world)
+    const { body } = await world.command('/_sim/clock/until', {
+      get: '/deploy/list',
+      where: [{ deploy_id: id, status: 'running' }, { status: 'stopped' }],
+      within: '1h',
+    })
+    expect(body.reached).toBe(true)
+    expect(body.last.body).toContainEqual(expect.objectContaining({ deploy_id: id, status: 'running' }))
+  })
+
+  test.each([
+    [{ get: '/deploi/x', where: { a: 1 } }, 'the service has no GET with this path'],
+    [{ get: '/deploy/list', where: [{}], within: 'soon' }, 'Failed to read the duration'],
+    [
+      { get: '/deploy/nope', where: {} },
+      'Failed to wait: GET /deploy/nope answers 404 {"error":"no deployment nope"}.',
+    ],
+    [
+      { get: '/deploy/list', where: { status: 'running' } },
+      'answers a list, and where is an object. Give where as a list',
+    ],
+    [
+      { get: '/deploy/2cZeTxVFN7tKxCCh', where: [{}] },
+      'answers an object, and where is a list. Give where as an object',
+    ],
+  ])('refuses %j', async (body, message) => {
+    const { command, sim } = await running()
+    const answer = await command('/_sim/clock/until', body)
+    expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(message)])
+    expect(sim.clock.elapsed).toBe(0)
+  })
+})
+
+describe('reset', () => {
+  test('restores the world as it was loaded', async () => {
+    const world = await running()
+    const before = world.sim.digest
+    await deployed(world)
+    await world.command('/_sim/clock/advance', { by: '1h' })
+
+    const { body } = await world.command('/_sim/reset')
+
+    expect(body).toEqual({ now: '2026-01-01T00:00:00.000000+00:00', digest: before })
+    expect(world.sim.digest).toBe(before)
+  })
+})
+
+describe('the journal', () => {
+  test('is read in pages and by kind', async () => {
+    const world = await running({ fixtures: 'empty' })
+    await deployed(world)
+    await world.command('/_sim/clock/advance', { by: '30m' })
+
+    const first = (await world.command('/_sim/journal?limit=2', undefined, 'GET')).body
+    expect(first.entries.map(({ seq }: { seq: number }) => seq)).toEqual([1, 2])
+    const rest = (await world.command(`/_sim/journal?after=2`, undefined, 'GET')).body
+    expect(rest.entries[0].seq).toBe(3)
+    expect(rest.last).toBe(world.sim.world.journal.last)
+    const ready = (await world.command('/_sim/journal?kind=deployment.running', undefined, 'GET')).body.entries
+    expect(ready).toHaveLength(1)
+    const ahead = await world.command('/_sim/journal?kind=batch.completed', undefined, 'GET')
+    expect([ahead.status, ahead.body.entries]).toEqual([200, []])
+    expect(ready[0]).toMatchObject({ at: expect.stringMatching(/^2026-01-01T00:/), kind: 'deployment.running' })
+  })
+
+  test('holds requests and commands, but no reads of the control plane', async () => {
+    const world = await running({ fixtures: 'empty' })
+    await world.ask('/deploy/list')
+    await world.command('/_sim/commands', { verb: 'card.decline' })
+    await world.command('/_sim/journal', undefined, 'GET')
+    await world.command('/_sim/health', undefined, 'GET')
+    const { entries } = (await world.command('/_sim/journal', undefined, 'GET')).body
+    expect(entries.map(({ kind, subject }: Record<string, string>) => `${kind} ${subject}`)).toEqual([
+      'request GET /deploy/list',
+      'request POST /_sim/commands',
+      expect.stringMatching(/^card\.declined /),
+    ])
+    expect(entries[1].fields).toEqual({ operation: 'giveCommand', status: 200, decidedBy: 'none' })
+  })
+
+  test('never shows a token, wherever it was sent', async () => {
+    const world = await running({ fixtures: 'empty' })
+    const { token } = world.sim
+    await world.ask(`/v1/voices/${token}`)
+    await world.ask(`/nowhere/${token}?token=${token}`)
+    await world.ask('/deploy/llm', {
+      method: 'POST',
+      body: JSON.stringify({ ...CHAT, hub: { repo: 'acme/chat-8b', token: 'hub_canary' } }),
+    })
+    const text = JSON.stringify((await world.command('/_sim/journal', undefined, 'GET')).body)
+    expect(text).not.toContain(token)
+    expect(text).not.toContain('hub_canary')
+  })
+
+  test('and the digest agree with the process', async () => {
+    const world = await running()
+    await deployed(world)
+    expect((await world.command('/_sim/digest', undefined, 'GET')).body.digest).toBe(world.sim.digest)
+  })
+
+  test.each(['after=x', 'limit=-1', 'limit=1.5'])('refuses %s', async query => {
+    const { command } = await running()
+    expect((await command(`/_sim/journal?${query}`, undefined, 'GET')).status).toBe(422)
+  })
+})
+
+describe('the ledger', () => {
+  test('has the balance, the postings and the current charges', async () => {
+    const world = await running({ fixtures: 'empty' })
+    const id = await deployed(world)
+    await world.command('/_sim/clock/advance', { by: '1h' })
+    const { body } = await world.command('/_sim/ledger', undefined, 'GET')
+    expect(body.balance_microcents).toBe(world.sim.ledger.balance)
+    expect(body.entries).toContainEqual(
+      expect.objectContaining({ kind: 'rent', subject: id, open: true, time: '2026-01-01T01:00:00.000000+00:00' }),
+    )
+  })
+
+  test('is read between two times, in seconds or ISO 8601', async () => {
+    const world = await running({ fixtures: 'empty' })
+    await world.ask('/payment/funds', { method: 'POST', body: '{"amount":100}' })
+    await world.command('/_sim/clock/advance', { by: '2h' })
+    await world.ask('/payment/funds', { method: 'POST', body: '{"amount":200}' })
+    const read = async (query: string) =>
+      (await world.command(`/_sim/ledger?${query}`, undefined, 'GET')).body.entries.map(
+        (entry: { microcents: number }) => entry.microcents / 1e6,
+      )
+    expect(await read('')).toEqual([100, 200])
+    expect(await read(`to=${Date.parse('2026-01-01T01:00:00Z') / 1000}`)).toEqual([100])
+    expect(await read('from=2026-01-01T02:00:00%2B01:00')).toEqual([200])
+    expect(await read('from=2026-01-01T02:00:00+01:00')).toEqual([200])
+    expect((await world.command('/_sim/ledger?from=yesterday', undefined, 'GET')).body.error).toContain(
+      "Failed to read the ledger from 'yesterday'",
+    )
+  })
+
+  test('posts nothing when it is read', async () => {
+    const world = await running()
+    await world.command('/_sim/clock/advance', { by: '1h' })
+    const before = world.sim.digest
+    await world.command('/_sim/ledger', undefined, 'GET')
+    expect(world.sim.digest).toBe(before)
+  })
+})
+
+describe('a failure of the fleet', () => {
+  test('crashes a node of a deployment and repairs it', async () => {
+    const world = await running({ fixtures: 'empty' })
+    const id = await deployed(world)
+    expect((await world.command(`/_sim/cluster/deployments/${id}/node`, undefined, 'GET')).status).toBe(409)
+    await world.command('/_sim/clock/advance', { by: '20m' })
+    const { name } = (await world.command(`/_sim/cluster/deployments/${id}/node`, undefined, 'GET')).body
+
+    const stateAfter = async (verb: string) => {
+      expect((await world.command('/_sim/commands', { verb, target: name })).body).toMatchObject({ verb })
+      const nodes = (await world.command('/_sim/cluster/nodes', undefined, 'GET')).body
+      return nodes.find((node: { name: string }) => node.name === name).state
+    }
+    expect(await stateAfter('node.crash')).toBe('down')
+    expect(await (await world.ask(`/deploy/${id}`)).json()).toMatchObject({ instances: { running: 0 } })
+    expect(await stateAfter('node.repair')).toBe('ready')
+    expect(await stateAfter('node.cordon')).toBe('cordoned')
+    expect(await stateAfter('node.uncordon')).toBe('ready')
+  })
+
+  test('has the same effect over HTTP and in the process', async () => {
+    const [here, there] = [await running(), await running()]
+    here.sim.cluster.stockOut('H100-80GB')
+    here.sim.cluster.card.decline()
+    here.sim.cluster.limit.set('H100-80GB', null)
+    here.sim.cluster.price.set('H100-80GB', 300)
+    here.sim.funds.set(12.5)
+    for (const command of [
+      { verb: 'pool.stockOut', target: 'H100-80GB' },
+      { verb: 'card.decline' },
+      { verb: 'limit.set', target: 'H100-80GB', args: { limit: null } },
+      { verb: 'price.set', target: 'H100-80GB', args: { cents: 300 } },
+      { verb: 'funds.set', args: { usd: 12.5 } },
+    ]) {
+      const { status, body } = await there.command('/_sim/commands', command)
+      expect([status, body]).toEqual([200, { verb: command.verb, at: there.sim.clock.iso }])
+    }
+    expect(there.sim.digest).toBe(here.sim.digest)
+  })
+
+  test.each([
+    ['POST', '/_sim/commands', 400, "Did you mean 'h100-0'?", { verb: 'node.crash', target: 'h100-O' }],
+    ['POST', '/_sim/commands', 400, "Did you mean 'node.crash'?", { verb: 'node.crsh', target: 'h100-0' }],
+    ['POST', '/_sim/commands', 400, "Did you mean 'H100-80GB'?", { verb: 'pool.stockOut', target: 'H100' }],
+    [
+      'POST',
+      '/_sim/commands',
+      400,
+      'Give an integer from 0 to',
+      { verb: 'limit.set', target: 'H100-80GB', args: { limit: 1.5 } },
+    ],
+    [
+      'POST',
+      '/_sim/commands',
+      400,
+      'Give cents per hour',
+      { verb: 'price.set', target: 'H100-80GB', args: { cents: -1 } },
+    ],
+    ['POST', '/_sim/commands', 400, 'takes no target, got "x"', { verb: 'account.suspend', target: 'x' }],
+    ['POST', '/_sim/commands', 400, "at 'soon' is an invalid time", { verb: 'hub.down', at: 'soon' }],
+    ['POST', '/_sim/commands', 400, 'is in the past', { verb: 'hub.down', at: '2025-12-31T23:00:00Z' }],
+    ['POST', '/_sim/cluster/nodes/h100-0/crash', 404, 'unknown path of the control plane'],
+    ['GET', '/_sim/cluster/deployments/none/node', 404, 'no deployment or container'],
+  ])('%s %s is refused with a hint, and nothing changes', async (method, path, status, hint, body?: unknown) => {
+    const { command, sim } = await running()
+    const before = sim.digest
+    const answer = await command(path, body, method)
+    expect([answer.status, answer.body.error]).toEqual([status, expect.stringContaining(hint)])
+    expect(sim.digest).toBe(before)
+  })
+
+  test('a command takes effect at a time in ISO 8601', async () => {
+    const { command, sim } = await running()
+    const { status, body } = await command('/_sim/commands', { verb: 'hub.down', at: '2026-01-01T01:00:00+00:00' })
+    expect([status, body]).toEqual([200, { verb: 'hub.down', at: '2026-01-01T01:00:00.000000+00:00' }])
+    await command('/_sim/clock/advance', { by: '59m' })
+    expect(sim.cluster.activeFailures()).toEqual([])
+    await command('/_sim/clock/advance', { by: '1m' })
+    expect(sim.cluster.activeFailures()).toMatchObject([{ undo: { verb: 'hub.up' } }])
+  })
+
+  test('the list of commands names kinds of targets by words of users', async () => {
+    const { command } = await running()
+    const { body } = await command('/_sim/commands', undefined, 'GET')
+    expect(body).toContainEqual(expect.objectContaining({ verb: 'pool.stockOut', target: 'gpuType' }))
+    expect(JSON.stringify(body)).not.toContain('offeredGpuType')
+  })
+
+  test('nodes are listed', async () => {
+    const { command, sim } = await running()
+    expect((await command('/_sim/cluster/nodes', undefined, 'GET')).body).toEqual(sim.cluster.nodes())
+  })
+})
+
+describe('the typed client', () => {
+  test('has a method for every operation', async () => {
+    const { server, sim } = await running()
+    const control = createClientFor(controlOperations, fetch, { baseUrl: server.url })
+    const moved = await control.advanceClock({ by: '10m' })
+    expect(moved.now).toBe(sim.clock.iso)
+    expect((await control.getHealth()).status).toBe('ok')
+    expect(await control.giveCommand({ verb: 'node.cordon', target: 'h100-0' })).toMatchObject({ verb: 'node.cordon' })
+    expect(sim.cluster.node('h100-0').state).toBe('cordoned')
+    await expect(control.giveCommand({ verb: 'node.crush', target: 'h100-0' })).rejects.toMatchObject({ status: 400 })
+  })
+})
+
+describe('answers of the control plane', () => {
+  test('cannot be read by another origin', async () => {
+    const world = await running()
+    const response = await world.ask('/_sim/clock')
+    expect(response.headers.get('cross-origin-resource-policy')).toBe('same-origin')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(response.headers.get('access-control-allow-origin')).toBeNull()
+  })
+})
+
+test('the weather says what it has struck, and its command undoes that', async () => {
+  const { sim, command } = await running({ fixtures: 'fleet', weather: 'rough', seed: 3 })
+  const read = async () => (await command('/_sim/weather', undefined, 'GET')).body
+  expect(await read()).toMatchObject({ pack: 'rough', packs: expect.arrayContaining(['none', 'realistic', 'rough']) })
+  type Kind = { kind: string; strikes: number; active: { undo: object }[] }
+  const struck = async () => ((await read()).kinds as Kind[]).flatMap(({ active }) => active)
+  for (let hour = 0; hour < 500 && (await struck()).length === 0; hour++) await sim.clock.advance('1h')
+  const [{ undo }] = (await struck()) as [{ undo: object }]
+  const troubles = (await command('/_sim/troubles', undefined, 'GET')).body
+  expect(troubles.map((trouble: { undo?: object }) => trouble.undo)).toContainEqual(undo)
+  expect((await command('/_sim/commands', undo)).status).toBe(200)
+  const later = (await command('/_sim/troubles', undefined, 'GET')).body
+  expect(later.map((trouble: { undo?: object }) => trouble.undo)).not.toContainEqual(undo)
+  const calm = await running({ fixtures: 'two-nodes', weather: 'none' })
+  expect((await calm.command('/_sim/weather', undefined, 'GET')).body).toMatchObject({ pack: 'none', kinds: [] })
+})
+
+test('a DELETE with a slash at its end removes nothing, because the name behind it is missing', async () => {
+  const { sim, command } = await running()
+  sim.faults.add({ on: '*', fault: { kind: 'empty' } })
+  for (const path of ['/_sim/faults/', '/_sim/faults//', '/_sim/faults/?x=1', '/_sim/inference/', '/_sim/past/']) {
+    const { status, body } = await command(path, undefined, 'DELETE')
+    expect([status, body.error]).toEqual([
+      404,
+      expect.stringContaining('the name behind the slash is missing. Give it'),
+    ])
+  }
+  const { body } = await command('/_sim/faults/', undefined, 'DELETE')
+  expect(body.error).toBe(
+    "Failed to delete '/_sim/faults/': the name behind the slash is missing. Give it, or send DELETE /_sim/faults.",
+  )
+  expect(sim.faults.list()).toHaveLength(1)
+  expect((await command('/_sim/faults', undefined, 'DELETE')).body).toEqual({ removed: 1 })
+})

@@ -1,0 +1,802 @@
+/** Every command by what it does to the world, and every refused one by what it does not. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { controlOperations } from '../../../src/server/control/index.ts'
+import type { ScriptRule } from '../../../src/service/openai/scripted-answers.ts'
+import { JOURNAL_KINDS } from '../../../src/simulation/journal-kinds.ts'
+import type { FaultRule } from '../../../src/simulator/faults/rules.ts'
+import { createSimulator } from '../../../src/simulator/simulator.ts'
+import { ScenarioLibrary } from '../../../src/workbench/scenario/runner/library.ts'
+import { recordMinute } from '../../simulator/recorded-minute.ts'
+import { type Running, running } from '../http/running-server.ts'
+
+const RUNNING = '2cZeTxVFN7tKxCCh'
+const STOPPED = 'ZULBVvLkUPftB8Mo'
+const MODEL = 'aurora-labs/aurora-8b-instruct'
+
+const RECORDING = recordMinute()
+
+interface Command {
+  readonly path: string
+  readonly body?: unknown
+  /** The bytes of an upload. */
+  readonly file?: Uint8Array
+}
+interface Bad extends Command {
+  readonly status: number
+  /** What the answer has to say. */
+  readonly says: string | RegExp
+}
+interface CommandCase {
+  readonly good: readonly Command[]
+  readonly bad: readonly Bad[]
+}
+
+const advance = (body: unknown, status: number, says: string | RegExp): Bad => ({
+  path: '/_sim/clock/advance',
+  body,
+  status,
+  says,
+})
+const until = (body: unknown, status: number, says: string | RegExp): Bad => ({
+  path: '/_sim/clock/until',
+  body,
+  status,
+  says,
+})
+const set = (body: unknown, status: number, says: string | RegExp): Bad => ({
+  path: '/_sim/clock',
+  body,
+  status,
+  says,
+})
+
+const SNAPSHOT = createSimulator({ fixtures: 'empty' }).snapshot()
+
+/** By operation. What takes no input has no bad one. */
+const COMMANDS: Readonly<Record<string, CommandCase>> = {
+  getRoot: { good: [{ path: '/' }], bad: [] },
+  getHealth: { good: [{ path: '/_sim/health' }, { path: '/_sim/health/' }], bad: [] },
+  getOverview: { good: [{ path: '/_sim' }, { path: '/_sim/' }], bad: [] },
+  getClock: { good: [{ path: '/_sim/clock' }], bad: [] },
+  setClock: {
+    good: [
+      { path: '/_sim/clock', body: { mode: 'manual' } },
+      { path: '/_sim/clock', body: {} },
+    ],
+    bad: [
+      set({ mode: 'scaled', speed: -5 }, 400, 'invalid speed -5'),
+      set({ mode: 'Scaled' }, 400, "Did you mean 'scaled'?"),
+      set({ mode: 'scaled', speed: '60' }, 422, 'speed'),
+      set({ modus: 'manual' }, 422, 'modus'),
+      set({ mode: 'follow' }, 400, 'a server has no clock to follow'),
+      set({ mode: 'on-poll', speed: 5 }, 400, "'speed' is for the mode scaled"),
+      set({ mode: 'on-poll', step: 'soon' }, 400, 'Failed to read the duration'),
+      set({ mode: 'idle', after: -1 }, 400, 'invalid number of milliseconds -1'),
+      set([], 422, 'detail'),
+    ],
+  },
+  getAhead: {
+    good: [{ path: '/_sim/ahead' }, { path: '/_sim/ahead?by=2h&limit=3&visible=true' }],
+    bad: [
+      { path: '/_sim/ahead?by=soon', status: 400, says: 'Failed to read the duration' },
+      { path: '/_sim/ahead?limit=0', status: 422, says: 'limit' },
+      { path: '/_sim/ahead?visible=yes', status: 422, says: 'visible' },
+    ],
+  },
+  getFleet: {
+    good: [{ path: '/_sim/fleet' }, { path: '/_sim/fleet?since=1' }],
+    bad: [{ path: '/_sim/fleet?since=soon', status: 422, says: 'since' }],
+  },
+  getLifecycles: {
+    good: [{ path: '/_sim/lifecycles' }, { path: '/_sim/lifecycles?kind=batch,node&from=0s&to=1h&limit=2' }],
+    bad: [
+      { path: '/_sim/lifecycles?kind=batsh', status: 400, says: "Did you mean 'batch'?" },
+      { path: '/_sim/lifecycles?to=later', status: 400, says: 'invalid time "later"' },
+    ],
+  },
+  getMoney: {
+    good: [{ path: '/_sim/money' }, { path: '/_sim/money?step=1h&usage=true' }],
+    bad: [
+      { path: '/_sim/money?step=0s', status: 400, says: 'a step of no time has no end' },
+      { path: '/_sim/money?step=1h&from=2027-01-01T00:00:00Z', status: 400, says: 'what is to come is not known' },
+    ],
+  },
+  listThings: {
+    good: [{ path: '/_sim/things?kind=deployment' }],
+    bad: [
+      { path: '/_sim/things', status: 422, says: 'kind' },
+      { path: '/_sim/things?kind=planet', status: 422, says: 'kind' },
+    ],
+  },
+  getThing: {
+    good: [{ path: `/_sim/things/${RUNNING}` }, { path: '/_sim/things/account' }],
+    bad: [
+      { path: '/_sim/things/h100-00', status: 404, says: "Did you mean 'h100-0'?" },
+      { path: '/_sim/things/99999', status: 404, says: 'Failed to explain entry 99999' },
+    ],
+  },
+  compareWorlds: {
+    good: [{ path: '/_sim/differences?with=default' }],
+    bad: [
+      { path: '/_sim/differences?with=w9', status: 404, says: "unknown world 'w9'" },
+      { path: '/_sim/differences', status: 400, says: 'give one of with, snapshot and fresh=true' },
+      { path: '/_sim/differences?snapshot=none', status: 404, says: "'none'" },
+    ],
+  },
+  sendRequest: {
+    good: [{ path: '/_sim/requests', body: { method: 'GET', path: '/deploy/list' } }],
+    bad: [
+      { path: '/_sim/requests', body: { path: '/_sim/reset' }, status: 400, says: 'it is not a path of the service' },
+      { path: '/_sim/requests', body: { method: 'GET' }, status: 400, says: 'path is missing' },
+      { path: '/_sim/requests', body: { path: '/deploy/list', body: {} }, status: 400, says: 'a GET has no body' },
+      { path: '/_sim/requests', body: { repeat: { seq: 1 } }, status: 409, says: 'Failed to repeat the request 1' },
+      { path: '/_sim/requests', body: { repeat: { seq: 1, world: 'w9' } }, status: 404, says: "unknown world 'w9'" },
+      { path: '/_sim/requests', body: { repeat: { sec: 1 } }, status: 422, says: 'seq' },
+    ],
+  },
+  getCauses: {
+    good: [{ path: '/_sim/causes/1' }, { path: '/_sim/causes/1?limit=0' }],
+    bad: [
+      { path: '/_sim/causes/99', status: 404, says: 'Failed to explain entry 99' },
+      { path: '/_sim/causes/first', status: 404, says: 'a position is a whole number' },
+      { path: '/_sim/causes/1?limit=-1', status: 422, says: 'limit' },
+    ],
+  },
+  getRequest: {
+    good: [{ path: '/_sim/requests/2' }],
+    bad: [
+      { path: '/_sim/requests/99', status: 404, says: "Failed to read the request '99': unknown request" },
+      { path: '/_sim/requests/first', status: 404, says: "Failed to read the request 'first'" },
+    ],
+  },
+  openRecording: {
+    good: [{ path: '/_sim/recordings', body: { recording: RECORDING } }],
+    bad: [
+      { path: '/_sim/recordings', body: { recording: '{"x":1}' }, status: 400, says: 'Failed to read the recording' },
+      {
+        path: '/_sim/recordings',
+        body: { recording: RECORDING.replace('h100-0', 'h100-1') },
+        status: 400,
+        says: 'line',
+      },
+    ],
+  },
+  savePage: { good: [{ path: '/_sim/page' }], bad: [] },
+  getWeather: { good: [{ path: '/_sim/weather' }], bad: [] },
+  getPast: { good: [{ path: '/_sim/past' }], bad: [] },
+  keepPast: { good: [{ path: '/_sim/past' }, { path: '/_sim/past' }], bad: [] },
+  forgetPast: { good: [{ path: '/_sim/past' }], bad: [] },
+  getPastRecording: { good: [{ path: '/_sim/past/recording' }], bad: [] },
+  getPastScenario: {
+    good: [
+      { path: '/_sim/past/scenario' },
+      { path: '/_sim/past/scenario?format=typescript' },
+      { path: '/_sim/past/scenario?only=actions' },
+    ],
+    bad: [{ path: '/_sim/past/scenario?format=toml', status: 422, says: 'format' }],
+  },
+  listTroubles: { good: [{ path: '/_sim/troubles' }], bad: [] },
+  healWorld: { good: [{ path: '/_sim/heal' }], bad: [] },
+  pauseClock: {
+    good: [{ path: '/_sim/clock/pause', body: { owner: 'debugger' } }],
+    bad: [
+      { path: '/_sim/clock/pause', body: { owner: '' }, status: 422, says: 'owner' },
+      { path: '/_sim/clock/pause', body: { owner: '  ' }, status: 400, says: 'the owner is missing' },
+      { path: '/_sim/clock/pause', body: {}, status: 422, says: 'owner' },
+    ],
+  },
+  resumeClock: {
+    good: [
+      { path: '/_sim/clock/pause', body: { owner: 'debugger' } },
+      { path: '/_sim/clock/resume', body: { owner: 'debugger' } },
+    ],
+    bad: [{ path: '/_sim/clock/resume', body: { owner: 'unknown' }, status: 400, says: "'unknown' does not hold it" }],
+  },
+  replayLine: {
+    good: [
+      { path: '/_sim/replay', body: { begin: { at: [0, 0], journal: 0 } } },
+      { path: '/_sim/replay', body: { line: { waits: 1, at: [0, 0] } } },
+    ],
+    bad: [
+      { path: '/_sim/replay', body: { line: { waits: 1, at: [0, 0] } }, status: 400, says: 'Send begin first' },
+      { path: '/_sim/replay', body: { line: { wait: 1, at: [0, 0] } }, status: 400, says: 'unknown kind' },
+      { path: '/_sim/replay', body: { line: { waits: 1 } }, status: 422, says: 'at' },
+      { path: '/_sim/replay', body: { begin: { at: [0, 0] } }, status: 422, says: 'journal' },
+    ],
+  },
+  advanceClock: {
+    good: [
+      { path: '/_sim/clock/advance', body: { by: '90s' } },
+      { path: '/_sim/clock/advance', body: { by: '0s' } },
+      { path: '/_sim/clock/advance', body: { to: '2026-01-01T02:00:00+01:00' } },
+    ],
+    bad: [
+      advance({}, 400, "give one of 'by' and 'to'"),
+      advance({ by: '2 fortnights' }, 400, 'Forms that work:'),
+      advance({ by: '-1s' }, 400, 'time does not run backwards'),
+      advance({ by: 600 }, 422, "the number 600 has no unit. Give a duration, as in '600s' or '600ms'"),
+      advance({ by: null }, 422, 'by'),
+      advance({ to: '2026-01-01T00:00:00' }, 400, 'no time with an offset'),
+      advance({ to: '2025-06-01T00:00:00Z' }, 400, 'time never goes back'),
+      advance({ by: '1h', unto: '2h' }, 422, 'unto'),
+      advance(undefined, 422, 'detail'),
+      advance('1h', 422, 'detail'),
+    ],
+  },
+  nextClock: {
+    good: [{ path: '/_sim/clock/next' }, { path: '/_sim/clock/next', body: { visible: true, within: '1h' } }],
+    bad: [
+      { path: '/_sim/clock/next', body: { within: 'a while' }, status: 400, says: 'Failed to read the duration' },
+      { path: '/_sim/clock/next', body: { visible: 'yes' }, status: 422, says: 'visible' },
+    ],
+  },
+  untilClock: {
+    good: [
+      { path: '/_sim/clock/until', body: { get: '/deploy/list', where: [{ status: 'running' }], within: '1m' } },
+      { path: '/_sim/clock/until', body: { get: `/deploy/${RUNNING}`, where: { status: 'running' } } },
+    ],
+    bad: [
+      until({ get: 'deploy/list', where: {} }, 400, "as in '/deploy/list'"),
+      until({ get: '/_sim/clock', where: {} }, 400, 'the service has no GET with this path'),
+      until({ get: '/payment/funds', where: {} }, 400, 'the service has no GET with this path'),
+      until({ get: '/deploy/list', where: [{}], within: '-1h' }, 400, 'Failed to read the duration'),
+      until({ get: '/deploy/nope', where: {} }, 400, 'Failed to wait: GET /deploy/nope answers 404'),
+      until({ get: '/deploy/list', where: { status: 'running' } }, 400, 'Give where as a list'),
+      until({ get: '/deploy/list', where: [] }, 422, 'at least 1 item'),
+      until({ get: '/deploy/list', where: 'running' }, 422, 'where'),
+      until({ get: '/deploy/list', where: [{}], whithin: '1h' }, 422, "Did you mean 'within'?"),
+      until({ where: {} }, 422, 'get'),
+    ],
+  },
+  reset: { good: [{ path: '/_sim/reset' }], bad: [] },
+  getJournal: {
+    good: [
+      { path: '/_sim/journal' },
+      { path: '/_sim/journal?after=999999&limit=0&kind=none' },
+      { path: '/_sim/journal?kind=batch.completed' },
+    ],
+    bad: [
+      { path: '/_sim/journal?after=-1', status: 422, says: 'after' },
+      { path: '/_sim/journal?limit=all', status: 422, says: 'limit' },
+      { path: '/_sim/journal?kind=deployment.runing', status: 400, says: "Did you mean 'deployment.running'?" },
+      { path: '/_sim/journal?kinds=request', status: 422, says: "kinds. Did you mean 'kind'?" },
+    ],
+  },
+  listRequests: {
+    good: [
+      { path: '/_sim/requests' },
+      { path: '/_sim/requests?operation=list*,getMe&status=2xx,404&decidedBy=none&from=0s&to=1767229200&bodies=whole' },
+      { path: '/_sim/requests?token=&after=7&limit=0&subject=none&method=get&path=/deploy/*' },
+    ],
+    bad: [
+      { path: '/_sim/requests?operation=getDeploymnt', status: 400, says: "Did you mean 'getDeployment'?" },
+      { path: '/_sim/requests?status=ok', status: 400, says: 'invalid status' },
+      { path: '/_sim/requests?from=soon', status: 400, says: 'invalid time' },
+      { path: '/_sim/requests?token=nobodys', status: 400, says: 'unknown token' },
+      { path: '/_sim/requests?limit=all', status: 422, says: 'limit' },
+      { path: '/_sim/requests?oper=x', status: 422, says: "Did you mean 'operation'?" },
+    ],
+  },
+  verifyReceived: {
+    good: [
+      { path: '/_sim/verify', body: { expect: { operation: 'getMe', none: true } } },
+      {
+        path: '/_sim/verify',
+        body: { expect: [{ operation: 'getMe' }, { path: '/x', status: '4xx' }], inOrder: true },
+      },
+    ],
+    bad: [
+      { path: '/_sim/verify', body: {}, status: 422, says: 'expect' },
+      { path: '/_sim/verify', body: { expect: [] }, status: 400, says: 'nothing is expected' },
+      { path: '/_sim/verify', body: { expect: { operation: 'getM' } }, status: 400, says: "Did you mean 'getMe'?" },
+      { path: '/_sim/verify', body: { expect: { opration: 'getMe' } }, status: 400, says: "Did you mean 'operation'?" },
+      { path: '/_sim/verify', body: { expect: {}, order: true }, status: 400, says: "unknown option 'order'" },
+      { path: '/_sim/verify', body: { expect: {}, from: 'soon' }, status: 400, says: 'invalid time' },
+      { path: '/_sim/verify', body: { expect: { exactly: 'one' } }, status: 422, says: 'exactly' },
+    ],
+  },
+  watchEvents: {
+    good: [
+      { path: '/_sim/events?after=start&follow=false' },
+      { path: '/_sim/events?kind=deployment.*,request&subject=none&after=1-5-0&follow=false' },
+    ],
+    bad: [
+      { path: '/_sim/events?kind=deployment.runing', status: 400, says: "Did you mean 'deployment.running'?" },
+      { path: '/_sim/events?after=yesterday', status: 400, says: "invalid position 'yesterday'" },
+      { path: '/_sim/events?follow=no', status: 422, says: 'follow' },
+      { path: '/_sim/events?kinds=request', status: 422, says: "Did you mean 'kind'?" },
+    ],
+  },
+  getDigest: { good: [{ path: '/_sim/digest' }], bad: [] },
+  getLedger: {
+    good: [
+      { path: '/_sim/ledger' },
+      { path: `/_sim/ledger?subject=${RUNNING}` },
+      { path: '/_sim/ledger?from=2026-01-01T00:00:00Z&to=1767229200' },
+    ],
+    bad: [
+      { path: '/_sim/ledger?from=', status: 400, says: 'invalid time' },
+      { path: '/_sim/ledger?subjct=x', status: 422, says: "Did you mean 'subject'?" },
+      { path: '/_sim/ledger?to=2026-01-01', status: 400, says: "as in '2026-01-01T00:00:00Z'" },
+    ],
+  },
+  judgeClients: {
+    good: [
+      { path: '/_sim/judge' },
+      { path: '/_sim/judge?off=backsOff,usesLists&pollsAtMost=0.5&client=default&keep=' },
+    ],
+    bad: [
+      { path: '/_sim/judge?off=backOff', status: 400, says: "Did you mean 'backsOff'?" },
+      { path: '/_sim/judge?off=noLeak', status: 400, says: 'needs a run of explore' },
+      { path: '/_sim/judge?keep=dep_1', status: 400, says: 'no client created' },
+      { path: '/_sim/judge?pollsAtMost=0', status: 400, says: 'Give a number above 0' },
+      { path: '/_sim/judge?client=nobodys', status: 400, says: 'unknown token' },
+      { path: '/_sim/judge?rules=backsOff', status: 422, says: 'rules' },
+    ],
+  },
+  getReport: {
+    good: [
+      { path: '/_sim/report' },
+      { path: '/_sim/report?from=2026-01-01T00:00:00Z&to=1767225600' },
+      { path: '/_sim/report?from=1767225600&step=1h' },
+    ],
+    bad: [
+      { path: '/_sim/report?from=', status: 400, says: 'invalid time' },
+      { path: '/_sim/report?form=x', status: 422, says: "Did you mean 'from'?" },
+      { path: '/_sim/report?from=2025-12-31T00:00:00Z', status: 400, says: 'the world began at' },
+      { path: '/_sim/report?to=2027-01-01T00:00:00Z', status: 400, says: 'what is to come is not known' },
+      { path: '/_sim/report?step=0s', status: 400, says: 'a step of no time has no end' },
+      { path: '/_sim/report?step=soon', status: 400, says: 'no known form' },
+    ],
+  },
+  listNodes: { good: [{ path: '/_sim/cluster/nodes' }], bad: [] },
+  getNodeOfDeployment: {
+    good: [{ path: `/_sim/cluster/deployments/${RUNNING}/node` }],
+    bad: [
+      { path: `/_sim/cluster/deployments/${STOPPED}/node`, status: 409, says: 'no instance of it has been placed' },
+      { path: '/_sim/cluster/deployments/none/node', status: 404, says: 'no deployment or container' },
+    ],
+  },
+  listGpuLimits: {
+    good: [{ path: '/_sim/cluster/limits' }],
+    bad: [{ path: '/_sim/cluster/limits?gpu=H100-80GB', status: 422, says: 'It takes none.' }],
+  },
+  createWorld: {
+    good: [{ path: '/_sim/worlds' }, { path: '/_sim/worlds', body: { fixtures: 'empty', seed: 3 } }],
+    bad: [
+      { path: '/_sim/worlds', body: { fixtures: 'emty' }, status: 400, says: "Did you mean 'empty'?" },
+      { path: '/_sim/worlds', body: { from: 'nowhere' }, status: 404, says: "unknown world 'nowhere'" },
+    ],
+  },
+  listWorlds: { good: [{ path: '/_sim/worlds' }], bad: [] },
+  getWorld: {
+    good: [{ path: '/_sim/worlds/default' }],
+    bad: [{ path: '/_sim/worlds/w7', status: 404, says: "unknown world 'w7'" }],
+  },
+  deleteWorld: {
+    good: [],
+    bad: [
+      { path: '/_sim/worlds/w7', status: 404, says: "unknown world 'w7'" },
+      { path: '/_sim/worlds/default', status: 409, says: 'POST /_sim/reset' },
+    ],
+  },
+  listVerbs: { good: [{ path: '/_sim/commands' }], bad: [] },
+  giveCommand: {
+    good: [
+      { path: '/_sim/commands', body: { verb: 'zone.down', target: 'east-a' } },
+      { path: '/_sim/commands', body: { verb: 'zone.up', target: 'east-a', at: '10m' } },
+      { path: '/_sim/commands', body: { verb: 'hub.throttle', args: { share: 0.1 } } },
+      { path: '/_sim/commands', body: { verb: 'limit.set', target: 'H100-80GB', args: { limit: null } } },
+    ],
+    bad: [
+      { path: '/_sim/commands', body: { verb: 'zone.dwon' }, status: 400, says: "Did you mean 'zone.down'?" },
+      { path: '/_sim/commands', body: { verb: 'zone.down', target: 'east-x' }, status: 400, says: 'Did you mean' },
+      {
+        path: '/_sim/commands',
+        body: { verb: 'hub.down', at: 'later' },
+        status: 400,
+        says: "at 'later' is an invalid time",
+      },
+      { path: '/_sim/commands', body: { verb: 'hub.throttle' }, status: 400, says: 'share is missing' },
+      { path: '/_sim/commands', body: {}, status: 422, says: 'verb' },
+      {
+        path: '/_sim/commands',
+        body: { verb: 'node.crash', target: '__proto__' },
+        status: 400,
+        says: 'the fleet has none of that name',
+      },
+      {
+        path: '/_sim/commands',
+        body: { verb: 'pool.stockOut', target: 'other' },
+        status: 400,
+        says: 'the type is unknown',
+      },
+      {
+        path: '/_sim/commands',
+        body: { verb: 'price.set', target: 'H100-80GB', args: { cents: -0.5 } },
+        status: 400,
+        says: 'Give cents per hour from 0 to 1,000,000,000',
+      },
+    ],
+  },
+  listFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
+  addFault: {
+    good: [
+      { path: '/_sim/faults', body: { on: '*', fault: { kind: 'hang' } } },
+      { path: '/_sim/faults', body: { name: 'mine', on: ['list*'], until: '1h', fault: { kind: 'empty' } } },
+      { path: '/_sim/faults', body: { on: '*', fault: { kind: 'latency', delay: '2s', jitter: 0 } } },
+    ],
+    bad: [
+      { path: '/_sim/faults', body: { on: 'lists', fault: { kind: 'hang' } }, status: 400, says: 'unknown operation' },
+      { path: '/_sim/faults', body: { on: '*', fault: { kind: 'reste' } }, status: 400, says: "Did you mean 'reset'?" },
+      { path: '/_sim/faults', body: { on: '*' }, status: 422, says: 'fault' },
+      ...(['for', 'from', 'until'] as const).map(field => ({
+        ...{ path: '/_sim/faults', body: { on: '*', nth: 1, [field]: 600, fault: { kind: 'hang' } }, status: 422 },
+        says: `"${field}"],"msg":"Value error, the number 600 has no unit. Give a duration, as in '600s' or '600ms'`,
+      })),
+      ...Object.entries({ rateLimit: 'retryAfter', latency: 'delay', stale: 'lag' }).map(([kind, field]) => ({
+        ...{ path: '/_sim/faults', body: { on: '*', fault: { kind, [field]: 5 } }, status: 422 },
+        says: `"${field}"],"msg":"Value error, the number 5 has no unit.`,
+      })),
+    ],
+  },
+  getFault: {
+    good: [{ path: '/_sim/faults/known' }],
+    bad: [{ path: '/_sim/faults/knwn', status: 404, says: "Did you mean 'known'?" }],
+  },
+  removeFault: {
+    good: [{ path: '/_sim/faults/known' }],
+    bad: [{ path: '/_sim/faults/none', status: 404, says: 'unknown rule' }],
+  },
+  listScenarios: { good: [{ path: '/_sim/scenarios' }], bad: [] },
+  getScenario: {
+    good: [{ path: '/_sim/scenarios/hub-outage' }],
+    bad: [{ path: '/_sim/scenarios/hub-outag', status: 404, says: "Did you mean 'hub-outage'?" }],
+  },
+  startScenario: {
+    good: [{ path: '/_sim/scenarios/hub-outage/start' }],
+    bad: [
+      { path: '/_sim/scenarios/hub-uotage/start', status: 404, says: "Did you mean 'hub-outage'?" },
+      { path: '/_sim/scenarios/money/start', status: 400, says: 'it has no timeline' },
+      { path: '/_sim/scenarios/timeline/start?at=5m', status: 422, says: 'It takes none.' },
+    ],
+  },
+  runScenario: {
+    good: [{ path: '/_sim/scenarios/hub-outage/run' }],
+    bad: [
+      { path: '/_sim/scenarios/hub-uotage/run', status: 404, says: "Did you mean 'hub-outage'?" },
+      { path: '/_sim/scenarios/hub-outage/run', body: { opne: true }, status: 422, says: 'opne' },
+    ],
+  },
+  stopScenario: {
+    good: [{ path: '/_sim/scenarios/hub-outage' }],
+    bad: [{ path: '/_sim/scenarios/of-unknown', status: 404, says: 'GET /_sim/scenarios lists them' }],
+  },
+  clearFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
+  getMetrics: {
+    good: [{ path: '/_sim/metrics' }],
+    bad: [{ path: '/_sim/metrics?step=1m', status: 422, says: 'It takes none.' }],
+  },
+  getEngineMetrics: {
+    good: [{ path: '/_sim/engines/2cZeTxVFN7tKxCCh-0/metrics' }],
+    bad: [{ path: '/_sim/engines/2cZeTxVFN7tKxCCh-9/metrics', status: 404, says: 'unknown instance' }],
+  },
+  getFields: { good: [{ path: '/_sim/fields' }], bad: [] },
+  explainSubject: {
+    good: [{ path: '/_sim/explain/account' }, { path: '/_sim/explain/acme%2Fassistant' }],
+    bad: [
+      { path: '/_sim/explain/acount', status: 404, says: "Did you mean 'account'?" },
+      { path: '/_sim/explain/999999', status: 404, says: 'Failed to explain entry 999999 of the journal' },
+      { path: '/_sim/explain/account?depth=3', status: 422, says: 'depth' },
+    ],
+  },
+  getUnread: { good: [], bad: [{ path: '/_sim/unread', status: 400, says: 'Start with --strict-requests' }] },
+  listScriptedAnswers: { good: [{ path: '/_sim/inference' }], bad: [] },
+  scriptAnswer: {
+    good: [
+      { path: '/_sim/inference', body: { answer: { text: 'Sunny.' } } },
+      { path: '/_sim/inference', body: { name: 'once', times: 1, contains: 'rain', answer: { json: { wet: true } } } },
+    ],
+    bad: [
+      { path: '/_sim/inference', body: { name: 'known', answer: { text: '' } }, status: 400, says: "a rule 'known'" },
+      { path: '/_sim/inference', body: { times: 0, answer: { text: '' } }, status: 422, says: 'times' },
+      { path: '/_sim/inference', body: { contains: 'rain' }, status: 422, says: 'answer' },
+    ],
+  },
+  removeScriptedAnswer: {
+    good: [{ path: '/_sim/inference/known' }],
+    bad: [{ path: '/_sim/inference/knwon', status: 404, says: "Did you mean 'known'?" }],
+  },
+  clearScriptedAnswers: { good: [{ path: '/_sim/inference' }], bad: [] },
+  listSnapshots: { good: [{ path: '/_sim/snapshots' }], bad: [] },
+  takeSnapshot: {
+    good: [
+      { path: '/_sim/snapshots', body: { name: 'mine' } },
+      { path: '/_sim/snapshots', body: {} },
+    ],
+    bad: [
+      { path: '/_sim/snapshots', body: { name: 'known' }, status: 409, says: 'duplicate name' },
+      { path: '/_sim/snapshots', body: { name: 'a/b' }, status: 422, says: 'should match pattern' },
+    ],
+  },
+  restoreSnapshot: {
+    good: [{ path: '/_sim/snapshots/known/restore' }, { path: '/_sim/snapshots/known/restore' }],
+    bad: [{ path: '/_sim/snapshots/unknown/restore', status: 404, says: "Did you mean 'known'?" }],
+  },
+  exportSnapshot: {
+    good: [{ path: '/_sim/snapshots/known/export' }],
+    bad: [{ path: '/_sim/snapshots/zzzzzzz/export', status: 404, says: 'GET /_sim/snapshots lists' }],
+  },
+  importSnapshot: {
+    good: [{ path: '/_sim/snapshots/theirs/import', file: SNAPSHOT.toBytes() }],
+    bad: [
+      { path: '/_sim/snapshots/theirs/import', file: Buffer.from('x'), status: 400, says: 'it is not a snapshot' },
+      {
+        path: '/_sim/snapshots/known/import',
+        file: SNAPSHOT.toBytes(),
+        status: 409,
+        says: 'duplicate name',
+      },
+    ],
+  },
+  deleteSnapshot: {
+    good: [{ path: '/_sim/snapshots/known' }],
+    bad: [{ path: '/_sim/snapshots/knwon', status: 404, says: "Did you mean 'known'?" }],
+  },
+}
+
+const scenarios = new ScenarioLibrary(['test/workbench/scenario/forms', 'scenarios'])
+const FAULTS: FaultRule[] = [{ name: 'known', on: 'createLora', fault: { kind: 'refused' } }]
+const ANSWERS: ScriptRule[] = [{ name: 'known', answer: { text: 'Hello.' } }]
+
+const TABLE = Object.entries(controlOperations).map(([operation, endpoint]) => ({ operation, endpoint }))
+
+function send({ server }: Running, method: string, { path, body, file }: Command): Promise<Response> {
+  if (file !== undefined) {
+    const form = new FormData()
+    form.set('file', new Blob([new Uint8Array(file)]), 'x.snapshot')
+    return fetch(`${server.url}${path}`, { method, body: form })
+  }
+  return fetch(`${server.url}${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  })
+}
+
+/** With rules, a snapshot and scenarios to speak of. */
+async function prepared(operation: string): Promise<Running> {
+  const world = await running(
+    { faults: FAULTS, answers: ANSWERS },
+    { scenarios, writePage: async () => '<!doctype html>' },
+  )
+  world.server.worlds.default.snapshots.set('known', SNAPSHOT)
+  if (operation === 'getRequest') await world.ask('/deploy/list')
+  if (/^(getPast|savePage)/.test(operation)) {
+    await world.command('/_sim/past')
+    world.sim.cluster.node('h100-0').crash()
+  }
+  return world
+}
+
+/** What a refused command leaves as it was; the journal alone has a line of it. */
+const worldOf = ({ sim }: Running) => ({
+  digest: sim.digest,
+  now: sim.clock.iso,
+  mode: sim.clock.mode,
+  speed: sim.clock.speed,
+  balance: sim.ledger.balance,
+  nodes: sim.cluster.nodes(),
+  faults: sim.faults.list(),
+  answers: sim.inference.list(),
+})
+
+describe('every command', () => {
+  test('has its cases in this table', () => {
+    expect(Object.keys(COMMANDS).sort()).toEqual(Object.keys(controlOperations).sort())
+  })
+
+  test.each(TABLE)(
+    '$operation answers as it is declared, and never to another origin',
+    async ({ operation, endpoint }) => {
+      const world = await prepared(operation)
+      for (const command of COMMANDS[operation]!.good) {
+        const response = await send(world, endpoint.method, command)
+        const text = await response.text()
+        expect([command, response.status, text.slice(0, 200)]).toEqual([command, 200, expect.any(String)])
+        expect(response.headers.get('content-type')).toBe(endpoint.produces)
+        if (endpoint.produces === 'application/json') endpoint.returns.parse(JSON.parse(text))
+        const names = [...response.headers.keys()]
+        expect(names.filter(name => name.startsWith('access-control-'))).toEqual([])
+        expect(names).toContain('cross-origin-resource-policy')
+      }
+    },
+  )
+
+  test.each(TABLE.filter(({ operation }) => COMMANDS[operation]!.bad.length > 0))(
+    '$operation says what is wrong with what it will not take, and changes nothing',
+    async ({ operation, endpoint }) => {
+      const world = await prepared(operation)
+      const before = worldOf(world)
+      for (const { status, says, ...command } of COMMANDS[operation]!.bad) {
+        const response = await send(world, endpoint.method, command)
+        const text = JSON.parse(await response.text())
+        const message = status === 422 ? JSON.stringify(text) : text.error
+        expect([command, response.status, message]).toEqual([command, status, expect.stringMatching(pattern(says))])
+        expect(worldOf(world), JSON.stringify(command)).toEqual(before)
+      }
+    },
+  )
+})
+
+function pattern(says: string | RegExp): RegExp {
+  return says instanceof RegExp ? says : new RegExp(says.replaceAll(/[^\w\s]/g, '\\$&'))
+}
+
+/** A world with a batch of so many lines under way. */
+async function busy(lines: number): Promise<Running> {
+  const world = await running({ fixtures: 'empty' })
+  const form = new FormData()
+  form.set('purpose', 'batch')
+  const line = (i: number) => ({
+    custom_id: `line-${i}`,
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: { model: MODEL, messages: [{ role: 'user', content: `Question ${i}` }] },
+  })
+  const text = Array.from({ length: lines }, (_, i) => JSON.stringify(line(i))).join('\n')
+  form.set('file', new Blob([text]), 'input.jsonl')
+  const { id } = (await (await world.ask('/v1/files', { method: 'POST', body: form })).json()) as { id: string }
+  const batch = { input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' }
+  expect((await world.ask('/v1/batches', { method: 'POST', body: JSON.stringify(batch) })).status).toBe(200)
+  return world
+}
+
+test('health answers during a move of the clock with a time in between, and the service answers after it', async () => {
+  const world = await busy(2000)
+  let over = false
+  const advanced = world.command('/_sim/clock/advance', { by: '6h' }).then(({ body }) => {
+    over = true
+    return body
+  })
+  const moments: string[] = []
+  while (!over) moments.push((await world.command('/_sim/health', undefined, 'GET')).body.now)
+  const { from, to } = await advanced
+
+  expect(moments.filter(now => now > from && now < to).length).toBeGreaterThan(0)
+  expect(moments).toEqual([...moments].sort())
+})
+
+test('a request that arrives during an advance is answered at its end', async () => {
+  const world = await busy(1000)
+  const advanced = world.command('/_sim/clock/advance', { by: '6h' })
+  let now = ''
+  do {
+    now = (await world.command('/_sim/health', undefined, 'GET')).body.now
+  } while (now === '2026-01-01T00:00:00.000000+00:00')
+  const date = (await world.ask('/deploy/list')).headers.get('date')
+  expect((await advanced).status).toBe(200)
+  expect(date).toBe('Thu, 01 Jan 2026 06:00:00 GMT')
+})
+
+describe('the journal', () => {
+  test('in pages is the journal as a whole', async () => {
+    const world = await running()
+    await world.command('/_sim/clock/advance', { by: '10m' })
+    const whole = (await world.command('/_sim/journal?limit=100000', undefined, 'GET')).body
+    expect(whole.entries.length).toBeGreaterThan(20)
+    const pages: { seq: number }[][] = []
+    for (let after = 0; ; ) {
+      const page = (await world.command(`/_sim/journal?after=${after}&limit=7`, undefined, 'GET')).body
+      if (page.entries.length === 0) break
+      pages.push(page.entries)
+      after = page.entries.at(-1).seq
+    }
+    expect(pages.every((page, i) => page.length === 7 || i === pages.length - 1)).toBe(true)
+    expect(pages.flat()).toEqual(whole.entries)
+    expect(pages.flat().at(-1)!.seq).toBe(whole.last)
+  })
+
+  test('reports the number of dropped entries when it is bounded', async () => {
+    const world = await running({ journalLimit: 5 })
+    for (let i = 0; i < 12; i++) await world.ask('/v1/voices')
+    const { entries, last, dropped } = (await world.command('/_sim/journal', undefined, 'GET')).body
+    expect([last, dropped + entries.length]).toEqual([12, 12])
+    expect(entries.at(-1).seq).toBe(12)
+  })
+
+  test('and every other look at the simulator keep secrets', async () => {
+    const world = await running()
+    const secrets = [...world.sim.world.store.tokens.all().map(({ token }) => token), 'hub_canary_token']
+    const hub = { repo: 'acme/private-70b', token: 'hub_canary_token' }
+    const body = JSON.stringify({ model_name: 'acme/new', gpu: 'H100-80GB', hub })
+    expect((await world.ask('/deploy/llm', { method: 'POST', body })).status).toBe(200)
+    const named = JSON.stringify({ model_name: secrets[0], gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } })
+    expect((await world.ask('/deploy/llm', { method: 'POST', body: named })).status).toBe(200)
+    for (const secret of secrets) {
+      await world.ask(`/v1/voices/${secret}`)
+      await world.ask(`/${secret}/${secret}`, { headers: { authorization: `Bearer ${secret}`, 'alt-api-key': secret } })
+      await world.command(`/_sim/${secret}`, undefined, 'GET')
+      await world.command('/_sim/commands', { verb: 'node.crash', target: secret })
+    }
+    await world.command('/_sim/clock/advance', { by: '1h' })
+
+    for (const { endpoint } of TABLE.filter(one => one.endpoint.method === 'GET' && !one.endpoint.path.includes('{'))) {
+      // The stream of events would not end.
+      const path = endpoint.path === '/_sim/events' ? '/_sim/events?after=start&follow=false' : endpoint.path
+      const text = await (await send(world, 'GET', { path })).text()
+      const shown = secrets.filter(secret => secret !== 'hub_canary_token' && text.includes(secret))
+      expect([endpoint.path, shown]).toEqual([endpoint.path, []])
+    }
+    // A path holds what the caller wrote; no event holds the token that the deployment was given.
+    const { entries } = (await world.command('/_sim/journal?limit=100000', undefined, 'GET')).body
+    const events = entries.filter(({ kind }: { kind: string }) => kind !== 'request')
+    expect(JSON.stringify(events)).not.toContain('hub_canary_token')
+  })
+})
+
+test('the opening balance and every entry of the ledger add up to its balance', async () => {
+  const world = await running()
+  const funds = world.sim.world.store.account.funds_cents * 1_000_000
+  const read = async () => (await world.command('/_sim/ledger', undefined, 'GET')).body
+  await world.ask('/payment/funds', { method: 'POST', body: '{"amount":12345}' })
+  for (const by of ['1s', '37m', '11h', '3d']) {
+    await world.command('/_sim/clock/advance', { by })
+    const { balance_microcents, entries } = await read()
+    const sum = entries.reduce((total: number, one: { microcents: number }) => total + one.microcents, 0)
+    expect([by, funds + sum]).toEqual([by, balance_microcents])
+    const open = entries.filter((one: { open?: true }) => one.open)
+    expect(open.length).toBeGreaterThan(0)
+  }
+})
+
+test('the ledger of one subject holds only its entries', async () => {
+  const world = await running()
+  await world.command('/_sim/clock/advance', { by: '2h' })
+  const { entries } = (await world.command(`/_sim/ledger?subject=${RUNNING}`, undefined, 'GET')).body
+  const all = (await world.command('/_sim/ledger', undefined, 'GET')).body.entries as { subject: string }[]
+  expect(entries.length).toBeGreaterThan(0)
+  expect(entries).toEqual(all.filter(({ subject }) => subject === RUNNING))
+})
+
+test('a GPU limit is read as it was set', async () => {
+  const world = await running()
+  const read = async () => (await world.command('/_sim/cluster/limits', undefined, 'GET')).body
+  const [before] = (await read()).filter(({ gpu }: { gpu: string }) => gpu === 'H100-80GB')
+  await world.command('/_sim/commands', { verb: 'limit.set', target: 'H100-80GB', args: { limit: 3 } })
+  expect(await read()).toContainEqual({ gpu: 'H100-80GB', limit: 3, held: before.held })
+})
+
+test('every journal kind of the source is known to the hints', () => {
+  const folders = ['src/simulation', 'src/simulator/faults']
+  const files = folders.flatMap(folder =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(name => `${folder}/${name}`),
+  )
+  const sources = files.filter(file => file.endsWith('.ts')).map(file => readFileSync(file, 'utf8'))
+  const writers = /(?:\b[rR]ecord\w*|#record\w*|command|setHub|crash\w*|#\w*Down)\((?:[^()]|\([^()]*\))*/g
+  const calls = sources.flatMap(text => text.match(writers) ?? [])
+  const kinds = new Set(calls.flatMap(call => call.match(/(?<=')[a-z]+\.[a-zA-Z]+(?=')/g) ?? []))
+  expect(kinds.size).toBeGreaterThan(50)
+  expect([...kinds].filter(kind => !(JOURNAL_KINDS as readonly string[]).includes(kind))).toEqual([])
+})
+
+test('a reset world has the same history again', async () => {
+  const world = await running()
+  const first = world.sim.digest
+  const walk = async () => {
+    await world.ask('/deploy/llm', {
+      method: 'POST',
+      body: JSON.stringify({ model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }),
+    })
+    await world.command('/_sim/commands', { verb: 'node.crash', target: 'h100-0' })
+    await world.command('/_sim/commands', { verb: 'price.set', target: 'H100-80GB', args: { cents: 1 } })
+    await world.command('/_sim/clock/advance', { by: '20m' })
+    return [world.sim.digest, await (await world.ask('/deploy/list')).text(), world.sim.ledger.balance]
+  }
+  const before = await walk()
+  expect(before[0]).not.toBe(first)
+
+  expect((await world.command('/_sim/reset')).body).toEqual({ now: '2026-01-01T00:00:00.000000+00:00', digest: first })
+
+  expect(await walk()).toEqual(before)
+})

@@ -1,0 +1,103 @@
+/** The lives of things as a page draws them. */
+import { expect, test } from 'vitest'
+import { type Running, running } from '../http/running-server.ts'
+
+const ID = 'Chat000000000001'
+const deployments = [{ deploy_id: ID, model_name: 'acme/chat' }]
+const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever the server answers
+type Answer = any
+
+async function create({ ask }: Running): Promise<string> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await ask('/deploy/llm', { method: 'POST', headers, body: JSON.stringify(MODEL) })
+  return ((await response.json()) as { deploy_id: string }).deploy_id
+}
+
+async function look({ command }: Running, query = ''): Promise<Answer> {
+  const { status, body } = await command(`/_sim/lifecycles?${query}`, undefined, 'GET')
+  expect([status, body.error]).toEqual([200, undefined])
+  return body
+}
+
+const rowOf = (answer: Answer, id: string) => answer.rows.find((row: Answer) => row.id === id)
+
+test('a deployment and its instance go through the states of the journal, with their times', async () => {
+  const server = await running({ fixtures: 'two-nodes', with: { deployments } })
+  const id = await create(server)
+  await server.sim.clock.advance('20m')
+  const answer = await look(server)
+  const entries = server.sim.journal.entries()
+  const states = (subject: string) =>
+    entries
+      .filter(entry => entry.subject === subject && !/created$/.test(entry.kind))
+      .map(({ kind, time, seq }) => [kind.split('.')[1], time, seq])
+  const shown = (subject: string) =>
+    rowOf(answer, subject).segments.map(({ state, begin, seq }: Answer) => [state, begin, seq])
+  expect(shown(id).slice(1)).toEqual(states(id))
+  expect(shown(`${id}-0`)).toEqual(states(`${id}-0`))
+  const ready = entries.find(({ kind, subject }) => kind === 'instance.ready' && subject === `${id}-0`)!
+  expect(rowOf(answer, id)).toMatchObject({
+    ...{ kind: 'deployment', name: 'acme/new', state: 'running', begin: 0, end: null, requests: 1 },
+    replicas: [
+      { time: 0, ready: 0, starting: 1 },
+      { time: ready.time, ready: 1, starting: 0 },
+    ],
+  })
+  // The world began with the other one.
+  expect(rowOf(answer, ID)).toMatchObject({ state: 'running', segments: [{ begin: 0, end: null, seq: 0 }] })
+  expect(rowOf(answer, `${ID}-0`)).toMatchObject({ owner: ID, state: 'ready' })
+})
+
+test('differences have what changed alone, and add up to the whole', async () => {
+  const server = await running({ fixtures: 'two-nodes', with: { deployments } })
+  const first = await look(server)
+  const rows = new Map<string, Answer>(first.rows.map((row: Answer) => [row.id, row]))
+  const id = await create(server)
+  let { revision } = first
+  for (let minute = 0; minute < 12; minute++) {
+    await server.sim.clock.advance('1m')
+    if (minute === 8) server.sim.cluster.node('h100-0').crash()
+    const answer = await look(server, `since=${revision}`)
+    expect(answer.full).toBe(false)
+    if (minute === 0) expect(rowOf(answer, ID)).toBeUndefined()
+    for (const row of answer.rows) rows.set(row.id, row)
+    revision = answer.revision
+  }
+  const whole = await look(server)
+  expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(whole.rows.map((row: Answer) => [row.id, row])))
+  expect(rows.has(id)).toBe(true)
+  expect(rowOf(whole, 'h100-0').segments.map(({ state }: Answer) => state)).toEqual(['ready', 'crashed'])
+  await server.command('/_sim/reset')
+  expect(await look(server, `since=${revision}`)).toMatchObject({ full: true })
+})
+
+test('kinds, windows and pages choose rows, and a deleted deployment has an end', async () => {
+  const server = await running({ fixtures: 'two-nodes', with: { deployments } })
+  const id = await create(server)
+  await server.sim.clock.advance('10m')
+  await server.ask(`/deploy/${ID}`, { method: 'DELETE' })
+  await server.sim.clock.advance('10m')
+  const kinds = await look(server, 'kind=deployment')
+  expect(rowOf(kinds, ID)).toMatchObject({ state: 'deleted', end: 600_000_000 })
+  expect(kinds.rows.every((row: Answer) => row.kind === 'deployment')).toBe(true)
+  expect(rowOf(await look(server, 'kind=deployment&from=15m'), ID)).toBeUndefined()
+  const [one, two] = kinds.rows
+  expect((await look(server, 'kind=deployment&limit=1')).rows).toEqual([one])
+  expect((await look(server, `kind=deployment&limit=1&after=${one.id}`)).rows).toEqual([two])
+  expect([one.id, two.id].sort()).toEqual([ID, id].sort())
+  const refused = async (query: string) => (await server.command(`/_sim/lifecycles?${query}`, undefined, 'GET')).body
+  expect((await refused('kind=deploiment')).error).toContain("unknown kind 'deploiment'. Did you mean 'deployment'?")
+  expect((await refused('from=yesterday')).error).toContain('invalid time "yesterday" in \'from\'')
+})
+
+test('faults and outages are marks of the world', async () => {
+  const server = await running({ fixtures: 'two-nodes', with: { deployments } })
+  await server.command('/_sim/faults', { on: 'listDeployments', fault: { kind: 'status', status: 503 } })
+  await server.ask('/deploy/list')
+  await server.command('/_sim/commands', { verb: 'zone.down', target: 'east-a' })
+  const { world_marks: marks } = await look(server)
+  expect(marks.map(({ kind }: Answer) => kind)).toEqual(['fault.added', 'fault.hit', 'zone.down'])
+  expect(marks[2].sentence).toBe('The zone east-a went down, and all of its nodes are lost.')
+})

@@ -1,0 +1,217 @@
+/** The inspector: what an id is, and everything about it. */
+import { expect, test } from 'vitest'
+import { type Running, running } from '../http/running-server.ts'
+
+const ID = 'Chat000000000001'
+const deployments = [{ deploy_id: ID, model_name: 'acme/chat' }]
+const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b', token: 'hub_canary_token' } }
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever the server answers
+type Answer = any
+
+async function inspect({ command }: Running, id: string | number): Promise<Answer> {
+  const { status, body } = await command(`/_sim/things/${encodeURIComponent(id)}`, undefined, 'GET')
+  expect([status, body.error]).toEqual([200, undefined])
+  return body
+}
+
+async function create({ ask }: Running): Promise<string> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await ask('/deploy/llm', { method: 'POST', headers, body: JSON.stringify(MODEL) })
+  return ((await response.json()) as { deploy_id: string }).deploy_id
+}
+
+test('a deployment is shown as the service shows it, with its entries, requests, postings and relations', async () => {
+  const server = await running({ fixtures: 'two-nodes', with: { deployments } })
+  const id = await create(server)
+  await server.sim.clock.advance('1h')
+  const before = [server.sim.digest, server.sim.world.journal.last, server.sim.requests.length]
+  const thing = await inspect(server, id)
+  expect([server.sim.digest, server.sim.world.journal.last, server.sim.requests.length]).toEqual(before)
+  expect(thing).toMatchObject({ id, kind: 'deployment', path: `/deploy/${id}` })
+  expect(JSON.stringify(thing)).not.toContain('hub_canary_token')
+  const shown = await (await server.ask(thing.path)).json()
+  expect({ ...thing.object, config: undefined }).toEqual({ ...shown, config: undefined })
+  const { node } = server.sim.world.instances.read(
+    server.sim.world.deployments.read(server.sim.world.deployments.ordinalOf(id)!).instances[0]!,
+  )
+  expect(thing.related).toEqual([
+    { id: `${id}-0`, kind: 'instance', relation: 'has' },
+    { id: server.sim.world.nodes.read(node).id, kind: 'node', relation: 'runs on' },
+  ])
+  expect(thing.requests.map(({ operation }: Answer) => operation)).toEqual(['createLlmDeployment'])
+  expect(thing.entries.map(({ kind }: Answer) => kind)).toContain('deployment.running')
+  const { entries } = (await server.command(`/_sim/ledger?subject=${id}`, undefined, 'GET')).body
+  expect(thing.ledger.map(({ microcents }: Answer) => microcents)).toEqual(
+    entries.map(({ microcents }: Answer) => microcents).reverse(),
+  )
+  const { owners } = (await server.command('/_sim/money', undefined, 'GET')).body
+  const { burn_microcents_per_hour, spent_microcents } = owners.find((owner: Answer) => owner.id === id)
+  expect(thing.cost).toEqual({ burn_microcents_per_hour, spent_microcents })
+  expect(burn_microcents_per_hour).toBeGreaterThan(0)
+  expect((await inspect(server, 'h100-0')).cost).toBeNull()
+  for (const { path } of thing.links) expect([path, (await server.ask(path)).status]).toEqual([path, 200])
+})
+
+test('each kind of id is known, by its relations one comes back to where one began', async () => {
+  const server = await running()
+  const { sim } = server
+  const { batches, files, rentals, nodes, store, ledger } = sim.world
+  const [batch] = batches.list()
+  const [token] = store.tokens.all()
+  const rule = sim.faults.add({ on: 'listDeployments', fault: { kind: 'status', status: 503 } })
+  await server.ask('/deploy/list')
+  const ids: [string, string][] = [
+    [batch!.id, 'batch'],
+    [files.list()[0]!.id, 'file'],
+    [nodes.read(0).id, 'node'],
+    [token!.token_id, 'token'],
+    [ledger.uid, 'account'],
+    [rule.id, 'fault'],
+    [String(sim.requests[0]!.seq), 'request'],
+    ...[...rentals.entries()].map(([, { id, kind }]): [string, string] => [id, kind]),
+    ...[...sim.world.instances.entries()].slice(0, 1).map(([, { id }]): [string, string] => [id, 'instance']),
+  ]
+  expect(new Set(ids.map(([, kind]) => kind)).size).toBeGreaterThan(7)
+  for (const [id, kind] of ids) {
+    const thing = await inspect(server, id)
+    expect([id, thing.kind]).toEqual([id, kind])
+    if (thing.path !== null) expect([id, thing.object]).not.toEqual([id, null])
+    for (const related of thing.related) {
+      const other = await inspect(server, related.id)
+      const isMutual = kind === 'batch' ? other.kind === 'file' : ['instance', 'node'].includes(kind)
+      if (isMutual && ['deployment', 'instance', 'node', 'file'].includes(other.kind)) {
+        expect(other.related.map((back: Answer) => back.id)).toContain(thing.id)
+      }
+    }
+  }
+  const fault = await inspect(server, rule.id)
+  expect(fault.requests.map(({ path }: Answer) => path)).toEqual(['/deploy/list'])
+  expect(fault.object).toMatchObject({ hits: 1 })
+})
+
+test('an entry leads to its cause and its effects, and an unknown id to the nearest', async () => {
+  const server = await running({ fixtures: 'two-nodes', with: { deployments } })
+  await server.command('/_sim/commands', { verb: 'zone.down', target: 'east-a' })
+  const down = server.sim.journal.entries().find(({ kind }) => kind === 'zone.down')!
+  const entry = await inspect(server, down.seq)
+  expect(entry).toMatchObject({
+    kind: 'entry',
+    sentences: ['The zone east-a went down, and all of its nodes are lost.'],
+  })
+  const relations = new Set(entry.related.map(({ relation }: Answer) => relation))
+  expect(relations).toEqual(new Set(['is about', 'is caused by', 'caused']))
+  const unknown = await server.command('/_sim/things/h100-00', undefined, 'GET')
+  expect([unknown.status, unknown.body.error]).toEqual([404, expect.stringContaining("Did you mean 'h100-0'?")])
+  expect((await server.command('/_sim/things/99999', undefined, 'GET')).status).toBe(404)
+})
+
+test('an API token appears nowhere, not even if it is the id that is asked for', async () => {
+  const server = await running()
+  await server.ask(`/deploy/list?token=${server.sim.token}`)
+  const answer = await server.ask(`/_sim/things/${server.sim.token}`)
+  expect(await answer.text()).not.toContain(server.sim.token)
+  const [token] = server.sim.world.store.tokens.all()
+  expect(JSON.stringify(await inspect(server, token!.token_id))).not.toContain(server.sim.token)
+})
+
+test('the names of the fleet are what they are, and the stock of a GPU type has its cause', async () => {
+  const server = await running({ fixtures: 'default' })
+  await create(server)
+  const kinds = async (...ids: string[]) =>
+    Promise.all(ids.map(async id => ((await inspect(server, id)) as { kind: string }).kind))
+  expect(await kinds('H100-80GB', 'east-a', 'west-spot')).toEqual(['gpu_type', 'zone', 'pool'])
+  server.sim.cluster.stockOut('H100-80GB')
+  const { sentences } = await inspect(server, 'H100-80GB')
+  expect(sentences).toContain('It is out of stock, so that no GPU of it is assigned.')
+  const { body } = await server.command('/_sim/explain/H100-80GB', undefined, 'GET')
+  expect(body.chain.map(({ kind }: Answer) => kind)).toEqual(['pool.stockedOut'])
+})
+
+test('the things of a kind are a table, read from a copy of the world', async () => {
+  const server = await running({ fixtures: 'default' })
+  await create(server)
+  const before = [server.sim.digest, server.sim.world.journal.last, server.sim.requests.length]
+  const table = async (query: string) => (await server.command(`/_sim/things?${query}`, undefined, 'GET')).body
+  for (const [kind, column, path] of [
+    ...([
+      ['deployment', 'status', '/deploy/list'],
+      ['batch', 'completion_window', '/v1/batches?limit=100'],
+    ] as const),
+    ...([
+      ['file', 'filename', '/v1/files'],
+      ['node', 'state', null],
+      ['token', 'name', '/v1/api-tokens'],
+    ] as const),
+    ...([
+      ['instance', 'deployment', null],
+      ['hosted', 'region', '/v1/hosted'],
+      ['voice', 'description', '/v1/voices'],
+      ['ssh_key', 'key', '/v1/ssh_keys'],
+    ] as const),
+  ]) {
+    const found = await table(`kind=${kind}`)
+    expect([kind, found.path, found.refused, found.columns]).toEqual([
+      kind,
+      path,
+      false,
+      expect.arrayContaining([column]),
+    ])
+    expect(found.rows.length).toBeGreaterThan(0)
+    expect(found.rows.every((row: Answer) => row.cells.length === found.columns.length)).toBe(true)
+    await inspect(server, found.rows[0].id)
+  }
+  const filtered = await table('kind=deployment&filter=ACME/NEW&limit=1')
+  expect([filtered.matched, filtered.rows[0].cells]).toEqual([1, expect.arrayContaining(['acme/new'])])
+  expect(filtered.total).toBe((await table('kind=deployment')).matched)
+  const instances = await table('kind=instance')
+  const gpus = instances.rows.map(({ cells }: Answer) => Number(cells[instances.columns.indexOf('gpus')]))
+  expect(gpus).toEqual(
+    Array.from(server.sim.world.instances.entries(), ([, { deployment, node }]) =>
+      node < 0 ? 0 : server.sim.world.deployments.read(deployment).numGpus,
+    ),
+  )
+  expect(JSON.stringify(await table('kind=token'))).not.toContain('sim_default_token')
+  expect([server.sim.digest, server.sim.world.journal.last, server.sim.requests.length]).toEqual(before)
+  expect((await server.command('/_sim/things?kind=planet', undefined, 'GET')).status).toBe(422)
+})
+
+test('a list of more batches than a page is read whole', async () => {
+  const batches = Array.from({ length: 150 }, (_, index) => ({
+    ...{ id: `batch_${index}`, input_file_id: 'file_EhUgTjuR3b2t3Ns3kmwtMtfm', status: 'completed' as const },
+    created_at: 1_767_000_000 + index,
+  }))
+  const server = await running({ fixtures: 'default', with: { batches } as never })
+  const { body } = await server.command('/_sim/things?kind=batch&limit=5000', undefined, 'GET')
+  expect(body.matched).toBeGreaterThanOrEqual(150)
+})
+
+test('a table is sorted by a column, numbers by their size, and backwards with a minus', async () => {
+  const server = await running()
+  const rows = async (sort: string) => {
+    const { body } = await server.command(`/_sim/things?kind=file${sort}`, undefined, 'GET')
+    const column = body.columns.indexOf('bytes')
+    return body.rows.map(({ id, cells }: Answer) => [id, Number(cells[column])])
+  }
+  const plain = await rows('')
+  const bySize = [...plain].sort(([, a], [, b]) => a - b).map(([, size]) => size)
+  expect(new Set(bySize).size).toBeGreaterThan(1)
+  expect((await rows('&sort=bytes')).map(([, size]: Answer) => size)).toEqual(bySize)
+  expect((await rows('&sort=-bytes')).map(([, size]: Answer) => size)).toEqual(bySize.reverse())
+  const ids = plain.map(([id]: Answer) => id).sort()
+  expect((await rows('&sort=id')).map(([id]: Answer) => id)).toEqual(ids)
+})
+
+test('an unknown column to sort by is an error that names the nearest column, and a table without rows takes any', async () => {
+  const server = await running()
+  const sorted = (kind: string, sort: string) =>
+    server.command(`/_sim/things?kind=${kind}&sort=${sort}`, undefined, 'GET')
+  expect(await sorted('file', '-byte')).toMatchObject({
+    status: 400,
+    body: { error: expect.stringMatching(/^Failed to sort things: unknown column 'byte'\. Did you mean 'bytes'\?/) },
+  })
+  expect((await sorted('file', 'colour')).body.error).toMatch(/unknown column 'colour'\. Columns are id, .*bytes/)
+  const empty = await running({ fixtures: 'empty' } as never)
+  const { body } = await empty.command('/_sim/things?kind=file&sort=colour', undefined, 'GET')
+  expect(body).toMatchObject({ rows: [], total: 0 })
+})

@@ -1,0 +1,183 @@
+import { HttpResponse, http } from 'msw'
+import { setupServer } from 'msw/node'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type AnyEndpoint, endpointPaths } from '../../../src/service/endpoint.ts'
+import { createSimulator } from '../../../src/simulator/simulator.ts'
+import { handlers, listenOptions } from '../../../src/workbench/testing/msw.ts'
+
+const BASE = 'https://api.example.test'
+const PREFIXED = 'https://other.example.test/v9'
+
+const sim = createSimulator({ seed: 1 })
+const server = setupServer(...handlers(sim, { baseUrl: BASE }))
+const authorization = `Bearer ${sim.token}`
+
+beforeAll(() => server.listen(listenOptions))
+beforeEach(() => sim.reset())
+afterEach(() => server.resetHandlers())
+afterAll(() => server.close())
+
+const ask = (path: string, init: RequestInit = {}, base = BASE) =>
+  fetch(`${base}${path}`, { ...init, headers: { authorization, ...init.headers } })
+const post = (path: string, body: unknown, base = BASE) =>
+  ask(path, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }, base)
+
+describe('a client of the service, under MSW', () => {
+  test('lists what the world has', async () => {
+    const response = await ask('/deploy/list/?status=running')
+    const direct = await sim.fetch('http://sim/deploy/list?status=running', { headers: { authorization } })
+
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-encoding')).toBeNull()
+    expect(response.headers.get('date')).toBe('Thu, 01 Jan 2026 00:00:00 GMT')
+    expect(await response.json()).toEqual(await direct.json())
+  })
+
+  test('creates a deployment and sees it run when time has passed', async () => {
+    const created = await post('/deploy/llm', {
+      model_name: 'acme/chat2',
+      gpu: 'H100-80GB',
+      hub: { repo: 'acme/chat-8b' },
+    })
+    const { deploy_id } = (await created.json()) as { deploy_id: string }
+    await sim.clock.advance('1h')
+
+    expect(await (await ask(`/deploy/${deploy_id}`)).json()).toMatchObject({ status: 'running' })
+  })
+
+  test('uploads a file', async () => {
+    const form = new FormData()
+    form.set('purpose', 'batch')
+    form.set('file', new Blob(['{"custom_id":"ü"}\n']), 'input.jsonl')
+
+    const response = await ask('/v1/files', { method: 'POST', body: form })
+
+    expect(await response.json()).toMatchObject({ filename: 'input.jsonl', bytes: 19, purpose: 'batch' })
+  })
+
+  test('cancels a body that it has no use for, and reads one into a buffer of its own', async () => {
+    const refused = await ask('/deploy/none')
+    expect(refused.status).toBe(404)
+    await refused.body!.cancel()
+
+    const listed = (await ask('/deploy/list')).body!.getReader({ mode: 'byob' })
+    const { value } = await listed.read(new Uint8Array(9))
+    expect(new TextDecoder().decode(value)).toBe('[{"deploy')
+    await listed.cancel()
+
+    sim.faults.add({ on: 'listVoices', fault: { kind: 'empty' } })
+    const empty = (await ask('/v1/voices')).body!.getReader({ mode: 'byob' })
+    expect((await empty.read(new Uint8Array(9))).done).toBe(true)
+  })
+
+  test('leaves a copy of the answer to listeners of MSW', async () => {
+    const watched: Promise<string>[] = []
+    const watch = ({ response }: { response: Response }) => void watched.push(response.text())
+    server.events.on('response:mocked', watch)
+    const answer = await ask('/deploy/list')
+    const text = await answer.text()
+    server.events.removeListener('response:mocked', watch)
+
+    expect(JSON.parse(text)).not.toEqual([])
+    expect(await Promise.all(watched)).toEqual([text])
+  })
+
+  test('gets another answer when a test overrides a handler', async () => {
+    server.use(http.get(`${BASE}/deploy/list`, () => HttpResponse.json({ error: 'mine' }, { status: 418 })))
+
+    expect((await ask('/deploy/list')).status).toBe(418)
+    expect((await ask('/v1/voices')).status).toBe(200)
+  })
+
+  test("gets the service's own 404 for a path that it does not have, and 405 for a method", async () => {
+    const unknown = await ask('/no/such/path')
+    expect([unknown.status, await unknown.json()]).toEqual([404, { detail: 'Not Found' }])
+    expect((await ask('/deploy/list', { method: 'PATCH' })).status).toBe(405)
+    expect((await ask('/deploy/%zz')).status).toBe(404)
+  })
+
+  test('reads the OpenAPI document', async () => {
+    expect(await (await fetch(`${BASE}/openapi.json`)).json()).toMatchObject({ openapi: '3.1.0' })
+  })
+
+  test('gets an error when a call goes to another address', async () => {
+    const said = vi.spyOn(console, 'error').mockReturnValue()
+    await expect(fetch('https://elsewhere.example.test/')).rejects.toThrow()
+    expect(said).toHaveBeenCalledWith(expect.stringContaining('GET https://elsewhere.example.test/'))
+    said.mockRestore()
+  })
+
+  test('shares its world with another client, and a reset restores it', async () => {
+    const before = sim.digest
+    await post('/payment/funds', { amount: 500 })
+    expect(sim.digest).not.toBe(before)
+    sim.reset()
+    expect(sim.digest).toBe(before)
+  })
+})
+
+describe('a base address with a prefix', () => {
+  test('is removed before the path is matched', async () => {
+    server.use(...handlers(sim, { baseUrl: `${PREFIXED}/` }))
+
+    expect((await ask('/deploy/list', {}, PREFIXED)).status).toBe(200)
+    expect((await ask('/nothing', {}, PREFIXED)).status).toBe(404)
+    const { path } = handlers(sim, { baseUrl: PREFIXED })[0]!.info as { path: RegExp }
+    expect(path.test('https://other.example.test/v99/deploy/list')).toBe(false)
+  })
+
+  test('is refused when it is not an http address', () => {
+    expect(() => (handlers as (sim: unknown) => unknown)(sim)).toThrow('Failed to make handlers: there is no baseUrl.')
+    expect(() => handlers(sim, { baseUrl: 'api.example.test' })).toThrow(
+      "Failed to make handlers for 'api.example.test': it is not an http address. Give one, as in 'https://api.example.test/v9'.",
+    )
+    expect(() => handlers(sim, { baseUrl: 'file:///tmp' })).toThrow('it is not an http address')
+  })
+})
+
+describe('unknown paths that fall through', () => {
+  test('reach the handlers behind, and known paths do not', async () => {
+    server.resetHandlers(
+      ...handlers(sim, { baseUrl: BASE, unknown: 'fallthrough' }),
+      http.all(`${BASE}/*`, () => HttpResponse.text('behind', { status: 299 })),
+    )
+
+    expect((await ask('/no/such/path')).status).toBe(299)
+    expect((await ask('/deploy/list')).status).toBe(200)
+    expect((await ask('/deploy/list', { method: 'HEAD' })).status).toBe(200)
+    expect((await ask('/deploy/list', { method: 'PATCH' })).status).toBe(405)
+    expect((await ask('/openapi.json')).status).toBe(200)
+  })
+})
+
+describe('one handler for each endpoint', () => {
+  const paths = Object.values(sim.api.operations)
+    .filter(({ method, provenance }) => method === 'GET' && provenance === 'documented')
+    .map(({ path }) =>
+      path
+        .replace('{model_name}', 'aurora-labs/aurora-8b-instruct')
+        .replace('{variantKey}', 'default')
+        .replace(/\{\w+\}/, 'none'),
+    )
+
+  test.each([...paths, '/models/aurora-labs%2Faurora-8b-instruct/schema/default', '/v2/hardware?model=none', '/none'])(
+    'answers GET %s as the catch-all does',
+    async path => {
+      const [status, text] = await ask(path).then(async response => [response.status, await response.text()] as const)
+      server.resetHandlers(...handlers(sim, { baseUrl: BASE, perEndpoint: true }))
+      const response = await ask(path)
+
+      expect([response.status, await response.text()]).toEqual([status, text])
+    },
+  )
+
+  test('is listed with its method, literal paths before those with parameters', () => {
+    const made = handlers(sim, { baseUrl: BASE, perEndpoint: true })
+    const infos = made.map(({ info }) => info as { method: string | RegExp; path: RegExp })
+
+    const paths = Object.values<AnyEndpoint>(sim.api.operations).flatMap(endpointPaths)
+    expect(made).toHaveLength(paths.length + 1)
+    const list = infos.findIndex(({ path }) => path.test(`${BASE}/deploy/list`))
+    expect(infos[list]?.path.source).not.toContain('[^/]')
+  })
+})

@@ -1,0 +1,182 @@
+/** Credentials in bodies: a recording has a hash of each, and its replay gives the same answers. */
+import { expect, test } from 'vitest'
+import { replay } from '../../../src/index.ts'
+import { decodeBase64 } from '../../../src/lib/base64.ts'
+import { parseRecording } from '../../../src/simulator/history/file.ts'
+import type { RequestLine } from '../../../src/simulator/history/lines.ts'
+import { recordSimulator } from '../../../src/simulator/history/record.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
+
+const SECRET = 'hf_0123456789abcdefghijklmnopqrstuvwxyz'
+const HASH = /^sha256-[0-9a-f]{32}\.*$/
+const LLM = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/gated', token: SECRET } }
+const GATED = {
+  repo: 'acme/gated',
+  bytes: 2e9,
+  parameters_b: 1,
+  context: 8192,
+  gated: true,
+  tokens: [SECRET, 'hf_other'],
+}
+const CONTAINER = { name: 'trial', gpu_config: '1xL4-24GB', container_image: 'registry.example/cuda-dev:12.8' }
+
+function recorded(options: SimulatorOptions = {}) {
+  const sim = createSimulator({ seed: 3, fixtures: 'empty', ...options })
+  return { sim, recording: recordSimulator(sim), ...senderTo(sim) }
+}
+
+function senderTo(sim: Simulator) {
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  const send = async (path: string, body: unknown, init: RequestInit = {}) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const answer = await sim.fetch(`http://sim${path}`, { method: 'POST', headers, body: text, ...init })
+    return { status: answer.status, text: await answer.text() }
+  }
+  return { send }
+}
+
+function bodiesOf(text: string): unknown[] {
+  const { lines } = parseRecording(text, 'run')
+  return lines.filter((line): line is typeof line & RequestLine => 'request' in line).map(({ body }) => body)
+}
+
+test.each([
+  ['one that the repository takes', LLM, 'running'],
+  ['another one', { ...LLM, hub: { ...LLM.hub, token: 'hf_wrong' } }, 'failed'],
+  ['an empty one', { ...LLM, hub: { ...LLM.hub, token: '' } }, 'failed'],
+])('a token of a gated repository is a hash, and the replay of %s is the same', async (_, body, status) => {
+  const { sim, recording, send } = recorded({ with: { hub: { repositories: [GATED] } } })
+  const created = await send('/deploy/llm', body)
+  const { deploy_id } = JSON.parse(created.text) as { deploy_id: string }
+  await sim.clock.advance('2h')
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const read = await sim.fetch(`http://sim/deploy/${deploy_id}`, { headers })
+  expect(await read.json()).toMatchObject({ status })
+  recording.stop()
+  const [first] = bodiesOf(recording.text) as string[]
+  const { token } = (JSON.parse(first!) as typeof LLM).hub
+  if (body.hub.token === '') expect(token).toBe('')
+  else expect(token).toMatch(HASH)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 2 })
+})
+
+test('a snapshot at the begin of a recording has no token of the hub', async () => {
+  const sim = createSimulator({ seed: 3, fixtures: 'two-nodes' })
+  const { send } = senderTo(sim)
+  expect((await send('/deploy/llm', LLM)).status).toBe(200)
+  await sim.clock.advance('1m')
+  const recording = recordSimulator(sim)
+  expect((await send('/deploy/llm', { ...LLM, model_name: 'acme/second' })).status).toBe(200)
+  recording.stop()
+  const { header } = parseRecording(recording.text, 'run')
+  expect(recording.text).not.toContain(SECRET)
+  expect(Buffer.from(decodeBase64(header.snapshot!)).includes(SECRET)).toBe(false)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 1 })
+})
+
+test('user data, metadata and fields that nothing reads are hashes, and content that is read stays', async () => {
+  const { recording, send } = recorded({ fixtures: 'default' })
+  const sent = `{ "model_name": "acme/x",\n "gpu": "H100-80GB", "hfToken": "${SECRET}", "env": {"HF_TOKEN":"${SECRET}", "A":"b"}, "size": 1.50 }`
+  await send('/deploy/llm', sent)
+  await send('/v1/containers', { ...CONTAINER, cloud_init_user_data: `export TOKEN=${SECRET}` })
+  await send('/v1/chat/completions', {
+    model: 'aurora-labs/aurora-8b-instruct',
+    messages: [{ role: 'user', content: '{"password": "said"}' }],
+    tools: [{ type: 'function', function: { name: 'log', parameters: { properties: { token: { const: 'kept' } } } } }],
+    metadata: { api_key: SECRET, team: 'search' },
+    password: SECRET,
+  })
+  recording.stop()
+  const [llm, container, chat] = bodiesOf(recording.text) as string[]
+  expect(recording.text).not.toContain(SECRET)
+  const mask = (text: string) => text.replaceAll(/"(?:sha256-[0-9a-f]{32}\.*|hf_\w+|b)"/g, '|')
+  expect(mask(llm!)).toBe(mask(sent))
+  expect(JSON.parse(container!).cloud_init_user_data).toMatch(HASH)
+  expect(JSON.parse(chat!)).toMatchObject({
+    messages: [{ content: '{"password": "said"}' }],
+    tools: [{ function: { parameters: { properties: { token: { const: 'kept' } } } } }],
+    metadata: { api_key: expect.stringMatching(HASH), team: 'search' },
+    password: expect.stringMatching(HASH),
+  })
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 3 })
+})
+
+test('a credential that is too long, in invalid JSON or in one that is too deep is a hash and is refused in the same way', async () => {
+  const { recording, send } = recorded()
+  const tooLong = await send('/v1/containers', { ...CONTAINER, cloud_init_user_data: SECRET.repeat(1_000) })
+  expect(tooLong.status).toBe(422)
+  const invalid = await send('/deploy/llm', `{"hub": {"repo": "acme/x", "token": "${SECRET}"} "gpu": 1}`)
+  expect(invalid.text).toContain('JSON decode error')
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  const tooDeep = await send('/deploy/llm', `{"hub": {"repo": "acme/x", "token": "${SECRET}"}, "gpu": ${deep}}`)
+  expect(tooDeep.status).toBe(422)
+  recording.stop()
+  expect(recording.text).not.toContain(SECRET)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 3 })
+})
+
+test('metadata is answered as it was sent, and its replay is the same with hashes', async () => {
+  const { sim, recording, send } = recorded({ fixtures: 'default' })
+  const form = new FormData()
+  form.append('purpose', 'batch')
+  form.append('api_key', SECRET)
+  form.append(
+    'file',
+    new Blob([`${JSON.stringify({ custom_id: '1', method: 'POST', url: '/v1/chat/completions', body: {} })}\n`]),
+  )
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const file = await sim.fetch('http://sim/v1/files', { method: 'POST', headers, body: form })
+  const { id } = (await file.json()) as { id: string }
+  const metadata = { api_key: SECRET, note: `see https://user:${SECRET}@host.example` }
+  const batch = { input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h', metadata }
+  const created = await send('/v1/batches', batch)
+  expect(JSON.parse(created.text)).toMatchObject({ metadata })
+  await sim.fetch('http://sim/v1/batches', { headers })
+  recording.stop()
+  expect(recording.text).not.toContain(SECRET)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 3 })
+})
+
+test('a token that a client made is a hash, and the replay takes the hash in its place', async () => {
+  const { sim, recording, send } = recorded({ fixtures: 'default' })
+  const made = JSON.parse((await send('/v1/api-tokens', { name: 'made' })).text) as { token: string }
+  const headers = { authorization: `Bearer ${made.token}` }
+  sim.faults.add({ on: 'listDeployments', token: made.token, times: 1, fault: { kind: 'status', status: 503 } })
+  const statuses: number[] = []
+  for (const path of [
+    '/deploy/list',
+    '/deploy/list',
+    `/payment/usage/${made.token}?from=current-1`,
+    '/v1/api-tokens',
+  ]) {
+    statuses.push((await sim.fetch(`http://sim${path}`, { headers })).status)
+  }
+  expect(statuses).toEqual([503, 200, 200, 200])
+  await sim.fetch(`http://sim/v1/api-tokens/${made.token}`, { method: 'DELETE', headers })
+  recording.stop()
+  expect(recording.text).not.toContain(made.token)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 6 })
+})
+
+test('a token of the world is a hash, and a body without credentials stays', async () => {
+  const { sim, recording, send } = recorded()
+  await send('/deploy/llm', { ...LLM, api_token: sim.token })
+  const plain = '{"model_name": "acme/y",  "gpu": "H100-80GB"}'
+  await send('/deploy/llm', plain)
+  recording.stop()
+  const [first, second] = bodiesOf(recording.text) as string[]
+  expect(JSON.parse(first!).api_token).toMatch(HASH)
+  expect(second).toBe(plain)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 2 })
+})
+
+test('a credential under a vendor name is a hash', async () => {
+  const names = { fields: { hub: 'repository', 'Deployment.config': 'setup', token: 'pass' } }
+  const { recording, send } = recorded({ names })
+  const { hub: repository, ...rest } = LLM
+  const answer = await send('/deploy/llm', { ...rest, repository: { repo: repository.repo, pass: SECRET } })
+  expect(answer.status).toBe(200)
+  recording.stop()
+  expect(recording.text).not.toContain(SECRET)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 1 })
+})

@@ -1,0 +1,189 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createSimulator } from '../../../../src/index.ts'
+import { type ParsedRecording, parseRecording } from '../../../../src/simulator/history/file.ts'
+import { type ChangeSpec, NO_CHANGE } from '../../../../src/simulator/history/what-if/changes.ts'
+import { playFreely } from '../../../../src/simulator/history/what-if/play.ts'
+import { findReceivers } from '../../../../src/simulator/history/what-if/recorded-receivers.ts'
+import { whatIf } from '../../../../src/simulator/history/what-if/what-if.ts'
+import type { DeliverWebhook } from '../../../../src/simulator/webhook-options.ts'
+
+let recording: ParsedRecording
+let id: string
+
+beforeAll(async () => {
+  const unusedRule = { on: 'uploadFile', fault: { kind: 'status', status: 503 } } as const
+  const sim = createSimulator({ fixtures: 'two-nodes', seed: 3, faults: [unusedRule] })
+  const recorded = sim.record()
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  const get = (path: string) => sim.fetch(`http://sim${path}`, { headers })
+  sim.faults.add({ on: 'getDeployment', times: 1, fault: { kind: 'status', status: 503 } })
+  const body = JSON.stringify({
+    ...{ model_name: 'acme/chat', gpu: 'H100-80GB', num_gpus: 1, hub: { repo: 'acme/chat-8b' } },
+    settings: { min_instances: 1, max_instances: 2 },
+  })
+  const created = await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body })
+  id = ((await created.json()) as { deploy_id: string }).deploy_id
+  await sim.clock.advance('30s')
+  await get(`/deploy/${id}`)
+  await sim.clock.advance('20m')
+  await get(`/deploy/${id}`)
+  sim.cluster.nodeOf(id).crash()
+  await sim.clock.advance('1h')
+  await get(`/deploy/${id}`)
+  recorded.stop()
+  recording = parseRecording(recorded.text, 'play')
+})
+
+const ask = (spec: ChangeSpec) => whatIf(recording, 'play', spec)
+
+test('a fault that did nothing has no consequences when it is left out', async () => {
+  expect(await ask({ without: 'fault:1' })).toEqual([])
+})
+
+test('a decisive fault has exactly its consequences when it is left out', async () => {
+  expect(await ask({ without: 'fault:2' })).toEqual([
+    { kind: 'answer', subject: `GET /deploy/${id} (request 2)`, before: '503', after: '200' },
+  ])
+})
+
+test('a command that is left out changes what came after it alone', async () => {
+  const consequences = await ask({ without: 'command:1' })
+  expect(consequences.map(({ kind, subject }) => `${kind} ${subject}`)).toEqual([
+    `answer GET /deploy/${id} (request 4)`,
+    'money rent',
+    'money balance',
+  ])
+})
+
+test('a request that hangs never ends, and a slow answer ends with its last byte', async () => {
+  const sim = createSimulator({ fixtures: 'empty', seed: 3 })
+  const recorded = sim.record()
+  sim.faults.add({ on: 'listVoices', times: 1, fault: { kind: 'hang' } })
+  sim.faults.add({ on: 'listVoices', times: 1, fault: { kind: 'slowBody', bytesPerSecond: 1 } })
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const read = async () => (await sim.fetch('http://sim/v1/voices', { headers })).text()
+  const open = [read(), read()].map(text => text.catch(() => {}))
+  await sim.clock.advance('1h')
+  recorded.stop()
+  await sim[Symbol.asyncDispose]()
+  await Promise.all(open)
+  const play = parseRecording(recorded.text, 'slow')
+  const [first, second] = [1, 2].map(request => `GET /v1/voices (request ${request})`)
+  expect(await whatIf(play, 'slow', { without: 'fault:1' })).toEqual(
+    expect.arrayContaining([
+      { kind: 'answer', subject: first, before: 'hang', after: '200, slow' },
+      { kind: 'time', subject: first, before: 'never', after: '13s' },
+    ]),
+  )
+  expect(await whatIf(play, 'slow', { without: 'fault:2' })).toEqual([
+    { kind: 'answer', subject: second, before: '200, slow', after: '200' },
+    { kind: 'time', subject: second, before: '13s', after: '0us' },
+  ])
+})
+
+test('a command at a time, a field and a profile change states, answers and money', async () => {
+  const down = await ask({ with: 'at 10m: hub down' })
+  expect(down).toContainEqual(expect.objectContaining({ kind: 'state', subject: id, before: 'no more changes' }))
+  const larger = await ask({ set: 'min_instances=2' })
+  expect(larger[0]!.after).toContain('settings.min_instances: 2')
+  expect(larger).toContainEqual(expect.objectContaining({ kind: 'money', subject: 'rent' }))
+  const rough = await ask({ options: { profile: 'rough' } })
+  expect(rough).toContainEqual(expect.objectContaining({ kind: 'state', subject: id }))
+})
+
+test.each([
+  [{ without: 'fault:9' }, /the recording has 2 faults\. Give fault:1 to fault:2/],
+  [{ without: 'falt:1' }, /unknown part 'falt'\. Did you mean 'fault'\?/],
+  [{ without: 'command:node.crush' }, /Did you mean 'command:node.crash'\?/],
+  [{ with: 'node h100-0 crash' }, /the time is missing/],
+  [{ with: 'at soon: node h100-0 crash' }, /'soon' is not a duration/],
+  [{ with: 'at 1h: nodes h100-0 crash' }, /unknown command 'nodes h100-0 crash'/],
+  [{ with: 'at 1h: node nowhere crash' }, /nowhere/],
+  [{ with: 'at 2h: hub down' }, /the recording ends after 1h 20m\. Give a time before that\./],
+  [{ with: 'at 1h: fault {"on":"*"' }, /the fault is not JSON\. Give a rule/],
+  [{ set: 'min_instance=2' }, /no request of the recording has the field "min_instance"/],
+])('an invalid change is refused with what is wrong: %j', async (spec, message) => {
+  await expect(ask(spec)).rejects.toThrow(message)
+})
+
+/** A recording of a text for a webhook, whose receiver answers with these statuses in turn, and then with 204. */
+async function recordWebhook(statuses: readonly number[], deliver?: DeliverWebhook): Promise<ParsedRecording> {
+  const sent = [...statuses]
+  const accept = async () => ({ status: sent.shift() ?? 204 })
+  const sim = createSimulator({ seed: 7, webhooks: { deliver: deliver ?? accept } })
+  const recorded = sim.record()
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  const post = (input: string) =>
+    sim.fetch('http://sim/v1/inference/aurora-labs/aurora-8b-instruct', {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ input, webhook: 'http://127.0.0.1:3000/hook' }),
+    })
+  sim.faults.add({ on: 'getDeployment', times: 1, fault: { kind: 'status', status: 503 } })
+  sim.faults.add({ on: 'listVoices', times: 1, fault: { kind: 'status', status: 503 } })
+  await post('Rivers')
+  await sim.clock.advance('1m')
+  await sim.fetch('http://sim/v1/voices', { headers })
+  await post('Stones')
+  await sim.clock.advance('1h')
+  recorded.stop()
+  await sim[Symbol.asyncDispose]()
+  return parseRecording(recorded.text, 'hook')
+}
+
+describe('the receiver of a webhook', () => {
+  test('answers as recorded, so that a fault without effect has no consequences', async () => {
+    const hook = await recordWebhook([500, 503])
+    expect(await whatIf(hook, 'hook', { without: 'fault:1' })).toEqual([])
+    const [answer, ...others] = await whatIf(hook, 'hook', { without: 'fault:2' })
+    expect([answer, others]).toEqual([expect.objectContaining({ before: '503', after: '200' }), []])
+  })
+
+  test('answers the attempts for a request as it did when another request is left out', async () => {
+    const consequences = await whatIf(await recordWebhook([500]), 'hook', { without: 'request:1' })
+    expect(consequences.map(({ kind, before, after }) => [kind, before, after])).toEqual([
+      ['answer', '200', 'not sent'],
+      ['state', expect.stringMatching(/^sent at \S+, failed at \S+, sent at .+, delivered at /), 'no more changes'],
+      ...['inference', 'balance'].map(() => ['money', expect.any(String), expect.any(String)]),
+    ])
+  })
+
+  test('answers in its order when the ids of the requests are others', async () => {
+    const consequences = await whatIf(await recordWebhook([500]), 'hook', { options: { seed: 'other' } })
+    const attempts = consequences.flatMap(({ kind, after }) =>
+      kind === 'state' ? [...after.matchAll(/(sent|failed|delivered) at/g)] : [],
+    )
+    expect(attempts.map(([, what]) => what)).toEqual(['sent', 'failed', 'sent', 'delivered', 'sent', 'delivered'])
+  })
+
+  test('has no answer when it had none, and accepts everything when the recording does not know it', async () => {
+    const refused = await recordWebhook([], async () => {
+      throw new Error('ECONNREFUSED')
+    })
+    expect(await whatIf(refused, 'hook', { without: 'fault:1' })).toEqual([])
+    const consequences = await whatIf(refused, 'hook', { set: 'webhook=http://127.0.0.1:3000/other' })
+    const states = consequences.filter(({ kind }) => kind === 'state')
+    expect(states.length).toBeGreaterThanOrEqual(2)
+    expect(states.map(({ before, after }) => `${before} ${after}`).join()).toContain('gaveUp')
+    expect(states.map(({ after }) => after).join()).toContain('delivered')
+  })
+
+  test('answers attempts that the recording begins with', async () => {
+    const sim = createSimulator({ seed: 7, webhooks: { deliver: () => new Promise(() => {}) } })
+    const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ input: 'Rivers', webhook: 'http://127.0.0.1:3000/hook' })
+    const path = 'http://sim/v1/inference/aurora-labs/aurora-8b-instruct'
+    await sim.fetch(path, { method: 'POST', headers, body })
+    sim.world.runTo(600_000_000)
+    const later = createSimulator({ fixtures: sim.snapshot(), webhooks: { deliver: async () => ({ status: 500 }) } })
+    const recorded = later.record()
+    later.faults.add({ on: 'getDeployment', times: 1, fault: { kind: 'status', status: 503 } })
+    await later.clock.advance('1h')
+    recorded.stop()
+    for (const one of [sim, later]) await one[Symbol.asyncDispose]()
+    const recording = parseRecording(recorded.text, 'hook')
+    expect(await whatIf(recording, 'hook', { without: 'fault:1' })).toEqual([])
+    const { states } = await playFreely(recording, 'hook', NO_CHANGE, await findReceivers(recording, 'hook'))
+    expect([...states.values()].flat().map(({ became }) => became)).toContain('webhook.gaveUp')
+  })
+})

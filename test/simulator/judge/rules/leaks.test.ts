@@ -1,0 +1,119 @@
+/** noLeak and cleansUpOnThrow: each thing that a client leaves behind is reported by one of them. */
+import { expect, test } from 'vitest'
+import type { FaultRule } from '../../../../src/simulator/faults/rules.ts'
+import { awaitBatch, call, createBatch, MODEL, onlyWords, upload, violationsOf } from '../../clients.ts'
+import { type Client, observe } from '../../observe.ts'
+
+const deployAndReturn: Client = async context => {
+  const { deploy_id } = await call(context, 'POST', '/deploy/llm', MODEL)
+  return { deploy_id }
+}
+
+test('a deployment that the result names is not a leak', async () => {
+  const observation = await observe(deployAndReturn)
+  expect(observation.created).toMatchObject([{ kind: 'deployment', isAlive: true }])
+  expect(violationsOf('noLeak', observation)).toEqual([])
+  expect(violationsOf('cleansUpOnThrow', observation)).toEqual([])
+})
+
+test('a deployment that the result does not name is a leak, with its id, cost and time', async () => {
+  const observation = await observe(
+    async context => {
+      await context.sleep(90_000)
+      await call(context, 'POST', '/deploy/llm', MODEL)
+      return 'deployed'
+    },
+    { recovery: '1h' },
+  )
+  const id = observation.created[0]!.id
+  expect(onlyWords('noLeak', observation)).toMatch(
+    new RegExp(
+      `^The deployment ${id} \\(running\\) goes on: \\$\\d+\\.\\d\\d so far\\. Request 1 \\(createLlmDeployment, 200\\) ` +
+        'created it 1m 30s after the start\\. The client returned without naming it in its result\\.$',
+    ),
+  )
+  const [violation] = violationsOf('noLeak', observation)
+  expect(violation).toMatchObject({ operation: 'createLlmDeployment', subject: id })
+  const kinds = violation!.evidence.map(({ kind }) => kind)
+  expect(new Set(kinds)).toEqual(new Set(['request', 'entry', 'posting']))
+})
+
+test('a deployment whose id the client never read is a leak, also if the client threw', async () => {
+  const observation = await observe(deployAndReturn, {
+    faults: [{ on: 'createLlmDeployment', fault: { kind: 'reset', effect: 'done' } }],
+  })
+  expect(observation.end.kind).toBe('threw')
+  expect(onlyWords('noLeak', observation)).toMatch(/The client threw without having read its id\.$/)
+  expect(violationsOf('cleansUpOnThrow', observation)).toEqual([])
+})
+
+const waitWithoutCleanup: Client = async context => {
+  const { deploy_id } = await call(context, 'POST', '/deploy/llm', MODEL)
+  await call(context, 'GET', `/deploy/${deploy_id}`).catch(() => {
+    throw new Error('the poll failed')
+  })
+  return { deploy_id }
+}
+
+const FAILING_POLL = { on: 'getDeployment', fault: { kind: 'status', status: 503 } } as const
+
+test('a client that throws and knew the id did not clean up, which is not a second leak', async () => {
+  const observation = await observe(waitWithoutCleanup, { faults: [FAILING_POLL] })
+  const id = observation.created[0]!.id
+  expect(onlyWords('cleansUpOnThrow', observation)).toMatch(
+    new RegExp(
+      `^The client threw 'the poll failed' after 0s and left what it knew\\. The deployment ${id} \\(\\w+\\) has ` +
+        'cost \\$\\d+\\.\\d+ so far, and the error does not name it\\. Its last request about it was request 2 ' +
+        '\\(getDeployment, 503\\)\\.$',
+    ),
+  )
+  expect(violationsOf('noLeak', observation)).toEqual([])
+})
+
+test('an error that names the id hands the deployment over', async () => {
+  const client: Client = async context => {
+    const { deploy_id } = await call(context, 'POST', '/deploy/llm', MODEL)
+    throw Object.assign(new Error('gave up'), { deploy_id })
+  }
+  expect(violationsOf('cleansUpOnThrow', await observe(client))).toEqual([])
+})
+
+test('a client that deletes its deployment before it throws has cleaned up', async () => {
+  const client: Client = async context => {
+    const { deploy_id } = await call(context, 'POST', '/deploy/llm', MODEL)
+    await call(context, 'DELETE', `/deploy/${deploy_id}`)
+    throw new Error('gave up')
+  }
+  expect(violationsOf('cleansUpOnThrow', await observe(client))).toEqual([])
+})
+
+test('a charged batch whose end was not read is left behind; one whose end was read is not', async () => {
+  const start: Client = async context => {
+    await createBatch(context, await upload(context, ['How is tea made?']))
+    return 'later'
+  }
+  const left = await observe(start, { recovery: '26h' })
+  expect(left.created[0]).toMatchObject({ status: 'completed', isAlive: false })
+  expect(onlyWords('noLeak', left)).toMatch(/^The batch \S+ \(completed\) was charged, and its end was not read: /)
+  const read = await observe(async context => {
+    await awaitBatch(context, await createBatch(context, await upload(context, ['How is tea made?'])))
+    return 'done'
+  })
+  expect(violationsOf('noLeak', read)).toEqual([])
+})
+
+test('while a client waits, what it knows is not a leak, but what it does not know is', async () => {
+  const create = (fault: FaultRule[]) =>
+    observe(
+      async context => {
+        await call(context, 'POST', '/deploy/llm', MODEL).catch(() => undefined)
+        await call(context, 'GET', '/v1/models')
+      },
+      { faults: [{ on: 'GET /v1/models', fault: { kind: 'hang' } }, ...fault] },
+    )
+  const known = await create([])
+  expect(violationsOf('noLeak', known)).toEqual([])
+  expect(onlyWords('settles', known)).toContain(`Meanwhile ${known.created[0]!.id} cost $`)
+  const unknown = await create([{ on: 'createLlmDeployment', fault: { kind: 'reset', effect: 'done' } }])
+  expect(onlyWords('noLeak', unknown)).toMatch(/The client waits without having read its id\.$/)
+})

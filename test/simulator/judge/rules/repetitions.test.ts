@@ -1,0 +1,111 @@
+/** noDouble and idempotentRestart: work is done once, also after a lost answer or a crash. */
+import { describe, expect, test } from 'vitest'
+import type { Simulator } from '../../../../src/simulator/simulator-interface.ts'
+import { awaitBatch, call, createBatch, MODEL, onlyWords, upload, violationsOf } from '../../clients.ts'
+import { type Client, observe } from '../../observe.ts'
+
+const QUESTIONS = ['How is tea made?']
+
+describe('noDouble', () => {
+  /** Creates again after a failure, without a look. Each upload has another id. */
+  const careless: Client = async context => {
+    const run = async () => awaitBatch(context, await createBatch(context, await upload(context, QUESTIONS)))
+    return run().catch(run)
+  }
+  const lost = [{ on: 'createBatch', nth: 1, fault: { kind: 'reset', effect: 'done' } }] as const
+
+  test('a create that is repeated after its answer was lost breaks it', async () => {
+    const base = await observe(careless)
+    expect(violationsOf('noDouble', base)).toEqual([])
+    const observation = await observe(careless, { base, faults: lost })
+    const [first, second] = observation.created.map(({ id }) => id)
+    expect(onlyWords('noDouble', observation)).toMatch(
+      new RegExp(
+        `^Equal creates took effect 2 times: ${first} and ${second}\\. Request 2 \\(createBatch, connection failed\\) ` +
+          'created the first batch, and request 4 \\(createBatch, 200\\) another one .+ after the start, for .+ so far\\.$',
+      ),
+    )
+    expect(violationsOf('noDouble', observation)[0]).toMatchObject({ operation: 'createBatch', subject: second })
+  })
+
+  test('a batch that is cancelled before it is charged does not count', async () => {
+    const base = await observe(careless)
+    const tidy: Client = async context => {
+      const run = async () => createBatch(context, await upload(context, QUESTIONS))
+      const id = await run().catch(async () => {
+        const { data } = await call(context, 'GET', '/v1/batches')
+        await call(context, 'POST', `/v1/batches/${data[0].id}/cancel`)
+        return run()
+      })
+      return awaitBatch(context, id)
+    }
+    expect(violationsOf('noDouble', await observe(tidy, { base, faults: lost }))).toEqual([])
+  })
+
+  test('deployments of the same work under two names count, those of the base run do not', async () => {
+    const twoNames: Client = async context => {
+      const deploy = (model_name: string) => call(context, 'POST', '/deploy/llm', { ...MODEL, model_name })
+      return [await deploy('acme/one').catch(() => deploy('acme/two'))]
+    }
+    const base = await observe(twoNames)
+    const faults = [{ on: 'createLlmDeployment', nth: 1, fault: { kind: 'reset', effect: 'done' } }] as const
+    const observation = await observe(twoNames, { base, faults })
+    expect(onlyWords('noDouble', observation)).toContain('Equal creates took effect 2 times')
+    const both: Client = async context =>
+      Promise.all(['a', 'b'].map(n => call(context, 'POST', '/deploy/llm', { ...MODEL, model_name: `acme/${n}` })))
+    expect(violationsOf('noDouble', await observe(both, { base: await observe(both) }))).toEqual([])
+  })
+})
+
+describe('idempotentRestart', () => {
+  const forgetful: Client = async context =>
+    awaitBatch(context, await createBatch(context, await upload(context, QUESTIONS)))
+  const mindful: Client = async context => {
+    const { data } = await call(context, 'GET', '/v1/batches')
+    const id = data[0]?.id ?? (await createBatch(context, await upload(context, QUESTIONS)))
+    return awaitBatch(context, id)
+  }
+
+  test('a client that looks for its batch continues it', async () => {
+    const base = await observe(mindful)
+    for (let crash = 1; crash <= base.requests.length; crash++) {
+      const observation = await observe(mindful, { base, crash })
+      expect(observation.crashes).toBe(1)
+      expect(violationsOf('idempotentRestart', observation)).toEqual([])
+    }
+  })
+
+  test('a client that starts from the beginning does the work twice', async () => {
+    const base = await observe(forgetful)
+    const observation = await observe(forgetful, { base, crash: 2 })
+    const [first, second] = observation.created.map(({ id }) => id)
+    expect(onlyWords('idempotentRestart', observation)).toMatch(
+      new RegExp(
+        `^The batch ${first} \\(\\w+\\) was created by request 2 \\(createBatch, no answer\\) before the crash, 0s after the ` +
+          `first start\\. The restarted client created ${second} by request 4 \\(createBatch, 200\\)\\. The batch has cost`,
+      ),
+    )
+    expect(violationsOf('noLeak', observation)).toEqual([])
+    expect(violationsOf('noDouble', observation)).toEqual([])
+  })
+
+  test('a client that cannot start again ends otherwise than in the base run', async () => {
+    const client: Client = async context => call(context, 'POST', '/deploy/llm', MODEL)
+    const observation = await observe(client, { base: await observe(client), crash: 1 })
+    const words = violationsOf('idempotentRestart', observation).map(violation => violation.words)
+    expect(words).toHaveLength(2)
+    expect(words[0]).toContain('The restarted client did not take it over.')
+    expect(words[1]).toBe(
+      "The client returns without a crash. After the crash and a new start it threw 'POST /deploy/llm: 409'; it had " +
+        'been refused request 2 (createLlmDeployment, 409).',
+    )
+  })
+
+  test('after a failure of the world, a restarted client may end otherwise', async () => {
+    const client: Client = async context => call(context, 'POST', '/deploy/llm', MODEL)
+    const prepare = (sim: Simulator) => void sim.cluster.hub.down()
+    const observation = await observe(client, { base: await observe(client), crash: 1, prepare })
+    expect(observation.end.kind).toBe('threw')
+    expect(onlyWords('idempotentRestart', observation)).toContain('The restarted client did not take it over.')
+  })
+})

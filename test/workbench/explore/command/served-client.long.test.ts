@@ -1,0 +1,66 @@
+/** What a server records of its client is what the client sees. */
+import { expect, onTestFinished, test } from 'vitest'
+import type { ObservedRequest } from '../../../../src/simulator/judge/observation.ts'
+import { ServedClient } from '../../../../src/workbench/explore/command/served-client.ts'
+import { FAULT_CLASSES } from '../../../../src/workbench/explore/plan/classes.ts'
+import { createFlowRunner } from '../../../../src/workbench/explore/run/flow-runner.ts'
+import { RequestRecorder } from '../../../../src/workbench/explore/run/request-recorder.ts'
+import { running } from '../../../server/http/running-server.ts'
+
+const SPEC = JSON.stringify({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+
+/** Creates a deployment and lists all. A request that fails or takes too long is not repeated. */
+async function deploy(send: typeof fetch, url: string, token: string, signal: () => AbortSignal): Promise<void> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  for (const [path, body] of [
+    ['/deploy/llm', SPEC],
+    ['/deploy/list', undefined],
+  ] as const) {
+    const init = body === undefined ? {} : { method: 'POST', body }
+    await send(`${url}${path}`, { ...init, headers, signal: signal() }).then(
+      response => response.json().catch(() => {}),
+      () => {},
+    )
+  }
+}
+
+const PAGE = { name: 'html200', fault: { kind: 'html', status: 200 } } as const
+
+/** What a client can tell about the end of a request. */
+const seen = ({ operation, outcome, status, readError }: ObservedRequest) => [
+  ...[operation, outcome, status],
+  readError !== undefined,
+]
+
+test.each(
+  [...FAULT_CLASSES, PAGE].flatMap(({ name, fault }) =>
+    ['createLlmDeployment', 'listDeployments'].map(on => ({ name, fault, on })),
+  ),
+)('$name of $on is recorded as in a flow that is a function', async ({ fault, on }) => {
+  const plan = [{ fault: { on, nth: 1, fault } }]
+  const flow = createFlowRunner({
+    name: 'deploys',
+    options: { fixtures: 'empty' },
+    run: ({ fetch, url, token }) => deploy(fetch, url, token, () => AbortSignal.timeout(60_000)),
+  })
+  onTestFinished(() => flow.dispose())
+  let expected: readonly unknown[]
+  try {
+    expected = (await flow.run(plan)).requests.map(seen)
+  } catch (error) {
+    // The fault kind does not apply to this operation.
+    expect(String(error)).toContain('applies only to')
+    return
+  }
+  const { server } = await running({ fixtures: 'empty', clock: 'on-poll' })
+  const world = server.worlds.make()
+  world.sim.faults.add(plan[0]!.fault)
+  const recorder = new RequestRecorder()
+  const client = new ServedClient({ world, recorder, onRequest: () => {}, endsWith: () => false })
+  await deploy(fetch, server.url, world.token!, () => AbortSignal.timeout(300))
+  await client.settle()
+  expect(recorder.requests.map(seen)).toEqual(expected)
+  expect(recorder.requests[0]).toMatchObject({ body: JSON.parse(SPEC), index: 1, start: 1, sentAt: 0 })
+  const met = recorder.requests.find(({ operation }) => operation === on)
+  if (met?.decidedBy === 'fault') expect(met.fault?.kind).toBe(fault.kind)
+})

@@ -1,0 +1,144 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  type Choices,
+  draw,
+  enumerate,
+  interpretEdited,
+  replay,
+  type Tape,
+  TapeMismatchError,
+} from '../../../../src/workbench/explore/plan/choices.ts'
+
+/** A tree of choices: each option leads to further choices. */
+interface Tree {
+  readonly label: string
+  readonly options: readonly (Tree | undefined)[]
+}
+
+const tree = fc.letrec<{ tree: Tree }>(tie => ({
+  tree: fc.record({
+    label: fc.constantFrom('a', 'b', 'c'),
+    options: fc.array(fc.option(tie('tree'), { nil: undefined, depthSize: 'small' }), { minLength: 1, maxLength: 4 }),
+  }),
+})).tree
+
+/** Returns the path that was chosen through a tree. */
+const walk = (root: Tree) => (choices: Choices) => {
+  const path: number[] = []
+  let at: Tree | undefined = root
+  while (at !== undefined) {
+    const indices: number[] = at.options.map((_, index) => index)
+    const value: number = choices.pick(at.label, indices)
+    path.push(value)
+    at = at.options[value]
+  }
+  return path.join()
+}
+
+function leaves(root: Tree | undefined): number {
+  return root === undefined ? 1 : root.options.reduce((sum, option) => sum + leaves(option), 0)
+}
+
+describe('choices', () => {
+  test('are enumerated completely, each tape once', () => {
+    fc.assert(
+      fc.property(tree, root => {
+        const paths = [...enumerate(walk(root))].map(({ result }) => result)
+        expect(new Set(paths).size).toBe(paths.length)
+        expect(paths).toHaveLength(leaves(root))
+      }),
+    )
+  })
+
+  test('are enumerated with the simplest tape first and the last choice turning fastest', () => {
+    const pair = (choices: Choices) => choices.pick('tens', [0, 10]) + choices.pick('ones', [1, 2, 3])
+    expect([...enumerate(pair)].map(({ result }) => result)).toEqual([1, 2, 3, 11, 12, 13])
+  })
+
+  test('are replayed from the tape of any reader', () => {
+    fc.assert(
+      fc.property(tree, fc.nat(), fc.nat(), (root, seed, run) => {
+        const { result, tape } = draw(walk(root), { seed, run })
+        expect(replay(walk(root), tape)).toBe(result)
+        expect(interpretEdited(walk(root), tape)).toEqual({ result, tape })
+      }),
+    )
+  })
+
+  test('are equal for equal seed and run, and differ between runs', () => {
+    const number = (choices: Choices) =>
+      choices.pick(
+        'n',
+        Array.from({ length: 1000 }, (_, n) => n),
+      )
+    const drawn = (run: number) => draw(number, { seed: 'x', run }).result
+    expect(drawn(7)).toBe(drawn(7))
+    expect(new Set(Array.from({ length: 20 }, (_, run) => drawn(run))).size).toBeGreaterThan(15)
+  })
+
+  test('of one label do not depend on how often another label is asked', () => {
+    const last = (others: number) => (choices: Choices) => {
+      for (let i = 0; i < others; i++) choices.pick('other', [0, 1, 2])
+      return choices.pick(
+        'mine',
+        Array.from({ length: 1000 }, (_, n) => n),
+      )
+    }
+    const results = [0, 1, 5].map(others => draw(last(others), { seed: 1, run: 1 }).result)
+    expect(new Set(results).size).toBe(1)
+  })
+
+  test('fit every edit of a tape', () => {
+    const edits = fc.array(
+      fc.record({ label: fc.constantFrom('a', 'b', 'c', 'd'), bound: fc.nat(5), value: fc.integer() }),
+    )
+    fc.assert(
+      fc.property(tree, edits, (root, edited) => {
+        const { result, tape } = interpretEdited(walk(root), edited)
+        expect(replay(walk(root), tape)).toBe(result)
+      }),
+    )
+  })
+
+  const letters = (choices: Choices) => choices.pick('letter', ['a', 'b']) + choices.pick('digit', ['1', '2', '3'])
+
+  test('lose only the removed entry when a tape is shortened', () => {
+    const { tape } = { tape: [entry('letter', 2, 1), entry('digit', 3, 2)] }
+    expect(interpretEdited(letters, tape.slice(1)).result).toBe('a3')
+    expect(interpretEdited(letters, tape.slice(0, 1)).result).toBe('b1')
+    expect(interpretEdited(letters, [entry('letter', 2, 1), entry('digit', 9, 8)]).result).toBe('b3')
+  })
+
+  test.each<[string, Tape, string]>([
+    [
+      'another label',
+      [entry('word', 2, 1)],
+      "choice 1 is 'letter' with 2 options, and the tape has 'word', option 1 of 2",
+    ],
+    [
+      'another bound',
+      [entry('letter', 3, 1)],
+      "choice 1 is 'letter' with 2 options, and the tape has 'letter', option 1 of 3",
+    ],
+    ['too few entries', [entry('letter', 2, 1)], "choice 2 is 'digit' with 3 options, and the tape has ended"],
+    [
+      'too many entries',
+      [entry('letter', 2, 1), entry('digit', 3, 0), entry('digit', 3, 0)],
+      'the tape has 3 choices, and only 2 are made',
+    ],
+  ])('are not replayed from a tape with %s', (_, tape, reason) => {
+    const message = `Failed to replay the choices: ${reason}. Replay them with the flow and the version that wrote them.`
+    expect(() => replay(letters, tape)).toThrow(new TapeMismatchError(message))
+  })
+
+  test('need an option', () => {
+    expect(() => [...enumerate(choices => choices.pick('n', []))]).toThrow(
+      "Failed to choose 'n': it has no options. Ask only if it has one.",
+    )
+  })
+})
+
+function entry(label: string, bound: number, value: number) {
+  return { label, bound, value }
+}

@@ -1,0 +1,317 @@
+/** Results files: they grow line by line, survive their process, and are joined. */
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { mergeResults } from '../../../../src/workbench/explore/shards/merge.ts'
+import { type RunnableTest, type SeedOutcome, ShardRuns } from '../../../../src/workbench/explore/shards/play-shard.ts'
+import { RESULTS_FORMAT, type ResultsHeader, type TestSeed } from '../../../../src/workbench/explore/shards/records.ts'
+import { ResultsFile } from '../../../../src/workbench/explore/shards/results-file.ts'
+import { formatSeedRange } from '../../../../src/workbench/explore/shards/seed-range.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'modelhost-sim-results-'))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+})
+
+const RANGE = { from: 1, to: 60 }
+
+/** Fails with every seventh seed. The plan of a finding is shrunk only once in a shard, to a size that the seed gives. */
+function outcomeOf(seed: TestSeed, isKnown: (signature: string) => boolean): SeedOutcome {
+  const number = Number(seed)
+  const signature = number % 2 === 0 ? 'noLeak@create/silence' : 'settles@poll/silence'
+  const plan = isKnown(signature) ? undefined : Array.from({ length: 1 + (number % 5) }, (_, i) => ({ crash: i }))
+  const findings = [{ signature, words: `seed ${seed} leaks`, ...(plan && { plan }) }]
+  return {
+    digest: `digest of ${seed}`,
+    findings: number % 7 === 0 ? findings : [],
+    features: [`every ${number % 10}`, 'always'],
+    virtualSeconds: 10,
+  }
+}
+
+class FakeTest implements RunnableTest {
+  readonly name = 'flow.ts'
+  readonly hash: string
+  readonly played: TestSeed[] = []
+  readonly outcome: typeof outcomeOf
+
+  constructor(outcome = outcomeOf, hash = 'f00d') {
+    this.outcome = outcome
+    this.hash = hash
+  }
+
+  async run(seed: TestSeed, isKnown: (signature: string) => boolean): Promise<SeedOutcome> {
+    this.played.push(seed)
+    return this.outcome(seed, isKnown)
+  }
+}
+
+function headerOf(client: FakeTest, shard: string, changed: Partial<ResultsHeader> = {}): ResultsHeader {
+  const { name, hash } = client
+  const seeds = formatSeedRange(RANGE)
+  const fixed = { format: RESULTS_FORMAT, version: '1.0.0', command: 'explore', config: 'c0', node: 'v20' } as const
+  return { ...fixed, tests: [{ name, hash }], seeds, shard, ...changed }
+}
+
+interface Played {
+  readonly client?: FakeTest
+  readonly index?: number
+  readonly count?: number
+  readonly out?: string
+  readonly signal?: AbortSignal
+  readonly header?: Partial<ResultsHeader>
+}
+
+/** Runs a shard as a new process does. */
+async function play({ client = new FakeTest(), index = 1, count = 1, out = folder, signal, header }: Played = {}) {
+  const file = new ResultsFile(out, index, headerOf(client, `${index}/${count}`, header))
+  try {
+    const left = await new ShardRuns([client], RANGE, { index, count }, file).play({ signal })
+    return { path: file.path, played: client.played, left }
+  } finally {
+    file.close()
+  }
+}
+
+const linesOf = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n')
+
+test('each seed is named before it runs, and a feature is only in its first result', async () => {
+  const { path } = await play()
+  const lines = linesOf(path).map(line => JSON.parse(line))
+  expect(lines[0]).toMatchObject({
+    format: 1,
+    seeds: '1..60',
+    shard: '1/1',
+    tests: [{ name: 'flow.ts', hash: 'f00d' }],
+  })
+  expect(lines[1]).toEqual({ test: 'f00d', started: 1 })
+  expect(lines[2]).toMatchObject({ seed: 1, verdict: 'passed', features: ['every 1', 'always'], virtual_s: 10 })
+  expect(lines[4]).toMatchObject({ seed: 2, features: ['every 2'] })
+  expect(lines[24]).not.toHaveProperty('features')
+  expect(lines.filter(line => line.findings?.[0].plan)).toHaveLength(2)
+})
+
+describe('the same command again', () => {
+  test('runs nothing if all is done', async () => {
+    await play()
+    expect((await play()).played).toEqual([])
+  })
+
+  test('continues after a process that was killed at any byte, and comes to the same results', async () => {
+    const { path } = await play()
+    const bytes = readFileSync(path)
+    const whole = mergeResults([path])
+    await fc.assert(
+      fc.asyncProperty(fc.nat(bytes.length), async length => {
+        writeFileSync(path, bytes)
+        truncateSync(path, length)
+        const done = linesOf(path).filter(line => line.includes('verdict') && line.endsWith('}'))
+        const { played, left } = await play()
+        expect(left).toBe(0)
+        expect(played.length).toBeGreaterThanOrEqual(60 - done.length)
+        const report = mergeResults([path])
+        expect(report.digest).toBe(whole.digest)
+        expect(report.missing).toEqual([])
+        expect(linesOf(path).every(line => JSON.parse(line))).toBe(true)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('runs the seed again during which a process ended', async () => {
+    await expect(
+      play({ client: new FakeTest((seed, isKnown) => (seed === 5 ? die() : outcomeOf(seed, isKnown))) }),
+    ).rejects.toThrow('killed')
+    expect(linesOf(join(folder, 'results-1.ndjson')).at(-1)).toBe('{"test":"f00d","started":5}')
+    expect(mergeResults([join(folder, 'results-1.ndjson')]).missing[0]).toEqual({
+      test: 'flow.ts',
+      seed: 5,
+      startedIn: join(folder, 'results-1.ndjson'),
+    })
+    expect((await play()).played.slice(0, 2)).toEqual([5, 6])
+  })
+
+  test.each<[change: Partial<ResultsHeader>, message: string]>([
+    [{ version: '2.0.0' }, 'its results are of version 1.0.0, and this run has 2.0.0'],
+    [{ commit: 'abc' }, 'its results are of commit unknown, and this run has abc'],
+    [{ config: 'c1' }, 'its results are of config c0, and this run has c1'],
+    [{ seeds: '1..9' }, 'its results are of seeds 1..60, and this run has 1..9'],
+    [
+      { tests: [{ name: 'flow.ts', hash: 'beef' }] },
+      'its results are of flow.ts (f00d), and this run is of flow.ts (beef)',
+    ],
+  ])('refuses the file of other work: %j', async (header, message) => {
+    const { path } = await play()
+    const before = readFileSync(path)
+    await expect(play({ header })).rejects.toThrow(message)
+    expect(readFileSync(path)).toEqual(before)
+  })
+
+  test('continues the file of another launcher and another Node', async () => {
+    await play()
+    expect((await play({ header: { launcher: 'GitLab', node: 'v24' } })).left).toBe(0)
+  })
+
+  test('refuses a file that is damaged in the middle, and one that is not a results file', async () => {
+    const { path } = await play()
+    const lines = linesOf(path)
+    lines[7] = lines[7]!.slice(0, 20)
+    writeFileSync(path, `${lines.join('\n')}\n`)
+    await expect(play()).rejects.toThrow('line 8 is not a result. Remove that line, or the file.')
+    writeFileSync(path, 'hello\n')
+    await expect(play()).rejects.toThrow('it is not a results file. Give another folder with --out.')
+    writeFileSync(path, '{"format":9}\n')
+    await expect(play()).rejects.toThrow('it has format 9, and this version reads format 1')
+  })
+})
+
+test('a signal stops a shard after the current run', async () => {
+  const stop = new AbortController()
+  const client = new FakeTest((seed, isKnown) => {
+    if (seed === 3) stop.abort()
+    return outcomeOf(seed, isKnown)
+  })
+  expect(await play({ client, signal: stop.signal })).toMatchObject({ left: 57, played: [1, 2, 3] })
+})
+
+test('a folder that cannot be made is refused', async () => {
+  writeFileSync(join(folder, 'file'), '')
+  await expect(play({ out: join(folder, 'file', 'out') })).rejects.toThrow(
+    /^Failed to write .*results-1\.ndjson: its parent is not a folder\. /,
+  )
+})
+
+describe('a recheck', () => {
+  async function recheck(outcome: typeof outcomeOf) {
+    await play()
+    const client = new FakeTest(outcome)
+    const file = new ResultsFile(folder, 1, headerOf(client, '1/1'))
+    const differing = await new ShardRuns([client], RANGE, { index: 1, count: 1 }, file).recheck()
+    file.close()
+    return { differing: differing.map(({ seed }) => seed), played: client.played }
+  }
+
+  test('runs all failed seeds and a hundredth of the others, once', async () => {
+    expect(await recheck(outcomeOf)).toEqual({ differing: [], played: [1, 7, 14, 21, 28, 35, 42, 49, 56] })
+    expect(await recheck(outcomeOf)).toEqual({ differing: [], played: [] })
+    expect(mergeResults([join(folder, 'results-1.ndjson')])).toMatchObject({ repeated: 9, differing: [] })
+  })
+
+  test('names a seed that comes out differently', async () => {
+    const { differing } = await recheck((seed, isKnown) => ({
+      ...outcomeOf(seed, isKnown),
+      ...(seed === 14 && { digest: 'another' }),
+    }))
+    expect(differing).toEqual([14])
+    expect(mergeResults([join(folder, 'results-1.ndjson')]).differing).toMatchObject([
+      { test: 'flow.ts', seed: 14, results: [{ digest: 'digest of 14' }, { digest: 'another' }] },
+    ])
+  })
+})
+
+describe('merge', () => {
+  const shards = (count: number, out = folder) =>
+    Promise.all(Array.from({ length: count }, (_, i) => play({ index: i + 1, count, out }))).then(all =>
+      all.map(({ path }) => path),
+    )
+
+  test('any division into shards gives what one process gives', async () => {
+    const { path } = await play()
+    const { files: _, ...whole } = mergeResults([path])
+    expect(whole).toMatchObject({ expected: 60, runs: 60, failed: 8, missing: [], differing: [], features: 11 })
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 2, max: 12 }), async count => {
+        const out = mkdtempSync(join(folder, 'division-'))
+        const { files, ...report } = mergeResults((await shards(count, out)).reverse())
+        expect(files).toBe(count)
+        expect(withoutPlans(report)).toEqual(withoutPlans(whole))
+      }),
+      { numRuns: 11 },
+    )
+    function withoutPlans(report: Omit<ReturnType<typeof mergeResults>, 'files'>) {
+      return { ...report, findings: report.findings.map(({ plan: _, ...rest }) => rest) }
+    }
+  })
+
+  test('a signature has its count, its first seed and the smallest plan of all shards', async () => {
+    const { findings } = mergeResults(await shards(3))
+    // Seeds 14, 28, 42 and 56. Shard 2 shrinks 14 to five faults, shard 1 28 to four, shard 3 42 to three.
+    expect(findings[0]).toMatchObject({
+      signature: 'noLeak@create/silence',
+      count: 4,
+      firstSeed: 14,
+      words: 'seed 14 leaks',
+    })
+    expect(findings[0]!.plan).toHaveLength(3)
+  })
+
+  test('a missing shard and a missing range are reported', async () => {
+    const paths = await shards(8)
+    const report = mergeResults(paths.filter(path => !path.endsWith('-3.ndjson')))
+    expect(report.missing.map(({ seed }) => seed)).toEqual([3, 11, 19, 27, 35, 43, 51, 59])
+    expect(report.missingShards).toEqual(['3/8'])
+    expect(mergeResults(paths, { from: 1, to: 62 }).missing.map(({ seed }) => seed)).toEqual([61, 62])
+  })
+
+  test('the same seed with another digest is named with its files', async () => {
+    const here = (await play()).path
+    const other = join(folder, 'other')
+    const client = new FakeTest((seed, isKnown) => ({
+      ...outcomeOf(seed, isKnown),
+      ...(seed === 9 && { digest: 'x' }),
+    }))
+    const there = (await play({ client, out: other, header: { node: 'v24' } })).path
+    expect(mergeResults([here, there])).toMatchObject({
+      runs: 60,
+      repeated: 60,
+      missing: [],
+      differing: [
+        {
+          test: 'flow.ts',
+          seed: 9,
+          results: [
+            { digest: 'digest of 9', file: here, node: 'v20' },
+            { digest: 'x', file: there, node: 'v24' },
+          ],
+        },
+      ],
+    })
+  })
+
+  test('another flow with the same seeds is its own work', async () => {
+    const here = (await play()).path
+    const there = (await play({ client: new FakeTest(outcomeOf, 'beef'), index: 2, count: 2 })).path
+    const { missing, expected, runs } = mergeResults([here, there])
+    expect([expected, runs, missing.length]).toEqual([120, 90, 30])
+  })
+
+  test('a cut last line is a missing seed, and a damaged file is refused', async () => {
+    const { path } = await play()
+    const text = readFileSync(path, 'utf8')
+    writeFileSync(path, text.slice(0, -10))
+    expect(mergeResults([path]).missing).toMatchObject([{ seed: 60, startedIn: path }])
+    appendFileSync(path, '\nrest\n')
+    expect(() => mergeResults([path])).toThrow(
+      /^Failed to merge .*: line 121 is not a result\. Run that shard again\.$/,
+    )
+    expect(() => mergeResults([join(folder, 'none')])).toThrow('the file or folder is missing. Give files of --out.')
+    writeFileSync(path, '')
+    expect(() => mergeResults([path])).toThrow('it is empty. Give files of --out.')
+  })
+
+  test('files of different versions are refused', async () => {
+    const here = (await play()).path
+    const there = (await play({ index: 2, count: 2, header: { version: '2.0.0' } })).path
+    expect(() => mergeResults([here, there])).toThrow('they are of different version (1.0.0 and 2.0.0)')
+    expect(existsSync(there)).toBe(true)
+  })
+})
+
+function die(): never {
+  throw new Error('killed')
+}

@@ -1,0 +1,292 @@
+/** Scenarios that play a flow under a plan: as files and as `survives`. */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import * as z from 'zod'
+import type { FlowFunction } from '../../../src/workbench/explore/flow.ts'
+import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
+import { toTypeScriptScenario, toYamlScenario } from '../../../src/workbench/explore/report/finding-files.ts'
+import { scenarioJsonSchema } from '../../../src/workbench/scenario/documents/schema.ts'
+import { type FileResult, runFiles, runScenario, survives } from '../../../src/workbench/scenario/index.ts'
+import { dryRun } from '../../../src/workbench/scenario/runner/dry-run.ts'
+import { loadScenarios } from '../../../src/workbench/scenario/runner/files.ts'
+import { ScenarioLibrary } from '../../../src/workbench/scenario/runner/library.ts'
+
+/** A client that sends its create once more if the answer is lost. A mended one looks for the first deployment before. */
+const client = (isMended: boolean) => `
+export default {
+  name: 'deploy',
+  options: {
+    fixtures: 'empty',
+    invariants: {
+      onlyOne: ({ created }) => (created.length > 1 ? created.length + ' deployments were created.' : undefined),
+    },
+  },
+  async run({ fetch, url, token }) {
+    const headers = { authorization: \`Bearer \${token}\`, 'content-type': 'application/json' }
+    const call = async (method, path, body) =>
+      (await fetch(url + path, { method, headers, body: JSON.stringify(body) })).json()
+    let count = 0
+    const create = () =>
+      call('POST', '/deploy/llm', { model_name: \`acme/chat-\${++count}\`, gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+    try {
+      return await create()
+    } catch {
+      const [lost] = ${isMended} ? await call('GET', '/deploy/list') : []
+      return lost ?? (await create())
+    }
+  },
+}
+`
+const LOST: Plan = [{ fault: { on: 'createLlmDeployment', nth: 1, fault: { kind: 'reset', effect: 'done' } } }]
+const FILE = { flow: './client.mjs', plan: LOST, invariants: ['onlyOne'] }
+const WORDS = 'onlyOne does not hold: 2 deployments were created.'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'flows-'))
+  writeFileSync(join(folder, 'client.mjs'), client(false))
+  writeFileSync(join(folder, 'mended.mjs'), client(true))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+})
+
+async function run(name: string, text: string, options = {}): Promise<FileResult> {
+  writeFileSync(join(folder, name), text)
+  const [result] = await runFiles([name], { folder, ...options })
+  return result!
+}
+
+/** Returns the error of a file, without its name. */
+async function mistake(text: string): Promise<string> {
+  writeFileSync(join(folder, 'it.yaml'), text)
+  return loadScenarios(join(folder, 'it.yaml'), folder).then(
+    () => 'none',
+    error => (error as Error).message.replace('Failed to load it.yaml:', ''),
+  )
+}
+
+describe('a written finding', () => {
+  test('fails with the words of its invariant while the client is broken', async () => {
+    const result = await run('it.yaml', toYamlScenario(FILE))
+    expect(result).toMatchObject({
+      title:
+        'onlyOne holds although the connection was reset after createLlmDeployment had been carried out (its 1st request)',
+      passed: false,
+      seed: '1',
+      trace: [],
+      failure: { message: WORDS },
+    })
+  })
+
+  test('passes when the client is mended, without a trace file', async () => {
+    const result = await run('it.yaml', toYamlScenario({ ...FILE, flow: './mended.mjs' }))
+    expect(result).toMatchObject({ passed: true, traceOutcome: 'not compared', failure: undefined })
+    await run('it.yaml', toYamlScenario({ ...FILE, flow: './mended.mjs' }), { update: true })
+    expect(existsSync(join(folder, 'it.trace'))).toBe(false)
+  })
+
+  test('is played the same way each time, with the seed of its world, and once for all seeds', async () => {
+    const text = toYamlScenario({ ...FILE, world: { seed: 7, fixtures: 'empty' } })
+    const [one, other] = [await run('it.yaml', text), await run('it.yaml', text)]
+    expect(one).toMatchObject({ seed: '7', digest: other.digest, elapsed: other.elapsed })
+    expect((await run('it.yaml', text, { seed: 8 })).digest).not.toBe(one.digest)
+    expect(await runFiles(['it.yaml'], { folder, seeds: ['1', '2', '3'] })).toHaveLength(1)
+  })
+
+  test('fits the published schema, and its comment is left out', () => {
+    const schema = z.fromJSONSchema(scenarioJsonSchema() as Parameters<typeof z.fromJSONSchema>[0])
+    const items: Plan = [
+      { command: { verb: 'hub.down' }, after: { kind: 'start', offset: '5s' }, for: '60s', undo: { verb: 'hub.up' } },
+      { crash: 2 },
+      ...LOST,
+    ]
+    const text = toYamlScenario({
+      ...FILE,
+      plan: items,
+      world: { seed: 7, fixtures: 'empty' },
+      comment: 'word '.repeat(30),
+    })
+    expect(
+      text
+        .split('\n')
+        .slice(0, 3)
+        .map(line => line.slice(0, 6)),
+    ).toEqual(['# word', '# word', 'title:'])
+    const document = parse(text)
+    expect(document).toMatchObject({ explore: 1, given: { seed: 7, fixtures: 'empty' }, plan: items })
+    expect(schema.safeParse(document).error).toBeUndefined()
+    expect(schema.safeParse({ ...document, plan: [{ crash: 0 }] }).success).toBe(false)
+    expect(schema.safeParse({ ...document, explore: 2 }).success).toBe(false)
+  })
+
+  test('in TypeScript is the same scenario', async () => {
+    const file = { ...FILE, title: "the client's first answer is lost", world: { seed: 7 } }
+    const text = toTypeScriptScenario({ ...file, comment: 'The client sends its create twice.' })
+    expect(text).toBe(`import { survives } from 'modelhost-sim/scenario'
+import flow from './client.mjs'
+
+// The client sends its create twice.
+export default survives('the client\\'s first answer is lost', flow, {
+  seed: 7,
+  plan: [{ fault: { on: 'createLlmDeployment', nth: 1, fault: { kind: 'reset', effect: 'done' } } }],
+  invariants: ['onlyOne'],
+})
+`)
+    const [script, data] = [await run('it.ts', text), await run('it.yaml', toYamlScenario(file))]
+    const { title, seed, digest, failure } = data
+    expect(failure!.message).toBe(WORDS)
+    expect(script).toMatchObject({ title, seed, digest, failure })
+  })
+})
+
+describe('survives', () => {
+  const quiet: FlowFunction = ({ fetch, url, token }) =>
+    fetch(`${url}/deploy/list`, { headers: { authorization: `Bearer ${token}` } })
+
+  test('plays a function in a world of its own', async () => {
+    const settles = survives('it ends', quiet, { plan: LOST, invariants: ['settles'], fixtures: 'empty', seed: 3 })
+    expect(settles.options).toEqual({ fixtures: 'empty', seed: 3, seeds: 'own' })
+    expect(await runScenario(settles)).toMatchObject({ passed: true, seed: '3', failure: undefined })
+  })
+
+  test('rejects when its play is called directly, with the words of the invariant', async () => {
+    const flow = { name: 'quiet', options: { invariants: { never: () => 'This never holds.' } }, run: quiet }
+    await expect(survives('it holds', flow, { plan: [] }).play({} as never)).rejects.toThrow(
+      'never does not hold: This never holds.',
+    )
+    const listed = survives('it holds', flow, { plan: [], invariants: ['settles'] })
+    expect(await runScenario(listed)).toMatchObject({ passed: true })
+  })
+
+  test.each<[unknown[], string]>([
+    [['a', undefined, { plan: [] }], "Failed to declare the scenario 'a': the flow is not a function."],
+    [['a', quiet, {}], "Failed to declare the scenario 'a': it has no plan."],
+    [['a', quiet, { plan: [{ crsh: 1 }] }], "plan[0].crsh: unknown item 'crsh'. Did you mean 'crash'?"],
+    [['a', quiet, { plan: [], sed: 1 }], "unknown option 'sed'. Did you mean 'seed'?"],
+    [['a', quiet, { plan: [], invariants: ['noLeek'] }], "unknown invariant 'noLeek'. Did you mean 'noLeak'?"],
+    [['', quiet, { plan: [] }], 'it has no title'],
+  ])('%j is refused', (args, message) => {
+    expect(() => (survives as (...args: unknown[]) => unknown)(...args)).toThrow(message)
+  })
+
+  test('an invalid plan is a failure that names the field', async () => {
+    const plan: Plan = [{ fault: { on: 'createLlmDeploymnt', nth: 1, fault: { kind: 'reset' } } }]
+    const { failure } = await runScenario(survives('a', quiet, { plan }))
+    expect(failure!.message).toContain("Did you mean 'createLlmDeployment'?")
+  })
+})
+
+const document = (lines: string) => `title: a story\nflow: ./client.mjs\nexplore: 1\n${lines}`
+
+describe('a mistake in a file is reported with its line and the nearest word', () => {
+  test.each([
+    [
+      document('plan: []\n').replace('client', 'clint'),
+      "2:1: unknown flow file './clint.mjs'. Did you mean './client.mjs'?",
+    ],
+    [
+      document('plan: []\n').replace('client.mjs', 'x'),
+      "2:1: unknown flow file './x'. Give the file of the flow, relative to this file.",
+    ],
+    [document('plan: []\n').replace('flow:', 'flwo:'), "2:1: unknown key 'flwo'. Did you mean 'flow'?"],
+    [document('plan: []\ninvariant: [noLeak]\n'), "5:1: unknown key 'invariant'. Did you mean 'invariants'?"],
+    [document('plan: []\ninvariants: [noLeek]\n'), " unknown invariant 'noLeek'. Did you mean 'noLeak'?"],
+    [document('given: { fixtures: empty }\n'), "1:1: 'plan' is missing. Add it."],
+    [document('plan: []\n').replace('explore: 1\n', ''), "1:1: 'explore' is missing. Add it."],
+    [document('plan: []\ngiven: { fixture: empty }\n'), "5:10: unknown key 'fixture'. Did you mean 'fixtures'?"],
+    [
+      document('plan: []\ngiven: { clock: idle }\n'),
+      "5:10: unknown key 'clock'. Keys are fixtures, seed, profile, weather, with.",
+    ],
+    [document('plan: []\ngiven: { weather: gremlins }\n'), "5:10: unknown weather 'gremlins'."],
+    [
+      document('plan:\n  - crsh: 2\n').replace('1', '2'),
+      '3:1: plan format 2 is unsupported. Run it with the version of modelhost-sim that wrote it, or explore again.',
+    ],
+    [document('plan:\n  - crsh: 2\n'), "5:5: unknown item 'crsh'. Did you mean 'crash'?"],
+    [document('plan:\n  - crash: 0\n'), "5:5: 'crash': Too small: expected number to be >=1. Fix it."],
+    [document('plan:\n  - wait\n'), '5:5: an item of a plan must be a map. Items are fault, command, crash.'],
+    [
+      document('plan:\n  - { crash: 2, fault: {} }\n'),
+      "5:7: one item has both 'fault' and 'crash'. Split it into two items.",
+    ],
+    [
+      document('plan:\n  - fault: { on: createLlmDeploymnt, fault: { kind: reset } }\n'),
+      "5:14: unknown operation 'createLlmDeploymnt'. Did you mean 'createLlmDeployment'?",
+    ],
+    [
+      document('plan:\n  - fault: { on: getDeployment, fault: { kind: rest } }\n'),
+      "5:42: invalid value 'rest'. Did you mean 'reset'?",
+    ],
+    [
+      document('plan:\n  - { command: { verb: hub.down }, after: { kind: strat } }\n'),
+      "5:45: invalid value 'strat'. Did you mean 'start'?",
+    ],
+    [
+      document('plan:\n  - { command: { verb: node.crash }, after: { kind: start } }\n'),
+      "5:7: 'node.crash': target is missing. Give a node",
+    ],
+    [
+      document('plan:\n  - { command: { verb: hub.down }, after: { kind: start }, for: 60s }\n'),
+      "5:60: 'for' needs 'undo'. Add undo, or remove for.",
+    ],
+  ])('%s', async (text, expected) => {
+    expect(await mistake(text)).toContain(expected)
+  })
+
+  test.each([
+    [
+      'export const run = async () => {}',
+      "Failed to load the flow bad.mjs: it has no default export. Write 'export default' for 'run', if it is the flow.",
+    ],
+    [
+      'export const x = 1',
+      'Failed to load the flow bad.mjs: it has no default export. Write export default async ({ fetch, url, token, sleep }) => { … }.',
+    ],
+    ['export default 5', 'Failed to load the flow bad.mjs: its default export is not a flow.'],
+    ['throw new Error("no")', 'Failed to load bad.mjs: '],
+  ])('the flow %s', async (code, expected) => {
+    writeFileSync(join(folder, 'bad.mjs'), code)
+    expect(await mistake(document('plan: []\n').replace('client', 'bad'))).toContain(expected)
+  })
+})
+
+describe('beside other scenarios', () => {
+  beforeEach(() => {
+    writeFileSync(join(folder, 'it.yaml'), toYamlScenario({ ...FILE, title: 'a lost answer' }))
+  })
+
+  test('a flow in a folder of scenarios is not a scenario itself', async () => {
+    const results = await runFiles(['.'], { folder })
+    expect(results.map(({ title, passed }) => [title, passed])).toEqual([['a lost answer', false]])
+  })
+
+  test('a dry run lists the requests with their times', async () => {
+    const lines: string[] = []
+    await dryRun(['it.yaml'], { folder, write: line => void lines.push(line) })
+    const text = lines.join('')
+    expect(text).toContain('a lost answer  (it.yaml)\n')
+    expect(text).toContain('1. 0s (0.000000) createLlmDeployment: failed\n')
+    expect(text).toContain('2. 0s (0.000000) createLlmDeployment: 200\n')
+    expect(text).toContain(`fails there: ${WORDS}`)
+  })
+
+  test.each([
+    [{ against: 'http://127.0.0.1:9' }, 'Failed to play against http://127.0.0.1:9: the scenario plays a flow'],
+    [{ names: './names.json' }, 'Failed to play with a names profile: the scenario plays a flow'],
+  ])('%j is a failure that says why', async (options, message) => {
+    const [result] = await runFiles(['it.yaml'], { folder, ...options })
+    expect(result!.failure!.message).toContain(message)
+  })
+
+  test('a server refuses its timeline', async () => {
+    await expect(new ScenarioLibrary([folder]).read('it')).rejects.toThrow(
+      "it plays the flow ./client.mjs and has no timeline. Play it with 'modelhost-sim run'.",
+    )
+  })
+})

@@ -1,0 +1,52 @@
+/** JSON Schemas of the files of a fixture, with the meanings of docs/fixtures.md. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod'
+import { Fixture } from '../../src/data/records/fixture.ts'
+import { type GeneratedFile, ROOT } from './declarations.ts'
+
+interface Schema {
+  description?: string
+  type?: unknown
+  format?: string
+  readonly properties?: Record<string, Schema>
+  readonly items?: Schema
+  readonly oneOf?: readonly Schema[]
+  readonly anyOf?: readonly Schema[]
+}
+
+/** Returns a schema for each file of a fixture. */
+export function fixtureSchemas(): GeneratedFile[] {
+  const page = readFileSync(join(ROOT, 'docs/fixtures.md'), 'utf8')
+  return Object.entries(Fixture.shape).map(([key, records]) => {
+    const options = { io: 'input', unrepresentable: 'any', reused: 'inline' } as const
+    const { default: _, ...schema } = z.toJSONSchema(records as z.ZodType, options) as Schema & { default?: unknown }
+    const section = page.split(`\n### \`${key}.json\`\n`)[1]?.split('\n#')[0] ?? ''
+    describe(schema, '', meaningsOf(section))
+    const content =
+      schema.properties === undefined
+        ? schema
+        : { ...schema, properties: { $schema: { type: 'string' }, ...schema.properties } }
+    const text = JSON.stringify({ title: `${key}.json of a fixture of modelhost-sim`, ...content }, null, 2)
+    return { path: `fixtures/schemas/fixture/${key}.schema.json`, text: `${text}\n` }
+  })
+}
+
+/** Returns the meaning of each field of a table by its path, as plain text. */
+function meaningsOf(section: string): ReadonlyMap<string, string> {
+  const rows = section.matchAll(/^\| `([^`]+)` \|.*\| (.*) \|$/gm)
+  return new Map(Array.from(rows, ([, field, meaning]) => [field!, meaning!.replaceAll('`', "'")]))
+}
+
+function describe(schema: Schema, path: string, meanings: ReadonlyMap<string, string>): void {
+  // A word of zod, beside the pattern that says the same.
+  if (schema.format === 'starts_with') delete schema.format
+  if (schema.items !== undefined) describe(schema.items, path === '' ? '' : `${path}[]`, meanings)
+  for (const variant of [...(schema.oneOf ?? []), ...(schema.anyOf ?? [])]) describe(variant, path, meanings)
+  for (const [name, field] of Object.entries(schema.properties ?? {})) {
+    const place = path === '' ? name : `${path}.${name}`
+    const meaning = meanings.get(place)
+    if (meaning !== undefined) field.description = meaning
+    describe(field, place, meanings)
+  }
+}
