@@ -13,8 +13,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   snapshot: () => import('./commands/snapshot.ts'),
   restore: () => import('./commands/restore.ts'),
   replay: () => import('./commands/replay.ts'),
-  trace: () => import('./commands/trace.ts'),
-  har: () => import('./commands/har.ts'),
   export: () => import('./commands/export.ts'),
   'what-if': () => import('./commands/what-if.ts'),
   run: () => import('./commands/run.ts'),

@@ -4,7 +4,6 @@ import { shellQuote } from '../lib/quote.ts'
 import type { ParsedRecording } from '../simulator/history/file.ts'
 import { readRecording } from '../simulator/history/read-recording.ts'
 import { UsageError } from './command.ts'
-import { writeTextFile } from './files/output-file.ts'
 import { toggle } from './values.ts'
 
 /** The mode of a file that is made of a recording. It contains prompts, as the recording does. */
@@ -33,10 +32,4 @@ export function readRecordingToEnd(file: string, isPartialAccepted: boolean): Pa
   }
   process.stderr.write(`${name}: ${cut}. The lines before are used.\n`)
   return recording
-}
-
-/** Writes text to the file of `--out`, or to stdout. */
-export function writeOutput(out: string | undefined, text: string): void {
-  if (out === undefined) process.stdout.write(`${text}\n`)
-  else writeTextFile(out, `${text}\n`, 'out', ONLY_OWNER)
 }

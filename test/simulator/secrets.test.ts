@@ -4,7 +4,6 @@
  */
 import { beforeAll, expect, test } from 'vitest'
 import { formatFlow, formatFlowJson, formatFlowsJunit } from '../../src/cli/explore/report.ts'
-import { toHar } from '../../src/cli/formats/har-out.ts'
 import { createToolServer } from '../../src/cli/mcp/tool-server.ts'
 import { requestLine } from '../../src/cli/request-lines.ts'
 import { replay } from '../../src/index.ts'
@@ -13,13 +12,11 @@ import { controlOperations } from '../../src/server/control/index.ts'
 import { serve } from '../../src/server/http/server.ts'
 import { explain } from '../../src/simulator/explain/explain.ts'
 import { formatExplanation } from '../../src/simulator/explain/text.ts'
-import { toPytest } from '../../src/simulator/history/export/pytest-test.ts'
 import { toScenario } from '../../src/simulator/history/export/scenario.ts'
 import { planTest } from '../../src/simulator/history/export/steps.ts'
 import { toVitest } from '../../src/simulator/history/export/vitest-test.ts'
 import { type ParsedRecording, parseRecording } from '../../src/simulator/history/file.ts'
 import { recordSimulator } from '../../src/simulator/history/record.ts'
-import { listExchanges } from '../../src/simulator/history/timeline.ts'
 import { judge } from '../../src/simulator/judge/judge.ts'
 import { defineRule } from '../../src/simulator/judge/rule.ts'
 import { formatJudgement } from '../../src/simulator/judge/text.ts'
@@ -118,12 +115,10 @@ const OUTPUTS: Readonly<Record<string, (used: Used) => string | Promise<string>>
   'a recording over HTTP': ({ url }) => get(url, 'past/recording'),
   'a scenario in YAML': ({ parsed }) => toScenario(parsed, { format: 'yaml' }),
   'a scenario in TypeScript': ({ parsed }) => toScenario(parsed, { format: 'typescript' }),
-  'a test for vitest': async ({ parsed }) => toVitest(await planTest(parsed, 'run', { isServed: false }), 'run'),
-  'a test for pytest': async ({ parsed }) => toPytest(await planTest(parsed, 'run', { isServed: true }), 'run'),
+  'a test for vitest': async ({ parsed }) => toVitest(await planTest(parsed, 'run'), 'run'),
   'a trace': ({ sim }) => createTrace('run', '1', sim.journal.entries()).join('\n'),
   'failed checks of a scenario': ({ sim }) =>
     sim.requests.map(one => new CheckError('it', differences(one, CHECKED), one).message).join('\n'),
-  'a HAR file': ({ parsed }) => JSON.stringify(toHar(listExchanges(parsed.lines), 0, 'http://sim')),
   'a saved page': ({ url }) => get(url, 'page'),
   'the log of a server': ({ log }) => log,
   'the list of requests': ({ url }) => get(url, 'requests?limit=1000&bodies=whole'),

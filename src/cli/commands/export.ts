@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs'
 import { basename, relative } from 'node:path'
 import type { Argv } from 'yargs'
 import { shellQuote } from '../../lib/quote.ts'
-import { toPytest } from '../../simulator/history/export/pytest-test.ts'
 import { type ScenarioFormat, toScenario } from '../../simulator/history/export/scenario.ts'
 import { planTest } from '../../simulator/history/export/steps.ts'
 import { toVitest } from '../../simulator/history/export/vitest-test.ts'
@@ -16,7 +15,7 @@ import { requireKnownVariables } from '../values.ts'
 
 export const command = 'export <file> <test>'
 export const example = 'export run.ndjson run.test.ts'
-export const describe = 'Write a recording as a test for vitest or pytest, or as a scenario'
+export const describe = 'Write a recording as a test for vitest or as a scenario'
 
 interface Arguments {
   file: string
@@ -29,12 +28,11 @@ export function builder(argv: Argv): Argv<Arguments> {
     .positional('file', { type: 'string', describe: 'A file of serve --record or sim.record()' })
     .positional('test', {
       type: 'string',
-      describe: 'The file to write: *.test.ts for vitest, test_*.py for pytest, *.yaml or another *.ts for a scenario',
+      describe: 'The file to write: *.test.ts for vitest, *.yaml or another *.ts for a scenario',
     })
     .options(partialFlag())
     .middleware(() => requireKnownVariables(Object.keys(partialFlag())))
     .example('$0 export run.ndjson run.test.ts', 'a test for vitest')
-    .example('$0 export run.ndjson test_run.py', 'a test for pytest, with a running server')
     .example('$0 export run.ndjson run.yaml', 'a scenario with its trace, for modelhost-sim run')
     .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
 }
@@ -42,7 +40,6 @@ export function builder(argv: Argv): Argv<Arguments> {
 /** Kinds of files by the ends of their names. The first that fits counts. */
 const KINDS = [
   [/\.test\.[mc]?ts$/, 'vitest'],
-  [/^test_\w+\.py$/, 'pytest'],
   [/\.ya?ml$/, 'yaml'],
   [/\.m?ts$/, 'typescript'],
 ] as const
@@ -55,18 +52,17 @@ export async function handler({ file, test, partial }: Arguments): Promise<void>
   const [, kind] = KINDS.find(([pattern]) => pattern.test(name)) ?? []
   if (kind === undefined) {
     throw new UsageError(
-      `Failed to export to '${test}': unknown kind of file. Give *.test.ts for vitest, test_*.py for pytest, or *.yaml or *.ts for a scenario.`,
+      `Failed to export to '${test}': unknown kind of file. Give *.test.ts for vitest, or *.yaml or another *.ts for a scenario.`,
     )
   }
   requireWritable(test)
-  if (kind === 'yaml' || kind === 'typescript') requireOwnTrace(test)
+  if (kind !== 'vitest') requireOwnTrace(test)
   const recording = readRecordingToEnd(file, partial)
-  if (kind === 'yaml' || kind === 'typescript') return exportScenario(recording, file, test, kind)
-  const plan = await planTest(recording, shellQuote(file), { isServed: kind === 'pytest' })
-  const source =
-    kind === 'pytest'
-      ? toPytest(plan, name.replace(/^test_|\.py$/g, ''))
-      : toVitest(plan, `the recording ${basename(file)} plays as before`)
+  if (kind !== 'vitest') return exportScenario(recording, file, test, kind)
+  const source = toVitest(
+    await planTest(recording, shellQuote(file)),
+    `the recording ${basename(file)} plays as before`,
+  )
   writeTextFile(test, `${source.trimEnd()}\n`, undefined, ONLY_OWNER)
   process.stdout.write(`${test} is written.\n`)
 }

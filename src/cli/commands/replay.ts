@@ -6,6 +6,7 @@ import { readRecording } from '../../simulator/history/read-recording.ts'
 import type { ReplayResult } from '../../simulator/history/replay/perform-lines.ts'
 import { replayAtServer, type SendControl } from '../../simulator/history/replay/remote-replay.ts'
 import { replayRecording } from '../../simulator/history/replay/replay.ts'
+import { type HarArguments, harFlags, playHarFile, requireNoHar } from '../har-file.ts'
 import { partialFlag } from '../recording-files.ts'
 import { requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
 import { flag, requireKnownVariables } from '../values.ts'
@@ -14,8 +15,7 @@ export const command = 'replay <file>'
 export const example = 'replay run.ndjson'
 export const describe = 'Replay a recording: the same requests in the same world, and each answer compared byte by byte'
 
-interface Arguments {
-  file: string
+interface Arguments extends HarArguments {
   partial: boolean
   url: string | undefined
   controlToken: string | undefined
@@ -27,19 +27,27 @@ export function builder(argv: Argv): Argv<Arguments> {
     url: { ...flag('url', 'Replay in a new world of this server. Default: in this process'), coerce: url.coerce },
     ...others,
     ...partialFlag(),
+    ...harFlags(),
   }
   return argv
-    .positional('file', { type: 'string', describe: 'A file of serve --record or sim.record()' })
+    .positional('file', {
+      type: 'string',
+      describe: 'A file of serve --record or sim.record(), or with --record a HAR file',
+    })
     .options(options)
     .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 replay run.ndjson', 'in this process')
     .example('$0 replay run.ndjson --url http://127.0.0.1:4010', 'over HTTP, in a new world of a server')
+    .example('$0 replay browser.har --record run.ndjson', 'the requests of a browser, in a new world')
     .epilogue(
       'Exit codes: 0 the same, 1 diverged, 2 could not run, 130 and 143 on signals.',
     ) as unknown as Argv<Arguments>
 }
 
-export async function handler({ file, partial, url, controlToken }: Arguments): Promise<void> {
+export async function handler(args: Arguments): Promise<void> {
+  if (args.record !== undefined) return playHarFile(args, args.record)
+  requireNoHar(args)
+  const { file, partial, url, controlToken } = args
   const recording = readRecording(file)
   const what = shellQuote(file)
   const result = await (url === undefined

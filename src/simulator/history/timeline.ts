@@ -1,4 +1,4 @@
-/** What a recording says about each of its requests, for files of other tools. */
+/** What a recording says about each of its requests. */
 
 import type { Micros } from '../../kernel/duration.ts'
 import type { AnswerLine, Numbered, RecordedBody, RequestLine } from './lines.ts'

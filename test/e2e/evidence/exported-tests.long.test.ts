@@ -1,13 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSimulator, type ExplorableSimulator } from '../../../src/index.ts'
-import { serve } from '../../../src/server/http/server.ts'
-import { toPytest } from '../../../src/simulator/history/export/pytest-test.ts'
 import { planTest } from '../../../src/simulator/history/export/steps.ts'
 import { toVitest } from '../../../src/simulator/history/export/vitest-test.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
-import { playMixedHour } from '../../simulator/history/mixed-hour.ts'
 import { ReaderFolder } from '../docs/page-blocks.ts'
 
 const VITEST = resolve('node_modules/vitest/vitest.mjs')
@@ -27,35 +24,9 @@ async function record(sim: ExplorableSimulator, play: () => Promise<void>): Prom
   return recording.text
 }
 
-/**
- * Exports a recording for pytest, and runs the test at a server.
- *
- * @param before statements of Python that are executed before the test
- */
-async function runPytest(
-  name: string,
-  text: string,
-  before = '',
-): Promise<{ readonly code: unknown; readonly errors: string }> {
-  const plan = await planTest(parseRecording(text, name), name, { isServed: true })
-  folder.write(`test_${name}.py`, toPytest(plan, name))
-  const server = await serve(createSimulator({ clock: 'manual' }), { port: 0 })
-  onTestFinished(() => server.close())
-  const python = spawn('python3', ['-c', `${before}import test_${name}; test_${name}.test_${name}()`], {
-    cwd: folder.path,
-    env: { ...process.env, MODELHOST_SIM_URL: server.url },
-  })
-  let errors = ''
-  python.stderr.on('data', (text: Buffer) => {
-    errors += text.toString().slice(-2000)
-  })
-  const code = await new Promise(resolve => python.on('close', resolve))
-  return { code, errors }
-}
-
 /** Exports a recording for vitest, and runs the test. */
 async function runVitest(name: string, text: string): Promise<{ readonly code: unknown; readonly errors: string }> {
-  const plan = await planTest(parseRecording(text, name), name, { isServed: false })
+  const plan = await planTest(parseRecording(text, name), name)
   folder.write('vitest.config.mjs', 'export default { test: { watch: false } }')
   folder.write(`${name}.test.ts`, toVitest(plan, name))
   const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('VITEST')))
@@ -68,24 +39,6 @@ async function runVitest(name: string, text: string): Promise<{ readonly code: u
 
 /** What a simulator says of a request that hangs for a second of real time. On a slow machine, the tests take as long. */
 const NOTICE = /stderr \| .*\n(modelhost-sim: .* waits for an answer that never comes\. .*\n)+\n/g
-
-const PASSED = { code: 0, errors: '' }
-
-test('the test for pytest of a mixed hour passes at once at a server', async () => {
-  const sim = createSimulator({ seed: 5, weather: 'bad-week', inferencePace: 'clock' })
-  const text = await record(sim, () => playMixedHour(sim, (input, init) => sim.fetch(input, init), 'http://sim'))
-  expect(await runPytest('hour', text)).toEqual(PASSED)
-}, 60_000)
-
-test('the test for pytest needs no connection of an earlier request', async () => {
-  const sim = createSimulator({ seed: 5, fixtures: 'empty' })
-  const headers = { authorization: `Bearer ${sim.token}` }
-  const text = await record(sim, async () => {
-    for (let nth = 0; nth < 150; nth++) await (await sim.fetch('http://sim/deploy/list', { headers })).text()
-  })
-  const limit = 'import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100)); '
-  expect(await runPytest('many', text, limit)).toEqual(PASSED)
-}, 60_000)
 
 /** Sends requests whose answers hang, come slowly, or break off: also streams, and also at the end of a world. */
 async function playWireFaults(sim: ExplorableSimulator): Promise<void> {
@@ -140,11 +93,9 @@ async function playWireFaults(sim: ExplorableSimulator): Promise<void> {
 }
 
 for (const inferencePace of ['instant', 'clock'] as const) {
-  for (const [tool, run] of Object.entries({ vitest: runVitest, pytest: runPytest })) {
-    test(`the test for ${tool} of requests that hang and slow answers passes with pace ${inferencePace}`, async () => {
-      const sim = createSimulator({ seed: 5, inferencePace })
-      const text = await record(sim, () => playWireFaults(sim))
-      expect(await run(`wire_${inferencePace}`, text)).toEqual(PASSED)
-    }, 120_000)
-  }
+  test(`the test for vitest of requests that hang and slow answers passes with pace ${inferencePace}`, async () => {
+    const sim = createSimulator({ seed: 5, inferencePace })
+    const text = await record(sim, () => playWireFaults(sim))
+    expect(await runVitest(`wire_${inferencePace}`, text)).toEqual({ code: 0, errors: '' })
+  }, 120_000)
 }

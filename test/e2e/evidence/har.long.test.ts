@@ -1,30 +1,31 @@
 /** HAR files in a process of its own, whose code is loaded while it plays. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createSimulator } from '../../../src/index.ts'
 import { run } from '../cli/process.ts'
 
-test('har plays requests of one time in their order, also an upload and a request that needs it', async () => {
+test('replay plays requests of a HAR file in their order, also an upload and a request that needs it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'har-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const file = join(folder, 'batch.ndjson')
   const sim = createSimulator({ fixtures: 'two-nodes', seed: 3 })
-  const recording = sim.record({ file })
   const headers = { authorization: `Bearer ${sim.token}` }
   const form = new FormData()
   form.set('purpose', 'batch')
   form.set('file', new Blob(['{}\n']), 'in.jsonl')
-  const upload = await sim.fetch('http://sim/v1/files', { method: 'POST', headers, body: form })
-  const { id } = (await upload.json()) as { id: string }
-  const body = JSON.stringify({ input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' })
-  const init = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body }
-  expect((await sim.fetch('http://sim/v1/batches', init)).status).toBe(200)
-  recording.stop()
+  const upload = new Request('http://sim/v1/files', { method: 'POST', headers, body: form })
+  const uploaded = { mimeType: upload.headers.get('content-type')!, text: await upload.clone().text() }
+  const { id } = (await (await sim.fetch(upload)).json()) as { id: string }
+  const batch = JSON.stringify({ input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' })
+  const entry = (path: string, postData: object) => ({
+    ...{ startedDateTime: '2026-01-01T00:00:00Z', time: 0, response: { status: 200 } },
+    request: { method: 'POST', url: `http://sim${path}`, postData },
+  })
+  const entries = [entry('/v1/files', uploaded), entry('/v1/batches', { mimeType: 'application/json', text: batch })]
   const har = join(folder, 'batch.har')
-  expect(await run(['har', file, '--out', har])).toMatchObject({ code: 0, stderr: '' })
+  writeFileSync(har, JSON.stringify({ log: { version: '1.2', entries } }))
   const record = join(folder, 'played.ndjson')
-  const { stdout } = await run(['har', har, '--record', record, '--fixtures', 'two-nodes', '--seed', '3'])
+  const { stdout } = await run(['replay', har, '--record', record, '--fixtures', 'two-nodes', '--seed', '3'])
   expect(stdout).toBe(`${har}: 2 requests played, recorded in ${record}.\n`)
 }, 60_000)

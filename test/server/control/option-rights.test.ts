@@ -96,7 +96,7 @@ const WAYS_IN: Readonly<Record<string, (options: object) => Promise<Answer>>> = 
   },
   'what-if': options => attempt(() => whatIf(parsed(options), 'it', { without: 'command:1' })),
   'export to a scenario': options => attempt(() => toScenario(parsed(options), { format: 'yaml' })),
-  'export to a test': options => attempt(() => planTest(parsed(options), 'it', { isServed: false })),
+  'export to a test': options => attempt(() => planTest(parsed(options), 'it')),
   'saving a page': options => attempt(() => preparePage({ title: 'p', worlds: worldsOf(options) })),
   'opening a saved page': options => attempt(() => runAgain(worldsOf(options), {}, () => {})),
 }

@@ -25,15 +25,13 @@ export type TestStep =
       readonly body: string | { readonly base64: string } | undefined
       /** Whether the answer is there at once. */
       readonly isImmediate: boolean
-      /** Whether the answer never comes: a fault lets the request hang. */
-      readonly hangs: boolean
       /** 0: no answer. */
       readonly status: number
     }
   /** The answer of an earlier request is there. */
   | { readonly kind: 'expect'; readonly number: number; readonly status: number }
   /** The client ends an earlier request. */
-  | { readonly kind: 'leave'; readonly number: number; readonly hangs: boolean }
+  | { readonly kind: 'leave'; readonly number: number }
   | { readonly kind: 'act'; readonly action: ControlAction }
 
 /** A test that passes as long as the world does what it did. */
@@ -61,14 +59,9 @@ const SILENT: readonly string[] = ['listControlRequest', 'setClock']
  * Returns the plan of a test. What it expects comes from a play of the recording: its requests at their times. A
  * recording does not say when the client of a request that hangs leaves, so it leaves at the end of its world.
  *
- * @param isServed whether the test sends its requests to a server, at which a slow answer takes no time
  * @throws RecordingError for a recording that begins with a snapshot, or has an action that a test cannot do
  */
-export async function planTest(
-  recording: ParsedRecording,
-  what: string,
-  { isServed }: { readonly isServed: boolean },
-): Promise<TestPlan> {
+export async function planTest(recording: ParsedRecording, what: string): Promise<TestPlan> {
   const { header, lines } = recording
   if (header.snapshot !== undefined) {
     throw new RecordingError(
@@ -85,7 +78,7 @@ export async function planTest(
     )
   }
   const receivers = await findReceivers(recording, what)
-  const { answers, digest } = await playFreely(recording, what, NO_CHANGE, receivers, { takesTime: !isServed })
+  const { answers, digest } = await playFreely(recording, what, NO_CHANGE, receivers)
   const { token } = createRecordedSimulator(header, what)
   const facts = collectRequests(lines)
   const open = new Map<number, { readonly endedAt: Micros; readonly status: number }>()
@@ -93,7 +86,7 @@ export async function planTest(
   const steps: TestStep[] = []
   const leaveHanging = () => {
     for (const number of hanging) {
-      steps.push({ kind: 'leave', number, hangs: true }, { kind: 'expect', number, status: 0 })
+      steps.push({ kind: 'leave', number }, { kind: 'expect', number, status: 0 })
     }
     hanging.clear()
   }
@@ -114,12 +107,11 @@ export async function planTest(
       const number = line.request
       const { status, endedAt, wire } = answers.get(number)!
       const isImmediate = endedAt === now
-      const hangs = wire === 'hang'
-      if (hangs) hanging.add(number)
+      if (wire === 'hang') hanging.add(number)
       if (endedAt !== undefined && !isImmediate) open.set(number, { endedAt, status })
       const { body } = facts.get(number)!
       steps.push({
-        ...{ kind: 'send', number, method: line.method, path: line.path, isImmediate, hangs, status },
+        ...{ kind: 'send', number, method: line.method, path: line.path, isImmediate, status },
         headers: keptHeaders(line, { token, isJson: false }),
         body: typeof body === 'string' || (body && 'base64' in body) ? body : undefined,
       })
@@ -128,7 +120,7 @@ export async function planTest(
       // The fault has ended the work for a request that hangs.
       if (hanging.has(number) || (!open.has(number) && answers.get(number)?.endedAt !== undefined)) continue
       open.delete(number)
-      steps.push({ kind: 'leave', number, hangs: false })
+      steps.push({ kind: 'leave', number })
     } else if ('action' in line && !SILENT.includes(line.action.do)) {
       if (line.action.do === 'reset') leaveHanging()
       steps.push({ kind: 'act', action: line.action })

@@ -51,7 +51,6 @@ export interface Outcome {
  * Plays a recording with a change.
  *
  * @param receivers answer webhooks, at the time of each attempt
- * @param takesTime whether a fault on the wire takes time. A server with a manual clock delivers an answer at once
  * @throws RecordingError if this build makes another world of it
  */
 export async function playFreely(
@@ -59,7 +58,6 @@ export async function playFreely(
   what: string,
   change: Change,
   receivers: RecordedReceivers,
-  { takesTime = true }: { readonly takesTime?: boolean } = {},
 ): Promise<Outcome> {
   const { header, lines } = recording
   await loadTokenizer()
@@ -70,7 +68,7 @@ export async function playFreely(
     options,
     deliverAsRecorded(receivers, () => sim),
   )
-  const play = new FreePlay(sim, collectRequests(lines), change, takesTime)
+  const play = new FreePlay(sim, collectRequests(lines), change)
   try {
     return await play.run(lines)
   } finally {
@@ -82,17 +80,15 @@ class FreePlay {
   readonly #sim: Simulator
   readonly #facts: ReadonlyMap<number, RequestFacts>
   readonly #change: Change
-  readonly #takesTime: boolean
   readonly #answers = new Map<number, PlayedAnswer>()
   readonly #clients = new Map<number, AbortController>()
   readonly #states = new Map<string, { readonly at: Micros; readonly became: string }[]>()
   readonly #failedActions = new Map<number, string>()
 
-  constructor(sim: Simulator, facts: ReadonlyMap<number, RequestFacts>, change: Change, takesTime: boolean) {
+  constructor(sim: Simulator, facts: ReadonlyMap<number, RequestFacts>, change: Change) {
     this.#sim = sim
     this.#facts = facts
     this.#change = change
-    this.#takesTime = takesTime
     sim.journal.listen(entry => {
       const isWebhook = entry.kind.startsWith('webhook.')
       const became = isWebhook ? entry.kind : toTransition(entry, sim.world.clock)?.became
@@ -177,13 +173,13 @@ class FreePlay {
     const response = await this.#sim.answer(request, incoming)
     const outcome = response instanceof WireFaultResponse ? response.outcome : undefined
     answer.wire = outcome?.kind ?? ''
-    const delay = outcome?.kind === 'delayed' && this.#takesTime ? outcome.delay : 0
+    const delay = outcome?.kind === 'delayed' ? outcome.delay : 0
     answer.isDelayed = delay > 0 || outcome?.kind === 'hang'
     if (outcome?.kind === 'hang') return
     if (delay > 0) await clock.sleep(delay / 1000)
     if (outcome?.kind !== 'reset' && outcome?.kind !== 'refused') {
       answer.status = response.status
-      const isSlow = response instanceof WireFaultResponse && outcome?.kind === 'slow' && this.#takesTime
+      const isSlow = response instanceof WireFaultResponse && outcome?.kind === 'slow'
       const delivered = isSlow ? await this.#sim.deliverFault(response, request) : response
       answer.text = await delivered.text()
     }

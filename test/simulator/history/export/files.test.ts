@@ -2,10 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
-import type { ChromeTrace } from '../../../src/cli/formats/chrome-trace.ts'
-import type { Har } from '../../../src/cli/formats/har-out.ts'
-import { createSimulator } from '../../../src/index.ts'
-import { commanded } from '../commanded.ts'
+import { createSimulator } from '../../../../src/index.ts'
+import { commanded } from '../../../cli/commanded.ts'
 
 let folder: string
 let file: string
@@ -39,52 +37,25 @@ beforeEach(async () => {
   return () => rmSync(folder, { recursive: true })
 })
 
-test('trace writes lanes of deployments, instances, requests and faults with their times', async () => {
-  const out = join(folder, 'trace.json')
-  expect(await commanded(['trace', file, '--out', out])).toMatchObject({ code: 0, stderr: '' })
-  const { traceEvents } = JSON.parse(readFileSync(out, 'utf8')) as ChromeTrace
-  const groups = new Map(
-    traceEvents.filter(({ name }) => name === 'process_name').map(({ pid, args }) => [args!.name, pid]),
-  )
-  const shown = (group: string) => traceEvents.filter(({ pid, ph }) => pid === groups.get(group) && ph !== 'M')
-  const slices = (group: string) => shown(group).filter(({ ph }) => ph === 'X')
-  expect(shown('Requests').map(({ name, ph }) => [name, ph])).toEqual([
-    ['POST /deploy/llm', 'i'],
-    ['GET /deploy/list', 'i'],
-    ['POST /v1/chat/completions', 'X'],
-  ])
-  expect(slices('Requests')[0]).toMatchObject({ ts: 1_200_000_000, dur: expect.any(Number) })
-  expect(slices('Requests')[0]!.dur).toBeGreaterThan(1_000)
-  expect(slices('Deployments').map(({ name }) => name)).toEqual(expect.arrayContaining(['downloading', 'running']))
-  expect(slices('Instances').length).toBeGreaterThan(3)
-  expect(traceEvents).toContainEqual(expect.objectContaining({ cat: 'fault.hit', ph: 'i' }))
-  // A slice has a duration, so that its begin comes before its end in each reader.
-  for (const { ph, ts, dur, s } of traceEvents) {
-    expect(ts).toBeGreaterThanOrEqual(0)
-    if (ph === 'X') expect(dur).toBeGreaterThan(0)
-    else expect([dur, s]).toEqual([undefined, ph === 'i' ? 't' : undefined])
-  }
-  // Some readers split the category of each event.
-  expect(traceEvents.filter(({ cat }) => cat === undefined)).toEqual([])
-})
-
-test('har writes HAR 1.2 without credentials, and plays it into a world that answers the same', async () => {
-  const out = join(folder, 'run.har')
-  expect(await commanded(['har', file, '--out', out])).toMatchObject({ code: 0, stderr: '' })
-  const text = readFileSync(out, 'utf8')
-  expect(text).not.toContain('sim_default_token')
-  const { log } = JSON.parse(text) as Har
-  expect(log.version).toBe('1.2')
-  expect(log.entries.map(({ request, response }) => [request.method, response.status])).toEqual([
-    ['POST', 200],
-    ['GET', 503],
-    ['POST', 200],
-  ])
+test('replay plays a HAR file into a world that answers the same, and names what differs', async () => {
+  const har = join(folder, 'run.har')
+  const headers = [{ name: 'content-type', value: 'application/json' }]
+  const create = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+  const entries = [
+    {
+      ...{ startedDateTime: '2026-01-01T00:00:01Z', time: 5, response: { status: 503 } },
+      request: { method: 'GET', url: 'http://h/deploy/list', headers },
+    },
+    {
+      ...{ startedDateTime: '2026-01-01T00:00:00Z', time: 5, response: { status: 200 } },
+      request: { method: 'POST', url: 'http://h/deploy/llm', headers, postData: { text: JSON.stringify(create) } },
+    },
+  ]
+  writeFileSync(har, JSON.stringify({ log: { version: '1.2', entries } }))
   const record = join(folder, 'again.ndjson')
-  const played = await commanded(['har', out, '--record', record, '--fixtures', 'two-nodes', '--seed', '3'])
-  // The fault is not part of the file.
+  const played = await commanded(['replay', har, '--record', record, '--fixtures', 'two-nodes', '--seed', '3'])
   expect(played.stdout).toBe(
-    `${out}: 3 requests played, recorded in ${record}.\n  GET /deploy/list: 503 in the file, 200 here\n`,
+    `${har}: 2 requests played, recorded in ${record}.\n  GET /deploy/list: 503 in the file, 200 here\n`,
   )
   expect(await commanded(['replay', record])).toMatchObject({ code: 0 })
 })
@@ -119,32 +90,32 @@ test.each([
     { log: { entries: [entry('http://h/', { postData: { text: 7 } })] } },
     /log\.entries\[0\]: request\.postData\.text is not a text/,
   ],
-])('har refuses %s and names the place', async (_, content, message) => {
+])('replay refuses %s in place of a HAR file and names the place', async (_, content, message) => {
   const har = join(folder, 'bad.har')
   writeFileSync(har, typeof content === 'string' ? content : JSON.stringify(content))
-  const { code, stderr } = await commanded(['har', har, '--record', join(folder, 'never.ndjson')])
+  const { code, stderr } = await commanded(['replay', har, '--record', join(folder, 'never.ndjson')])
   expect(code).toBe(2)
   expect(stderr).toMatch(message)
 })
 
-test('har plays what is below the base path alone, and nothing of the control plane', async () => {
+test('replay plays what is below the base path of a HAR file, and nothing of the control plane', async () => {
   const har = join(folder, 'site.har')
   const paths = ['/', '/app.js', '/api/deploy/list', '/api/_sim/clock', '/apis/deploy/list']
   writeFileSync(har, JSON.stringify({ log: { entries: paths.map(path => entry(`https://site.example${path}`)) } }))
-  const below = await commanded(['har', har, '--record', join(folder, 'below.ndjson'), '--base-path', '/api'])
+  const below = await commanded(['replay', har, '--record', join(folder, 'below.ndjson'), '--base-path', '/api'])
   expect(below.stdout).toContain('1 request played')
   expect(below.stdout).toContain('4 requests left out: outside of /api, or below /api/_sim')
-  const all = await commanded(['har', har, '--record', join(folder, 'all.ndjson')])
+  const all = await commanded(['replay', har, '--record', join(folder, 'all.ndjson')])
   expect(all.stdout).toContain('5 requests played')
-  const refused = await commanded(['har', har, '--record', join(folder, 'never.ndjson'), '--base-path', 'api'])
+  const refused = await commanded(['replay', har, '--record', join(folder, 'never.ndjson'), '--base-path', 'api'])
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--base-path 'api': it is not a path") })
   expect(existsSync(join(folder, 'never.ndjson'))).toBe(false)
 })
 
-test('har says how to play a file that is one already', async () => {
+test('replay says how to play a HAR file', async () => {
   const har = join(folder, 'site.har')
   writeFileSync(har, JSON.stringify({ log: { entries: [] } }))
-  expect(await commanded(['har', har])).toMatchObject({
+  expect(await commanded(['replay', har])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('it is a HAR file. To play it, give --record and a new file.'),
   })
@@ -153,21 +124,18 @@ test('har says how to play a file that is one already', async () => {
 test('export refuses an unknown kind of test', async () => {
   expect(await commanded(['export', file, join(folder, 'run.rb')])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('Give *.test.ts for vitest, test_*.py for pytest'),
+    stderr: expect.stringContaining('Give *.test.ts for vitest, or *.yaml'),
   })
 })
 
-test('export, har and trace say that the folder of their file is missing, before they read the recording', async () => {
+test('export says that the folder of its file is missing, before it reads the recording', async () => {
   const out = join(folder, 'missing', 'run.test.ts')
-  const expected = (name: string) => ({
+  expect(await commanded(['export', 'none.ndjson', out])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining(
-      `Failed to write ${name}'${out}': there is no folder '${join(folder, 'missing')}'. Create it, or give a file in another.`,
+      `Failed to write '${out}': there is no folder '${join(folder, 'missing')}'. Create it, or give a file in another.`,
     ),
   })
-  expect(await commanded(['export', 'none.ndjson', out])).toMatchObject(expected(''))
-  expect(await commanded(['har', 'none.ndjson', '--out', out])).toMatchObject(expected('--out '))
-  expect(await commanded(['trace', 'none.ndjson', '--out', out])).toMatchObject(expected('--out '))
 })
 
 test('an exported test for vitest is valid TypeScript that names each step', async () => {

@@ -1,12 +1,29 @@
-/** Plays the requests of a HAR file into a world. */
+/** Plays the requests of a HAR file, as the network panel of a browser saves it, into a world. */
 
-import { decodeBase64 } from '../../lib/base64.ts'
-import { parseJsonText } from '../../lib/json-text.ts'
-import { eventLoopTurn, monotonicMs } from '../../lib/real-time.ts'
-import { RecordingError } from '../../simulator/history/file.ts'
-import { moveTo } from '../../simulator/history/replay/free-world.ts'
-import type { Simulator } from '../../simulator/simulator-interface.ts'
-import type { Har, HarEntry } from './har-out.ts'
+import { decodeBase64 } from '../../../lib/base64.ts'
+import { parseJsonText } from '../../../lib/json-text.ts'
+import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
+import type { Simulator } from '../../simulator-interface.ts'
+import { RecordingError } from '../file.ts'
+import { moveTo } from './free-world.ts'
+
+/** An entry of a HAR file, as far as it is used. */
+interface HarEntry {
+  readonly startedDateTime: string
+  /** Milliseconds. */
+  readonly time: number
+  readonly request: {
+    readonly method: string
+    readonly url: string
+    readonly headers?: readonly { readonly name: string; readonly value: string }[]
+    readonly postData?: { readonly mimeType: string; readonly text?: string; readonly encoding?: string }
+  }
+  readonly response?: { readonly status: number }
+}
+
+interface Har {
+  readonly log: { readonly entries: readonly HarEntry[] }
+}
 
 /** What came of the requests of a HAR file. */
 export interface HarPlay {
@@ -29,9 +46,7 @@ const LEFT_OUT =
  */
 export function parseHar(text: string, what: string): Har {
   const fail = (problem: string) =>
-    new RecordingError(
-      `Failed to read the HAR file ${what}: ${problem}. Give a file that a browser or modelhost-sim saved.`,
-    )
+    new RecordingError(`Failed to read the HAR file ${what}: ${problem}. Give a file that a browser saved.`)
   const parsed = parseJsonText(text)
   if ('fault' in parsed) {
     const { line, column, reason } = parsed.fault
