@@ -228,13 +228,7 @@ export const SECTIONS = {
     plotSteps: {
       max: 2_000,
       unit: 'count',
-      of: 'the steps of the pictures of `simulate --plot` and `report --plot`',
-      beyond: 'it is refused',
-    },
-    openMetricsSamples: {
-      max: 100_000_000,
-      unit: 'count',
-      of: 'the samples of a file of `simulate --openmetrics`',
+      of: 'the steps of the picture of `simulate --plot` and `report --plot`',
       beyond: 'it is refused',
     },
   },

@@ -1,4 +1,5 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -172,10 +173,13 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     ['--for', '1h', '--seed', ''],
     "Failed to read --seed '': the seed is empty. Give one, as in --seed 7, or leave it out.",
   ],
-  [['--for', '1h', '--step', '5m'], 'Failed to simulate: --step needs --series, --openmetrics or --plot.'],
+  [['--for', '1h', '--step', '5m'], 'Failed to simulate: --step needs --series or --plot.'],
   [['--for', '1h', '--series', 'x.csv', '--step', '0s'], "Failed to read --step '0s': it must be longer than 0."],
   [['--for', '1h', '--series', 'no/such/x.csv'], "Failed to write --series 'no/such/x.csv': there is no folder"],
   [['--for', '1h', '--series', 'src'], "Failed to write --series 'src': it is a folder. Give a file in it."],
+  [['--for', '1h', '--series', ''], "Failed to write --series '': the path is empty. Give the path of a file."],
+  [['--for', '1h', '--series', 'package.json/x/y'], "'package.json/x/y': its parent is not a folder."],
+  [['--for', '1h', '--series', 'x'.repeat(300)], 'its name is too long. Give a file elsewhere.'],
   [['--for', '1h', '--series', 'package.json/x.csv'], 'is not a folder. Give a file in a folder.'],
   [['--for', '100d', '--series', 'x.csv', '--step', '1ms'], 'Give a longer --step.'],
   [['--fixtures', 'empty', '--for', '1h', '--series', 'x.csv', '--step', '1us'], 'it would have 3,600,000,000 steps'],
@@ -191,6 +195,18 @@ test.each(MISTAKES)('simulate %j is refused before anything runs', async (args, 
   expect([code, stdout]).toEqual([2, ''])
   expect(stderr).toContain(message)
   expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+})
+
+test('a socket or a link without an end is refused, and stays as it is', async () => {
+  const path = folder()
+  const [socket, loop] = [join(path, 'socket'), join(path, 'loop')]
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(socket, resolve))
+  onTestFinished(() => void server.close())
+  symlinkSync(loop, loop)
+  await expect(simulated({ series: socket })).rejects.toThrow('it is a device, a socket or a pipe. Give a file.')
+  await expect(simulated({ series: loop })).rejects.toThrow('its links lead in a circle. Give a file elsewhere.')
+  expect([statSync(socket).isSocket(), readdirSync(path).sort()]).toEqual([true, ['loop', 'socket']])
 })
 
 test.each([

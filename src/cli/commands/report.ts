@@ -7,7 +7,7 @@ import type { PendingRequestSchema } from '../../server/control/waiting-view.ts'
 import type { Report } from '../../simulation/reporting/report-types.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { formatReport } from '../report-text.ts'
-import { plotFlag, plotStep, requirePlottable, writePlots } from '../series/plot-files.ts'
+import { plotFlag, plotStep, requirePlottable, writePlot } from '../series/plot-files.ts'
 import { askServer, requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
 import { duration, flag, requireKnownVariables, text, toggle } from '../values.ts'
 
@@ -28,7 +28,7 @@ export function builder(argv: Argv): Argv<ReportArguments> {
     .options(options)
     .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 report', 'from the start of the world, of a server on this machine')
-    .example('$0 report --plot report.svg', 'with pictures of money, GPU-hours, queue, refusals and latency')
+    .example('$0 report --plot report.svg', 'with a picture of money, GPU-hours, queue, refusals and latency')
     .example('$0 report --from 2026-01-02T00:00:00Z --json', 'since a time, as JSON')
     .epilogue(
       `Each flag has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n${EXIT_CODES}`,
@@ -49,7 +49,7 @@ function flags() {
     json: toggle('json', 'Print one JSON object'),
     plot: plotFlag(),
     step: {
-      ...flag('step', 'Length of a step of the pictures. Default: so that they have at most 200 steps'),
+      ...flag('step', 'Length of a step of the picture. Default: so that it has at most 200 steps'),
       coerce: duration('step', '5m'),
     },
   }
@@ -66,7 +66,7 @@ export async function handler(args: ReportArguments): Promise<void> {
     const { from, to, seconds } = report
     const stepMicros = plotStep(Math.round(seconds * SECOND), step)
     // The window is that of the report, also if time moves on meanwhile.
-    writePlots(plot, await fetchReport({ ...args, from, to }, stepMicros), stepMicros)
+    writePlot(plot, await fetchReport({ ...args, from, to }, stepMicros), stepMicros)
   }
   process.stdout.write(args.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
   // Pending requests are about now: not part of a window, nor of JSON.

@@ -18,8 +18,7 @@ import { requireWritable } from '../files/output-file.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { Progress } from '../progress.ts'
 import { formatReport } from '../report-text.ts'
-import { OpenMetricsFile, selectMetrics } from '../series/openmetrics-file.ts'
-import { plotFlag, plotStep, requirePlottable, writePlots } from '../series/plot-files.ts'
+import { plotFlag, plotStep, requirePlottable, writePlot } from '../series/plot-files.ts'
 import { writeSeries } from '../series/series-file.ts'
 import { onSignals } from '../signals.ts'
 import { duration, flag, positive, requireKnownVariables, seed, text, toggle } from '../values.ts'
@@ -37,8 +36,6 @@ export interface SimulateArguments {
   epoch?: string | undefined
   json?: boolean | undefined
   series?: string | undefined
-  openmetrics?: string | undefined
-  metrics?: string | undefined
   plot?: string | undefined
   step?: Micros | undefined
   commands?: string | undefined
@@ -47,7 +44,6 @@ export interface SimulateArguments {
 }
 
 const DEFAULT_STEP = 5 * MINUTE
-const DEFAULT_METRICS_STEP = MINUTE
 
 export function builder(argv: Argv): Argv<SimulateArguments> {
   const options = flags()
@@ -57,11 +53,7 @@ export function builder(argv: Argv): Argv<SimulateArguments> {
     .example('$0 simulate --for 7d', 'a week of 1,000 GPUs, and what it cost')
     .example('$0 simulate --for 7d --weather realistic --seed 2', 'the same with failures at realistic rates')
     .example('$0 simulate --for 1d --series day.csv --step 15m', 'with a row for each deployment every 15 minutes')
-    .example('$0 simulate --for 7d --plot week.svg', 'with pictures of money, GPU-hours, queue, refusals and latency')
-    .example(
-      '$0 simulate --for 7d --openmetrics week.txt --step 15m',
-      'with the metrics of engines and GPUs for promtool',
-    )
+    .example('$0 simulate --for 7d --plot week.svg', 'with a picture of money, GPU-hours, queue, refusals and latency')
     .epilogue(
       `Each flag has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n${EXIT_CODES}`,
     ) as unknown as Argv<SimulateArguments>
@@ -102,20 +94,11 @@ function flags() {
       ...flag('series', 'CSV file to write, with a row for each step and deployment'),
       coerce: text('series'),
     },
-    openmetrics: {
-      ...flag('openmetrics', 'OpenMetrics file to write, with the metrics of engines and GPUs at each step'),
-      coerce: text('openmetrics'),
-    },
-    metrics: {
-      ...flag('metrics', "Metrics of that file, by name: 'vllm:num_requests_*,DCGM_FI_DEV_XID_ERRORS'. Default: all"),
-      coerce: text('metrics'),
-    },
     plot: plotFlag(),
     step: {
       ...flag(
         'step',
-        'Length of a step of the series (default: 5m), of the OpenMetrics file (default: 1m), and of the pictures ' +
-          '(default: so that they have at most 200 steps)',
+        'Length of a step of the series (default: 5m), and of the picture (default: so that it has at most 200 steps)',
       ),
       coerce: duration('step', '5m'),
     },
@@ -158,16 +141,9 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   if (length === undefined) {
     throw new UsageError('Failed to simulate: --for is missing. Give it, as in --for 7d.')
   }
-  const { series, openmetrics, plot, step = DEFAULT_STEP } = args
-  if (args.step !== undefined && series === undefined && openmetrics === undefined && plot === undefined) {
-    throw new UsageError(
-      'Failed to simulate: --step needs --series, --openmetrics or --plot. Leave it out, or give one of them.',
-    )
-  }
-  if (args.metrics !== undefined && openmetrics === undefined) {
-    throw new UsageError(
-      'Failed to simulate: --metrics needs --openmetrics. Leave it out, or give --openmetrics and a file.',
-    )
+  const { series, plot, step = DEFAULT_STEP } = args
+  if (args.step !== undefined && series === undefined && plot === undefined) {
+    throw new UsageError('Failed to simulate: --step needs --series or --plot. Leave it out, or give one of them.')
   }
   if (args.fixtures.endsWith(SNAPSHOT_ENDING)) {
     throw new UsageError(
@@ -175,14 +151,12 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
     )
   }
   if (series !== undefined) requireWritable(series, 'series')
-  if (openmetrics !== undefined) requireWritable(openmetrics, 'openmetrics')
   if (plot !== undefined) {
     requirePlottable(plot)
     plotStep(length, args.step)
   }
   if (args.html !== undefined) requirePageFile(args.html)
-  requireDistinct({ series, openmetrics, plot, html: args.html })
-  const selectedMetrics = selectMetrics(args.metrics ?? '*')
+  requireDistinct({ series, plot, html: args.html })
   const sim = createSimulator({
     fixtures: args.fixtures,
     profile: profileOf(args),
@@ -195,26 +169,22 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   if (series !== undefined) requireRowLimit(sim, length, step)
   const recording = args.html === undefined ? undefined : recordSimulator(sim)
   if (args.commands !== undefined) scheduleCommands(sim, args.commands, length)
-  const file = openmetrics === undefined ? undefined : new OpenMetricsFile(openmetrics, sim.world, selectedMetrics)
-  const points = file && { file, step: args.step ?? DEFAULT_METRICS_STEP }
   let exitCode: number
   try {
-    exitCode = await advanceWithProgress(sim, length, io, points)
+    exitCode = await advanceWithProgress(sim, length, io)
   } catch (error) {
-    file?.discard()
     if (!(error instanceof InvariantError)) throw error
     io.error(`${error.message}\n`)
     return 1
   }
   try {
-    file?.finish()
     if (series !== undefined && sim.clock.elapsed > 0) {
       writeSeries(series, reportSeries(sim.world, { from: 0, to: sim.clock.elapsed, step }))
     }
     if (plot !== undefined && sim.clock.elapsed > 0) {
       const to = sim.clock.elapsed
       const ofPlot = plotStep(to, args.step)
-      writePlots(plot, { ...sim.report(), series: reportSeries(sim.world, { from: 0, to, step: ofPlot }) }, ofPlot)
+      writePlot(plot, { ...sim.report(), series: reportSeries(sim.world, { from: 0, to, step: ofPlot }) }, ofPlot)
     }
     if (recording !== undefined) {
       await writeSimulationPage(args, recording)
@@ -227,33 +197,20 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   return exitCode
 }
 
-/**
- * Advances time in parts, and updates the progress between them. The result does not depend on the parts.
- *
- * @param points the file that gets a point at the start and after each step
- */
-async function advanceWithProgress(
-  sim: Simulator,
-  length: Micros,
-  io: SimulateIo,
-  points: { readonly file: OpenMetricsFile; readonly step: Micros } | undefined,
-): Promise<number> {
+/** Advances time in parts, and updates the progress between them. The result does not depend on the parts. */
+async function advanceWithProgress(sim: Simulator, length: Micros, io: SimulateIo): Promise<number> {
   const progress = new Progress(length, io)
   let exitCode = 0
   const release = io.onSignal?.(code => {
     exitCode = code
     sim.clock.interrupt()
   })
-  const partLength = points?.step ?? Math.min(HOUR, Math.ceil(length / 100))
-  const stepCount = Math.floor(length / partLength)
+  const partLength = Math.min(HOUR, Math.ceil(length / 100))
   let lastYieldMs = monotonicMs()
   try {
-    points?.file.addPoint(stepCount)
-    for (let at = 0, part = 1; at < length && exitCode === 0; part++) {
-      at = Math.min(length, part * partLength)
+    for (let at = 0; at < length && exitCode === 0; ) {
+      at = Math.min(length, at + partLength)
       await sim.clock.advanceToInSlices(at)
-      // An interrupted move stops before the time of its point.
-      if (exitCode === 0 && at === part * partLength) points?.file.addPoint(stepCount - part)
       progress.update(sim.clock.elapsed)
       if (monotonicMs() - lastYieldMs < 20) continue
       // Signals are delivered only between two turns of the event loop.

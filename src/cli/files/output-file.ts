@@ -40,34 +40,24 @@ function findProblem(path: string): string | undefined {
   return undefined
 }
 
-/** Returns the path of the draft of a file: beside it, with the number of this process. */
-export function draftOf(path: string, part = ''): string {
-  return `${path}.${process.pid}${part}.tmp`
-}
-
-/** Removes a file that is not complete, if it is there. */
-export function removeDraft(draft: string): void {
-  try {
-    rmSync(draft, { force: true })
-  } catch {
-    // The error that made it incomplete says more.
-  }
-}
-
 /**
- * Writes a draft beside the file, then renames it.
+ * Writes a draft next to the file, with the number of this process, then renames it.
  *
  * @param flag the flag that names the file, for errors; undefined: an argument does
  * @param write writes the draft at a path
  * @throws UsageError when the disk is full or read-only
  */
 export function writeByDraft(path: string, flag: string | undefined, write: (draft: string) => void): void {
-  const draft = draftOf(path)
+  const draft = `${path}.${process.pid}.tmp`
   try {
     write(draft)
     renameSync(draft, path)
   } catch (error) {
-    removeDraft(draft)
+    try {
+      rmSync(draft, { force: true })
+    } catch {
+      // The error that made it incomplete says more.
+    }
     throw new UsageError(
       `${failure(path, flag)}: ${describeFileError(error)}. Free some space, or give a file elsewhere.`,
     )

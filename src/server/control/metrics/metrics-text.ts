@@ -8,9 +8,6 @@ export const TEXT_FORMATS = {
 } as const
 export type TextFormat = keyof typeof TEXT_FORMATS
 
-/** The last line of a text in the format OpenMetrics. */
-export const OPENMETRICS_END = '# EOF\n'
-
 /** Returns the page of metrics of sources. Sources with the same table follow each other in their order. */
 export function metricsPage(sources: readonly MetricValues[], format: TextFormat): string {
   const byTable = new Map<MetricTable, MetricValues[]>()
@@ -28,16 +25,16 @@ export function metricsPage(sources: readonly MetricValues[], format: TextFormat
         const { values, labels, ownLabels, maxTokenBound } = source
         const own = metric.hasOwnLabels ? { ...labels, ...ownLabels?.[metric.name] } : labels
         const numbers = values.subarray(offset, offset + widthOf(metric))
-        samples += samplesOf(metric, own, numbers, format, '', maxTokenBound)
+        samples += samplesOf(metric, own, numbers, format, maxTokenBound)
       }
       if (samples !== '') text += header(metric, format) + samples
     }
   }
-  return format === 'openmetrics' ? text + OPENMETRICS_END : text
+  return format === 'openmetrics' ? `${text}# EOF\n` : text
 }
 
 /** Returns the lines of metadata of a metric. */
-export function header(metric: Metric, format: TextFormat): string {
+function header(metric: Metric, format: TextFormat): string {
   const { type, help, unit, hasBareName } = metric
   const isOpenMetrics = format === 'openmetrics'
   const name = isOpenMetrics ? metric.name : sampleName(metric)
@@ -52,15 +49,13 @@ export function header(metric: Metric, format: TextFormat): string {
 /**
  * Returns the samples of a metric of one source. A value of NaN has no sample.
  *
- * @param time Unix seconds as text, with a space before; '' for no time
  * @param maxTokenBound the highest bound of a histogram of tokens
  */
-export function samplesOf(
+function samplesOf(
   metric: Metric,
   labels: Labels,
   numbers: ArrayLike<number>,
   format: TextFormat,
-  time: string,
   maxTokenBound = Number.POSITIVE_INFINITY,
 ): string {
   const { name, variants, bounds } = metric
@@ -70,7 +65,7 @@ export function samplesOf(
     for (let i = 0; i < numbers.length; i++) {
       if (Number.isNaN(numbers[i])) continue
       const all = variants ? joinLabels(labelText, formatLabels(variants[i]!)) : labelText
-      lines += `${sampleName(metric)}${braces(all)} ${formatValue(numbers[i]!)}${time}\n`
+      lines += `${sampleName(metric)}${braces(all)} ${formatValue(numbers[i]!)}\n`
     }
     return lines
   }
@@ -80,11 +75,11 @@ export function samplesOf(
   let lines = ''
   for (const [i, bound] of bounds.entries()) {
     if (bound > highest) break
-    lines += `${name}_bucket${braces(joinLabels(labelText, `le="${formatBound(bound)}"`))} ${formatValue(numbers[i]!)}${time}\n`
+    lines += `${name}_bucket${braces(joinLabels(labelText, `le="${formatBound(bound)}"`))} ${formatValue(numbers[i]!)}\n`
   }
-  const end = `${name}_bucket${braces(joinLabels(labelText, 'le="+Inf"'))} ${formatValue(count)}${time}\n`
-  const countLine = `${name}_count${braces(labelText)} ${formatValue(count)}${time}\n`
-  const sumLine = `${name}_sum${braces(labelText)} ${formatValue(numbers[bounds.length + 1]!)}${time}\n`
+  const end = `${name}_bucket${braces(joinLabels(labelText, 'le="+Inf"'))} ${formatValue(count)}\n`
+  const countLine = `${name}_count${braces(labelText)} ${formatValue(count)}\n`
+  const sumLine = `${name}_sum${braces(labelText)} ${formatValue(numbers[bounds.length + 1]!)}\n`
   return format === 'openmetrics' ? lines + end + countLine + sumLine : lines + end + sumLine + countLine
 }
 
@@ -99,7 +94,7 @@ function sampleName({ name, type, hasBareName }: Metric): string {
 }
 
 /** Returns labels as text without braces. */
-export function formatLabels(labels: Labels): string {
+function formatLabels(labels: Labels): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}="${escapeValue(value)}"`)
     .join(',')

@@ -22,7 +22,7 @@ export function reportCharts(report: PlottedReport, stepSeconds?: number): Chart
   return [moneyChart(steps), gpuHoursChart(steps), queueChart(steps), refusalsChart(steps), latencyChart(steps)]
 }
 
-/** Returns the head of the pictures of a report: its window, and its world. */
+/** Returns the head of the picture of a report: its window, and its world. */
 export function captionOf({ from, to, fixture, seed, profile, weather }: PlottedReport): Caption {
   return {
     title: `${formatDate(from)} to ${formatDate(to)}`,
