@@ -1,14 +1,6 @@
 /** Types shared by the commands of the CLI. */
 import type { Argv } from 'yargs'
 
-/** A flag in the syntax of yargs. */
-export interface Flag {
-  readonly type: 'string' | 'boolean'
-  readonly default?: unknown
-  /** Reads a value, of the command line or the default. */
-  coerce?(value: unknown): unknown
-}
-
 /** The module of a command, loaded on demand. */
 export interface Command {
   /** In the syntax of yargs: `run [files..]`. */
@@ -20,8 +12,6 @@ export interface Command {
   readonly takesOtherCommand?: boolean
   /** The values of an argument `<action>`. */
   readonly actions?: readonly string[]
-  /** The flags, if the command has nothing else: plain flags are read without yargs. */
-  flags?(): Readonly<Record<string, Flag>>
   builder(argv: Argv): Argv<never>
   /** Resolves when the command has ended. A command that leaves a server open is ended by a signal. */
   handler(argv: never): void | Promise<void>

@@ -1,8 +1,8 @@
 /** The command line: a list of commands, each loaded on demand. */
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { type Command, UsageError } from './command.ts'
+import { runCommandLine } from './command-line.ts'
 import { exitProcess } from './exit.ts'
-import { readPlainFlags } from './plain-flags.ts'
 
 const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   serve: () => import('./commands/serve.ts'),
@@ -67,11 +67,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
   }
   const commandNames = hasCommand ? [first] : asksForHelp(args) ? Object.keys(COMMANDS) : [DEFAULT_COMMAND]
   const commands = await Promise.all(commandNames.map(async name => (await COMMANDS[name]!()) as Command))
-  // Loading yargs takes a tenth of a start.
-  const values = commands.length === 1 ? readPlainFlags(hasCommand ? args.slice(1) : args, commands[0]!) : undefined
-  if (values !== undefined) return commands[0]!.handler(values as never)
-  const { runWithYargs } = await import('./yargs-command-line.ts')
-  await runWithYargs(args, commands)
+  await runCommandLine(args, commands)
 }
 
 function asksForHelp(args: readonly string[]): boolean {

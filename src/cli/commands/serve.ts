@@ -90,7 +90,7 @@ export function builder(argv: Argv): Argv<Arguments> {
 }
 
 /** The flags of `serve`; each can be given in the environment, too. */
-export function flags() {
+function flags() {
   return {
     port: {
       ...flag(

@@ -1,14 +1,14 @@
-/** Parses a command line with yargs. It is loaded on demand, because most starts have plain flags. */
-import yargs, { type CommandModule } from 'yargs'
+/** Reads a command line with yargs, and runs its command. */
+import yargs from 'yargs'
 import { nearestWord } from '../lib/did-you-mean.ts'
 import { VERSION } from '../lib/version.ts'
 import { OPTIONS } from '../simulator/options.ts'
 import { type Command, UsageError } from './command.ts'
 
 /** Runs the command that the arguments name, or prints the help. */
-export async function runWithYargs(args: readonly string[], commands: readonly Command[]): Promise<void> {
+export async function runCommandLine(args: readonly string[], commands: readonly Command[]): Promise<void> {
   const { own, other } = splitCommand(args, commands)
-  let parser = yargs(own)
+  const parser = yargs(own)
     .scriptName('modelhost-sim')
     .usage(
       '$0 [command] [flags]\n\nA simulated model-hosting service: GPUs, deployments, batches and money under a clock.',
@@ -23,26 +23,28 @@ export async function runWithYargs(args: readonly string[], commands: readonly C
       'boolean-negation': false,
     })
     .wrap(Math.min(100, process.stdout.columns ?? 100))
-    .exitProcess(true)
-    .fail((message, error) => {
+    .fail((message, error, usage) => {
       // Errors of yargs come as a message or as a YError. Other errors come from our coercions.
       if (error && error.name !== 'YError') throw error
-      const { key, boolean } = internals.getOptions()
-      throw new UsageError(
-        explainParseError(message ?? error.message, own, { flags: Object.keys(key), boolean }, commands),
-      )
+      // The types of yargs declare another argument than its documentation.
+      const help = (usage as unknown as { help(): string }).help()
+      const flags = Array.from(help.matchAll(/^ +(?:-\w, )?--([a-z][a-z-]*)/gm), ([, name]) => name!)
+      const words = parser.parsed ? parser.parsed.argv._.map(String) : []
+      throw new UsageError(explainParseError(message ?? error.message, { args: own, words, flags, commands }))
     })
-  const internals = parser as unknown as YargsInternals
-  // Errors are printed without the help. Skipping its layout saves a sixth of the start.
-  internals.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {}
-  parser = parser.middleware(() => requireSwitchValues(own, internals.getOptions().boolean))
-  if (other !== undefined) {
-    parser = parser.middleware(argv => {
-      argv.otherCommand = other
+  let run: (() => void | Promise<void>) | undefined
+  for (const { command, describe, builder, handler } of commands) {
+    parser.command({
+      ...{ command, describe, builder },
+      handler: argv => {
+        requireSwitchValues(own, argv)
+        run = () => handler({ ...argv, ...(other && { otherCommand: other }) } as never)
+      },
     })
   }
-  for (const command of commands) parser = parser.command(command as unknown as CommandModule)
   await parser.parseAsync()
+  // Outside of yargs, which lays out its help before a handler that takes time.
+  await run?.()
 }
 
 /** Splits the arguments at `--`, if the command takes another one after it. */
@@ -54,11 +56,11 @@ function splitCommand(
   return at < 0 ? { own: args } : { own: args.slice(0, at), other: args.slice(at + 1) }
 }
 
-/** Refuses values of switches other than true and false: yargs would read them as false. */
-function requireSwitchValues(args: readonly string[], switches: readonly string[]): void {
+/** Refuses values of switches other than true and false: yargs reads them as false. */
+function requireSwitchValues(args: readonly string[], argv: Readonly<Record<string, unknown>>): void {
   for (const arg of args) {
     const [, name, value] = /^--([^=]+)=(.*)$/s.exec(arg) ?? []
-    if (name === undefined || !switches.includes(name) || value === 'true' || value === 'false') continue
+    if (name === undefined || argv[name] !== false || value === 'false') continue
     throw new UsageError(
       `Failed to read --${name} '${value}': it is a switch and has no value. Give --${name} alone, or leave it out.`,
     )
@@ -66,26 +68,21 @@ function requireSwitchValues(args: readonly string[], switches: readonly string[
 }
 
 /** Converts a message of yargs, with a suggestion for a typo. */
-function explainParseError(
-  message: string,
-  args: readonly string[],
-  known: KnownFlags,
-  commands: readonly Command[],
-): string {
-  const { flags } = known
+function explainParseError(message: string, given: Given): string {
+  const { args, flags, commands } = given
   if (message.startsWith('Failed to ')) return message
   const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ')[0]
   if (unknown !== undefined) return unknownArgument(unknown, args, flags)
   const choice = /^Invalid values:\s+Argument: (\S+), Given: "(.*?)", Choices: (.*)$/s.exec(message)
   if (choice !== null) {
-    const [, name = '', given = '', choices = ''] = choice
+    const [, name = '', value = '', choices = ''] = choice
     return unknownChoice(
       flags.includes(name) && !isPositional(name, commands) ? `--${name}` : `the ${name}`,
-      given,
+      value,
       choices,
     )
   }
-  if (message.startsWith('Not enough non-option arguments')) return missingArgument(args, known, commands)
+  if (message.startsWith('Not enough non-option arguments')) return missingArgument(given)
   const flagWithoutValue = /^Not enough arguments following: (.*)$/.exec(message)?.[1]
   if (flagWithoutValue !== undefined) {
     const words = wordsOfFlag(flagWithoutValue)
@@ -119,12 +116,12 @@ function isPositional(name: string, commands: readonly Command[]): boolean {
 }
 
 /** Returns an error that names the missing words after a command, with an example of the command. */
-function missingArgument(args: readonly string[], known: KnownFlags, commands: readonly Command[]): string {
-  const unknown = args.map(toFlagName).find(name => name !== undefined && !known.flags.includes(name))
-  if (unknown !== undefined) return unknownArgument(unknown, args, known.flags)
-  const words = args.filter((arg, i) => toFlagName(arg) === undefined && !takesValue(args[i - 1], known))
+function missingArgument({ args, words: others, flags, commands }: Given): string {
+  const unknown = args.map(toFlagName).find(name => name !== undefined && !flags.includes(name))
+  if (unknown !== undefined) return unknownArgument(unknown, args, flags)
   const [{ command, example, actions } = { command: '' }] = commands
-  const [, action] = words
+  const words = [String(command).split(' ', 1)[0]!, ...others]
+  const [action] = others
   if (actions !== undefined && action !== undefined && !actions.includes(action)) {
     return unknownChoice('the action', action, actions.map(word => `"${word}"`).join(', '))
   }
@@ -144,12 +141,6 @@ function toFlagName(arg: string): string | undefined {
   return /^--?([A-Za-z][\w-]*)/.exec(arg)?.[1]
 }
 
-/** Tells whether the word after an argument is the value of that argument. */
-function takesValue(arg: string | undefined, { flags, boolean }: KnownFlags): boolean {
-  const name = arg === undefined || arg.includes('=') ? undefined : toFlagName(arg)
-  return name !== undefined && flags.includes(name) && !boolean.includes(name)
-}
-
 function unknownChoice(subject: string, given: string, choices: string): string {
   const meant = nearestWord(
     given,
@@ -158,14 +149,12 @@ function unknownChoice(subject: string, given: string, choices: string): string 
   return `Failed to read ${subject} '${given}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${choices.trim()}.`
 }
 
-/** The flags that the command line may have. Those of `boolean` take no value. */
-interface KnownFlags {
+/** A command line that cannot be read. */
+interface Given {
+  readonly args: readonly string[]
+  /** The words after the command that are neither flags nor their values. */
+  readonly words: readonly string[]
+  /** The names of the flags that the command line may have. */
   readonly flags: readonly string[]
-  readonly boolean: readonly string[]
-}
-
-/** Internals of yargs: the flags of a command, and the cache of its help. */
-interface YargsInternals {
-  getInternalMethods(): { getUsageInstance(): { cacheHelpMessage: () => void } }
-  getOptions(): { key: Readonly<Record<string, boolean>>; boolean: readonly string[] }
+  readonly commands: readonly Command[]
 }
