@@ -36,7 +36,7 @@ export async function runCommandLine(args: readonly string[], commands: readonly
   for (const { command, describe, builder, handler } of commands) {
     parser.command({
       ...{ command, describe, builder },
-      handler: argv => {
+      handler: (argv: Readonly<Record<string, unknown>>) => {
         requireSwitchValues(own, argv)
         run = () => handler({ ...argv, ...(other && { otherCommand: other }) } as never)
       },

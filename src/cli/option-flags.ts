@@ -1,6 +1,5 @@
 /** The flags of `serve` that set options of the simulator, as the options declare them. */
-import type { FlagValue } from '../simulator/option-declaration.ts'
-import { OPTIONS, type OptionName, type SimulatorOptions } from '../simulator/options.ts'
+import { type FlagValue, OPTIONS, type OptionName, type SimulatorOptions } from '../simulator/options.ts'
 import { byteCount, flag, integer, seed, text, texts, toggle, word } from './values.ts'
 
 /** Returns the flags in the form that yargs takes. */

@@ -3,8 +3,14 @@ import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import { quote } from '../lib/quote.ts'
 import { toSnakeCase } from '../lib/text/snake-case.ts'
-import type { OptionDeclaration } from './option-declaration.ts'
-import { type ForkOptions, OPTION_DECLARATIONS, OPTIONS, type OptionName, type SimulatorOptions } from './options.ts'
+import {
+  type ForkOptions,
+  OPTION_DECLARATIONS,
+  OPTIONS,
+  type OptionDeclaration,
+  type OptionName,
+  type SimulatorOptions,
+} from './options.ts'
 
 const OPTION_NAMES = OPTIONS.map(([name]) => name)
 const FORK_OPTION_NAMES = ['clock', 'fresh'] as const satisfies readonly (keyof ForkOptions)[]

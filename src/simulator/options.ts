@@ -15,9 +15,29 @@ import type { ClockSetting } from './clock/settings.ts'
 import type { FaultRule } from './faults/rules.ts'
 import * as faultRules from './faults/rules.ts'
 import { Callback, Fill, List, NamedOrObject, PlainObject, Webhooks } from './option-checks.ts'
-import type { OptionDeclaration } from './option-declaration.ts'
-import { FIXTURE_NAMES, type FixtureName, PROFILE_NAMES, type ProfileName, type WeatherName } from './option-names.ts'
 import type { WebhookOptions } from './webhook-options.ts'
+
+// The names that come with the package. Editors complete them.
+
+/** The worlds of the package. */
+export const FIXTURE_NAMES = ['default', 'empty', 'fleet', 'full', 'two-nodes'] as const
+export type FixtureName = (typeof FIXTURE_NAMES)[number]
+
+/** The provider profiles of the package. */
+export const PROFILE_NAMES = ['realistic', 'quick', 'rough'] as const
+export type ProfileName = (typeof PROFILE_NAMES)[number]
+
+/** A weather pack of the profiles of the package, or `none`. */
+export type WeatherName =
+  | 'none'
+  | 'calm'
+  | 'realistic'
+  | 'rough'
+  | 'office-day'
+  | 'launch-day'
+  | 'bad-week'
+  | 'provider-incident'
+  | 'payment-trouble'
 
 export interface SimulatorOptions {
   /**
@@ -96,6 +116,43 @@ const Seed = z.union([z.string(), z.number()])
 const PaceSchema = z.enum(['clock', 'instant'], { error: "'clock' or 'instant'" })
 const Flag = z.boolean({ error: 'true or false' })
 const PositiveInteger = z.int({ error: 'an integer above 0' }).min(1, { error: 'an integer above 0' })
+
+/** How the text of a flag is read: as text, as a list of texts, a seed, a switch, a number of bytes, one of some words, or a bounded integer. */
+export type FlagValue =
+  | 'text'
+  | 'texts'
+  | 'seed'
+  | 'switch'
+  | 'bytes'
+  | readonly string[]
+  | { readonly min: number; readonly max: number; readonly example: number }
+
+/** A flag of `serve`. Its environment variable is `MODELHOST_SIM_` and the name in upper case. */
+export interface OptionFlag {
+  readonly name: string
+  readonly value: FlagValue
+  readonly describe: string
+  readonly default?: string
+  /** Returns the option for the value of the flag. Default: the value itself. */
+  toOption?(value: unknown): unknown
+}
+
+/** Where an option can be set. A missing property means that the option cannot be set there. */
+export interface OptionDeclaration {
+  /** What `createSimulator` checks itself; the error text completes "Give …". The parts of the simulator check the rest. */
+  readonly check?: z.ZodType
+  /** The names that the package ships, of an option whose other texts are paths: `OptionRights` says who may give those. */
+  readonly shipped?: readonly string[]
+  readonly flag?: OptionFlag
+  /** The field of `POST /_sim/worlds`; its name is the option's in snake_case. `null` means the default of createSimulator. */
+  readonly http?: z.ZodType
+  /** The key of a scenario's `given`; it has the option's name. */
+  readonly scenario?: z.ZodType
+  /** The value that a scenario sends to a server if it leaves the option out. */
+  readonly remoteDefault?: unknown
+  /** Whether a snapshot brings the option: always, unless the option is given (`default`), or never. */
+  readonly inSnapshot: 'always' | 'default' | 'never'
+}
 
 /** Clock modes of a server. It has no clock to follow: its clients wait in processes of their own. */
 export const SERVED_CLOCK_MODES = ['manual', 'scaled', 'on-poll', 'idle'] as const

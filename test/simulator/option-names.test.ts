@@ -11,7 +11,7 @@ import {
   PROFILE_NAMES,
   type ProfileName,
   type WeatherName,
-} from '../../src/simulator/option-names.ts'
+} from '../../src/simulator/options.ts'
 import type { EventPattern } from '../../src/workbench/scenario/events.ts'
 
 /** The literals of a type: `string` itself is left out. */

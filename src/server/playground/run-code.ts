@@ -1,7 +1,7 @@
 /** Runs the code of the editor against a simulator. */
 
 import { parseJsonOrText } from '../../lib/json-text.ts'
-import { quoteForShell } from '../../lib/text/quote-for-shell.ts'
+import { shellQuote } from '../../lib/quote.ts'
 import type { Connection } from '../page/store/connection.ts'
 import { PAGE_ORIGIN } from '../saved-page/connect.ts'
 
@@ -51,8 +51,8 @@ function format(value: unknown): string {
 function curlOf(method: string, path: string, json: string | undefined, token: string | undefined): string {
   const flags = [
     ...(method === 'GET' || (method === 'POST' && json !== undefined) ? [] : [`-X ${method}`]),
-    ...(token === undefined ? [] : [`-H ${quoteForShell(`authorization: Bearer ${token}`)}`]),
-    ...(json === undefined ? [] : [`--json ${quoteForShell(json)}`]),
+    ...(token === undefined ? [] : [`-H ${shellQuote(`authorization: Bearer ${token}`)}`]),
+    ...(json === undefined ? [] : [`--json ${shellQuote(json)}`]),
   ]
-  return ['curl', ...flags, quoteForShell(PAGE_ORIGIN + path)].join(' ')
+  return ['curl', ...flags, shellQuote(PAGE_ORIGIN + path)].join(' ')
 }

@@ -1,4 +1,4 @@
-import { quoteForShell } from '../../../lib/text/quote-for-shell.ts'
+import { shellQuote } from '../../../lib/quote.ts'
 import type { EncodedRequest } from './ask.ts'
 
 /**
@@ -9,11 +9,7 @@ import type { EncodedRequest } from './ask.ts'
 export function asCurl({ method, path, body }: EncodedRequest, address: string): string {
   const flags = [
     ...(method === 'GET' || (method === 'POST' && body !== undefined) ? [] : [`-X ${method}`]),
-    ...(body === undefined ? [] : [`--json ${quoteForShell(body)}`]),
+    ...(body === undefined ? [] : [`--json ${shellQuote(body)}`]),
   ]
-  return ['curl', ...flags, quoteIfNeeded(address + path)].join(' ')
-}
-
-function quoteIfNeeded(text: string): string {
-  return /^[\w./:@=,%+-]+$/.test(text) ? text : quoteForShell(text)
+  return ['curl', ...flags, shellQuote(address + path)].join(' ')
 }

@@ -1,7 +1,7 @@
 /** A request as code of other tools: curl, `fetch`, a vitest test, a pytest test, a step of a scenario. */
 
 import { encodeBase64 } from '../../../lib/base64.ts'
-import { quoteForShell } from '../../../lib/text/quote-for-shell.ts'
+import { shellQuote } from '../../../lib/quote.ts'
 
 /** A request that is written as code. */
 export interface CodedRequest {
@@ -44,9 +44,9 @@ function toCurl(request: CodedRequest): string {
   const { address, method, path, body, hasToken } = request
   const token = hasToken ? ` -H "Authorization: Bearer \${TOKEN:?is not set. Give the API token of the client}"` : ''
   const lines = [
-    `curl -X ${method}${token} ${quoteForShell(address + path)}`,
-    ...ownHeaders(request).map(([name, value]) => `  -H ${quoteForShell(`${name}: ${value}`)}`),
-    ...(body === null ? [] : [`  --json ${quoteForShell(typeof body === 'string' ? body : JSON.stringify(body))}`]),
+    `curl -X ${method}${token} ${shellQuote(address + path)}`,
+    ...ownHeaders(request).map(([name, value]) => `  -H ${shellQuote(`${name}: ${value}`)}`),
+    ...(body === null ? [] : [`  --json ${shellQuote(typeof body === 'string' ? body : JSON.stringify(body))}`]),
   ]
   return lines.join(' \\\n')
 }
