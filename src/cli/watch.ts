@@ -11,7 +11,7 @@ import { onSignals } from './signals.ts'
 /** Waits this long without a change: editors write a file in several steps. */
 const QUIET_MS = 120
 /** Flags of `run` with a value, which may look like a pattern. */
-const FLAGS_WITH_VALUE = ['--seed', '--seeds', '--reporter', '--filter', '--tag', '--workers', '--against', '--names']
+const FLAGS_WITH_VALUE = ['--seed', '--seeds', '--reporter', '--filter', '--tag', '--workers', '--names']
 /** Files that scenarios consist of. */
 const WATCHED_FILES = /\.(m?[jt]s|ya?ml|json|trace)$/
 

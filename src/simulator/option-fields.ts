@@ -67,11 +67,11 @@ export function assertForkOptions(options: ForkOptions): void {
 /** Options as JSON, by the names of their HTTP fields. */
 export type OptionFields = Readonly<Record<string, unknown>>
 
-/** Returns the fields of an option's value over HTTP. An option that is left out gets the default of createSimulator. */
+/** Returns the fields of `POST /_sim/worlds` that set these options. */
 export function toHttpFields(options: Readonly<Partial<Record<OptionName, unknown>>>): OptionFields {
   return Object.fromEntries(
-    OPTIONS.flatMap(([name, { http, remoteDefault }]) => {
-      const value = options[name] ?? remoteDefault
+    OPTIONS.flatMap(([name, { http }]) => {
+      const value = options[name]
       return http === undefined || value === undefined ? [] : [[toSnakeCase(name), value]]
     }),
   )

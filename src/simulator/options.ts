@@ -3,7 +3,6 @@ import * as z from 'zod'
 import type { BulkCounts } from '../data/bulk-records.ts'
 import type { ProfileInput } from '../data/profiles/load.ts'
 import type { FixtureInput, FixturePatch } from '../data/records/fixture.ts'
-import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import type { OpenName } from '../lib/open-name.ts'
 import type { NamesProfile } from '../service/naming/names-profile.ts'
 import * as namesSections from '../service/naming/sections.ts'
@@ -148,8 +147,6 @@ export interface OptionDeclaration {
   readonly http?: z.ZodType
   /** The key of a scenario's `given`; it has the option's name. */
   readonly scenario?: z.ZodType
-  /** The value that a scenario sends to a server if it leaves the option out. */
-  readonly remoteDefault?: unknown
   /** Whether a snapshot brings the option: always, unless the option is given (`default`), or never. */
   readonly inSnapshot: 'always' | 'default' | 'never'
 }
@@ -170,15 +167,13 @@ export const OPTION_DECLARATIONS = {
     },
     http: TextOrObject,
     scenario: TextOrObject,
-    remoteDefault: 'default',
     inSnapshot: 'always',
   },
-  with: { check: PlainObject, http: JsonObject, scenario: JsonObject, remoteDefault: {}, inSnapshot: 'always' },
+  with: { check: PlainObject, http: JsonObject, scenario: JsonObject, inSnapshot: 'always' },
   fill: {
     check: Fill,
     http: Fill,
     scenario: Fill.describe('Fills the world with bulk records up to these numbers'),
-    remoteDefault: {},
     inSnapshot: 'always',
   },
   profile: {
@@ -191,7 +186,6 @@ export const OPTION_DECLARATIONS = {
     },
     http: TextOrObject,
     scenario: TextOrObject,
-    remoteDefault: 'realistic',
     inSnapshot: 'always',
   },
   weather: {
@@ -203,7 +197,6 @@ export const OPTION_DECLARATIONS = {
     },
     http: z.string().nullable(),
     scenario: z.string(),
-    remoteDefault: null,
     inSnapshot: 'always',
   },
   faults: {
@@ -215,14 +208,12 @@ export const OPTION_DECLARATIONS = {
       const rule = faultRules.RuleSchema.describe('A fault rule: docs/faults.md lists the fault kinds')
       return z.array(rule).describe('Fault rules at the start')
     },
-    remoteDefault: [],
     inSnapshot: 'always',
   },
   seed: {
     flag: { name: 'seed', value: 'seed', describe: 'Equal seeds and requests give equal worlds. Default: 1' },
     http: Seed,
     scenario: Seed,
-    remoteDefault: 1,
     inSnapshot: 'always',
   },
   clock: {
@@ -233,7 +224,6 @@ export const OPTION_DECLARATIONS = {
         'How time moves: scaled (with real time, times the speed), manual, on-poll (with each look at something in progress) or idle (to the next piece of work when there are no requests). Default: scaled',
     },
     http: z.union([z.string(), z.strictObject({ mode: z.string(), speed: z.number().optional() })]),
-    remoteDefault: 'manual',
     inSnapshot: 'default',
   },
   timers: { check: z.enum(['drive', 'ignore'], { error: "'drive' or 'ignore'" }), inSnapshot: 'never' },
@@ -245,7 +235,6 @@ export const OPTION_DECLARATIONS = {
     },
     http: z.string(),
     scenario: z.string(),
-    remoteDefault: new Date(DEFAULT_EPOCH_MS).toISOString(),
     inSnapshot: 'always',
   },
   documentedOnly: {
@@ -257,7 +246,6 @@ export const OPTION_DECLARATIONS = {
     },
     http: z.boolean(),
     scenario: z.boolean(),
-    remoteDefault: false,
     inSnapshot: 'never',
   },
   names: {
@@ -274,7 +262,6 @@ export const OPTION_DECLARATIONS = {
         'The names of a provider that clients of the world use; a path that begins with a dot is relative to the file',
       )
     },
-    remoteDefault: {},
     inSnapshot: 'never',
   },
   strictRequests: {
@@ -287,7 +274,6 @@ export const OPTION_DECLARATIONS = {
     },
     http: z.boolean(),
     scenario: z.boolean().describe('Answer 422 to unknown fields of a body'),
-    remoteDefault: false,
     inSnapshot: 'never',
   },
   requestFaults: {
@@ -299,7 +285,6 @@ export const OPTION_DECLARATIONS = {
     },
     http: z.boolean(),
     scenario: z.boolean().describe('Apply the fault that the header x-sim-fault of a request states'),
-    remoteDefault: false,
     inSnapshot: 'never',
   },
   inferencePace: {
@@ -308,7 +293,6 @@ export const OPTION_DECLARATIONS = {
     scenario: z
       .enum(['clock', 'instant'])
       .describe('When models answer: after the time that the answer takes, or as soon as an instance works on it'),
-    remoteDefault: null,
     inSnapshot: 'never',
   },
   answers: {
@@ -318,7 +302,6 @@ export const OPTION_DECLARATIONS = {
     get scenario() {
       return z.array(ScriptRule).describe('Scripted answers of models at the start')
     },
-    remoteDefault: [],
     inSnapshot: 'always',
   },
   journalLimit: {

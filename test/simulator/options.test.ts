@@ -36,19 +36,6 @@ test('a body of POST /_sim/worlds sets the options that it was made from', () =>
   expect(fromHttpFields(createWorld.body.parse(fields)!)).toEqual(VALUES)
 })
 
-test('a body for a remote world sets every HTTP field that has a default, and null means the default of createSimulator', () => {
-  const fields = toHttpFields({})
-  expect(fields).toMatchObject({
-    fixtures: 'default',
-    seed: 1,
-    profile: 'realistic',
-    weather: null,
-    strict_requests: false,
-  })
-  expect(fromHttpFields(fields)).toMatchObject({ weather: undefined, inferencePace: undefined })
-  expect(createSimulator(fromHttpFields(fields)).digest).toBe(createSimulator().digest)
-})
-
 test('a scenario document takes every option but the clock and the limit of the journal', () => {
   const { clock: _, journalLimit: __, ...given } = VALUES
   expect(GivenWorld.parse(given)).toMatchObject({ ...given, faults: [{ on: '*' }] })

@@ -15,7 +15,7 @@ import { playJob, runFiles } from '../../workbench/scenario/runner/runner.ts'
 import { WORKER_VARIABLE, type WorkerMessage } from '../../workbench/scenario/runner/workers.ts'
 import { EXIT_CODES } from '../command.ts'
 import { exitProcess, exitWhenWritten } from '../exit.ts'
-import { describeNoMatch, findFlagConflict, findServerProblem } from '../run/problems.ts'
+import { describeNoMatch, findFlagConflict } from '../run/problems.ts'
 import { RunPage } from '../run/run-page.ts'
 import { type ShardArguments, shardFlags } from '../shards/flags.ts'
 import { runAgain } from '../shards/play.ts'
@@ -43,7 +43,6 @@ export interface RunArguments extends ShardArguments {
   tag?: readonly string[] | undefined
   bail?: boolean | undefined
   workers?: number | undefined
-  against?: string | undefined
   names?: string | undefined
   watch?: boolean | undefined
   dryRun?: boolean | undefined
@@ -95,12 +94,6 @@ export function builder(argv: Argv): Argv<RunArguments> {
         requiresArg: true,
         coerce: integer('workers', { min: 1, max: 64 }, 2),
         describe: 'Number of processes. Default: 1, or one for each core for many plays',
-      },
-      against: {
-        type: 'string',
-        requiresArg: true,
-        coerce: text('against'),
-        describe: 'Play on the server at this URL, each scenario in its own world',
       },
       names: {
         type: 'string',
@@ -261,15 +254,10 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
     io.error(`${error.message}\n`)
     return 2
   }
-  const serverProblem = args.against === undefined ? undefined : await findServerProblem(args.against)
-  if (serverProblem !== undefined) {
-    io.error(`Failed to run scenarios: ${serverProblem}\n`)
-    return 2
-  }
   Error.stackTraceLimit = STACK_LINES
   if (isSharded(args)) {
     const { folder = process.cwd() } = io
-    const played = { ...selection(args), names, against: args.against, check: args.check, folder }
+    const played = { ...selection(args), names, check: args.check, folder }
     return runSharded(args, scenarios, played, { ...io, folder })
   }
   let page: RunPage | undefined
@@ -281,7 +269,6 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
     seeds,
     update: args.update,
     bail: args.bail,
-    against: args.against,
     names,
     check: args.check,
     workers: args.workers,

@@ -7,27 +7,16 @@ interface RunFlags {
   readonly seed?: string | undefined
   readonly seeds?: readonly string[] | undefined
   readonly update?: boolean | undefined
-  readonly against?: string | undefined
-}
-
-/** Checks the server once before the first play: a missing server would fail every scenario with the same text. */
-export async function findServerProblem(url: string): Promise<string | undefined> {
-  const health = await fetch(`${url.replace(/\/+$/, '')}/_sim/health`).catch(() => undefined)
-  if (health?.ok) return undefined
-  return `no modelhost-sim answers at ${url}. Start one with 'modelhost-sim serve --clock manual', or give another URL.`
 }
 
 /** Returns which flags exclude each other, with advice; undefined if none do. */
-export function findFlagConflict({ update, seed, seeds, against }: RunFlags): string | undefined {
+export function findFlagConflict({ update, seed, seeds }: RunFlags): string | undefined {
   if (seed !== undefined && seeds !== undefined) {
     return '--seed and --seeds exclude each other. Give one of them.'
   }
   if (update && (seed !== undefined || seeds !== undefined)) {
     const flag = seed === undefined ? '--seeds' : '--seed'
     return `--update writes traces of the scenarios' own seeds, and excludes ${flag}. Give one of them.`
-  }
-  if (against !== undefined && !URL.canParse(against)) {
-    return `--against '${against}' is not a URL. Give one, as in --against http://127.0.0.1:4010.`
   }
   return undefined
 }

@@ -72,7 +72,7 @@ function rangeOf(seeds: readonly string[] | undefined): SeedRange | undefined {
 }
 
 /** Returns a hash of the flags that change results. */
-function configOf({ names, check = false, against }: RunFilesOptions): string {
+function configOf({ names, check = false }: RunFilesOptions): string {
   const namesText = typeof names === 'string' && existsSync(names) ? readFileSync(names, 'utf8') : JSON.stringify(names)
-  return hashOf([JSON.stringify({ check, against }), namesText ?? ''])
+  return hashOf([JSON.stringify({ check }), namesText ?? ''])
 }

@@ -20,12 +20,12 @@ export async function scenarioTests(
   patterns: readonly string[],
   options: RunFilesOptions & Pick<PlayerOptions, 'folder' | 'signal'>,
 ): Promise<RunnableTest[]> {
-  const { folder, names, stuckTimeoutMs, against, check, signal } = options
+  const { folder, names, stuckTimeoutMs, check, signal } = options
   const files = await loadFiles(patterns, options)
   return files.flatMap(({ file, allScenarios, scenarios }) => {
     const text = readFileSync(file)
     return scenarios.map(scenario => {
-      const settings = { file, folder, names, stuckTimeoutMs, against, check, signal, update: false }
+      const settings = { file, folder, names, stuckTimeoutMs, check, signal, update: false }
       const player = new ScenarioPlayer(scenario, allScenarios.length > 1, settings)
       return {
         name: `${relative(folder, file)}: ${scenario.title}`,

@@ -37,9 +37,6 @@ export async function deliverFaultToSocket(
       socket.resetAndDestroy()
       return RESPONSE_ALREADY_SENT
     case 'hang':
-      if (pace === undefined && incoming.headers['x-sim-client'] === 'scenario') {
-        return new Response(null, { status: 204, headers: { 'x-sim-hang': '1' } })
-      }
       hangingSockets.add(socket)
       void trackWait(new Promise<void>(onClose => outgoing.once('close', onClose))).then(() =>
         hangingSockets.delete(socket),

@@ -174,7 +174,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   }
   /** Reports a request that no pipeline answered, such as one for the document or a refusal of a guard. */
   const reportOutside = (request: ServerRequest, method: string, status: number) => {
-    if (request.isReported || request.incoming.headers['x-sim-client'] === 'scenario') return
+    if (request.isReported) return
     request.world ??= worlds.default
     const { sim } = request.world
     request.onAnswered({ ...UNROUTED, method, target: request.path }, status, sim.clock.now.getTime())

@@ -7,7 +7,6 @@ import type { Control } from '../control/index.ts'
 import type { ServedWorld } from '../worlds/served-world.ts'
 import type { Worlds } from '../worlds/worlds.ts'
 import type { Cors } from './cors.ts'
-import { isPoll, PollingClients } from './polling-clients.ts'
 import {
   answerRootRequest,
   answerWorldRequest,
@@ -68,13 +67,11 @@ export class RequestRouter<Incoming extends RoutedRequest> {
   readonly #worlds: Worlds
   readonly #control: Control
   readonly #access: Access<Incoming>
-  readonly #pollingClients: PollingClients
 
   constructor(worlds: Worlds, control: Control, access: Access<Incoming> = {}) {
     this.#worlds = worlds
     this.#control = control
     this.#access = access
-    this.#pollingClients = new PollingClients(worlds)
   }
 
   answer(request: Request, incoming: Incoming): Answered {
@@ -104,15 +101,7 @@ export class RequestRouter<Incoming extends RoutedRequest> {
     const world = this.#worlds.get(name)
     if (world === undefined) return worldNotFound(this.#worlds, name)
     incoming.path = path
-    if (headerOf(incoming, request, 'x-sim-client') !== 'scenario')
-      return answerWorldRequest(this.#worlds, world, request, incoming)
-    const { guards } = this.#access
-    // A number is enough to read the response to another client, so a poll is guarded as the control plane is.
-    const rejection =
-      guards?.checkToken(incoming) ?? (isPoll(request.headers) ? guards?.checkOrigin(incoming) : undefined)
-    return rejection === undefined
-      ? this.#pollingClients.answer(world, request, incoming)
-      : this.#reject(world, rejection)
+    return answerWorldRequest(this.#worlds, world, request, incoming)
   }
 
   #answerControl(request: Request, incoming: Incoming, worldPath: WorldPath | undefined): Answered {

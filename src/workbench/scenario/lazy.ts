@@ -6,10 +6,7 @@ import type { FileResult, RunFilesOptions } from './runner/jobs.ts'
 import type { Scenario } from './scenario.ts'
 
 /**
- * Plays a scenario in a world of its own, in this process or on a running server. Any failure, also that of an invalid
- * world, is the `failure` of the result.
- *
- * @throws LoadError for an unusable server
+ * Plays a scenario in a world of its own. Any failure, also that of an invalid world, is the `failure` of the result.
  *
  * @example
  * const result = await runScenario(coldStart)

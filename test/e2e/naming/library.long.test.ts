@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { runScenario } from '../../../src/workbench/scenario/index.ts'
-import { InProcessEnvironment } from '../../../src/workbench/scenario/play/local.ts'
+import { ScenarioEnvironment } from '../../../src/workbench/scenario/play/environment.ts'
 import { findScenarioFiles, loadScenarios } from '../../../src/workbench/scenario/runner/files.ts'
 import { tracePath } from '../../../src/workbench/scenario/runner/runner.ts'
 import { TraceFile } from '../../../src/workbench/scenario/runner/trace.ts'
@@ -23,9 +23,9 @@ let said = ''
 
 /** Between a script and its world: what the script asks is written in the user's words, and what comes back is read. */
 function listen() {
-  const { send } = InProcessEnvironment.prototype
-  vi.spyOn(InProcessEnvironment.prototype, 'send').mockImplementation(async function (
-    this: InProcessEnvironment,
+  const { send } = ScenarioEnvironment.prototype
+  vi.spyOn(ScenarioEnvironment.prototype, 'send').mockImplementation(async function (
+    this: ScenarioEnvironment,
     request,
     pass,
   ) {

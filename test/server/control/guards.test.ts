@@ -233,30 +233,6 @@ describe('beyond loopback', () => {
     expect(await status({ authorization: 'Basic control-secret' })).toBe(401)
   })
 
-  test('a request of a stage needs the control token: it reads answers by their numbers', async () => {
-    const deployments = [{ model_name: 'acme/chat' }]
-    const world = await running({ fixtures: 'two-nodes', with: { deployments }, inferencePace: 'clock' }, open)
-    const path = '/_sim/worlds/default/v1/chat/completions'
-    const body = JSON.stringify({ model: 'acme/chat', stream: true, messages: [{ role: 'user', content: 'Hello' }] })
-    const client = { 'x-sim-client': 'scenario' }
-    const stage = { ...client, 'x-sim-control-token': 'control-secret' }
-    const authorization = `Bearer ${world.sim.token}`
-    const ask = (method: string, headers: Record<string, string>) => world.send(path, { method, headers })
-
-    expect((await world.send(path, { method: 'POST', headers: { ...client, authorization }, body })).status).toBe(401)
-    expect((await ask('GET', { ...client, 'x-sim-awaited': '1' })).status).toBe(401)
-    const begun = await world.send(path, { method: 'POST', headers: { ...stage, authorization }, body })
-    const pieces = { 'x-sim-pieces': String(begun.headers['x-sim-pieces']) }
-    await world.sim.clock.advance('10s')
-    expect((await ask('GET', { ...client, ...pieces })).status).toBe(401)
-    expect((await ask('DELETE', { ...client, ...pieces })).status).toBe(401)
-    expect((await ask('GET', { ...stage, ...pieces, origin: 'https://evil.example' })).status).toBe(403)
-    expect(await ask('GET', { ...stage, ...pieces })).toMatchObject({
-      status: 200,
-      text: expect.stringContaining('data: '),
-    })
-  })
-
   test('the service requires its own tokens', async () => {
     const { ask } = await running({}, open)
     expect((await ask('/deploy/list')).status).toBe(200)

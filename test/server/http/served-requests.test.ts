@@ -33,7 +33,7 @@ test('a server reports each request with its operation, the time of its world an
   await ask('/v1/me').catch(() => {})
   await ask(`/v1/api-tokens/${sim.token}`)
   await command('/_sim/clock/pause', { owner: 'test' })
-  await ask('/deploy/list', { headers: { 'x-sim-client': 'scenario' } })
+  await ask('/deploy/list')
   expect(served).toEqual([
     {
       ...world,

@@ -170,12 +170,6 @@ describe('hang', () => {
     await server.close()
     expect(await asked).toMatchObject({ threw: 'fetch failed' })
   })
-
-  test('a hang is announced in a header when a scenario runs on a server', async () => {
-    const { ask } = await openTransport('server', rules)
-    const answer = await ask('/deploy/llm', { ...CREATE, headers: { 'x-sim-client': 'scenario' } })
-    expect([answer.status, answer.headers.get('x-sim-hang')]).toEqual([204, '1'])
-  })
 })
 
 describe('a slow body', () => {

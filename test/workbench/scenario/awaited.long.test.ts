@@ -1,7 +1,5 @@
-/** What a script awaits moves time: past all that it has planned and watches, in this process and on a server. */
-import { beforeAll, expect, test } from 'vitest'
-import { type Server, serve } from '../../../src/server/http/server.ts'
-import { createSimulator } from '../../../src/simulator/simulator.ts'
+/** What a script awaits moves time: past all that it has planned and watches. */
+import { expect, test } from 'vitest'
 import { type Play, type Result, runScenario, scenario } from '../../../src/workbench/scenario/index.ts'
 import type { ScenarioOptions } from '../../../src/workbench/scenario/scenario.ts'
 
@@ -13,20 +11,8 @@ const SLEEPS: ScenarioOptions = {
   with: { deployments: [{ model_name: model, settings: { min_instances: 0, max_instances: 1 } }] },
 }
 
-let server: Server
-beforeAll(async () => {
-  server = await serve(createSimulator(), { port: 0 })
-  return () => server.close()
-})
-
-/** Plays a story in both places, and demands that they leave the same. */
-async function both(play: Play, options: ScenarioOptions): Promise<Result> {
-  const story = scenario('a story', { fixtures: 'two-nodes', seed: 7, ...options }, play)
-  const here = await runScenario(story)
-  const there = await runScenario(story, { against: server.url })
-  const left = ({ trace, digest, elapsed, failure }: Result) => ({ trace, digest, elapsed, failure: failure?.message })
-  expect(left(there)).toEqual(left(here))
-  return here
+function play(play: Play, options: ScenarioOptions): Promise<Result> {
+  return runScenario(scenario('a story', { fixtures: 'two-nodes', seed: 7, ...options }, play))
 }
 
 /** Resolves when every client waits. */
@@ -35,7 +21,7 @@ const asleep: Play = async ({ api, clock }) => {
 }
 
 test('a planned step runs at its time during a wait, in the order of times', async () => {
-  const { failure, trace } = await both(async props => {
+  const { failure, trace } = await play(async props => {
     const { api, at, clock, check, every } = props
     await asleep(props)
     const began = clock.elapsed
@@ -56,7 +42,7 @@ test('a planned step runs at its time during a wait, in the order of times', asy
 })
 
 test('a planned step may end a wait, and time then stops', async () => {
-  const { failure } = await both(async props => {
+  const { failure } = await play(async props => {
     const { api, at, clock, cluster, check, expectRefusal } = props
     await asleep(props)
     await cluster.stockOut('H100-80GB')
@@ -70,7 +56,7 @@ test('a planned step may end a wait, and time then stops', async () => {
 })
 
 test('time moves to the answer that a condition awaits', async () => {
-  const { failure } = await both(async props => {
+  const { failure } = await play(async props => {
     const { api, clock, check } = props
     await asleep(props)
     const began = clock.elapsed
@@ -81,7 +67,7 @@ test('time moves to the answer that a condition awaits', async () => {
 })
 
 test('temporal assertions are evaluated during the wait for an answer', async () => {
-  const { failure } = await both(async props => {
+  const { failure } = await play(async props => {
     const { api, never } = props
     await asleep(props)
     never(async () => (await api.listDeployments())[0]?.instances?.running === 1, 'nothing starts')
@@ -91,7 +77,7 @@ test('temporal assertions are evaluated during the wait for an answer', async ()
 })
 
 test('a planned step that fails while an answer is awaited fails the scenario, also when the client ignores the error', async () => {
-  const { failure } = await both(async props => {
+  const { failure } = await play(async props => {
     const { api, at, check } = props
     await asleep(props)
     at('1s', () => check(1, 2, 'one is two'))
@@ -101,7 +87,7 @@ test('a planned step that fails while an answer is awaited fails the scenario, a
 })
 
 test('planned steps also run during the wait for an answer that a fault delays', async () => {
-  const { failure } = await both(
+  const { failure } = await play(
     async ({ api, at, clock, check }) => {
       let done = -1
       at('2s', () => {
@@ -116,7 +102,7 @@ test('planned steps also run during the wait for an answer that a fault delays',
 })
 
 test('an answer under inferencePace clock takes simulated time, whole and streamed, and its reader moves time', async () => {
-  const { failure } = await both(
+  const { failure } = await play(
     async ({ api, fetch, baseUrl, token, clock, check }) => {
       const headers = { authorization: `Bearer ${token}` }
       const sent = (body: object) =>
@@ -151,7 +137,7 @@ test('an answer under inferencePace clock takes simulated time, whole and stream
 })
 
 test('a stream breaks off where a planned step takes its node, and time does not move in a step', async () => {
-  const { failure, trace } = await both(
+  const { failure, trace } = await play(
     async ({ api, at, cluster, clock, check }) => {
       const [deployed] = await api.listDeployments()
       at('300ms', () => cluster.nodeOf(deployed!.deploy_id).crash())
@@ -171,7 +157,7 @@ test('a stream breaks off where a planned step takes its node, and time does not
 })
 
 test('a client that aborts a stream ends its read at once', async () => {
-  const { failure, trace } = await both(
+  const { failure, trace } = await play(
     async ({ at, fetch, baseUrl, token, clock, check }) => {
       const controller = new AbortController()
       at('200ms', () => controller.abort(new Error('enough')))

@@ -2,9 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../../src/cli/commands/run.ts'
-import { serve } from '../../../src/server/http/server.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
 import { runScenario } from '../../../src/workbench/scenario/index.ts'
 import { loadScenarios } from '../../../src/workbench/scenario/runner/files.ts'
@@ -96,21 +95,6 @@ describe('run --names', () => {
     expect(JSON.parse(again.out).scenarios[0].failure.replay).toContain(`--names ${names}`)
     const { out: steps } = await play({ scenarios: ['client.ts'], names, dryRun: true })
     expect(steps).toContain('fails there: check 1 (the words of the provider)')
-  })
-
-  test('applies on a server too', async () => {
-    const server = await serve(createSimulator({ names: { fields: { account_balance: 'else' } } }), { port: 0 })
-    onTestFinished(() => server.close())
-    write('client.ts', client())
-    write('story.yaml', story())
-    const scenarios = ['client.ts', 'story.yaml']
-    expect((await play({ scenarios, names: 'names.json', update: true })).code).toBe(0)
-    const there = await play({ scenarios, names: 'names.json', against: server.url })
-    expect(there).toMatchObject({ code: 0, error: '' })
-    // Without names its worlds are neutral, whatever those of the server are.
-    const bare = await play({ scenarios, against: server.url })
-    expect(bare.out).toMatch(/✗ a client of its own[\s\S]*✓ a deployment is renamed nowhere/)
-    expect(bare.out).toContain(`--seed 1 --against ${server.url}\n`)
   })
 
   test.each([

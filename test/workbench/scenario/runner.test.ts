@@ -4,7 +4,6 @@ import { join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../../src/cli/commands/run.ts'
 import { createSimulator, saveSnapshot } from '../../../src/index.ts'
-import { runScenario, scenario } from '../../../src/workbench/scenario/index.ts'
 import type { ReporterName } from '../../../src/workbench/scenario/runner/reporters.ts'
 import { commandOutput } from '../../cli/command-output.ts'
 import { BROKEN, STORY } from './stories.ts'
@@ -143,10 +142,6 @@ describe('traces', () => {
       code: 1,
       out: expect.stringContaining("the snapshot has the seed '7', and the option is '8'. Leave the seed out."),
     })
-    const story = scenario('a story', { fixtures: join(folder, 'before.snapshot') }, () => {})
-    expect((await runScenario(story, { against: 'http://127.0.0.1:1' })).failure?.message).toContain(
-      'the scenario begins with a snapshot, which holds the tokens of its world and is not sent to a server.',
-    )
     rmSync(join(folder, 'story.trace'))
     expect((await play({ scenarios: ['story.ts'], seed: '7' })).out).toContain('Write it with --update')
   })

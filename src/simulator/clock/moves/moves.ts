@@ -1,6 +1,6 @@
 /**
  * The moves of time, as sequences of steps. A move knows in which order time, clients and predicates take turns.
- * A driver performs the steps: on a world with clients, on a world in time slices, or on a world of a remote server.
+ * A driver performs the steps: on a world with clients, or on a world in time slices.
  */
 
 import type { Micros } from '../../../kernel/duration.ts'

@@ -1,12 +1,132 @@
 /** The waits of a scenario's client: for an answer that a fault delays, and for one that its world holds. */
 
 import { formatDuration, type Micros, SECOND } from '../../../kernel/duration.ts'
-import type { ChunkPoll, ResponsePoll } from '../../../server/worlds/polled-response.ts'
-import type { PassTime } from './environment.ts'
+import { Cancellation, type CancelSignal } from '../../../lib/cancellation.ts'
+import type { HoldingWaiter, IncomingRequest, WaiterClock } from '../../../service/http/incoming-request.ts'
+import type { ResponseWaiter } from '../../../service/results.ts'
 import { callContext } from './timeline.ts'
+
+/**
+ * Lets time pass for an awaited answer, by at most this span. It may be less: to the next planned step, or to the end
+ * of a move in progress.
+ */
+export type PassTime = (span: Micros) => Promise<unknown>
 
 /** Virtual time in microseconds after which a client gives up, unless it says otherwise. */
 export const CLIENT_TIMEOUT = 60 * SECOND
+
+/** The response waits; polling earlier than after `delay` is useless. */
+interface StillWaiting {
+  readonly delay: Micros
+}
+
+/** The state of a response: complete, or waiting. */
+export type ResponsePoll = { readonly answer: Response } | StillWaiting
+
+/** The state of the next piece of a body: received, past the end, or waiting. */
+type ChunkPoll = { readonly piece: Uint8Array } | { readonly isOver: true } | StillWaiting
+
+type Body = ReadableStream<Uint8Array>
+
+/** A request that a world may hold until its time has come. */
+export class PolledResponse {
+  readonly #response: Promise<Response>
+  readonly #cancellation = new Cancellation()
+  #waiter: HoldingWaiter | undefined
+  #now: () => Micros = () => 0
+  /** Simulated time until which it waits; undefined while it does not wait. */
+  #waitsUntil: Micros | undefined
+  #onWait = () => {}
+  #waitBegan!: Promise<void>
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+  #pendingRead: ReturnType<ReadableStreamDefaultReader<Uint8Array>['read']> | undefined
+
+  /** @param send sends the request with this waiter */
+  constructor(send: (waiterFor: NonNullable<IncomingRequest['waiterFor']>) => Response | Promise<Response>) {
+    this.#expectWait()
+    this.#response = Promise.resolve(send((defaultWaiter, clock) => this.#createWaiter(defaultWaiter, clock)))
+    // `look` throws it.
+    this.#response.catch(() => {})
+  }
+
+  /** Whether its body takes simulated time, so that it has to be read piece by piece. */
+  get isPaced(): boolean {
+    return this.#waiter !== undefined && !this.#waiter.isInstant
+  }
+
+  /** Resolves, without moving simulated time, once the response is complete or waits. Throws the error of the request. */
+  async look(): Promise<ResponsePoll> {
+    const answer = await this.#untilKnown(this.#response)
+    return 'delay' in answer ? answer : { answer }
+  }
+
+  /** Does the same for the next piece of the body, as a fault may have changed it. */
+  async pollChunk(body: Body): Promise<ChunkPoll> {
+    this.#reader ??= body.getReader()
+    this.#pendingRead ??= this.#reader.read()
+    const next = await this.#untilKnown(this.#pendingRead)
+    if ('delay' in next) return next
+    this.#pendingRead = undefined
+    return next.done ? { isOver: true } : { piece: next.value }
+  }
+
+  /** Cancels the request and frees its resources in the world. */
+  async leave(reason: Error): Promise<void> {
+    await this.#reader?.cancel(reason).catch(() => {})
+    this.#cancellation.abort(reason)
+    await this.#response.catch(() => {})
+  }
+
+  async #untilKnown<Value extends object>(value: Promise<Value>): Promise<Value | StillWaiting> {
+    for (;;) {
+      const result = await Promise.race([value, this.#waitBegan])
+      if (result !== undefined) return result
+      if (this.#waitsUntil !== undefined) return { delay: Math.max(0, this.#waitsUntil - this.#now()) }
+      this.#expectWait()
+    }
+  }
+
+  /** Waits with a signal that is aborted with the given one, or if the client leaves. */
+  async #whileWanted(signal: CancelSignal, wait: (wanted: CancelSignal) => Promise<void>): Promise<void> {
+    const wanted = new Cancellation()
+    const sources = [signal, this.#cancellation]
+    const abort = () => wanted.abort(sources.find(source => source.aborted)!.reason)
+    for (const source of sources) source.addEventListener('abort', abort)
+    try {
+      if (sources.some(source => source.aborted)) abort()
+      await wait(wanted)
+    } finally {
+      for (const source of sources) source.removeEventListener('abort', abort)
+    }
+  }
+
+  #expectWait(): void {
+    this.#waitBegan = new Promise(resolve => {
+      this.#onWait = resolve
+    })
+  }
+
+  #createWaiter(waiter: HoldingWaiter, clock: WaiterClock): ResponseWaiter {
+    this.#waiter = waiter
+    this.#now = () => clock.elapsed
+    return {
+      get isInstant() {
+        return waiter.isInstant
+      },
+      now: () => waiter.now(),
+      wait: async (delay, signal, part, call) => {
+        this.#waitsUntil = clock.elapsed + delay
+        this.#onWait()
+        try {
+          await this.#whileWanted(signal, wanted => waiter.hold(delay, wanted, part, call, true))
+        } finally {
+          this.#waitsUntil = undefined
+          this.#expectWait()
+        }
+      },
+    }
+  }
+}
 
 /**
  * Waits for the end of an answer's delay. Time does not move while a condition is evaluated or a planned step runs.
@@ -31,12 +151,10 @@ export async function waitOutDelay(
   throw Object.assign(error, { broken: true })
 }
 
-/** A request whose answer its world may hold. */
-export interface HeldRequest {
-  /** Returns the answer, or the delay until the next poll. */
-  look(): Promise<ResponsePoll>
-  /** Gives up. */
-  leave(reason: Error): unknown
+/** A request, its name as in `POST /v1/chat/completions`, and what lets time pass for its answer. */
+interface AwaitedRequest {
+  readonly request: Request
+  readonly what: string
   readonly pass: PassTime
 }
 
@@ -44,16 +162,15 @@ export interface HeldRequest {
  * Waits until the world answers, and moves its time meanwhile. A chat to a deployment without instances is answered
  * when an instance has started.
  *
- * @param what the request, as in `POST /v1/chat/completions`
+ * @param first its state now
  * @param clock the world's clock
  * @throws Error with `broken: true` if no answer came within the client's timeout, or time cannot move; the reason of
- *   the
- *   signal if the client gives up. Its place is then free
+ *   the signal if the client gives up. Its place is then free
  */
 export async function waitForHeldResponse(
-  held: HeldRequest,
-  request: Request,
-  what: string,
+  held: PolledResponse,
+  first: ResponsePoll,
+  { request, what, pass }: AwaitedRequest,
   clock: { readonly elapsed: Micros },
   timeout: Micros,
 ): Promise<Response> {
@@ -65,51 +182,40 @@ export async function waitForHeldResponse(
   gone.catch(() => {})
   request.signal.addEventListener('abort', abort)
   try {
-    return await Promise.race([gone, pollHeldRequest(held, what, clock, timeout)])
+    return await Promise.race([gone, poll()])
   } catch (error) {
     if (request.signal.aborted) await held.leave(request.signal.reason)
     throw error
   } finally {
     request.signal.removeEventListener('abort', abort)
   }
-}
 
-async function pollHeldRequest(
-  held: HeldRequest,
-  what: string,
-  clock: { readonly elapsed: Micros },
-  timeout: Micros,
-): Promise<Response> {
-  const deadline = clock.elapsed + timeout
-  for (;;) {
-    const state = await held.look()
-    if ('answer' in state) return state.answer
-    const frozenIn = findFrozenContext()
-    const left = deadline - clock.elapsed
-    if (frozenIn !== undefined || left <= 0) {
-      const why = frozenIn ? describeFrozenTime(frozenIn) : ` within ${formatDuration(timeout)}`
-      const error = broken(`no answer to ${what}${why}`)
-      await held.leave(error)
-      throw error
+  async function poll(): Promise<Response> {
+    const deadline = clock.elapsed + timeout
+    for (let state = first; ; state = await held.look()) {
+      if ('answer' in state) return state.answer
+      const frozenIn = findFrozenContext()
+      const left = deadline - clock.elapsed
+      if (frozenIn !== undefined || left <= 0) {
+        const why = frozenIn ? describeFrozenTime(frozenIn) : ` within ${formatDuration(timeout)}`
+        const error = broken(`no answer to ${what}${why}`)
+        await held.leave(error)
+        throw error
+      }
+      await pass(Math.min(state.delay, left))
     }
-    await held.pass(Math.min(state.delay, left))
   }
-}
-
-/** A body whose chunks come as the world's time moves. */
-export interface HeldBody {
-  /** Returns the next chunk, or the delay until it. Throws if the body breaks off. */
-  read(): Promise<ChunkPoll>
-  /** Stops reading. */
-  leave(reason: Error): unknown
-  readonly pass: PassTime
 }
 
 /**
  * Returns an answer whose reader moves time to each chunk. If time cannot move, or the body breaks off, reading fails
  * with an error that has `broken: true`.
  */
-export function readPacedBody({ status, headers }: Response, held: HeldBody, request: Request, what: string): Response {
+export function readPacedBody(
+  held: PolledResponse,
+  { status, headers, body: source }: Response,
+  { request, what, pass }: AwaitedRequest,
+): Response {
   let leave = () => {}
   const end = () => request.signal.removeEventListener('abort', leave)
   const body = new ReadableStream<Uint8Array>(
@@ -123,7 +229,7 @@ export function readPacedBody({ status, headers }: Response, held: HeldBody, req
       },
       async pull(controller) {
         for (;;) {
-          const state = await held.read().catch((error: unknown) => {
+          const state = await held.pollChunk(source!).catch((error: unknown) => {
             end()
             throw broken(`the answer to ${what} broke off`, error)
           })
@@ -139,7 +245,7 @@ export function readPacedBody({ status, headers }: Response, held: HeldBody, req
             await held.leave(error)
             throw error
           }
-          await held.pass(state.delay)
+          await pass(state.delay)
         }
       },
       cancel: async reason => {

@@ -32,19 +32,14 @@ export function bugError(error: unknown): Error {
   return new Error(`The simulator has a bug, please report it with this scenario: ${text}`, { cause: error })
 }
 
-export async function createFailure(
-  stage: ScenarioEnvironment,
-  error: unknown,
-  file: string | undefined,
-): Promise<Failure> {
-  const record = await stage.journalEntries()
+export function createFailure(stage: ScenarioEnvironment, error: unknown, file: string | undefined): Failure {
   const check = error instanceof CheckError ? error : undefined
   return {
     message: failureMessage(error),
     at: stage.clock.elapsed,
     where: scriptPosition(error, file),
     differences: check?.differences ?? [],
-    events: lastEventsOf(record, check?.actual),
+    events: lastEventsOf(stage.entries, check?.actual),
   }
 }
 

@@ -4,19 +4,18 @@ import type { Micros } from '../../../kernel/duration.ts'
 import { monotonicMs } from '../../../lib/real-time.ts'
 import type { NamesProfile } from '../../../service/naming/names-profile.ts'
 import { isSnapshotFixture } from '../../../simulator/options.ts'
+import type { Simulator } from '../../../simulator/simulator.ts'
 import { RunStopped } from '../../explore/run/runner.ts'
 import { LoadError } from '../runner/import-script.ts'
 import { createTrace } from '../runner/trace.ts'
-import type { FlowOutcome, RunFlow, Scenario } from '../scenario.ts'
+import { type FlowOutcome, type RunFlow, type Scenario, worldOptionsOf } from '../scenario.ts'
 import { describeBroken } from '../survives.ts'
-import type { ServerAddress } from './control-client.ts'
-import type { ScenarioEnvironment } from './environment.ts'
+import { ScenarioEnvironment } from './environment.ts'
 import { bugError, createFailure, type Failure, failureMessage } from './failures.ts'
-import { createEnvironment, type EnvironmentOptions } from './open-environment.ts'
 import { type OnStep, ScriptRun } from './script-run.ts'
 import { STUCK_TIMEOUT_MS, withStuckDetection } from './stuck-detection.ts'
 
-export interface RunOptions extends Pick<EnvironmentOptions, 'onWorld'> {
+export interface RunOptions {
   /** Instead of the scenario's own seed. */
   readonly seed?: string | number | undefined
   /**
@@ -30,8 +29,8 @@ export interface RunOptions extends Pick<EnvironmentOptions, 'onWorld'> {
   readonly file?: string | undefined
   /** Real milliseconds without activity after which the script counts as stuck. Default: 5,000. */
   readonly stuckTimeoutMs?: number | undefined
-  /** Address of a running server, which makes a world for the scenario. Default: a world in this process. */
-  readonly against?: string | ServerAddress | undefined
+  /** Called with the simulator of the world before the script begins. */
+  readonly onWorld?: ((sim: Simulator) => void) | undefined
   /** Receives each step of the script in one line. */
   readonly onStep?: OnStep | undefined
 }
@@ -70,7 +69,7 @@ export async function runScenario(scenario: Scenario, options: StoppableOptions 
       ...(options.names !== undefined && { names: options.names }),
       ...(options.check && { check: true }),
     }
-    environment = await createEnvironment({ ...scenario.options, ...overrides }, options)
+    environment = new ScenarioEnvironment({ ...worldOptionsOf(scenario.options), ...overrides }, options.onWorld)
   } catch (error) {
     if (error instanceof LoadError) throw error
     return {
@@ -99,22 +98,21 @@ async function playIn(environment: ScenarioEnvironment, scenario: Scenario, opti
     if (environment.bug !== undefined) throw environment.bug
   } catch (thrown) {
     const error = environment.bug === undefined ? thrown : bugError(environment.bug)
-    failure = await createFailure(environment, error, options.file)
+    failure = createFailure(environment, error, options.file)
   }
-  const record = await environment.journalEntries()
-  const result: Result = {
+  environment.close()
+  const { sim, clock, entries } = environment
+  return {
     title: scenario.title,
     passed: failure === undefined,
-    seed: environment.seed,
-    elapsed: environment.clock.elapsed,
+    seed: sim.seed,
+    elapsed: clock.elapsed,
     wallMs: monotonicMs() - startedMs,
     checks: script.checks.count,
-    trace: createTrace(scenario.title, environment.seed, record),
-    digest: await environment.digest(),
+    trace: createTrace(scenario.title, sim.seed, entries),
+    digest: sim.digest,
     failure,
   }
-  await environment.close()
-  return result
 }
 
 /** Plays the flow in this process. An unusable option is the failure of the result. */
@@ -122,7 +120,10 @@ async function playFlow({ title, options }: Scenario, runFlow: RunFlow, play: St
   const startedMs = monotonicMs()
   const { seed = options.seed } = play
   let outcome: FlowOutcome = { digest: '', elapsed: 0, requests: [], broken: [] }
-  let message = unsupportedOption(play)
+  let message =
+    play.names === undefined
+      ? undefined
+      : 'Failed to play with a names profile: the scenario plays a flow, which has neutral names. Leave out the profile.'
   if (message === undefined) {
     try {
       outcome = await runFlow({ ...options, ...(seed !== undefined && { seed }) }, play.onWorld, play.signal)
@@ -151,16 +152,4 @@ async function playFlow({ title, options }: Scenario, runFlow: RunFlow, play: St
   function toFailure(text: string, { elapsed: at }: FlowOutcome): Failure {
     return { message: text, at, where: undefined, differences: [], events: broken.flatMap(({ evidence }) => evidence) }
   }
-}
-
-/** Returns why a flow cannot be played with these options. */
-function unsupportedOption({ against, names }: RunOptions): string | undefined {
-  const reason = 'the scenario plays a flow, which runs in a world of this process'
-  if (against !== undefined) {
-    const url = typeof against === 'string' ? against : against.url
-    return `Failed to play against ${url}: ${reason}. Play it without a server.`
-  }
-  return names === undefined
-    ? undefined
-    : `Failed to play with a names profile: ${reason}, with neutral names. Leave out the profile.`
 }

@@ -74,7 +74,7 @@ export class ScriptChecks {
     const matcher = eventMatcher(event)
     const bounds = countBounds(range)
     const name = this.nextName(what ?? `count of ${matcher.name}`)
-    const found = (await this.#environment.journalEntries()).filter(entry => matcher.matches(entry))
+    const found = this.#environment.entries.filter(entry => matcher.matches(entry))
     const { length } = found
     if (length < bounds.min || length > bounds.max) {
       const last = found.at(-1)
@@ -89,14 +89,12 @@ export class ScriptChecks {
   async unchanged<T>(act: () => T | Promise<T>): Promise<T> {
     const environment = this.#environment
     const name = this.nextName('unchanged')
-    const before = await environment.digest()
-    const since = (await environment.journalEntries()).length
+    const before = environment.sim.digest
+    const since = environment.entries.length
     const result = await act()
     await this.#script.whenCommandsDone()
-    if ((await environment.digest()) !== before) {
-      const changes = (await environment.journalEntries())
-        .slice(since)
-        .filter(({ kind }) => kind !== 'request' && kind !== 'check')
+    if (environment.sim.digest !== before) {
+      const changes = environment.entries.slice(since).filter(({ kind }) => kind !== 'request' && kind !== 'check')
       const lines = changes.flatMap(entry => toTraceLine(entry) ?? []).slice(0, LAST_EVENTS)
       const found = `${plural(changes.length, 'change')}:${lines.map(line => `\n    ${line}`).join('')}`
       throw new CheckError(name, [{ path: '', expected: 'a world that stays as it is', found }], lines)

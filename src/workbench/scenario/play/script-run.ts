@@ -8,8 +8,9 @@ import type { Operations } from '../../../service/endpoint.ts'
 import { operations } from '../../../service/index.ts'
 import type { CheckError } from '../check.ts'
 import type { Props, Scenario } from '../scenario.ts'
-import { CallQueue, createCluster, createObservedClient, isAwaited } from './command-proxy.ts'
-import type { CommandPath, PassTime, ScenarioEnvironment } from './environment.ts'
+import type { PassTime } from './answer-waiting.ts'
+import { CallQueue, type CommandPath, createCluster, createObservedClient, isAwaited } from './command-proxy.ts'
+import type { ScenarioEnvironment } from './environment.ts'
 import { formatVirtualTime } from './failures.ts'
 import { ScriptChecks } from './script-checks.ts'
 import { BesideRequest, createSentRequest, type SendOptions, type SentRequest } from './sent-request.ts'
@@ -91,9 +92,19 @@ export class ScriptRun {
     const { checks } = this
     const calls = this.#calls
     const timeMover = this.#timeMover
-    const { clock } = environment
+    const { clock, sim } = environment
+    const { faults, inference } = sim
+    const command = <T>(name: string, args: readonly unknown[], act: () => T | Promise<T>): Promise<T> => {
+      this.#reportStep(name, args)
+      return calls.enqueueCommand(async () => act())
+    }
     const sendRequest = (request: Request) => environment.send(request, this.#passTime)
-    const client = createClientFor(operations, sendRequest, environment, createInProcessRequest)
+    const client = createClientFor(
+      operations,
+      sendRequest,
+      { baseUrl: environment.baseUrl, token: sim.token },
+      createInProcessRequest,
+    )
     return {
       api: createObservedClient(client, calls, (name, args) =>
         this.#reportStep(`api.${name}`, args, isReadOperation(name) && this.#timeMover.movesInProgress > 0),
@@ -114,39 +125,20 @@ export class ScriptRun {
         until: (predicate, options) => this.#moveTime('until', [options], () => timeMover.until(predicate, options)),
         sleep: duration => clock.sleep(duration),
       },
-      cluster: createCluster(path => {
-        this.#reportStep(formatCommandPath(path), path.at(-1)!.args ?? [])
-        return calls.enqueueCommand(() => environment.runCommand(path))
-      }),
+      cluster: createCluster(path =>
+        command(formatCommandPath(path), path.at(-1)!.args ?? [], () => environment.runCommand(path)),
+      ),
       faults: {
-        add: rule => {
-          this.#reportStep('faults.add', [rule])
-          return calls.enqueueCommand(() => environment.faults.add(rule))
-        },
-        list: () => calls.enqueueCommand(() => environment.faults.list()),
-        get: id => calls.enqueueCommand(() => environment.faults.get(id)),
-        remove: id => {
-          this.#reportStep('faults.remove', [id])
-          return calls.enqueueCommand(() => environment.faults.remove(id))
-        },
-        clear: () => {
-          this.#reportStep('faults.clear', [])
-          return calls.enqueueCommand(() => environment.faults.clear())
-        },
+        add: rule => command('faults.add', [rule], () => faults.get(faults.add(rule).id)),
+        list: () => calls.enqueueCommand(async () => faults.list()),
+        get: id => calls.enqueueCommand(async () => faults.get(id)),
+        remove: id => command('faults.remove', [id], () => faults.remove(id)),
+        clear: () => command('faults.clear', [], () => faults.clear()),
       },
       inference: {
-        add: rule => {
-          this.#reportStep('inference.add', [rule])
-          return calls.enqueueCommand(() => environment.inference.add(rule))
-        },
-        remove: name => {
-          this.#reportStep('inference.remove', [name])
-          return calls.enqueueCommand(() => environment.inference.remove(name))
-        },
-        clear: () => {
-          this.#reportStep('inference.clear', [])
-          return calls.enqueueCommand(() => environment.inference.clear())
-        },
+        add: rule => command('inference.add', [rule], () => inference.get(inference.add(rule).name)),
+        remove: name => command('inference.remove', [name], () => inference.remove(name)),
+        clear: () => command('inference.clear', [], () => inference.clear()),
       },
       ledger: {
         balance: () => calls.afterCommands(() => environment.balance()),
@@ -163,7 +155,7 @@ export class ScriptRun {
             return id_to_duration[subject] ?? 0
           }),
       },
-      journal: { entries: () => calls.afterCommands(async () => [...(await environment.journalEntries())]) },
+      journal: { entries: () => calls.afterCommands(async () => [...environment.entries]) },
       check: (actual, expected, what) => {
         this.#reportStep('check', what === undefined ? [expected] : [expected, what])
         checks.check(actual, expected, what)
@@ -192,7 +184,7 @@ export class ScriptRun {
       send: (what, options) => this.#send(what, options),
       fetch: (input, init) => calls.afterCommands(() => sendRequest(createInProcessRequest(input, init))),
       baseUrl: environment.baseUrl,
-      token: environment.token,
+      token: sim.token,
     }
   }
 

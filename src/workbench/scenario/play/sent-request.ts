@@ -1,7 +1,8 @@
 /** A request that a script sends as it is, and whose answer it can take later. */
 
 import { DAY, type Micros } from '../../../kernel/duration.ts'
-import type { PassTime, ScenarioEnvironment } from './environment.ts'
+import type { PassTime } from './answer-waiting.ts'
+import type { ScenarioEnvironment } from './environment.ts'
 
 /** What a request has beside its method and path. */
 export interface SendOptions {
@@ -56,7 +57,7 @@ export function createSentRequest(
   }
   const isRaw = body === undefined || typeof body === 'string' || body instanceof Uint8Array
   const all = {
-    authorization: `Bearer ${token ?? environment.token}`,
+    authorization: `Bearer ${token ?? environment.sim.token}`,
     ...(!isRaw && { 'content-type': 'application/json' }),
     ...headers,
   }

@@ -34,14 +34,14 @@ export async function withStuckDetection(
     const waitReason = script.waitReason ?? environment.waitReason ?? 'it awaits something that never comes'
     fail(new Error(`Failed to go on: ${symptom}, and the script has not ended: ${waitReason}.`))
   }
-  let before = environment.heartbeat
+  let before = environment.revision
   let idleChecks = 0
   let timer: unknown
   // Many short waits: a process that got no turn for a long time was not idle for that time.
   const scheduleCheck = () => {
     timer = setRealTimeout(() => {
-      idleChecks = environment.heartbeat === before ? idleChecks + 1 : 0
-      before = environment.heartbeat
+      idleChecks = environment.revision === before ? idleChecks + 1 : 0
+      before = environment.revision
       if (idleChecks === STUCK_CHECKS) giveUp(`nothing has happened for ${formatDuration(ms * 1000)} of real time`)
       scheduleCheck()
     }, ms / STUCK_CHECKS)

@@ -244,7 +244,7 @@ class LeadsToAssertion implements ActiveAssertion {
   }
 
   async evaluate(isOver: boolean): Promise<void> {
-    for (const entry of entriesAfter(await this.#stage.journalEntries(), this.#lastSeq)) {
+    for (const entry of entriesAfter(this.#stage.entries, this.#lastSeq)) {
       this.#lastSeq = entry.seq
       this.#obligations = this.#obligations.filter(
         ({ matcher, until }) => entry.time > until || !matcher.matches(entry),

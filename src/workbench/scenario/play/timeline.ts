@@ -3,7 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { elapsedAt } from '../../../kernel/clock.ts'
 import { type Duration, formatDuration, type Micros, micros } from '../../../kernel/duration.ts'
-import type { ScenarioClock } from './environment.ts'
+import type { ScenarioClock } from './controls.ts'
 
 /** A planned step. */
 export interface ScheduledStep {

@@ -2,7 +2,7 @@
 import type { Result, RunOptions, StoppableOptions } from '../play/run-scenario.ts'
 import type { LoadError } from './import-script.ts'
 
-export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'names' | 'stuckTimeoutMs' | 'against' | 'check'> {
+export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'names' | 'stuckTimeoutMs' | 'check'> {
   /** Plays each scenario with each of these seeds. Traces are compared only with the scenario's own seed. */
   readonly seeds?: readonly string[] | undefined
   /** Writes the traces instead of comparing with them. */
@@ -39,15 +39,13 @@ export interface FileResult extends Result {
   readonly traceOutcome: 'equal' | 'different' | 'missing' | 'written' | 'not compared'
   /** Whether its file contains other scenarios. */
   readonly isOneOfMany?: boolean | undefined
-  /** URL of the server it was played on. */
-  readonly against?: string | undefined
   /** File of the names profile it was played with. */
   readonly names?: string | undefined
 }
 
 /** How one scenario is played. */
 export interface PlayerOptions
-  extends Pick<RunFilesOptions, 'names' | 'stuckTimeoutMs' | 'against' | 'check' | 'update' | 'onWorld'>,
+  extends Pick<RunFilesOptions, 'names' | 'stuckTimeoutMs' | 'check' | 'update' | 'onWorld'>,
     Pick<StoppableOptions, 'onStep' | 'signal'> {
   readonly file: string
   readonly folder: string

@@ -38,12 +38,11 @@ export function reporter(name: ReporterName, options: ReporterOptions): Reporter
 }
 
 /** Returns the command that repeats a play. */
-export function replayCommand({ file, seed, title, isOneOfMany, names, against }: FileResult): string {
+export function replayCommand({ file, seed, title, isOneOfMany, names }: FileResult): string {
   const filterFlag = isOneOfMany ? ` --filter ${shellQuote(title)}` : ''
-  const againstFlag = against === undefined ? '' : ` --against ${shellQuote(against)}`
   const namesFlag = names === undefined ? '' : ` --names ${shellQuote(names)}`
   const seedFlag = seed === undefined ? '' : ` --seed ${shellQuote(seed)}`
-  return `npx modelhost-sim run ${shellQuote(file)}${filterFlag}${seedFlag}${namesFlag}${againstFlag}`
+  return `npx modelhost-sim run ${shellQuote(file)}${filterFlag}${seedFlag}${namesFlag}`
 }
 
 function prettyReporter({ write, color = false, folder = process.cwd() }: ReporterOptions): Reporter {

@@ -113,7 +113,7 @@ export function requireKnownTags(tags: readonly string[], files: readonly Scenar
 }
 
 function createJobs(file: string, { title, options: own }: Scenario, options: RunFilesOptions): PlayJob[] {
-  const { folder = process.cwd(), seed, names, stuckTimeoutMs, against, check, update, bail = false } = options
+  const { folder = process.cwd(), seed, names, stuckTimeoutMs, check, update, bail = false } = options
   const asked = options.seeds ?? [seed === undefined ? undefined : String(seed)]
   const seeds = hasFixedSeed(own) && options.seeds !== undefined ? [undefined] : asked
   const jobs: PlayJob[] = []
@@ -126,7 +126,6 @@ function createJobs(file: string, { title, options: own }: Scenario, options: Ru
       bail,
       names,
       stuckTimeoutMs,
-      against,
       check,
       update,
     })
@@ -170,12 +169,11 @@ export class ScenarioPlayer {
   /** @param seed undefined for the scenario's own seed */
   async play(seed: string | undefined): Promise<FileResult> {
     const { folder, update: _, ...options } = this.#options
-    const { file, names, against } = options
+    const { file, names } = options
     const played = await runScenario(this.#scenario, { ...options, seed })
     const location = {
       file: relative(folder, file),
       isOneOfMany: this.#isOneOfMany,
-      ...(against !== undefined && { against: typeof against === 'string' ? against : against.url }),
       ...(typeof names === 'string' && { names }),
     }
     const result = { ...withStrayFailure(played, file), ...location, traceOutcome: 'not compared' as const }

@@ -3,14 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createSimulator } from '../../../../src/index.ts'
-import { serve } from '../../../../src/server/http/server.ts'
 import { type ScenarioFormat, toScenario } from '../../../../src/simulator/history/export/scenario.ts'
 import { parseRecording } from '../../../../src/simulator/history/file.ts'
 import { runScenario } from '../../../../src/workbench/scenario/index.ts'
 import { loadScenarios } from '../../../../src/workbench/scenario/runner/files.ts'
 import { playMixedHour } from '../mixed-hour.ts'
 
-test('the scenarios of a mixed hour pass at once in this process and at a server', async () => {
+test('the scenarios of a mixed hour pass at once', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'scenario-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const sim = createSimulator({ seed: 5, weather: 'bad-week', inferencePace: 'clock' })
@@ -18,16 +17,12 @@ test('the scenarios of a mixed hour pass at once in this process and at a server
   await playMixedHour(sim, (input, init) => sim.fetch(input, init), 'http://sim')
   recording.stop()
   await sim[Symbol.asyncDispose]()
-  const server = await serve(createSimulator({ clock: 'manual' }), { port: 0 })
-  onTestFinished(() => server.close())
   const recorded = parseRecording(recording.text, 'hour')
   for (const [name, format] of Object.entries({ 'hour.yaml': 'yaml', 'hour.ts': 'typescript' })) {
     const file = join(folder, name)
     writeFileSync(file, toScenario(recorded, { format: format as ScenarioFormat }))
     const [scenario] = await loadScenarios(file, folder)
-    for (const against of [undefined, server.url]) {
-      const { failure, elapsed } = await runScenario(scenario!, { file, against })
-      expect({ failure, elapsed }).toEqual({ failure: undefined, elapsed: 3_600_000_000 })
-    }
+    const { failure, elapsed } = await runScenario(scenario!, { file })
+    expect({ failure, elapsed }).toEqual({ failure: undefined, elapsed: 3_600_000_000 })
   }
 }, 180_000)
