@@ -94,9 +94,9 @@ export class ScriptRun {
     const timeMover = this.#timeMover
     const { clock, sim } = environment
     const { faults, inference } = sim
-    const command = <T>(name: string, args: readonly unknown[], act: () => T | Promise<T>): Promise<T> => {
+    const command = <T>(name: string, args: readonly unknown[], send: () => Promise<T>): Promise<T> => {
       this.#reportStep(name, args)
-      return calls.enqueueCommand(async () => act())
+      return calls.enqueueCommand(send)
     }
     const sendRequest = (request: Request) => environment.send(request, this.#passTime)
     const client = createClientFor(
@@ -129,16 +129,16 @@ export class ScriptRun {
         command(formatCommandPath(path), path.at(-1)!.args ?? [], () => environment.runCommand(path)),
       ),
       faults: {
-        add: rule => command('faults.add', [rule], () => faults.get(faults.add(rule).id)),
+        add: rule => command('faults.add', [rule], async () => faults.get(faults.add(rule).id)),
         list: () => calls.enqueueCommand(async () => faults.list()),
         get: id => calls.enqueueCommand(async () => faults.get(id)),
-        remove: id => command('faults.remove', [id], () => faults.remove(id)),
-        clear: () => command('faults.clear', [], () => faults.clear()),
+        remove: id => command('faults.remove', [id], async () => faults.remove(id)),
+        clear: () => command('faults.clear', [], async () => faults.clear()),
       },
       inference: {
-        add: rule => command('inference.add', [rule], () => inference.get(inference.add(rule).name)),
-        remove: name => command('inference.remove', [name], () => inference.remove(name)),
-        clear: () => command('inference.clear', [], () => inference.clear()),
+        add: rule => command('inference.add', [rule], async () => inference.get(inference.add(rule).name)),
+        remove: name => command('inference.remove', [name], async () => inference.remove(name)),
+        clear: () => command('inference.clear', [], async () => inference.clear()),
       },
       ledger: {
         balance: () => calls.afterCommands(() => environment.balance()),
