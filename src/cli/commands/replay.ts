@@ -4,12 +4,10 @@ import { shellQuote } from '../../lib/quote.ts'
 import { plural } from '../../lib/text/format-count.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
 import type { ReplayResult } from '../../simulator/history/replay/perform-lines.ts'
-import { replayAtServer, type SendControl } from '../../simulator/history/replay/remote-replay.ts'
 import { replayRecording } from '../../simulator/history/replay/replay.ts'
 import { type HarArguments, harFlags, playHarFile, requireNoHar } from '../har-file.ts'
 import { partialFlag } from '../recording-files.ts'
-import { requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
-import { flag, requireKnownVariables } from '../values.ts'
+import { requireKnownVariables } from '../values.ts'
 
 export const command = 'replay <file>'
 export const example = 'replay run.ndjson'
@@ -17,18 +15,10 @@ export const describe = 'Replay a recording: the same requests in the same world
 
 interface Arguments extends HarArguments {
   partial: boolean
-  url: string | undefined
-  controlToken: string | undefined
 }
 
 export function builder(argv: Argv): Argv<Arguments> {
-  const { url, ...others } = serverFlags()
-  const options = {
-    url: { ...flag('url', 'Replay in a new world of this server. Default: in this process'), coerce: url.coerce },
-    ...others,
-    ...partialFlag(),
-    ...harFlags(),
-  }
+  const options = { ...partialFlag(), ...harFlags() }
   return argv
     .positional('file', {
       type: 'string',
@@ -36,8 +26,7 @@ export function builder(argv: Argv): Argv<Arguments> {
     })
     .options(options)
     .middleware(() => requireKnownVariables(Object.keys(options)))
-    .example('$0 replay run.ndjson', 'in this process')
-    .example('$0 replay run.ndjson --url http://127.0.0.1:4010', 'over HTTP, in a new world of a server')
+    .example('$0 replay run.ndjson', 'the same requests in a new world')
     .example('$0 replay browser.har --record run.ndjson', 'the requests of a browser, in a new world')
     .epilogue(
       'Exit codes: 0 the same, 1 diverged, 2 could not run, 130 and 143 on signals.',
@@ -47,12 +36,9 @@ export function builder(argv: Argv): Argv<Arguments> {
 export async function handler(args: Arguments): Promise<void> {
   if (args.record !== undefined) return playHarFile(args, args.record)
   requireNoHar(args)
-  const { file, partial, url, controlToken } = args
+  const { file, partial } = args
   const recording = readRecording(file)
-  const what = shellQuote(file)
-  const result = await (url === undefined
-    ? replayRecording(recording, what)
-    : replayAtServer(recording, what, createControl({ url, controlToken })))
+  const result = await replayRecording(recording, shellQuote(file))
   const isUnfinished = result.divergence === undefined && result.cut !== undefined && !partial
   process.stdout.write(formatResult(file, result, partial))
   if (result.divergence !== undefined) process.exitCode = 1
@@ -61,16 +47,6 @@ export async function handler(args: Arguments): Promise<void> {
       `Failed to replay ${shellQuote(file)} to its end: ${result.cut}. To accept it, give --partial.\n`,
     )
     process.exitCode = 2
-  }
-}
-
-/** Returns the sender of requests to the control plane of a server. */
-function createControl(server: ServerArguments): SendControl {
-  return async (method, path, body) => {
-    const headers = { 'content-type': 'application/json' }
-    const init = { method, ...(body !== undefined && { headers, body: JSON.stringify(body) }) }
-    const answer = await requestServer(server, path, 'a replay', init)
-    return (await answer.json()) as Record<string, unknown>
   }
 }
 

@@ -17,7 +17,6 @@ import * as judge from './endpoints/judge.ts'
 import * as ledger from './endpoints/ledger.ts'
 import * as metrics from './endpoints/metrics.ts'
 import * as overview from './endpoints/overview.ts'
-import * as replay from './endpoints/replay.ts'
 import * as report from './endpoints/report.ts'
 import * as requests from './endpoints/requests.ts'
 import * as scenarios from './endpoints/scenarios.ts'
@@ -50,7 +49,6 @@ export type Declarations = typeof clock &
   typeof ledger &
   typeof metrics &
   typeof overview &
-  typeof replay &
   typeof report &
   typeof requests &
   typeof scenarios &
@@ -122,7 +120,6 @@ export const OPERATIONS: OperationTable<Declarations> = {
   getPastRecording: operation('GET /_sim/past/recording', 'assumed', () => viewsPast.getPastRecording),
   getPastScenario: operation('GET /_sim/past/scenario', 'assumed', () => viewsPast.getPastScenario),
   openRecording: operation('POST /_sim/recordings', 'assumed', () => viewsRecordings.openRecording),
-  replayLine: operation('POST /_sim/replay', 'assumed', () => replay.replayLine),
   getReport: operation('GET /_sim/report', 'assumed', () => report.getReport),
   listRequests: operation('GET /_sim/requests', 'assumed', () => requests.listRequests),
   sendRequest: operation('POST /_sim/requests', 'assumed', () => sendRequest.sendRequest),

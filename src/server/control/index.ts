@@ -54,8 +54,6 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
   ...['verifyReceived', 'keepPast', 'forgetPast'],
   // It runs in a world of its own.
   'runScenario',
-  // A replay lists the requests of the recorded world.
-  'replayLine',
 ]
 
 const NO_SCENARIOS: TimelineLibrary = {

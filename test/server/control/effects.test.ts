@@ -193,18 +193,6 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     ],
     bad: [{ path: '/_sim/clock/resume', body: { owner: 'unknown' }, status: 400, says: "'unknown' does not hold it" }],
   },
-  replayLine: {
-    good: [
-      { path: '/_sim/replay', body: { begin: { at: [0, 0], journal: 0 } } },
-      { path: '/_sim/replay', body: { line: { waits: 1, at: [0, 0] } } },
-    ],
-    bad: [
-      { path: '/_sim/replay', body: { line: { waits: 1, at: [0, 0] } }, status: 400, says: 'Send begin first' },
-      { path: '/_sim/replay', body: { line: { wait: 1, at: [0, 0] } }, status: 400, says: 'unknown kind' },
-      { path: '/_sim/replay', body: { line: { waits: 1 } }, status: 422, says: 'at' },
-      { path: '/_sim/replay', body: { begin: { at: [0, 0] } }, status: 422, says: 'journal' },
-    ],
-  },
   advanceClock: {
     good: [
       { path: '/_sim/clock/advance', body: { by: '90s' } },

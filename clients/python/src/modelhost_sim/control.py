@@ -720,26 +720,6 @@ class OpenRecordingAnswer(TypedDict):
     problem: str | None
 
 
-class ReplayLineBodyBegin(TypedDict):
-    at: list[Any]
-    snapshot: NotRequired[str]
-    journal: int
-
-
-class ReplayLineBodyLine(TypedDict):
-    at: list[Any]
-
-
-class ReplayLineAnswerDifference(TypedDict):
-    subject: str
-    recorded: str
-    replayed: str
-
-
-class ReplayLineAnswer(TypedDict):
-    difference: ReplayLineAnswerDifference | None
-
-
 GetReportAnswer = TypedDict(
     "GetReportAnswer",
     {
@@ -1858,28 +1838,6 @@ class Control:
             "POST",
             "/_sim/recordings",
             body={"recording": recording},
-        )
-        return result
-
-    def replay_line(
-        self,
-        *,
-        begin: ReplayLineBodyBegin | None = None,
-        line: ReplayLineBodyLine | None = None,
-        paced: bool | None = None,
-    ) -> ReplayLineAnswer:
-        """Perform a line of a recording in this world: its events, then its step. The command
-        `replay --url` sends it. `begin` comes first, with the position and the snapshot. The
-        answer has what differs, or null.
-
-        Sends `POST /_sim/replay`.
-        Refused with 400: a line before begin, a second begin, a world that is recorded, or an
-        invalid line.
-        """
-        result: ReplayLineAnswer = self._transport.send_for_json(
-            "POST",
-            "/_sim/replay",
-            body={"begin": begin, "line": line, "paced": paced},
         )
         return result
 

@@ -4,8 +4,8 @@ import type { Micros } from '../../../kernel/duration.ts'
 import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
 import type { Simulator } from '../../simulator-interface.ts'
 import type { Position, StepLines } from '../lines.ts'
+import { collectRequests, type RequestFacts } from '../replay/replayed-request.ts'
 import { Mismatch, type ReplayClients, ReplayedWorld } from '../replay/replayed-world.ts'
-import { collectRequests, type RequestFacts } from '../replay/request-facts.ts'
 import type { Moment } from './checkpoint.ts'
 import { isInput, OpenRequests, requestOf } from './past-lines.ts'
 
@@ -13,7 +13,7 @@ import { isInput, OpenRequests, requestOf } from './past-lines.ts'
 const SLICE_MS = 8
 
 /** Clients that take every answer: what the past was is not in question. */
-const CLIENTS: Pick<ReplayClients, 'takeAnswer' | 'takePiece'> = {
+const CLIENTS: ReplayClients = {
   async takeAnswer(line, request, response) {
     if (line.streamed && response.body !== null) request.beginReading(response.body)
     return undefined
@@ -41,12 +41,7 @@ export class PastReplay {
     this.#lines = lines
     this.#eventsBefore = sim.world.agenda.taken - start[1]
     this.#facts = collectRequests(lines.map((line, index) => ({ ...line, line: index })))
-    this.#world = new ReplayedWorld(sim, start, {
-      ...CLIENTS,
-      async send(request, { line }) {
-        request.start((sent, incoming) => (line.look ? sim.look(sent, incoming) : sim.answer(sent, incoming)))
-      },
-    })
+    this.#world = new ReplayedWorld(sim, start, CLIENTS)
   }
 
   /** The time of the world, and the number of its events since the past began. */

@@ -39,7 +39,7 @@ export function comparePiece(recorded: RecordedBody | undefined, piece: Uint8Arr
 }
 
 /** Returns what differs in two bodies; undefined if nothing does. */
-export function compareBodies(recorded: RecordedBody | undefined, replayed: RecordedBody): Difference | undefined {
+function compareBodies(recorded: RecordedBody | undefined, replayed: RecordedBody): Difference | undefined {
   if (JSON.stringify(recorded ?? null) === JSON.stringify(replayed)) return undefined
   const hidden = withHashes(replayed, recorded)
   if (hidden !== replayed) return compareBodies(recorded, hidden)
@@ -56,7 +56,7 @@ export function compareBodies(recorded: RecordedBody | undefined, replayed: Reco
 }
 
 /** Returns a replayed body with the hashes that the recorded one has in place of credentials. */
-export function withHashes<Body extends RecordedBody>(replayed: Body, recorded: RecordedBody | undefined): Body {
+function withHashes(replayed: RecordedBody, recorded: RecordedBody | undefined): RecordedBody {
   if (typeof recorded !== 'string' || typeof replayed !== 'string') return replayed
   const hashes = new Set(recorded.match(CREDENTIAL_HASH))
   if (hashes.size === 0) return replayed
@@ -67,7 +67,7 @@ export function withHashes<Body extends RecordedBody>(replayed: Body, recorded: 
       return hashes.has(hash) ? hash : word
     })
   }
-  return hidden as Body
+  return hidden
 }
 
 /** What can be a credential in a text: a hash that is as long as its credential was, and the longest words first. */

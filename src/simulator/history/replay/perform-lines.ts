@@ -6,11 +6,9 @@ import type { World } from '../../../simulation/world.ts'
 import type { ControlAction } from '../../observer.ts'
 import type { Simulator } from '../../simulator-interface.ts'
 import type { ParsedRecording } from '../file.ts'
-import type { ReadLine } from '../lines.ts'
 import { compareAnswer, comparePiece, type Difference } from './compare.ts'
-import type { ReadResult } from './replayed-request.ts'
+import { collectRequests } from './replayed-request.ts'
 import { Mismatch, type ReplayClients, ReplayedWorld } from './replayed-world.ts'
-import { collectRequests } from './request-facts.ts'
 
 /** The first place where a replay differs from its recording. */
 export interface Divergence extends Difference {
@@ -34,7 +32,7 @@ export interface ReplayResult {
 }
 
 /** How many journal entries before a divergence are shown. */
-export const ENTRIES_BEFORE = 3
+const ENTRIES_BEFORE = 3
 
 /** Longest real time without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 20
@@ -59,7 +57,7 @@ export async function performLines(
   onBeforeAction: (action: ControlAction) => void = () => {},
 ): Promise<PerformedLines> {
   const facts = collectRequests(lines)
-  const clients = { ...createClients(sim), onBeforeAction }
+  const clients = { ...createClients(), onBeforeAction }
   const world = new ReplayedWorld(sim, header.at, clients)
   const webhooks = new MutedWebhooks(sim)
   const conclude = (divergence: Divergence | undefined): PerformedLines => ({
@@ -87,18 +85,15 @@ export async function performLines(
 }
 
 /** Returns the clients of a replay in this process. */
-function createClients(sim: Simulator): Required<Omit<ReplayClients, 'onBeforeAction'>> {
+function createClients(): Required<Omit<ReplayClients, 'onBeforeAction'>> {
   let sliceStartMs = monotonicMs()
   return {
-    async send(request, { line }) {
-      request.start((sent, incoming) => (line.look ? sim.look(sent, incoming) : sim.answer(sent, incoming)))
-    },
     async takeAnswer(line, request, response) {
       const difference = await compareAnswer(line, response)
       if (difference === undefined && line.streamed) request.beginReading(response.body!)
       return difference
     },
-    takePiece: comparePieceOf,
+    takePiece: (line, _, result) => ('piece' in result ? comparePiece(line.piece, result.piece) : undefined),
     turnIfDue() {
       if (monotonicMs() - sliceStartMs < SLICE_MS) return undefined
       return eventLoopTurn().then(() => {
@@ -106,10 +101,6 @@ function createClients(sim: Simulator): Required<Omit<ReplayClients, 'onBeforeAc
       })
     },
   }
-}
-
-function comparePieceOf(line: ReadLine, _: unknown, result: ReadResult): Difference | undefined {
-  return 'piece' in result ? comparePiece(line.piece, result.piece) : undefined
 }
 
 /** Sends no results of webhooks meanwhile: their outcomes are lines of the recording. */

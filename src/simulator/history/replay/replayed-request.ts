@@ -6,8 +6,7 @@ import type { IncomingRequest } from '../../../service/http/incoming-request.ts'
 import type { ResponseWaiter } from '../../../service/results.ts'
 import type { InferenceHandle } from '../../../simulation/inference/request-row.ts'
 import { decodeBody } from '../bodies.ts'
-import type { RecordedBody, RequestLine } from '../lines.ts'
-import { nameRecorded } from './request-facts.ts'
+import type { Numbered, RecordedBody, RequestLine } from '../lines.ts'
 
 /** Real milliseconds after which a request that does not act as recorded counts as diverged. */
 const WAIT_LIMIT_MS = 20_000
@@ -16,13 +15,29 @@ const DISCARD_TURNS = 3
 /** How often a wait may begin again at one line: its request looks at its state, and waits on. */
 const MAX_RELEASES = 3
 
-/** What is known of a request before it is sent. */
-export interface ReplayedRequestSpec {
+/** What all lines of a request say about it together. */
+export interface RequestFacts {
   readonly line: RequestLine
   readonly body: RecordedBody | undefined
   /** Whether its answer takes time on the clock of its client. */
   readonly isPaced: boolean
-  readonly elapsed: () => Micros
+}
+
+/** Returns the requests of a recording by number. A later line can have the body of a request. */
+export function collectRequests(lines: readonly Numbered[]): Map<number, RequestFacts> {
+  const facts = new Map<number, RequestFacts>()
+  for (const line of lines) {
+    if ('request' in line) facts.set(line.request, { line, body: line.body, isPaced: false })
+    else if ('step' in line) {
+      if (line.body !== undefined) change(facts, line.step, { body: line.body })
+    } else if ('waits' in line) change(facts, line.waits, { isPaced: true })
+  }
+  return facts
+}
+
+function change(facts: Map<number, RequestFacts>, number: number, changes: Partial<RequestFacts>): void {
+  const known = facts.get(number)
+  if (known !== undefined) facts.set(number, { ...known, ...changes })
 }
 
 /** The result of an attempt to bring a request forward. */
@@ -54,11 +69,10 @@ export class ReplayedRequest implements IncomingRequest {
   isSettled = false
   /** Whether its client gave up. */
   hasLeft = false
-  /** What the transport has of the request; undefined in this process. */
-  transport: IncomingRequest | undefined
   /** The time on the clock of its client; undefined for that of the world. */
   clientTime: Micros | undefined
-  readonly #spec: ReplayedRequestSpec
+  readonly #facts: RequestFacts
+  readonly #elapsed: () => Micros
   readonly #abort = new AbortController()
   #gate: (() => void) | undefined
   #wait: ((isAborted: boolean) => void) | undefined
@@ -71,17 +85,20 @@ export class ReplayedRequest implements IncomingRequest {
   #endLines = 0
   #onChange = () => {}
 
-  constructor(spec: ReplayedRequestSpec) {
-    const { line, body } = spec
-    this.#spec = spec
+  constructor(facts: RequestFacts, elapsed: () => Micros) {
+    const { line, body } = facts
+    this.#facts = facts
+    this.#elapsed = elapsed
     this.line = line
     this.path = line.path
     this.clientAddress = line.address
     this.request = createRequest(line, body, this.#abort.signal)
   }
 
+  /** Its name in words, as in `GET /deploy/list (request 7)`. */
   get name(): string {
-    return nameRecorded(this.line)
+    const { method, path, request } = this.line
+    return `${method} ${path.split('?', 1)[0]} (request ${request})`
   }
 
   /** Reads the headers as recorded: a `Request` of this process has no length. */
@@ -104,14 +121,9 @@ export class ReplayedRequest implements IncomingRequest {
       })
   }
 
-  onAnswered(...args: Parameters<NonNullable<IncomingRequest['onAnswered']>>): void {
-    this.transport?.onAnswered?.(...args)
+  onAnswered(): void {
     this.answers++
     this.#onChange()
-  }
-
-  onStreamed(): void {
-    this.transport?.onStreamed?.()
   }
 
   enter(): Promise<void> {
@@ -128,8 +140,8 @@ export class ReplayedRequest implements IncomingRequest {
 
   waiterFor(): ResponseWaiter {
     return {
-      isInstant: !this.#spec.isPaced,
-      now: () => this.clientTime ?? this.#spec.elapsed(),
+      isInstant: !this.#facts.isPaced,
+      now: () => this.clientTime ?? this.#elapsed(),
       onBegin: (call: InferenceHandle) => {
         call.onEnd = state => {
           // What the first step does is not a line of its own.

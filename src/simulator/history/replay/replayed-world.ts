@@ -6,8 +6,7 @@ import type { Simulator } from '../../simulator-interface.ts'
 import type { AnswerLine, Position, ReadLine, StepLines } from '../lines.ts'
 import { performAction } from './actions.ts'
 import type { Difference } from './compare.ts'
-import { type Progress, type ReadResult, ReplayedRequest } from './replayed-request.ts'
-import type { RequestFacts } from './request-facts.ts'
+import { type Progress, type ReadResult, ReplayedRequest, type RequestFacts } from './replayed-request.ts'
 
 export class Mismatch extends Error {
   readonly difference: Difference
@@ -19,10 +18,8 @@ export class Mismatch extends Error {
   }
 }
 
-/** Sends the requests of a replay, and gets what comes of them. */
+/** The clients of a replay: they get what comes of their requests. */
 export interface ReplayClients {
-  /** Sends a request. Resolves when it is on its way. */
-  send(request: ReplayedRequest, facts: RequestFacts): Promise<void>
   /** Takes an answer. Returns what differs from the recording. */
   takeAnswer(line: AnswerLine, request: ReplayedRequest, response: Response): Promise<Difference | undefined>
   /** Takes a piece of a body. Returns what differs from the recording. */
@@ -107,12 +104,13 @@ export class ReplayedWorld {
   }
 
   async #begin(facts: RequestFacts): Promise<void> {
-    const elapsed = (): Micros => this.#sim.clock.elapsed
-    const request = new ReplayedRequest({ ...facts, elapsed })
-    this.#requests.set(facts.line.request, request)
+    const sim = this.#sim
+    const { line } = facts
+    const request = new ReplayedRequest(facts, (): Micros => sim.clock.elapsed)
+    this.#requests.set(line.request, request)
     this.requestCount++
-    await this.#clients.send(request, facts)
-    if (!facts.line.arrived) await this.#step(request)
+    request.start((sent, incoming) => (line.look ? sim.look(sent, incoming) : sim.answer(sent, incoming)))
+    if (!line.arrived) await this.#step(request)
   }
 
   async #step(request: ReplayedRequest): Promise<void> {
