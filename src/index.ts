@@ -47,13 +47,10 @@ export { FaultError } from './simulator/faults/fault-error.ts'
 export type { Fault, FaultRule } from './simulator/faults/rules.ts'
 export { RecordingError } from './simulator/history/file.ts'
 export type { Recording, RecordOptions } from './simulator/history/record.ts'
+export type { ReplayChanges } from './simulator/history/replay/changed-replay.ts'
+export type { Consequence } from './simulator/history/replay/consequences.ts'
 export type { Divergence } from './simulator/history/replay/perform-lines.ts'
-export {
-  type ReplayOptions,
-  type ReplayOutcome,
-  type ReplaySource,
-  replay,
-} from './simulator/history/replay/replay-outcome.ts'
+export { type ReplayOptions, type ReplayOutcome, type ReplaySource, replay } from './simulator/history/replay/replay.ts'
 export type {
   JudgedClient,
   JudgeFinding,

@@ -33,7 +33,6 @@ export function harFlags() {
       ...flag('fixtures', 'With --record: the world at the start. Default: default'),
       coerce: text('fixtures'),
     },
-    profile: { ...flag('profile', 'With --record: the profile. Default: realistic'), coerce: text('profile') },
     seed: { ...flag('seed', 'With --record: the seed. Default: 1'), coerce: text('seed') },
   }
 }
@@ -43,7 +42,6 @@ export function requireNoHar(args: HarArguments): void {
   for (const [name, value] of [
     ['base-path', args.basePath],
     ['fixtures', args.fixtures],
-    ['profile', args.profile],
     ['seed', args.seed],
   ]) {
     if (value === undefined) continue

@@ -14,7 +14,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   restore: () => import('./commands/restore.ts'),
   replay: () => import('./commands/replay.ts'),
   export: () => import('./commands/export.ts'),
-  'what-if': () => import('./commands/what-if.ts'),
   run: () => import('./commands/run.ts'),
   explore: () => import('./commands/explore.ts'),
   merge: () => import('./commands/merge.ts'),

@@ -61,8 +61,8 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     "Failed to run 'merge': the files are missing. Give them, as in: modelhost-sim merge results --expect 1..1000",
   ],
   [
-    ['what-if', '--set', 'a=b'],
-    "Failed to run 'what-if': the file is missing. Give it, as in: modelhost-sim what-if run.ndjson --without fault:1",
+    ['replay', '--set', 'a=b'],
+    "Failed to run 'replay': the file is missing. Give it, as in: modelhost-sim replay run.ndjson",
   ],
   [['export', 'run.ndjson', '--out', 'run.test.ts'], 'Failed to read --out: unknown flag.'],
   [['explain', 'h100-0', '--weather', 'rough'], "Failed to explain 'h100-0': --weather needs --fixtures."],

@@ -1,13 +1,15 @@
-/** `modelhost-sim replay`: replays a recording, and compares each answer. */
+/** `modelhost-sim replay`: replays a recording, and compares each answer; with a change, it prints the consequences. */
 import type { Argv } from 'yargs'
 import { shellQuote } from '../../lib/quote.ts'
 import { plural } from '../../lib/text/format-count.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
-import type { ReplayResult } from '../../simulator/history/replay/perform-lines.ts'
-import { replayRecording } from '../../simulator/history/replay/replay.ts'
+import { replayChanged } from '../../simulator/history/replay/changed-replay.ts'
+import type { Consequence } from '../../simulator/history/replay/consequences.ts'
+import { type ReplayResult, replayRecording } from '../../simulator/history/replay/perform-lines.ts'
 import { type HarArguments, harFlags, playHarFile, requireNoHar } from '../har-file.ts'
-import { partialFlag } from '../recording-files.ts'
-import { requireKnownVariables } from '../values.ts'
+import { tableRow } from '../markdown.ts'
+import { partialFlag, readRecordingToEnd } from '../recording-files.ts'
+import { flag, requireKnownVariables, text } from '../values.ts'
 
 export const command = 'replay <file>'
 export const example = 'replay run.ndjson'
@@ -15,10 +17,27 @@ export const describe = 'Replay a recording: the same requests in the same world
 
 interface Arguments extends HarArguments {
   partial: boolean
+  without: string | undefined
+  set: string | undefined
+  profile: string | undefined
+  weather: string | undefined
 }
 
 export function builder(argv: Argv): Argv<Arguments> {
-  const options = { ...partialFlag(), ...harFlags() }
+  const options = {
+    without: {
+      ...flag('without', 'Leave out a part: fault:3, the third fault; command:2 or request:5'),
+      coerce: text('without'),
+    },
+    set: {
+      ...flag('set', 'Another value of a field, in each request that has it, as in "min_instances=2"'),
+      coerce: text('set'),
+    },
+    profile: { ...flag('profile', 'Another profile: realistic, quick, rough, or a file. With --record: that of the new world'), coerce: text('profile') },
+    weather: { ...flag('weather', 'Another weather, or none'), coerce: text('weather') },
+    ...partialFlag(),
+    ...harFlags(),
+  }
   return argv
     .positional('file', {
       type: 'string',
@@ -27,6 +46,7 @@ export function builder(argv: Argv): Argv<Arguments> {
     .options(options)
     .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 replay run.ndjson', 'the same requests in a new world')
+    .example('$0 replay run.ndjson --without fault:1', 'what came of the first fault')
     .example('$0 replay browser.har --record run.ndjson', 'the requests of a browser, in a new world')
     .epilogue(
       'Exit codes: 0 the same, 1 diverged, 2 could not run, 130 and 143 on signals.',
@@ -36,7 +56,13 @@ export function builder(argv: Argv): Argv<Arguments> {
 export async function handler(args: Arguments): Promise<void> {
   if (args.record !== undefined) return playHarFile(args, args.record)
   requireNoHar(args)
-  const { file, partial } = args
+  const { file, partial, without, set, profile, weather } = args
+  if ([without, set, profile, weather].some(change => change !== undefined)) {
+    const recording = readRecordingToEnd(file, partial)
+    const consequences = await replayChanged(recording, shellQuote(file), { without, set, profile, weather })
+    process.stdout.write(formatConsequences(consequences))
+    return
+  }
   const recording = readRecording(file)
   const result = await replayRecording(recording, shellQuote(file))
   const isUnfinished = result.divergence === undefined && result.cut !== undefined && !partial
@@ -68,4 +94,12 @@ function formatResult(file: string, { requests, divergence, cut }: ReplayResult,
     ...earlier.map(entry => `    ${entry}`),
     '',
   ].join('\n')
+}
+
+function formatConsequences(consequences: readonly Consequence[]): string {
+  if (consequences.length === 0) return 'No consequences.\n'
+  const rows = consequences.map(({ kind, subject, before, after }) => [kind, subject, before, after])
+  return [['What', 'Of', 'Recorded', 'Changed'], ['---', '---', '---', '---'], ...rows]
+    .map(row => `${tableRow(row)}\n`)
+    .join('')
 }

@@ -2,7 +2,7 @@
 
 import { shellQuote } from '../../lib/quote.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
-import { replayRecording } from '../../simulator/history/replay/replay.ts'
+import { replayRecording } from '../../simulator/history/replay/perform-lines.ts'
 import type { Judgement, JudgeOptions } from '../../simulator/judge/judgement.ts'
 import { JudgedWorlds } from '../../simulator/judge/worlds.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'

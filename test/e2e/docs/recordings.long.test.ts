@@ -1,4 +1,4 @@
-/** docs/recordings.md and docs/what-if.md: their commands are run with the package as published. */
+/** docs/recordings.md: its commands are run with the package as published. */
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -23,7 +23,7 @@ afterAll(() => folder.remove())
 
 test('the page records in a process, and its commands replay, export and convert', async () => {
   const blocks = blocksOf('docs/recordings.md')
-  expect(blocks.map(({ language }) => language)).toEqual(['sh', 'ts', 'sh', 'ts', 'sh'])
+  expect(blocks.map(({ language }) => language)).toEqual(['sh', 'ts', 'sh', 'ts', 'sh', 'text', 'sh'])
   expect(await folder.script(blockWith(blocks, 'sim.record()'))).toBe('4\n')
 
   const replay = blocks[2]!.code.trim()
@@ -34,7 +34,8 @@ test('the page records in a process, and its commands replay, export and convert
   await folder.server([...record.with(-1, 'served.ndjson'), '--clock', 'manual'])
   expect(readdirSync(folder.path)).toContain('served.ndjson')
 
-  for (const line of blocks[4]!.code.trim().split('\n')) expect(await folder.command(line)).toMatchObject({ code: 0 })
+  const lines = blocks.find(({ code }) => code.includes('export run.ndjson'))!.code
+  for (const line of lines.trim().split('\n')) expect(await folder.command(line)).toMatchObject({ code: 0 })
   expect(readdirSync(folder.path)).toEqual(expect.arrayContaining(['run.test.ts', 'run.yaml', 'again.ts']))
   // The scenarios pass at once.
   expect(await folder.command('npx modelhost-sim run run.yaml again.ts')).toMatchObject({
@@ -43,11 +44,10 @@ test('the page records in a process, and its commands replay, export and convert
   })
 }, 120_000)
 
-test('the commands of what-if print the consequences of one change', async () => {
-  const blocks = blocksOf('docs/what-if.md')
-  expect(blocks.map(({ language }) => language)).toEqual(['sh', 'text'])
+test('a replay with a change prints the consequences', async () => {
   const tables = []
-  for (const line of blocks[0]!.code.trim().split('\n')) tables.push((await folder.command(line)).stdout)
+  for (const line of blockWith(blocksOf('docs/recordings.md'), '--without').trim().split('\n'))
+    tables.push((await folder.command(line)).stdout)
   expect(tables[0]).toContain('| answer | GET /deploy/list (request 2) | 503 | 200 |')
   for (const table of tables.slice(1)) expect(table).toContain('| money | rent |')
   writeFileSync(join(folder.path, 'empty.ndjson'), '')

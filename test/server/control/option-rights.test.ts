@@ -18,7 +18,6 @@ import { planTest } from '../../../src/simulator/history/export/steps.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
 import { createRecordedSimulator } from '../../../src/simulator/history/header.ts'
 import { LineWriter } from '../../../src/simulator/history/line-writer.ts'
-import { whatIf } from '../../../src/simulator/history/what-if/what-if.ts'
 import { OPTIONS } from '../../../src/simulator/options.ts'
 import { ScenarioLibrary } from '../../../src/workbench/scenario/runner/library.ts'
 import { recordMinute } from '../../simulator/recorded-minute.ts'
@@ -94,7 +93,10 @@ const WAYS_IN: Readonly<Record<string, (options: object) => Promise<Answer>>> = 
     const result = await replay({ text: forge(options) })
     return result.outcome === 'failed' ? ['refused', result.reason] : ['done', JSON.stringify(result)]
   },
-  'what-if': options => attempt(() => whatIf(parsed(options), 'it', { without: 'command:1' })),
+  'replay with a change': async options => {
+    const result = await replay({ text: forge(options) }, { without: 'command:1' })
+    return result.outcome === 'failed' ? ['refused', result.reason] : ['done', JSON.stringify(result)]
+  },
   'export to a scenario': options => attempt(() => toScenario(parsed(options), { format: 'yaml' })),
   'export to a test': options => attempt(() => planTest(parsed(options), 'it')),
   'saving a page': options => attempt(() => preparePage({ title: 'p', worlds: worldsOf(options) })),

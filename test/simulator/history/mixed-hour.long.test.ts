@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSimulator } from '../../../src/index.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
-import { replayRecording } from '../../../src/simulator/history/replay/replay.ts'
+import { replayRecording } from '../../../src/simulator/history/replay/perform-lines.ts'
 import { playMixedHour } from './mixed-hour.ts'
 
 async function recordHour() {

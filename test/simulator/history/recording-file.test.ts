@@ -146,7 +146,7 @@ test('replay exits with 2 and names the line when the file is cut, unless --part
 })
 
 test.each([
-  ['what-if', ['--seed', '7']],
+  ['replay', ['--weather', 'none']],
   ['export', ['made.test.ts']],
 ])('%s exits with 2 and writes nothing when the file is cut, unless --partial accepts it', async (command, args) => {
   const folder = temporaryFolder()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loadTokenizer } from '../../../src/service/openai/tokenizer.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
-import { replayRecording } from '../../../src/simulator/history/replay/replay.ts'
+import { replayRecording } from '../../../src/simulator/history/replay/perform-lines.ts'
 import { clock, Player, play } from './plays.ts'
 
 const RUNS = Number(process.env.INVARIANT_RUNS ?? 10)

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { createSimulator } from '../../../src/index.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
-import { replayRecording } from '../../../src/simulator/history/replay/replay.ts'
+import { replayRecording } from '../../../src/simulator/history/replay/perform-lines.ts'
 
 /** A receiver of webhooks that refuses the first of them. */
 async function receiver() {

@@ -3,7 +3,7 @@
 import type { Micros } from '../../../kernel/duration.ts'
 import type { Entry, RequestEntry } from '../../../kernel/journal.ts'
 import type { World } from '../../../simulation/world.ts'
-import { compareMoney, compareStates } from '../../../simulator/history/what-if/consequences.ts'
+import { compareMoney, compareStates } from '../../../simulator/history/replay/consequences.ts'
 import { isControlRequest } from '../../../simulator/observer.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 

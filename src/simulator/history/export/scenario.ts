@@ -12,7 +12,7 @@ import { createSimulator } from '../../simulator.ts'
 import { type ParsedRecording, RecordingError } from '../file.ts'
 import { createRecordedSimulator } from '../header.ts'
 import type { Numbered } from '../lines.ts'
-import { paceOf } from '../replay/free-world.ts'
+import { paceOf } from '../replay/free-play.ts'
 import { toCommandCall } from './command-call.ts'
 import { type RequestStep, type ScenarioStep, toScenarioSteps } from './scenario-steps.ts'
 

@@ -5,11 +5,8 @@ import type { ControlAction } from '../../observer.ts'
 import type { SimulatorOptions } from '../../options.ts'
 import { type ParsedRecording, RecordingError } from '../file.ts'
 import { createRecordedSimulator } from '../header.ts'
-import { paceOf } from '../replay/free-world.ts'
+import { paceOf, playFreely } from '../replay/free-play.ts'
 import { collectRequests } from '../replay/replayed-request.ts'
-import { NO_CHANGE } from '../what-if/changes.ts'
-import { playFreely } from '../what-if/play.ts'
-import { findReceivers } from '../what-if/recorded-receivers.ts'
 import { keptHeaders } from './kept-headers.ts'
 
 /** A step of a test. */
@@ -77,8 +74,7 @@ export async function planTest(recording: ParsedRecording, what: string): Promis
       `Failed to export ${what}: line ${line.line}: a test cannot do ${repeats ? 'a command that repeats' : `'${action.do}'`}. Record without it, or replay the file.`,
     )
   }
-  const receivers = await findReceivers(recording, what)
-  const { answers, digest } = await playFreely(recording, what, NO_CHANGE, receivers)
+  const { answers, digest } = await playFreely(recording, what)
   const { token } = createRecordedSimulator(header, what)
   const facts = collectRequests(lines)
   const open = new Map<number, { readonly endedAt: Micros; readonly status: number }>()

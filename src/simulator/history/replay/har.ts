@@ -5,7 +5,7 @@ import { parseJsonText } from '../../../lib/json-text.ts'
 import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
 import type { Simulator } from '../../simulator-interface.ts'
 import { RecordingError } from '../file.ts'
-import { moveTo } from './free-world.ts'
+import { moveTo } from './free-play.ts'
 
 /** An entry of a HAR file, as far as it is used. */
 interface HarEntry {

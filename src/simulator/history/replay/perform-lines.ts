@@ -2,10 +2,12 @@
 
 import { formatTraceLine } from '../../../kernel/trace-line.ts'
 import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
+import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
 import type { World } from '../../../simulation/world.ts'
 import type { ControlAction } from '../../observer.ts'
 import type { Simulator } from '../../simulator-interface.ts'
 import type { ParsedRecording } from '../file.ts'
+import { createRecordedSimulator } from '../header.ts'
 import { compareAnswer, comparePiece, type Difference } from './compare.ts'
 import { collectRequests } from './replayed-request.ts'
 import { Mismatch, type ReplayClients, ReplayedWorld } from './replayed-world.ts'
@@ -123,5 +125,31 @@ class MutedWebhooks {
   /** Sends the results from now on. */
   restore(): void {
     this.#sim.world.webhooks.sender = this.#sender
+  }
+}
+
+/**
+ * Replays a recording.
+ *
+ * @param onBegin called with the simulator before the first line
+ * @param onBeforeAction called before each action, at its time
+ * @throws RecordingError if this build makes another world of it
+ */
+export async function replayRecording(
+  recording: ParsedRecording,
+  what: string,
+  onBegin?: (sim: Simulator) => void,
+  onBeforeAction?: (action: ControlAction) => void,
+): Promise<ReplayResult> {
+  // Time that moves while the tokenizer is loaded would be another time.
+  await loadTokenizer()
+  const sim = createRecordedSimulator(recording.header, what)
+  onBegin?.(sim)
+  try {
+    const { close, ...result } = await performLines(sim, recording, undefined, onBeforeAction)
+    close()
+    return result
+  } finally {
+    await sim[Symbol.asyncDispose]()
   }
 }

@@ -5,7 +5,7 @@ import type { Simulator } from '../../../../src/index.ts'
 import { loadTokenizer } from '../../../../src/service/openai/tokenizer.ts'
 import { parseRecording } from '../../../../src/simulator/history/file.ts'
 import { Past } from '../../../../src/simulator/history/past/past.ts'
-import { replayRecording } from '../../../../src/simulator/history/replay/replay.ts'
+import { replayRecording } from '../../../../src/simulator/history/replay/perform-lines.ts'
 import { createRequest } from '../../../../src/simulator/history/replay/replayed-request.ts'
 import { clock, Player, play } from '../plays.ts'
 

@@ -2,7 +2,7 @@
 
 import { formatDuration, type Micros } from '../../../kernel/duration.ts'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
-import type { Outcome, PlayedAnswer } from './play.ts'
+import type { Outcome, PlayedAnswer } from './free-play.ts'
 
 /** A consequence of a change. */
 export interface Consequence {

@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createSimulator } from '../../../../src/index.ts'
-import { type ParsedRecording, parseRecording } from '../../../../src/simulator/history/file.ts'
-import { type ChangeSpec, NO_CHANGE } from '../../../../src/simulator/history/what-if/changes.ts'
-import { playFreely } from '../../../../src/simulator/history/what-if/play.ts'
-import { findReceivers } from '../../../../src/simulator/history/what-if/recorded-receivers.ts'
-import { whatIf } from '../../../../src/simulator/history/what-if/what-if.ts'
-import type { DeliverWebhook } from '../../../../src/simulator/webhook-options.ts'
+import { createSimulator, replay } from '../../../src/index.ts'
+import { type ParsedRecording, parseRecording } from '../../../src/simulator/history/file.ts'
+import { type ReplayChanges, replayChanged } from '../../../src/simulator/history/replay/changed-replay.ts'
+import { playFreely } from '../../../src/simulator/history/replay/free-play.ts'
+import { findReceivers } from '../../../src/simulator/history/replay/recorded-receivers.ts'
+import type { DeliverWebhook } from '../../../src/simulator/webhook-options.ts'
 
 let recording: ParsedRecording
+let text: string
 let id: string
 
 beforeAll(async () => {
@@ -31,10 +31,11 @@ beforeAll(async () => {
   await sim.clock.advance('1h')
   await get(`/deploy/${id}`)
   recorded.stop()
-  recording = parseRecording(recorded.text, 'play')
+  text = recorded.text
+  recording = parseRecording(text, 'play')
 })
 
-const ask = (spec: ChangeSpec) => whatIf(recording, 'play', spec)
+const ask = (changes: ReplayChanges) => replayChanged(recording, 'play', changes)
 
 test('a fault that did nothing has no consequences when it is left out', async () => {
   expect(await ask({ without: 'fault:1' })).toEqual([])
@@ -69,41 +70,50 @@ test('a request that hangs never ends, and a slow answer ends with its last byte
   await Promise.all(open)
   const play = parseRecording(recorded.text, 'slow')
   const [first, second] = [1, 2].map(request => `GET /v1/voices (request ${request})`)
-  expect(await whatIf(play, 'slow', { without: 'fault:1' })).toEqual(
+  expect(await replayChanged(play, 'slow', { without: 'fault:1' })).toEqual(
     expect.arrayContaining([
       { kind: 'answer', subject: first, before: 'hang', after: '200, slow' },
       { kind: 'time', subject: first, before: 'never', after: '13s' },
     ]),
   )
-  expect(await whatIf(play, 'slow', { without: 'fault:2' })).toEqual([
+  expect(await replayChanged(play, 'slow', { without: 'fault:2' })).toEqual([
     { kind: 'answer', subject: second, before: '200, slow', after: '200' },
     { kind: 'time', subject: second, before: '13s', after: '0us' },
   ])
 })
 
-test('a command at a time, a field and a profile change states, answers and money', async () => {
-  const down = await ask({ with: 'at 10m: hub down' })
-  expect(down).toContainEqual(expect.objectContaining({ kind: 'state', subject: id, before: 'no more changes' }))
+test('a field and a profile change states, answers and money', async () => {
   const larger = await ask({ set: 'min_instances=2' })
   expect(larger[0]!.after).toContain('settings.min_instances: 2')
   expect(larger).toContainEqual(expect.objectContaining({ kind: 'money', subject: 'rent' }))
-  const rough = await ask({ options: { profile: 'rough' } })
+  const rough = await ask({ profile: 'rough' })
   expect(rough).toContainEqual(expect.objectContaining({ kind: 'state', subject: id }))
 })
 
 test.each([
   [{ without: 'fault:9' }, /the recording has 2 faults\. Give fault:1 to fault:2/],
   [{ without: 'falt:1' }, /unknown part 'falt'\. Did you mean 'fault'\?/],
-  [{ without: 'command:node.crush' }, /Did you mean 'command:node.crash'\?/],
-  [{ with: 'node h100-0 crash' }, /the time is missing/],
-  [{ with: 'at soon: node h100-0 crash' }, /'soon' is not a duration/],
-  [{ with: 'at 1h: nodes h100-0 crash' }, /unknown command 'nodes h100-0 crash'/],
-  [{ with: 'at 1h: node nowhere crash' }, /nowhere/],
-  [{ with: 'at 2h: hub down' }, /the recording ends after 1h 20m\. Give a time before that\./],
-  [{ with: 'at 1h: fault {"on":"*"' }, /the fault is not JSON\. Give a rule/],
+  [{ without: 'request:0' }, /the recording has 4 requests\. Give request:1 to request:4/],
+  [{ without: 'fault' }, /unknown part|the recording has 2 faults/],
+  [{ set: 'min_instances' }, /it is not a field with a value/],
   [{ set: 'min_instance=2' }, /no request of the recording has the field "min_instance"/],
-])('an invalid change is refused with what is wrong: %j', async (spec, message) => {
-  await expect(ask(spec)).rejects.toThrow(message)
+])('an invalid change is refused with what is wrong: %j', async (changes, message) => {
+  await expect(ask(changes)).rejects.toThrow(message)
+})
+
+test('replay returns the consequences of a change, and refuses an invalid one', async () => {
+  expect(await replay({ text }, { without: 'fault:2' })).toEqual({
+    outcome: 'changed',
+    consequences: [{ kind: 'answer', subject: `GET /deploy/${id} (request 2)`, before: '503', after: '200' }],
+  })
+  expect(await replay({ text }, { without: 'fault:9' })).toMatchObject({
+    outcome: 'failed',
+    reason: "Failed to leave out 'fault:9': the recording has 2 faults. Give fault:1 to fault:2.",
+  })
+  const cut = text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1)
+  expect(await replay({ text: cut }, { without: 'fault:1' })).toMatchObject({ outcome: 'failed' })
+  expect(await replay({ text: cut }, { without: 'fault:1', partial: true })).toMatchObject({ outcome: 'changed' })
+  await expect(replay({ text }, { set: 5 as never })).rejects.toThrow('set is 5. Give a text.')
 })
 
 /** A recording of a text for a webhook, whose receiver answers with these statuses in turn, and then with 204. */
@@ -134,13 +144,13 @@ async function recordWebhook(statuses: readonly number[], deliver?: DeliverWebho
 describe('the receiver of a webhook', () => {
   test('answers as recorded, so that a fault without effect has no consequences', async () => {
     const hook = await recordWebhook([500, 503])
-    expect(await whatIf(hook, 'hook', { without: 'fault:1' })).toEqual([])
-    const [answer, ...others] = await whatIf(hook, 'hook', { without: 'fault:2' })
+    expect(await replayChanged(hook, 'hook', { without: 'fault:1' })).toEqual([])
+    const [answer, ...others] = await replayChanged(hook, 'hook', { without: 'fault:2' })
     expect([answer, others]).toEqual([expect.objectContaining({ before: '503', after: '200' }), []])
   })
 
   test('answers the attempts for a request as it did when another request is left out', async () => {
-    const consequences = await whatIf(await recordWebhook([500]), 'hook', { without: 'request:1' })
+    const consequences = await replayChanged(await recordWebhook([500]), 'hook', { without: 'request:1' })
     expect(consequences.map(({ kind, before, after }) => [kind, before, after])).toEqual([
       ['answer', '200', 'not sent'],
       ['state', expect.stringMatching(/^sent at \S+, failed at \S+, sent at .+, delivered at /), 'no more changes'],
@@ -148,20 +158,12 @@ describe('the receiver of a webhook', () => {
     ])
   })
 
-  test('answers in its order when the ids of the requests are others', async () => {
-    const consequences = await whatIf(await recordWebhook([500]), 'hook', { options: { seed: 'other' } })
-    const attempts = consequences.flatMap(({ kind, after }) =>
-      kind === 'state' ? [...after.matchAll(/(sent|failed|delivered) at/g)] : [],
-    )
-    expect(attempts.map(([, what]) => what)).toEqual(['sent', 'failed', 'sent', 'delivered', 'sent', 'delivered'])
-  })
-
   test('has no answer when it had none, and accepts everything when the recording does not know it', async () => {
     const refused = await recordWebhook([], async () => {
       throw new Error('ECONNREFUSED')
     })
-    expect(await whatIf(refused, 'hook', { without: 'fault:1' })).toEqual([])
-    const consequences = await whatIf(refused, 'hook', { set: 'webhook=http://127.0.0.1:3000/other' })
+    expect(await replayChanged(refused, 'hook', { without: 'fault:1' })).toEqual([])
+    const consequences = await replayChanged(refused, 'hook', { set: 'webhook=http://127.0.0.1:3000/other' })
     const states = consequences.filter(({ kind }) => kind === 'state')
     expect(states.length).toBeGreaterThanOrEqual(2)
     expect(states.map(({ before, after }) => `${before} ${after}`).join()).toContain('gaveUp')
@@ -182,8 +184,10 @@ describe('the receiver of a webhook', () => {
     recorded.stop()
     for (const one of [sim, later]) await one[Symbol.asyncDispose]()
     const recording = parseRecording(recorded.text, 'hook')
-    expect(await whatIf(recording, 'hook', { without: 'fault:1' })).toEqual([])
-    const { states } = await playFreely(recording, 'hook', NO_CHANGE, await findReceivers(recording, 'hook'))
+    expect(await replayChanged(recording, 'hook', { without: 'fault:1' })).toEqual([])
+    const { states } = await playFreely(recording, 'hook', {
+      receivers: await findReceivers(recording, 'hook'),
+    })
     expect([...states.values()].flat().map(({ became }) => became)).toContain('webhook.gaveUp')
   })
 })

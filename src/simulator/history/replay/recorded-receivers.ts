@@ -4,26 +4,28 @@ import type { WebhookOutcome } from '../../../simulation/inference/webhooks.ts'
 import type { Simulator } from '../../simulator-interface.ts'
 import type { DeliverWebhook } from '../../webhook-options.ts'
 import type { ParsedRecording } from '../file.ts'
-import { replayRecording } from '../replay/replay.ts'
+import { replayRecording } from './perform-lines.ts'
 
 /** What a receiver answers that the recording does not know. */
 const ACCEPTED: WebhookOutcome = { status: 200 }
 
 /** The outcomes of the attempts of a recording. */
-export interface RecordedReceivers {
+interface RecordedReceivers {
   /** By the name of an attempt and its address. */
   readonly ofAttempts: ReadonlyMap<string, WebhookOutcome>
   /** By address, in the order in which the attempts began. */
   readonly ofAddresses: ReadonlyMap<string, readonly WebhookOutcome[]>
 }
 
+export const NO_RECEIVERS: RecordedReceivers = { ofAttempts: new Map(), ofAddresses: new Map() }
+
 /** Returns the outcomes of a recording. Their lines do not name the address, so the recording is replayed. */
 export async function findReceivers(recording: ParsedRecording, what: string): Promise<RecordedReceivers> {
+  const hasOutcome = recording.lines.some(line => 'action' in line && line.action.do === 'settleWebhook')
+  if (!hasOutcome) return NO_RECEIVERS
   const urls = new Map<string, string>()
   const ofAttempts = new Map<string, WebhookOutcome>()
   const ofAddresses = new Map<string, WebhookOutcome[]>()
-  const hasOutcome = recording.lines.some(line => 'action' in line && line.action.do === 'settleWebhook')
-  if (!hasOutcome) return { ofAttempts, ofAddresses }
   await replayRecording(recording, what, sim => {
     for (const { requestId, attempt, url } of sim.world.webhooks.listUnderWay()) {
       urls.set(nameAttempt(sim, requestId, attempt), url)

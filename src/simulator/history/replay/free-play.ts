@@ -1,22 +1,40 @@
 /** Plays the requests of a recording at their times, in a world that may go another way. */
 
 import type { Micros } from '../../../kernel/duration.ts'
+import { tryParseJson } from '../../../lib/json-text.ts'
 import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
 import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
+import type { InferencePace } from '../../clock/answer-waiter.ts'
 import { toTransition } from '../../clock/moves/result.ts'
 import { WireFaultResponse } from '../../faults/broken-response.ts'
+import type { SimulatorOptions } from '../../options.ts'
 import type { Simulator } from '../../simulator-interface.ts'
 import type { ParsedRecording } from '../file.ts'
 import { createRecordedSimulator } from '../header.ts'
 import type { ActionLine, Numbered } from '../lines.ts'
-import { performAction } from '../replay/actions.ts'
-import { moveTo, paceOf } from '../replay/free-world.ts'
-import { collectRequests, createRequest, type RequestFacts } from '../replay/replayed-request.ts'
-import { type Change, setField } from './changes.ts'
-import { deliverAsRecorded, type RecordedReceivers } from './recorded-receivers.ts'
+import { performAction } from './actions.ts'
+import { deliverAsRecorded, NO_RECEIVERS } from './recorded-receivers.ts'
+import { collectRequests, createRequest, type RequestFacts } from './replayed-request.ts'
 
 /** Most real milliseconds in which a request is answered, unless it waits for time. Some code is loaded first. */
 const SEND_MS = 5000
+
+/** A change that fits a recording. */
+export interface Change {
+  readonly options: Partial<SimulatorOptions>
+  /** The id of a fault rule of the start that is removed. */
+  readonly removedRule: string | undefined
+  /** The line that is left out; of a fault, the rule is removed at once, so that others keep their ids. */
+  readonly removedLine: number | undefined
+  readonly field: { readonly name: string; readonly value: unknown } | undefined
+}
+
+const NO_CHANGE: Change = {
+  options: {},
+  removedRule: undefined,
+  removedLine: undefined,
+  field: undefined,
+}
 
 /** What the client of a request got. */
 export interface PlayedAnswer {
@@ -46,17 +64,22 @@ export interface Outcome {
   readonly digest: string
 }
 
+/** How a recording is played. */
+interface PlayOptions {
+  readonly change?: Change
+  /** They answer webhooks, at the time of each attempt. */
+  readonly receivers?: typeof NO_RECEIVERS
+}
+
 /**
- * Plays a recording with a change.
+ * Plays a recording by time alone.
  *
- * @param receivers answer webhooks, at the time of each attempt
  * @throws RecordingError if this build makes another world of it
  */
 export async function playFreely(
   recording: ParsedRecording,
   what: string,
-  change: Change,
-  receivers: RecordedReceivers,
+  { change = NO_CHANGE, receivers = NO_RECEIVERS }: PlayOptions = {},
 ): Promise<Outcome> {
   const { header, lines } = recording
   await loadTokenizer()
@@ -99,21 +122,8 @@ class FreePlay {
   }
 
   async run(lines: readonly Numbered[]): Promise<Outcome> {
-    let { added } = this.#change
-    const addBefore = async (time: Micros) => {
-      if (added === undefined || added.at > time) return
-      const { at, action } = added
-      added = undefined
-      await moveTo(this.#sim, at)
-      // A mistake of the user, which is not a consequence.
-      performAction(this.#sim, action)
-    }
     await this.#settleWebhooks()
-    for (const line of lines) {
-      await addBefore(line.at[0])
-      await this.#play(line)
-    }
-    await addBefore(Number.POSITIVE_INFINITY)
+    for (const line of lines) await this.#play(line)
     // Answers that need no more time come now.
     await eventLoopTurn()
     return this.#conclude()
@@ -216,4 +226,35 @@ class FreePlay {
       digest: this.#sim.digest,
     }
   }
+}
+
+/** Returns when models answer in a play on a manual clock: as recorded, some answers take time, or none does. */
+export function paceOf({ header, lines }: ParsedRecording): InferencePace {
+  return header.options.inferencePace ?? (lines.some(line => 'waits' in line) ? 'clock' : 'instant')
+}
+
+/** Moves the clock to a time of the world, in microseconds since its epoch. Does nothing for a time that is over. */
+export async function moveTo({ clock }: Simulator, time: Micros): Promise<void> {
+  if (time > clock.elapsed) await clock.advance(`${time - clock.elapsed}us`)
+}
+
+/** Returns a JSON body with another value of a field, at every place that has it; undefined if none has. */
+export function setField(body: string, { name, value }: NonNullable<Change['field']>): string | undefined {
+  const parsed = tryParseJson(body)
+  const steps = name.split('.')
+  let isFound = false
+  const visit = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return
+    const holder = steps
+      .slice(0, -1)
+      .reduce<unknown>((one, step) => (one as Record<string, unknown> | undefined)?.[step], node)
+    const last = steps.at(-1)!
+    if (typeof holder === 'object' && holder !== null && Object.hasOwn(holder, last)) {
+      ;(holder as Record<string, unknown>)[last] = value
+      isFound = true
+    }
+    for (const child of Object.values(node)) visit(child)
+  }
+  visit(parsed)
+  return isFound ? JSON.stringify(parsed) : undefined
 }
