@@ -8,7 +8,7 @@ import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { bundledWorlds, writeBundledWorlds } from './browser-worlds.js'
-import { minifyPage } from './bundle-page.js'
+import { bundlePage } from './bundle-page.js'
 import { deferredImports } from './defer-modules.js'
 import { joinChunks } from './join-chunks.js'
 import { writeSavedPageParts } from './pages.js'
@@ -132,7 +132,7 @@ await joinChunks({
 })
 
 mkdirSync(`${outdir}/ui`)
-for (const [name, text] of Object.entries(await minifyPage())) writeFileSync(`${outdir}/ui/${name}`, text)
+for (const [name, text] of Object.entries(await bundlePage())) writeFileSync(`${outdir}/ui/${name}`, text)
 
 run(['--conditions=modelhost-sim-source', '--import', 'tsx', 'tools/scaffold/checked-files.ts', outdir])
 

@@ -38,10 +38,6 @@ const tokenizerApart = {
 const common = {
   bundle: true,
   target: ['chrome123', 'firefox120', 'safari17.5'],
-  tsconfigRaw: {
-    compilerOptions: { useDefineForClassFields: false, jsx: 'react', jsxFactory: 'h', jsxFragmentFactory: 'Fragment' },
-  },
-  inject: [source('src/server/page/jsx.ts')],
   minify: true,
   legalComments: 'none',
   logLevel: 'warning',

@@ -1,8 +1,8 @@
 /** The editor of the playground: examples, their code, what it prints, and its requests as command lines. */
 
+import { signal } from '@preact/signals'
 import { CopyButton } from '../page/parts/copy-button.tsx'
 import type { Connection } from '../page/store/connection.ts'
-import { signal } from '../page/store/signals.ts'
 import { EXAMPLES, type Example } from './examples.ts'
 import { runCode } from './run-code.ts'
 

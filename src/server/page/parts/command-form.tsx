@@ -1,8 +1,8 @@
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
-import { useSignal } from '../store/use-signal.ts'
 import { TextField } from './text-field.tsx'
 
 export type WorldCommand = AnswersByRoute['GET /_sim/commands'][number]

@@ -1,5 +1,5 @@
+import { useSignal } from '@preact/signals'
 import { setRealTimeout } from '../../../lib/real-time.ts'
-import { useSignal } from '../store/use-signal.ts'
 
 /** Real milliseconds for which a button says that it copied. */
 const SAID_MS = 1_500

@@ -1,4 +1,4 @@
-import type { Signal } from '../store/signals.ts'
+import type { Signal } from '@preact/signals'
 
 interface TextFieldProps {
   readonly label: string

@@ -1,6 +1,6 @@
+import { useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
-import { useSignal } from '../store/use-signal.ts'
 
 /** Returns the inner size of an element in CSS pixels, as it is now. Both are 0 before it is drawn. */
 export function useSize(element: RefObject<HTMLElement | null>): { readonly width: number; readonly height: number } {

@@ -1,5 +1,5 @@
+import { useSignal } from '@preact/signals'
 import { useSession } from '../store/session.ts'
-import { useSignal } from '../store/use-signal.ts'
 import { VIEWS } from '../views/all-views.ts'
 import { ClockBar } from './clock-bar.tsx'
 import { Finder } from './finder.tsx'

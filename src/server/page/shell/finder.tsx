@@ -1,9 +1,9 @@
+import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { bound } from '../store/bound.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
-import { useSignal } from '../store/use-signal.ts'
 
 /** How many suggestions are listed. */
 const MAX_FOUND = 12

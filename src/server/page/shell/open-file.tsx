@@ -1,8 +1,8 @@
+import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { FileLabel } from '../parts/file-label.tsx'
 import { OPEN_WORDS, openFile } from '../store/open-file.ts'
 import { useSession } from '../store/session.ts'
-import { useSignal } from '../store/use-signal.ts'
 
 /** Opens a recording, a saved page or a report of explore: one that is chosen, or dropped anywhere on the page. */
 export function OpenFile() {

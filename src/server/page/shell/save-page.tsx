@@ -1,9 +1,9 @@
 /** Saves the shown world as one file that runs again when it is opened, without a server. */
 
+import { useSignal } from '@preact/signals'
 import { saveFile } from '../parts/download-button.tsx'
 import { readAnswer } from '../store/ask.ts'
 import { describeError, useSession } from '../store/session.ts'
-import { useSignal } from '../store/use-signal.ts'
 
 export function SavePage() {
   const session = useSession()

@@ -1,5 +1,6 @@
 /** A scrubber over the past and the near future: forward, it moves time; back, it shows the past in a fork. */
 
+import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
 import { Canvas, type Drawing } from '../parts/drawing/canvas.tsx'
 import { formatDay, formatDuration, formatTime } from '../parts/format.ts'
@@ -8,7 +9,6 @@ import type { AnswersByRoute } from '../store/ask.ts'
 import { Feed } from '../store/feed.ts'
 import { type Clock, DEFAULT_WORLD, type Session, useSession, type Visit } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
-import { useSignal } from '../store/use-signal.ts'
 import { advanceTo } from './clock-moves.ts'
 import { TimelineScale } from './scale.ts'
 import { drawTimeline } from './timeline-drawing.ts'

@@ -1,7 +1,7 @@
+import { useSignal } from '@preact/signals'
 import { bound } from '../store/bound.ts'
 import { HttpConnection } from '../store/http-connection.ts'
 import { useSession } from '../store/session.ts'
-import { useSignal } from '../store/use-signal.ts'
 
 /** Asks for the control token of a server that other machines can reach. */
 export function TokenPrompt() {

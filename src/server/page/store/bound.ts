@@ -1,4 +1,4 @@
-import type { Signal } from './signals.ts'
+import type { Signal } from '@preact/signals'
 
 /** Returns the attributes of a field that shows a signal, and sets it. */
 export function bound(signal: Signal<string>) {

@@ -1,12 +1,12 @@
 /** The live events of a world: its newest journal entries and requests, in the order in which they happened. */
 
+import { batch, signal } from '@preact/signals'
 import { delayUnlessAborted } from '../../../lib/real-time.ts'
 import { ServerSentEventParser } from '../../../lib/text/server-sent-events.ts'
 import type { ControlEntry, ControlRequest } from '../../control/client/index.ts'
 import type { EntryColumns } from '../../control/journal-view.ts'
 import { AskError, readAnswer } from './ask.ts'
 import { readEntryColumns } from './entry-columns.ts'
-import { batch, signal } from './signals.ts'
 import { abortedWhenHidden, whenVisible } from './visibility.ts'
 
 /** The most entries and the most requests that the page keeps. The oldest are dropped a tenth at a time. */

@@ -1,9 +1,9 @@
 /** An answer of the control plane that follows the world: asked again when the world may have changed. */
 
+import { signal } from '@preact/signals'
 import { clearRealTimeout, monotonicMs, setRealTimeout } from '../../../lib/real-time.ts'
 import type { AnswersByRoute, ControlRoute, FieldsByRoute } from './ask.ts'
 import { describeError, type Session } from './session.ts'
-import { signal } from './signals.ts'
 import { whenVisible } from './visibility.ts'
 
 const DEFAULT_PAUSE_MS = 500

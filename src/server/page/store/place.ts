@@ -1,5 +1,5 @@
 /** What the page shows, in the fragment of its address, so that back, forward, reload and links work. */
-import { signal } from './signals.ts'
+import { signal } from '@preact/signals'
 
 export interface Location {
   /** Name of a view. Default: the first one. */

@@ -1,5 +1,6 @@
 /** What the page knows and does: one world of one simulator, its live events, and what the person did. */
 
+import { computed, signal } from '@preact/signals'
 import { monotonicMs, setRealTimeout } from '../../../lib/real-time.ts'
 import type { ExploreReport } from '../views/explore/report.ts'
 import { asCurl } from './as-curl.ts'
@@ -15,7 +16,6 @@ import {
 import type { Connection } from './connection.ts'
 import { Feed } from './feed.ts'
 import { Place } from './place.ts'
-import { computed, signal } from './signals.ts'
 import { ThemeChoice } from './theme.ts'
 
 /** Real milliseconds for which the message of an action that succeeded is shown. */

@@ -1,5 +1,5 @@
 /** Light or dark: as the system has it, or as the person chose for this browser. */
-import { signal } from './signals.ts'
+import { signal } from '@preact/signals'
 
 const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]

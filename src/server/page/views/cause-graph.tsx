@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import { Address } from '../parts/address.tsx'
 import { DetailsHead } from '../parts/details-head.tsx'
 import { formatCount, formatMicrocents, formatTime } from '../parts/format.ts'
@@ -8,7 +9,6 @@ import { useKeys } from '../parts/use-keys.ts'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
-import { useSignal } from '../store/use-signal.ts'
 
 /** How many effects are shown at first, and how many more by each press. */
 const SHOWN_EFFECTS = 100

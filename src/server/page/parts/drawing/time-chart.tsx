@@ -1,6 +1,6 @@
+import { useSignal } from '@preact/signals'
 import { useCallback, useRef } from 'preact/hooks'
 import { styleOf } from '../../plots/series-styles.ts'
-import { useSignal } from '../../store/use-signal.ts'
 import { Tip } from '../tip.tsx'
 import { useSize } from '../use-size.ts'
 import { Canvas, type Drawing } from './canvas.tsx'

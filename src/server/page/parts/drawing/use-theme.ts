@@ -1,5 +1,5 @@
+import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { useSignal } from '../../store/use-signal.ts'
 
 /** Returns a number that changes with the theme: of the system, or as the person chose. Drawings read their colours again. */
 export function useTheme(): number {

@@ -1,6 +1,6 @@
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { useSignal } from '../../store/use-signal.ts'
 import { useSize } from '../use-size.ts'
 
 /** How many rows are drawn beyond each edge of what is visible. */

@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import { tryParseJson } from '../../../../lib/json-text.ts'
 import { formatCount, plural } from '../../parts/format.ts'
 import { Panel, Problem } from '../../parts/panel.tsx'
@@ -5,7 +6,6 @@ import type { FieldsByRoute } from '../../store/ask.ts'
 import { bound } from '../../store/bound.ts'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
-import { useSignal } from '../../store/use-signal.ts'
 import { PRESETS } from './presets.ts'
 
 type Rule = FieldsByRoute['POST /_sim/faults']

@@ -1,7 +1,7 @@
+import { useSignal } from '@preact/signals'
 import { CommandForm } from '../../parts/command-form.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { useAnswer } from '../../store/use-answer.ts'
-import { useSignal } from '../../store/use-signal.ts'
 import { useTargets } from './targets.ts'
 
 /** Breaks or repairs something by a command: now, or after a duration. */

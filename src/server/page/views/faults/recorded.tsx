@@ -1,10 +1,10 @@
+import { useSignal } from '@preact/signals'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { DownloadButton } from '../../parts/download-button.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Panel, Problem } from '../../parts/panel.tsx'
 import { describeError, useSession } from '../../store/session.ts'
-import { useSignal } from '../../store/use-signal.ts'
 
 /** What the person did here, and the scenario that does it again. */
 export function Recorded() {

@@ -1,7 +1,7 @@
+import type { Signal } from '@preact/signals'
 import { formatDay, formatDuration, formatTime } from '../../parts/format.ts'
 import { Tip } from '../../parts/tip.tsx'
 import { toneOf } from '../../parts/tone.ts'
-import type { Signal } from '../../store/signals.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { compareLives, placeSegments } from './lane-places.ts'
 import { AXIS_HEIGHT, GHOST_HEIGHT, isoOf, type LanesScene, toTime, toX } from './lanes-scene.ts'

@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { Address } from '../../parts/address.tsx'
 import { Choice } from '../../parts/choice.tsx'
@@ -6,7 +7,6 @@ import { FilterField } from '../../parts/lists/filter-field.tsx'
 import { Problem } from '../../parts/panel.tsx'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 import { useAnswer, useFoldedAnswer } from '../../store/use-answer.ts'
-import { useSignal } from '../../store/use-signal.ts'
 import { Lanes, type Span } from './lanes.tsx'
 import {
   beginOfAll,

@@ -1,6 +1,6 @@
+import { useSignal } from '@preact/signals'
 import { formatMicrocents, plural } from '../../parts/format.ts'
 import { Panel } from '../../parts/panel.tsx'
-import { useSignal } from '../../store/use-signal.ts'
 import type { MoneyOwner } from './money-chart.ts'
 
 const HOURS = 24

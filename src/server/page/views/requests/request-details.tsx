@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import type { ControlRequest } from '../../../control/client/index.ts'
 import { Address } from '../../parts/address.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
@@ -11,7 +12,6 @@ import { ThingLink } from '../../parts/thing-link.tsx'
 import { EntryLinks } from '../../shell/explanation.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
-import { useSignal } from '../../store/use-signal.ts'
 import { Content, type Kept } from './content.tsx'
 import { Resend } from './resend.tsx'
 

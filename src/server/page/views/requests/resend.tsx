@@ -1,10 +1,10 @@
+import { useSignal } from '@preact/signals'
 import { parseJsonOrText } from '../../../../lib/json-text.ts'
 import type { ControlRequest } from '../../../control/client/index.ts'
 import { intoView } from '../../parts/into-view.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import type { AnswersByRoute, FieldsByRoute } from '../../store/ask.ts'
 import { DEFAULT_WORLD, describeError, useSession } from '../../store/session.ts'
-import { useSignal } from '../../store/use-signal.ts'
 import { Comparison } from './comparison.tsx'
 import { Content, type Kept } from './content.tsx'
 

@@ -1,6 +1,6 @@
+import { useSignal } from '@preact/signals'
 import { TextField } from '../../parts/text-field.tsx'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
-import { useSignal } from '../../store/use-signal.ts'
 
 /** Creates a world of a fixture. */
 export function CreateWorld() {

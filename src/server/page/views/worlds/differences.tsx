@@ -1,9 +1,9 @@
+import type { Signal } from '@preact/signals'
 import { formatTime, plural } from '../../parts/format.ts'
 import { Table } from '../../parts/lists/table.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
 import type { AnswersByRoute } from '../../store/ask.ts'
-import type { Signal } from '../../store/signals.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 
 /** How many differences are listed. */

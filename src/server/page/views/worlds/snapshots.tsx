@@ -1,11 +1,11 @@
+import type { Signal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { DayTime } from '../../parts/day-time.tsx'
 import { Table } from '../../parts/lists/table.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { TextField } from '../../parts/text-field.tsx'
 import { useSession } from '../../store/session.ts'
-import type { Signal } from '../../store/signals.ts'
 import { useAnswer } from '../../store/use-answer.ts'
-import { useSignal } from '../../store/use-signal.ts'
 import { CompareButton, type Other } from './differences.tsx'
 
 /** The snapshots of the shown world. */

@@ -1,5 +1,6 @@
 /** The worlds of the simulator and the snapshots of the shown one: places to go, and to go back to. */
 
+import { useSignal } from '@preact/signals'
 import { DayTime } from '../../parts/day-time.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { Table } from '../../parts/lists/table.tsx'
@@ -7,7 +8,6 @@ import { Panel } from '../../parts/panel.tsx'
 import { forkWorld } from '../../store/fork-world.ts'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
-import { useSignal } from '../../store/use-signal.ts'
 import { CreateWorld } from './create-world.tsx'
 import { CompareButton, Differences, type Other } from './differences.tsx'
 import { Snapshots } from './snapshots.tsx'
