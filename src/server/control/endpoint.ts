@@ -6,8 +6,6 @@ import type { Simulator } from '../../simulator/simulator.ts'
 import type { TimelineLibrary } from '../../simulator/timelines.ts'
 import { TooManyWorlds, type Worlds } from '../worlds/worlds.ts'
 import type { EventTexts } from './event-stream.ts'
-import type { FleetView } from './views/fleet-tracker.ts'
-import type { LifeFilter, LifeView } from './views/lifecycle-tracker.ts'
 
 /** Writes a page that runs recordings of worlds again. */
 export type WritePage = (content: {
@@ -26,10 +24,6 @@ export interface ControlScope {
   eventTexts(): EventTexts
   /** The pasts of the worlds. */
   pasts: Pasts
-  /** Returns what changed in the fleet of `sim` since an earlier look. */
-  lookAtFleet(since: number | undefined): FleetView
-  /** Returns what changed in the lives of things of `sim` since an earlier look. */
-  lookAtLifecycles(filter: LifeFilter, since: number | undefined): LifeView
   /** Returns where the money of the account of `sim` goes. */
   lookAtMoney(): MoneyView
   /** Writes a saved page; undefined if the host cannot. */

@@ -16,8 +16,6 @@ import { OPERATIONS } from './declarations.ts'
 import type { ControlScope, WritePage } from './endpoint.ts'
 import * as eventStream from './event-stream.ts'
 import * as eventTurns from './event-turns.ts'
-import * as fleetTracker from './views/fleet-tracker.ts'
-import * as lifecycleTracker from './views/lifecycle-tracker.ts'
 
 /**
  * Every operation of the control plane by its id. Typed clients are made from it.
@@ -82,9 +80,7 @@ export function createControl(worlds: Worlds, { library = NO_SCENARIOS, writePag
     return new eventStream.EventTexts(turns)
   })
   const pasts = new pastsOfWorlds.Pasts()
-  const fleetOf = oneForEach(sim => new fleetTracker.FleetTracker(sim))
   const moneyOf = oneForEach(sim => new moneyTracker.MoneyTracker(sim))
-  const lifecyclesOf = oneForEach(sim => new lifecycleTracker.LifecycleTracker(sim))
   const pipeline = new Pipeline<Simulator, ControlScope>({
     operations: controlOperations,
     routes: OPERATIONS,
@@ -93,12 +89,11 @@ export function createControl(worlds: Worlds, { library = NO_SCENARIOS, writePag
     createScope: ({ backend: sim, seq }) => ({
       ...{ sim, worlds, library, operations: controlOperations, pasts, writePage },
       eventTexts: () => textsOf(sim),
-      lookAtLifecycles: (filter, since) => lifecyclesOf(sim).look(filter, since),
       lookAtMoney: () => moneyOf(sim).look(),
-      lookAtFleet: since => fleetOf(sim).look(since),
       actAsRequest: act => (seq === undefined ? act() : actFor(sim.world.journal, seq, act)),
     }),
     show: (sim, json) => sim.world.apiTokens.hideSecrets(json),
+    hasRevisions: true,
     // The time of a scaled clock: reading it fires no events.
     time: sim => sim.world.clock.epochMs + sim.clock.due / 1000,
     openEntry(sim, operation, method, path) {

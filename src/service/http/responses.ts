@@ -1,6 +1,7 @@
 /** Creates the responses of a pipeline: at the time of the world and with its vendor names. */
 
 import type { RequestEntry } from '../../kernel/journal.ts'
+import { hash32Pair } from '../../kernel/random.ts'
 import { byteLengthOf } from '../../lib/bytes.ts'
 import { splitChunks } from '../../simulation/batches/files.ts'
 import type { SchemaMapping } from '../naming/endpoint-mapping.ts'
@@ -23,6 +24,8 @@ export interface ResponsesOptions<Backend> {
   createRequestId?(backend: Backend, entry: RequestEntry | undefined): string
   /** Returns the JSON of an answer for its reader. Default: as it is. A `JsonText` is always sent as it is. */
   show?(backend: Backend, json: string): string
+  /** Whether an answer to a GET has an `etag`. A request with this value in `if-none-match` gets a 304 for an equal answer. */
+  readonly hasRevisions?: boolean
   /** Called with exceptions that are bugs; the client gets a 500. */
   onBug?(error: unknown, operation: string): void
 }
@@ -68,7 +71,12 @@ export class Responses<Backend> {
       })
     }
     const vendorValue = responseMapping === undefined ? value : responseMapping.returns.toVendor(value)
-    return this.#shown(backend, 200, JSON.stringify(vendorValue))
+    const text = JSON.stringify(vendorValue)
+    if (!this.#options.hasRevisions || context.method !== 'GET') return this.#shown(backend, 200, text)
+    const { hi, lo } = hash32Pair(text, 0, 1)
+    const etag = `"${hi.toString(16)}-${lo.toString(16)}"`
+    if (context.request.headers.get('if-none-match') !== etag) return this.#shown(backend, 200, text, { etag })
+    return new Response(null, { status: 304, headers: { etag, date: this.#formatDate(backend) } })
   }
 
   /** Returns a 422. */

@@ -1,10 +1,10 @@
-/** The fleet as the page keeps it, and where it draws it. */
+/** The fleet as the page draws it, and where it draws it. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { boxOf, findAt, layoutFleet, neighborOf } from '../../../src/server/page/views/fleet/fleet-layout.ts'
-import { countGpus, foldFleet, lettersOf, toSections } from '../../../src/server/page/views/fleet/fleet-model.ts'
+import { countGpus, lettersOf, toFleet, toSections } from '../../../src/server/page/views/fleet/fleet-model.ts'
 
-type Answer = Parameters<typeof foldFleet>[1]
+type Answer = Parameters<typeof toFleet>[0]
 
 /** Returns an answer with so many nodes in each group. */
 function answerOf(counts: readonly number[], gpus = 8): Answer {
@@ -13,74 +13,43 @@ function answerOf(counts: readonly number[], gpus = 8): Answer {
     unavailable: null,
   }))
   const nodes = counts.flatMap((count, group) =>
-    Array.from({ length: count }, (_, index): Answer['nodes'][number] => [
-      `node-${group}-${index}`,
-      group,
-      'ready',
-      Array.from({ length: gpus }, () => -1),
-      [],
-      1,
-      false,
-    ]),
+    Array.from({ length: count }, (_, index) => ({
+      ...{ name: `node-${group}-${index}`, group, state: 'ready' as const, slowdown: 1, disk_full: false },
+      ...{ gpus: Array.from({ length: gpus }, () => -1), holders: [] },
+    })),
   )
   const total = nodes.length * gpus
   return {
-    ...{ revision: 1, full: true, now: '', groups, states: [], owners: [], nodes, removed: [] },
-    ...{ waiting: [], waiting_count: 0 },
+    ...{ groups, owners: [], nodes, waiting: [], waiting_count: 0 },
     totals: { nodes: nodes.length, gpus: total, free: total, held: 0, others: 0, broken: 0, unusable: 0 },
   }
 }
 
-describe('the kept fleet', () => {
-  test('takes over what changed, and keeps the place of an owner', () => {
-    const owner = { id: 'a', kind: 'deployment' as const, name: 'acme/a', status: 'running', utilisation: 0.5 }
-    const first = foldFleet(undefined, {
-      ...answerOf([2]),
-      states: ['ready'],
-      owners: [owner],
-      nodes: [
-        ['n0', 0, 'ready', [0, -1], [[0, 3, 0]], 1, false],
-        ['n1', 0, 'ready', [-1, -2], [], 1, false],
-      ],
-    })
-    expect(first.nodes.get('n0')!.holders).toEqual([{ owner: 'a', id: 'a-3', state: 'ready' }])
-    const second = foldFleet(first, {
-      ...answerOf([1]),
-      ...{ revision: 2, full: false, states: ['loading'], removed: ['n1'] },
-      owners: [
-        { ...owner, id: 'b' },
-        { ...owner, utilisation: 0.9 },
-      ],
-      nodes: [
-        [
-          'n0',
-          0,
-          'cordoned',
-          [0, 1],
-          [
-            [1, 3, 0],
-            [0, null, 0],
-          ],
-          2,
-          true,
-        ],
-      ],
-    })
-    expect([...second.nodes.keys()]).toEqual(['n0'])
-    expect(second.nodes.get('n0')!.holders.map(({ id }) => id)).toEqual(['a-3', 'b'])
-    expect([...second.owners.values()].map(({ id, index, utilisation }) => [id, index, utilisation])).toEqual([
-      ['a', 0, 0.9],
-      ['b', 1, 0.5],
+/** Returns the fleet as a page draws it that opens now. */
+const fleetOf = (answer: Answer) => toFleet(answer, new Map())
+
+describe('the fleet of an answer', () => {
+  test('has the groups of its nodes, and keeps the place of an owner', () => {
+    const ownerOf = (id: string) => ({ id, kind: 'deployment' as const, name: id, status: 'running', utilisation: 0.5 })
+    const places = new Map<string, number>()
+    const first = toFleet({ ...answerOf([2]), owners: [ownerOf('a'), ownerOf('b')] }, places)
+    expect(first.nodes.get('node-0-1')!.group.zone).toBe('zone-0')
+    const second = toFleet({ ...answerOf([1]), owners: [ownerOf('b'), ownerOf('c')] }, places)
+    expect([...second.nodes.keys()]).toEqual(['node-0-0'])
+    expect([...second.owners.values()].map(({ id, index }) => [id, index])).toEqual([
+      ['b', 1],
+      ['c', 2],
     ])
-    expect(foldFleet(second, { ...answerOf([]), revision: 2, full: false })).toBe(second)
   })
 
   test('counts each GPU once: that of a node that is down is unusable', () => {
-    const { nodes } = foldFleet(undefined, {
-      ...answerOf([1]),
+    const answer = answerOf([2])
+    const [one, other] = answer.nodes
+    const { nodes } = fleetOf({
+      ...answer,
       nodes: [
-        ['n0', 0, 'ready', [-1, -2, -3], [], 1, false],
-        ['n1', 0, 'down', [-1, -1, -3], [], 1, false],
+        { ...one!, gpus: [-1, -2, -3] },
+        { ...other!, state: 'down', gpus: [-1, -1, -3] },
       ],
     })
     expect(countGpus(nodes.values())).toEqual({ gpus: 6, held: 0, free: 1, others: 1, unusable: 4 })
@@ -101,7 +70,7 @@ describe('the layout of the fleet', () => {
         fc.integer({ min: 200, max: 1600 }),
         fc.integer({ min: 200, max: 1200 }),
         (list, width, height) => {
-          const layout = layoutFleet(toSections(foldFleet(undefined, answerOf(list))), width, height)
+          const layout = layoutFleet(toSections(fleetOf(answerOf(list))), width, height)
           const found = layout.nodes.flatMap((_, index) => {
             const box = boxOf(layout, index)!
             const top = box.y + layout.nameHeight + layout.padding
@@ -121,7 +90,7 @@ describe('the layout of the fleet', () => {
   test('leads from any node to any other with the arrow keys', () => {
     fc.assert(
       fc.property(counts, fc.nat(), (list, seed) => {
-        const layout = layoutFleet(toSections(foldFleet(undefined, answerOf(list))), 900, 700)
+        const layout = layoutFleet(toSections(fleetOf(answerOf(list))), 900, 700)
         const start = seed % layout.nodes.length
         let index = start
         for (let step = 0; step < layout.nodes.length * 2; step++) index = neighborOf(layout, index, 'up')
@@ -135,7 +104,7 @@ describe('the layout of the fleet', () => {
   })
 
   test('shows 10,000 GPUs with at least nine pixels each', () => {
-    const layout = layoutFleet(toSections(foldFleet(undefined, answerOf([625, 625]))), 950, 700)
+    const layout = layoutFleet(toSections(fleetOf(answerOf([625, 625]))), 950, 700)
     expect(layout.cell).toBe(9)
     expect(layout.height).toBeLessThan(2_200)
   })

@@ -400,6 +400,32 @@ class GetFleetAnswerOwnersItem(TypedDict):
     utilisation: float | None
 
 
+GetFleetAnswerNodesItemState = Literal[
+    "provisioning",
+    "ready",
+    "cordoned",
+    "draining",
+    "down",
+    "gone",
+]
+
+
+class GetFleetAnswerNodesItemHoldersItem(TypedDict):
+    id: str
+    owner: str
+    state: str
+
+
+class GetFleetAnswerNodesItem(TypedDict):
+    name: str
+    group: int
+    state: GetFleetAnswerNodesItemState
+    gpus: list[int]
+    holders: list[GetFleetAnswerNodesItemHoldersItem]
+    slowdown: float
+    disk_full: bool
+
+
 GetFleetAnswerWaitingItemCause = Literal[
     "no_such_node",
     "stock_out",
@@ -432,15 +458,10 @@ class GetFleetAnswerWaitingItem(TypedDict):
 
 
 class GetFleetAnswer(TypedDict):
-    revision: int
-    full: bool
-    now: str
     totals: GetFleetAnswerTotals
     groups: list[GetFleetAnswerGroupsItem]
-    states: list[str]
     owners: list[GetFleetAnswerOwnersItem]
-    nodes: list[list[Any]]
-    removed: list[str]
+    nodes: list[GetFleetAnswerNodesItem]
     waiting: list[GetFleetAnswerWaitingItem]
     waiting_count: int
 
@@ -603,8 +624,6 @@ class GetLifecyclesAnswerRowsItem(TypedDict):
 
 
 class GetLifecyclesAnswer(TypedDict):
-    revision: int
-    full: bool
     now: str
     now_time: int
     matched: int
@@ -1513,18 +1532,15 @@ class Control:
         )
         return result
 
-    def get_fleet(self, *, since: int | None = None) -> GetFleetAnswer:
+    def get_fleet(self) -> GetFleetAnswer:
         """Return the nodes of the fleet, the state of each GPU and who holds it, the pools without
-        GPUs, and the deployments that wait for GPUs. With `since` (the revision of an earlier
-        answer), it returns only nodes and owners that changed. If `full` of the answer is true,
-        the answer replaces all earlier ones. Indexes are those of the same answer.
+        GPUs, and the deployments that wait for GPUs.
 
         Sends `GET /_sim/fleet`.
         """
         result: GetFleetAnswer = self._transport.send_for_json(
             "GET",
             "/_sim/fleet",
-            query={"since": since},
         )
         return result
 
@@ -1677,18 +1693,14 @@ class Control:
     def get_lifecycles(
         self,
         *,
-        since: int | None = None,
         kind: str | None = None,
         from_: str | None = None,
         to: str | None = None,
-        after: str | None = None,
         limit: int | None = None,
     ) -> GetLifecyclesAnswer:
         """List the lives of deployments, instances, batches, rentals and nodes: their states with
-        begin and end, replicas and marks. With `since` (the revision of an earlier answer), it
-        lists only those that changed. `kind` is a list with commas, and `after` is the id of
-        the last row of the page before. With `from` and `to` (times), it lists only those that
-        overlap the window.
+        begin and end, replicas and marks. `kind` is a list with commas. With `from` and `to`
+        (times), it lists only those that overlap the window.
 
         Sends `GET /_sim/lifecycles`.
         Refused with 400: an unknown kind, or an invalid time.
@@ -1696,14 +1708,7 @@ class Control:
         result: GetLifecyclesAnswer = self._transport.send_for_json(
             "GET",
             "/_sim/lifecycles",
-            query={
-                "since": since,
-                "kind": kind,
-                "from": from_,
-                "to": to,
-                "after": after,
-                "limit": limit,
-            },
+            query={"kind": kind, "from": from_, "to": to, "limit": limit},
         )
         return result
 

@@ -1,45 +1,53 @@
 import * as z from 'zod'
-import { queryInteger } from '../../../service/fields.ts'
+import { bitCount, freeGpus, type NodeRow } from '../../../simulation/fleet/node-row.ts'
+import { toRentalOrdinal } from '../../../simulation/fleet/tenants.ts'
+import type { World } from '../../../simulation/world.ts'
 import { WAIT_CAUSES } from '../../../simulator/explain/waits.ts'
-import type { Simulator } from '../../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
-import type { FleetNode, FleetView, Holder } from './fleet-tracker.ts'
-import { UNAVAILABLE_CAUSES } from './fleet-waits.ts'
+import { engineUtilisation, RequestsInFlight } from '../metrics/engine-values.ts'
+import { servingState } from '../metrics/serving-state.ts'
+import { findFleetWaits, UNAVAILABLE_CAUSES } from './fleet-waits.ts'
 
-const NodeTuple = z.tuple([
-  z.string().describe('Name'),
-  z.int().describe('Index of its group in groups'),
-  z.enum(['provisioning', 'ready', 'cordoned', 'draining', 'down', 'gone']),
-  z
+/** The most waiting deployments that are listed. */
+const MAX_WAITING = 200
+/** In the list of a node's GPUs. */
+const [FREE, OF_OTHERS, BROKEN] = [-1, -2, -3]
+
+const NodeSchema = z.object({
+  name: z.string(),
+  group: z.int().describe('Index of its group in groups'),
+  state: z.enum(['provisioning', 'ready', 'cordoned', 'draining', 'down', 'gone']),
+  gpus: z
     .array(z.int())
     .describe('For each GPU: index in the holders of the node; -1 free, -2 of another customer, -3 broken'),
-  z
+  holders: z
     .array(
-      z.tuple([
-        z.int().describe('Index of its owner in owners'),
-        z.int().nullable().describe('Number of the instance; null for a container'),
-        z.int().describe('Index of its state in states'),
-      ]),
+      z.object({
+        id: z.string().describe('Id of the instance or the container'),
+        owner: z.string().describe('Id of the deployment, or of the container'),
+        state: z.string(),
+      }),
     )
     .describe('Who holds GPUs of it'),
-  z.number().describe('By which factor it is slower; 1 is full speed'),
-  z.boolean().describe('Whether its disk is full'),
-])
+  slowdown: z.number().describe('By which factor it is slower; 1 is full speed'),
+  disk_full: z.boolean(),
+})
+const OwnerSchema = z.object({
+  id: z.string(),
+  kind: z.enum(['deployment', 'container']),
+  name: z.string(),
+  status: z.string(),
+  utilisation: z.number().nullable().describe('Mean of its ready instances, 0 to 1; null without one'),
+})
 
 export const getFleet = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/fleet',
   summary:
     'Return the nodes of the fleet, the state of each GPU and who holds it, the pools without GPUs, and the ' +
-    'deployments that wait for GPUs. With `since` (the revision of an earlier answer), it returns only nodes and ' +
-    'owners that changed. If `full` of the answer is true, the answer replaces all earlier ones. Indexes are those ' +
-    'of the same answer',
-  example: { target: '/_sim/fleet?since=1' },
-  query: { since: queryInteger({ min: 0 }).optional() },
+    'deployments that wait for GPUs',
+  example: { target: '/_sim/fleet' },
   returns: z.object({
-    revision: z.int().describe('For since of the next request'),
-    full: z.boolean(),
-    now: z.string(),
     totals: z.object({
       nodes: z.int(),
       gpus: z.int(),
@@ -66,18 +74,8 @@ export const getFleet = control({
           .describe('Why its GPUs cannot be used; null if they can'),
       }),
     ),
-    states: z.array(z.string()).describe('The states of holders'),
-    owners: z.array(
-      z.object({
-        id: z.string(),
-        kind: z.enum(['deployment', 'container']),
-        name: z.string(),
-        status: z.string(),
-        utilisation: z.number().nullable().describe('Mean of its ready instances, 0 to 1; null without one'),
-      }),
-    ),
-    nodes: z.array(NodeTuple),
-    removed: z.array(z.string()).describe('Names of nodes that are gone since'),
+    owners: z.array(OwnerSchema),
+    nodes: z.array(NodeSchema),
     waiting: z
       .array(
         z.object({
@@ -91,46 +89,91 @@ export const getFleet = control({
           sentence: z.string(),
         }),
       )
-      .describe('Deployments that wait for GPUs: all of them, the longest wait first, at most 200'),
-    waiting_count: z.int(),
+      .describe('Deployments that wait for GPUs, the longest wait first, at most 200'),
+    waiting_count: z.int().describe('How many wait, also those that are not listed'),
   }),
-  handle: ({ query: { since }, sim, lookAtFleet }) => toFleetJson(sim, lookAtFleet(since)),
+  handle: ({ sim: { world } }) => {
+    const { unavailable, waiting } = findFleetWaits(world)
+    const toIso = (time: number | undefined) => (time === undefined ? null : world.clock.iso(time))
+    const groups = world.nodes.groups.map(({ group }) => group)
+    const indexes = new Map(groups.map((group, index) => [group, index]))
+    const rows = Array.from(world.nodes.entries(), ([, row]) => row)
+    return {
+      totals: totalsOf(rows),
+      groups: groups.map(({ pool, zone, market, gpu, gpus }, index) => {
+        const { cause, since, until } = unavailable[index] ?? {}
+        const why = cause === undefined ? null : { cause, since: toIso(since), until: toIso(until) }
+        return { pool, zone, market, gpu, gpus, unavailable: why }
+      }),
+      owners: ownersOf(world),
+      nodes: rows.map(row => toNode(world, row, indexes.get(row.group)!)),
+      waiting: waiting.slice(0, MAX_WAITING).map(one => ({ ...one, since: toIso(one.since) })),
+      waiting_count: waiting.length,
+    }
+  },
 })
 
-function toFleetJson({ world, clock }: Simulator, view: FleetView) {
-  const { revision, isFull, totals, groups, owners, nodes, removed, waits } = view
-  const toIso = (time: number | undefined) => (time === undefined ? null : world.clock.iso(time))
-  const toUnavailable = (index: number) => {
-    const { cause, since, until } = waits.unavailable[index] ?? {}
-    return cause === undefined ? null : { cause, since: toIso(since), until: toIso(until) }
+function totalsOf(rows: readonly Readonly<NodeRow>[]) {
+  const totals = { nodes: rows.length, gpus: 0, free: 0, held: 0, others: 0, broken: 0, unusable: 0 }
+  for (const row of rows) {
+    const { group, broken, heldByOthers, allocated, state } = row
+    const others = (group.occupied | heldByOthers) & ~broken
+    totals.gpus += group.gpus
+    totals.free += freeGpus(row)
+    totals.held += bitCount(allocated)
+    totals.others += bitCount(others)
+    totals.broken += bitCount(broken)
+    totals.unusable += state === 'ready' ? bitCount(broken) : group.gpus - bitCount(allocated | others)
   }
-  const states: string[] = []
-  const stateIndexes = new Map<string, number>()
-  const indexOfState = (state: string) => {
-    const index = stateIndexes.get(state) ?? states.push(state) - 1
-    stateIndexes.set(state, index)
-    return index
+  return totals
+}
+
+function ownersOf(world: World): z.input<typeof OwnerSchema>[] {
+  const inFlight = new RequestsInFlight(world)
+  const owners: z.input<typeof OwnerSchema>[] = []
+  for (const [ordinal, { id, plan, status, instances }] of world.deployments.entries()) {
+    if (instances.length === 0) continue
+    const utilisation = utilisationOf(world, ordinal, inFlight)
+    owners.push({ id, kind: 'deployment', name: plan.modelName, status, utilisation })
   }
-  const ownerIndexes = new Map(owners.map(({ id }, index) => [id, index]))
-  const groupIndexes = new Map(groups.map((group, index) => [group, index]))
-  const toHolder = ({ owner, number, state }: Holder): [number, number | null, number] => [
-    ownerIndexes.get(owner)!,
-    number,
-    indexOfState(state),
-  ]
-  const toNode = ({ name, group, state, gpus, holders, slowdown, isDiskFull }: FleetNode) =>
-    [name, groupIndexes.get(group)!, state, [...gpus], holders.map(toHolder), slowdown, isDiskFull] as const
-  return {
-    ...{ revision, full: isFull, now: clock.iso, totals },
-    groups: groups.map(({ pool, zone, market, gpu, gpus }, index) => ({
-      ...{ pool, zone, market, gpu, gpus },
-      unavailable: toUnavailable(index),
-    })),
-    states,
-    owners: [...owners],
-    nodes: nodes.map(node => [...toNode(node)] as z.input<typeof NodeTuple>),
-    removed: [...removed],
-    waiting: waits.waiting.map(one => ({ ...one, since: toIso(one.since) })),
-    waiting_count: waits.waitingCount,
+  for (const [, { id, name, state, node }] of world.rentals.entries()) {
+    if (node >= 0) owners.push({ id, kind: 'container', name, status: state, utilisation: null })
   }
+  return owners
+}
+
+/** Returns how busy the ready instances of a deployment are, as the metrics say, rounded to hundredths. */
+function utilisationOf(world: World, deployment: number, inFlight: RequestsInFlight): number | null {
+  const row = world.deployments.read(deployment)
+  if (row.ready === 0) return null
+  const state = servingState(world, deployment)
+  let sum = 0
+  for (const { instance } of state.engines) {
+    sum += engineUtilisation(world, row, true, state, inFlight.on(instance).length)
+  }
+  return Math.round((100 * sum) / state.engines.length) / 100
+}
+
+function toNode(world: World, row: Readonly<NodeRow>, groupIndex: number): z.input<typeof NodeSchema> {
+  const { group, broken, heldByOthers } = row
+  const gpus = Array.from({ length: group.gpus }, (_, gpu) => {
+    if (broken & (1 << gpu)) return BROKEN!
+    return (group.occupied | heldByOthers) & (1 << gpu) ? OF_OTHERS! : FREE!
+  })
+  const holders = row.tenants.map((tenant, index) => {
+    const { bits, ...holder } = holderOf(world, tenant)
+    for (let gpu = 0; gpu < group.gpus; gpu++) if (bits & (1 << gpu) & ~broken) gpus[gpu] = index
+    return holder
+  })
+  const state = row.state === 'cordoned' && row.drainEvent !== 0 ? 'draining' : row.state
+  return { name: row.id, group: groupIndex, state, gpus, holders, slowdown: row.slowdown, disk_full: row.diskFull }
+}
+
+function holderOf({ rentals, instances, deployments }: World, tenant: number) {
+  if (tenant < 0) {
+    const { id, state, gpus } = rentals.read(toRentalOrdinal(tenant))
+    return { id, owner: id, state, bits: gpus }
+  }
+  const { id, deployment, state, gpus } = instances.read(tenant)
+  return { id, owner: deployments.read(deployment).id, state, bits: gpus }
 }

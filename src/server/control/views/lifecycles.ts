@@ -12,7 +12,7 @@ import type { Simulator } from '../../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
 import { nameOfThing } from '../thing-names.ts'
 import { LIFE_KINDS } from './lifecycle.ts'
-import type { Life } from './lifecycle-tracker.ts'
+import { type Life, readLives } from './lives.ts'
 
 const MarkSchema = z.object({
   time: z.int(),
@@ -50,22 +50,16 @@ export const getLifecycles = control({
   route: 'GET /_sim/lifecycles',
   summary:
     'List the lives of deployments, instances, batches, rentals and nodes: their states with begin and end, replicas ' +
-    'and marks. With `since` (the revision of an earlier answer), it lists only those that changed. `kind` is a list ' +
-    'with commas, and `after` is the id of the last row of the page before. With `from` and `to` (times), it lists ' +
-    'only those that overlap the window',
+    'and marks. `kind` is a list with commas. With `from` and `to` (times), it lists only those that overlap the window',
   example: { target: '/_sim/lifecycles?kind=deployment,batch&limit=20' },
   refusals: { 400: 'an unknown kind, or an invalid time' },
   query: {
-    since: queryInteger({ min: 0 }).optional(),
     kind: z.string().optional(),
     from: z.string().optional(),
     to: z.string().optional(),
-    after: z.string().optional(),
-    limit: queryInteger({ min: 1, max: 5000 }).default(500),
+    limit: queryInteger({ min: 1, max: 20_000 }).default(500),
   },
   returns: z.object({
-    revision: z.int().describe('For since of the next request, after the last page'),
-    full: z.boolean().describe('Whether the answer replaces all earlier ones'),
     now: z.string(),
     now_time: z.int(),
     matched: z.int().describe('How many match, also those beyond limit'),
@@ -73,19 +67,17 @@ export const getLifecycles = control({
     rows: z.array(RowSchema).describe('The oldest first'),
     world_marks: z.array(MarkSchema).describe('What happened to the provider, the account and the fault rules'),
   }),
-  handle: ({ query: { since, kind, from, to, after, limit }, sim, lookAtLifecycles }) => {
+  handle: ({ query: { kind, from, to, limit }, sim }) => {
     const filter = {
       kinds: readKinds(kind),
       from: readTime(sim, 'from', from) ?? Number.NEGATIVE_INFINITY,
       to: readTime(sim, 'to', to) ?? Number.POSITIVE_INFINITY,
     }
-    const { revision, isFull, lives, worldMarks } = lookAtLifecycles(filter, since)
-    const start = after === undefined ? 0 : lives.findIndex(({ id }) => id === after) + 1
+    const { lives, worldMarks } = readLives(sim, filter)
     const { clock, journal } = sim.world
     return {
-      ...{ revision, full: isFull, now: clock.iso(), now_time: clock.now },
-      ...{ matched: lives.length, dropped: journal.dropped },
-      rows: lives.slice(start, start + limit).map(life => toRow(sim, life)),
+      ...{ now: clock.iso(), now_time: clock.now, matched: lives.length, dropped: journal.dropped },
+      rows: lives.slice(0, limit).map(life => toRow(sim, life)),
       world_marks: worldMarks.slice(-LIMITS.listedMarks).map(entry => toMark(entry)),
     }
   },

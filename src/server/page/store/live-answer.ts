@@ -2,27 +2,20 @@
 
 import { signal } from '@preact/signals'
 import { clearRealTimeout, monotonicMs, setRealTimeout } from '../../../lib/real-time.ts'
-import type { AnswersByRoute, ControlRoute, FieldsByRoute } from './ask.ts'
+import { type AnswersByRoute, type ControlRoute, encodeRequest, type FieldsByRoute } from './ask.ts'
 import { describeError, type Session } from './session.ts'
 import { whenVisible } from './visibility.ts'
 
 const DEFAULT_PAUSE_MS = 500
+/** A slow answer is asked for less often: the pause is ten times as long as the request before it, at most two seconds. */
+const PAUSE_FACTOR = 10
+const MAX_PAUSE_MS = 2_000
 
 export interface Asked<Answer> {
   /** The newest answer; undefined before the first one. */
   readonly value: Answer | undefined
   /** Why the newest request failed. */
   readonly error: string | undefined
-}
-
-/** How the page keeps a value of which an answer has only what changed. */
-export interface Folding<Route extends ControlRoute, Value> {
-  /** Returns the fields that ask for what changed. They are added to those of the question. */
-  readonly since: (value: Value) => Partial<FieldsByRoute[Route]>
-  /** Returns whether more of the same answer is to be asked for. */
-  readonly isPartial?: (value: Value) => boolean
-  /** Returns the new value. `before` is undefined for the first answer to a question. */
-  readonly fold: (before: Value | undefined, answer: AnswersByRoute[Route]) => Value
 }
 
 const NOTHING = { value: undefined, error: undefined }
@@ -35,34 +28,30 @@ interface Pauses {
   readonly restMs?: number | undefined
 }
 
-export class LiveAnswer<Route extends ControlRoute, Value = AnswersByRoute[Route]> {
-  readonly asked = signal<Asked<Value>>(NOTHING)
+export class LiveAnswer<Route extends ControlRoute> {
+  readonly asked = signal<Asked<AnswersByRoute[Route]>>(NOTHING)
   readonly #session: Session
   readonly #route: Route
   readonly #pauseMs: number
   readonly #restMs: number
-  readonly #folding: Folding<Route, Value> | undefined
   #fields: FieldsByRoute[Route] | undefined
   #world = ''
   /** The request under way. */
   #running: AbortController | undefined
   /** When something changed of which the newest answer does not know. */
   #staleSince: number | undefined
+  /** The `etag` of the newest answer. */
+  #revision = ''
   #endedAt = Number.NEGATIVE_INFINITY
+  /** Real milliseconds of the newest request. */
+  #tookMs = 0
   #timer: unknown
 
-  /** Without a folding, an answer is kept as it is. */
-  constructor(
-    session: Session,
-    route: Route,
-    folding?: Folding<Route, Value>,
-    { pauseMs = DEFAULT_PAUSE_MS, restMs = 0 }: Pauses = {},
-  ) {
+  constructor(session: Session, route: Route, { pauseMs = DEFAULT_PAUSE_MS, restMs = 0 }: Pauses = {}) {
     this.#pauseMs = pauseMs
     this.#restMs = restMs
     this.#session = session
     this.#route = route
-    this.#folding = folding
   }
 
   /** Asks another question at once. The answer to the one before is forgotten. With `undefined`, nothing is asked. */
@@ -71,6 +60,7 @@ export class LiveAnswer<Route extends ControlRoute, Value = AnswersByRoute[Route
     this.#fields = fields
     this.#world = world
     this.asked.value = NOTHING
+    this.#revision = ''
     if (fields !== undefined) void this.#ask()
   }
 
@@ -82,7 +72,8 @@ export class LiveAnswer<Route extends ControlRoute, Value = AnswersByRoute[Route
     if (this.#running !== undefined) return
     clearRealTimeout(this.#timer)
     const rested = Math.min(now + this.#restMs, this.#staleSince + 2 * this.#pauseMs)
-    const wait = Math.max(this.#endedAt + this.#pauseMs, rested) - now
+    const pauseMs = Math.max(this.#pauseMs, Math.min(MAX_PAUSE_MS, PAUSE_FACTOR * this.#tookMs))
+    const wait = Math.max(this.#endedAt + pauseMs, rested) - now
     if (wait <= 0) void this.#ask()
     else this.#timer = setRealTimeout(() => void this.#ask(), wait)
   }
@@ -99,22 +90,25 @@ export class LiveAnswer<Route extends ControlRoute, Value = AnswersByRoute[Route
     await whenVisible(own.signal)
     if (own.signal.aborted) return
     this.#staleSince = undefined
+    const begunAt = monotonicMs()
     try {
-      const options = { signal: own.signal, world: this.#world }
-      const before = this.asked.peek().value
-      const since = before === undefined ? undefined : this.#folding?.since(before)
-      const fields = { ...this.#fields, ...since } as FieldsByRoute[Route]
-      const answer = await this.#session.ask(this.#route, fields, options)
+      const { path } = encodeRequest(this.#route, this.#fields as Record<string, unknown>)
+      const init = { signal: own.signal, headers: { 'if-none-match': this.#revision } }
+      const response = await this.#session.send(path, init, this.#world)
+      if (response.status !== 304) {
+        const value = (await this.#session.read(response)) as AnswersByRoute[Route]
+        if (own.signal.aborted) return
+        this.#revision = response.headers.get('etag') ?? ''
+        this.asked.value = { value, error: undefined }
+      }
       if (own.signal.aborted) return
-      const value = this.#folding === undefined ? (answer as Value) : this.#folding.fold(before, answer)
-      this.asked.value = { value, error: undefined }
-      if (this.#folding?.isPartial?.(value)) this.#staleSince ??= monotonicMs()
     } catch (error) {
       if (own.signal.aborted) return
       this.asked.value = { value: this.asked.peek().value, error: describeError(error) }
     }
     this.#running = undefined
     this.#endedAt = monotonicMs()
+    this.#tookMs = this.#endedAt - begunAt
     if (this.#staleSince !== undefined) this.refresh()
   }
 }

@@ -154,6 +154,11 @@ export class Session {
       },
       world,
     )
+    return this.read(response)
+  }
+
+  /** Reads an answer of the control plane. Throws AskError if it is not a success. */
+  read(response: Response): Promise<unknown> {
     if (response.status === 401) this.feed.link.value = 'locked'
     return readAnswer(response)
   }

@@ -1,6 +1,6 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import type { AnswersByRoute, ControlRoute, FieldsByRoute } from './ask.ts'
-import { type Asked, type Folding, LiveAnswer } from './live-answer.ts'
+import { type Asked, LiveAnswer } from './live-answer.ts'
 import { useSession } from './session.ts'
 
 interface AskOptions {
@@ -26,23 +26,10 @@ interface AskOptions {
 export function useAnswer<Route extends ControlRoute>(
   route: Route,
   fields: FieldsByRoute[Route] | undefined,
-  options?: AskOptions,
-): Asked<AnswersByRoute[Route]> {
-  return useFoldedAnswer<Route, AnswersByRoute[Route]>(route, fields, undefined, options)
-}
-
-/** Works as `useAnswer`, for an operation that answers what changed. `folding` has to stay the same object. */
-export function useFoldedAnswer<Route extends ControlRoute, Value>(
-  route: Route,
-  fields: FieldsByRoute[Route] | undefined,
-  folding: Folding<Route, Value> | undefined,
   { refresh = 'changes', pauseMs, restMs, world }: AskOptions = {},
-): Asked<Value> {
+): Asked<AnswersByRoute[Route]> {
   const session = useSession()
-  const answer = useMemo(
-    () => new LiveAnswer(session, route, folding, { pauseMs, restMs }),
-    [session, route, folding, pauseMs, restMs],
-  )
+  const answer = useMemo(() => new LiveAnswer(session, route, { pauseMs, restMs }), [session, route, pauseMs, restMs])
   const shown = world ?? session.world.value
   const key = JSON.stringify(fields)
   useEffect(() => {

@@ -94,7 +94,7 @@ class FleetBrush extends Brush {
   #drawFrame(node: FleetNode, x: number, y: number, width: number, height: number): void {
     const context = this.context
     const { cursor, selected, layout } = this.#scene
-    const { state, name, slowdown, isDiskFull } = node
+    const { state, name, slowdown, disk_full } = node
     const isClosed = state === 'cordoned' || state === 'draining'
     context.beginPath()
     context.roundRect(x + 0.5, y + 0.5, width - 1, height - 1, layout.nameHeight > 0 ? 5 : 2)
@@ -122,7 +122,7 @@ class FleetBrush extends Brush {
     const marks = [
       state === 'down' ? '✗' : isClosed ? '⊘' : state === 'provisioning' ? '+' : '',
       slowdown === 1 ? '' : `÷${slowdown}`,
-      isDiskFull ? '▤' : '',
+      disk_full ? '▤' : '',
     ]
     this.setFont('600 11px', 'right')
     const mark = marks.join('')

@@ -1,9 +1,7 @@
-/** The fleet as the page keeps it: whole, from answers that have only what changed. */
+/** The fleet as the page draws it. */
 import type { AnswersByRoute } from '../../store/ask.ts'
-import type { Folding } from '../../store/live-answer.ts'
 
 type FleetAnswer = AnswersByRoute['GET /_sim/fleet']
-export type FleetTotals = FleetAnswer['totals']
 export type FleetGroup = FleetAnswer['groups'][number]
 type Owner = FleetAnswer['owners'][number]
 
@@ -17,115 +15,43 @@ export interface FleetOwner extends Owner {
   readonly index: number
 }
 
-export interface FleetHolder {
-  readonly owner: string
-  /** Id of the instance or the container. */
-  readonly id: string
-  readonly state: string
-}
+export type FleetNode = Omit<FleetAnswer['nodes'][number], 'group'> & { readonly group: FleetGroup }
 
-export interface FleetNode {
-  readonly name: string
-  /** As it was when the node last changed. */
-  readonly group: FleetGroup
-  readonly state: FleetAnswer['nodes'][number][2]
-  /** For each GPU: the index of its holder, or one of `GPU_CODES`. */
-  readonly gpus: readonly number[]
-  readonly holders: readonly FleetHolder[]
-  /** By which factor it is slower. */
-  readonly slowdown: number
-  readonly isDiskFull: boolean
-}
-
-export interface Fleet {
-  readonly revision: number
-  readonly totals: FleetTotals
+/** The fleet with the nodes and the owners by their names. */
+export type Fleet = Omit<FleetAnswer, 'owners' | 'nodes'> & {
   readonly owners: ReadonlyMap<string, FleetOwner>
   readonly nodes: ReadonlyMap<string, FleetNode>
-  readonly groups: readonly FleetGroup[]
-  readonly waiting: readonly WaitingDeployment[]
-  /** How many wait, also those that are not listed. */
-  readonly waitingCount: number
 }
 
-export const FLEET_FOLDING: Folding<'GET /_sim/fleet', Fleet> = {
-  since: ({ revision }) => ({ since: revision }),
-  fold: foldFleet,
-}
-
-/** Returns the fleet after an answer. If nothing changed, it is the same object. */
-export function foldFleet(before: Fleet | undefined, answer: FleetAnswer): Fleet {
-  const {
-    revision,
-    full,
-    totals,
-    groups,
-    states,
-    owners,
-    nodes,
-    removed,
-    waiting,
-    waiting_count: waitingCount,
-  } = answer
-  if (before !== undefined && !full && revision === before.revision) return before
-  const known = full ? undefined : before
-  const ownersById = new Map(known?.owners)
-  for (const owner of owners) {
-    const index = ownersById.get(owner.id)?.index ?? ownersById.size
-    ownersById.set(owner.id, { ...owner, index })
+/** Returns the fleet of an answer. `places` has the place of each owner so far, and gets those of new ones. */
+export function toFleet({ owners, nodes, ...rest }: FleetAnswer, places: Map<string, number>): Fleet {
+  for (const { id } of owners) if (!places.has(id)) places.set(id, places.size)
+  return {
+    ...rest,
+    owners: new Map(owners.map(owner => [owner.id, { ...owner, index: places.get(owner.id)! }])),
+    nodes: new Map(nodes.map(node => [node.name, { ...node, group: rest.groups[node.group]! }])),
   }
-  const nodesByName = new Map(known?.nodes)
-  for (const name of removed) nodesByName.delete(name)
-  for (const [name, group, state, gpus, holders, slowdown, isDiskFull] of nodes) {
-    nodesByName.set(name, {
-      ...{ name, state, gpus, slowdown, isDiskFull },
-      group: groups[group]!,
-      holders: holders.map(([owner, number, holderState]) => {
-        const { id } = owners[owner]!
-        return { owner: id, id: number === null ? id : `${id}-${number}`, state: states[holderState]! }
-      }),
-    })
-  }
-  return { revision, totals, groups, waiting, waitingCount, owners: ownersById, nodes: nodesByName }
 }
 
 /** A group of equal nodes in a zone. */
-export interface FleetSection {
-  readonly zone: string
-  readonly pool: string
-  readonly market: string
-  readonly gpu: string
-  /** GPUs of each node. */
-  readonly gpus: number
-  readonly nodes: readonly FleetNode[]
-  /** Why its GPUs cannot be used; null if they can. */
-  readonly unavailable: FleetGroup['unavailable']
-}
+export type FleetSection = FleetGroup & { readonly nodes: readonly FleetNode[] }
 
 const collator = new Intl.Collator('en', { numeric: true })
 
 /** Returns what tells a group from others, in the order in which groups are shown. */
-export function keyOf({ zone, gpu, gpus, pool, market }: Omit<FleetGroup, 'unavailable'>): string {
+export function keyOf({ zone, gpu, gpus, pool, market }: FleetGroup): string {
   return [zone, gpu, gpus, pool, market].join('\n')
 }
 
 /** Returns the nodes by zone, GPU type and pool, each in the order of their names. */
 export function toSections({ nodes, groups }: Fleet): FleetSection[] {
-  const unavailable = new Map(groups.map(group => [keyOf(group), group.unavailable]))
-  const byKey = new Map<string, FleetNode[]>()
-  for (const node of nodes.values()) {
-    const key = keyOf(node.group)
-    const list = byKey.get(key)
-    if (list === undefined) byKey.set(key, [node])
-    else list.push(node)
-  }
-  return [...byKey]
+  const sections = new Map(groups.map(group => [keyOf(group), { ...group, nodes: [] as FleetNode[] }]))
+  for (const node of nodes.values()) sections.get(keyOf(node.group))!.nodes.push(node)
+  const byName = (a: FleetNode, b: FleetNode) => collator.compare(a.name, b.name)
+  return [...sections]
+    .filter(([, section]) => section.nodes.length > 0)
     .sort(([a], [b]) => collator.compare(a, b))
-    .map(([key, list]) => ({
-      ...list[0]!.group,
-      unavailable: unavailable.get(key) ?? null,
-      nodes: list.sort((a, b) => collator.compare(a.name, b.name)),
-    }))
+    .map(([, section]) => ({ ...section, nodes: section.nodes.sort(byName) }))
 }
 
 /** How many GPUs of each kind there are. */

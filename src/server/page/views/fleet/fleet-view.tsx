@@ -1,14 +1,14 @@
 import { useSignal } from '@preact/signals'
-import { useMemo } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import { Address } from '../../parts/address.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
 import { Problem } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
-import { useFoldedAnswer } from '../../store/use-answer.ts'
+import { useAnswer } from '../../store/use-answer.ts'
 import { COLORINGS, type Coloring } from './fleet-drawing.ts'
 import { FleetMap } from './fleet-map.tsx'
-import { FLEET_FOLDING, type Fleet, type FleetNode } from './fleet-model.ts'
+import { type Fleet, type FleetNode, toFleet } from './fleet-model.ts'
 import { FleetSummary } from './fleet-summary.tsx'
 import { FleetTable } from './fleet-table.tsx'
 import { NodePanel } from './node-panel.tsx'
@@ -18,7 +18,9 @@ const COLORING_TITLES: Readonly<Record<Coloring, string>> = { owner: 'Owner', lo
 /** The nodes of the fleet, and who holds each GPU. */
 export function FleetView() {
   const session = useSession()
-  const { value: fleet, error } = useFoldedAnswer('GET /_sim/fleet', {}, FLEET_FOLDING)
+  const { value: answer, error } = useAnswer('GET /_sim/fleet', {})
+  const places = useRef(new Map<string, number>())
+  const fleet = useMemo(() => answer && toFleet(answer, places.current), [answer])
   const { place } = session
   const { by, as, node: selected, gpu: gpuText } = place.value
   const owner = useSignal<string | undefined>(undefined)
@@ -38,8 +40,8 @@ export function FleetView() {
     <div class="fleet">
       <div class="toolbar">
         {fleet !== undefined && <Totals fleet={fleet} />}
-        {fleet !== undefined && fleet.waitingCount > 0 && (
-          <p class="warn">‖ {plural(fleet.waitingCount, 'deployment')} waiting for GPUs</p>
+        {fleet !== undefined && fleet.waiting_count > 0 && (
+          <p class="warn">‖ {plural(fleet.waiting_count, 'deployment')} waiting for GPUs</p>
         )}
         <span class="space" />
         <Choice

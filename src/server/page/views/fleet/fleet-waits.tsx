@@ -11,8 +11,8 @@ import { UNAVAILABLE_WORDS } from './fleet-words.ts'
 const MAX_POOLS = 30
 
 /** The deployments that wait for GPUs, the longest wait first. */
-export function Waiting({ fleet: { waiting, waitingCount } }: { fleet: Fleet }) {
-  if (waitingCount === 0) return null
+export function Waiting({ fleet: { waiting, waiting_count } }: { fleet: Fleet }) {
+  if (waiting_count === 0) return null
   return (
     <Panel title="Waiting for GPUs">
       <ul class="plain">
@@ -20,8 +20,8 @@ export function Waiting({ fleet: { waiting, waitingCount } }: { fleet: Fleet }) 
           <Wait key={one.id} wait={one} />
         ))}
       </ul>
-      {waitingCount > waiting.length && (
-        <p class="faint">{formatCount(waitingCount - waiting.length)} more are not listed.</p>
+      {waiting_count > waiting.length && (
+        <p class="faint">{formatCount(waiting_count - waiting.length)} more are not listed.</p>
       )}
     </Panel>
   )
@@ -47,13 +47,13 @@ function Wait({ wait: { id, name, gpu, gpus, instances, since, sentence } }: { w
 /** The pools with what keeps them from giving GPUs. */
 export function Pools({ groups }: { groups: readonly FleetGroup[] }) {
   // Groups of a pool can differ in what they have, and say the same here.
-  const byKey = new Map(groups.map(group => [keyOf(group), group]))
+  const byKey = new Map(groups.map(group => [keyOf(group), { key: keyOf(group), ...group }]))
   const order = [...byKey.values()].sort((a, b) => Number(a.unavailable === null) - Number(b.unavailable === null))
   return (
     <Panel title="Pools">
       <ul class="plain">
-        {order.slice(0, MAX_POOLS).map(({ pool, zone, market, gpu, gpus, unavailable }) => (
-          <li class="rule" key={keyOf({ pool, zone, market, gpu, gpus })}>
+        {order.slice(0, MAX_POOLS).map(({ key, pool, zone, market, gpu, unavailable }) => (
+          <li class="rule" key={key}>
             <span class="line">
               <span>{gpu}</span>
               {unavailable === null ? (

@@ -12,8 +12,8 @@ const STATE_WORDS: Readonly<Record<FleetNode['state'], string>> = {
 }
 
 /** Returns the state of a node, with what is wrong with it: `ready, 2 times slower`. */
-export function describeState({ state, slowdown, isDiskFull }: FleetNode): string {
-  return [STATE_WORDS[state], slowdown === 1 ? '' : `${slowdown} times slower`, isDiskFull ? 'its disk is full' : '']
+export function describeState({ state, slowdown, disk_full }: FleetNode): string {
+  return [STATE_WORDS[state], slowdown === 1 ? '' : `${slowdown} times slower`, disk_full ? 'its disk is full' : '']
     .filter(Boolean)
     .join(', ')
 }

@@ -1,56 +1,14 @@
-/** The lifecycles as the page keeps them: whole, from answers that have only what changed. */
-
+/** The lifecycles as the page draws them. */
 import type { AnswersByRoute } from '../../store/ask.ts'
-import type { Folding } from '../../store/live-answer.ts'
 
-type LifecyclesAnswer = AnswersByRoute['GET /_sim/lifecycles']
-export type Lifecycle = LifecyclesAnswer['rows'][number]
+export type Lifecycles = AnswersByRoute['GET /_sim/lifecycles']
+export type Lifecycle = Lifecycles['rows'][number]
 export type Segment = Lifecycle['segments'][number]
 
 export type Mark = Lifecycle['marks'][number]
 
-export interface Lifecycles {
-  readonly revision: number
-  /** Virtual time: microseconds since the epoch of the world. */
-  readonly now: number
-  /** Entries of the journal that were dropped, and cannot be shown. */
-  readonly dropped: number
-  readonly rows: ReadonlyMap<string, Lifecycle>
-  /** What happened to the provider, the account and the fault rules. */
-  readonly worldMarks: readonly Mark[]
-  /** Where an answer of several pages goes on. */
-  readonly next: { readonly since?: number; readonly after: string } | undefined
-}
-
-/** Rows of a page. */
-export const PAGE_ROWS = 500
-
-export const LIFECYCLES_FOLDING: Folding<'GET /_sim/lifecycles', Lifecycles> = {
-  since: ({ revision, next }) => next ?? { since: revision },
-  isPartial: ({ next }) => next !== undefined,
-  fold(before, { revision, full, now_time: now, dropped, rows, world_marks: marks }) {
-    const isFirstPage = before?.next === undefined
-    const byId = new Map(full && isFirstPage ? undefined : before?.rows)
-    for (const row of rows) byId.set(row.id, row)
-    const last = rows.at(-1)
-    const since = isFirstPage ? (full ? undefined : before?.revision) : before.next.since
-    return {
-      // What changes between two pages is in the answer to the revision of the first one.
-      ...{ revision: isFirstPage ? revision : before.revision, now, dropped, rows: byId },
-      worldMarks: full ? marks : joinMarks(before?.worldMarks ?? [], marks),
-      next:
-        rows.length < PAGE_ROWS || last === undefined
-          ? undefined
-          : { ...(since !== undefined && { since }), after: last.id },
-    }
-  },
-}
-
-function joinMarks(before: readonly Mark[], marks: readonly Mark[]): readonly Mark[] {
-  const last = before.at(-1)?.seq ?? 0
-  const added = marks.filter(({ seq }) => seq > last)
-  return added.length === 0 ? before : [...before, ...added]
-}
+/** Most rows that the page asks for. */
+export const MAX_ROWS = 5_000
 
 /** A row of the view: a lifecycle of the shown world, that of another world, or both. */
 export interface Row {
@@ -80,13 +38,13 @@ export function toRows(
   const wanted = text.trim().toLowerCase()
   const isWanted = ({ id, name, kind, owner }: Lifecycle) =>
     kinds.includes(kind) && (wanted === '' || [id, name, owner].some(one => one?.toLowerCase().includes(wanted)))
+  const ghosts = new Map(ghost?.rows.map(row => [row.id, row]))
   const rows: Row[] = []
-  for (const row of own?.rows.values() ?? []) {
-    if (isWanted(row)) rows.push({ ...pick(row), own: row, ghost: ghost?.rows.get(row.id) })
+  for (const row of own?.rows ?? []) {
+    if (isWanted(row)) rows.push({ ...pick(row), own: row, ghost: ghosts.get(row.id) })
+    ghosts.delete(row.id)
   }
-  for (const row of ghost?.rows.values() ?? []) {
-    if (own?.rows.has(row.id) !== true && isWanted(row)) rows.push({ ...pick(row), own: undefined, ghost: row })
-  }
+  for (const row of ghosts.values()) if (isWanted(row)) rows.push({ ...pick(row), own: undefined, ghost: row })
   return rows.sort((a, b) => beginOf(a) - beginOf(b) || (a.id < b.id ? -1 : 1))
 }
 
@@ -104,8 +62,8 @@ function beginOf({ own, ghost }: Row): number {
  */
 export function beginOfAll(lifecycles: Lifecycles | undefined): number {
   let begin = Number.POSITIVE_INFINITY
-  for (const row of lifecycles?.rows.values() ?? []) begin = Math.min(begin, row.begin)
-  for (const { time } of lifecycles?.worldMarks ?? []) begin = Math.min(begin, time)
+  for (const row of lifecycles?.rows ?? []) begin = Math.min(begin, row.begin)
+  for (const { time } of lifecycles?.world_marks ?? []) begin = Math.min(begin, time)
   return Number.isFinite(begin) ? Math.max(0, begin) : 0
 }
 

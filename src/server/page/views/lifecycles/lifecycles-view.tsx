@@ -6,17 +6,9 @@ import { formatCount, plural } from '../../parts/format.ts'
 import { FilterField } from '../../parts/lists/filter-field.tsx'
 import { Problem } from '../../parts/panel.tsx'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
-import { useAnswer, useFoldedAnswer } from '../../store/use-answer.ts'
+import { useAnswer } from '../../store/use-answer.ts'
 import { Lanes, type Span } from './lanes.tsx'
-import {
-  beginOfAll,
-  KIND_CHOICES,
-  LIFECYCLES_FOLDING,
-  type Mark,
-  PAGE_ROWS,
-  timesOf,
-  toRows,
-} from './lifecycle-model.ts'
+import { beginOfAll, KIND_CHOICES, MAX_ROWS, type Mark, timesOf, toRows } from './lifecycle-model.ts'
 import { styleOfState } from './state-styles.ts'
 import { findIdleGaps, TimeScale } from './time-scale.ts'
 
@@ -40,12 +32,11 @@ export function LifecyclesView() {
   const { kind, filter = '', scale: scaleName, with: ghostWorld } = place.value
   const world = session.world.value
   const choice = KIND_CHOICES.find(({ value }) => value === kind) ?? KIND_CHOICES[0]
-  const fields = { kind: choice.kinds.join(','), limit: PAGE_ROWS }
-  const { value: own, error } = useFoldedAnswer('GET /_sim/lifecycles', fields, LIFECYCLES_FOLDING)
-  const { value: ghost, error: ghostError } = useFoldedAnswer(
+  const fields = { kind: choice.kinds.join(','), limit: MAX_ROWS }
+  const { value: own, error } = useAnswer('GET /_sim/lifecycles', fields)
+  const { value: ghost, error: ghostError } = useAnswer(
     'GET /_sim/lifecycles',
     ghostWorld === undefined ? undefined : fields,
-    LIFECYCLES_FOLDING,
     { world: ghostWorld ?? world },
   )
   const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD })
@@ -56,9 +47,9 @@ export function LifecyclesView() {
     () => toRows(own, ghostWorld === undefined ? undefined : ghost, { kinds: choice.kinds, text: filter }),
     [own, ghost, ghostWorld, choice, filter],
   )
-  const now = own?.now ?? 0
-  const ghostNow = ghostWorld === undefined ? undefined : ghost?.now
-  const worldMarks = own?.worldMarks ?? NO_MARKS
+  const now = own?.now_time ?? 0
+  const ghostNow = ghostWorld === undefined ? undefined : ghost?.now_time
+  const worldMarks = own?.world_marks ?? NO_MARKS
   const isTrue = scaleName === 'true'
   const scale = useMemo(() => {
     const from = Math.min(beginOfAll(own), ghostWorld === undefined ? Number.POSITIVE_INFINITY : beginOfAll(ghost))
@@ -150,6 +141,11 @@ export function LifecyclesView() {
       {own !== undefined && own.dropped > 0 && (
         <p class="warn">
           ! The journal has dropped its oldest entries ({formatCount(own.dropped)}), so early states are missing.
+        </p>
+      )}
+      {own !== undefined && own.matched > MAX_ROWS && (
+        <p class="warn">
+          ! These are the oldest {formatCount(MAX_ROWS)} of {formatCount(own.matched)} rows.
         </p>
       )}
       {own !== undefined && rows.length === 0 && <p class="empty">Nothing of this kind has happened yet.</p>}
