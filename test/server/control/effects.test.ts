@@ -85,7 +85,7 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     ],
   },
   getFleet: {
-    good: [{ path: '/_sim/fleet' }, { path: '/_sim/fleet?since=1' }],
+    good: [{ path: '/_sim/fleet' }, { path: '/_sim/fleet' }],
     bad: [{ path: '/_sim/fleet?since=soon', status: 422, says: 'since' }],
   },
   getLifecycles: {
