@@ -46,16 +46,10 @@ try {
     lifecycles: page => page.locator('.lane-name').first().waitFor(),
     money: page => page.locator('.money-row').first().waitFor(),
     requests: page => page.locator('.request-row').first().click(),
-    causes: async page => {
-      // The list begins at its end, so the entry is found by the filter.
-      await page.locator('[data-filter]').fill('node.')
-      await page.locator('.entry-row', { hasText: 'node.' }).last().click()
-      await page.locator('[data-filter]').fill('')
-    },
     faults: page => page.getByRole('button', { name: 'Record as scenario' }).waitFor(),
-    explore: async page => {
+    report: async page => {
       const file = { name: 'report.json', mimeType: 'application/json', buffer: report }
-      await page.getByRole('main').locator('input[type=file]').setInputFiles(file)
+      await page.getByLabel('Open a recording').setInputFiles(file)
       await page.locator('.rule button').nth(1).click()
       await page.getByRole('region', { name: /^Finding / }).evaluate(element => {
         const main = element.closest('main')!
@@ -63,13 +57,13 @@ try {
       })
     },
     worlds: async page => {
+      await page.getByRole('button', { name: 'Worlds and snapshots' }).click()
       await page.getByRole('row', { name: fork }).getByRole('button', { name: 'Compare' }).click()
       await page
         .locator('.scroll-x')
         .first()
         .evaluate(element => element.scrollTo(0, 0))
     },
-    things: page => page.getByRole('row').nth(1).waitFor(),
     inspector: page => page.locator('.inspector h3').first().waitFor(),
   }
   mkdirSync(values.out, { recursive: true })

@@ -38,7 +38,7 @@ export async function writeFindingPage(
     await writePageFile(file, {
       title: `${flow.name}: ${first.signature}`,
       worlds,
-      start: { view: 'explore', flow: flow.name, finding: first.signature },
+      start: { view: 'report', flow: flow.name, finding: first.signature },
       explored: formatFlowJson(explored),
     })
   } finally {

@@ -4,8 +4,8 @@ import { App } from './shell/app.tsx'
 import type { Connection } from './store/connection.ts'
 import { readLines } from './store/open-file.ts'
 import type { Location } from './store/place.ts'
+import type { ExploreReport } from './store/report.ts'
 import { provideSession, Session } from './store/session.ts'
-import type { ExploreReport } from './views/explore/report.ts'
 
 export type { Connection } from './store/connection.ts'
 

@@ -155,7 +155,7 @@ pageSuite('a saved page', () => {
     const worlds = [{ ...content.worlds[0]!, title: canary }]
     const { page, problems, requests } = await open(pageOf({ title: canary, worlds }))
     expect(await digestIn(page)).toBe(sim.digest)
-    for (const view of ['requests', 'causes', 'faults', 'worlds']) {
+    for (const view of ['requests', 'faults', 'money']) {
       await page.evaluate(view => {
         location.hash = `#/${view}`
       }, view)

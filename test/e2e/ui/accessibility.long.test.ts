@@ -15,7 +15,7 @@ const OPENED: Readonly<Record<string, string>> = {
   fleet: `?node=h100-0&gpu=0&id=${ID}`,
   money: '?ledger=open',
   requests: '?request=1',
-  causes: '?entry=1',
+  lifecycles: '?id=1',
 }
 
 /** What a person opens in a view. */
@@ -26,7 +26,7 @@ const OPEN: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
     await page.locator('.answers').waitFor()
     await page.locator('.actions .address summary').first().click()
   },
-  causes: page => page.locator('.cause-node.effect').first().waitFor(),
+  lifecycles: page => page.locator('.cause-node.effect').first().waitFor(),
 }
 
 /** Returns a control room of a world in which things run, have failed and are broken. */

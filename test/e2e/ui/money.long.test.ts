@@ -93,7 +93,11 @@ describe('money', () => {
       .getByRole('link', { name: /instance|node|command/ })
       .first()
       .click()
-    await page.waitForFunction(() => /causes\?.*entry=\d+/.test(location.hash))
+    await page
+      .getByRole('complementary', { name: /^Inspector: \d+$/ })
+      .locator('.cause-node')
+      .first()
+      .waitFor()
   })
 
   pageTest('draws the burn of each step, and tells its figures under the pointer', async () => {

@@ -185,33 +185,3 @@ test('a list of more batches than a page is read whole', async () => {
   const { body } = await server.command('/_sim/things?kind=batch&limit=5000', undefined, 'GET')
   expect(body.matched).toBeGreaterThanOrEqual(150)
 })
-
-test('a table is sorted by a column, numbers by their size, and backwards with a minus', async () => {
-  const server = await running()
-  const rows = async (sort: string) => {
-    const { body } = await server.command(`/_sim/things?kind=file${sort}`, undefined, 'GET')
-    const column = body.columns.indexOf('bytes')
-    return body.rows.map(({ id, cells }: Answer) => [id, Number(cells[column])])
-  }
-  const plain = await rows('')
-  const bySize = [...plain].sort(([, a], [, b]) => a - b).map(([, size]) => size)
-  expect(new Set(bySize).size).toBeGreaterThan(1)
-  expect((await rows('&sort=bytes')).map(([, size]: Answer) => size)).toEqual(bySize)
-  expect((await rows('&sort=-bytes')).map(([, size]: Answer) => size)).toEqual(bySize.reverse())
-  const ids = plain.map(([id]: Answer) => id).sort()
-  expect((await rows('&sort=id')).map(([id]: Answer) => id)).toEqual(ids)
-})
-
-test('an unknown column to sort by is an error that names the nearest column, and a table without rows takes any', async () => {
-  const server = await running()
-  const sorted = (kind: string, sort: string) =>
-    server.command(`/_sim/things?kind=${kind}&sort=${sort}`, undefined, 'GET')
-  expect(await sorted('file', '-byte')).toMatchObject({
-    status: 400,
-    body: { error: expect.stringMatching(/^Failed to sort things: unknown column 'byte'\. Did you mean 'bytes'\?/) },
-  })
-  expect((await sorted('file', 'colour')).body.error).toMatch(/unknown column 'colour'\. Columns are id, .*bytes/)
-  const empty = await running({ fixtures: 'empty' } as never)
-  const { body } = await empty.command('/_sim/things?kind=file&sort=colour', undefined, 'GET')
-  expect(body).toMatchObject({ rows: [], total: 0 })
-})

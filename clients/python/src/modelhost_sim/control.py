@@ -898,7 +898,6 @@ class ListThingsAnswerRowsItem(TypedDict):
 
 
 class ListThingsAnswer(TypedDict):
-    kinds: list[ListThingsQueryKind]
     path: str | None
     refused: bool
     columns: list[str]
@@ -2129,21 +2128,18 @@ class Control:
         *,
         kind: ListThingsQueryKind,
         filter: str | None = None,
-        sort: str | None = None,
         limit: int | None = None,
     ) -> ListThingsAnswer:
         """List the things of a kind as a table, with a row for each. Fields that are a text, a
-        number or a boolean are columns. `filter` is a part of the id or of any cell. `sort` is
-        `id` or a column. With `-` before it, the greatest value comes first. `GET
+        number or a boolean are columns. `filter` is a part of the id or of any cell. `GET
         /_sim/things/{id}` has the whole thing.
 
         Sends `GET /_sim/things`.
-        Refused with 400: a column in `sort` that the table does not have.
         """
         result: ListThingsAnswer = self._transport.send_for_json(
             "GET",
             "/_sim/things",
-            query={"kind": kind, "filter": filter, "sort": sort, "limit": limit},
+            query={"kind": kind, "filter": filter, "limit": limit},
         )
         return result
 

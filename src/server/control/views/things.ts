@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { queryInteger } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
@@ -75,18 +74,14 @@ export const listThings = control({
   route: 'GET /_sim/things',
   summary:
     'List the things of a kind as a table, with a row for each. Fields that are a text, a number or a boolean are ' +
-    'columns. `filter` is a part of the id or of any cell. `sort` is `id` or a column. With `-` before it, the ' +
-    'greatest value comes first. `GET /_sim/things/{id}` has the whole thing',
+    'columns. `filter` is a part of the id or of any cell. `GET /_sim/things/{id}` has the whole thing',
   example: { target: '/_sim/things?kind=deployment&limit=20' },
-  refusals: { 400: 'a column in `sort` that the table does not have' },
   query: {
     kind: z.enum(LISTED_KINDS),
     filter: z.string().optional(),
-    sort: z.string().optional(),
     limit: queryInteger({ min: 1, max: 5000 }).default(200),
   },
   returns: z.object({
-    kinds: z.array(z.enum(LISTED_KINDS)).describe('The kinds that have a table'),
     path: z.string().nullable().describe('Where the service lists them; null if only the simulator does'),
     refused: z.boolean().describe('Whether the service refuses the list, as for a suspended account'),
     columns: z.array(z.string()),
@@ -94,7 +89,7 @@ export const listThings = control({
     matched: z.int().describe('How many match, also those beyond limit'),
     total: z.int().describe('How many there are without filter and limit'),
   }),
-  handle: async ({ query: { kind, filter = '', sort, limit }, sim }) => {
+  handle: async ({ query: { kind, filter = '', limit }, sim }) => {
     // A filter must not tell what is hidden.
     const hide = (text: string) => sim.world.apiTokens.hideSecrets(text)
     const { path = null, things } = await thingLists.listThings(sim, kind)
@@ -102,40 +97,15 @@ export const listThings = control({
       ...new Set((things ?? []).flatMap(({ id, fields }) => Object.keys(fields).filter(isCell(id, fields)))),
     ]
     const wanted = filter.toLowerCase()
-    const rows = sortThings(things ?? [], columns, sort)
+    const rows = (things ?? [])
       .map(({ id, fields }) => ({ id: hide(id), cells: columns.map(column => toCell(fields[column], hide)) }))
       .filter(({ id, cells }) => [id, ...cells].some(text => text.toLowerCase().includes(wanted)))
     return {
-      ...{ kinds: [...LISTED_KINDS], path, refused: things === undefined, columns },
+      ...{ path, refused: things === undefined, columns },
       ...{ rows: rows.slice(0, limit), matched: rows.length, total: things?.length ?? 0 },
     }
   },
 })
-
-/**
- * Sorts things by their id or by a column: numbers by their size, texts by their letters. What has no value comes first. An
- * unknown column is refused. Without things, no column is known, and any is accepted.
- */
-function sortThings(
-  things: readonly thingLists.ListedThing[],
-  columns: readonly string[],
-  sort = '',
-): readonly thingLists.ListedThing[] {
-  const column = sort.replace(/^-/, '')
-  if (column === '') return things
-  const known = ['id', ...columns]
-  if (columns.length > 0 && !known.includes(column)) {
-    const advice = formatSuggestion(column, known, `Columns are ${known.join(', ')}.`)
-    refuse(400, `Failed to sort things: unknown column '${column}'. ${advice}`)
-  }
-  const fieldOf = ({ id, fields }: thingLists.ListedThing) => (column === 'id' ? id : (fields[column] ?? ''))
-  const order = sort === column ? 1 : -1
-  return [...things].sort((a, b) => {
-    const [one, other] = [fieldOf(a), fieldOf(b)]
-    if (typeof one === 'number' && typeof other === 'number') return order * (one - other)
-    return order * (String(one) < String(other) ? -1 : String(one) > String(other) ? 1 : 0)
-  })
-}
 
 /** Tells whether a field is a column of its own. The id is that of the row. */
 function isCell(id: string, fields: Readonly<Record<string, unknown>>): (name: string) => boolean {

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useSession } from '../store/session.ts'
-import { VIEWS } from '../views/all-views.ts'
+import { viewsOf } from '../views/all-views.ts'
 import { ClockBar } from './clock-bar.tsx'
 import { Finder } from './finder.tsx'
 import { Header } from './header.tsx'
@@ -9,10 +9,11 @@ import { Inspector } from './inspector.tsx'
 import { useKeyboard } from './keyboard.ts'
 import { Notices } from './notices.tsx'
 import { TokenPrompt } from './token-prompt.tsx'
+import { Worlds } from './worlds.tsx'
 
 export function App() {
   const session = useSession()
-  const overlay = useSignal<'help' | 'finder' | undefined>(undefined)
+  const overlay = useSignal<'help' | 'finder' | 'worlds' | undefined>(undefined)
   const show = (which: typeof overlay.value) => {
     overlay.value = which
   }
@@ -27,15 +28,16 @@ export function App() {
   })
   if (session.feed.link.value === 'locked') return <TokenPrompt />
   const { view: name, id } = session.place.value
-  const view = VIEWS.find(each => each.name === name) ?? VIEWS[0]!
+  const views = viewsOf(session)
+  const view = views.find(each => each.name === name) ?? views[0]!
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to the view
       </button>
-      <Header openFinder={() => show('finder')} openHelp={() => show('help')} />
+      <Header openFinder={() => show('finder')} openWorlds={() => show('worlds')} openHelp={() => show('help')} />
       <nav class="tabs" aria-label="Views">
-        {VIEWS.map(({ name, title, glyph }) => (
+        {views.map(({ name, title, glyph }) => (
           <a
             key={name}
             href={session.place.link({ view: name })}
@@ -57,6 +59,7 @@ export function App() {
       {id !== undefined && <Inspector key={id} id={id} close={() => session.place.go({ id: undefined })} />}
       {overlay.value === 'help' && <Help close={() => show(undefined)} />}
       {overlay.value === 'finder' && <Finder close={() => show(undefined)} />}
+      {overlay.value === 'worlds' && <Worlds close={() => show(undefined)} />}
       <Notices />
     </>
   )

@@ -1,6 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import type { AnswersByRoute } from '../store/ask.ts'
+import { kindWords } from '../parts/format.ts'
+import { Problem } from '../parts/panel.tsx'
+import type { AnswersByRoute, FieldsByRoute } from '../store/ask.ts'
 import { bound } from '../store/bound.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
@@ -10,6 +12,15 @@ const MAX_FOUND = 12
 /** How many things have a name and a state here. */
 const MAX_NAMED = 5_000
 
+/** The kinds of which the simulator has lists. */
+const LISTED_KINDS: readonly FieldsByRoute['GET /_sim/things']['kind'][] = [
+  ...(['deployment', 'instance', 'batch', 'file', 'container', 'hosted', 'node', 'fault'] as const),
+  ...(['token', 'ssh_key', 'model', 'voice'] as const),
+]
+/** The most values of a row of such a list, and the letters of each. */
+const MAX_CELLS = 5
+const MAX_LETTERS = 40
+
 /** A thing that can be opened. */
 interface Known {
   readonly id: string
@@ -17,16 +28,25 @@ interface Known {
   readonly words: string
 }
 
-/** Finds a thing by a part of its id or its name, and opens its inspector. */
+/** Finds a thing by a part of its id or its name, or lists those of one kind, and opens its inspector. */
 export function Finder({ close }: { close: () => void }) {
   const { feed, place } = useSession()
   const { value: lives } = useAnswer('GET /_sim/lifecycles', { limit: MAX_NAMED }, { refresh: 'once' })
   const text = useSignal('')
+  const kind = useSignal('')
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => input.current?.focus(), [])
   const known = useMemo(() => knownThings(feed.entries, lives?.rows ?? []), [feed.revision.value, lives])
   const wanted = text.value.trim()
-  const found = wanted === '' ? known.slice(0, MAX_FOUND) : findThings(known, wanted)
+  const fields = { kind: kind.value, filter: wanted } as FieldsByRoute['GET /_sim/things']
+  const { value: listed, error } = useAnswer('GET /_sim/things', kind.value === '' ? undefined : fields)
+  const { columns = [], rows = [], refused } = listed ?? {}
+  const found =
+    kind.value !== ''
+      ? rows.map(({ id, cells }) => ({ id, words: wordsOfCells(columns, cells) }))
+      : wanted === ''
+        ? known.slice(0, MAX_FOUND)
+        : findThings(known, wanted)
   const open = (id: string) => {
     close()
     place.go({ id })
@@ -51,6 +71,24 @@ export function Finder({ close }: { close: () => void }) {
           placeholder="Id, name or position"
           {...bound(text)}
         />
+        <label>
+          Kind{' '}
+          <select
+            value={kind.value}
+            onChange={event => {
+              kind.value = event.currentTarget.value
+            }}
+          >
+            <option value="">any</option>
+            {LISTED_KINDS.map(name => (
+              <option key={name} value={name}>
+                {kindWords(name)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Problem text={error} />
+        {refused && <p class="warn">! The service refuses this list now.</p>}
         <ul class="found">
           {found.map(({ id, words }) => (
             <li key={id}>
@@ -63,6 +101,14 @@ export function Finder({ close }: { close: () => void }) {
       </form>
     </div>
   )
+}
+
+/** Returns the first values of a row, for the list. The inspector has all of them. */
+function wordsOfCells(columns: readonly string[], cells: readonly string[]): string {
+  const filled = cells.flatMap((cell, column) =>
+    cell === '' ? [] : `${columns[column]} ${cell.slice(0, MAX_LETTERS)}`,
+  )
+  return filled.slice(0, MAX_CELLS).join(' · ')
 }
 
 /** Moves the focus through the field and what was found, with the arrow keys. */

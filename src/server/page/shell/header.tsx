@@ -17,10 +17,11 @@ const WORLDS_PAUSE_MS = 2_500
 
 interface HeaderProps {
   readonly openFinder: () => void
+  readonly openWorlds: () => void
   readonly openHelp: () => void
 }
 
-export function Header({ openFinder, openHelp }: HeaderProps) {
+export function Header({ openFinder, openWorlds, openHelp }: HeaderProps) {
   const session = useSession()
   const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD, pauseMs: WORLDS_PAUSE_MS })
   const [glyph, words] = LINK_WORDS[session.feed.link.value]
@@ -60,6 +61,15 @@ export function Header({ openFinder, openHelp }: HeaderProps) {
           ))}
         </select>
       </label>
+      <button
+        type="button"
+        class="quiet"
+        onClick={openWorlds}
+        aria-label="Worlds and snapshots"
+        title="Create, compare, delete"
+      >
+        ◉ <span class="wide-only">Worlds</span>
+      </button>
       <button
         type="button"
         class="quiet"

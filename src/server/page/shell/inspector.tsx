@@ -1,5 +1,6 @@
 /** Everything about one thing, found by its id: beside every view. */
 
+import { CommandForm } from '../parts/command-form.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { DayTime } from '../parts/day-time.tsx'
 import { DetailsHead } from '../parts/details-head.tsx'
@@ -12,8 +13,7 @@ import { ThingLink } from '../parts/thing-link.tsx'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
-import { Commands } from './commands.tsx'
-import { EntryLinks, Explanation } from './explanation.tsx'
+import { CauseTree, EntryList } from './causes.tsx'
 
 type Thing = AnswersByRoute['GET /_sim/things/{id}']
 
@@ -46,10 +46,10 @@ export function Inspector({ id, close }: InspectorProps) {
               {formatMicrocents(thing.cost.spent_microcents)} so far
             </p>
           )}
-          <Explanation id={id} />
+          <Explanation thing={thing} />
           <Commands kind={thing.kind} id={thing.id} />
           <Related thing={thing} />
-          <Entries thing={thing} />
+          {!isPosition(thing) && <Entries thing={thing} />}
           <Requests thing={thing} />
           <Ledger thing={thing} />
           <Seen thing={thing} />
@@ -57,6 +57,52 @@ export function Inspector({ id, close }: InspectorProps) {
         </>
       )}
     </aside>
+  )
+}
+
+/** Whether it is a position in the journal: an entry or a request. */
+const isPosition = ({ kind }: Thing) => kind === 'entry' || kind === 'request'
+
+/** What decided the state of a thing, what came of it, and what happens to it next. */
+function Explanation({ thing }: { thing: Thing }) {
+  // Things that the journal does not name have no explanation. What is known of them is shown anyway.
+  const { value } = useAnswer('GET /_sim/explain/{subject}', { subject: thing.id }, { refresh: 'requests' })
+  if (value === undefined) return isPosition(thing) ? <CauseTree seq={thing.id} /> : null
+  const { chain, effects, next } = value
+  return (
+    <>
+      {next !== undefined && (
+        <p class="next">
+          <strong>Next, {/^0\D/.test(next.in) ? 'now' : `in ${next.in}`}:</strong> {next.sentence}
+        </p>
+      )}
+      {isPosition(thing) ? (
+        <CauseTree seq={thing.id} />
+      ) : (
+        <>
+          <EntryList title="Because" entries={chain} />
+          <EntryList title="What came of it" entries={effects} />
+        </>
+      )}
+    </>
+  )
+}
+
+/** The commands that break or repair a thing. */
+function Commands({ kind, id }: { kind: string; id: string }) {
+  const { value: commands } = useAnswer('GET /_sim/commands', {}, { refresh: 'once' })
+  const wanted = kind === 'gpu_type' ? 'gpuType' : kind
+  const fitting = commands?.filter(({ target }) => target === wanted) ?? []
+  if (fitting.length === 0) return null
+  return (
+    <>
+      <h3>Break or repair</h3>
+      <div class="toolbar">
+        {fitting.map(command => (
+          <CommandForm key={command.verb} look="button" command={command} target={id} />
+        ))}
+      </div>
+    </>
   )
 }
 
@@ -81,7 +127,7 @@ function Entries({ thing: { entries } }: { thing: Thing }) {
   return (
     <details open={entries.length < 8}>
       <summary>Newest journal entries: {entries.length}</summary>
-      <EntryLinks entries={entries} />
+      <EntryList entries={entries} />
     </details>
   )
 }

@@ -3,16 +3,14 @@ import { useEffect } from 'preact/hooks'
 import { forkWorld } from '../store/fork-world.ts'
 import { isTyping } from '../store/is-typing.ts'
 import { useSession } from '../store/session.ts'
-import { VIEWS } from '../views/all-views.ts'
+import { viewsOf } from '../views/all-views.ts'
 import { nextEvent, togglePause } from './clock-moves.ts'
 
 /** What the help lists. */
 export const KEYS: readonly (readonly [keys: string, meaning: string])[] = [
-  ['1 … 9', 'Go to a view'],
+  ['1 … 6', 'Go to a view'],
   ['/', 'Filter the list'],
   ['j k', 'Next and previous row'],
-  ['c', 'Causes of the selected request'],
-  ['[ ]', 'In Causes: to the cause, and to the first effect'],
   ['Space', 'Pause or play the clock'],
   ['→', 'Go to the next event'],
   ['f', 'Fork this world and show the fork'],
@@ -35,8 +33,8 @@ export function useKeyboard({ openFinder, toggleHelp, closeAll }: Openings): voi
       if (event.key === 'k' && (event.ctrlKey || event.metaKey)) return done(openFinder)
       if (event.key === 'Escape') return done(closeAll)
       if (isTyping(event)) return false
-      if (/^[1-9]$/.test(event.key)) {
-        const view = VIEWS[Number(event.key) - 1]
+      if (/^[1-6]$/.test(event.key)) {
+        const view = viewsOf(session)[Number(event.key) - 1]
         return view !== undefined && done(() => session.place.go({ view: view.name }))
       }
       switch (event.key) {

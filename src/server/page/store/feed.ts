@@ -17,12 +17,6 @@ const RETRY_MS = 1_000
 
 export type LinkState = 'connecting' | 'live' | 'lost' | 'locked'
 
-/** What an event `gap` says. */
-interface Missed {
-  readonly entries: number
-  readonly requests: number
-}
-
 /** Opens the stream of events of a world: sends `GET /_sim/events` with a query. */
 type OpenEvents = (query: string, signal: AbortSignal) => Promise<Response>
 
@@ -32,13 +26,10 @@ export class Feed {
   readonly revision = signal(0)
   /** Counts the frames in which something arrived that may have changed the world: all but reading requests. */
   readonly changes = signal(0)
-  /** Entries that the simulator had dropped before the page could read them. */
-  readonly missed = signal(0)
-  /** The same for requests. */
+  /** Requests that the simulator had dropped before the page could read them. */
   readonly missedRequests = signal(0)
   entries: ControlEntry[] = []
   requests: ControlRequest[] = []
-  #merged: { readonly revision: number; readonly entries: readonly ControlEntry[] } | undefined
   #stop = new AbortController()
   #isFramePending = false
   #hasChanges = false
@@ -50,23 +41,6 @@ export class Feed {
     this.#clear()
     this.link.value = 'connecting'
     void this.#run(open, this.#stop.signal)
-  }
-
-  /** The entries, with one for each request, in the order of their positions. */
-  get journal(): readonly ControlEntry[] {
-    const revision = this.revision.value
-    if (this.#merged?.revision !== revision) this.#merged = { revision, entries: this.#merge() }
-    return this.#merged.entries
-  }
-
-  #merge(): readonly ControlEntry[] {
-    const first = this.entries[0]
-    const epoch = first === undefined ? undefined : Date.parse(first.at) * 1000 - first.time
-    const requests = this.requests.map(({ seq, sentAt, method, path }): ControlEntry => {
-      const time = epoch === undefined ? 0 : Date.parse(sentAt) * 1000 - epoch
-      return { seq, time, at: sentAt, kind: 'request', subject: `${method} ${path}`, cause: 0 }
-    })
-    return [...this.entries, ...requests].sort((a, b) => a.seq - b.seq)
   }
 
   close(): void {
@@ -113,21 +87,15 @@ export class Feed {
     if (type !== 'requests' || !requests.every(isReading)) this.#hasChanges = true
     if (type === 'entries') this.entries.push(...readEntryColumns(value as EntryColumns))
     else if (type === 'requests') this.requests.push(...requests)
-    else if (type === 'gap') this.#countMissed(value as Missed)
+    else if (type === 'gap') this.missedRequests.value += (value as { requests: number }).requests
     else if (type === 'world') this.#clear()
     if (this.entries.length > MAX_ENTRIES) this.entries = this.entries.slice(MAX_ENTRIES / 10)
     if (this.requests.length > MAX_REQUESTS) this.requests = this.requests.slice(MAX_REQUESTS / 10)
   }
 
-  #countMissed({ entries, requests }: Missed): void {
-    this.missed.value += entries
-    this.missedRequests.value += requests
-  }
-
   #clear(): void {
     this.entries = []
     this.requests = []
-    this.missed.value = 0
     this.missedRequests.value = 0
     this.#hasChanges = true
     this.#announce()

@@ -1,6 +1,6 @@
 /** Opens the files that people have of this simulator, by what is in them. Their names do not matter. */
 import { tryParseJson } from '../../../lib/json-text.ts'
-import { isReport } from '../views/explore/report.ts'
+import { isReport } from './report.ts'
 import { recordingsOfPage } from './saved-recordings.ts'
 import { DEFAULT_WORLD, describeError, type Session } from './session.ts'
 
@@ -15,7 +15,7 @@ export async function openFile(session: Session, file: File): Promise<void> {
     const lines = readLines(text)
     if (lines.length > 0 && lines.every(isReport)) {
       session.explored.value = lines
-      session.place.go({ view: 'explore' })
+      session.place.go({ view: 'report' })
     } else {
       for (const recording of await recordingsIn(text, lines[0], name)) await openRecording(session, recording, name)
     }

@@ -2,7 +2,6 @@
 
 import { computed, signal } from '@preact/signals'
 import { monotonicMs, setRealTimeout } from '../../../lib/real-time.ts'
-import type { ExploreReport } from '../views/explore/report.ts'
 import { asCurl } from './as-curl.ts'
 import {
   type AnswersByRoute,
@@ -16,6 +15,7 @@ import {
 import type { Connection } from './connection.ts'
 import { Feed } from './feed.ts'
 import { Place } from './place.ts'
+import type { ExploreReport } from './report.ts'
 import { ThemeChoice } from './theme.ts'
 
 /** Real milliseconds for which the message of an action that succeeded is shown. */

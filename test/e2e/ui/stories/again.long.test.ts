@@ -48,7 +48,6 @@ describe('a file', () => {
     await page.getByRole('button', { name: 'Edit and send again' }).click()
     await page.getByRole('button', { name: 'Send in a fork of the past' }).click()
     await page.getByText('The answers are equal').waitFor()
-    await page.getByRole('link', { name: /causes and effects/ }).click()
     await page.locator('.cause-node.effect').first().waitFor()
     await page.getByRole('link', { name: 'Faults', exact: true }).click()
     await page.getByText('A page without a server plays no scenarios.').waitFor()

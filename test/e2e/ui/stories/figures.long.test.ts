@@ -58,11 +58,14 @@ describe('figures', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ fixtures: 'empty', seed: '9', clock: 'manual' }),
     })
-    await page.getByRole('link', { name: 'Worlds' }).click()
+    await page.getByRole('button', { name: 'Worlds and snapshots' }).click()
     await page.getByRole('row', { name: /^w1/ }).waitFor()
     const worlds: Record<'world' | 'fixtures' | 'seed' | 'now', string>[] = await read('/_sim/worlds')
     expect(worlds).toHaveLength(2)
-    const table = page.getByRole('region', { name: 'Worlds' }).locator('tbody tr')
+    const table = page
+      .getByRole('dialog', { name: 'Worlds' })
+      .getByRole('region', { name: 'Worlds' })
+      .locator('tbody tr')
     for (const [index, { world, fixtures, seed, now }] of worlds.entries()) {
       const [name, ...cells] = await table.nth(index).locator('th, td').allTextContents()
       expect([name!.replace('● ', ''), ...cells.slice(0, 3)]).toEqual([

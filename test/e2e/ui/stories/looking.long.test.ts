@@ -6,7 +6,7 @@ import { createSimulator } from '../../../../src/simulator/simulator.ts'
 import { pageTest } from '../../chromium.ts'
 import { openControlRoom, openPage, sendAsClient } from '../control-room.ts'
 
-const VIEWS = ['Fleet', 'Lifecycles', 'Money', 'Requests', 'Causes', 'Faults', 'Explore', 'Worlds', 'Things'] as const
+const VIEWS = ['Fleet', 'Lifecycles', 'Requests', 'Money', 'Faults'] as const
 const CANARY = `<img src=x onerror="globalThis.canary=1">"></script><script>globalThis.canary=1</script>`
 const ID = 'Chat000000000001'
 const deployments = [{ deploy_id: ID, model_name: 'acme/chat', gpu: 'H100-80GB' as const, num_gpus: 2 }]
@@ -91,9 +91,6 @@ describe('looking', () => {
     await page.getByText('3 of 3 requests').waitFor()
     await page.locator('.clock-time', { hasText: '03:00:00' }).waitFor()
     expect(paths.filter(path => path === '/_sim/events')).toHaveLength(1)
-    await page.getByRole('link', { name: 'Causes' }).click()
-    const entries = sim.journal.entries().length
-    await page.getByText(`${entries} of ${entries} entries`).waitFor()
     expect(problems).toEqual([])
   })
 
@@ -137,8 +134,7 @@ describe('looking', () => {
     }
     await page.locator('.request-row', { hasText: 'GET' }).first().click()
     await details.getByRole('region', { name: 'Body of the answer' }).getByText(CANARY.slice(0, 10)).waitFor()
-    await page.getByRole('link', { name: /causes and effects/ }).click()
-    await page.locator('.cause-node').first().waitFor()
+    await details.locator('.cause-node').first().waitFor()
 
     await page.getByRole('link', { name: 'Faults' }).click()
     await page.getByRole('region', { name: 'Fault rules' }).getByText(CANARY.slice(0, 15)).first().waitFor()
@@ -147,18 +143,17 @@ describe('looking', () => {
     await page.getByRole('button', { name: 'Give the command' }).click()
     await page.locator('.notice.failed').waitFor()
 
-    await page.getByRole('link', { name: 'Worlds' }).click()
+    await page.getByRole('button', { name: 'Worlds and snapshots' }).click()
     await page.getByLabel('Fixture').fill(CANARY)
     await page.getByRole('button', { name: 'Create a world' }).click()
     await page.locator('.notice.failed').getByText(CANARY.slice(0, 10)).waitFor()
     await page.getByLabel('Name').fill('<b>x</b>')
     await page.getByRole('button', { name: 'Take a snapshot' }).click()
+    await page.getByRole('button', { name: 'Close the worlds' }).click()
 
-    await page.getByRole('link', { name: 'Explore' }).click()
     const report = {
       ...{ flow: CANARY, runs: 1, points: 1, chance_of_new: 0.5, stopped_because: CANARY, runs_of: { [CANARY]: 1 } },
       matrix: [{ operation: CANARY, class: CANARY, found: 1, surfaced: 0, survived: 0, notReached: 0 }],
-      saturation: [],
       findings: [
         {
           ...{ invariant: CANARY, signature: CANARY, plan: [{ fault: { on: CANARY } }], found_with: [CANARY] },
@@ -169,12 +164,12 @@ describe('looking', () => {
     }
     const buffer = Buffer.from(JSON.stringify(report))
     const file = { name: `${CANARY.slice(0, 12)}.json`, mimeType: 'application/json', buffer }
-    await page.getByRole('main').locator('input[type=file]').first().setInputFiles(file)
+    await page.getByLabel('Open a recording').setInputFiles(file)
     await page.getByRole('region', { name: 'Findings' }).getByRole('button').click()
     await page.getByRole('region', { name: `Finding ${CANARY}` }).waitFor()
 
     await page.goto(
-      `${page.url().split('#')[0]}#/causes?filter=${encodeURIComponent(CANARY)}&id=${encodeURIComponent(CANARY)}`,
+      `${page.url().split('#')[0]}#/requests?filter=${encodeURIComponent(CANARY)}&id=${encodeURIComponent(CANARY)}`,
     )
     await page
       .getByRole('complementary', { name: /Inspector: <img/ })

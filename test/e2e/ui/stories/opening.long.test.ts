@@ -5,7 +5,7 @@ import { openControlRoom, sendAsClient } from '../control-room.ts'
 
 const FLOW = {
   ...{ runs: 1, points: 1, chance_of_new: 0, stopped_because: 'nothing is left', runs_of: { singles: 1 } },
-  ...{ matrix: [], saturation: [], findings: [], flow: 'the client deploys' },
+  ...{ matrix: [], findings: [], flow: 'the client deploys' },
 }
 
 describe('a file that is dropped', () => {

@@ -153,7 +153,7 @@ describe('a list', () => {
 })
 
 describe('causes', () => {
-  pageTest('lead by keys from a refused chat to the first fault, and forward to the money', async () => {
+  pageTest('lead from a refused chat to the first fault, and forward to the money', async () => {
     const room = await openControlRoom({
       fixtures: 'two-nodes',
       with: { deployments },
@@ -171,38 +171,33 @@ describe('causes', () => {
     await page.locator('.request-row').nth(1).waitFor()
     const { keyboard } = page
     await keyboard.press('j')
-    await page.locator('.request-row[aria-pressed=true]').waitFor()
-    await keyboard.press('c')
     const { seq } = sim.requests.at(-1)!
-    await page.getByRole('region', { name: `Causes and effects of entry ${seq}` }).waitFor()
+    const details = page.getByRole('region', { name: `Request ${seq}` })
     const crash = sim.journal.entries().find(({ kind }) => kind === 'node.crashed')!
-    const nodes = page.locator('.cause-node')
-    // Each press leads one cause back, the last one to the crash.
+    // The request shows all of its causes. The first one is the crash, and the inspector shows its effects.
     const chain = await (await fetch(`${server.url}/_sim/causes/${seq}`)).json()
-    const causes = (chain as { causes: { seq: number }[] }).causes.toReversed()
-    expect(causes.at(-1)!.seq).toBe(crash.seq)
-    for (const cause of causes) {
-      await page.locator('.cause-node.selected').waitFor()
-      await keyboard.press('[')
-      await page.getByRole('region', { name: `Causes and effects of entry ${cause.seq}` }).waitFor()
-    }
+    const { causes } = chain as { causes: { seq: number; sentence: string }[] }
+    expect(causes[0]!.seq).toBe(crash.seq)
+    await details.locator('.cause-node.selected').waitFor()
+    expect(await details.locator('.cause-node.cause a.linklike').allTextContents()).toEqual(
+      causes.map(({ sentence }) => sentence),
+    )
+    await details.locator('.cause-node.cause a.linklike').first().click()
+    const inspector = page.getByRole('complementary', { name: `Inspector: ${crash.seq}` })
     for (const request of sim.requests)
-      await nodes
-        .filter({ hasText: `${request.method} ${request.path}` })
+      await inspector
+        .locator('.cause-node', { hasText: `${request.method} ${request.path}` })
         .first()
         .waitFor()
 
     const answer = await fetch(`${server.url}/_sim/causes/${crash.seq}?limit=100`)
     const tree = (await answer.json()) as { effects: { sentence: string }[]; money: { since_microcents: number }[] }
-    expect(await page.locator('.cause-node.effect button').allTextContents()).toEqual(
+    expect(await inspector.locator('.cause-node.effect a.linklike').allTextContents()).toEqual(
       tree.effects.map(({ sentence }) => sentence),
     )
     const dollars = (tree.money[0]!.since_microcents / 1e8).toFixed(2)
-    await page.getByText(`$${dollars}, now`).waitFor()
-    await keyboard.press(']')
-    await page.locator('.cause-node.cause', { hasText: 'node.crashed' }).waitFor()
-    await page.getByRole('button', { name: 'First cause' }).click()
-    await page.getByRole('link', { name: 'ledger of acme/chat' }).click()
+    await inspector.getByText(`$${dollars}, now`).waitFor()
+    await inspector.getByRole('link', { name: 'ledger of acme/chat' }).click()
     await page.locator('.ledger-row', { hasText: ID }).first().waitFor()
     expect(problems.filter(problem => !/status of 5\d\d/.test(problem))).toEqual([])
   })

@@ -1,4 +1,4 @@
-/** What a person finds in tables, in a run of a scenario, and in a comparison with a snapshot. */
+/** What a person finds by its kind, in a run of a scenario, and in a comparison with a snapshot. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,57 +16,32 @@ steps:
   - expect: { get: { getDeployment: { deploy_id: '\${made.deploy_id}' } }, is: { status: failed } }
 `
 
-describe('tables', () => {
-  pageTest('show each kind of thing, filter it, and open its JSON', async () => {
-    const { page, sim, problems } = await openControlRoom({ fixtures: 'default', view: 'things' })
-    const rows = page.locator('main tbody tr')
-    await rows.first().waitFor()
-    expect(await rows.count()).toBe(sim.world.deployments.count)
-    const options = page.getByLabel('Kind').locator('option')
+describe('the finder', () => {
+  pageTest('lists each kind of thing, filters it, and opens the inspector', async () => {
+    const { page, sim, problems } = await openControlRoom({ fixtures: 'default' })
+    await page.keyboard.press('Control+k')
+    const finder = page.getByRole('dialog', { name: 'Find by id' })
+    const rows = finder.getByRole('listitem')
+    const options = finder.getByLabel('Kind').locator('option')
     expect(await options.allTextContents()).toContain('fault rule')
-    for (const kind of await options.evaluateAll(all => all.map(option => (option as HTMLOptionElement).value))) {
-      await page.getByLabel('Kind').selectOption(kind)
-      await page.waitForFunction(name => location.hash.includes(`kind=${name}`), kind)
-    }
-    await page.getByLabel('Kind').selectOption('node')
-    await page.getByLabel('Filter things').fill('H100-1')
-    await page.getByRole('link', { name: 'h100-1', exact: true }).click()
+    await finder.getByLabel('Kind').selectOption('deployment')
+    await expect.poll(() => rows.count()).toBe(sim.world.deployments.count)
+    await finder.getByLabel('Kind').selectOption('node')
+    await finder.getByRole('searchbox').fill('H100-1')
+    await rows
+      .filter({ hasText: /^h100-1 / })
+      .getByRole('button')
+      .click()
     await page.getByRole('complementary', { name: 'Inspector: h100-1' }).getByText('h100-1 is a node').waitFor()
     expect(problems).toEqual([])
   })
+})
 
-  pageTest('are sorted by a click on a title, say when nothing matches, and open a row by a click', async () => {
-    const { page, problems } = await openControlRoom({ fixtures: 'default', view: 'things?kind=file' })
-    const rows = page.locator('main tbody tr')
-    await rows.first().waitFor()
-    const column = async () => (await page.locator('main tbody td[data-label=bytes]').allTextContents()).map(Number)
-    const title = page.getByRole('columnheader', { name: 'bytes' })
-    const sort = async (order: string) => {
-      await title.getByRole('button').press('Enter')
-      await page.waitForFunction(wanted => document.querySelector(`th[aria-sort=${wanted}]`) !== null, order)
-    }
-    await sort('ascending')
-    const sizes = [...(await column())].sort((a, b) => a - b)
-    expect(sizes.length).toBeGreaterThan(1)
-    await expect.poll(column).toEqual(sizes)
-    await sort('descending')
-    await expect.poll(column).toEqual(sizes.reverse())
-
-    const time = page.locator('main td[data-label=created_at] time').first()
-    expect(await time.textContent()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d/)
-    expect(Date.parse((await time.getAttribute('datetime'))!) / 1000).toBe(Number(await time.getAttribute('title')))
-
-    await page.getByLabel('Filter things').fill('nothing like it')
-    await page.getByText("No file matches 'nothing like it'.").waitFor()
-    await page.getByRole('button', { name: 'Clear the filter' }).click()
-    await rows.first().locator('td').first().click()
-    await page.getByRole('complementary', { name: /^Inspector: / }).waitFor()
-    expect(problems).toEqual([])
-  })
-
-  pageTest('compare a world with its snapshot, and keep requests apart', async () => {
-    const room = await openControlRoom({ fixtures: 'two-nodes', view: 'worlds' })
+describe('the worlds', () => {
+  pageTest('are compared with a snapshot, and keep requests apart', async () => {
+    const room = await openControlRoom({ fixtures: 'two-nodes' })
     const { page, sim, problems } = room
+    await page.getByRole('button', { name: 'Worlds and snapshots' }).click()
     await page.getByRole('button', { name: 'Take a snapshot' }).click()
     await page.getByRole('region', { name: 'Snapshots' }).getByRole('button', { name: 'Compare' }).click()
     await page.getByText('The two worlds are equal').waitFor()

@@ -75,7 +75,7 @@ function Line({ entry }: { entry: LedgerEntry }) {
       </span>
       <span>
         {cause !== undefined && (
-          <a href={place.link({ view: 'causes', entry: String(cause.seq) })}>
+          <a href={place.link({ ...place.value, id: String(cause.seq) })}>
             {cause.kind}
             <span class="hidden"> at {time}</span>
           </a>

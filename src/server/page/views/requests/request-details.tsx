@@ -9,14 +9,13 @@ import { Problem } from '../../parts/panel.tsx'
 import { Sentences } from '../../parts/sentences.tsx'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import { ThingLink } from '../../parts/thing-link.tsx'
-import { EntryLinks } from '../../shell/explanation.tsx'
+import { CauseTree } from '../../shell/causes.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { Content, type Kept } from './content.tsx'
 import { Resend } from './resend.tsx'
 
 export function RequestDetails({ request, close }: { request: ControlRequest; close: () => void }) {
-  const session = useSession()
   const isEditing = useSignal(false)
   const { seq, method, path, operation, status, sentAt, at, client, subjects, retryAfter, unread } = request
   const { value: explanation, error } = useAnswer('GET /_sim/explain/{subject}', { subject: String(seq) })
@@ -50,10 +49,6 @@ export function RequestDetails({ request, close }: { request: ControlRequest; cl
         )}
         <dt>Client</dt>
         <dd>{client === '' ? 'no token' : client}</dd>
-        <dt>Journal</dt>
-        <dd>
-          <a href={session.place.link({ view: 'causes', entry: String(seq) })}>entry {seq}: causes and effects</a>
-        </dd>
         {subjects.length > 0 && (
           <>
             <dt>About</dt>
@@ -74,7 +69,7 @@ export function RequestDetails({ request, close }: { request: ControlRequest; cl
       <h3>Why this answer</h3>
       <Problem text={error} />
       <Sentences of={explanation?.sentences} />
-      {explanation !== undefined && explanation.chain.length > 1 && <EntryLinks entries={explanation.chain.slice(1)} />}
+      <CauseTree seq={String(seq)} />
       <Problem text={missing} />
       {kept !== undefined && <Sides request={request} kept={kept} />}
       <div class="toolbar actions">

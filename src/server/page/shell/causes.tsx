@@ -1,11 +1,8 @@
+/** Why something is so: the causes and the effects of journal entries, as sentences. */
 import { useSignal } from '@preact/signals'
-import { Address } from '../parts/address.tsx'
-import { DetailsHead } from '../parts/details-head.tsx'
 import { formatCount, formatMicrocents, formatTime } from '../parts/format.ts'
 import { Problem } from '../parts/panel.tsx'
-import { NextWords, Sentences } from '../parts/sentences.tsx'
 import { ThingLink } from '../parts/thing-link.tsx'
-import { useKeys } from '../parts/use-keys.ts'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
@@ -14,52 +11,23 @@ import { useAnswer } from '../store/use-answer.ts'
 const SHOWN_EFFECTS = 100
 
 type Tree = AnswersByRoute['GET /_sim/causes/{seq}']
-
-interface CauseGraphProps {
-  /** Position of the selected entry. */
-  readonly seq: number
-  readonly select: (seq: number) => void
-  readonly close: () => void
-}
+type Entries = AnswersByRoute['GET /_sim/explain/{subject}']['chain']
 
 /** The causes of an entry above it, its effects below it and what they cost: text first, indented by who caused whom. */
-export function CauseGraph({ seq, select, close }: CauseGraphProps) {
+export function CauseTree({ seq }: { seq: string }) {
   const limit = useSignal(SHOWN_EFFECTS)
-  const fields = { seq: String(seq), limit: limit.value }
-  const { value: tree, error } = useAnswer('GET /_sim/causes/{seq}', fields)
-  const { value: explanation } = useAnswer('GET /_sim/explain/{subject}', { subject: String(seq) })
+  const { value: tree, error } = useAnswer('GET /_sim/causes/{seq}', { seq, limit: limit.value })
   const { causes = [], effects = [], entry, matched = 0, waiting = [], money = [] } = tree ?? {}
-  const [first, cause, effect] = [causes[0], causes.at(-1), effects[0]]
-  const go = (target: { readonly seq: number } | undefined) => () => target !== undefined && select(target.seq)
-  useKeys({ '[': go(cause), ']': go(effect) })
   return (
-    <section class="split-details" aria-label={`Causes and effects of entry ${seq}`}>
-      <DetailsHead what="the entry" close={close}>
-        <h2>Entry {seq}</h2>
-      </DetailsHead>
-      <div class="toolbar">
-        <button type="button" class="small" disabled={first === undefined} onClick={go(first)}>
-          ⇤ First cause
-        </button>
-        <button type="button" class="small" title="[" disabled={cause === undefined} onClick={go(cause)}>
-          ← Cause
-        </button>
-        <button type="button" class="small" title="]" disabled={effect === undefined} onClick={go(effect)}>
-          Effect →
-        </button>
-        <span class="space" />
-        <Address route="GET /_sim/causes/{seq}" fields={fields} />
-      </div>
+    <section aria-label={`Causes and effects of entry ${seq}`}>
       <Problem text={error} />
-      <Sentences of={explanation?.sentences} />
-      <NextWords next={explanation?.next} />
       <ol class="cause-tree" aria-label="Causes first, then the entry, then its effects">
         {causes.map((each, depth) => (
-          <Node key={each.seq} entry={each} part="cause" depth={depth} select={select} />
+          <Node key={each.seq} entry={each} part="cause" depth={depth} />
         ))}
-        {entry !== undefined && <Node entry={entry} part="selected" depth={causes.length} select={select} />}
+        {entry !== undefined && <Node entry={entry} part="selected" depth={causes.length} />}
         {effects.map(each => (
-          <Node key={each.seq} entry={each} part="effect" depth={causes.length + each.depth} select={select} />
+          <Node key={each.seq} entry={each} part="effect" depth={causes.length + each.depth} />
         ))}
       </ol>
       {matched > effects.length && (
@@ -97,19 +65,19 @@ interface NodeProps {
   readonly entry: Tree['entry']
   readonly part: 'cause' | 'selected' | 'effect'
   readonly depth: number
-  readonly select: (seq: number) => void
 }
 
-function Node({ entry: { seq, at, kind, subject, sentence }, part, depth, select }: NodeProps) {
+function Node({ entry: { seq, at, kind, subject, sentence }, part, depth }: NodeProps) {
+  const { place } = useSession()
   return (
     <li class={`cause-node ${part}`} style={{ marginLeft: `${Math.min(depth, MAX_INDENT)}em` }}>
       <span class="glyph" aria-hidden="true">
         {part === 'cause' ? '○' : part === 'selected' ? '●' : '↳'}
       </span>
       <div>
-        <button type="button" class="linklike" aria-current={part === 'selected'} onClick={() => select(seq)}>
+        <a class="linklike" aria-current={part === 'selected'} href={place.link({ ...place.value, id: String(seq) })}>
           {sentence}
-        </button>
+        </a>
         <div class="faint">
           <time dateTime={at}>{formatTime(at)}</time> <span class="mono">{kind}</span>{' '}
           {kind === 'request' ? <span class="mono">{subject}</span> : <ThingLink id={subject} />}
@@ -137,6 +105,31 @@ function Money({ since, money }: { since: string; money: Tree['money'] }) {
           </li>
         ))}
       </ul>
+    </>
+  )
+}
+
+/** Journal entries as sentences, each with a link to its causes. */
+export function EntryList({
+  title,
+  entries,
+}: {
+  title?: string
+  entries: readonly Pick<Entries[number], 'seq' | 'at' | 'sentence'>[]
+}) {
+  const { place } = useSession()
+  if (entries.length === 0) return null
+  return (
+    <>
+      {title !== undefined && <h3>{title}</h3>}
+      <ol class="chain">
+        {entries.map(({ seq, at, sentence }) => (
+          <li key={seq}>
+            <time dateTime={at}>{formatTime(at)}</time>{' '}
+            <a href={place.link({ ...place.value, id: String(seq) })}>{sentence}</a>
+          </li>
+        ))}
+      </ol>
     </>
   )
 }

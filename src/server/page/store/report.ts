@@ -1,5 +1,4 @@
 /** The object that `modelhost-sim explore --json` prints, as far as the page shows it. */
-
 export interface ExploreReport {
   readonly flow: string
   readonly runs: number
@@ -8,7 +7,6 @@ export interface ExploreReport {
   readonly stopped_because: string
   readonly runs_of: Readonly<Record<string, number>>
   readonly matrix: readonly MatrixCell[]
-  readonly saturation: readonly { readonly runs: number; readonly findings: number; readonly chance_of_new: number }[]
   readonly findings: readonly Finding[]
 }
 
@@ -38,6 +36,6 @@ export interface Finding {
 
 /** Returns whether a value is what `explore --json` prints of one flow. */
 export function isReport(value: unknown): value is ExploreReport {
-  const { flow, findings, matrix, saturation } = (value ?? {}) as Partial<ExploreReport>
-  return typeof flow === 'string' && [findings, matrix, saturation].every(Array.isArray)
+  const { flow, findings, matrix } = (value ?? {}) as Partial<ExploreReport>
+  return typeof flow === 'string' && [findings, matrix].every(Array.isArray)
 }

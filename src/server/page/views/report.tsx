@@ -1,0 +1,247 @@
+/** What an exploration of a client found. The page shows its report and runs no code of the client. */
+import { CopyButton } from '../parts/copy-button.tsx'
+import { DownloadButton } from '../parts/download-button.tsx'
+import { formatCount, plural } from '../parts/format.ts'
+import { intoView } from '../parts/into-view.ts'
+import { Panel } from '../parts/panel.tsx'
+import { StatusMark } from '../parts/status-mark.tsx'
+import { forkWorld } from '../store/fork-world.ts'
+import type { ExploreReport, Finding, MatrixCell } from '../store/report.ts'
+import { useSession } from '../store/session.ts'
+
+/** The report that was opened. It has a tab as long as there is one. */
+export function ReportView() {
+  const session = useSession()
+  const reports = session.explored.value
+  const { flow, finding } = session.place.value
+  const report = reports.find(each => each.flow === flow) ?? reports[0]!
+  const selected = report.findings.find(({ signature }) => signature === finding)
+  return (
+    <div class="stack">
+      <section class="panel" aria-label="Report">
+        {reports.length > 1 && (
+          <select
+            aria-label="Flow"
+            value={report.flow}
+            onChange={event => session.place.go({ flow: event.currentTarget.value, finding: undefined }, 'replace')}
+          >
+            {reports.map(({ flow: name }) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        )}
+        <Summary report={report} />
+      </section>
+      <Panel title="Findings">
+        {report.findings.length === 0 && <p>✓ No findings.</p>}
+        <ul class="plain">
+          {report.findings.map(({ signature, invariant, why }) => (
+            <li key={signature} class="rule">
+              <button
+                type="button"
+                class="linklike"
+                aria-expanded={signature === finding}
+                onClick={() => session.place.go({ finding: signature === finding ? undefined : signature }, 'replace')}
+              >
+                <span class="glyph bad" aria-hidden="true">
+                  ✗
+                </span>{' '}
+                <strong>{invariant}</strong> <span class="faint">{signature}</span>
+                <br />
+                <span class="clamp">{why}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      </Panel>
+      {selected !== undefined && <FindingDetails key={selected.signature} finding={selected} />}
+      <Matrix cells={report.matrix} />
+    </div>
+  )
+}
+
+function Summary({ report }: { report: ExploreReport }) {
+  const { flow, runs, points, findings, chance_of_new: chance, stopped_because: stopped, runs_of: runsOf } = report
+  const stages = Object.entries(runsOf).filter(([, count]) => count > 0)
+  return (
+    <>
+      <h2>{flow}</h2>
+      <p>
+        {plural(findings.length, 'finding')} in {plural(runs, 'run')} of {plural(points, 'single fault')} and their
+        combinations. The chance that the next run shows something new is {(100 * chance).toFixed(1)} %. It ended
+        because: {stopped}.
+      </p>
+      <p class="faint">{stages.map(([stage, count]) => `${stage} ${formatCount(count)}`).join(' · ')}</p>
+    </>
+  )
+}
+
+/** Operations by fault classes: what was tried, and what came of it. */
+function Matrix({ cells }: { cells: readonly MatrixCell[] }) {
+  const operations = [...new Set(cells.map(({ operation }) => operation))]
+  const classes = [...new Set(cells.map(cell => cell.class))]
+  const byKey = new Map(cells.map(cell => [`${cell.operation} ${cell.class}`, cell]))
+  return (
+    <Panel title="Operations and faults">
+      <p class="faint">✗ finding · ! unavoidable · ✓ survived · ○ not reached · empty: fault does not apply</p>
+      <div class="scroll-x" tabIndex={0} role="region" aria-label="Matrix of operations and faults">
+        <table class="matrix">
+          <thead>
+            <tr>
+              <th scope="col">Operation</th>
+              {classes.map(name => (
+                <th key={name} scope="col" class="tilted">
+                  <span>{name}</span>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {operations.map(operation => (
+              <tr key={operation}>
+                <th scope="row" class="mono">
+                  {operation}
+                </th>
+                {classes.map(name => (
+                  <Cell key={name} cell={byKey.get(`${operation} ${name}`)} />
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Panel>
+  )
+}
+
+function Cell({ cell }: { cell: MatrixCell | undefined }) {
+  if (cell === undefined) return <td />
+  const { found, surfaced, survived, notReached } = cell
+  const [glyph, tone] =
+    found > 0 ? ['✗', 'bad'] : surfaced > 0 ? ['!', 'warn'] : survived > 0 ? ['✓', 'ok'] : ['○', 'faint']
+  const title = `${found} found, ${surfaced} unavoidable, ${survived} survived, ${notReached} not reached`
+  return (
+    <td class={`cell ${tone}`} title={title}>
+      <span aria-hidden="true">{glyph}</span>
+      <span class="hidden">{title}</span>
+    </td>
+  )
+}
+
+/** Before each part of a finding that begins with a label. */
+const NEXT_LABEL = / (?=[A-Z][a-z ]+: )/
+
+/** One finding: its story, the shrunk plan against the original, and from which request on nothing could save the client. */
+function FindingDetails({ finding }: { finding: Finding }) {
+  const { signature, why, plan, found_with: original, scenario, shrinking, stage } = finding
+  return (
+    <div ref={intoView}>
+      <Panel title={signature} label={`Finding ${signature}`}>
+        {why.split(NEXT_LABEL).map(part => (
+          <p key={part}>{part}</p>
+        ))}
+        <div class="columns">
+          <Plan
+            title={`The shrunk plan: ${items(plan.length)}`}
+            words={
+              shrinking === undefined
+                ? ''
+                : `Shrinking: ${plural(shrinking.runs, 'run')}.${shrinking.minimal ? ' Each item is needed.' : ''}`
+            }
+            plan={plan}
+          />
+          <Plan
+            title={`The plan that found it: ${items(original.length)}`}
+            words={`Stage: ${stage}.`}
+            plan={original}
+          />
+        </div>
+        <Inevitability finding={finding} />
+        <div class="toolbar actions">
+          <CopyButton label="Copy the scenario" text={() => scenario} />
+          <DownloadButton label="Save the scenario" name={`${toFileName(signature)}.yaml`} text={() => scenario} />
+          <ReproduceButton finding={finding} />
+        </div>
+      </Panel>
+    </div>
+  )
+}
+
+function Plan({ title, words, plan }: { title: string; words: string; plan: readonly unknown[] }) {
+  return (
+    <div>
+      <h3>{title}</h3>
+      {words !== '' && <p class="faint">{words}</p>}
+      <ol class="plan">
+        {plan.map(item => (
+          <li key={JSON.stringify(item)}>
+            <code class="break">{JSON.stringify(item)}</code>
+          </li>
+        ))}
+      </ol>
+    </div>
+  )
+}
+
+/** Shows the requests of the failing run, and the point after which no recovery of the service helps. */
+function Inevitability({ finding: { requests, requests_total: total, inevitable } }: { finding: Finding }) {
+  if (requests.length === 0) return null
+  const after = inevitable?.after_request
+  return (
+    <>
+      <h3>Its requests</h3>
+      {after !== undefined && (
+        <p>
+          {after === 0
+            ? 'Even a recovery before the first request does not save the client.'
+            : `A recovery before request ${after} saves the client. A later one does not.`}
+        </p>
+      )}
+      <ol class="requests-strip">
+        {requests.map((request, index) => {
+          const number = index + 1
+          const isLost = after !== undefined && number > after
+          return (
+            <li key={number} class={isLost ? 'lost' : ''}>
+              <span class="faint">{number}</span> {request.operation} <StatusMark status={request.status} />
+              {number === after && <span class="bad"> ◄ the last moment</span>}
+            </li>
+          )
+        })}
+      </ol>
+      {total > requests.length && (
+        <p class="faint">
+          {plural(total - requests.length, 'further request')} {total - requests.length === 1 ? 'follows' : 'follow'}.
+        </p>
+      )}
+    </>
+  )
+}
+
+function items(count: number): string {
+  return count === 1 ? '1 item' : `${formatCount(count)} items`
+}
+
+function toFileName(signature: string): string {
+  return signature.replaceAll(/[^\w-]+/g, '-')
+}
+
+/** Creates a world with the fault rules of a finding, so that the client can be sent there by hand. */
+function ReproduceButton({ finding }: { finding: Finding }) {
+  const session = useSession()
+  const rules = finding.plan.flatMap(item => {
+    const { fault } = item as { fault?: Record<string, unknown> }
+    return fault === undefined ? [] : [fault]
+  })
+  if (rules.length === 0) return null
+  const create = async () => {
+    const made = await forkWorld(session, session.world.peek(), 'Fork for the finding', 'faults')
+    if (made === undefined) return
+    for (const rule of rules) await session.act('Add a fault rule', 'POST /_sim/faults', rule as never, made)
+  }
+  return (
+    <button type="button" class="small" onClick={create}>
+      Open a fork with these faults
+    </button>
+  )
+}
