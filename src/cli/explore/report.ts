@@ -163,7 +163,7 @@ export function percent(share: number): string {
 }
 
 /** Says what it is worth that nothing was found. */
-function describeWorth({ points, unreached, runsOf, oracle, stoppedBecause }: FlowReport): string[] {
+function describeWorth({ points, unreached, runsOf, stoppedBecause }: FlowReport): string[] {
   if (stoppedBecause === 'unsettled') return []
   const reached = points - unreached.length
   const lines = reached === 0 ? [] : [`  None of ${plural(reached, 'single fault')} breaks the client.`]
@@ -174,11 +174,6 @@ function describeWorth({ points, unreached, runsOf, oracle, stoppedBecause }: Fl
     lines.push(
       `  None of ${plural(runsOf.swarm, 'random plan')} does: with 95 % confidence, at most ${share} of them would.`,
     )
-  }
-  if (oracle !== undefined) {
-    const { length } = oracle.seen
-    const subject = length === 1 ? 'The invariant' : `Each of the ${length} invariants`
-    lines.push(`  ${subject} detected the mistake of a careless client.`)
   }
   return lines
 }

@@ -15,12 +15,10 @@ import { assertPlan } from './plan/plan-form.ts'
 import { describeFinding, toParagraph } from './report/finding-words.ts'
 import type { FindingWords } from './report/labelled-texts.ts'
 import { createRunner } from './run/create-runner.ts'
-import { createFlowRunner } from './run/flow-runner.ts'
 import { type FlowRunner, unlessStopped } from './run/runner.ts'
 import { findInevitability, type Inevitability } from './shrink/inevitability.ts'
 import { createShrinker } from './shrink/shrink.ts'
 import type { Finding } from './stages/findings.ts'
-import { OracleCheck } from './stages/oracle-check.ts'
 
 /** Options of `explore`. */
 export interface ExploreFlowOptions
@@ -85,12 +83,10 @@ export async function explore<Result>(
     const report = await exploreRuns(runner, {
       ...{ classes, exhaustive, signal, onProgress },
       name: flow.name,
-      invariants: flow.options.invariants,
       inputs: inputsOf(flow),
       budget: options.budget ?? flow.options.budget,
       // Each run of a command is a process, which takes long.
       faults: options.faults ?? ('command' in flow ? 'singles' : undefined),
-      oracle: new OracleCheck(createFlowRunner),
       shrinker: createShrinker({ world: worldOf(flow.options), declaredInputs: inputsOf(flow) }),
     })
     const findings: ExplainedFinding[] = []

@@ -5,7 +5,6 @@ import { nearestWord } from '../../lib/did-you-mean.ts'
 import { quote } from '../../lib/quote.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import type { InputDeclarations } from './input.ts'
-import type { InvariantSettings } from './invariants.ts'
 import { FAULT_CLASSES, type FaultClass, type FaultClassName } from './plan/classes.ts'
 import { RandomPlans } from './plan/random-plan.ts'
 import { type Space, type SpaceOptions, spaceOf } from './plan/space.ts'
@@ -17,7 +16,6 @@ import { Coverage, type MatrixCell, type UnreachedPoint } from './stages/coverag
 import { Exploration, type ExploreProgress, type Saturation } from './stages/exploration.ts'
 import { ExploreError } from './stages/explore-error.ts'
 import type { Finding, StageName, Surfaced } from './stages/findings.ts'
-import type { OracleCheck, OracleReport } from './stages/oracle-check.ts'
 import { Pairs } from './stages/pairs.ts'
 import type { Shrinker } from './stages/shrinker.ts'
 import { pointsOf, runSingles } from './stages/singles.ts'
@@ -46,10 +44,6 @@ export interface ExploreOptions {
   /** The first seed of the swarm. Default: 1. */
   readonly firstSeed?: number | undefined
   readonly shrinker?: Shrinker | undefined
-  /** Shows first that the invariants see what they are for. Default: they are not checked. */
-  readonly oracle?: OracleCheck | undefined
-  /** The invariants of the flow, for the oracle check. */
-  readonly invariants?: InvariantSettings | undefined
   /** Ends the exploration: a command at once, a function after its present run. The report has what was found so far. */
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: ExploreProgress) => void) | undefined
@@ -65,8 +59,6 @@ export type StopReason = 'done' | 'saturated' | 'budget' | 'aborted' | 'unsettle
 
 export interface ExploreReport {
   readonly flow: string
-  /** What the exploration would have seen; undefined without an oracle check. Its runs are not counted. */
-  readonly oracle: OracleReport | undefined
   /** Runs of all stages, those of shrinking included. */
   readonly runs: number
   readonly runsOf: Readonly<Record<StageName | 'shrinking', number>>
@@ -118,7 +110,6 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
   const depth = EXPLORE_DEPTHS.indexOf(readDepth(options))
   const budget = new Budget(options.budget, name, realTime)
   const spaceOptions = toSpaceOptions(options)
-  const oracle = await options.oracle?.check(options.invariants ?? {})
   const exploration = new Exploration(runner, { flow: name, budget, shrinker, signal, onProgress })
   const prepared = await unlessStopped(prepare(runner, options))
   const points = prepared === undefined ? [] : pointsOf(prepared.space)
@@ -126,7 +117,6 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
   let unreachedPairs = 0
   const report = (stoppedBecause: StopReason): ExploreReport => ({
     flow: name,
-    oracle,
     runs: exploration.stageRuns + exploration.runsOf.shrinking,
     runsOf: exploration.runsOf,
     points: coverage.size,

@@ -30,11 +30,6 @@ export type InvariantSettings = {
   readonly spendsAtMost?: number | false
 } & { readonly [own: string]: boolean | Duration | OwnInvariant | undefined }
 
-/** Returns whether a rule is applied. */
-export function isOn(settings: InvariantSettings, name: RuleName): boolean {
-  return settings[name] !== false && (name !== 'spendsAtMost' || settings.spendsAtMost !== undefined)
-}
-
 const NAMES: readonly string[] = [...RULE_NAMES, ...OPTIONAL_RULE_NAMES]
 
 /** What the setting of a rule can be besides `false`. */

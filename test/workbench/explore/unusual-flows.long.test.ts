@@ -200,7 +200,7 @@ test('fake timers of a test are refused', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'Date'] })
   try {
     await expect(exploring(calm)).rejects.toThrow(
-      'Failed to explore careless deployment: setTimeout is fake, and a flow has timers of its own world. ' +
+      'Failed to explore odd: setTimeout is fake, and a flow has timers of its own world. ' +
         'Call vi.useRealTimers() or jest.useRealTimers() first.',
     )
   } finally {

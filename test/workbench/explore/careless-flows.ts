@@ -1,8 +1,8 @@
-/** Careless clients, which break every invariant. An exploration that finds nothing shows by them what it would have seen. */
+/** Careless clients: together they break every invariant. */
 
-import { OPTIONAL_RULE_NAMES } from '../../../simulator/judge/rules/index.ts'
-import type { FlowContext, NamedFlow } from '../flow.ts'
-import type { Plan } from '../plan/plan.ts'
+import { OPTIONAL_RULE_NAMES } from '../../../src/simulator/judge/rules/index.ts'
+import type { FlowContext, NamedFlow } from '../../../src/workbench/explore/flow.ts'
+import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
 
 /** A careless client, and the plans under which it goes wrong. */
 export interface CarelessFlow {
@@ -41,27 +41,25 @@ export const CARELESS_FLOWS: readonly CarelessFlow[] = [
     flow: { name: 'careless batch', options: OPTIONS, run: runBatch },
     plans: [[], [{ fault: { on: 'getFileContent', nth: 1, fault: { kind: 'empty' } } }]],
   },
-]
-
-/** The careless client of the rules of conduct, which are off unless a flow asks for them. */
-export const CARELESS_CONDUCT: CarelessFlow = {
-  flow: {
-    name: 'careless conduct',
-    options: {
-      ...{ fixtures: 'empty', seed: 1 },
-      with: { models: [OLD_MODEL] },
-      invariants: Object.fromEntries(OPTIONAL_RULE_NAMES.map(name => [name, true])),
+  {
+    flow: {
+      name: 'careless conduct',
+      options: {
+        ...{ fixtures: 'empty', seed: 1 },
+        with: { models: [OLD_MODEL] },
+        invariants: Object.fromEntries(OPTIONAL_RULE_NAMES.map(name => [name, true])),
+      },
+      run: misbehave,
     },
-    run: misbehave,
-  },
-  plans: [
-    [],
-    [
-      { fault: { on: 'createLlmDeployment', nth: 1, fault: { kind: 'reset', effect: 'done' } } },
-      { fault: { on: 'createChatCompletion', fault: { kind: 'status', status: 500 } } },
+    plans: [
+      [],
+      [
+        { fault: { on: 'createLlmDeployment', nth: 1, fault: { kind: 'reset', effect: 'done' } } },
+        { fault: { on: 'createChatCompletion', fault: { kind: 'status', status: 500 } } },
+      ],
     ],
-  ],
-}
+  },
+]
 
 /**
  * Prints its token, repeats a create at once under another name, polls without a pause, waits without a bound, and
