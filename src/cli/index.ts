@@ -11,7 +11,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   judge: () => import('./commands/judge.ts'),
   report: () => import('./commands/report.ts'),
   snapshot: () => import('./commands/snapshot.ts'),
-  restore: () => import('./commands/restore.ts'),
   replay: () => import('./commands/replay.ts'),
   export: () => import('./commands/export.ts'),
   run: () => import('./commands/run.ts'),

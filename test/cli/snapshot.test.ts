@@ -2,11 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
-import { handler as restore } from '../../src/cli/commands/restore.ts'
 import { handler as snapshot } from '../../src/cli/commands/snapshot.ts'
 import { loadSnapshot } from '../../src/index.ts'
 import { running } from '../server/http/running-server.ts'
 
+const restore = (args: Parameters<typeof snapshot>[0]) => snapshot({ ...args, restore: true })
 const folder = mkdtempSync(join(tmpdir(), 'snapshot-command-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
