@@ -1,10 +1,11 @@
 /** The pages of docs and the schemas that are written from declarations. */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join, sep } from 'node:path'
 import * as z from 'zod'
 import { endpointsTable } from '../../src/cli/commands/endpoints.ts'
 import { profilePage } from '../../src/cli/commands/profile.ts'
-import { list } from '../../src/cli/commands/scenarios.ts'
+import { tableRow } from '../../src/cli/markdown.ts'
+import { type ListedScenario, list } from '../../src/cli/run/list.ts'
 import {
   BATCH_LIFECYCLE,
   CONTAINER_LIFECYCLE,
@@ -65,8 +66,30 @@ async function scenarioTables(): Promise<string> {
   const written: string[] = []
   const errors: string[] = []
   const io = { out: (text: string) => written.push(text), error: (text: string) => errors.push(text), folder: ROOT }
-  if ((await list({ markdown: true }, io)) !== 0) throw new Error(errors.join(''))
-  return written.join('')
+  if ((await list({ json: true }, io)) !== 0) throw new Error(errors.join(''))
+  return formatTables(JSON.parse(written.join('')))
+}
+
+/** Returns a table for each folder with scenarios, sorted by name. */
+function formatTables(listed: readonly ListedScenario[]): string {
+  const folders = [...new Set(listed.map(({ file }) => dirname(file)))].sort()
+  const parts = folders.map(folder => {
+    const rows = listed
+      .filter(({ file }) => dirname(file) === folder)
+      .map(({ file, title, teaches, client }) =>
+        tableRow([`[${title}](../../${file.replaceAll(sep, '/')})`, teaches, client]),
+      )
+    return [
+      `## ${basename(folder)}`,
+      '',
+      '| Scenario | What it teaches | What a good client does |',
+      '|---|---|---|',
+      ...rows,
+    ]
+      .join('\n')
+      .concat('\n')
+  })
+  return parts.join('\n')
 }
 
 function faultKindTable(): string {

@@ -15,6 +15,7 @@ import { playJob, runFiles } from '../../workbench/scenario/runner/runner.ts'
 import { WORKER_VARIABLE, type WorkerMessage } from '../../workbench/scenario/runner/workers.ts'
 import { EXIT_CODES } from '../command.ts'
 import { exitProcess, exitWhenWritten } from '../exit.ts'
+import { list } from '../run/list.ts'
 import { describeNoMatch, findFlagConflict } from '../run/problems.ts'
 import { RunPage } from '../run/run-page.ts'
 import { type ShardArguments, shardFlags } from '../shards/flags.ts'
@@ -35,6 +36,7 @@ export const describe = 'Play scenarios and compare them with their traces'
 
 export interface RunArguments extends ShardArguments {
   scenarios?: readonly string[] | undefined
+  list?: boolean | undefined
   update?: boolean | undefined
   seed?: string | undefined
   reporter?: ReporterName | undefined
@@ -61,6 +63,11 @@ export function builder(argv: Argv): Argv<RunArguments> {
       describe: 'Files, folders or globs of scenarios',
     })
     .options({
+      list: {
+        type: 'boolean',
+        default: false,
+        describe: 'List the scenarios of these folders and of the package, and what they teach. None is played',
+      },
       update: { type: 'boolean', default: false, describe: 'Write the traces instead of comparing with them' },
       seed: {
         type: 'string',
@@ -126,6 +133,7 @@ export function builder(argv: Argv): Argv<RunArguments> {
     .example('$0 run scenarios/money', 'every scenario of a folder')
     .example('$0 run scenarios/deploy/cold-start.ts --update', 'write its trace again')
     .example('$0 run cold-start.ts --html cold-start.html', 'with a page to look at the run')
+    .example('$0 run --list --tag money', 'names the scenarios about money')
     .example('$0 run --seeds 1..200', 'every scenario with 200 seeds')
     .example('$0 run --seeds 1..200 --shard 2/8 --out out', 'an eighth of them; merge out joins the results')
     .epilogue(`${EXIT_CODES} With --out: 3 incomplete.`) as unknown as Argv<RunArguments>
@@ -134,6 +142,14 @@ export function builder(argv: Argv): Argv<RunArguments> {
 export async function handler(args: RunArguments): Promise<void> {
   if (process.env[WORKER_VARIABLE] !== undefined && process.send !== undefined) {
     await runWorker()
+    return
+  }
+  if (args.list) {
+    const [first] = args.scenarios ?? []
+    process.exitCode = await list(
+      { ...args, folders: first === DEFAULT_PATTERN ? [] : args.scenarios, json: args.reporter === 'json' },
+      { out: text => process.stdout.write(text), error: text => process.stderr.write(text) },
+    )
     return
   }
   const color = process.stdout.isTTY === true && process.env.NO_COLOR === undefined

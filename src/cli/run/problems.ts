@@ -25,5 +25,5 @@ export function findFlagConflict({ update, seed, seeds }: RunFlags): string | un
 export function describeNoMatch({ filter, tag = [] }: RunFlags): string {
   if (tag.length === 0) return `no title, file name or tag contains '${filter ?? ''}'. Try a shorter word.`
   const also = filter === undefined ? '' : ` and matches '${filter}'`
-  return `no scenario is tagged ${tag.map(one => `'${one}'`).join(' or ')}${also}. 'modelhost-sim scenarios' lists the tags.`
+  return `no scenario is tagged ${tag.map(one => `'${one}'`).join(' or ')}${also}. 'modelhost-sim run --list' lists the tags.`
 }

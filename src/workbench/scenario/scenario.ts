@@ -23,7 +23,7 @@ import type { At, Every } from './play/timeline.ts'
 export interface ScenarioOptions extends Omit<SimulatorOptions, 'onBug' | 'journalLimit'> {
   /** Words for `--tag` and `--filter`. */
   readonly tags?: readonly string[]
-  /** The lesson of the scenario in one or two sentences, for the list of `modelhost-sim scenarios`. */
+  /** The lesson of the scenario in one or two sentences, for the list of `modelhost-sim run --list`. */
   readonly teaches?: string
   /** The right reaction of a client in one or two sentences, for the same list. */
   readonly client?: string

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../../src/cli/commands/run.ts'
-import { list } from '../../../src/cli/commands/scenarios.ts'
+import { list } from '../../../src/cli/run/list.ts'
 import { seedList } from '../../../src/cli/values.ts'
 import { formatJsonValue } from '../../../src/lib/differences.ts'
 import { commandOutput } from '../../cli/command-output.ts'
@@ -110,7 +110,7 @@ test('--tag selects the scenarios with one of the tags', async () => {
   expect(await refused('slow', 'mony')).toEqual(mistyped)
   expect(await refused('unheard')).toEqual([
     ...[2, ''],
-    "Failed to find scenarios: unknown tag 'unheard'. 'modelhost-sim scenarios' lists the tags.\n",
+    "Failed to find scenarios: unknown tag 'unheard'. 'modelhost-sim run --list' lists the tags.\n",
   ])
 })
 
@@ -196,7 +196,7 @@ test('workers write the same traces as one process', () => {
   expect(readFileSync(join(folder, 'b.trace'), 'utf8')).toMatch(/^# two \(seed 7\)\n0\.000000 request/)
 }, 120_000)
 
-describe('modelhost-sim scenarios', () => {
+describe('modelhost-sim run --list', () => {
   const listed = async (args: Parameters<typeof list>[0]) => {
     const { written, output } = commandOutput()
     const code = await list(args, { ...output, folder })

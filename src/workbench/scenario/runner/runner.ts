@@ -108,7 +108,7 @@ export function requireKnownTags(tags: readonly string[], files: readonly Scenar
   const known = new Set(files.flatMap(({ allScenarios: all }) => all.flatMap(({ options }) => options.tags ?? [])))
   const unknownTag = tags.find(tag => !known.has(tag))
   if (unknownTag === undefined) return
-  const advice = formatSuggestion(unknownTag, known, "'modelhost-sim scenarios' lists the tags.")
+  const advice = formatSuggestion(unknownTag, known, "'modelhost-sim run --list' lists the tags.")
   throw new LoadError(`Failed to find scenarios: unknown tag '${unknownTag}'. ${advice}`)
 }
 
