@@ -16,7 +16,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   run: () => import('./commands/run.ts'),
   explore: () => import('./commands/explore.ts'),
   merge: () => import('./commands/merge.ts'),
-  endpoints: () => import('./commands/endpoints.ts'),
   fixture: () => import('./commands/fixture.ts'),
   profile: () => import('./commands/profile.ts'),
   conform: () => import('./commands/conform.ts'),

@@ -36,10 +36,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--epoch', '2026-01-01'], "Failed to read the epoch '2026-01-01': no time with an offset."],
   [['--fixtures', 'defualt'], "Did you mean 'default'?"],
   [['--models', '1'], 'Failed to fill models: the fixture has'],
-  [
-    ['endpoints', '--json', '--markdown'],
-    'Failed to print: --json and --markdown exclude each other. Give one of them.',
-  ],
+  [['endpoints'], "Failed to run 'endpoints': unknown command. Commands are serve, "],
   [
     ['env'],
     "Failed to read MODELHOST_SIM_PORT 'x': not an integer. Give an integer from 1 to 65535, as in MODELHOST_SIM_PORT=4010.",
@@ -108,18 +105,4 @@ test('env prints the environment variables that direct clients to the server', a
       'MODELHOST_SIM_URL=http://127.0.0.1:4444\nMODELHOST_SIM_TOKEN=sim_default_token\n' +
       'OPENAI_BASE_URL=http://127.0.0.1:4444/v1\nOPENAI_API_KEY=sim_default_token\n',
   })
-})
-
-test('endpoints lists every operation with its provenance', async () => {
-  const json = await commanded(['endpoints', '--json'])
-  const plain = await commanded(['endpoints'])
-  const markdown = await commanded(['endpoints', '--markdown'])
-  const rows = JSON.parse(json.stdout) as { method: string; path: string; provenance: string; operation: string }[]
-  expect(rows.filter(row => row.provenance === 'documented').length).toBeGreaterThanOrEqual(21)
-  for (const { method, path, operation, provenance } of rows) {
-    expect(plain.stdout).toMatch(
-      new RegExp(`^${method} +${path.replaceAll(/[{}/.]/g, '\\$&')} +${provenance} +${operation}$`, 'm'),
-    )
-    expect(markdown.stdout).toContain(`| \`${method} ${path}\` | \`${operation}\` | ${provenance} |`)
-  }
 })

@@ -104,7 +104,7 @@ function formatConformance({ findings, operations, served, requests, beyond }: C
   const more =
     beyond.length === 0
       ? ''
-      : `Served beyond the document: ${beyond.length} operations. modelhost-sim endpoints lists them.\n`
+      : `Served beyond the document: ${beyond.length} operations. docs/endpoints.md lists them.\n`
   return `${[...lines, ...(lines.length > 0 ? [''] : []), summary].join('\n')}\n${more}`
 }
 

@@ -223,7 +223,7 @@ function selectOperations(selector: string, { operations, operationOf }: Omit<Ru
   const operation = path.startsWith('/') ? operationOf(method.toUpperCase(), path) : undefined
   if (operation !== undefined) return [operation]
   const known = selector.includes(' ') ? allOperations.map(([, { route }]) => route) : Object.keys(operations)
-  const advice = formatSuggestion(selector, known, "'modelhost-sim endpoints' lists them; '*' is all of them.")
+  const advice = formatSuggestion(selector, known, "docs/endpoints.md lists them; '*' is all of them.")
   throw invalidRule(`unknown operation '${selector}'. ${advice}`, ['on'])
 }
 

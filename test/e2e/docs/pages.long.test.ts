@@ -238,7 +238,8 @@ describe('docs/names.md', () => {
   test('has the blocks that are run below, and no other', () => {
     expect(openings(blocks)).toEqual([
       'json {',
-      'sh npx modelhost-sim endpoints --names names.json',
+      'sh npx modelhost-sim serve --names names.json',
+      'sh curl 127.0.0.1:4010/openapi.json',
       "ts import { createSimulator } from 'modelhost-sim'",
       // Fields in one place, aliases, and lines of batches.
       'json {',
@@ -250,9 +251,9 @@ describe('docs/names.md', () => {
 
   test('lists the endpoints under their new paths, and answers there', async () => {
     folder.write('names.json', profile)
-    const { stdout, code } = await folder.command(blocks[1]!.code)
-    expect([stdout, code]).toEqual([expect.stringContaining('/v1/machines'), 0])
-    expect(await folder.script(blocks[2]!.code)).toBe('200\n')
+    const address = await folder.server(blocks[1]!.code.trim().split(' ').slice(2))
+    expect(await folder.shell(blocks[2]!.code, address)).toContain('/v1/machines')
+    expect(await folder.script(blocks[3]!.code)).toBe('200\n')
   })
 
   test('shows the message of a typo', async () => {

@@ -1,6 +1,5 @@
 /** Names profiles: what is asked in the user's words is answered in them, and is the same world. */
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { handler as endpoints } from '../../../src/cli/commands/endpoints.ts'
 import { serve } from '../../../src/server/http/server.ts'
 import { createClient } from '../../../src/service/client/client.ts'
 import { operations } from '../../../src/service/index.ts'
@@ -296,13 +295,6 @@ describe('the description of a world', () => {
     expect(document.paths['/v1/qq-boxes/{instance_id}'].patch.operationId).toBe('renameHosted')
     expect(document.components.securitySchemes['alt-api-key'].name).toBe('qq-key')
     expect(Object.keys(document.paths)).toHaveLength(Object.keys(JSON.parse(plain).paths).length)
-  })
-
-  test('the table of endpoints, too', () => {
-    const written: string[] = []
-    vi.spyOn(process.stdout, 'write').mockImplementation(chunk => written.push(String(chunk)) > 0)
-    endpoints({ json: false, markdown: false, control: false, names: 'test/service/naming/profile.json' })
-    expect(written.join('')).toMatch(/GET +\/qq-router\/models +documented +listAggregatorModels/)
   })
 
   test('MSW has a handler for each path of an endpoint', () => {
