@@ -5,14 +5,18 @@ import { VERSION } from '../lib/version.ts'
 import { OPTIONS } from '../simulator/options.ts'
 import { type Command, UsageError } from './command.ts'
 
-/** Runs the command that the arguments name, or prints the help. */
-export async function runCommandLine(args: readonly string[], commands: readonly Command[]): Promise<void> {
-  const { own, other } = splitCommand(args, commands)
+/**
+ * Runs a command, or prints the help.
+ *
+ * @param args the arguments after the program's name
+ * @param usage the head of the help, for a command line that names no command
+ */
+export async function runCommandLine(args: readonly string[], module: Command, usage?: string): Promise<void> {
+  const { command, describe, builder, handler } = module
+  const { own, other } = splitCommand(args, module)
   const parser = yargs(own)
     .scriptName('modelhost-sim')
-    .usage(
-      '$0 [command] [flags]\n\nA simulated model-hosting service: GPUs, deployments, batches and money under a clock.',
-    )
+    .usage(usage ?? '$0 [command] [flags]')
     .version(VERSION)
     .alias({ help: 'h', version: 'v' })
     .option('debug', { type: 'boolean', describe: 'Print the stack of an error' })
@@ -23,25 +27,23 @@ export async function runCommandLine(args: readonly string[], commands: readonly
       'boolean-negation': false,
     })
     .wrap(Math.min(100, process.stdout.columns ?? 100))
-    .fail((message, error, usage) => {
+    .fail((message, error, instance) => {
       // Errors of yargs come as a message or as a YError. Other errors come from our coercions.
       if (error && error.name !== 'YError') throw error
       // The types of yargs declare another argument than its documentation.
-      const help = (usage as unknown as { help(): string }).help()
+      const help = (instance as unknown as { help(): string }).help()
       const flags = Array.from(help.matchAll(/^ +(?:-\w, )?--([a-z][a-z-]*)/gm), ([, name]) => name!)
       const words = parser.parsed ? parser.parsed.argv._.map(String) : []
-      throw new UsageError(explainParseError(message ?? error.message, { args: own, words, flags, commands }))
+      throw new UsageError(explainParseError(message ?? error.message, { args: own, words, flags, module }))
     })
   let run: (() => void | Promise<void>) | undefined
-  for (const { command, describe, builder, handler } of commands) {
-    parser.command({
-      ...{ command, describe, builder },
-      handler: (argv: Readonly<Record<string, unknown>>) => {
-        requireSwitchValues(own, argv)
-        run = () => handler({ ...argv, ...(other && { otherCommand: other }) } as never)
-      },
-    })
-  }
+  parser.command({
+    ...{ command, describe: usage === undefined ? describe : false, builder },
+    handler: (argv: Readonly<Record<string, unknown>>) => {
+      requireSwitchValues(own, argv)
+      run = () => handler({ ...argv, ...(other && { otherCommand: other }) } as never)
+    },
+  })
   await parser.parseAsync()
   // Outside of yargs, which lays out its help before a handler that takes time.
   await run?.()
@@ -50,9 +52,9 @@ export async function runCommandLine(args: readonly string[], commands: readonly
 /** Splits the arguments at `--`, if the command takes another one after it. */
 function splitCommand(
   args: readonly string[],
-  commands: readonly Command[],
+  { takesOtherCommand }: Command,
 ): { readonly own: readonly string[]; readonly other?: readonly string[] } {
-  const at = commands.length === 1 && commands[0]!.takesOtherCommand ? args.indexOf('--') : -1
+  const at = takesOtherCommand ? args.indexOf('--') : -1
   return at < 0 ? { own: args } : { own: args.slice(0, at), other: args.slice(at + 1) }
 }
 
@@ -69,7 +71,7 @@ function requireSwitchValues(args: readonly string[], argv: Readonly<Record<stri
 
 /** Converts a message of yargs, with a suggestion for a typo. */
 function explainParseError(message: string, given: Given): string {
-  const { args, flags, commands } = given
+  const { args, flags, module } = given
   if (message.startsWith('Failed to ')) return message
   const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ')[0]
   if (unknown !== undefined) return unknownArgument(unknown, args, flags)
@@ -77,7 +79,7 @@ function explainParseError(message: string, given: Given): string {
   if (choice !== null) {
     const [, name = '', value = '', choices = ''] = choice
     return unknownChoice(
-      flags.includes(name) && !isPositional(name, commands) ? `--${name}` : `the ${name}`,
+      flags.includes(name) && !isPositional(name, module) ? `--${name}` : `the ${name}`,
       value,
       choices,
     )
@@ -111,15 +113,15 @@ function unknownArgument(name: string, args: readonly string[], flags: readonly 
   return `Failed to read ${argument?.split('=', 1)[0] ?? `--${name}`}: unknown flag. ${hint}`
 }
 
-function isPositional(name: string, commands: readonly Command[]): boolean {
-  return commands.some(({ command }) => String(command).includes(`<${name}>`) || String(command).includes(`[${name}]`))
+function isPositional(name: string, { command }: Command): boolean {
+  return String(command).includes(`<${name}>`) || String(command).includes(`[${name}]`)
 }
 
 /** Returns an error that names the missing words after a command, with an example of the command. */
-function missingArgument({ args, words: others, flags, commands }: Given): string {
+function missingArgument({ args, words: others, flags, module }: Given): string {
   const unknown = args.map(toFlagName).find(name => name !== undefined && !flags.includes(name))
   if (unknown !== undefined) return unknownArgument(unknown, args, flags)
-  const [{ command, example, actions } = { command: '' }] = commands
+  const { command, example, actions } = module
   const words = [String(command).split(' ', 1)[0]!, ...others]
   const [action] = others
   if (actions !== undefined && action !== undefined && !actions.includes(action)) {
@@ -156,5 +158,5 @@ interface Given {
   readonly words: readonly string[]
   /** The names of the flags that the command line may have. */
   readonly flags: readonly string[]
-  readonly commands: readonly Command[]
+  readonly module: Command
 }

@@ -4,25 +4,41 @@ import { type Command, UsageError } from './command.ts'
 import { runCommandLine } from './command-line.ts'
 import { exitProcess } from './exit.ts'
 
-const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
-  serve: () => import('./commands/serve.ts'),
-  simulate: () => import('./commands/simulate.ts'),
-  explain: () => import('./commands/explain.ts'),
-  judge: () => import('./commands/judge.ts'),
-  report: () => import('./commands/report.ts'),
-  snapshot: () => import('./commands/snapshot.ts'),
-  replay: () => import('./commands/replay.ts'),
-  export: () => import('./commands/export.ts'),
-  run: () => import('./commands/run.ts'),
-  explore: () => import('./commands/explore.ts'),
-  merge: () => import('./commands/merge.ts'),
-  fixture: () => import('./commands/fixture.ts'),
-  profile: () => import('./commands/profile.ts'),
-  conform: () => import('./commands/conform.ts'),
-  mcp: () => import('./commands/mcp.ts'),
-  env: () => import('./commands/env.ts'),
+/** The commands in the groups of the help. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<unknown>>>>> = {
+  'Serve and simulate': {
+    serve: () => import('./commands/serve.ts'),
+    simulate: () => import('./commands/simulate.ts'),
+    explain: () => import('./commands/explain.ts'),
+    judge: () => import('./commands/judge.ts'),
+    report: () => import('./commands/report.ts'),
+    snapshot: () => import('./commands/snapshot.ts'),
+  },
+  'Run and explore': {
+    run: () => import('./commands/run.ts'),
+    explore: () => import('./commands/explore.ts'),
+    merge: () => import('./commands/merge.ts'),
+  },
+  Recordings: {
+    replay: () => import('./commands/replay.ts'),
+    export: () => import('./commands/export.ts'),
+  },
+  'Fixtures and profiles': {
+    fixture: () => import('./commands/fixture.ts'),
+    profile: () => import('./commands/profile.ts'),
+  },
+  'Help for clients': {
+    conform: () => import('./commands/conform.ts'),
+    mcp: () => import('./commands/mcp.ts'),
+    env: () => import('./commands/env.ts'),
+  },
 }
+const COMMANDS = Object.assign({}, ...Object.values(GROUPS)) as (typeof GROUPS)[string]
 const DEFAULT_COMMAND = 'serve'
+
+const SUMMARY = `modelhost-sim [command] [flags]
+
+A simulated model-hosting service: GPUs, deployments, batches and money under a clock.`
 
 /**
  * Runs the command line. An error is one line on stderr and an exit code; `--debug` adds the stack.
@@ -61,11 +77,28 @@ async function dispatch(args: readonly string[]): Promise<void> {
     const advice = formatSuggestion(first, known, `Commands are ${known.join(', ')}.`)
     throw new UsageError(`Failed to run '${first}': unknown command. ${advice}`)
   }
-  const commandNames = hasCommand ? [first] : asksForHelp(args) ? Object.keys(COMMANDS) : [DEFAULT_COMMAND]
-  const commands = await Promise.all(commandNames.map(async name => (await COMMANDS[name]!()) as Command))
-  await runCommandLine(args, commands)
+  const command = await load(COMMANDS[hasCommand ? first : DEFAULT_COMMAND]!)
+  if (hasCommand || !asksForHelp(args)) return runCommandLine(args, command)
+  // yargs has no groups of commands.
+  process.stdout.write(`${SUMMARY}\n\n${await describeCommands()}\n\n`)
+  await runCommandLine(args, command, `Without a command, $0 runs ${DEFAULT_COMMAND}. Its flags:`)
 }
 
 function asksForHelp(args: readonly string[]): boolean {
   return args.includes('--help') || args.includes('-h')
+}
+
+async function load(module: () => Promise<unknown>): Promise<Command> {
+  return (await module()) as Command
+}
+
+/** Returns the groups of commands with their descriptions. */
+async function describeCommands(): Promise<string> {
+  const groups = Object.entries(GROUPS).map(async ([title, commands]) => {
+    const lines = Object.entries(commands).map(
+      async ([name, module]) => `  ${name.padEnd(10)}${(await load(module)).describe}`,
+    )
+    return `${title}:\n${(await Promise.all(lines)).join('\n')}`
+  })
+  return (await Promise.all(groups)).join('\n\n')
 }

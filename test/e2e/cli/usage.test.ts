@@ -11,6 +11,13 @@ test('--version and --help exit with 0', async () => {
   const [version, help] = await Promise.all([run(['--version']), run(['--help'])])
   expect(version).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
   expect(help.code).toBe(0)
-  for (const word of ['serve', 'run', 'conform', 'env', '--allow-host', 'Examples:', 'Exit codes:'])
+  for (const word of [
+    'Serve and simulate:\n  serve ',
+    'Recordings:\n  replay ',
+    '\n  env ',
+    '--allow-host',
+    'Examples:',
+    'Exit codes:',
+  ])
     expect(help.stdout).toContain(word)
 })
