@@ -11,7 +11,6 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<unkn
     simulate: () => import('./commands/simulate.ts'),
     explain: () => import('./commands/explain.ts'),
     judge: () => import('./commands/judge.ts'),
-    report: () => import('./commands/report.ts'),
     snapshot: () => import('./commands/snapshot.ts'),
   },
   'Run and explore': {

@@ -207,7 +207,7 @@ const OTHER_VARIABLES: readonly string[] = [
     'JOURNAL_LIMIT',
   ],
   ...['TRUST_PROXY', 'ALLOW_HOST', 'ALLOW_WEBHOOK', 'CONTROL_TOKEN', 'CORS', 'LOG', 'QUIET'],
-  ...['WEATHER', 'ACCELERATION', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS', 'FROM', 'TO'],
+  ...['WEATHER', 'ACCELERATION', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS'],
 ]
 
 /** Returns the variable of a flag: MODELHOST_SIM_MAX_STORAGE for --max-storage. */

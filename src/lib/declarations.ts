@@ -228,7 +228,7 @@ export const SECTIONS = {
     plotSteps: {
       max: 2_000,
       unit: 'count',
-      of: 'the steps of the picture of `simulate --plot` and `report --plot`',
+      of: 'the steps of the picture of `simulate --plot`',
       beyond: 'it is refused',
     },
   },

@@ -7,7 +7,6 @@ import { type SimulateArguments, simulate } from '../../src/cli/commands/simulat
 import { Progress } from '../../src/cli/progress.ts'
 import { formatReport } from '../../src/cli/report-text.ts'
 import { DAY, HOUR, MINUTE } from '../../src/kernel/duration.ts'
-import { serve } from '../../src/server/http/server.ts'
 import type { Report } from '../../src/simulation/reporting/report-types.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { wall } from '../setup/wall-clock.ts'
@@ -222,41 +221,8 @@ test.each([
   await expect(simulated({ commands: file, for: HOUR })).rejects.toThrow(message)
 })
 
-test('simulate and report ignore the environment variables of serve', async () => {
+test('simulate ignores the environment variables of serve', async () => {
   const env = { MODELHOST_SIM_SPEED: '60', MODELHOST_SIM_PORT: '4010', MODELHOST_SIM_FOR: '1h' }
   const { code, stderr } = await commanded(['simulate', '--fixtures', 'two-nodes'], env)
   expect([code, stderr]).toEqual([0, ''])
-})
-
-test('report prints the report of a server, equal to that of its world', async () => {
-  const sim = createSimulator({ fixtures: 'default' })
-  const server = await serve(sim, { port: 0 })
-  onTestFinished(() => server.close())
-  await sim.clock.advance('5h')
-  const before = [sim.digest, sim.journal.entries().length]
-  const text = await commanded(['report'], { MODELHOST_SIM_URL: server.url })
-  expect(text).toEqual({ code: 0, stderr: '', stdout: formatReport(sim.report()) })
-  const json = await commanded(['report', '--url', `${server.url}/`, '--from', '2026-01-01T02:00:00+01:00', '--json'])
-  expect(JSON.parse(json.stdout)).toEqual(JSON.parse(JSON.stringify(sim.report({ from: HOUR }))))
-  expect([sim.digest, sim.journal.entries().length]).toEqual(before)
-
-  const later = await commanded(['report', '--url', server.url, '--to', '2030-01-01T00:00:00Z'])
-  expect([later.code, later.stderr]).toEqual([
-    2,
-    expect.stringMatching(/Failed to report to '2030-01-01T00:00:00\.000000\+00:00': .*what is to come is not known/),
-  ])
-  const none = await commanded(['report', '--url', server.url, '--from', 'monday'])
-  expect([none.code, none.stderr]).toEqual([
-    2,
-    expect.stringContaining("Failed to report from 'monday': invalid time."),
-  ])
-  const rows = await fetch(`${server.url}/_sim/report?step=1h`)
-  expect(((await rows.json()) as Report).series).toHaveLength(5 * sim.report().deployments.length)
-})
-
-test('report fails with the cause when no server answers, the address is invalid or the server is another product', async () => {
-  const { stderr } = await commanded(['report', '--url', 'http://127.0.0.1:1'])
-  expect(stderr).toContain('Failed to ask http://127.0.0.1:1 for a report: no server answers there')
-  expect(stderr).toContain('Start one with modelhost-sim serve')
-  expect((await commanded(['report', '--url', '127.0.0.1:4010'])).stderr).toContain('invalid URL')
 })

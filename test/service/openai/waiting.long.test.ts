@@ -1,6 +1,5 @@
 /** Requests that wait for time on a paused clock: the warning and the list. */
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { handler as report } from '../../../src/cli/commands/report.ts'
 import type { SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { type Running, running } from '../../server/http/running-server.ts'
 import { HELLO, openaiWorld } from './openai-world.ts'
@@ -95,18 +94,6 @@ test('a pending request is listed with cause and end until it is answered', asyn
   expect(await listed('/_sim/worlds/default/_sim')).toHaveLength(1)
   expect(await listed(`/_sim/worlds/${made.world}`)).toEqual([])
   const digest = sim.digest
-  const written: string[] = []
-  const spies = (['stdout', 'stderr'] as const).map(name =>
-    vi.spyOn(process[name], 'write').mockImplementation(text => {
-      if (name === 'stderr') written.push(String(text))
-      return true
-    }),
-  )
-  await report({ url: one.server.url })
-  for (const spy of spies) spy.mockRestore()
-  expect(written).toEqual([
-    `POST /v1/compat/chat/completions (acme/chat) has waited since ${waits.since} for ${waits.for}, which comes at ${listedNow.until}.\n`,
-  ])
   expect(sim.digest).toBe(digest)
   await one.command('/_sim/clock/advance', { to: listedNow.until })
   expect((await answer).status).toBe(200)
