@@ -20,7 +20,6 @@ import { bundledScenariosFolder } from '../../workbench/scenario/runner/shipped.
 import { banner } from '../banner.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
-import { openInBrowser } from '../pages/open-browser.ts'
 import { LOG_FORMATS, type LogFormat, logFormat, requestLine } from '../request-lines.ts'
 import { onSignals } from '../signals.ts'
 import {
@@ -343,4 +342,23 @@ function closeOnSignals(server: Server, onClosed: () => void): void {
       .finally(onClosed)
       .finally(() => process.exit(exitCode))
   })
+}
+
+/** Opens a page in the browser of this machine. Without one, the server still serves. */
+async function openInBrowser(url: string): Promise<void> {
+  try {
+    const { default: open } = await import('open')
+    // The process of the browser emits an error later if there is no such program.
+    const browser = await open(url)
+    browser.on('error', () => sayHowToOpen(url))
+    browser.on('exit', code => {
+      if (code !== 0 && code !== null) sayHowToOpen(url)
+    })
+  } catch {
+    sayHowToOpen(url)
+  }
+}
+
+function sayHowToOpen(url: string): void {
+  process.stderr.write(`Failed to open a browser: this machine has none that can be started. Open ${url} yourself.\n`)
 }

@@ -1,5 +1,6 @@
 /** `modelhost-sim simulate`: a fleet without clients, for as long as is asked, and the report at its end. */
 
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { loadProfile, type ProfileInput, withWeather } from '../../data/profiles/load.ts'
@@ -8,18 +9,17 @@ import { LIMITS } from '../../lib/limits.ts'
 import { eventLoopTurn, monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { InvariantError } from '../../simulation/invariants/invariant.ts'
 import { excessOf } from '../../simulation/reporting/report-window.ts'
-import { reportSeries } from '../../simulation/reporting/time-series.ts'
+import { type ReportStep, reportSeries, STEP_COLUMNS } from '../../simulation/reporting/time-series.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/checkpoint/file-ending.ts'
 import { type Recording, recordSimulator } from '../../simulator/history/record.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { scheduleCommands } from '../command-file.ts'
-import { requireWritable } from '../files/output-file.ts'
+import { requireWritable, writeByDraft } from '../files/output-file.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { Progress } from '../progress.ts'
 import { formatReport } from '../report-text.ts'
 import { plotFlag, plotStep, requirePlottable, writePlot } from '../series/plot-files.ts'
-import { writeSeries } from '../series/series-file.ts'
 import { onSignals } from '../signals.ts'
 import { duration, flag, positive, requireKnownVariables, seed, text, toggle } from '../values.ts'
 
@@ -257,4 +257,37 @@ function requireRowLimit(sim: Simulator, length: Micros, step: Micros): void {
   const tooLong = excessOf(sim.world, length, step, LIMITS.seriesFileRows)
   if (tooLong === undefined) return
   throw new UsageError(`Failed to write --series: it would have ${tooLong}. Give a longer --step.`)
+}
+
+const CHUNK_CHARS = 1 << 16
+
+/**
+ * Writes a time series as a CSV file, whole or not at all.
+ *
+ * @throws UsageError when the disk is full or read-only
+ */
+function writeSeries(path: string, rows: Iterable<ReportStep>): void {
+  writeByDraft(path, 'series', draft => writeRows(draft, rows))
+}
+
+function writeRows(path: string, rows: Iterable<ReportStep>): void {
+  const file = openSync(path, 'w')
+  try {
+    let text = `${STEP_COLUMNS.join(',')}\n`
+    for (const row of rows) {
+      text += `${STEP_COLUMNS.map(column => formatCell(row[column])).join(',')}\n`
+      if (text.length < CHUNK_CHARS) continue
+      writeSync(file, text)
+      text = ''
+    }
+    writeSync(file, text)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function formatCell(value: string | number | null): string {
+  if (value === null) return ''
+  if (typeof value === 'number') return String(Math.round(value * 1e6) / 1e6)
+  return /[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
 }
