@@ -95,13 +95,12 @@ describe('determinism', () => {
       }
     }
     // The tokenizer is a pure function. The loader of TypeScript and the guard of `process.exit` belong to the process, and
-    // the session of the control room and what follows its signals to its page.
+    // the session of the control room to its page.
     const ofTheProcess = [
       'service/openai/tokenizer.ts',
       'workbench/scenario/runner/import-script.ts',
       'workbench/scenario/runner/process-guard.ts',
       'server/page/store/session.ts',
-      'server/page/store/signals.ts',
     ]
     expect(breaches.filter(breach => !ofTheProcess.some(path => breach.startsWith(path)))).toEqual([])
   })

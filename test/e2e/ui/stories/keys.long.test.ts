@@ -13,11 +13,9 @@ describe('keys', () => {
     await keyboard.press('?')
     const help = page.getByRole('dialog', { name: 'Keys' })
     expect(await help.locator('kbd').allTextContents()).toEqual([
-      '1 … 9',
+      '1 … 6',
       '/',
       'j k',
-      'c',
-      '[ ]',
       'Space',
       '→',
       'f',

@@ -50,7 +50,7 @@ describe('time', () => {
     await page.getByRole('region', { name: 'Broken now' }).getByRole('button', { name: 'Undo' }).first().waitFor()
     await page.getByRole('button', { name: '+1 h' }).click()
 
-    await page.getByRole('link', { name: 'Worlds' }).click()
+    await page.getByRole('button', { name: 'Worlds and snapshots' }).click()
     await page
       .getByRole('row', { name: /^default/ })
       .getByRole('button', { name: 'Compare' })
