@@ -1,13 +1,13 @@
 /** The control room: a page that shows a simulated cloud, moves its time and breaks it. */
 import { render } from 'preact'
 import { App } from './shell/app.tsx'
-import type { Connection } from './store/connection.ts'
-import { readLines } from './store/open-file.ts'
+import { readLines } from './shell/files.tsx'
+import type { Connection } from './store/ask.ts'
 import type { Location } from './store/place.ts'
 import type { ExploreReport } from './store/report.ts'
 import { provideSession, Session } from './store/session.ts'
 
-export type { Connection } from './store/connection.ts'
+export type { Connection } from './store/ask.ts'
 
 /**
  * Draws the control room into an element and begins to follow the simulator.

@@ -8,7 +8,7 @@ import type { Pasts } from '../../simulator/history/past/pasts.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts'
 import type { WritePage } from '../control/endpoint.ts'
 import { createControl } from '../control/index.ts'
-import type { Connection } from '../page/store/connection.ts'
+import type { Connection } from '../page/store/ask.ts'
 import { RequestRouter, type RoutedRequest } from '../routing/request-router.ts'
 import { Worlds } from '../worlds/worlds.ts'
 

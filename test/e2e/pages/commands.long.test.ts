@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import type { Connection } from '../../../src/server/page/store/connection.ts'
+import type { Connection } from '../../../src/server/page/store/ask.ts'
 import { pageSuite } from '../chromium.ts'
 import { run, started } from '../cli/process.ts'
 import { Installed, runIn } from '../examples/installed.ts'

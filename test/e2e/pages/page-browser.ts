@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
-import type { Connection } from '../../../src/server/page/store/connection.ts'
+import type { Connection } from '../../../src/server/page/store/ask.ts'
 import { type OpenWindow, openWindow } from '../chromium.ts'
 import { installed } from '../installed-package.ts'
 

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Entry } from '../../../src/kernel/journal.ts'
 import { toEntryColumns, toJournalView } from '../../../src/server/control/journal-view.ts'
-import { readEntryColumns } from '../../../src/server/page/store/entry-columns.ts'
+import { readEntryColumns } from '../../../src/server/page/store/feed.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
 
 const sim = createSimulator({ fixtures: 'empty', epoch: '2027-03-04T05:06:07Z' })

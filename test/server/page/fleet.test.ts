@@ -1,8 +1,16 @@
 /** The fleet as the page draws it, and where it draws it. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { boxOf, findAt, layoutFleet, neighborOf } from '../../../src/server/page/views/fleet/fleet-layout.ts'
-import { countGpus, lettersOf, toFleet, toSections } from '../../../src/server/page/views/fleet/fleet-model.ts'
+import {
+  boxOf,
+  countGpus,
+  findAt,
+  layoutFleet,
+  lettersOf,
+  neighborOf,
+  toFleet,
+  toSections,
+} from '../../../src/server/page/views/fleet/fleet-model.ts'
 
 type Answer = Parameters<typeof toFleet>[0]
 

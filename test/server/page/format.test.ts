@@ -1,8 +1,8 @@
 /** Texts of amounts. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { withinExtent } from '../../../src/server/page/parts/drawing/time-chart.tsx'
 import { formatMoney } from '../../../src/server/page/parts/format.ts'
+import { withinExtent } from '../../../src/server/page/parts/time-chart.tsx'
 
 test('an amount has the digits that it needs, and zero has no sign', () => {
   const texts = [0, -0, 1e-8, -1e-8, -0.00000004, 0.00005, -0.000123, 0.05, -0.1, 12.4, -1234567.891, 1e-12, -1e-12]

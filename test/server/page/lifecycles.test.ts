@@ -1,8 +1,13 @@
 /** Where the lanes of lifecycles draw times and states. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compareLives, placeSegments } from '../../../src/server/page/views/lifecycles/lane-places.ts'
-import { shifted, WHOLE, zoomed } from '../../../src/server/page/views/lifecycles/lanes-scene.ts'
+import {
+  compareLives,
+  placeSegments,
+  shifted,
+  WHOLE,
+  zoomed,
+} from '../../../src/server/page/views/lifecycles/lane-places.ts'
 import type { Lifecycle, Segment } from '../../../src/server/page/views/lifecycles/lifecycle-model.ts'
 import { findIdleGaps, TimeScale, tickStep } from '../../../src/server/page/views/lifecycles/time-scale.ts'
 

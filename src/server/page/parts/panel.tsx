@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import type { ControlRoute } from '../store/ask.ts'
-import { Address, type AddressProps } from './address.tsx'
+import { type ControlRoute, encodeRequest, type FieldsByRoute } from '../store/ask.ts'
+import { useSession } from '../store/session.ts'
+import { CloseButton, CopyButton } from './buttons.tsx'
 
 interface PanelProps<Route extends ControlRoute> extends Partial<AddressProps<Route>> {
   readonly title: string
@@ -36,4 +37,43 @@ export function Panel<Route extends ControlRoute>({
 /** Says what went wrong; nothing without a text. */
 export function Problem({ text }: { text: string | undefined }) {
   return text === undefined ? null : <p role="alert">✗ {text}</p>
+}
+
+interface AddressProps<Route extends ControlRoute> {
+  readonly route: Route
+  readonly fields?: FieldsByRoute[Route]
+  /** What the address has, if a view has several: `Ledger`. */
+  readonly name?: string
+}
+
+/** Shows where the figures of a view come from: the request that answers them as JSON. */
+export function Address<Route extends ControlRoute>({ route, fields, name }: AddressProps<Route>) {
+  const session = useSession()
+  const curl = () => session.curlOf(encodeRequest(route, fields as Record<string, unknown>))
+  return (
+    <details class="address">
+      <summary title="Where these figures come from">{name === undefined ? 'JSON' : `${name} as JSON`}</summary>
+      <div class="address-box">
+        <code>{curl()}</code>
+        <CopyButton label="Copy" text={curl} />
+      </div>
+    </details>
+  )
+}
+
+interface DetailsHeadProps {
+  /** What the button closes: 'the inspector'. */
+  readonly what: string
+  readonly close: () => void
+  readonly children: ComponentChildren
+}
+
+/** The title of something that is open beside a view, with the button that closes it. */
+export function DetailsHead({ what, close, children }: DetailsHeadProps) {
+  return (
+    <div class="details-head">
+      <div>{children}</div>
+      <CloseButton what={what} onClick={close} />
+    </div>
+  )
 }

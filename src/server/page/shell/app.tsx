@@ -1,14 +1,15 @@
 import { useSignal } from '@preact/signals'
+import { CloseButton, CopyButton } from '../parts/buttons.tsx'
+import { bound } from '../parts/fields.tsx'
+import { DetailsHead } from '../parts/panel.tsx'
+import { HttpConnection } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
 import { viewsOf } from '../views/all-views.ts'
 import { ClockBar } from './clock-bar.tsx'
 import { Finder } from './finder.tsx'
 import { Header } from './header.tsx'
-import { Help } from './help.tsx'
 import { Inspector } from './inspector.tsx'
-import { useKeyboard } from './keyboard.ts'
-import { Notices } from './notices.tsx'
-import { TokenPrompt } from './token-prompt.tsx'
+import { KEYS, useKeyboard } from './keyboard.ts'
 import { Worlds } from './worlds.tsx'
 
 export function App() {
@@ -62,5 +63,85 @@ export function App() {
       {overlay.value === 'worlds' && <Worlds close={() => show(undefined)} />}
       <Notices />
     </>
+  )
+}
+
+/** Says what the newest action did or why it failed, with the command line that does the same. */
+function Notices() {
+  const session = useSession()
+  const notice = session.notice.value
+  return (
+    <div class="notices" aria-live="polite">
+      {notice !== undefined && (
+        <div class={`notice ${notice.kind}`}>
+          <span class="glyph" aria-hidden="true">
+            {notice.kind === 'done' ? '✓' : '✗'}
+          </span>
+          <span class="notice-text">{notice.text}</span>
+          {notice.request !== undefined && (
+            <CopyButton label="Copy as curl" text={() => session.curlOf(notice.request!)} />
+          )}
+          <CloseButton
+            what="the message"
+            onClick={() => {
+              session.notice.value = undefined
+            }}
+          />
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** Asks for the control token of a server that other machines can reach. */
+function TokenPrompt() {
+  const session = useSession()
+  const token = useSignal('')
+  const isWrong = useSignal(false)
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    const { connection } = session
+    if (!(connection instanceof HttpConnection)) return
+    connection.useToken(token.value.trim())
+    isWrong.value = (await session.send('/_sim/clock')).status === 401
+    if (!isWrong.value) session.reconnect()
+  }
+  return (
+    <form class="prompt" onSubmit={submit}>
+      <h1>Control token</h1>
+      <p>The control plane of this server requires the token that it printed.</p>
+      <label>
+        Token
+        <input type="password" autocomplete="off" {...bound(token)} />
+      </label>
+      {isWrong.value && <p role="alert">✗ The server does not accept this token. See its line “control”.</p>}
+      <button type="submit">Continue</button>
+    </form>
+  )
+}
+
+/** The keys of the page. */
+function Help({ close }: { close: () => void }) {
+  return (
+    <div class="overlay" role="dialog" aria-modal="true" aria-label="Keys">
+      <div class="overlay-box">
+        <DetailsHead what="the help" close={close}>
+          <h2>Keys</h2>
+        </DetailsHead>
+        <table>
+          <tbody>
+            {KEYS.map(([keys, meaning]) => (
+              <tr key={keys}>
+                <th scope="row">
+                  <kbd>{keys}</kbd>
+                </th>
+                <td>{meaning}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        <p class="faint">“JSON” shows the data’s address. After most actions, “Copy as curl” copies the command.</p>
+      </div>
+    </div>
   )
 }

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { formatCount, formatMicrocents, formatTime } from '../parts/format.ts'
 import { Problem } from '../parts/panel.tsx'
-import { ThingLink } from '../parts/thing-link.tsx'
+import { ThingLink } from '../parts/words.tsx'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'

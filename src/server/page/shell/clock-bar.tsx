@@ -1,8 +1,8 @@
 /** The clock of the world: its time, what comes next, and the ways to move it. */
 
 import { useSignal } from '@preact/signals'
+import { bound } from '../parts/fields.tsx'
 import { formatDay, formatTime } from '../parts/format.ts'
-import { bound } from '../store/bound.ts'
 import { useSession } from '../store/session.ts'
 import { advance, HOLD_OWNER, nextEvent, togglePause } from './clock-moves.ts'
 import { Timeline } from './timeline.tsx'

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { bound } from '../parts/fields.tsx'
 import { kindWords } from '../parts/format.ts'
 import { Problem } from '../parts/panel.tsx'
 import type { AnswersByRoute, FieldsByRoute } from '../store/ask.ts'
-import { bound } from '../store/bound.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
 

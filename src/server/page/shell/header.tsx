@@ -2,8 +2,7 @@ import { formatTime } from '../parts/format.ts'
 import type { LinkState } from '../store/feed.ts'
 import { DEFAULT_WORLD, useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
-import { OpenFile } from './open-file.tsx'
-import { SavePage } from './save-page.tsx'
+import { OpenFile, SavePage } from './files.tsx'
 
 const LINK_WORDS: Readonly<Record<LinkState, readonly [glyph: string, words: string]>> = {
   connecting: ['◌', 'connecting'],

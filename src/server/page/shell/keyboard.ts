@@ -1,8 +1,7 @@
 /** The keys of the page. Views add `j` and `k` themselves. */
 import { useEffect } from 'preact/hooks'
-import { forkWorld } from '../store/fork-world.ts'
-import { isTyping } from '../store/is-typing.ts'
-import { useSession } from '../store/session.ts'
+import { isTyping } from '../parts/hooks.ts'
+import { forkWorld, useSession } from '../store/session.ts'
 import { viewsOf } from '../views/all-views.ts'
 import { nextEvent, togglePause } from './clock-moves.ts'
 

@@ -1,15 +1,12 @@
 /** The worlds of the simulator and the snapshots of the shown one: places to go, to go back to, and to compare. */
 import { type Signal, useSignal } from '@preact/signals'
-import { DayTime } from '../parts/day-time.tsx'
-import { DetailsHead } from '../parts/details-head.tsx'
+import { TextField } from '../parts/fields.tsx'
 import { formatTime, plural } from '../parts/format.ts'
-import { Table } from '../parts/lists/table.tsx'
-import { Panel } from '../parts/panel.tsx'
-import { TextField } from '../parts/text-field.tsx'
-import { ThingLink } from '../parts/thing-link.tsx'
+import { Table } from '../parts/lists.tsx'
+import { DetailsHead, Panel } from '../parts/panel.tsx'
+import { DayTime, ThingLink } from '../parts/words.tsx'
 import type { AnswersByRoute } from '../store/ask.ts'
-import { forkWorld } from '../store/fork-world.ts'
-import { DEFAULT_WORLD, useSession } from '../store/session.ts'
+import { DEFAULT_WORLD, forkWorld, useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
 
 export function Worlds({ close }: { close: () => void }) {

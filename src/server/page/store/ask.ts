@@ -1,6 +1,7 @@
 /** Typed requests to the control plane. A route is the method and the path of an operation: `GET /_sim/clock`. */
 
 import { parseJsonOrText } from '../../../lib/json-text.ts'
+import { quoteForShell } from '../../../lib/text/quote-for-shell.ts'
 import type { AnswersByRoute, ControlRoute, FieldsByRoute } from '../../control/client/index.ts'
 
 export type { AnswersByRoute, ControlRoute, FieldsByRoute }
@@ -58,4 +59,56 @@ function messageOf(body: unknown): string | undefined {
   if (typeof msg === 'string') return msg
   if (Array.isArray(detail)) return detail.map(messageOf).filter(Boolean).join(' ')
   return messageOf(error ?? detail)
+}
+
+/**
+ * Returns the command line that sends a request.
+ *
+ * @param address of the server, as in `127.0.0.1:4010`
+ */
+export function asCurl({ method, path, body }: EncodedRequest, address: string): string {
+  const flags = [
+    ...(method === 'GET' || (method === 'POST' && body !== undefined) ? [] : [`-X ${method}`]),
+    ...(body === undefined ? [] : [`--json ${quoteForShell(body)}`]),
+  ]
+  return ['curl', ...flags, quoteIfNeeded(address + path)].join(' ')
+}
+
+function quoteIfNeeded(text: string): string {
+  return /^[\w./:@=,%+-]+$/.test(text) ? text : quoteForShell(text)
+}
+
+/** Where the page runs: beside a server, with the simulator in the page, or as a saved file that runs the world again. */
+type Home = 'server' | 'page' | 'file'
+
+/** How the page talks to a simulator. */
+export interface Connection {
+  readonly home: Home
+  /**
+   * Sends a request to the service or the control plane, as `fetch` does.
+   *
+   * @param path of the server, with its query: `/_sim/clock`, `/_sim/worlds/w1/deploy/list`
+   */
+  send(path: string, init?: RequestInit): Promise<Response>
+}
+
+/** The control token of this tab. Only a server that other machines can reach requires one. */
+const TOKEN_KEY = 'modelhost-sim control token'
+const TOKEN_HEADER = 'x-sim-control-token'
+
+export class HttpConnection implements Connection {
+  readonly home = 'server'
+
+  send(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers)
+    const token = sessionStorage.getItem(TOKEN_KEY)
+    // A request to the service of a world has a token of the service, which the control token must not replace.
+    if (token !== null) headers.set(TOKEN_HEADER, token)
+    return fetch(path, { ...init, headers })
+  }
+
+  /** Keeps the control token until the tab is closed. */
+  useToken(token: string): void {
+    sessionStorage.setItem(TOKEN_KEY, token)
+  }
 }

@@ -2,12 +2,11 @@
 
 import { batch, signal } from '@preact/signals'
 import { delayUnlessAborted } from '../../../lib/real-time.ts'
+import { formatIsoTime } from '../../../lib/text/iso-time.ts'
 import { ServerSentEventParser } from '../../../lib/text/server-sent-events.ts'
 import type { ControlEntry, ControlRequest } from '../../control/client/index.ts'
 import type { EntryColumns } from '../../control/journal-view.ts'
 import { AskError, readAnswer } from './ask.ts'
-import { readEntryColumns } from './entry-columns.ts'
-import { abortedWhenHidden, whenVisible } from './visibility.ts'
 
 /** The most entries and the most requests that the page keeps. The oldest are dropped a tenth at a time. */
 const MAX_ENTRIES = 100_000
@@ -119,4 +118,87 @@ export class Feed {
 /** Returns whether a request reads the world and leaves it as it is. */
 function isReading({ method }: ControlRequest): boolean {
   return method === 'GET' || method === 'HEAD'
+}
+
+/** Returns the entries of columns, in their order. */
+export function readEntryColumns({ epoch, kinds, ...columns }: EntryColumns): ControlEntry[] {
+  const epochMs = Date.parse(epoch)
+  let seq = 0
+  let time = 0
+  return columns.seq.map((step, place) => {
+    seq += step
+    time += columns.time[place]!
+    const kind = kinds[columns.kind[place]!]!
+    return new ColumnEntry(
+      epochMs,
+      seq,
+      time,
+      kind,
+      columns.subject[place]!,
+      columns.cause[place]!,
+      columns.fields[place],
+    )
+  })
+}
+
+/** An entry whose time becomes a text when it is shown: the page has far more entries than it shows. */
+class ColumnEntry implements ControlEntry {
+  readonly #epochMs: number
+  readonly seq: number
+  readonly time: number
+  readonly kind: string
+  readonly subject: string
+  readonly cause: number
+  readonly fields?: NonNullable<ControlEntry['fields']>
+
+  constructor(
+    epochMs: number,
+    seq: number,
+    time: number,
+    kind: string,
+    subject: string,
+    cause: number,
+    fields: ControlEntry['fields'],
+  ) {
+    this.#epochMs = epochMs
+    this.seq = seq
+    this.time = time
+    this.kind = kind
+    this.subject = subject
+    this.cause = cause
+    if (fields !== undefined) this.fields = fields
+  }
+
+  get at(): string {
+    return formatIsoTime(this.#epochMs, this.time)
+  }
+}
+
+/** Whether the page can be seen. A tab behind another one, or in a minimized window, asks the simulator nothing. */
+
+/** Resolves when the page is visible, or when the signal is aborted. */
+export function whenVisible(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (!document.hidden || signal.aborted) return resolve()
+    const done = new AbortController()
+    const look = () => {
+      if (document.hidden && !signal.aborted) return
+      done.abort()
+      resolve()
+    }
+    document.addEventListener('visibilitychange', look, { signal: done.signal })
+    signal.addEventListener('abort', look, { signal: done.signal })
+  })
+}
+
+/** Returns a signal that is aborted with another one, and when the page is hidden. */
+function abortedWhenHidden(signal: AbortSignal): AbortSignal {
+  const own = new AbortController()
+  const look = () => {
+    if (document.hidden || signal.aborted) own.abort()
+  }
+  document.addEventListener('visibilitychange', look, { signal: own.signal })
+  signal.addEventListener('abort', look, { signal: own.signal })
+  look()
+  return own.signal
 }

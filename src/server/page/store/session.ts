@@ -2,21 +2,20 @@
 
 import { computed, signal } from '@preact/signals'
 import { monotonicMs, setRealTimeout } from '../../../lib/real-time.ts'
-import { asCurl } from './as-curl.ts'
 import {
   type AnswersByRoute,
   AskError,
+  asCurl,
+  type Connection,
   type ControlRoute,
   type EncodedRequest,
   encodeRequest,
   type FieldsByRoute,
   readAnswer,
 } from './ask.ts'
-import type { Connection } from './connection.ts'
 import { Feed } from './feed.ts'
 import { Place } from './place.ts'
 import type { ExploreReport } from './report.ts'
-import { ThemeChoice } from './theme.ts'
 
 /** Real milliseconds for which the message of an action that succeeded is shown. */
 const NOTICE_MS = 8_000
@@ -35,7 +34,7 @@ export type ScenarioRun = AnswersByRoute['POST /_sim/scenarios/{name}/run']
 export type Clock = AnswersByRoute['GET /_sim/clock']
 
 /** A message to the person, shown until it is closed or replaced. */
-export interface Notice {
+interface Notice {
   readonly kind: 'done' | 'failed'
   readonly text: string
   /** The request that did it. */
@@ -52,7 +51,7 @@ export interface Visit {
 }
 
 /** Something that the person did here, with the request that did it. */
-export interface Action {
+interface Action {
   readonly label: string
   /** Virtual time, ISO 8601. */
   readonly at: string
@@ -248,4 +247,53 @@ export function provideSession(session: Session): void {
 /** Returns the session of the page. */
 export function useSession(): Session {
   return ofPage!
+}
+
+const THEMES = ['system', 'light', 'dark'] as const
+type Theme = (typeof THEMES)[number]
+
+const KEY = 'modelhost-sim theme'
+
+class ThemeChoice {
+  readonly current = signal<Theme>(readTheme())
+
+  /** Applies the theme to the page now and whenever it changes. */
+  apply(): void {
+    this.current.subscribe(theme => {
+      const { dataset } = document.documentElement
+      if (theme === 'system') delete dataset.theme
+      else dataset.theme = theme
+      try {
+        localStorage.setItem(KEY, theme)
+      } catch {
+        // A page from a file may have no storage. The choice then lasts as long as the page.
+      }
+    })
+  }
+
+  /** Goes on to the next theme. */
+  next(): void {
+    this.current.value = THEMES[(THEMES.indexOf(this.current.value) + 1) % THEMES.length]!
+  }
+}
+
+function readTheme(): Theme {
+  try {
+    const stored = localStorage.getItem(KEY) as Theme
+    return THEMES.includes(stored) ? stored : 'system'
+  } catch {
+    return 'system'
+  }
+}
+
+/** Forks a world and shows the fork, whose clock is manual. Returns its name; undefined if that failed. */
+export async function forkWorld(
+  session: Session,
+  from: string,
+  label = `Fork ${from}`,
+  view?: string,
+): Promise<string | undefined> {
+  const made = await session.act(label, 'POST /_sim/worlds', { from, clock: 'manual' }, DEFAULT_WORLD)
+  if (made !== undefined) session.place.go({ ...(view !== undefined && { view }), world: made.world, origin: from })
+  return made?.world
 }

@@ -1,7 +1,9 @@
+import { signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import type { AnswersByRoute, ControlRoute, FieldsByRoute } from './ask.ts'
-import { type Asked, LiveAnswer } from './live-answer.ts'
-import { useSession } from './session.ts'
+import { clearRealTimeout, monotonicMs, setRealTimeout } from '../../../lib/real-time.ts'
+import { type AnswersByRoute, type ControlRoute, encodeRequest, type FieldsByRoute } from './ask.ts'
+import { whenVisible } from './feed.ts'
+import { describeError, type Session, useSession } from './session.ts'
 
 interface AskOptions {
   /**
@@ -45,4 +47,111 @@ export function useAnswer<Route extends ControlRoute>(
     }
   }, [answer, key, shown, refresh])
   return answer.asked.value
+}
+
+const DEFAULT_PAUSE_MS = 500
+/** A slow answer is asked for less often: the pause is ten times as long as the request before it, at most two seconds. */
+const PAUSE_FACTOR = 10
+const MAX_PAUSE_MS = 2_000
+
+interface Asked<Answer> {
+  /** The newest answer; undefined before the first one. */
+  readonly value: Answer | undefined
+  /** Why the newest request failed. */
+  readonly error: string | undefined
+}
+
+const NOTHING = { value: undefined, error: undefined }
+
+/** When an answer is asked for again. */
+interface Pauses {
+  /** Least real milliseconds between the end of one request and the begin of the next. Default: 500. */
+  readonly pauseMs?: number | undefined
+  /** Asks only when nothing has changed for so many real milliseconds, or after twice `pauseMs`. Default: 0. */
+  readonly restMs?: number | undefined
+}
+
+class LiveAnswer<Route extends ControlRoute> {
+  readonly asked = signal<Asked<AnswersByRoute[Route]>>(NOTHING)
+  readonly #session: Session
+  readonly #route: Route
+  readonly #pauseMs: number
+  readonly #restMs: number
+  #fields: FieldsByRoute[Route] | undefined
+  #world = ''
+  /** The request under way. */
+  #running: AbortController | undefined
+  /** When something changed of which the newest answer does not know. */
+  #staleSince: number | undefined
+  /** The `etag` of the newest answer. */
+  #revision = ''
+  #endedAt = Number.NEGATIVE_INFINITY
+  /** Real milliseconds of the newest request. */
+  #tookMs = 0
+  #timer: unknown
+
+  constructor(session: Session, route: Route, { pauseMs = DEFAULT_PAUSE_MS, restMs = 0 }: Pauses = {}) {
+    this.#pauseMs = pauseMs
+    this.#restMs = restMs
+    this.#session = session
+    this.#route = route
+  }
+
+  /** Asks another question at once. The answer to the one before is forgotten. With `undefined`, nothing is asked. */
+  change(fields: FieldsByRoute[Route] | undefined, world: string): void {
+    this.close()
+    this.#fields = fields
+    this.#world = world
+    this.asked.value = NOTHING
+    this.#revision = ''
+    if (fields !== undefined) void this.#ask()
+  }
+
+  /** Asks the same question again: after the request under way, and not more often than the page can draw. */
+  refresh(): void {
+    if (this.#fields === undefined) return
+    const now = monotonicMs()
+    this.#staleSince ??= now
+    if (this.#running !== undefined) return
+    clearRealTimeout(this.#timer)
+    const rested = Math.min(now + this.#restMs, this.#staleSince + 2 * this.#pauseMs)
+    const pauseMs = Math.max(this.#pauseMs, Math.min(MAX_PAUSE_MS, PAUSE_FACTOR * this.#tookMs))
+    const wait = Math.max(this.#endedAt + pauseMs, rested) - now
+    if (wait <= 0) void this.#ask()
+    else this.#timer = setRealTimeout(() => void this.#ask(), wait)
+  }
+
+  close(): void {
+    this.#running?.abort()
+    this.#running = undefined
+    clearRealTimeout(this.#timer)
+  }
+
+  async #ask(): Promise<void> {
+    const own = new AbortController()
+    this.#running = own
+    await whenVisible(own.signal)
+    if (own.signal.aborted) return
+    this.#staleSince = undefined
+    const begunAt = monotonicMs()
+    try {
+      const { path } = encodeRequest(this.#route, this.#fields as Record<string, unknown>)
+      const init = { signal: own.signal, headers: { 'if-none-match': this.#revision } }
+      const response = await this.#session.send(path, init, this.#world)
+      if (response.status !== 304) {
+        const value = (await this.#session.read(response)) as AnswersByRoute[Route]
+        if (own.signal.aborted) return
+        this.#revision = response.headers.get('etag') ?? ''
+        this.asked.value = { value, error: undefined }
+      }
+      if (own.signal.aborted) return
+    } catch (error) {
+      if (own.signal.aborted) return
+      this.asked.value = { value: this.asked.peek().value, error: describeError(error) }
+    }
+    this.#running = undefined
+    this.#endedAt = monotonicMs()
+    this.#tookMs = this.#endedAt - begunAt
+    if (this.#staleSince !== undefined) this.refresh()
+  }
 }

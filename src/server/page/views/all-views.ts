@@ -1,12 +1,12 @@
 /** The views of the page, in the order of their tabs. */
 import type { FunctionComponent } from 'preact'
 import type { Session } from '../store/session.ts'
-import { FaultsView } from './faults/faults-view.tsx'
+import { FaultsView } from './faults.tsx'
 import { FleetView } from './fleet/fleet-view.tsx'
 import { LifecyclesView } from './lifecycles/lifecycles-view.tsx'
-import { MoneyView } from './money/money-view.tsx'
+import { MoneyView } from './money.tsx'
 import { ReportView } from './report.tsx'
-import { RequestsView } from './requests/requests-view.tsx'
+import { RequestsView } from './requests.tsx'
 
 interface View {
   /** Its name in addresses: `#/fleet`. */

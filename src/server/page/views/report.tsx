@@ -1,13 +1,11 @@
 /** What an exploration of a client found. The page shows its report and runs no code of the client. */
-import { CopyButton } from '../parts/copy-button.tsx'
-import { DownloadButton } from '../parts/download-button.tsx'
+import { CopyButton, DownloadButton } from '../parts/buttons.tsx'
 import { formatCount, plural } from '../parts/format.ts'
-import { intoView } from '../parts/into-view.ts'
+import { intoView } from '../parts/hooks.ts'
 import { Panel } from '../parts/panel.tsx'
-import { StatusMark } from '../parts/status-mark.tsx'
-import { forkWorld } from '../store/fork-world.ts'
+import { StatusMark } from '../parts/words.tsx'
 import type { ExploreReport, Finding, MatrixCell } from '../store/report.ts'
-import { useSession } from '../store/session.ts'
+import { forkWorld, useSession } from '../store/session.ts'
 
 /** The report that was opened. It has a tab as long as there is one. */
 export function ReportView() {

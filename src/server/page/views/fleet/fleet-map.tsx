@@ -1,13 +1,29 @@
 import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
-import { Canvas, type Drawing } from '../../parts/drawing/canvas.tsx'
-import { plural } from '../../parts/format.ts'
-import { Tip } from '../../parts/tip.tsx'
-import { useSize } from '../../parts/use-size.ts'
-import { type Coloring, drawFleet } from './fleet-drawing.ts'
-import { boxOf, type Direction, findAt, type Hit, layoutFleet, neighborOf } from './fleet-layout.ts'
-import { type Fleet, type FleetNode, toSections } from './fleet-model.ts'
-import { describeGpu, describeNode } from './fleet-words.ts'
+import { Brush, Canvas, type Drawing } from '../../parts/canvas.tsx'
+import { formatCount, plural } from '../../parts/format.ts'
+import { useSize } from '../../parts/hooks.ts'
+import { Tip } from '../../parts/words.tsx'
+import {
+  boxOf,
+  colorOf,
+  countGpus,
+  type Direction,
+  describeGpu,
+  describeNode,
+  type Fleet,
+  type FleetLayout,
+  type FleetNode,
+  findAt,
+  GPU_CODES,
+  type Hit,
+  type Line,
+  layoutFleet,
+  lettersOf,
+  neighborOf,
+  toSections,
+  UNAVAILABLE_WORDS,
+} from './fleet-model.ts'
 
 interface FleetMapProps {
   readonly fleet: Fleet
@@ -134,4 +150,180 @@ export function FleetMap({ fleet, coloring, selected, owner, onChoose }: FleetMa
       </div>
     </div>
   )
+}
+
+/** By what the GPUs are coloured. */
+export const COLORINGS = ['owner', 'load', 'health'] as const
+export type Coloring = (typeof COLORINGS)[number]
+
+/** From this size on, a GPU has a letter or a figure in it. */
+const LETTERED_CELL = 11
+const FIGURED_CELL = 26
+
+interface FleetScene {
+  readonly fleet: Fleet
+  readonly layout: FleetLayout
+  readonly coloring: Coloring
+  /** First visible pixel of the layout. */
+  readonly top: number
+  /** Name of the node under the cursor, and of the selected one. */
+  readonly cursor: string | undefined
+  readonly selected: string | undefined
+  /** The owner whose GPUs stand out. */
+  readonly owner: string | undefined
+}
+
+/** Draws the lines of the fleet that are visible. */
+function drawFleet(drawing: Drawing, scene: FleetScene): void {
+  const { context, height } = drawing
+  const brush = new FleetBrush(drawing, scene)
+  context.translate(0, -scene.top)
+  for (const line of scene.layout.lines) {
+    if (line.y + line.height < scene.top || line.y > scene.top + height) continue
+    if (line.kind === 'nodes') brush.drawRow(line)
+    else brush.drawTitle(line)
+  }
+}
+
+class FleetBrush extends Brush {
+  readonly #scene: FleetScene
+
+  constructor(drawing: Drawing, scene: FleetScene) {
+    super(drawing)
+    this.#scene = scene
+  }
+
+  drawTitle(line: Extract<Line, { kind: 'zone' | 'section' }>): void {
+    if (line.kind === 'zone') {
+      const nodes = line.sections.flatMap(section => section.nodes)
+      const { gpus, held, free } = countGpus(nodes)
+      this.setFont('600 14px', 'left', 'alphabetic')
+      const { zone } = line.sections[0]!
+      this.write(zone, 'text', 0, line.y + 18)
+      const begin = this.widthOf(zone) + 12
+      this.setFont('12px', 'left', 'alphabetic')
+      const text = `${plural(nodes.length, 'node')} · ${formatCount(held)} of ${plural(gpus, 'GPU')} held · ${formatCount(free)} free`
+      this.write(text, 'faint', begin, line.y + 18, Math.max(0, this.width - begin))
+      this.fill('line', 0, line.y + 25, this.width, 1)
+      return
+    }
+    const { gpu, gpus, pool, market, nodes, unavailable } = line.section
+    this.setFont('12px', 'left', 'alphabetic')
+    const warning = unavailable === null ? '' : ` · ✗ ${UNAVAILABLE_WORDS[unavailable.cause]}`
+    const room = line.width - this.widthOf(warning)
+    const spot = market === 'spot' ? ' · ⚡ spot' : ''
+    // Without room, whole facts are left out rather than the middle of a word.
+    const texts = [
+      `${gpu} · ${plural(nodes.length, 'node')} of ${gpus} · ${pool}${spot}`,
+      `${gpu} · ${pool}${spot}`,
+      gpu,
+    ]
+    const text = texts.find(one => this.widthOf(one) <= room) ?? this.shorten(gpu, room)
+    this.write(text, 'faint', line.x, line.y + 15)
+    this.write(warning, 'bad', line.x + this.widthOf(text), line.y + 15)
+  }
+
+  drawRow({ nodes, shape, x: rowLeft, y }: Extract<Line, { kind: 'nodes' }>): void {
+    for (const [column, node] of nodes.entries()) {
+      const x = rowLeft + column * shape.pitch
+      this.#drawFrame(node, x, y, shape.width, shape.height)
+      const { cell, padding, nameHeight } = this.#scene.layout
+      for (const [gpu, code] of node.gpus.entries()) {
+        const left = x + padding + (gpu % shape.columns) * cell
+        const top = y + padding + nameHeight + Math.floor(gpu / shape.columns) * cell
+        this.#drawGpu(node, code, left, top)
+      }
+      if (node.state === 'down') this.cross(x + 3, y + nameHeight + 3, shape.width - 6, shape.height - nameHeight - 6)
+    }
+  }
+
+  #drawFrame(node: FleetNode, x: number, y: number, width: number, height: number): void {
+    const context = this.context
+    const { cursor, selected, layout } = this.#scene
+    const { state, name, slowdown, disk_full } = node
+    const isClosed = state === 'cordoned' || state === 'draining'
+    context.beginPath()
+    context.roundRect(x + 0.5, y + 0.5, width - 1, height - 1, layout.nameHeight > 0 ? 5 : 2)
+    context.fillStyle = this.color('panel')
+    context.fill()
+    if (isClosed) {
+      context.fillStyle = this.hatch('warn')
+      context.fill()
+    }
+    context.setLineDash(state === 'provisioning' ? [3, 3] : [])
+    context.lineWidth = 1
+    context.strokeStyle = this.color(state === 'down' ? 'bad' : isClosed ? 'warn' : 'line')
+    context.stroke()
+    context.setLineDash([])
+    if (name === selected || name === cursor) {
+      context.lineWidth = 2
+      context.strokeStyle = this.color('accent')
+      if (name !== selected) context.setLineDash([4, 3])
+      context.beginPath()
+      context.roundRect(x - 1, y - 1, width + 2, height + 2, 6)
+      context.stroke()
+      context.setLineDash([])
+    }
+    if (layout.nameHeight === 0) return
+    const marks = [
+      state === 'down' ? '✗' : isClosed ? '⊘' : state === 'provisioning' ? '+' : '',
+      slowdown === 1 ? '' : `÷${slowdown}`,
+      disk_full ? '▤' : '',
+    ]
+    this.setFont('600 11px', 'right')
+    const mark = marks.join('')
+    this.write(mark, state === 'down' ? 'bad' : 'warn', x + width - 6, y + 13)
+    const room = width - 12 - (mark === '' ? 0 : this.widthOf(mark) + 4)
+    this.setFont('11px', 'left', 'middle', this.mono)
+    this.write(this.shorten(name, room), state === 'ready' ? 'text' : 'faint', x + 6, y + 13)
+  }
+
+  #drawGpu(node: FleetNode, code: number, left: number, top: number): void {
+    const context = this.context
+    const { layout, coloring, fleet, owner } = this.#scene
+    const size = layout.cell - (layout.cell >= LETTERED_CELL ? 2 : 1)
+    const holder = code >= 0 ? node.holders[code]! : undefined
+    const held = holder === undefined ? undefined : fleet.owners.get(holder.owner)
+    const square = (style: string | CanvasPattern) => this.fill(style, left, top, size, size)
+    if (owner !== undefined && owner !== held?.id) context.globalAlpha = 0.3
+    if (code === GPU_CODES.broken) {
+      square('free')
+      this.cross(left + size * 0.22, top + size * 0.22, size * 0.56, size * 0.56)
+    } else if (code === GPU_CODES.others) {
+      square('free')
+      const dot = Math.max(2, Math.round(size / 7))
+      this.fill('faint', left + (size - dot) / 2, top + (size - dot) / 2, dot, dot)
+    } else if (holder === undefined || held === undefined) {
+      square('free')
+      if (coloring === 'health' && node.state === 'ready') this.fill('ok', left, top + size - 2, size, 2)
+    } else if (coloring === 'owner') {
+      square(colorOf(held.index))
+      if (holder.state !== 'ready' && holder.state !== 'running') square(this.hatch('panel', 0.65))
+      if (layout.cell >= LETTERED_CELL) this.#writeIn(lettersOf(held.index), 'on-owner', left, top, size)
+    } else if (coloring === 'load') {
+      square('free')
+      const load = held.utilisation
+      if (load !== null) {
+        const filled = Math.round(size * Math.min(1, load))
+        this.fill(load > 0.9 ? 'warn' : 'accent', left, top + size - filled, size, filled)
+      }
+      context.strokeStyle = this.color('accent')
+      context.lineWidth = 1
+      context.strokeRect(left + 0.5, top + 0.5, size - 1, size - 1)
+      if (layout.cell >= FIGURED_CELL) {
+        const isDark = load !== null && load > 0.55
+        this.#writeIn(load === null ? '–' : `${Math.round(load * 100)}`, isDark ? 'on-accent' : 'text', left, top, size)
+      }
+    } else {
+      const isReady = holder.state === 'ready' || holder.state === 'running'
+      square(isReady ? 'ok' : 'warn')
+      if (layout.cell >= LETTERED_CELL) this.#writeIn(isReady ? '✓' : '…', 'on-accent', left, top, size)
+    }
+    context.globalAlpha = 1
+  }
+
+  #writeIn(text: string, color: string, left: number, top: number, size: number): void {
+    this.setFont(`600 ${Math.min(13, Math.round(size * (text.length > 1 ? 0.44 : 0.58)))}px`, 'center')
+    this.write(text, color, left + size / 2, top + size / 2 + 0.5, size)
+  }
 }

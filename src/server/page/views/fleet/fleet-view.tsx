@@ -1,17 +1,25 @@
 import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
-import { Address } from '../../parts/address.tsx'
-import { Choice } from '../../parts/choice.tsx'
+import { Choice, CloseButton } from '../../parts/buttons.tsx'
+import { CommandForm, type WorldCommand } from '../../parts/fields.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
-import { Problem } from '../../parts/panel.tsx'
+import { WindowedList } from '../../parts/lists.tsx'
+import { Address, Problem } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
-import { COLORINGS, type Coloring } from './fleet-drawing.ts'
-import { FleetMap } from './fleet-map.tsx'
-import { type Fleet, type FleetNode, toFleet } from './fleet-model.ts'
-import { FleetSummary } from './fleet-summary.tsx'
-import { FleetTable } from './fleet-table.tsx'
-import { NodePanel } from './node-panel.tsx'
+import { COLORINGS, type Coloring, FleetMap } from './fleet-map.tsx'
+import {
+  colorOf,
+  countGpus,
+  describeGpu,
+  describeState,
+  type Fleet,
+  type FleetNode,
+  GPU_CODES,
+  lettersOf,
+  toFleet,
+} from './fleet-model.ts'
+import { FleetSummary, OwnerMark } from './fleet-summary.tsx'
 
 const COLORING_TITLES: Readonly<Record<Coloring, string>> = { owner: 'Owner', load: 'Load', health: 'Health' }
 
@@ -102,5 +110,215 @@ function Totals({ fleet: { totals } }: { fleet: Fleet }) {
         <b>{formatCount(unusable)}</b> unusable
       </span>
     </p>
+  )
+}
+
+interface NodePanelProps {
+  readonly fleet: Fleet
+  readonly node: FleetNode
+  /** Number of the chosen GPU. */
+  readonly gpu: number | undefined
+  readonly onChooseGpu: (gpu: number) => void
+  readonly onClose: () => void
+}
+
+/** The selected node: what it is, who is on it, and the commands that break and repair it. */
+function NodePanel({ fleet, node, gpu, onChooseGpu, onClose }: NodePanelProps) {
+  const { value: commands = [] } = useAnswer('GET /_sim/commands', {}, { refresh: 'once' })
+  const { value: troubles = [] } = useAnswer('GET /_sim/troubles', {}, { refresh: 'requests' })
+  const { name, group } = node
+  const chosen = gpu === undefined ? undefined : `${name}/${gpu}`
+  const commandOf = (verb: string) => commands.find(command => command.verb === verb)
+  const own = troubles.filter(({ undo }) => {
+    const target = undo?.target
+    return target === name || target === group.zone || target?.startsWith(`${name}/`) === true
+  })
+  return (
+    <section class="panel node-panel" aria-label={`Node ${name}`}>
+      <header class="panel-title">
+        <h2 class="mono">{name}</h2>
+        <CloseButton what="the node" onClick={onClose} />
+      </header>
+      <p class={node.state === 'ready' ? '' : 'warn'}>{describeState(node)}</p>
+      <p class="faint">
+        {group.gpus} × {group.gpu} · {group.pool} · {group.zone}
+        {group.market === 'spot' && ' · spot'}
+      </p>
+      {own.map(({ what, undo }) => {
+        const command = undo && commandOf(undo.verb)
+        return (
+          <p key={what} class="trouble">
+            <span class="bad">✗ {what}</span>
+            {command !== undefined && (
+              <CommandForm look="button" command={command} target={undo!.target} class="primary" />
+            )}
+          </p>
+        )
+      })}
+      <ol class="node-gpus" aria-label={`GPUs of ${name}`}>
+        {node.gpus.map((code, index) => (
+          <li key={index}>
+            <GpuButton {...{ fleet, node, code, index }} isChosen={index === gpu} onChoose={onChooseGpu} />
+          </li>
+        ))}
+      </ol>
+      {chosen !== undefined && gpu! < node.gpus.length && (
+        <>
+          <p>{describeGpu(fleet, node, gpu!)}</p>
+          <Commands title={`GPU ${gpu}`} commands={breakingCommands(commands, 'gpu')} target={chosen} />
+        </>
+      )}
+      <Commands
+        title="Break this node"
+        commands={breakingCommands(commands, 'node').filter(
+          ({ verb }) => verb !== 'node.preempt' || group.market === 'spot',
+        )}
+        target={name}
+      />
+      <Commands title={`Break zone ${group.zone}`} commands={breakingCommands(commands, 'zone')} target={group.zone} />
+      <Holders fleet={fleet} node={node} />
+    </section>
+  )
+}
+
+function Commands({ title, commands, target }: { title: string; commands: readonly WorldCommand[]; target: string }) {
+  if (commands.length === 0) return null
+  return (
+    <div class="commands" role="group" aria-label={title}>
+      <span class="faint">{title}</span>
+      {commands.map(command => (
+        <CommandForm key={command.verb} look="button" command={command} target={target} class="danger" />
+      ))}
+    </div>
+  )
+}
+
+function Holders({ fleet: { owners }, node: { holders } }: { fleet: Fleet; node: FleetNode }) {
+  const session = useSession()
+  if (holders.length === 0) return <p class="faint">Nothing of yours runs on it.</p>
+  return (
+    <ul class="plain">
+      {holders.map(({ id, owner, state }) => {
+        const { index = 0, name = owner } = owners.get(owner) ?? {}
+        return (
+          <li key={id}>
+            <button type="button" class="owner" onClick={() => session.place.go({ id })}>
+              <OwnerMark index={index} />
+              <span class="owner-name">{name}</span>
+              <span class="faint mono">{id}</span>
+              <span class="faint">{state}</span>
+            </button>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+interface GpuButtonProps {
+  readonly fleet: Fleet
+  readonly node: FleetNode
+  readonly code: number
+  readonly index: number
+  readonly isChosen: boolean
+  readonly onChoose: (gpu: number) => void
+}
+
+function GpuButton({ fleet, node, code, index, isChosen, onChoose }: GpuButtonProps) {
+  const owner = fleet.owners.get(node.holders[code]?.owner ?? '')
+  return (
+    <button
+      type="button"
+      class={code === GPU_CODES.broken ? 'bad' : ''}
+      aria-pressed={isChosen}
+      aria-label={describeGpu(fleet, node, index)}
+      style={owner && { background: `var(--${colorOf(owner.index)})`, color: 'var(--on-owner)' }}
+      onClick={() => onChoose(index)}
+    >
+      {owner !== undefined
+        ? lettersOf(owner.index)
+        : code === GPU_CODES.broken
+          ? '✗'
+          : code === GPU_CODES.others
+            ? '·'
+            : index}
+    </button>
+  )
+}
+
+/** Returns the commands that break a kind of thing. What undoes one of them is listed after it. */
+function breakingCommands(commands: readonly WorldCommand[], target: string): WorldCommand[] {
+  const undoing = new Set<string>()
+  return commands.filter(command => {
+    if (undoing.has(command.verb)) return false
+    if (command.undo !== null) undoing.add(command.undo)
+    return command.target === target
+  })
+}
+
+interface FleetTableProps {
+  readonly nodes: readonly FleetNode[]
+  readonly selected: string | undefined
+  readonly onChoose: (name: string) => void
+}
+
+/** The nodes as rows of words and figures. */
+function FleetTable({ nodes, selected, onChoose }: FleetTableProps) {
+  return (
+    <div class="fleet-table">
+      <div class="fleet-row head" aria-hidden="true">
+        <span>Node</span>
+        <span>State</span>
+        <span>Zone</span>
+        <span>GPU</span>
+        <span class="number">Held</span>
+        <span class="number">Free</span>
+        <span class="number">Others</span>
+        <span class="number">Unusable</span>
+      </div>
+      <WindowedList
+        items={nodes}
+        rowHeight={30}
+        label={`Nodes, ${plural(nodes.length, 'row')}`}
+        shown={selected === undefined ? undefined : nodes.findIndex(({ name }) => name === selected)}
+        row={node => <Row key={node.name} node={node} isSelected={node.name === selected} onChoose={onChoose} />}
+      />
+    </div>
+  )
+}
+
+interface RowProps {
+  readonly node: FleetNode
+  readonly isSelected: boolean
+  readonly onChoose: (name: string) => void
+}
+
+function Row({ node, isSelected, onChoose }: RowProps) {
+  const { held, free, others, unusable } = countGpus([node])
+  const { zone, gpu, gpus } = node.group
+  return (
+    <div class={`fleet-row${isSelected ? ' selected' : ''}`}>
+      <button type="button" class="link-button mono" onClick={() => onChoose(node.name)}>
+        {node.name}
+      </button>
+      <span class={node.state === 'ready' ? '' : 'warn'}>{describeState(node)}</span>
+      <span>{zone}</span>
+      <span>
+        {gpus} × {gpu}
+      </span>
+      <Figure count={held} what="held" />
+      <Figure count={free} what="free" />
+      <Figure count={others} what="others" />
+      <Figure count={unusable} what="unusable" />
+    </div>
+  )
+}
+
+function Figure({ count, what }: { count: number; what: string }) {
+  return (
+    <span class={`number${count === 0 ? ' faint' : ''}`}>
+      {count}
+      <span class="hidden"> {what}</span>
+    </span>
   )
 }

@@ -1,21 +1,23 @@
 /** Draws the lanes of lifecycles: the axis, the states as bars, the replicas as steps, and the ghost of another world. */
-import { Brush } from '../../parts/drawing/brush.ts'
-import type { Drawing } from '../../parts/drawing/canvas.tsx'
+
+import type { Drawing } from '../../parts/canvas.tsx'
+import { Brush } from '../../parts/canvas.tsx'
 import { formatDuration } from '../../parts/format.ts'
-import { toneOf } from '../../parts/tone.ts'
-import { compareLives, placeSegments } from './lane-places.ts'
+import { toneOf } from '../../parts/words.tsx'
 import {
   AXIS_HEIGHT,
   BAR_HEIGHT,
+  compareLives,
   GHOST_HEIGHT,
   isoOf,
   type LanesScene,
+  placeSegments,
   REPLICAS_HEIGHT,
   toTime,
   toX,
-} from './lanes-scene.ts'
+} from './lane-places.ts'
 import type { Lifecycle, Mark, Row } from './lifecycle-model.ts'
-import { styleOfState, wordsOfState } from './state-styles.ts'
+import { styleOfState, wordsOfState } from './lifecycle-model.ts'
 import { tickStep } from './time-scale.ts'
 
 const MICROS = 1_000_000

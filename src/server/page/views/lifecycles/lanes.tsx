@@ -1,24 +1,31 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
-import { Canvas, type Drawing } from '../../parts/drawing/canvas.tsx'
-import { useKeys } from '../../parts/use-keys.ts'
-import { useSize } from '../../parts/use-size.ts'
+import { Canvas, type Drawing } from '../../parts/canvas.tsx'
+import { formatCount, formatDay, formatDuration, formatTime } from '../../parts/format.ts'
+import { useKeys, useSize } from '../../parts/hooks.ts'
+import { ThingLink, Tip, toneOf } from '../../parts/words.tsx'
 import { useSession } from '../../store/session.ts'
-import { LaneName } from './lane-name.tsx'
-import { findUnder, LaneHover, type Pointed } from './lane-tip.tsx'
-import { drawLanes } from './lanes-drawing.ts'
+import { useAnswer } from '../../store/use-answer.ts'
 import {
   AXIS_HEIGHT,
+  compareLives,
+  GHOST_HEIGHT,
   GHOST_ROW,
+  isoOf,
   type LanesScene,
   PLAIN_ROW,
+  placeSegments,
   shifted,
   type TimeWindow,
   toPlace,
+  toTime,
+  toX,
   WHOLE,
   zoomed,
-} from './lanes-scene.ts'
-import type { Mark, Row } from './lifecycle-model.ts'
+} from './lane-places.ts'
+import { drawLanes } from './lanes-drawing.ts'
+import type { Lifecycle, Mark, Row, Segment } from './lifecycle-model.ts'
+import { styleOfState, wordsOfState } from './lifecycle-model.ts'
 import type { TimeScale } from './time-scale.ts'
 
 /** Rows that are in the document beyond each edge of what is visible. */
@@ -186,5 +193,186 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
         </div>
       </div>
     </div>
+  )
+}
+
+const MICROS = 1_000_000
+
+interface LaneNameProps {
+  readonly row: Row
+  readonly now: number
+  readonly ghostNow: number | undefined
+  readonly ghostWorld: string | undefined
+  readonly height: number
+}
+
+/** The name of a row with its state, in words. */
+function LaneName({ row: { id, kind, name, own, ghost }, now, ghostNow, ghostWorld, height }: LaneNameProps) {
+  const life = own ?? ghost!
+  const { color, glyph } = styleOfState(life.state)
+  const since = life.segments.at(-1)
+  const requests = life.requests ?? 0
+  const isOther = useMemo(
+    () => ghost !== undefined && own !== undefined && ghostNow !== undefined && differs(ghost, own, ghostNow, now),
+    [ghost, own, ghostNow, now],
+  )
+  const other =
+    own === undefined
+      ? `only in ${ghostWorld}`
+      : ghostNow !== undefined && ghost === undefined
+        ? `not in ${ghostWorld}`
+        : isOther
+          ? `≠ ${ghostWorld}`
+          : undefined
+  return (
+    <li class="lane-name" style={{ height: `${height}px` }}>
+      <span class="lane-title">
+        <ThingLink id={id} text={name === '' ? id : name} />
+        {name !== '' && name !== id && <span class="faint mono lane-id">{id}</span>}
+      </span>
+      <span class="lane-state faint">
+        <span class={`glyph ${color}`} aria-hidden="true">
+          {glyph}
+        </span>{' '}
+        <span class="wide-only">{kind} </span>
+        {wordsOfState(life.state)}
+        {other !== undefined && <span class="warn"> · {other}</span>}
+        {since !== undefined && since.end === null && own !== undefined && (
+          <> · {formatDuration(Math.max(0, now - since.begin) / MICROS)}</>
+        )}
+        {requests > 0 && <> · {formatCount(requests)} req.</>}
+      </span>
+    </li>
+  )
+}
+
+function differs(ghost: Lifecycle, own: Lifecycle, ghostNow: number, ownNow: number): boolean {
+  return compareLives(ghost, own, { ghostNow, ownNow }).some(({ isSame }) => !isSame)
+}
+
+/** How near the pointer has to be to a mark, in pixels. */
+const MARK_REACH = 6
+const MAX_MARKS = 4
+const TONE_GLYPHS = { bad: '▼', good: '▲', neutral: '•' } as const
+const TONE_CLASSES = { bad: 'bad', good: 'ok', neutral: '' } as const
+
+/** What lies under the pointer. */
+interface Under {
+  /** Undefined on the axis. */
+  readonly row: Row | undefined
+  readonly segment: Segment | undefined
+  readonly marks: readonly Mark[]
+  /** Whether the state is that of the other world. */
+  readonly isGhost: boolean
+}
+
+/** Returns what lies at a place of the drawing. */
+function findUnder(scene: LanesScene, x: number, y: number): Under | undefined {
+  const { rows, shape, top, now, ghostNow, width } = scene
+  const isNear = ({ time }: Mark) => Math.abs(toX(scene, time) - x) <= MARK_REACH
+  if (y < AXIS_HEIGHT) {
+    const marks = scene.worldMarks.filter(mark => toneOf(mark.kind) !== 'neutral' && isNear(mark))
+    return marks.length === 0 ? undefined : { row: undefined, segment: undefined, marks, isGhost: false }
+  }
+  const inRows = y - AXIS_HEIGHT + top
+  const row = rows[Math.floor(inRows / shape.height)]
+  if (row === undefined) return undefined
+  const within = inRows % shape.height
+  const isGhost = shape.ghost > 0 && within >= shape.ghost - 2 && within <= shape.ghost + GHOST_HEIGHT + 2
+  const nothing = { row, segment: undefined, marks: [], isGhost }
+  if (isGhost) {
+    if (row.ghost === undefined || ghostNow === undefined) return nothing
+    const time = toTime(scene, x)
+    const part = compareLives(row.ghost, row.own, { ownNow: now, ghostNow }).find(
+      ({ begin, end }) => begin <= time && time < end,
+    )
+    return { ...nothing, segment: part?.segment }
+  }
+  if (row.own === undefined) return nothing
+  const placed = placeSegments(row.own, time => toX(scene, time), now, width).find(
+    ({ left, right }) => left <= x && x < right,
+  )
+  return { ...nothing, segment: placed?.segment, marks: row.own.marks.filter(isNear) }
+}
+
+/** Where the pointer is, and what lies there. */
+interface Pointed {
+  readonly x: number
+  readonly y: number
+  readonly under: Under | undefined
+}
+
+interface LaneHoverProps {
+  readonly pointer: Signal<Pointed | undefined>
+  readonly scene: LanesScene
+  readonly ghostWorld: string | undefined
+}
+
+/** A line at the time under the pointer, and what lies there. It is drawn apart from the lanes, because it moves often. */
+function LaneHover({ pointer, scene, ghostWorld }: LaneHoverProps) {
+  const pointed = pointer.value
+  if (pointed === undefined) return null
+  const { x, y, under } = pointed
+  return (
+    <>
+      <div class="lanes-cursor" style={{ left: `${x}px` }}>
+        <span class="mono">{isoOf(scene, toTime(scene, x)).slice(11, 19)}</span>
+      </div>
+      {under !== undefined && <LaneTip {...{ x, y, under, scene, ghostWorld }} />}
+    </>
+  )
+}
+
+interface LaneTipProps {
+  readonly x: number
+  readonly y: number
+  readonly under: Under
+  readonly scene: LanesScene
+  readonly ghostWorld: string | undefined
+}
+
+/** Says which state lies under the pointer, since when, for how long, and why. */
+function LaneTip({ x, y, under: { row, segment, marks, isGhost }, scene, ghostWorld }: LaneTipProps) {
+  const now = isGhost ? (scene.ghostNow ?? scene.now) : scene.now
+  const { value: why } = useAnswer(
+    'GET /_sim/explain/{subject}',
+    segment === undefined || segment.seq === 0 ? undefined : { subject: String(segment.seq) },
+    { refresh: 'once', ...(isGhost && ghostWorld !== undefined && { world: ghostWorld }) },
+  )
+  const at = toTime(scene, x)
+  const replicas = isGhost ? undefined : row?.own?.replicas.findLast(({ time }) => time <= at)
+  return (
+    <Tip x={x} y={y} width={scene.width}>
+      {row !== undefined && <strong>{row.name === '' ? row.id : row.name}</strong>}
+      {isGhost && <span class="faint"> in {ghostWorld}</span>}
+      {segment !== undefined && (
+        <>
+          <div>
+            <span class={styleOfState(segment.state).color} aria-hidden="true">
+              {styleOfState(segment.state).glyph}
+            </span>{' '}
+            {wordsOfState(segment.state)} since {formatDay(isoOf(scene, segment.begin))}{' '}
+            <span class="mono">{formatTime(isoOf(scene, segment.begin))}</span>, for{' '}
+            {formatDuration(((segment.end ?? now) - segment.begin) / MICROS)}
+            {segment.end === null && ' so far'}
+          </div>
+          {replicas !== undefined && (
+            <div class="faint">
+              {replicas.ready} ready{replicas.starting > 0 && `, ${replicas.starting} starting`}
+            </div>
+          )}
+          {why?.sentences.slice(1).map(sentence => (
+            <div key={sentence}>{sentence}</div>
+          ))}
+        </>
+      )}
+      {marks.slice(0, MAX_MARKS).map(mark => (
+        <div key={mark.seq} class={TONE_CLASSES[toneOf(mark.kind)]}>
+          {TONE_GLYPHS[toneOf(mark.kind)]} <span class="mono">{formatTime(isoOf(scene, mark.time))}</span>{' '}
+          {mark.sentence}
+        </div>
+      ))}
+      {marks.length > MAX_MARKS && <div class="faint">and {marks.length - MAX_MARKS} more</div>}
+    </Tip>
   )
 }

@@ -1,0 +1,88 @@
+import { useSignal } from '@preact/signals'
+import { setRealTimeout } from '../../../lib/real-time.ts'
+
+/** Real milliseconds for which a button says that it copied. */
+const SAID_MS = 1_500
+
+/** Copies a text. `text` is called when the button is pressed. */
+export function CopyButton({ label, text }: { label: string; text: () => string | Promise<string> }) {
+  const said = useSignal<string | undefined>(undefined)
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(await text())
+      said.value = 'Copied'
+    } catch {
+      said.value = 'Failed to copy'
+    }
+    setRealTimeout(() => {
+      said.value = undefined
+    }, SAID_MS)
+  }
+  return (
+    <button type="button" class="small" onClick={copy} aria-live="polite">
+      {said.value ?? label}
+    </button>
+  )
+}
+
+/** Closes a part of the page. `what` names it: 'the inspector'. */
+export function CloseButton({ what, onClick }: { what: string; onClick: () => void }) {
+  return (
+    <button type="button" class="quiet" aria-label={`Close ${what}`} onClick={onClick}>
+      ✕
+    </button>
+  )
+}
+
+interface DownloadButtonProps {
+  readonly label: string
+  /** Name of the file. */
+  readonly name: string
+  readonly text: () => string | Promise<string>
+}
+
+/** Saves a text as a file of the person. */
+export function DownloadButton({ label, name, text }: DownloadButtonProps) {
+  return (
+    <button type="button" class="small" onClick={async () => saveFile(name, await text())}>
+      {label}
+    </button>
+  )
+}
+
+/** Saves a text as a file. */
+export function saveFile(name: string, text: string, type = 'text/plain'): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([text], { type }))
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(link.href)
+}
+
+interface ChoiceProps<Value extends string> {
+  /** What is chosen. It is read out with each option. */
+  readonly label: string
+  readonly options: readonly { readonly value: Value; readonly title: string; readonly hint?: string }[]
+  readonly value: Value
+  readonly onChange: (value: Value) => void
+}
+
+/** A choice among a few words, side by side. */
+export function Choice<Value extends string>({ label, options, value, onChange }: ChoiceProps<Value>) {
+  return (
+    <fieldset class="choice">
+      <legend>{label}</legend>
+      {options.map(option => (
+        <button
+          key={option.value}
+          type="button"
+          aria-pressed={option.value === value}
+          title={option.hint}
+          onClick={() => onChange(option.value)}
+        >
+          {option.title}
+        </button>
+      ))}
+    </fieldset>
+  )
+}

@@ -1,0 +1,197 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { useSize, useTheme } from './hooks.ts'
+
+/** The colours of the page, for drawings. They change with the theme. */
+interface Palette {
+  /** Returns a colour of the style sheet by its name: `text`, `line`, `ok`, `owner-3`. */
+  color(name: string): string
+  /** Returns one of two colours: that for a light ground, or that for a dark one. */
+  pick(light: string, dark: string): string
+}
+
+export interface Drawing {
+  readonly context: CanvasRenderingContext2D
+  /** Size in CSS pixels. */
+  readonly width: number
+  readonly height: number
+  readonly palette: Palette
+}
+
+interface CanvasProps {
+  /** Draws everything. It is called when the size, the theme or `draw` itself changes. */
+  readonly draw: (drawing: Drawing) => void
+  /** Height in CSS pixels; the width is that of the place. */
+  readonly height: number
+  readonly class?: string
+  /** What the drawing shows, for those who do not see it. */
+  readonly label: string
+  readonly onPointerMove?: (x: number, y: number) => void
+  readonly onPointerLeave?: () => void
+  readonly onClick?: (x: number, y: number) => void
+  readonly onWheel?: (event: WheelEvent, x: number) => void
+  readonly children?: ComponentChildren
+}
+
+/** A canvas as sharp as the screen, which draws once a frame at most. */
+export function Canvas({ draw, height, label, onPointerMove, onPointerLeave, onClick, onWheel, ...rest }: CanvasProps) {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const { width: drawnWidth } = useSize(canvas)
+  const drawnTheme = useTheme()
+  const palette = useRef<(Palette & { readonly theme: number }) | undefined>(undefined)
+  useEffect(() => {
+    if (drawnWidth === 0) return
+    const frame = requestAnimationFrame(() => {
+      const element = canvas.current
+      if (element === null) return
+      const scale = devicePixelRatio
+      element.width = Math.round(drawnWidth * scale)
+      element.height = Math.round(height * scale)
+      const context = element.getContext('2d')!
+      context.scale(scale, scale)
+      if (palette.current?.theme !== drawnTheme) palette.current = { theme: drawnTheme, ...readPalette(element) }
+      draw({ context, width: drawnWidth, height, palette: palette.current })
+    })
+    return () => cancelAnimationFrame(frame)
+  }, [draw, drawnWidth, height, drawnTheme])
+  return (
+    <canvas
+      ref={canvas}
+      class={rest.class}
+      style={{ height: `${height}px` }}
+      role="img"
+      aria-label={label}
+      onPointerMove={event => onPointerMove?.(event.offsetX, event.offsetY)}
+      onPointerLeave={onPointerLeave}
+      onClick={event => onClick?.(event.offsetX, event.offsetY)}
+      onWheel={event => onWheel?.(event, event.offsetX)}
+    >
+      {rest.children}
+    </canvas>
+  )
+}
+
+/** Reads colours as the browser computes them, because a canvas does not know `var()` and `light-dark()`. */
+function readPalette(element: HTMLElement): Palette {
+  const known = new Map<string, string>()
+  const resolve = (css: string) => {
+    let color = known.get(css)
+    if (color === undefined) {
+      const probe = document.createElement('span')
+      probe.style.color = css
+      element.parentElement!.append(probe)
+      color = getComputedStyle(probe).color
+      probe.remove()
+      known.set(css, color)
+    }
+    return color
+  }
+  return {
+    color: name => resolve(`var(--${name})`),
+    pick: (light, dark) => resolve(`light-dark(${light}, ${dark})`),
+  }
+}
+
+export class Brush {
+  readonly context: CanvasRenderingContext2D
+  readonly width: number
+  readonly height: number
+  readonly sans: string
+  readonly mono: string
+  readonly #palette: Palette
+  readonly #patterns = new Map<string, CanvasPattern>()
+
+  constructor({ context, palette, width, height }: Drawing) {
+    const style = getComputedStyle(document.documentElement)
+    this.context = context
+    this.#palette = palette
+    this.width = width
+    this.height = height
+    this.sans = style.getPropertyValue('--sans')
+    this.mono = style.getPropertyValue('--mono')
+  }
+
+  color(name: string): string {
+    return this.#palette.color(name)
+  }
+
+  /** Fills a rectangle with a colour of the style sheet, or with a pattern. */
+  fill(style: string | CanvasPattern, left: number, top: number, width: number, height: number, alpha = 1): void {
+    const { context } = this
+    const before = context.globalAlpha
+    context.globalAlpha = before * alpha
+    context.fillStyle = typeof style === 'string' ? this.color(style) : style
+    context.fillRect(left, top, width, height)
+    context.globalAlpha = before
+  }
+
+  /** Sets how texts are drawn. `font` has no family: `600 11px`. */
+  setFont(font: string, align: CanvasTextAlign = 'left', baseline: CanvasTextBaseline = 'middle', family = this.sans) {
+    const { context } = this
+    context.font = `${font} ${family}`
+    context.textAlign = align
+    context.textBaseline = baseline
+  }
+
+  /** Writes a text in a colour of the style sheet. It is narrowed to `most` pixels. */
+  write(text: string, color: string, x: number, y: number, most?: number): void {
+    this.context.fillStyle = this.color(color)
+    this.context.fillText(text, x, y, most)
+  }
+
+  /** Returns the width of a text in pixels. */
+  widthOf(text: string): number {
+    return this.context.measureText(text).width
+  }
+
+  /** Returns a pattern of diagonal lines: in one direction, or in both. */
+  hatch(color: string, alpha = 0.4, lines: 'hatch' | 'cross' = 'hatch'): CanvasPattern {
+    const key = `${color} ${alpha} ${lines}`
+    let pattern = this.#patterns.get(key)
+    if (pattern !== undefined) return pattern
+    const tile = document.createElement('canvas')
+    tile.width = 6
+    tile.height = 6
+    const context = tile.getContext('2d')!
+    context.strokeStyle = this.color(color)
+    context.globalAlpha = alpha
+    context.lineWidth = 1.5
+    context.beginPath()
+    for (const shift of [-6, 0, 6]) {
+      context.moveTo(shift - 1, 7)
+      context.lineTo(shift + 7, -1)
+      if (lines === 'cross') {
+        context.moveTo(shift - 1, -1)
+        context.lineTo(shift + 7, 7)
+      }
+    }
+    context.stroke()
+    pattern = this.context.createPattern(tile, 'repeat')!
+    this.#patterns.set(key, pattern)
+    return pattern
+  }
+
+  /** Draws two lines from corner to corner. */
+  cross(left: number, top: number, width: number, height: number): void {
+    const { context } = this
+    context.strokeStyle = this.color('bad')
+    context.lineWidth = width > 12 ? 2 : 1.4
+    context.beginPath()
+    context.moveTo(left, top)
+    context.lineTo(left + width, top + height)
+    context.moveTo(left + width, top)
+    context.lineTo(left, top + height)
+    context.stroke()
+  }
+
+  /** Returns a text that fits into a width: cut with an ellipsis in its middle, because names often end in a number. */
+  shorten(text: string, width: number): string {
+    if (this.widthOf(text) <= width) return text
+    for (let kept = text.length - 1; kept > 1; kept--) {
+      const end = Math.ceil(kept / 2)
+      const short = `${text.slice(0, kept - end)}…${text.slice(-end)}`
+      if (this.widthOf(short) <= width) return short
+    }
+    return ''
+  }
+}

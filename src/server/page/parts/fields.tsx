@@ -1,0 +1,148 @@
+import { type Signal, useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { parseJsonOrText } from '../../../lib/json-text.ts'
+import type { AnswersByRoute } from '../store/ask.ts'
+import { useSession } from '../store/session.ts'
+
+interface TextFieldProps {
+  readonly label: string
+  readonly placeholder?: string
+  readonly size?: number
+  /** What is typed, without spaces around it. */
+  readonly value: Signal<string>
+}
+
+/** A field for a short text, with its label before it. */
+export function TextField({ label, value, ...rest }: TextFieldProps) {
+  return (
+    <label>
+      {label}{' '}
+      <input
+        {...rest}
+        value={value.value}
+        onInput={event => {
+          value.value = event.currentTarget.value.trim()
+        }}
+      />
+    </label>
+  )
+}
+
+/** Returns the attributes of a field that shows a signal, and sets it. */
+export function bound(signal: Signal<string>) {
+  return {
+    value: signal.value,
+    onInput: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) => {
+      signal.value = currentTarget.value
+    },
+  }
+}
+
+interface FilterFieldProps {
+  /** What is filtered: `requests`. */
+  readonly of: string
+  readonly placeholder: string
+  readonly hint?: string | undefined
+}
+
+/** The filter of a view. It is a part of the address of the page. */
+export function FilterField({ of, placeholder, hint }: FilterFieldProps) {
+  const { place } = useSession()
+  return (
+    <input
+      type="search"
+      class="filter"
+      data-filter
+      aria-label={`Filter ${of}`}
+      placeholder={`Filter: ${placeholder}`}
+      title={hint}
+      value={place.value.filter ?? ''}
+      onInput={event => place.go({ filter: event.currentTarget.value }, 'replace')}
+    />
+  )
+}
+
+export type WorldCommand = AnswersByRoute['GET /_sim/commands'][number]
+
+/** What the field of an argument has at first. Arguments without one begin empty. */
+const FIRST_VALUES: Readonly<Record<string, string>> = { factor: '2', notice: '2m', xid: '79', times: '1' }
+
+interface CommandFormProps {
+  readonly command: WorldCommand
+  /** Missing for a command without a target. */
+  readonly target?: string | undefined
+  /** `button`: a small button, with a small field for each argument. `form`: labelled fields, and a time. */
+  readonly look: 'button' | 'form'
+  /** Class of the button. */
+  readonly class?: string
+  /** Fields before those of the arguments. */
+  readonly children?: ComponentChildren
+}
+
+/** Gives a command of the world, with its arguments: now, or after a duration. */
+export function CommandForm({ command, target, look, class: style = '', children }: CommandFormProps) {
+  const session = useSession()
+  const { verb } = command
+  const typed = useSignal<{ verb: string; args: Readonly<Record<string, string>> }>({ verb, args: {} })
+  const after = useSignal('')
+  const args = typed.value.verb === verb ? typed.value.args : {}
+  const textOf = (name: string) => args[name] ?? FIRST_VALUES[name] ?? ''
+  const words = look === 'button' ? wordsOf(verb) : verb
+  const give = (event: Event) => {
+    event.preventDefault()
+    const given = command.args.flatMap(name => (textOf(name) === '' ? [] : [[name, toArgument(textOf(name))] as const]))
+    void session.act([words, target].filter(Boolean).join(' '), 'POST /_sim/commands', {
+      verb,
+      ...(target !== undefined && { target }),
+      ...(given.length > 0 && { args: Object.fromEntries(given) }),
+      ...(after.value !== '' && { at: after.value }),
+    })
+  }
+  const fieldOf = (name: string) => ({
+    value: textOf(name),
+    onInput: ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => {
+      typed.value = { verb, args: { ...args, [name]: currentTarget.value.trim() } }
+    },
+  })
+  if (look === 'button') {
+    return (
+      <form class="command" onSubmit={give} title={command.says}>
+        <button type="submit" class={`small ${style}`}>
+          {words}
+        </button>
+        {command.args.map(name => (
+          <input key={name} aria-label={`${words}: ${name}`} placeholder={name} size={4} {...fieldOf(name)} />
+        ))}
+      </form>
+    )
+  }
+  return (
+    <form class="fields" onSubmit={give}>
+      {children}
+      {command.args.map(name => (
+        <label key={name}>
+          {name}
+          <input {...fieldOf(name)} />
+        </label>
+      ))}
+      <TextField label="After (empty: now)" size={8} placeholder="10m" value={after} />
+      <button type="submit" class={style}>
+        Give the command
+      </button>
+    </form>
+  )
+}
+
+/** Returns the words of a command for a button: `node.crash` is 'Crash', `disk.fill` is 'Fill disk'. */
+function wordsOf(verb: string): string {
+  const [object = '', action = ''] = verb.split('.')
+  const words = action.replaceAll(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
+  if (action === 'down' || action === 'up') return `Bring ${action} ${object}`
+  const what = object === 'gpu' ? ' GPU' : object === 'node' ? '' : ` ${object}`
+  return words.charAt(0).toUpperCase() + words.slice(1) + what
+}
+
+/** Returns a number, a list or a text. A duration such as `10m` stays text. */
+function toArgument(text: string): string | number | boolean | null | string[] {
+  return parseJsonOrText(text) as string | number
+}

@@ -1,0 +1,66 @@
+import { useSignal } from '@preact/signals'
+import type { RefObject } from 'preact'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+
+/** Returns the inner size of an element in CSS pixels, as it is now. Both are 0 before it is drawn. */
+export function useSize(element: RefObject<HTMLElement | null>): { readonly width: number; readonly height: number } {
+  const size = useSignal({ width: 0, height: 0 })
+  useLayoutEffect(() => {
+    const read = () => {
+      const { clientWidth: width, clientHeight: height } = element.current!
+      const { width: knownWidth, height: knownHeight } = size.peek()
+      if (width !== knownWidth || height !== knownHeight) size.value = { width, height }
+    }
+    const observer = new ResizeObserver(read)
+    observer.observe(element.current!)
+    read()
+    return () => observer.disconnect()
+  }, [])
+  return size.value
+}
+
+/** Returns a number that changes with the theme: of the system, or as the person chose. Drawings read their colours again. */
+export function useTheme(): number {
+  const theme = useSignal(0)
+  useEffect(() => {
+    const change = () => {
+      theme.value++
+    }
+    const media = matchMedia('(prefers-color-scheme: dark)')
+    media.addEventListener('change', change)
+    const attributes = new MutationObserver(change)
+    attributes.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] })
+    return () => {
+      attributes.disconnect()
+      media.removeEventListener('change', change)
+    }
+  }, [])
+  return theme.value
+}
+
+/** Calls the function of a key while no field has the focus. */
+export function useKeys(keys: Readonly<Record<string, () => void>>): void {
+  const current = useRef(keys)
+  current.current = keys
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const act = isTyping(event) ? undefined : current.current[event.key]
+      if (act === undefined) return
+      event.preventDefault()
+      act()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [])
+}
+
+/** Returns whether a key belongs to a field or to the browser. */
+export function isTyping({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+  if (ctrlKey || metaKey || altKey) return true
+  return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
+}
+
+/** A `ref` that scrolls an element into view when it appears, because the button that made it can be far from it. */
+export function intoView(element: Element | null): void {
+  element?.scrollIntoView({ block: 'nearest' })
+}

@@ -1,0 +1,327 @@
+import { useSignal } from '@preact/signals'
+import { useCallback, useRef } from 'preact/hooks'
+import { type Chart, stackSeries } from '../plots/chart.ts'
+import { styleOf } from '../plots/series-styles.ts'
+import { linearTicks, timeTicks } from '../plots/ticks.ts'
+import { Brush, Canvas, type Drawing } from './canvas.tsx'
+import { useSize } from './hooks.ts'
+import { Tip } from './words.tsx'
+
+/** A part of the time: Unix seconds. */
+export interface TimeRange {
+  readonly from: number
+  readonly to: number
+}
+
+/** The shortest part of the time that a chart shows, in seconds. */
+const MIN_RANGE = 60
+/** A shorter movement of the pointer is a click, in pixels. */
+const MIN_DRAG = 5
+const ZOOM_FACTOR = 2
+
+interface TimeChartProps extends StepChart {
+  /** Height in CSS pixels. */
+  readonly height: number
+  /** Writes a value with its unit. */
+  readonly format: (value: number) => string
+  /** All of the time that can be shown. */
+  readonly extent: TimeRange
+  /** The part that is chosen. The chart can be older than the choice. */
+  readonly shown: TimeRange
+  /** A part of the time was chosen; undefined for all of it. */
+  readonly onZoom: (range: TimeRange | undefined) => void
+}
+
+/**
+ * Draws areas over time as the command line does, and tells the figures of the step under the pointer. A drag chooses a
+ * part of the time. A double click or Escape shows all of it again.
+ */
+export function TimeChart({ chart, now, height, format, extent, shown, onZoom }: TimeChartProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const { width } = useSize(place)
+  const pointer = useSignal<{ x: number; y: number } | undefined>(undefined)
+  const dragFrom = useSignal<number | undefined>(undefined)
+  const draw = useCallback((drawing: Drawing) => drawStepAreas(drawing, { chart, now }), [chart, now])
+  const { title, description } = chart
+  const at = pointer.value
+  const begin = dragFrom.value
+  const step = at && stepAt({ chart, now }, width, at.x)
+  const isZoomed = shown.from > extent.from || shown.to < extent.to
+  const zoom = (wanted: TimeRange) => onZoom(withinExtent(wanted, extent))
+  const placeOf = ({ clientX, clientY }: PointerEvent) => {
+    const { left, top } = place.current!.getBoundingClientRect()
+    return { x: clientX - left, y: clientY - top }
+  }
+  const endDrag = (event: PointerEvent) => {
+    dragFrom.value = undefined
+    const { x } = placeOf(event)
+    if (begin === undefined || Math.abs(x - begin) < MIN_DRAG) return
+    const [from, to] = [Math.min(begin, x), Math.max(begin, x)].map(one => timeAt({ chart, now }, width, one))
+    zoom({ from: from!, to: to! })
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const change = KEYS[event.key]
+    if (change === undefined && !(event.key === 'Escape' && isZoomed)) return
+    if (change === undefined) onZoom(undefined)
+    else zoom(change(shown))
+    event.preventDefault()
+    // The page has meanings of its own for these keys.
+    event.stopPropagation()
+  }
+  return (
+    <div
+      class="time-chart tip-place"
+      ref={place}
+      role="group"
+      tabIndex={0}
+      data-arrow-keys
+      aria-label={`${title}: + and - zoom, arrows move, Escape shows all`}
+      onKeyDown={onKeyDown}
+      onDblClick={() => onZoom(undefined)}
+      onPointerDown={event => {
+        const { x, y } = placeOf(event)
+        if (event.button !== 0 || y > height) return
+        dragFrom.value = x
+        event.currentTarget.setPointerCapture(event.pointerId)
+      }}
+      onPointerMove={event => {
+        const { x, y } = placeOf(event)
+        pointer.value = y > height ? undefined : { x, y }
+      }}
+      onPointerUp={endDrag}
+      onPointerCancel={() => {
+        dragFrom.value = undefined
+      }}
+      onPointerLeave={() => {
+        pointer.value = undefined
+      }}
+    >
+      <Canvas draw={draw} height={height} label={`${title}. ${description}`} />
+      {begin !== undefined && at !== undefined && (
+        <div
+          class="chart-choice"
+          style={{ left: `${Math.min(begin, at.x)}px`, width: `${Math.abs(at.x - begin)}px`, height: `${height}px` }}
+        />
+      )}
+      {begin === undefined && at !== undefined && step !== undefined && (
+        <Tip {...at} width={width}>
+          <StepFigures {...{ chart, now, step, format }} />
+        </Tip>
+      )}
+      <div class="line">
+        <ul class="chart-legend" aria-label="Areas, the lowest first">
+          {chart.series.map(({ name }, index) => (
+            <li key={name}>
+              <AreaMark index={index} /> {name}
+            </li>
+          ))}
+        </ul>
+        {isZoomed && (
+          <button type="button" class="small" onClick={() => onZoom(undefined)}>
+            Show all
+          </button>
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** What the keys make of the shown part. */
+const KEYS: Readonly<Record<string, (range: TimeRange) => TimeRange>> = {
+  '+': range => scaled(range, 1 / ZOOM_FACTOR),
+  '=': range => scaled(range, 1 / ZOOM_FACTOR),
+  '-': range => scaled(range, ZOOM_FACTOR),
+  ArrowLeft: range => moved(range, -1 / 4),
+  ArrowRight: range => moved(range, 1 / 4),
+}
+
+function scaled({ from, to }: TimeRange, factor: number): TimeRange {
+  const [middle, half] = [(from + to) / 2, ((to - from) * factor) / 2]
+  return { from: middle - half, to: middle + half }
+}
+
+function moved({ from, to }: TimeRange, by: number): TimeRange {
+  const shift = (to - from) * by
+  return { from: from + shift, to: to + shift }
+}
+
+/** Returns a part in whole seconds within the extent, as long as it was wanted; undefined for all of it. */
+export function withinExtent(wanted: TimeRange, extent: TimeRange): TimeRange | undefined {
+  const all = extent.to - extent.from
+  const length = Math.max(MIN_RANGE, Math.round(wanted.to - wanted.from))
+  if (length >= all) return undefined
+  const middle = (wanted.from + wanted.to) / 2
+  const from = Math.round(Math.min(Math.max(extent.from, middle - length / 2), extent.to - length))
+  return { from, to: from + length }
+}
+
+interface StepFiguresProps extends StepChart {
+  readonly step: number | 'now'
+  readonly format: (value: number) => string
+}
+
+function StepFigures({ chart: { times, from, series }, now, step, format }: StepFiguresProps) {
+  const valueAt = (index: number) => (step === 'now' ? now?.[index] : series[index]!.values[step]) ?? 0
+  const shown = series.map(({ name }, index) => ({ name, index, value: valueAt(index) })).reverse()
+  const total = shown.reduce((sum, { value }) => sum + value, 0)
+  return (
+    <>
+      <div class="mono faint">
+        {step === 'now' ? 'now' : `${formatInstant(times[step - 1] ?? from)} – ${formatInstant(times[step]!)}, mean`}
+      </div>
+      {shown
+        .filter(({ value }) => value !== 0)
+        .map(({ name, index, value }) => (
+          <div key={name} class="chart-figure">
+            <AreaMark index={index} />
+            <span>{name}</span>
+            <span class="number">{format(value)}</span>
+          </div>
+        ))}
+      <div class="chart-figure">
+        <span />
+        <strong>together</strong>
+        <strong class="number">{format(total)}</strong>
+      </div>
+    </>
+  )
+}
+
+/** The colour and the pattern of an area. */
+function AreaMark({ index }: { index: number }) {
+  const { light, dark, hatch } = styleOf(index)
+  return (
+    <svg class="area-mark" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
+      <rect width="16" height="16" rx="3" style={{ fill: `light-dark(${light}, ${dark})` }} />
+      {hatch !== '' && <path d={hatch} transform="scale(2)" class="area-hatch" />}
+    </svg>
+  )
+}
+
+function formatInstant(seconds: number): string {
+  const text = new Date(seconds * 1000).toISOString().slice(5, 19).replace('T', ' ')
+  return text.replace(/:00$/, '')
+}
+
+/** Space for the labels of the axes, in pixels. */
+const LEFT = 52
+const RIGHT = 14
+/** Space at the right for the values of now, and the part of it that they take. */
+const NOW_ROOM = 46
+const NOW_WIDTH = 20
+const TOP = 10
+const BOTTOM = 22
+const VALUE_TICKS = 4
+/** Least pixels between two ticks of the time. */
+const TICK_ROOM = 80
+
+/** A chart of steps, with the value of each series now if the chart ends now. A step is a mean, which now can differ from. */
+interface StepChart {
+  readonly chart: Chart
+  readonly now?: readonly number[] | undefined
+}
+
+function plotWidth({ now }: StepChart, width: number): number {
+  return width - LEFT - (now === undefined ? RIGHT : NOW_ROOM)
+}
+
+/** Returns the time at a horizontal place, within the chart: Unix seconds. */
+function timeAt(shown: StepChart, width: number, x: number): number {
+  const { from, times } = shown.chart
+  const share = Math.min(1, Math.max(0, (x - LEFT) / plotWidth(shown, width)))
+  return from + share * ((times.at(-1) ?? from) - from)
+}
+
+/** Returns the index of the step at a horizontal place, or `now`; undefined beside the steps. */
+function stepAt(shown: StepChart, width: number, x: number): number | 'now' | undefined {
+  const end = LEFT + plotWidth(shown, width)
+  if (x < LEFT || (x > end && shown.now === undefined)) return undefined
+  if (x > end) return x <= width ? 'now' : undefined
+  const time = timeAt(shown, width, x)
+  const step = shown.chart.times.findIndex(each => each >= time)
+  return step < 0 ? undefined : step
+}
+
+/** Draws stacked areas of steps. */
+function drawStepAreas(drawing: Drawing, shown: StepChart): void {
+  new ChartBrush(drawing).draw(shown)
+}
+
+class ChartBrush extends Brush {
+  readonly #palette: Drawing['palette']
+
+  constructor(drawing: Drawing) {
+    super(drawing)
+    this.#palette = drawing.palette
+  }
+
+  draw(shown: StepChart): void {
+    const { from, times, series } = shown.chart
+    const { now = [] } = shown
+    const { context, height } = this
+    const room = plotWidth(shown, this.width)
+    const width = LEFT + room
+    const end = times.at(-1) ?? from + 1
+    const bands = stackSeries(series)
+    const sumNow = now.reduce((sum, value) => sum + value, 0)
+    const ticks = linearTicks(Math.max(0, sumNow, ...(bands.at(-1)?.high ?? [])), VALUE_TICKS)
+    const top = ticks.at(-1)!.at
+    const bottom = height - BOTTOM
+    const toX = (time: number) => LEFT + ((time - from) / (end - from)) * room
+    const toY = (value: number) => bottom - (value / top) * (bottom - TOP)
+    this.setFont('11px', 'right')
+    for (const { at, label } of ticks) {
+      this.fill('line', LEFT, Math.round(toY(at)), this.width - LEFT - RIGHT, 1)
+      this.write(label, 'faint', LEFT - 8, toY(at))
+    }
+    for (const [index, { low, high }] of bands.entries()) {
+      context.beginPath()
+      context.moveTo(toX(from), toY(low[0] ?? 0))
+      for (const [step, value] of high.entries()) {
+        context.lineTo(toX(times[step - 1] ?? from), toY(value))
+        context.lineTo(toX(times[step]!), toY(value))
+      }
+      for (let step = low.length - 1; step >= 0; step--) {
+        context.lineTo(toX(times[step]!), toY(low[step]!))
+        context.lineTo(toX(times[step - 1] ?? from), toY(low[step]!))
+      }
+      context.closePath()
+      context.fillStyle = this.#patternOf(index)
+      context.fill()
+    }
+    let low = 0
+    for (const [index, value] of now.entries()) {
+      const left = this.width - RIGHT - NOW_WIDTH
+      this.fill(this.#patternOf(index), left, toY(low + value), NOW_WIDTH, toY(low) - toY(low + value))
+      low += value
+    }
+    this.setFont('11px', 'center', 'alphabetic')
+    if (shown.now !== undefined) this.write('now', 'text', this.width - RIGHT - NOW_WIDTH / 2, height - 4)
+    for (const { at, label } of timeTicks(from, end, Math.max(2, Math.floor(width / TICK_ROOM)))) {
+      const x = toX(at)
+      this.fill('line', Math.round(x), bottom, 1, 5)
+      context.textAlign = x > width - 22 ? 'right' : 'center'
+      this.write(label, 'faint', x > width - 22 ? width : x, height - 4)
+    }
+    this.fill('faint', LEFT, bottom, room, 1)
+  }
+
+  /** Returns the colour of an area with its pattern. */
+  #patternOf(index: number): CanvasPattern {
+    const { light, dark, hatch } = styleOf(index)
+    const tile = document.createElement('canvas')
+    // The pattern has the pixels of the screen, and the drawing scales it back.
+    const scale = devicePixelRatio
+    tile.width = tile.height = Math.round(8 * scale)
+    const context = tile.getContext('2d')!
+    context.scale(tile.width / 8, tile.height / 8)
+    context.fillStyle = this.#palette.pick(light, dark)
+    context.fillRect(0, 0, 8, 8)
+    context.strokeStyle = this.color('panel')
+    context.globalAlpha = 0.45
+    context.stroke(new Path2D(hatch))
+    const pattern = this.context.createPattern(tile, 'repeat')!
+    pattern.setTransform(new DOMMatrix().scale(8 / tile.width, 8 / tile.height))
+    return pattern
+  }
+}

@@ -1,0 +1,490 @@
+import { useSignal } from '@preact/signals'
+import { useMemo, useRef } from 'preact/hooks'
+import {
+  formatCount,
+  formatDay,
+  formatMicrocents,
+  formatMoney,
+  formatTime,
+  MICROCENTS,
+  plural,
+} from '../parts/format.ts'
+import { WindowedList } from '../parts/lists.tsx'
+import { Address, Panel, Problem } from '../parts/panel.tsx'
+import { TimeChart, type TimeRange, withinExtent } from '../parts/time-chart.tsx'
+import { ThingLink } from '../parts/words.tsx'
+import type { Chart } from '../plots/chart.ts'
+import type { AnswersByRoute } from '../store/ask.ts'
+import { useSession } from '../store/session.ts'
+import { useAnswer } from '../store/use-answer.ts'
+
+/** The series and the GPU-hours take the simulator longer, so that they are asked for less often. */
+const SERIES_PAUSE_MS = 1_000
+const USAGE_PAUSE_MS = 4_000
+
+/** What is spent now, what was spent, by whom, and how long it lasts. */
+export function MoneyView() {
+  const session = useSession()
+  const { place } = session
+  const clock = session.clock.value
+  const nowSeconds = clock === undefined ? 0 : Math.floor(Date.parse(clock.now) / 1000)
+  const startSeconds = clock === undefined ? 0 : Math.round(Date.parse(clock.now) / 1000 - clock.elapsed_seconds)
+  const extent = { from: startSeconds, to: nowSeconds }
+  const zoom = readZoom(place.value, extent)
+  const { from, to } = zoom ?? extent
+  const step = stepFor(to - from)
+  const window = step === undefined ? undefined : { step, ...(zoom && { from: String(from), to: String(to) }) }
+  const { value: money, error } = useAnswer('GET /_sim/money', {})
+  const { value: stepped, error: steppedError } = useAnswer('GET /_sim/money', window, { pauseMs: SERIES_PAUSE_MS })
+  const { value: used } = useAnswer('GET /_sim/money', { usage: 'true' }, { pauseMs: USAGE_PAUSE_MS })
+  const burn = useKept(
+    useMemo(() => stepped && burnChart(stepped), [stepped]),
+    session.world.value,
+  )
+  return (
+    <div class="money">
+      <div class="toolbar">
+        <span class="faint">Where the money of the account goes</span>
+        <span class="space" />
+        <Address route="GET /_sim/money" fields={{ ...window, usage: 'true' }} />
+      </div>
+      <Problem text={error} />
+      {money !== undefined && <Tiles money={money} />}
+      <Problem text={steppedError} />
+      {burn !== undefined && burn.chart.series.length > 0 && (
+        <section class="panel" aria-label="Burn over time">
+          <h2>
+            Burn over time <small class="faint">{burn.chart.unit}, mean of each step; drag to zoom</small>
+          </h2>
+          <TimeChart
+            {...burn}
+            height={220}
+            format={value => `${formatMoney(value)}/h`}
+            extent={extent}
+            shown={{ from, to }}
+            onZoom={range => place.go({ from: range && String(range.from), to: range && String(range.to) }, 'replace')}
+          />
+        </section>
+      )}
+      {money !== undefined && <OwnerRows owners={money.owners} usage={used?.usage} />}
+      {money !== undefined && <IdleCost owners={money.owners} />}
+      <LedgerLines
+        subject={place.value.subject}
+        isOpen={place.value.ledger === 'open'}
+        onOpen={open => place.go({ ledger: open ? 'open' : undefined, subject: undefined }, 'replace')}
+      />
+    </div>
+  )
+}
+
+/** Reads the chosen part of the time from the address of the page. A part that the world does not have is ignored. */
+function readZoom({ from, to }: { readonly [name: string]: string | undefined }, extent: TimeRange) {
+  const wanted = { from: Number(from), to: Number(to) }
+  return wanted.to > wanted.from ? withinExtent(wanted, extent) : undefined
+}
+
+/** Returns the newest picture of a world, so that the drawing stays while the next one is asked for. */
+function useKept(burn: BurnChart | undefined, world: string): BurnChart | undefined {
+  const kept = useRef<{ world: string; burn: BurnChart } | undefined>(undefined)
+  if (burn !== undefined) kept.current = { world, burn }
+  return kept.current?.world === world ? kept.current.burn : undefined
+}
+
+function Tiles({ money }: { money: Money }) {
+  const {
+    balance_microcents: balance,
+    opening_microcents: opening,
+    added_microcents: added,
+    spent_microcents: spent,
+    burn_microcents_per_hour: burn,
+    runs_out_at: end,
+    runs_out_in: left,
+    tops_up: topsUp,
+    top_up: topUp,
+  } = money
+  return (
+    <dl class="tiles">
+      <div class="panel">
+        <dt>Burn now</dt>
+        <dd data-figure="burn">
+          {formatMicrocents(burn)}
+          <small>/h</small>
+        </dd>
+        <dd class="faint">rent of all that is billed now</dd>
+      </div>
+      <div class="panel">
+        <dt>Spent</dt>
+        <dd data-figure="spent">{formatMicrocents(spent)}</dd>
+        <dd class="faint">since the world began</dd>
+      </div>
+      <div class="panel">
+        <dt>Balance</dt>
+        <dd data-figure="balance" class={balance < 0 ? 'bad' : ''}>
+          {formatMicrocents(balance)}
+        </dd>
+        <dd class="faint">
+          {formatMicrocents(opening)} at first {added < 0 ? '−' : '+'} {formatMicrocents(Math.abs(added))} added −{' '}
+          {formatMicrocents(spent)} spent
+        </dd>
+      </div>
+      <div class="panel">
+        <dt>{topUp === null ? 'Runs out' : 'Next top-up'}</dt>
+        <dd data-figure="runs-out">{topUp !== null ? `in ${topUp.in}` : left === null ? 'never' : `in ${left}`}</dd>
+        <dd class="faint">
+          {topUp !== null && `at this burn, by ${formatMicrocents(topUp.microcents)}. Without top-ups: `}
+          {end === null
+            ? 'at this burn'
+            : `${topUp === null ? 'at this burn: ' : ''}${formatDay(end)} ${formatTime(end).slice(0, 5)}`}
+          {topsUp && topUp === null && ', without a top-up'}
+        </dd>
+      </div>
+    </dl>
+  )
+}
+
+type Money = AnswersByRoute['GET /_sim/money']
+type MoneyOwner = Money['owners'][number]
+
+/** Steps of the picture, with their seconds. The answer takes each of them. */
+const STEPS = [
+  ['10s', 10],
+  ['1m', 60],
+  ['5m', 300],
+  ['15m', 900],
+  ['1h', 3_600],
+  ['4h', 14_400],
+  ['1d', 86_400],
+  ['7d', 604_800],
+] as const
+/** Owners that have an area of their own. */
+const MAX_AREAS = 8
+/** Most steps of a picture. */
+const MAX_STEPS = 120
+
+/** The burn in steps, and that of now if the steps end now. Owners that cost nothing in these steps are in neither. */
+interface BurnChart {
+  readonly chart: Chart
+  readonly now: readonly number[] | undefined
+}
+
+/** Returns the step for a world of so many seconds; undefined if it is too young for a picture. */
+function stepFor(seconds: number): string | undefined {
+  if (seconds < 10) return undefined
+  const [step] = STEPS.find(([, length]) => seconds / length <= MAX_STEPS) ?? STEPS.at(-1)!
+  return step
+}
+
+/**
+ * Returns the picture of the burn: dollars per hour of each owner in each step. The owners that spent the most have an
+ * area of their own, the most expensive one at the bottom. The others are one area together.
+ */
+function burnChart(money: Money): BurnChart | undefined {
+  const { series } = money
+  if (series === undefined || series.times.length === 0) return undefined
+  const owners = new Map(money.owners.map(owner => [owner.id, owner]))
+  const from = Date.parse(series.from) / 1000
+  const times = series.times.map(time => Date.parse(time) / 1000)
+  const hours = times.map((time, index) => (time - (times[index - 1] ?? from)) / 3_600)
+  const isUpToNow = Date.parse(series.times.at(-1)!) >= Date.parse(money.now)
+  // What began to cost at this moment has cost nothing in the steps.
+  const started = isUpToNow
+    ? money.owners.filter(owner => owner.burn_microcents_per_hour > 0 && !series.owners.includes(owner.id))
+    : []
+  const burns = [...series.owners, ...started.map(({ id }) => id)]
+    .map((id, column) => ({
+      name: owners.get(id)?.name || id,
+      now: (owners.get(id)?.burn_microcents_per_hour ?? 0) / MICROCENTS,
+      total: series.spent_microcents.reduce((sum, row) => sum + (row[column] ?? 0), 0),
+      values: series.spent_microcents.map((row, step) => (row[column] ?? 0) / MICROCENTS / hours[step]!),
+    }))
+    .sort((a, b) => b.total - a.total)
+  const own = burns.length > MAX_AREAS ? burns.slice(0, MAX_AREAS - 1) : burns
+  const rest = burns.slice(own.length)
+  const others = {
+    name: plural(rest.length, 'other'),
+    now: rest.reduce((sum, { now }) => sum + now, 0),
+    total: rest.reduce((sum, { total }) => sum + total, 0),
+    values: times.map((_, step) => rest.reduce((sum, { values }) => sum + values[step]!, 0)),
+  }
+  const shown = rest.length === 0 ? own : [...own, others]
+  const chart: Chart = {
+    name: 'burn',
+    title: 'Burn over time',
+    description: `Dollars per hour, stacked by owner: ${shown.map(({ name }) => name).join(', ')}.`,
+    ...{ unit: '$ per hour', kind: 'areas', shape: 'steps', scale: 'linear' },
+    ...{ from, times, marks: [] },
+    series: shown.map(({ name, total, values }) => ({ name, values, figure: formatMicrocents(total) })),
+    figureLabel: 'total',
+    emptyText: 'Nothing has cost anything yet.',
+  }
+  return { chart, now: isUpToNow ? shown.map(({ now }) => now) : undefined }
+}
+
+const ROW = 32
+/** How many rows are visible without scrolling. */
+const VISIBLE_ROWS = 12
+
+type Usage = NonNullable<Money['usage']>
+
+interface OwnerRowsProps {
+  readonly owners: readonly MoneyOwner[]
+  readonly usage: Usage | undefined
+}
+
+/** What each owner costs, and what of its GPU-hours was not used. */
+function OwnerRows({ owners, usage }: OwnerRowsProps) {
+  const byId = new Map(usage?.deployments.map(one => [one.id, one]))
+  const most = Math.max(1, ...owners.map(owner => owner.burn_microcents_per_hour))
+  return (
+    <Panel title="By owner">
+      <div class="money-row head" aria-hidden="true">
+        <span>Owner</span>
+        <span>Kind</span>
+        <span class="number">GPUs</span>
+        <span class="number">Burn per hour</span>
+        <span class="number">Spent</span>
+        <span class="number">GPU-hours held</span>
+        <span class="number">GPU-hours wasted</span>
+      </div>
+      {owners.length === 0 && <p class="empty">Nothing has cost anything yet.</p>}
+      <div style={{ height: `${Math.min(owners.length, VISIBLE_ROWS) * ROW}px` }}>
+        <WindowedList
+          items={owners}
+          rowHeight={ROW}
+          label={`Owners, ${plural(owners.length, 'row')}`}
+          row={owner => <OwnerRow key={owner.id} owner={owner} usage={byId.get(owner.id)} most={most} />}
+        />
+      </div>
+      {usage !== undefined && (
+        <p class="money-row total">
+          <strong>All deployments</strong>
+          <span />
+          <span />
+          <span />
+          <span />
+          <span class="number" data-figure="held">
+            {formatHours(usage.held_gpu_hours)}
+          </span>
+          <Wasted usage={usage} />
+        </p>
+      )}
+    </Panel>
+  )
+}
+
+interface OwnerRowProps {
+  readonly owner: MoneyOwner
+  readonly usage: Usage['deployments'][number] | undefined
+  /** The highest burn of all owners, in micro-cents per hour. */
+  readonly most: number
+}
+
+function OwnerRow({ owner, usage, most }: OwnerRowProps) {
+  const { id, kind, name, gpus, burn_microcents_per_hour: burn, spent_microcents: spent } = owner
+  return (
+    <div class="money-row" data-owner={id}>
+      <span>
+        <ThingLink id={id} text={name === '' ? id : name} />
+      </span>
+      <span class="faint">{kind}</span>
+      <span class={`number${gpus === 0 ? ' faint' : ''}`}>
+        {formatCount(gpus)}
+        <span class="hidden"> {gpus === 1 ? 'GPU' : 'GPUs'}</span>
+      </span>
+      <span class={`number burn${burn === 0 ? ' faint' : ''}`}>
+        <span class="burn-bar" style={{ width: `${(burn / most) * 100}%` }} />
+        <span class="burn-figure">
+          {formatMicrocents(burn)}
+          <span class="hidden"> per hour</span>
+        </span>
+      </span>
+      <span class="number">
+        {formatMicrocents(spent)}
+        <span class="hidden"> spent</span>
+      </span>
+      <span class="number">
+        {usage === undefined ? '' : formatHours(usage.held_gpu_hours)}
+        {usage !== undefined && <span class="hidden"> GPU-hours held</span>}
+      </span>
+      {usage === undefined ? <span /> : <Wasted usage={usage} />}
+    </div>
+  )
+}
+
+function formatHours(hours: number): string {
+  return hours.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+}
+
+function Wasted({ usage: { held_gpu_hours: held, wasted_gpu_hours: wasted } }: { usage: Omit<Usage, 'deployments'> }) {
+  const share = held === 0 ? 0 : wasted / held
+  return (
+    <span class={`number${share > 0.5 ? ' warn' : ''}`} data-figure="wasted">
+      {formatHours(wasted)}
+      <span class="hidden"> wasted</span>
+      {held > 0 && <span class="share"> {Math.round(share * 100)} %</span>}
+    </span>
+  )
+}
+
+const HOURS = 24
+/** The range goes at least so far. */
+const LEAST_MAX = 4
+const MOST_MAX = 32
+
+/** What a deployment costs a day while it is idle, by its least number of instances. */
+function IdleCost({ owners }: { owners: readonly MoneyOwner[] }) {
+  const chosenId = useSignal<string | undefined>(undefined)
+  const chosenCount = useSignal<{ id: string; count: number } | undefined>(undefined)
+  const deployments = owners.filter(owner => owner.instance !== null)
+  const shown = deployments.find(({ id }) => id === chosenId.value) ?? deployments[0]
+  if (shown === undefined) return null
+  const { id, name } = shown
+  const { microcents_per_hour: price, gpus, min_instances: least, max_instances: most } = shown.instance!
+  const max = Math.min(MOST_MAX, Math.max(LEAST_MAX, most, least))
+  const count = chosenCount.value?.id === id ? chosenCount.value.count : least
+  const perHour = formatMicrocents(price)
+  return (
+    <Panel title="Cost of idle instances">
+      <div class="fields">
+        <label>
+          Deployment
+          <select
+            value={id}
+            onChange={event => {
+              chosenId.value = event.currentTarget.value
+            }}
+          >
+            {deployments.map(one => (
+              <option key={one.id} value={one.id}>
+                {one.name || one.id}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          min_instances: {count} {count === least && '(as now)'}
+          <input
+            type="range"
+            data-arrow-keys
+            min={0}
+            max={max}
+            value={count}
+            onInput={event => {
+              chosenCount.value = { id, count: event.currentTarget.valueAsNumber }
+            }}
+          />
+        </label>
+      </div>
+      <p>
+        Idle, {name || id} costs <strong data-figure="idle">{formatMicrocents(count * price * HOURS)}</strong> a day:{' '}
+        {plural(count, 'instance')} × {perHour} per hour × {HOURS} hours.
+        {count === 0 && ' Its next request waits until an instance has started.'}
+      </p>
+      <p class="faint">
+        An instance has {plural(gpus, 'GPU')}. Instances under load and changes of the price are left out.
+      </p>
+    </Panel>
+  )
+}
+
+const LINE_HEIGHT = 28
+const VISIBLE_LINES = 12
+/** The ledger is long, and is asked for as a whole. */
+const PAUSE_MS = 3_000
+
+type LedgerEntry = AnswersByRoute['GET /_sim/ledger']['entries'][number]
+
+interface LedgerLinesProps {
+  /** The owner whose lines are shown; undefined: all. */
+  readonly subject: string | undefined
+  readonly isOpen: boolean
+  readonly onOpen: (isOpen: boolean) => void
+}
+
+/** The lines of the ledger, the newest first, each with the journal entry of its time. */
+function LedgerLines({ subject, isOpen, onOpen }: LedgerLinesProps) {
+  const fields = subject === undefined ? {} : { subject }
+  const { value: ledger, error } = useAnswer('GET /_sim/ledger', isOpen ? fields : undefined, { pauseMs: PAUSE_MS })
+  const lines = ledger?.entries.toReversed() ?? []
+  return (
+    <section class="panel" aria-label="Ledger">
+      <div class="toolbar ledger-head">
+        <h2>
+          <button type="button" class="link-button" aria-expanded={isOpen} onClick={() => onOpen(!isOpen)}>
+            {isOpen ? '▾' : '▸'} Ledger
+          </button>
+        </h2>
+        {ledger !== undefined && <span class="faint">{plural(lines.length, 'line')}, the newest first</span>}
+        <span class="space" />
+        {isOpen && <Address route="GET /_sim/ledger" fields={fields} name="Ledger" />}
+      </div>
+      <Problem text={error} />
+      {isOpen && ledger !== undefined && lines.length === 0 && <p class="empty">Nothing was charged yet.</p>}
+      {lines.length > 0 && (
+        <div style={{ height: `${Math.min(lines.length, VISIBLE_LINES) * LINE_HEIGHT}px` }}>
+          <WindowedList
+            items={lines}
+            rowHeight={LINE_HEIGHT}
+            label={`Ledger, ${plural(lines.length, 'line')}`}
+            row={(entry, index) => <Line key={lines.length - index} entry={entry} />}
+          />
+        </div>
+      )}
+    </section>
+  )
+}
+
+function Line({ entry }: { entry: LedgerEntry }) {
+  const { place, feed } = useSession()
+  const { time, kind, subject, microcents, tokens, units, open } = entry
+  const cause = findEntry(feed.entries, entry)
+  const amount = tokens === undefined ? (units === undefined ? '' : plural(units, 'unit')) : plural(tokens, 'token')
+  return (
+    <div class="ledger-row">
+      <time dateTime={time} class="faint">
+        {formatDay(time).slice(5)} {formatTime(time)}
+      </time>
+      <span>{open ? `${kind}, open` : kind}</span>
+      <span>
+        <ThingLink id={subject} />
+      </span>
+      <span class="faint">{amount}</span>
+      <span class={`number${microcents > 0 ? ' ok' : ''}`}>
+        {microcents > 0 && '+'}
+        {formatMicrocents(microcents)}
+      </span>
+      <span>
+        {cause !== undefined && (
+          <a href={place.link({ ...place.value, id: String(cause.seq) })}>
+            {cause.kind}
+            <span class="hidden"> at {time}</span>
+          </a>
+        )}
+      </span>
+    </div>
+  )
+}
+
+interface JournalEntry {
+  readonly seq: number
+  readonly at: string
+  readonly kind: string
+  readonly subject: string
+}
+
+/** Returns the journal entry of the time of a ledger line, that of its owner first. Entries are in the order of time. */
+function findEntry(entries: readonly JournalEntry[], { time, subject }: LedgerEntry): JournalEntry | undefined {
+  let [low, high] = [0, entries.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (entries[middle]!.at < time) low = middle + 1
+    else high = middle
+  }
+  let found: JournalEntry | undefined
+  for (let index = low; entries[index]?.at === time; index++) {
+    const entry = entries[index]!
+    if (entry.subject === subject || entry.subject.startsWith(`${subject}-`)) return entry
+    found ??= entry
+  }
+  return found
+}

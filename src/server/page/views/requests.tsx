@@ -1,0 +1,239 @@
+/** The requests of clients: a list with a filter, and everything about the selected one. */
+import { useSignal } from '@preact/signals'
+import { useMemo } from 'preact/hooks'
+import { plural } from '../../../lib/text/format-count.ts'
+import type { ControlRequest } from '../../control/client/index.ts'
+import { CopyButton } from '../parts/buttons.tsx'
+import { FilterField } from '../parts/fields.tsx'
+import { formatCount, formatDuration, formatTime, secondsBetween } from '../parts/format.ts'
+import { useKeys } from '../parts/hooks.ts'
+import { WindowedList } from '../parts/lists.tsx'
+import { Address, DetailsHead, Problem } from '../parts/panel.tsx'
+import { JsonView, Sentences, StatusMark, ThingLink } from '../parts/words.tsx'
+import { CauseTree } from '../shell/causes.tsx'
+import { useSession } from '../store/session.ts'
+import { useAnswer } from '../store/use-answer.ts'
+import { Content, type Kept, NEW_REQUEST, NOTHING_KEPT, Resend } from './resend.tsx'
+
+const ROW_HEIGHT = 30
+/** Title and class of each column. */
+const COLUMNS = [
+  ['Sent'],
+  ['Status'],
+  ['Method'],
+  ['Path'],
+  ['Operation', 'operation'],
+  ['Decided by', 'decided'],
+  ['Took', 'waited'],
+] as const
+
+export function RequestsView() {
+  const { place, feed } = useSession()
+  const revision = feed.revision.value
+  const { filter = '', request } = place.value
+  const found = useMemo(() => feed.requests.filter(each => matchesFilter(each, filter)), [revision, filter])
+  const selected = found.findIndex(({ seq }) => String(seq) === request)
+  const select = (index: number) => {
+    const next = found[Math.max(0, Math.min(found.length - 1, index))]
+    if (next !== undefined) place.go({ request: String(next.seq) }, 'replace')
+  }
+  const move = (step: number) => () => select(selected === -1 ? found.length - 1 : selected + step)
+  useKeys({ j: move(1), k: move(-1) })
+  const shown = found[selected]
+  const close = () => place.go({ request: undefined }, 'replace')
+  const missed = feed.missedRequests.value
+  return (
+    <div class={`split ${request === 'new' || shown !== undefined ? 'has-details' : ''}`}>
+      <section class="split-list" aria-label="Requests">
+        <div class="toolbar">
+          <FilterField of="requests" placeholder="POST 4xx -poll" hint={FILTER_HELP} />
+          <span class="faint" role="status">
+            {formatCount(found.length)} of {plural(feed.requests.length, 'request')}
+            {missed > 0 && `, ${formatCount(missed)} were dropped unread`}
+          </span>
+          <button type="button" class="small" onClick={() => place.go({ request: 'new' }, 'replace')}>
+            New request
+          </button>
+          <Address route="GET /_sim/requests" fields={{ limit: 1_000 }} />
+        </div>
+        {feed.requests.length === 0 && <p class="empty">No client has sent a request yet.</p>}
+        <div class="list-row request-columns list-head">
+          {COLUMNS.map(([title, style]) => (
+            <span key={title} class={style}>
+              {title}
+            </span>
+          ))}
+        </div>
+        <WindowedList
+          items={found}
+          rowHeight={ROW_HEIGHT}
+          label="List of requests"
+          shown={selected}
+          followsEnd
+          row={(each, index) => {
+            const waited = secondsBetween(each.sentAt, each.at)
+            return (
+              <button
+                key={each.seq}
+                type="button"
+                class="list-row request-columns request-row"
+                aria-pressed={index === selected}
+                style={{ height: `${ROW_HEIGHT}px` }}
+                onClick={() => select(index)}
+              >
+                <time dateTime={each.sentAt}>{formatTime(each.sentAt)}</time>
+                <StatusMark status={each.status} />
+                <span class="mono method">{each.method}</span>
+                <span class="mono path">{each.path}</span>
+                <span class="faint operation">{each.operation}</span>
+                <span class="faint decided">{decidedWords(each)}</span>
+                <span class="faint waited">{waited > 0 ? formatDuration(waited) : ''}</span>
+              </button>
+            )
+          }}
+        />
+      </section>
+      {request === 'new' ? (
+        <section class="split-details" aria-label="New request">
+          <DetailsHead what="the new request" close={close}>
+            <h2>New request</h2>
+          </DetailsHead>
+          <Resend request={NEW_REQUEST} kept={NOTHING_KEPT} />
+        </section>
+      ) : (
+        shown !== undefined && <RequestDetails key={shown.seq} request={shown} close={close} />
+      )}
+    </div>
+  )
+}
+
+/** What the filter means, for its help. */
+const FILTER_HELP = 'Words of method, path, operation, status or ids. 4xx is any such status. A minus excludes.'
+
+/** Returns whether a request has every word of a filter. */
+function matchesFilter(request: ControlRequest, filter: string): boolean {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
+  if (words.length === 0) return true
+  const text = searchedText(request)
+  return words.every(word => {
+    const isExcluded = word.startsWith('-') && word.length > 1
+    return hasWord(request, text, isExcluded ? word.slice(1) : word) !== isExcluded
+  })
+}
+
+function hasWord({ status }: ControlRequest, text: string, word: string): boolean {
+  return /^[1-5]xx$/.test(word) ? String(status)[0] === word[0] : text.includes(word)
+}
+
+function searchedText({ method, path, operation, status, decidedBy, reason = '', client, subjects }: ControlRequest) {
+  return [method, path, operation, status, decidedBy, reason, client, ...subjects].join(' ').toLowerCase()
+}
+
+/** Returns what decided an answer, for the list. `none` is the request alone: as it should be, or with a mistake. */
+function decidedWords({ decidedBy, status }: ControlRequest): string {
+  return decidedBy !== 'none' ? decidedBy : status >= 400 ? 'request' : ''
+}
+
+function RequestDetails({ request, close }: { request: ControlRequest; close: () => void }) {
+  const isEditing = useSignal(false)
+  const { seq, method, path, operation, status, sentAt, at, client, subjects, retryAfter, unread } = request
+  const { value: explanation, error } = useAnswer('GET /_sim/explain/{subject}', { subject: String(seq) })
+  const { value: kept, error: missing } = useAnswer(
+    'GET /_sim/requests/{seq}',
+    { seq: String(seq) },
+    { refresh: 'once' },
+  )
+  const waited = secondsBetween(sentAt, at)
+  return (
+    <section class="split-details" aria-label={`Request ${seq}`}>
+      <DetailsHead what="the request" close={close}>
+        <h2>
+          <StatusMark status={status} /> <span class="mono">{method}</span>
+        </h2>
+      </DetailsHead>
+      <p class="mono break">{path}</p>
+      <dl class="facts">
+        <dt>Operation</dt>
+        <dd>{operation === '' ? 'unknown path' : operation}</dd>
+        <dt>Sent</dt>
+        <dd>
+          <time dateTime={sentAt}>{formatTime(sentAt)}</time>
+          {waited > 0 && ` · answered after ${formatDuration(waited)} of virtual time`}
+        </dd>
+        {retryAfter !== undefined && (
+          <>
+            <dt>Retry-After</dt>
+            <dd>{retryAfter} s</dd>
+          </>
+        )}
+        <dt>Client</dt>
+        <dd>{client === '' ? 'no token' : client}</dd>
+        {subjects.length > 0 && (
+          <>
+            <dt>About</dt>
+            <dd class="links">
+              {subjects.map(id => (
+                <ThingLink key={id} id={id} />
+              ))}
+            </dd>
+          </>
+        )}
+        {unread !== undefined && unread.length > 0 && (
+          <>
+            <dt>Unread</dt>
+            <dd class="warn">{unread.join(', ')}</dd>
+          </>
+        )}
+      </dl>
+      <h3>Why this answer</h3>
+      <Problem text={error} />
+      <Sentences of={explanation?.sentences} />
+      <CauseTree seq={String(seq)} />
+      <Problem text={missing} />
+      {kept !== undefined && <Sides request={request} kept={kept} />}
+      <div class="toolbar actions">
+        {Object.entries(kept?.code ?? {}).map(([form, code]) => (
+          <CopyButton key={form} label={`Copy as ${form}`} text={() => code} />
+        ))}
+        <button
+          type="button"
+          class="small"
+          aria-expanded={isEditing.value}
+          disabled={kept === undefined}
+          onClick={() => {
+            isEditing.value = !isEditing.value
+          }}
+        >
+          Edit and send again
+        </button>
+        <Address route="GET /_sim/requests/{seq}" fields={{ seq: String(seq) }} />
+        <Address route="GET /_sim/explain/{subject}" fields={{ subject: String(seq) }} name="Why" />
+      </div>
+      {isEditing.value && kept !== undefined && <Resend request={request} kept={kept} />}
+    </section>
+  )
+}
+
+/** What was sent and what was answered; without a past, what the list has and why the rest is missing. */
+function Sides({ request: { body }, kept: { sent, answer, kept, reason } }: { request: ControlRequest; kept: Kept }) {
+  const session = useSession()
+  return (
+    <>
+      <h3>Sent</h3>
+      {sent !== null ? (
+        <Content content={sent} of="the request" />
+      ) : (
+        body !== undefined && <JsonView value={body} label="Body of the request" />
+      )}
+      <h3>Answered</h3>
+      {answer !== null && <Content content={answer} of="the answer" />}
+      {answer?.fault != null && <p class="warn">! {answer.fault}</p>}
+      {reason !== null && <p class="faint">{reason}</p>}
+      {!kept && (
+        <button type="button" class="small" onClick={() => session.act('Keep the past from now on', 'POST /_sim/past')}>
+          Keep the past from now on
+        </button>
+      )}
+    </>
+  )
+}
