@@ -1,5 +1,6 @@
 /** The worlds of the simulator and the snapshots of the shown one: places to go, to go back to, and to compare. */
 import { type Signal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import { TextField } from '../parts/fields.tsx'
 import { formatTime, plural } from '../parts/format.ts'
 import { Table } from '../parts/lists.tsx'
@@ -14,10 +15,20 @@ export function Worlds({ close }: { close: () => void }) {
   const { value: worlds, error } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD, refresh: 'requests' })
   const compared = useSignal<Other | undefined>(undefined)
   const here = session.world.value
-  const open = (world: string) =>
+  // A link opens the inspector, which is below.
+  const { id } = session.place.value
+  const before = useRef(id)
+  useEffect(() => {
+    if (id !== before.current) close()
+  }, [id])
+  const show = (world: string) =>
     session.place.go({ world: world === DEFAULT_WORLD ? undefined : world, origin: undefined })
+  const open = (world: string) => {
+    close()
+    show(world)
+  }
   const remove = async (world: string) => {
-    if (world === here) open(DEFAULT_WORLD)
+    if (world === here) show(DEFAULT_WORLD)
     await session.act(`Delete ${world}`, 'DELETE /_sim/worlds/{world}', { world }, DEFAULT_WORLD)
   }
   return (

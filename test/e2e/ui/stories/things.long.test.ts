@@ -52,7 +52,12 @@ describe('the worlds', () => {
     await page.getByRole('link', { name: 'h100-0' }).waitFor()
     await page.getByRole('button', { name: 'Compare with its start' }).click()
     const since = page.getByRole('region', { name: 'Differences between the start and default' })
-    await since.getByRole('row', { name: /^state h100-0 ready.* down/ }).waitFor()
+    await since
+      .getByRole('row', { name: /^state h100-0 ready.* down/ })
+      .getByRole('link')
+      .click()
+    await page.getByRole('dialog', { name: 'Worlds' }).waitFor({ state: 'detached' })
+    await page.getByRole('complementary', { name: 'Inspector: h100-0' }).waitFor()
     expect(problems).toEqual([])
   })
 })

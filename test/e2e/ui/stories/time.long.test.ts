@@ -67,6 +67,7 @@ describe('time', () => {
     expect(shown).toHaveLength(found.length)
     for (const [index, { kind, subject }] of found.entries()) expect(shown[index]).toContain(kind + subject)
 
+    await page.getByRole('button', { name: 'Close the worlds' }).click()
     await page.getByRole('link', { name: 'Lifecycles' }).click()
     await page.getByLabel('Compare with').selectOption('default')
     await row.getByText(/(≠|in) default/).waitFor()
