@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import { render } from 'preact'
 import { parseJsonOrText } from '../../lib/json-text.ts'
-import { quoteForShell } from '../../lib/text/quote-for-shell.ts'
+import { shellQuote } from '../../lib/quote.ts'
 import { openPage } from '../page/main.tsx'
 import { CopyButton } from '../page/parts/buttons.tsx'
 import type { Connection } from '../page/store/ask.ts'
@@ -206,10 +206,10 @@ function format(value: unknown): string {
 function curlOf(method: string, path: string, json: string | undefined, token: string | undefined): string {
   const flags = [
     ...(method === 'GET' || (method === 'POST' && json !== undefined) ? [] : [`-X ${method}`]),
-    ...(token === undefined ? [] : [`-H ${quoteForShell(`authorization: Bearer ${token}`)}`]),
-    ...(json === undefined ? [] : [`--json ${quoteForShell(json)}`]),
+    ...(token === undefined ? [] : [`-H ${shellQuote(`authorization: Bearer ${token}`)}`]),
+    ...(json === undefined ? [] : [`--json ${shellQuote(json)}`]),
   ]
-  return ['curl', ...flags, quoteForShell(PAGE_ORIGIN + path)].join(' ')
+  return ['curl', ...flags, shellQuote(PAGE_ORIGIN + path)].join(' ')
 }
 
 /** The examples of the playground. Each is the body of an async function. */

@@ -1,7 +1,7 @@
 /** Typed requests to the control plane. A route is the method and the path of an operation: `GET /_sim/clock`. */
 
 import { parseJsonOrText } from '../../../lib/json-text.ts'
-import { quoteForShell } from '../../../lib/text/quote-for-shell.ts'
+import { shellQuote } from '../../../lib/quote.ts'
 import type { AnswersByRoute, ControlRoute, FieldsByRoute } from '../../control/client/index.ts'
 
 export type { AnswersByRoute, ControlRoute, FieldsByRoute }
@@ -69,13 +69,13 @@ function messageOf(body: unknown): string | undefined {
 export function asCurl({ method, path, body }: EncodedRequest, address: string): string {
   const flags = [
     ...(method === 'GET' || (method === 'POST' && body !== undefined) ? [] : [`-X ${method}`]),
-    ...(body === undefined ? [] : [`--json ${quoteForShell(body)}`]),
+    ...(body === undefined ? [] : [`--json ${shellQuote(body)}`]),
   ]
   return ['curl', ...flags, quoteIfNeeded(address + path)].join(' ')
 }
 
 function quoteIfNeeded(text: string): string {
-  return /^[\w./:@=,%+-]+$/.test(text) ? text : quoteForShell(text)
+  return /^[\w./:@=,%+-]+$/.test(text) ? text : shellQuote(text)
 }
 
 /** Where the page runs: beside a server, with the simulator in the page, or as a saved file that runs the world again. */
