@@ -1,6 +1,5 @@
-import { BATCH_LIFECYCLE, DEPLOYMENT_LIFECYCLE } from '../data/records/enums.ts'
+import { BATCH_LIFECYCLE, CONTAINER_LIFECYCLE, DEPLOYMENT_LIFECYCLE, HOSTED_LIFECYCLE } from '../data/records/enums.ts'
 import { formatDuration } from '../kernel/duration.ts'
-import { ACCOUNT_SECTION } from './account-journal-kinds.ts'
 import {
   ANSWER_FIELDS,
   formatDeploymentStatus,
@@ -13,7 +12,75 @@ import {
   type LoggedKind,
   statusKinds,
 } from './journal-kind.ts'
-import { RENTAL_KINDS } from './rental-journal-kinds.ts'
+
+/** The journal kinds of the account. */
+const ACCOUNT_SECTION = {
+  title: 'Account',
+  subject: 'The subject is the account.',
+  kinds: {
+    'funds.added': { meaning: 'Funds were added by hand', fields: 'cents' },
+    'funds.set': { meaning: 'A command set the remaining funds', fields: 'cents' },
+    'topup.set': { meaning: 'The top-up rule was set', fields: 'amount threshold enabled' },
+    'topup.begun': {
+      meaning: 'The balance fell below the threshold; `draw` and `delay_us` if the weather makes the top-up late',
+      fields: 'cents draw delay_us',
+    },
+    'topup.charged': { meaning: 'The card was charged', fields: 'cents' },
+    'topup.declined': {
+      meaning: 'The card declined the charge; `draw` if the weather decided it',
+      fields: 'cents draw',
+    },
+    'topup.calledOff': { meaning: 'Funds came before the charge, so it was cancelled' },
+    'topup.delayed': { meaning: 'Top-ups take so many microseconds from now on', fields: 'by_us' },
+    'topup.normal': { meaning: 'Top-ups take their usual time' },
+    'card.declined': { meaning: 'The card declines charges from now on' },
+    'card.accepted': { meaning: 'The card accepts charges again' },
+    'account.suspended': {
+      meaning: 'Suspended: `balance`, `limit-reached`, or the reason of the command',
+      fields: 'reason',
+    },
+    'account.graceEnded': { meaning: 'The grace period ended; all that runs stops' },
+    'account.resumed': { meaning: 'A suspension ended' },
+    'account.edited': { meaning: 'The owner changed the record of the account', fields: 'changed' },
+    'account.deleted': { meaning: 'The owner deleted the account and all that it had' },
+    'limit.set': { meaning: 'The GPU quota was set; `null` means no quota', fields: 'gpu limit' },
+    'limit.requested': { meaning: 'A higher quota was requested', fields: 'gpu requested_limit' },
+    'limit.approved': { meaning: 'The quota request was approved', fields: 'gpu requested_limit' },
+    'limit.denied': { meaning: 'The quota request was denied', fields: 'gpu requested_limit' },
+    'rateLimit.set': { meaning: 'A command set the rate limits; -1 means no limit', fields: 'requests tokens' },
+    'rateLimit.requested': { meaning: 'Higher rate limits were requested; -1: unchanged', fields: 'requests tokens' },
+    'rateLimit.approved': { meaning: 'The request for rate limits was approved', fields: 'requests tokens' },
+    'rateLimit.denied': { meaning: 'The request for rate limits was denied', fields: 'requests tokens' },
+    'spendingLimit.set': { meaning: 'The spending limit was set; `null` means no limit', fields: 'microcents' },
+    'price.set': { meaning: 'The price of a GPU type changed', fields: 'gpu cents_per_hour' },
+    'token.created': { meaning: 'An API token was created', fields: 'token_id name' },
+    'scopedToken.created': { meaning: 'An API token signed a scoped token', fields: 'token_id scope' },
+    'token.deleted': { meaning: 'An API token was deleted by a request', fields: 'token_id' },
+    'token.revoked': { meaning: 'A command revoked an API token', fields: 'token_id' },
+    'token.restored': { meaning: 'A command restored an API token', fields: 'token_id' },
+    'token.allowed': { meaning: 'The allowed addresses of an API token changed', fields: 'token_id addresses' },
+  },
+} as const satisfies JournalSection
+
+/** The journal kinds of hosted instances and containers, and of the SSH keys of their machines. */
+const RENTAL_KINDS = {
+  'sshKey.added': { meaning: 'An SSH key was added to the account', fields: 'ssh_key_id name' },
+  'sshKey.deleted': { meaning: 'An SSH key was deleted', fields: 'ssh_key_id' },
+  'hosted.created': { meaning: 'A hosted instance was created', fields: 'name plan_id region' },
+  ...statusKinds('hosted', HOSTED_LIFECYCLE),
+  'hosted.placed': { meaning: 'It has a machine of this region', fields: 'region' },
+  'hosted.deleting': { meaning: 'A deletion replaces a stop in progress' },
+  'hosted.crashed': { meaning: 'A command crashed its machine' },
+  'hosted.lost': { meaning: 'Its machine was lost; it starts on another', fields: 'reason' },
+  'hosted.expanding': { meaning: 'More storage was requested', fields: 'storage_gb' },
+  'hosted.expanded': { meaning: 'It has more storage', fields: 'storage_gb' },
+  'hosted.renamed': { meaning: 'It has another name', fields: 'name' },
+  'container.created': { meaning: 'A container was created', fields: 'name gpu num_gpus' },
+  ...statusKinds('container', CONTAINER_LIFECYCLE),
+  'container.placed': { meaning: 'It has GPUs of this node', fields: 'node gpus' },
+  'container.imagePulled': { meaning: 'It has its image: `fetched`, or `cached` on the node', fields: 'image' },
+  'container.renamed': { meaning: 'It has another name', fields: 'name' },
+} as const satisfies JournalSection['kinds']
 
 /** The recorder adds a line to the log of the deployment for each of them with `log`. */
 const DEPLOYMENT_KINDS = {

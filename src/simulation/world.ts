@@ -1,5 +1,6 @@
 import { loadProfile, type Profile } from '../data/profiles/load.ts'
 import type { Agenda } from '../kernel/agenda.ts'
+import { type Archive, ArchiveReader, ArchiveWriter } from '../kernel/archive.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { DecidedBy, Entry, EntryFields, Journal, RequestEntry } from '../kernel/journal.ts'
@@ -24,7 +25,7 @@ import { Instances } from './deployments/instances.ts'
 import { LoraAdapters } from './deployments/lora-adapters.ts'
 import { AccountModels } from './deployments/model-versions.ts'
 import { createEventFiring, type OnEventError } from './event-failures.ts'
-import { EVENTS, type EventParts } from './events.ts'
+import { EVENT_NAMES, EVENTS, type EventParts } from './events.ts'
 import { Downloads } from './fleet/downloads.ts'
 import { Environment } from './fleet/environment.ts'
 import { NodeAutoscaler } from './fleet/node-autoscaler.ts'
@@ -46,7 +47,6 @@ import { Rentals } from './rentals/rentals.ts'
 import { startFromFixture } from './start-from-fixture.ts'
 import type { StepObserver } from './step-observer.ts'
 import type { Store } from './store.ts'
-import { readParts, writeParts } from './world-archive.ts'
 import { type ArchivedWorld, createPlaceholderFixture, type ForkOptions, type WorldOptions } from './world-options.ts'
 
 /**
@@ -345,4 +345,25 @@ export class World implements EventParts {
       )
     }
   }
+}
+
+/** Returns the state of the parts. It is valid only until one of them changes. */
+function writeParts(parts: readonly Part[]): ArchivedWorld['state'] {
+  const archive = new ArchiveWriter()
+  archiveParts(parts, archive)
+  return archive.values
+}
+
+/** Gives the parts their state. Throws Error if it is of another build. */
+function readParts(parts: readonly Part[], state: ArchivedWorld['state']): void {
+  const archive = new ArchiveReader(state)
+  archiveParts(parts, archive)
+  archive.assertEnd()
+}
+
+function archiveParts(parts: readonly Part[], archive: Archive): void {
+  // The agenda holds numbers of events.
+  const eventNames = EVENT_NAMES.join()
+  if (archive.value(eventNames) !== eventNames) throw new Error('Failed to read an archive: it knows other events.')
+  for (const part of parts) part.archive(archive)
 }

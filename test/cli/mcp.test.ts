@@ -2,11 +2,10 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { expect, onTestFinished, test } from 'vitest'
-import { createToolServer } from '../../src/cli/mcp/tool-server.ts'
+import { controlTools, createToolServer } from '../../src/cli/mcp/tool-server.ts'
 import { tryParseJson } from '../../src/lib/json-text.ts'
 import { eventLoopTurn } from '../../src/lib/real-time.ts'
 import { controlOperations } from '../../src/server/control/index.ts'
-import { controlTools } from '../../src/server/control/tools.ts'
 import type { SimulatorOptions } from '../../src/simulator/options.ts'
 import { running } from '../server/http/running-server.ts'
 

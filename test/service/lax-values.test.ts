@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { loadProfile } from '../../src/data/profiles/load.ts'
-import { replaceLaxTexts } from '../../src/service/http/lax-values.ts'
+import { replaceLaxTexts } from '../../src/service/http/validate-input.ts'
 import { SECOND, service } from './service-world.ts'
 
 const LLM = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }

@@ -3,9 +3,9 @@
  * `OUTPUTS`. A recording has prompts and uploaded files as they are, because answers depend on them.
  */
 import { beforeAll, expect, test } from 'vitest'
+import { requestLine } from '../../src/cli/commands/serve.ts'
 import { formatFlow, formatFlowJson, formatFlowsJunit } from '../../src/cli/explore/report.ts'
 import { createToolServer } from '../../src/cli/mcp/tool-server.ts'
-import { requestLine } from '../../src/cli/request-lines.ts'
 import { replay } from '../../src/index.ts'
 import { differences } from '../../src/lib/differences.ts'
 import { controlOperations } from '../../src/server/control/index.ts'

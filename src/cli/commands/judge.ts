@@ -1,25 +1,63 @@
 /** `modelhost-sim judge`: says what the clients of a running server, or of a recording, did wrong. */
+
+import { existsSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { LIMITS } from '../../lib/limits.ts'
-import { shellQuote } from '../../lib/quote.ts'
+import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../server/http/server.ts'
 import type { ReceivedRequest } from '../../simulator/exchanges/request-log.ts'
+import { readRecording } from '../../simulator/history/read-recording.ts'
+import { replayRecording } from '../../simulator/history/replay/perform-lines.ts'
 import { applyRules } from '../../simulator/judge/apply-rules.ts'
-import type { JudgeFinding, Judgement } from '../../simulator/judge/judgement.ts'
+import type { JudgeFinding, Judgement, JudgeOptions } from '../../simulator/judge/judgement.ts'
+import { conductOfLog } from '../../simulator/judge/logged-conduct.ts'
 import type { Conduct } from '../../simulator/judge/observation.ts'
 import type { ConductRule } from '../../simulator/judge/rule.ts'
-import { unknownRule } from '../../simulator/judge/rule-choice.ts'
+import { chooseRules, unknownRule } from '../../simulator/judge/rule-choice.ts'
 import { CONDUCT_RULE_NAMES } from '../../simulator/judge/rules/conduct/index.ts'
-import { formatJudgement } from '../../simulator/judge/text.ts'
+import { formatJudgement, nameClient } from '../../simulator/judge/text.ts'
+import { JudgedWorlds } from '../../simulator/judge/worlds.ts'
+import type { Simulator } from '../../simulator/simulator-interface.ts'
+import { importScript, LoadError } from '../../workbench/scenario/runner/import-script.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
-import { judgeRecording } from '../judge/judge-recording.ts'
-import { loadOwnRules } from '../judge/own-rules.ts'
-import { formatJudgementJunit } from '../judge/report.ts'
-import { conductOfServer } from '../judge/served-conduct.ts'
 import { partialFlag } from '../recording-files.ts'
 import { askServer, type ServerArguments, serverFlags } from '../server-client.ts'
 import { flag, requireKnownVariables, text, texts, toggle } from '../values.ts'
+
+const MICROS_PER_MS = 1_000
+
+/**
+ * Returns the conduct that the requests of a server show. What only a simulator in this process has (`sim`, `created`)
+ * throws when a rule reads it.
+ *
+ * @param epochMs the start of the world, milliseconds since 1970
+ */
+function conductOfServer(
+  received: readonly Omit<ReceivedRequest, 'subjects'>[],
+  epochMs: number,
+  pollsAtMost?: number | undefined,
+): Conduct {
+  const log = conductOfLog(received, iso => elapsedAt(iso, epochMs), pollsAtMost)
+  return {
+    ...log,
+    get sim(): never {
+      throw new RangeError('sim is missing, because a server gives only its requests')
+    },
+    get created(): never {
+      throw new RangeError('created is missing, because a server gives only its requests')
+    },
+    owned: new Set(),
+    endedAt: Math.max(0, ...log.requests.map(request => request.endedAt)),
+  }
+}
+
+/** Returns the time of the world of an ISO 8601 time with up to six decimals. */
+function elapsedAt(iso: string, epochMs: number): number {
+  const [, micros = '0'] = /\.\d{3}(\d{1,3})/.exec(iso) ?? []
+  return (Date.parse(iso) - epochMs) * MICROS_PER_MS + Number(micros.padEnd(3, '0'))
+}
 
 const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`
 
@@ -244,4 +282,112 @@ function applyOwnRules(own: ReadonlyMap<string, ConductRule>, conduct: Conduct):
 /** Asks the control plane for an object with a field. */
 function ask<Body>(server: ServerArguments, path: string, field: keyof Body & string): Promise<Body> {
   return askServer(server, path, 'a judgement', field)
+}
+
+/** Returns a JUnit document: a test for each rule, which fails with its findings. Findings that do not count are output. */
+function formatJudgementJunit(
+  { findings, rules, clients }: Judgement,
+  fails: (finding: JudgeFinding) => boolean,
+): string {
+  const textOf = (finding: JudgeFinding) =>
+    [
+      `${nameClient(finding.client, clients)}${finding.world === undefined ? '' : `, world ${finding.world}`}: ${finding.words}`,
+      ...finding.evidence,
+      `What to do: ${finding.advice}`,
+    ].join('\n')
+  const cases = rules.map(rule => {
+    const found = findings.filter(finding => finding.rule === rule)
+    const open = `    <testcase classname="judge" name=${xmlAttribute(rule)}`
+    if (found.length === 0) return `${open}/>\n`
+    const text = escapeXml(found.map(textOf).join('\n\n'))
+    const words = xmlAttribute(found[0]!.words)
+    const inner = found.some(fails) ? `<failure message=${words}>${text}</failure>` : `<system-out>${text}</system-out>`
+    return `${open}>\n      ${inner}\n    </testcase>\n`
+  })
+  const failures = rules.filter(rule => findings.some(finding => finding.rule === rule && fails(finding))).length
+  const suite = `  <testsuite name="judge" tests="${rules.length}" failures="${failures}">\n${cases.join('')}  </testsuite>\n`
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="modelhost-sim judge">\n${suite}</testsuites>\n`
+}
+
+/**
+ * Loads the rules of a module: its exports with a check, and those of its default export, each by its name.
+ *
+ * @throws LoadError for a missing file, a module without a rule, and a rule that is not complete
+ */
+async function loadOwnRules(path: string, folder: string): Promise<Map<string, ConductRule>> {
+  const file = resolve(folder, path)
+  const name = relative(folder, file)
+  if (!existsSync(file)) {
+    throw new LoadError(
+      `Failed to read --rules ${shellQuote(path)}: the file is missing. Give a module that exports rules.`,
+    )
+  }
+  const { default: ofDefault, ...exports } = await importScript(file, folder)
+  if (isCheck(ofDefault)) {
+    throw new LoadError(
+      `Failed to load the rules of ${name}: its default export is a rule, which has no name there. ` +
+        'Export it by name, as in: export const myRule = defineRule({ … }).',
+    )
+  }
+  const candidates = { ...(typeof ofDefault === 'object' ? ofDefault : {}), ...exports }
+  const own = Object.fromEntries(Object.entries(candidates).filter(([, value]) => isCheck(value)))
+  if (Object.keys(own).length === 0) {
+    throw new LoadError(
+      `Failed to load the rules of ${name}: it exports no rule. Export one, as in: export const myRule = defineRule({ … }).`,
+    )
+  }
+  try {
+    const rules = chooseRules(own as Record<string, ConductRule>, `Failed to load the rules of ${name}`)
+    return new Map([...rules].filter(([rule]) => !(CONDUCT_RULE_NAMES as readonly string[]).includes(rule)))
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new LoadError(error.message, { cause: error })
+  }
+}
+
+function isCheck(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'check' in value
+}
+
+/** A judgement of a recording. */
+interface RecordingJudgement {
+  readonly judgement: Judgement
+  /** Why the recording has no end; undefined if it is complete. */
+  readonly cut: string | undefined
+}
+
+/**
+ * Replays a recording, and judges its clients: those of each world, at its end.
+ *
+ * @throws RecordingError for an invalid recording, UsageError for one whose replay differs, and for invalid options
+ */
+async function judgeRecording(file: string, options: JudgeOptions): Promise<RecordingJudgement> {
+  const what = shellQuote(file)
+  const worlds = new JudgedWorlds(options)
+  let replayed: Simulator | undefined
+  const { divergence, cut } = await replayRecording(
+    readRecording(file),
+    what,
+    sim => {
+      replayed = sim
+    },
+    ({ do: name }) => {
+      if (name === 'reset' || name === 'restore') asUsage(() => worlds.add(replayed!))
+    },
+  )
+  if (divergence !== undefined) {
+    throw new UsageError(
+      `Failed to judge ${what}: its replay differs at line ${divergence.line}. See what differs with modelhost-sim replay ${what}.`,
+    )
+  }
+  return { judgement: asUsage(() => worlds.conclude(replayed!)), cut }
+}
+
+/** Calls a function. Its RangeError is a mistake of the user. */
+function asUsage<Result>(call: () => Result): Result {
+  try {
+    return call()
+  } catch (error) {
+    throw error instanceof RangeError ? new UsageError(error.message) : error
+  }
 }

@@ -1,22 +1,23 @@
 /** `modelhost-sim run`: plays scenarios and compares them with their traces. */
-import { resolve } from 'node:path'
+import { dirname, relative, resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { micros } from '../../kernel/duration.ts'
+import { formatJsonValue } from '../../lib/differences.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import { createApi } from '../../service/http/service.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
-import { dryRun } from '../../workbench/scenario/runner/dry-run.ts'
+import { formatVirtualTime } from '../../workbench/scenario/play/failures.ts'
+import { runScenario } from '../../workbench/scenario/play/run-scenario.ts'
 import { LoadError } from '../../workbench/scenario/runner/import-script.ts'
 import type { FileResult, PlayJob, RunFilesOptions } from '../../workbench/scenario/runner/jobs.ts'
 import { startLoopWatchdog } from '../../workbench/scenario/runner/loop-watchdog.ts'
-import { guardProcess } from '../../workbench/scenario/runner/process-guard.ts'
+import { guardProcess, withStrayFailure } from '../../workbench/scenario/runner/process-guard.ts'
 import { REPORTERS, type ReporterName, reporter } from '../../workbench/scenario/runner/reporters.ts'
-import { playJob, runFiles } from '../../workbench/scenario/runner/runner.ts'
+import { loadFiles, playJob, runFiles, withResolvedPaths } from '../../workbench/scenario/runner/runner.ts'
 import { WORKER_VARIABLE, type WorkerMessage } from '../../workbench/scenario/runner/workers.ts'
 import { EXIT_CODES } from '../command.ts'
 import { exitProcess, exitWhenWritten } from '../exit.ts'
 import { list } from '../run/list.ts'
-import { describeNoMatch, findFlagConflict } from '../run/problems.ts'
 import { RunPage } from '../run/run-page.ts'
 import { type ShardArguments, shardFlags } from '../shards/flags.ts'
 import { runAgain } from '../shards/play.ts'
@@ -330,4 +331,64 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
 
 function selection({ filter, tag }: RunArguments): Pick<RunFilesOptions, 'filter' | 'tags'> {
   return { filter, ...(tag !== undefined && tag.length > 0 && { tags: tag }) }
+}
+
+/** Why a run of scenarios cannot begin. */
+
+/** The flags that select scenarios and say how they are played. */
+interface RunFlags {
+  readonly filter?: string | undefined
+  readonly tag?: readonly string[] | undefined
+  readonly seed?: string | undefined
+  readonly seeds?: readonly string[] | undefined
+  readonly update?: boolean | undefined
+}
+
+/** Returns which flags exclude each other, with advice; undefined if none do. */
+function findFlagConflict({ update, seed, seeds }: RunFlags): string | undefined {
+  if (seed !== undefined && seeds !== undefined) {
+    return '--seed and --seeds exclude each other. Give one of them.'
+  }
+  if (update && (seed !== undefined || seeds !== undefined)) {
+    const flag = seed === undefined ? '--seeds' : '--seed'
+    return `--update writes traces of the scenarios' own seeds, and excludes ${flag}. Give one of them.`
+  }
+  return undefined
+}
+
+/** Explains that no scenario is selected. */
+function describeNoMatch({ filter, tag = [] }: RunFlags): string {
+  if (tag.length === 0) return `no title, file name or tag contains '${filter ?? ''}'. Try a shorter word.`
+  const also = filter === undefined ? '' : ` and matches '${filter}'`
+  return `no scenario is tagged ${tag.map(one => `'${one}'`).join(' or ')}${also}. 'modelhost-sim run --list' lists the tags.`
+}
+
+/**
+ * Plays scenarios in this process and prints their options and numbered steps with virtual times. Traces are neither
+ * compared nor written. A failing step is the last.
+ *
+ * @returns the number of scenarios
+ * @throws LoadError as `runFiles` does
+ */
+export async function dryRun(
+  patterns: readonly string[],
+  options: RunFilesOptions & { write(text: string): void },
+): Promise<number> {
+  const { folder = process.cwd(), seed, names, write } = options
+  let count = 0
+  for (const { file, scenarios } of await loadFiles(patterns, options)) {
+    for (const scenario of scenarios) {
+      count++
+      write(`${scenario.title}  (${relative(folder, file)})\n`)
+      for (const [name, value] of Object.entries(scenario.options)) write(`  ${name}: ${formatJsonValue(value)}\n`)
+      let steps = 0
+      const onStep = (step: string, at: number) => write(`  ${++steps}. ${formatVirtualTime(at)} ${step}\n`)
+      const release = guardProcess()
+      const result = await runScenario(withResolvedPaths(scenario, dirname(file)), { seed, names, file, onStep })
+      const { failure } = withStrayFailure(result, file)
+      release()
+      if (failure) write(`  fails there: ${failure.message.replaceAll('\n', '\n  ')}\n`)
+    }
+  }
+  return count
 }

@@ -6,7 +6,14 @@ import { describeFileError } from '../../lib/file-errors.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { isLoopback } from '../../server/control/guards.ts'
-import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type Server, serve } from '../../server/http/server.ts'
+import {
+  DEFAULT_HOST,
+  DEFAULT_PORT,
+  type Latency,
+  type ServedRequest,
+  type Server,
+  serve,
+} from '../../server/http/server.ts'
 import { PAGE_PATH } from '../../server/routing/request-router.ts'
 import * as namesProfiles from '../../service/naming/names-profile.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/checkpoint/file-ending.ts'
@@ -20,7 +27,6 @@ import { bundledScenariosFolder } from '../../workbench/scenario/runner/shipped.
 import { banner } from '../banner.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
-import { LOG_FORMATS, type LogFormat, logFormat, requestLine } from '../request-lines.ts'
 import { onSignals } from '../signals.ts'
 import {
   duration,
@@ -36,6 +42,51 @@ import {
   toggle,
   word,
 } from '../values.ts'
+
+const LOG_FORMATS = ['text', 'json', 'none'] as const
+type LogFormat = (typeof LOG_FORMATS)[number]
+
+/** Longest reason in a line of text. */
+const MAX_REASON_LENGTH = 160
+
+/** Returns a line for a request, with its line break. */
+export function requestLine(request: ServedRequest, format: Exclude<LogFormat, 'none'>): string {
+  if (format === 'json') return `${JSON.stringify(request)}\n`
+  const { time, world, method, path, status, operation, decidedBy, reason } = request
+  const parts = [
+    time.replace('T', ' ').replace(/\.\d+Z$/, ''),
+    status === 0 ? '---' : String(status),
+    `${method} ${path}`,
+    ...(operation === '' ? [] : [operation]),
+    ...(world === 'default' ? [] : [`in ${world}`]),
+    ...describeDecision(decidedBy, reason),
+  ]
+  return `${toPrintable(parts.join('  '))}\n`
+}
+
+/** Returns what decided the answer, or nothing for a success of the request alone. */
+function describeDecision(decidedBy: ServedRequest['decidedBy'], reason: string | undefined): string[] {
+  const decider = decidedBy === 'none' ? 'request' : decidedBy
+  if (reason !== undefined) return [`${decider}: ${shorten(reason)}`]
+  return decidedBy === 'none' ? [] : [decider]
+}
+
+function shorten(reason: string): string {
+  return reason.length <= MAX_REASON_LENGTH ? reason : `${reason.slice(0, MAX_REASON_LENGTH)}…`
+}
+
+/** Replaces control characters, so that a request cannot write to the terminal. */
+function toPrintable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, '?')
+}
+
+/** Returns the format of the lines for requests. Throws UsageError for flags that contradict each other. */
+function logFormat({ log, quiet }: { readonly log: LogFormat | undefined; readonly quiet: boolean }): LogFormat {
+  if (quiet && log !== undefined && log !== 'none') {
+    throw new UsageError(`Failed to read --quiet: --log ${log} contradicts it. Leave one of them out.`)
+  }
+  return quiet ? 'none' : (log ?? (process.stdout.isTTY === true ? 'text' : 'none'))
+}
 
 /** The flags that this file reads itself. `optionsFromFlags` reads the others. */
 interface Arguments {

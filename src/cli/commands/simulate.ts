@@ -4,9 +4,13 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { loadProfile, type ProfileInput, withWeather } from '../../data/profiles/load.ts'
-import { HOUR, MINUTE, type Micros } from '../../kernel/duration.ts'
+import { DAY, formatDuration, HOUR, MINUTE, type Micros, SECOND } from '../../kernel/duration.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { eventLoopTurn, monotonicMs, wallMs } from '../../lib/real-time.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
+import { drawFigure } from '../../server/page/plots/figure.ts'
+import { captionOf, REPORT_CHARTS, reportCharts } from '../../server/page/plots/report-charts.ts'
+import type { PlottedReport } from '../../server/page/plots/report-steps.ts'
 import { InvariantError } from '../../simulation/invariants/invariant.ts'
 import { excessOf } from '../../simulation/reporting/report-window.ts'
 import { type ReportStep, reportSeries, STEP_COLUMNS } from '../../simulation/reporting/time-series.ts'
@@ -15,13 +19,109 @@ import { type Recording, recordSimulator } from '../../simulator/history/record.
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { scheduleCommands } from '../command-file.ts'
-import { requireWritable, writeByDraft } from '../files/output-file.ts'
+import { requireWritable, writeByDraft, writeTextFile } from '../files/output-file.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
-import { Progress } from '../progress.ts'
 import { formatReport } from '../report-text.ts'
-import { plotFlag, plotStep, requirePlottable, writePlot } from '../series/plot-files.ts'
 import { onSignals } from '../signals.ts'
 import { duration, flag, positive, requireKnownVariables, seed, text, toggle } from '../values.ts'
+
+/** Steps that a picture has at most, if no step is given: about one for three units of its width. */
+const MOST_STEPS = 200
+const STEPS: readonly Micros[] = [
+  ...[SECOND, 5 * SECOND, 15 * SECOND, 30 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE],
+  ...[HOUR, 2 * HOUR, 4 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY],
+]
+
+/** Returns the flag with the file of the picture. */
+function plotFlag() {
+  return {
+    ...flag('plot', `SVG file to write with a picture of the report: ${REPORT_CHARTS.join(', ')}`),
+    coerce: text('plot'),
+  }
+}
+
+/**
+ * Refuses a file where no picture can be written, before any work.
+ *
+ * @throws UsageError for a file that does not end in `.svg`, and for what cannot be written
+ */
+function requirePlottable(path: string): void {
+  if (path !== '' && !path.endsWith('.svg')) {
+    throw new UsageError(
+      `Failed to write --plot '${path}': its name does not end in .svg. Give a name as in --plot week.svg.`,
+    )
+  }
+  requireWritable(path, 'plot')
+}
+
+/**
+ * Returns the step of the picture of a window: the given one, or the shortest round one that makes at most 200 steps.
+ *
+ * @throws UsageError for a given step that makes too many
+ */
+export function plotStep(length: Micros, given: Micros | undefined): Micros {
+  if (given === undefined) return STEPS.find(step => length / step <= MOST_STEPS) ?? STEPS.at(-1)!
+  const steps = Math.ceil(length / given)
+  if (steps <= LIMITS.plotSteps) return given
+  throw new UsageError(
+    `Failed to write --plot: it would have ${formatCount(steps)} steps, and ${formatCount(LIMITS.plotSteps)} are the most. Give a longer --step.`,
+  )
+}
+
+/**
+ * Writes the picture of a report with a series, whole or not at all.
+ *
+ * @param step the length of a step of its series
+ * @throws UsageError when the disk is full or read-only
+ */
+function writePlot(path: string, report: PlottedReport, step: Micros): void {
+  writeTextFile(path, drawFigure(reportCharts(report, step / SECOND), captionOf(report)), 'plot')
+}
+
+/** Shorter commands show no progress. */
+const PROGRESS_DELAY_MS = 2000
+const BAR_INTERVAL_MS = 100
+const LINE_INTERVAL_MS = 5000
+const BAR_WIDTH = 30
+
+export class Progress {
+  readonly #total: Micros
+  readonly #write: (text: string) => void
+  readonly #isTerminal: boolean
+  readonly #startedMs = monotonicMs()
+  #lastWrittenMs = Number.NEGATIVE_INFINITY
+
+  /** @param total simulated time to go */
+  constructor(total: Micros, output: { error(text: string): void; readonly isTerminal?: boolean | undefined }) {
+    this.#total = total
+    this.#write = text => output.error(text)
+    this.#isTerminal = output.isTerminal === true
+  }
+
+  /** Writes the progress, if the last text is old enough. */
+  update(done: Micros): void {
+    const now = monotonicMs()
+    const elapsedMs = now - this.#startedMs
+    if (
+      elapsedMs < PROGRESS_DELAY_MS ||
+      now - this.#lastWrittenMs < (this.#isTerminal ? BAR_INTERVAL_MS : LINE_INTERVAL_MS)
+    )
+      return
+    this.#lastWrittenMs = now
+    const share = done / this.#total
+    const left = share > 0 ? `, about ${Math.round(((elapsedMs / share) * (1 - share)) / 1000)} s left` : ''
+    const text = `${done === 0 ? '0s' : formatDuration(done)} of ${formatDuration(this.#total)}${left}`
+    if (this.#isTerminal) {
+      const full = Math.floor(share * BAR_WIDTH)
+      this.#write(`\r[${'#'.repeat(full)}${'.'.repeat(BAR_WIDTH - full)}] ${text}\u001b[K`)
+    } else this.#write(`Simulated ${text}\n`)
+  }
+
+  /** Removes the bar. */
+  end(): void {
+    if (this.#isTerminal && this.#lastWrittenMs >= 0) this.#write('\r\u001b[K')
+  }
+}
 
 export const command = 'simulate'
 export const describe = 'Simulate a fleet without clients, and report what it did and cost'

@@ -2,8 +2,10 @@
 
 import { nearestWord } from '../../lib/did-you-mean.ts'
 import { escapeRegExp } from '../../lib/escape-regexp.ts'
+import type { AnyEndpoint, Operations } from '../../service/endpoint.ts'
 import type { NamesProfile } from '../../service/naming/names-profile.ts'
-import { createSimulator } from '../../simulator/simulator.ts'
+import { createExampleRequest } from '../../service/openapi/examples.ts'
+import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { BodyValidator } from './bodies.ts'
 import { DeclarationComparison } from './declarations.ts'
 import {
@@ -18,9 +20,122 @@ import {
   toObject,
 } from './document.ts'
 import { type Finding, findResponse, type ReportFinding, streamOf, withPlace } from './findings.ts'
-import { AnswerHeaders } from './headers.ts'
-import { ProbeSender } from './probe-sender.ts'
+import { applyChange, type Probe, probesOf } from './probes.ts'
 import { EVENT_STREAM, findStreamDifferences } from './streams.ts'
+
+class ProbeSender {
+  readonly #sim: Simulator
+
+  constructor(sim: Simulator) {
+    this.#sim = sim
+  }
+
+  /** Sends every probe of an operation, and requests for a stream if `streams`. */
+  async sendProbes(found: DocumentOperation, streams: boolean): Promise<Response[]> {
+    const { operation, endpoint, operations } = this.#declarationOf(found)
+    const probes = probesOf(operations, operation)
+    if (streams && endpoint.streamEvent !== undefined) {
+      const usage = { stream_options: { include_usage: true } }
+      probes.push(...[{}, usage].map(more => ({ change: { fields: { stream: true, ...more } } })))
+    }
+    return Promise.all(probes.map(probe => this.#answerTo(found, probe)))
+  }
+
+  /** Sends a request for each status of errors that no probe has produced, under a fault rule that produces it. */
+  async sendFaults(
+    theirs: DocumentOperation,
+    found: DocumentOperation,
+    seen: ReadonlySet<number>,
+  ): Promise<readonly Response[]> {
+    const listed = [...theirs.responses.keys(), ...found.responses.keys()].filter(one => /^(?:429|5\d\d)$/.test(one))
+    const statuses = [...new Set(listed.map(Number))].filter(
+      status => !seen.has(status) && findResponse(theirs, status) !== undefined,
+    )
+    const { operation } = this.#declarationOf(found)
+    const probe = (status: number): Probe => ({
+      before: sim => sim.faults.add({ on: operation, fault: { kind: 'status', status } }),
+    })
+    return Promise.all(statuses.map(status => this.#answerTo(found, probe(status))))
+  }
+
+  /** Sends one probe in a fork of the world. */
+  async #answerTo(found: DocumentOperation, { change = {}, before }: Probe): Promise<Response> {
+    const { operation, endpoint, operations, isMirror } = this.#declarationOf(found)
+    const sim = this.#sim.fork()
+    const example = await createExampleRequest(operations, operation, sim.fetch, {
+      baseUrl: 'http://sim',
+      token: sim.token,
+    })
+    const exampleCopy = example.clone()
+    await before?.(sim, () => exampleCopy.clone())
+    const request = await applyChange(example, change)
+    return sim.fetch(isMirror ? await applyChange(request, { path: mirrorPath(endpoint, request) }) : request)
+  }
+
+  #declarationOf({ at, method, path }: DocumentOperation) {
+    const { api } = this.#sim
+    const operations = api.operations as Operations
+    const operation = api.findOperationId(method.toUpperCase(), path)!
+    const endpoint = operations[operation] as AnyEndpoint
+    return { operations, operation, endpoint, isMirror: at.value['x-mirror-of'] !== undefined }
+  }
+}
+
+/** Returns the path of a request at the second path of its endpoint. */
+function mirrorPath({ path, mirror }: AnyEndpoint, request: Request): string {
+  const [home, second] = [path, mirror!].map(one => one.split('/{', 1)[0]!)
+  return new URL(request.url).pathname.replace(home!, second!)
+}
+
+/** The headers that the document declares for the answers of one operation, and which optional ones an answer had. */
+class AnswerHeaders {
+  readonly #document: OpenapiDocument
+  readonly #bodies: BodyValidator
+  /** By pointer of the header. */
+  readonly #optional = new Map<string, { name: string; status: number; wasPresent: boolean }>()
+
+  constructor(document: OpenapiDocument, bodies: BodyValidator) {
+    this.#document = document
+    this.#bodies = bodies
+  }
+
+  /** Reports required headers that an answer does not have, and values that differ from their schema. */
+  check(answer: Response, response: DocumentPart, report: ReportFinding): void {
+    const { status, headers } = answer
+    for (const name of Object.keys(toObject(response.value.headers))) {
+      const header = this.#document.partAt(response, 'headers', name)
+      // OpenAPI ignores a declared Content-Type: the media types declare it.
+      if (header === undefined || name.toLowerCase() === 'content-type') continue
+      const { pointer } = header
+      const at = { severity: 'break', kind: 'header', place: `answer ${status}, header ${name}`, pointer } as const
+      const value = headers.get(name)
+      if (header.value.required !== true) {
+        const known = this.#optional.get(pointer) ?? { name, status, wasPresent: false }
+        this.#optional.set(pointer, { ...known, wasPresent: known.wasPresent || value !== null })
+      } else if (value === null) report({ ...at, says: 'it is required', ours: 'it is missing' })
+      const schema = this.#document.partAt(header, 'schema')
+      if (value === null || schema === undefined) continue
+      for (const { says, ours } of this.#findDifferences(schema, value)) report({ ...at, says, ours })
+    }
+  }
+
+  /** Reports the optional headers that no answer had. */
+  reportMissing(report: ReportFinding): void {
+    for (const [pointer, { name, status, wasPresent }] of this.#optional) {
+      if (wasPresent) continue
+      const at = { severity: 'warning', kind: 'header', place: `answer ${status}, header ${name}`, pointer } as const
+      report({ ...at, says: 'it may be present', ours: 'no answer has it' })
+    }
+  }
+
+  /** Compares the text of a header, or the number or boolean that it says, with a schema. */
+  #findDifferences(schema: DocumentPart, text: string) {
+    const asText = this.#bodies.findDifferences(schema, text)
+    const isWord = asText.every(({ kind }) => kind !== 'type')
+    if (isWord || !/^(true|false|-?\d+(\.\d+)?)$/.test(text)) return asText
+    return this.#bodies.findDifferences(schema, JSON.parse(text))
+  }
+}
 
 export interface Conformance {
   readonly findings: readonly Finding[]

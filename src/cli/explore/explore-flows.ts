@@ -1,24 +1,34 @@
 /** Explores the flows of a command line, one after the other, and returns the exit code. */
 
-import type { Duration } from '../../kernel/duration.ts'
+import { readFileSync } from 'node:fs'
+import { type Duration, SECOND } from '../../kernel/duration.ts'
+import { monotonicMs } from '../../lib/real-time.ts'
+import { plural } from '../../lib/text/format-count.ts'
+import type { SavedWorld } from '../../server/saved-page/content.ts'
+import { recordSimulator } from '../../simulator/history/record.ts'
 import { commandFlow } from '../../workbench/explore/declare-flow.ts'
-import type { ExploreDepth } from '../../workbench/explore/explore.ts'
+import { type ExploreDepth, prepare } from '../../workbench/explore/explore.ts'
 import { explore, withOptions } from '../../workbench/explore/explore-flow.ts'
-import { unlessStopped } from '../../workbench/explore/run/runner.ts'
+import type { Plan } from '../../workbench/explore/plan/plan.ts'
+import { createRunner } from '../../workbench/explore/run/create-runner.ts'
+import { createFlowRunner } from '../../workbench/explore/run/flow-runner.ts'
+import { type FlowRunner, type RunOptions, RunStopped, unlessStopped } from '../../workbench/explore/run/runner.ts'
+import type { RunnableTest, SeedOutcome } from '../../workbench/explore/shards/play-shard.ts'
+import type { SeedFinding } from '../../workbench/explore/shards/records.ts'
 import { parseSeedRange } from '../../workbench/explore/shards/seed-range.ts'
-import { loadFlowFile } from '../../workbench/scenario/runner/load-flow.ts'
+import { type ShrinkOptions, shrink } from '../../workbench/explore/shrink/shrink.ts'
+import type { ExploreProgress } from '../../workbench/explore/stages/exploration.ts'
+import { runSeed } from '../../workbench/explore/stages/swarm.ts'
+import { type LoadedFlow, loadFlowFile } from '../../workbench/scenario/runner/load-flow.ts'
 import { guardProcess } from '../../workbench/scenario/runner/process-guard.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
-import { requirePageFile } from '../pages/page-file.ts'
+import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { readShardRequest, type ShardArguments, type ShardRequest } from '../shards/flags.ts'
 import { playSharded, type ShardIo } from '../shards/play.ts'
 import { hashOf } from '../shards/scenario-tests.ts'
-import { writeFindingPage } from './finding-page.ts'
-import { type FlowTest, flowTest } from './flow-tests.ts'
 import { KnownFindings } from './known.ts'
-import { ProgressLine } from './progress-line.ts'
-import { type ExploredFlow, formatFlow, formatFlowJson, formatFlowsJunit } from './report.ts'
+import { type ExploredFlow, formatFlow, formatFlowJson, formatFlowsJunit, percent } from './report.ts'
 import {
   assertWritable,
   type ExploredClient,
@@ -26,6 +36,86 @@ import {
   scenarioText,
   writeScenarios,
 } from './scenario-files.ts'
+
+/** Findings in one page. Each has a world, and a reader compares few. */
+const MAX_FINDINGS = 8
+
+/**
+ * Runs the client again under the plan of each finding and without faults, and writes the page of these runs.
+ *
+ * @throws RunStopped if the signal ends a run of a command
+ */
+async function writeFindingPage(
+  file: string,
+  { flow }: ExploredClient,
+  explored: ExploredFlow,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { fresh } = explored.findings
+  const [first] = fresh
+  if (first === undefined) return
+  const runner = await createRunner(flow, signal)
+  try {
+    const worlds: SavedWorld[] = []
+    for (const { plan, words, shrunk, inputs } of fresh.slice(0, MAX_FINDINGS)) {
+      const setting = { world: shrunk?.world, inputs }
+      worlds.push(await recordRun(runner, plan, setting, `the run in which ${words}`))
+      // Beside the first finding: the same world and the same inputs.
+      if (worlds.length === 1) worlds.push(await recordRun(runner, [], setting, 'the run without faults'))
+    }
+    await writePageFile(file, {
+      title: `${flow.name}: ${first.signature}`,
+      worlds,
+      start: { view: 'report', flow: flow.name, finding: first.signature },
+      explored: formatFlowJson(explored),
+    })
+  } finally {
+    await runner.dispose()
+  }
+}
+
+async function recordRun(runner: FlowRunner, plan: Plan, options: RunOptions, title: string): Promise<SavedWorld> {
+  let recording: ReturnType<typeof recordSimulator> | undefined
+  await runner.run(plan, {
+    ...options,
+    onWorld: sim => {
+      recording = recordSimulator(sim)
+    },
+  })
+  recording!.stop()
+  return { title, recording: recording!.text }
+}
+
+const TERMINAL_INTERVAL_MS = 100
+/** A log gets a line now and then. */
+const LOG_INTERVAL_MS = 5000
+
+class ProgressLine {
+  readonly #write: (text: string) => void
+  readonly #isTerminal: boolean
+  #writtenMs = monotonicMs()
+  #isShown = false
+
+  constructor(write: (text: string) => void, isTerminal: boolean) {
+    this.#write = write
+    this.#isTerminal = isTerminal
+  }
+
+  update({ flow, stage, runs, findings, chanceOfNew }: ExploreProgress): void {
+    const now = monotonicMs()
+    if (now - this.#writtenMs < (this.#isTerminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS)) return
+    this.#writtenMs = now
+    this.#isShown = true
+    const text = `${flow}: ${stage}, ${plural(runs, 'run')}, ${plural(findings, 'finding')}, chance of something new ${percent(chanceOfNew)}`
+    this.#write(this.#isTerminal ? `\r${text}\u001b[K` : `${text}\n`)
+  }
+
+  /** Removes the line from a terminal. */
+  end(): void {
+    if (this.#isShown && this.#isTerminal) this.#write('\r\u001b[K')
+    this.#isShown = false
+  }
+}
 
 export interface ExploreArguments extends ShardArguments {
   flows: readonly string[]
@@ -193,5 +283,69 @@ async function runShard(
     return await playSharded({ command: 'explore', tests, config: hashOf(['swarm']) }, request, io)
   } finally {
     for (const test of tests) await test.dispose()
+  }
+}
+
+/** A seed test that holds a simulator. */
+interface FlowTest extends RunnableTest {
+  dispose(): Promise<void>
+}
+
+/**
+ * Runs a flow without faults, and returns it as a seed test.
+ *
+ * @param signal ends the shrinking of a finding. Its seed then has no result
+ * @throws ExploreError for a flow that is not repeatable or throws without a fault
+ */
+async function flowTest({ flow, file }: LoadedFlow, signal?: AbortSignal): Promise<FlowTest> {
+  const runner = createFlowRunner(flow)
+  const prepared = await prepare(runner, { name: flow.name })
+  const ofBase = new Set(prepared.base.broken.map(({ signature }) => signature))
+  return {
+    name: flow.name,
+    // Fixtures, seed and profile change the digest of the base run.
+    hash: hashOf([readFileSync(file), flow.name, prepared.base.digest]),
+    async run(seed, isKnown) {
+      const run = await runSeed(runner, { ...prepared, inputs: flow.options.inputs }, Number(seed))
+      return toOutcome(
+        run,
+        { runner, declaredInputs: flow.options.inputs, signal },
+        signature => ofBase.has(signature),
+        isKnown,
+      )
+    },
+    dispose: () => runner.dispose(),
+  }
+}
+
+async function toOutcome(
+  { plan, inputs, ofInputs, result }: Awaited<ReturnType<typeof runSeed>>,
+  options: Pick<ShrinkOptions, 'runner' | 'declaredInputs' | 'signal'>,
+  isOfBase: (signature: string) => boolean,
+  isKnown: (signature: string) => boolean,
+): Promise<SeedOutcome> {
+  const findings = new Map<string, SeedFinding>()
+  // What the inputs break alone is not an effect of the plan.
+  const origins = [
+    ...(ofInputs?.broken ?? []).map(violation => ({ ...violation, plan: [] })),
+    ...result.broken.map(violation => ({ ...violation, plan })),
+  ]
+  for (const { signature, words, plan } of origins) {
+    // What fails without a fault is found by the exploration without shards.
+    if (findings.has(signature) || isOfBase(signature)) continue
+    const small = isKnown(signature) ? undefined : await shrink({ ...options, plan, inputs, signature })
+    if (options.signal?.aborted && small?.isMinimal === false) throw new RunStopped()
+    findings.set(signature, {
+      ...{ signature, words },
+      ...(small !== undefined && { plan: [...small.plan] }),
+      ...(small?.inputs !== undefined && { inputs: small.inputs }),
+    })
+  }
+  const { digest, features, duration } = result
+  return {
+    digest,
+    findings: [...findings.values()],
+    features: [...features],
+    virtualSeconds: duration / SECOND,
   }
 }

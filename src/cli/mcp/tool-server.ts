@@ -1,16 +1,81 @@
 /** A server of the Model Context Protocol whose tools control a simulator. */
+
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
+import * as z from 'zod'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { quote } from '../../lib/quote.ts'
+import { toSnakeCase } from '../../lib/text/snake-case.ts'
 import { VERSION } from '../../lib/version.ts'
+import { givenBody } from '../../server/control/body-schema.ts'
 import { CONTROL_TOKEN_HEADER } from '../../server/control/guards.ts'
 import { controlOperations } from '../../server/control/index.ts'
-import { type ControlTool, controlTools } from '../../server/control/tools.ts'
 import { createClientFor } from '../../service/client/client.ts'
 import { Refusal } from '../../service/client/refusal.ts'
+import { type AnyEndpoint, type Operations, routeParamNames } from '../../service/endpoint.ts'
+import { formFields } from '../../service/openapi/json-schema.ts'
 import { UsageError } from '../command.ts'
+
+/** A tool of the Model Context Protocol. */
+interface ControlTool {
+  /** The operation in snake case: `advance_clock`. */
+  readonly name: string
+  readonly operationId: string
+  readonly description: string
+  /** A JSON Schema of type `object`: the fields of path, query and body. */
+  readonly inputSchema: { readonly type: 'object'; readonly [keyword: string]: unknown }
+  /** Whether the operation is about one world, not about the server. */
+  readonly isOfWorld: boolean
+  /** Whether a call changes nothing. */
+  readonly isReadOnly: boolean
+  /** Whether a call removes something. */
+  readonly isDestructive: boolean
+}
+
+/** The content types that a tool can return: a model reads text, not files, and no endless streams. */
+const READABLE_TYPE = /^(application\/json|text\/(?!event-stream))/
+
+/** Returns a tool for each operation that takes and returns text. */
+export function controlTools(operations: Operations): ControlTool[] {
+  return Object.entries(operations as Readonly<Record<string, AnyEndpoint>>)
+    .filter(([, { upload, produces }]) => upload === undefined && READABLE_TYPE.test(produces))
+    .map(([operationId, endpoint]) => ({
+      name: toSnakeCase(operationId),
+      operationId,
+      description: describeTool(endpoint),
+      inputSchema: inputSchema(endpoint),
+      isOfWorld: endpoint.path.startsWith('/_sim/') && !endpoint.path.startsWith('/_sim/worlds'),
+      isReadOnly: endpoint.method === 'GET',
+      isDestructive: endpoint.method === 'DELETE' || operationId === 'reset' || operationId === 'restoreSnapshot',
+    }))
+}
+
+function describeTool({ route, summary, refusals }: AnyEndpoint): string {
+  const reasons = Object.values(refusals)
+  return `${summary}. (${route})${reasons.length === 0 ? '' : ` Refused: ${reasons.join('; ')}.`}`
+}
+
+function inputSchema(endpoint: AnyEndpoint): ControlTool['inputSchema'] {
+  const { path, params, query } = endpoint
+  const body = givenBody(endpoint)
+  const pathSchema = z.object(Object.fromEntries(routeParamNames(path).map(name => [name, params[name] ?? z.string()])))
+  const schemas = [pathSchema, formFields({ fields: query }), ...(body === undefined ? [] : [body])]
+  const parts = schemas.map(schema => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
+  const isOpen = parts.at(-1)!.additionalProperties !== false && body !== undefined
+  return {
+    type: 'object',
+    properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
+    required: parts.flatMap(({ required = [] }) => required),
+    additionalProperties: isOpen,
+    ...definitionsOf(parts),
+  }
+}
+
+function definitionsOf(parts: readonly z.core.JSONSchema.BaseSchema[]) {
+  const $defs = Object.assign({}, ...parts.map(part => part.$defs))
+  return Object.keys($defs).length === 0 ? {} : { $defs }
+}
 
 /** The simulator that the tools control. */
 export interface ToolTarget {

@@ -5,7 +5,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { realDelay } from '../../lib/real-time.ts'
 import type { AnsweredRequest, HoldingWaiter, WaiterClock } from '../../service/http/incoming-request.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
-import type { PulledBody, ResponseWaiter } from '../../service/results.ts'
+import type { BodyChunk, PulledBody, ResponseWaiter } from '../../service/results.ts'
 import { WireFaultResponse } from '../../simulator/faults/broken-response.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { RoutedRequest } from '../routing/request-router.ts'
@@ -14,7 +14,6 @@ import type { ServedWorld } from '../worlds/served-world.ts'
 import { cutWhenBroken, deliverFaultToSocket } from './fault-delivery.ts'
 import { DisconnectAwareWaiter, type HalfOpenConnections } from './half-open-clients.ts'
 import { createLatencyWaiter, type Latency } from './latency.ts'
-import { sendPulledBody } from './pulled-body.ts'
 import { readTextOf } from './read-body.ts'
 import type { ServedRequests } from './served-requests.ts'
 
@@ -164,4 +163,44 @@ function clientAddressOf(incoming: IncomingMessage, trustProxy: boolean): string
 /** An IPv4 address that came over an IPv6 socket is an IPv4 address. */
 function toIPv4(address: string): string {
   return address.startsWith('::ffff:') ? address.slice(7) : address
+}
+
+/**
+ * Sends a body as it is made. What is due at once leaves in one write, with the head. If the client leaves, the body is
+ * cancelled. If the body breaks, the connection is cut.
+ */
+function sendPulledBody(outgoing: ServerResponse, headers: Readonly<Record<string, string>>, body: PulledBody): void {
+  if (outgoing.destroyed) {
+    body.cancel()
+    return
+  }
+  outgoing.on('close', () => body.cancel())
+  const cut = () => outgoing.req.socket.destroySoon()
+  /** Sends a chunk. Returns whether the next one can be read. */
+  const send = (chunk: BodyChunk | undefined): boolean => {
+    // A body that was cancelled has no client.
+    if (chunk === undefined || outgoing.destroyed) return false
+    const { content, isLast } = chunk
+    if (isLast) outgoing.end(content)
+    else if (outgoing.write(content)) return true
+    else outgoing.once('drain', readNext)
+    return false
+  }
+  const readNext = (): void => {
+    try {
+      for (let next = body.read(); ; next = body.read()) {
+        if (next instanceof Promise) {
+          outgoing.flushHeaders()
+          next.then(chunk => send(chunk) && readNext()).catch(cut)
+          return
+        }
+        if (!send(next)) return
+      }
+    } catch {
+      outgoing.flushHeaders()
+      cut()
+    }
+  }
+  outgoing.writeHead(200, headers)
+  readNext()
 }

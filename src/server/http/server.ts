@@ -1,10 +1,10 @@
 /** Transport: the simulator as an HTTP server. */
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { LIMITS } from '../../lib/limits.ts'
-import { realDelay } from '../../lib/real-time.ts'
+import { clearRealTimeout, realDelay, setRealTimeout } from '../../lib/real-time.ts'
 import { UNROUTED } from '../../service/http/unanswered.ts'
 import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
@@ -29,10 +29,27 @@ import {
 } from './listen.ts'
 import { BundledPageFiles } from './page-files.ts'
 import { afterReadyBody, type BodyListeners } from './read-body.ts'
-import { drainBeforeAnswer } from './request-drain.ts'
 import { type ServedRequest, ServedRequests } from './served-requests.ts'
 import { type ServerContext, ServerRequest } from './server-request.ts'
-import { WholeResponse } from './whole-response.ts'
+
+/**
+ * Sends the text of a response with its head in one plain write. Node's own `end` adds an empty chunk, and then a vectored
+ * write copies and encodes all chunks.
+ */
+export class WholeResponse extends ServerResponse<IncomingMessage> {
+  override end(...args: unknown[]): this {
+    const [text] = args
+    const { socket } = this
+    // Without a head, or in chunks, Node decides the framing.
+    if (args.length !== 1 || typeof text !== 'string' || socket === null || !this.headersSent || this.chunkedEncoding)
+      return super.end(...(args as []))
+    socket.cork()
+    // If each character is a byte, nothing has to be encoded.
+    this.write(text, Buffer.byteLength(text) === text.length ? 'latin1' : 'utf8')
+    socket.uncork()
+    return super.end()
+  }
+}
 
 export type { Latency } from './latency.ts'
 export { DEFAULT_HOST, DEFAULT_PORT, ListenError } from './listen.ts'
@@ -210,4 +227,55 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       return closing
     },
   }
+}
+
+type Answered = Response | Promise<Response>
+/** The two sides of a request, as the listener hands them over. */
+interface Sides {
+  readonly incoming: object
+  readonly outgoing: object
+}
+
+/**
+ * Wraps a listener: if it read a body in part, the rest is read before the answer is sent, so that the connection can
+ * carry another request. If the rest is too large or too slow, the answer gets `Connection: close`.
+ */
+function drainBeforeAnswer(listener: (request: Request, sides: Sides) => Answered) {
+  return (request: Request, sides: Sides): Answered => {
+    const answered = listener(request, sides)
+    // A synchronous response is created before the body is read.
+    if (!(answered instanceof Promise)) return answered
+    return answered.then(response => {
+      const incoming = sides.incoming as IncomingMessage
+      const isReadInPart = incoming.readableDidRead && !incoming.readableEnded && !incoming.destroyed
+      if (!isReadInPart) return response
+      return drained(incoming, sides.outgoing as ServerResponse).then(() => response)
+    })
+  }
+}
+
+async function drained(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  if (Number(incoming.headers['content-length'] ?? 0) <= LIMITS.drainedBytes) await untilEnd(incoming)
+  if (!incoming.readableEnded && !outgoing.headersSent) outgoing.setHeader('connection', 'close')
+}
+
+/** Resolves at the end of the body, at its limits, or when the client has left. */
+function untilEnd(incoming: IncomingMessage): Promise<void> {
+  return new Promise(resolve => {
+    let bytes = 0
+    const count = (chunk: Uint8Array) => {
+      bytes += chunk.length
+      if (bytes > LIMITS.drainedBytes) end()
+    }
+    const end = () => {
+      clearRealTimeout(timer)
+      incoming.off('data', count).off('close', end).off('end', end)
+      resolve()
+    }
+    const timer = setRealTimeout(end, LIMITS.drainTime)
+    // The stream of the request pauses the socket while it has no reader.
+    incoming.removeAllListeners('data')
+    incoming.on('data', count).on('close', end).on('end', end)
+    incoming.resume()
+  })
 }

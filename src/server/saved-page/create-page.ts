@@ -1,8 +1,9 @@
 /** Creates the text of a saved page from recordings, with the parts of the package. */
 
+import { readFileSync } from 'node:fs'
 import type { SavedContent } from './content.ts'
-import { readPageParts } from './package-parts.ts'
 import { preparePage } from './page-recording.ts'
+import type { CompressedScript, PageParts } from './parts.ts'
 import { savedPage } from './saved-page.ts'
 
 /**
@@ -13,4 +14,21 @@ import { savedPage } from './saved-page.ts'
 export async function createSavedPage(content: SavedContent): Promise<string> {
   const prepared = preparePage(content)
   return savedPage(await readPageParts(prepared.needsTokenizer), prepared.content)
+}
+
+/**
+ * Reads the parts of a saved page.
+ *
+ * @param needsTokenizer whether the page has to count tokens, which makes it three times as large
+ */
+export async function readPageParts(needsTokenizer: boolean): Promise<PageParts> {
+  const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`pages/${name}`, import.meta.url), 'utf8'))
+  if (!import.meta.url.endsWith('.ts')) {
+    const parts = read('saved-page.json') as PageParts
+    return needsTokenizer ? { ...parts, tokenizer: read('tokenizer.json') as CompressedScript } : parts
+  }
+  // From the source: the built parts may be older than the files.
+  const { bundleSavedPage } = await import(new URL('../../../tools/build/pages.js', import.meta.url).href)
+  const { tokenizer, ...parts } = (await bundleSavedPage()) as Required<PageParts>
+  return needsTokenizer ? { ...parts, tokenizer } : parts
 }

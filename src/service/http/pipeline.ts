@@ -4,14 +4,16 @@
  * A request enters its world in one synchronous step, after its body has been read. A request without a body is answered
  * without a promise, and so is one whose body the transport has read.
  */
-import type { RequestEntry } from '../../kernel/journal.ts'
+import type { DecidedBy, RequestEntry } from '../../kernel/journal.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
+import type { Operations } from '../endpoint.ts'
+import type { VendorMapping } from '../naming/translation.ts'
+import type { Routes } from '../operation-table.ts'
 import { RefusalError } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
 import { type RawBody, readBody, takeReadText } from './bodies/body.ts'
 import { type CompiledOperation, getRouter } from './compiled-operation.ts'
 import { type AnsweredRequest, type IncomingRequest, NO_INCOMING } from './incoming-request.ts'
-import type { PipelineOptions } from './pipeline-options.ts'
 import {
   type ContextHost,
   NAMES_HEADER,
@@ -20,7 +22,7 @@ import {
   type RequestHooks,
   toPathAndQuery,
 } from './request-context.ts'
-import { createFaultRefusal, omitBodyForHead, Responses } from './responses.ts'
+import { createFaultRefusal, omitBodyForHead, Responses, type ResponsesOptions } from './responses.ts'
 import { translateRoute } from './routed-path.ts'
 import type { Router } from './router.ts'
 import { NoResponseError, UNROUTED } from './unanswered.ts'
@@ -338,4 +340,34 @@ export class Pipeline<Backend, Scope extends object> {
     hooks.onAnswered?.(request, status, backend)
     incoming.onAnswered?.(request, status, this.#options.time(backend))
   }
+}
+
+/** What a pipeline knows about the operations that it answers and about its backend. */
+interface PipelineOptions<Backend, Scope> extends ResponsesOptions<Backend> {
+  readonly operations: Operations<Scope>
+  /** The routes of all operations. Default: their declarations, which are then read at once. */
+  readonly routes?: Routes
+  /** Authenticates a request and returns what its handler gets besides the input. Throws RefusalError. */
+  createScope(context: RequestContext<Backend>): Scope
+  /** Returns the scope for a handler that reads another backend than the one that authenticated the request. */
+  replaceBackend?(scope: Scope, backend: Backend): Scope
+  /** Opens a request in the journal; `operationId` is `''` if no route matches. */
+  openEntry?(
+    backend: Backend,
+    operationId: string,
+    method: string,
+    path: string,
+    cause?: number,
+  ): RequestEntry | undefined
+  closeEntry?(backend: Backend, entry: RequestEntry | undefined, status: number, decidedBy: DecidedBy): void
+  /** Changes the status of an entry that was closed as a success while the response was waited for. */
+  amendEntry?(entry: RequestEntry | undefined, status: number, decidedBy: DecidedBy): void
+  /** The names profile of the world. */
+  readonly mapping?: VendorMapping | undefined
+  /** Refuses undeclared query parameters. Default: they are ignored, as unknown fields of a body are. */
+  readonly strictQuery?: boolean
+  /** Whether a backend accepts texts of digits as numbers, and `"true"` and `"false"` as booleans. Default: no. */
+  isLax?(backend: Backend): boolean
+  /** Refuses undeclared fields of a body, and reports everything that nothing reads. */
+  readonly strictRequests?: boolean
 }

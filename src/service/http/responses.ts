@@ -4,10 +4,12 @@ import type { RequestEntry } from '../../kernel/journal.ts'
 import { hash32Pair } from '../../kernel/random.ts'
 import { byteLengthOf } from '../../lib/bytes.ts'
 import { splitChunks } from '../../simulation/batches/files.ts'
+import type { ErrorShape } from '../endpoint.ts'
+import { createMessageErrorBody } from '../messages/error-body.ts'
 import type { SchemaMapping } from '../naming/endpoint-mapping.ts'
+import { createCompatErrorBody } from '../openai/error-body.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { ByteStream, Bytes, JsonText, ServerSentEvents } from '../results.ts'
-import { createErrorBody, createInvalidBody } from './error-bodies.ts'
 import type { RequestContext } from './request-context.ts'
 import { keepSource, sourceOf } from './response-source.ts'
 import type { ValidationDetail } from './validation-errors.ts'
@@ -239,4 +241,35 @@ function withText(response: Response, bytes: Uint8Array): Response {
 /** Header values are printable ASCII. */
 function toHeaderValue(message: string): string {
   return message.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200)
+}
+
+/**
+ * Returns the body of a refusal in the error shape of its endpoint.
+ *
+ * A refusal with a body of its own keeps it. In an OpenAI-compatible route and in messages, only a 422 and scripted
+ * bodies are kept.
+ */
+function createErrorBody(
+  shape: ErrorShape,
+  { status, message, body, isQuoted }: Pick<RefusalError, 'status' | 'message' | 'body' | 'isQuoted'>,
+): unknown {
+  if (shape === 'compat' || shape === 'message') {
+    const keepsBody = isQuoted || status === 422 || (shape === 'compat' && hasErrorObject(body))
+    if (body !== undefined && keepsBody) return body
+    if (status === 422) return createInvalidBody(message)
+    return shape === 'compat' ? createCompatErrorBody(status, message) : createMessageErrorBody(status, message)
+  }
+  // The core of inference gives its refusals the body of the OpenAI-compatible routes.
+  if (body !== undefined && (isQuoted || !hasErrorObject(body))) return body
+  if (shape === 'simple') return { error: message }
+  return { detail: shape === 'detail' ? message : { error: message } }
+}
+
+/** Returns the body of a 422 that is not about a field. */
+function createInvalidBody(message: string): { readonly detail: readonly ValidationDetail[] } {
+  return { detail: [{ loc: ['body'], msg: message, type: 'value_error' }] }
+}
+
+function hasErrorObject(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && typeof (body as { error?: unknown }).error === 'object'
 }

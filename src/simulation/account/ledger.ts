@@ -1,10 +1,10 @@
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
-import type { Micros } from '../../kernel/duration.ts'
+import { HOUR, type Micros } from '../../kernel/duration.ts'
+import { LayeredMap } from '../../kernel/layered-map.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
-import { BalanceCrossing } from './balance-crossing.ts'
 import { AccountRow } from './ledger-row.ts'
 import type {
   ChargedTokens,
@@ -15,15 +15,89 @@ import type {
   TopupRule,
 } from './ledger-types.ts'
 import { Meters } from './meters.ts'
-import { MICROCENTS_PER_CENT, type Microcents } from './money.ts'
+import { MICROCENTS_PER_CENT, type Microcents, tokenCost } from './money.ts'
 import type { AccountObserverPort } from './observer.ts'
 import { PastUsage, toBilledSeconds } from './past-usage.ts'
 import { PostingLog } from './posting-log.ts'
 import type { RequestCost } from './request-cost.ts'
-import { RequestMeters } from './request-meters.ts'
 import { SpendingLimit } from './spending-limit.ts'
 import { Suspension } from './suspension.ts'
 import { Topups } from './topups.ts'
+
+/** The event of the moment at which the balance reaches the next level that matters. */
+class BalanceCrossing {
+  readonly #context: SimulationContext
+  readonly #meters: Meters
+  #event = 0
+
+  constructor(context: SimulationContext, meters: Meters, origin?: BalanceCrossing) {
+    this.#context = context
+    this.#meters = meters
+    if (origin) this.#event = origin.#event
+  }
+
+  archive(archive: Archive): void {
+    this.#event = archive.value(this.#event)
+  }
+
+  /** Forgets the event, which fires now. */
+  onFired(): void {
+    this.#event = 0
+  }
+
+  /** Cancels the event and accrues the meters to now, before `timeOf`. */
+  reset(): void {
+    this.#context.cancel(this.#event)
+    this.#event = 0
+    this.#meters.accrueTotal(this.#context.clock.now)
+  }
+
+  /**
+   * Returns the earliest time at which the balance can reach a level; Infinity for never. The sum of all meters without
+   * floors reaches a level no later than the floored one. If the balance is still above it then, the caller schedules
+   * again.
+   *
+   * @param withoutRent funds less the cost of tokens
+   */
+  timeOf(level: Microcents, withoutRent: Microcents): Micros {
+    const { now } = this.#context.clock
+    const left = this.#meters.timeUntil(withoutRent - level)
+    if (left > 0) return now + left
+    const above = withoutRent - this.#meters.totalRent() - level
+    // Floors of many meters may keep the balance a few micro-cents above: look again when one more has run.
+    if (above <= 0 || this.#meters.totalRate === 0) return above <= 0 ? now : Number.POSITIVE_INFINITY
+    return now + Math.floor((above * HOUR) / this.#meters.totalRate) + 1
+  }
+
+  /** Schedules the event. `at` is the minimum of `timeOf` over the levels that matter. */
+  schedule(at: Micros): void {
+    if (at === Number.POSITIVE_INFINITY) return
+    this.#event = this.#context.scheduleAt(Math.max(at, this.#context.clock.now), 'account.crossing')
+  }
+}
+
+/** The costs of live requests by model. Their sum is rounded down, so it does not depend on single requests. */
+class RequestMeters {
+  /** Σ tokens or units × price in force, and the part of it that is posted. */
+  readonly #meters: LayeredMap<{ readonly weighted: bigint; readonly charged: Microcents }>
+
+  constructor(origin?: RequestMeters) {
+    this.#meters = origin ? origin.#meters.fork() : new LayeredMap()
+  }
+
+  archive(archive: Archive): void {
+    this.#meters.archive(archive)
+  }
+
+  /** Adds the weight of a request to a model. Returns the micro-cents to post. */
+  add(model: string, weight: bigint): Microcents {
+    const before = this.#meters.get(model) ?? { weighted: 0n, charged: 0 }
+    const weighted = before.weighted + weight
+    const charged = tokenCost(weighted)
+    this.#meters.set(model, { weighted, charged })
+    return charged - before.charged
+  }
+}
 
 /**
  * The account's money: integer micro-cents, metered lazily. Reads compute and never post; what is posted for a thing is

@@ -1,7 +1,6 @@
 import type { BatchStatus } from '../../data/records/enums.ts'
 import type { SimulationContext } from '../context.ts'
-import { toBatchRecord } from './batch-record.ts'
-import type { BatchRecord } from './batch-row.ts'
+import { type BatchRecord, type BatchRow, doneLinesAt, progressOf, type TimestampedStatus } from './batch-row.ts'
 import type { BatchTable } from './batch-table.ts'
 
 /** A batch for reading and cancelling. */
@@ -46,5 +45,44 @@ export function createBatchHandle(
     },
     cancel: () => ends.cancel(ordinal),
     expire: () => ends.expire(ordinal),
+  }
+}
+
+/** Returns a batch as the API sends it. */
+function toBatchRecord({ clock, profile }: SimulationContext, row: Readonly<BatchRow>): BatchRecord {
+  const { work } = row
+  const doneLines =
+    work && row.status === 'in_progress' ? doneLinesAt(work, progressOf(row, clock.now).doneTokens) : row.doneLines
+  const unixTimeOf = (status: TimestampedStatus) =>
+    row.statusTimes[status] === undefined ? null : clock.unix(row.statusTimes[status])
+  // A command can end the window before its time.
+  const { expired = Number.POSITIVE_INFINITY } = row.statusTimes
+  return {
+    id: row.id,
+    object: 'batch',
+    endpoint: row.spec.endpoint,
+    input_file_id: row.spec.input_file_id,
+    completion_window: row.spec.completion_window,
+    status: row.status,
+    created_at: clock.unix(row.createdAt),
+    expires_at: clock.unix(Math.min(expired, row.createdAt + profile.timings.batchWindow)),
+    errors: row.errors ? { object: 'list', data: [...row.errors] } : null,
+    output_file_id: row.filesWritten ? row.outputFileId : null,
+    error_file_id: row.filesWritten ? row.errorFileId : null,
+    in_progress_at: unixTimeOf('in_progress'),
+    completed_at: unixTimeOf('completed'),
+    failed_at: unixTimeOf('failed'),
+    finalizing_at: unixTimeOf('finalizing'),
+    expired_at: unixTimeOf('expired'),
+    cancelled_at: unixTimeOf('cancelled'),
+    cancelling_at: unixTimeOf('cancelling'),
+    request_counts: work
+      ? {
+          total: work.lines.length,
+          completed: doneLines - work.failedBefore[doneLines]!,
+          failed: work.failedBefore[doneLines]!,
+        }
+      : null,
+    metadata: row.spec.metadata,
   }
 }

@@ -14,9 +14,48 @@ import { CONTROLLER, type DeploymentLogs } from '../recording/deployment-logs.ts
 import type { UsageHistory } from '../recording/history.ts'
 import { type BatchRow, doneLinesAt, progressOf } from './batch-row.ts'
 import type { BatchTable } from './batch-table.ts'
-import { nextHour, sharedTokensPerSecond } from './catalog-capacity.ts'
 import { type BatchEndpoint, taskOf } from './input-lines.ts'
 import { LineEngines, type LineEnginesParts } from './line-engines.ts'
+
+type CapacityContext = Pick<SimulationContext, 'clock' | 'profile'>
+
+/** Billions of parameters of the model to which `batch_shared_tokens_per_second` applies. */
+const REFERENCE_PARAMETERS_B = 8
+/**
+ * Billions of parameters that cost as much time as the fixed work for a token. A model of 3 billion is then 20 times as
+ * fast as one of 671 billion.
+ */
+const FIXED_WORK_B = 32
+/** The hour of the day, in UTC, in which the capacity is least. */
+const BUSIEST_HOUR = 16
+const SECONDS_PER_HOUR = 3600
+
+/**
+ * Returns the tokens per second that one batch gets from the shared capacity of a model in this hour.
+ *
+ * @param parametersB billions of parameters of the model
+ * @param batches batches of the account that run on the model, this one included
+ * @param tokens all tokens of the batch, which do not run faster than in `batch_shared_shortest`
+ */
+function sharedTokensPerSecond(
+  { clock, profile }: CapacityContext,
+  parametersB: number,
+  batches: number,
+  tokens: number,
+): number {
+  const { batchSharedTokensPerSecond, batchSharedOthers, batchSharedShortest, batchSharedDaySwing } = profile.timings
+  const modelFactor = (FIXED_WORK_B + REFERENCE_PARAMETERS_B) / (FIXED_WORK_B + parametersB)
+  const share = (1 + batchSharedOthers) / (batches + batchSharedOthers)
+  const hours = Math.abs((Math.floor(clock.unix() / SECONDS_PER_HOUR) % 24) - BUSIEST_HOUR)
+  const hourFactor = 1 + batchSharedDaySwing * (Math.min(hours, 24 - hours) / 6 - 1)
+  const rate = batchSharedTokensPerSecond * modelFactor * share * hourFactor
+  return batchSharedShortest > 0 ? Math.min(rate, (tokens * 1e6) / batchSharedShortest) : rate
+}
+
+/** Returns the moment at which the next hour begins. */
+function nextHour({ clock }: Pick<SimulationContext, 'clock'>): Micros {
+  return clock.fromUnix((Math.floor(clock.unix() / SECONDS_PER_HOUR) + 1) * SECONDS_PER_HOUR)
+}
 
 /** The lower parts that the pacing of batches uses. */
 export interface BatchPacingParts extends LineEnginesParts {

@@ -1,12 +1,13 @@
 import type { StoredLineErrors } from '../../data/fixtures/stored-results.ts'
+import { draw } from '../../data/profiles/distribution.ts'
 import { BATCH_LIFECYCLE, type BatchStatus } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
+import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { SimulationContext } from '../context.ts'
 import type { BatchWork } from '../deployments/work.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { CONTROLLER } from '../recording/deployment-logs.ts'
-import { cancellingTime, finalizingTime, validationTime } from './batch-durations.ts'
 import { type Batch, type BatchEnds, createBatchHandle } from './batch-handle.ts'
 import { answerLines, type FindTarget, readFixtureLines } from './batch-input.ts'
 import { composeOutput, toFileIds, toUnfinishedError, writeFiles } from './batch-output.ts'
@@ -15,7 +16,29 @@ import { BatchRow, type BatchSpec, type FixtureBatch } from './batch-row.ts'
 import { BatchTable } from './batch-table.ts'
 import type { Files } from './files.ts'
 import type { BatchError } from './input-lines.ts'
+import { countLines } from './jsonl-writer.ts'
 import type { LineAnswerer, LineError, LineWorld } from './line-answering.ts'
+
+const VALIDATION = purpose('batch.validation')
+const FINALIZING = purpose('batch.finalizing')
+const CANCELLING = purpose('batch.cancelling')
+
+/** Returns the duration of the validation: a drawn part, and a constant part for each line. */
+function validationTime({ profile, chance }: SimulationContext, row: Readonly<BatchRow>): Micros {
+  const { batchValidation, batchValidationPerLine } = profile.timings
+  return draw(batchValidation, chance, row.key, VALIDATION) + countLines(row.inputChunks) * batchValidationPerLine
+}
+
+/** Returns the duration of finalizing: a drawn part, and the time to write `bytes` of output. */
+function finalizingTime({ profile, chance }: SimulationContext, row: Readonly<BatchRow>, bytes: number): Micros {
+  const { batchFinalizing, batchFinalizingRate } = profile.timings
+  return draw(batchFinalizing, chance, row.key, FINALIZING) + (bytes / batchFinalizingRate) * 1e6
+}
+
+/** Returns the time from the request to cancel a batch until it is cancelled. */
+function cancellingTime({ profile, chance }: SimulationContext, row: Readonly<BatchRow>): Micros {
+  return draw(profile.timings.batchFinalizing, chance, row.key, CANCELLING)
+}
 
 const ID = purpose('batch.id')
 /** A batch reports its progress in steps of one percent of its lines. */

@@ -15,8 +15,7 @@ import type { Nodes } from '../fleet/nodes.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import { type AdmissionState, type RequestRejection, rejectionFor } from './request-admission.ts'
 import { RequestCounts } from './request-counts.ts'
-import { createPlan } from './request-plan.ts'
-import { costOfRequest, priceOfRequest } from './request-price.ts'
+import { costOfRequest, type PlanPrice, priceOfRequest } from './request-price.ts'
 import {
   answeredTokensOf,
   countedEnd,
@@ -24,6 +23,7 @@ import {
   type EndedState,
   type InferenceCaller,
   InferenceHandle,
+  type InferencePlan,
   InferenceRow,
   type InferenceSpec,
   webhookResultOf,
@@ -345,5 +345,43 @@ export class InferenceRequests implements RequestWork {
     const { journal } = this.#context
     if (journal.cause === 0) this.#context.recordCommand(row, `inference.${state}`, fields, request || journal.origin)
     else this.#context.record(row, `inference.${state}`, fields)
+  }
+}
+
+/** Every field of a plan. A field that is optional may be undefined, but not missing. */
+type CompletePlan = { readonly [Name in keyof Required<InferencePlan>]: InferencePlan[Name] }
+
+/** Returns the fields of a request that never change. */
+function createPlan(
+  spec: InferenceSpec,
+  { model, token, scope }: InferenceCaller,
+  target: ModelTarget,
+  { price, unitPrice }: PlanPrice,
+  { key, arrivedAt, sequence }: Pick<InferencePlan, 'key' | 'arrivedAt' | 'sequence'>,
+): CompletePlan {
+  // Field by field: an object that grows behind a spread takes several times as long.
+  return {
+    model,
+    prefix: spec.prefix,
+    token,
+    scope,
+    hash: spec.hash,
+    promptTokens: spec.promptTokens,
+    promptBlocks: spec.promptBlocks,
+    answerTokens: spec.answerTokens,
+    longestAnswer: spec.longestAnswer,
+    work: spec.work,
+    isCut: spec.isCut,
+    webhook: spec.webhook,
+    key,
+    name: target.name,
+    deployment: target.kind === 'own' ? target.deployment : -1,
+    adapter: target.adapter ?? -1,
+    reference: target.kind === 'catalog' && target.adapter === undefined ? (target.row ?? -1) : -1,
+    chargedModel: target.kind === 'catalog' ? target.model : '',
+    price,
+    unitPrice,
+    arrivedAt,
+    sequence,
   }
 }

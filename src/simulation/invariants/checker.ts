@@ -1,3 +1,5 @@
+import type { Lifecycle } from '../../data/records/lifecycle.ts'
+import type { Micros } from '../../kernel/duration.ts'
 import { describeRow, type Row, type RowClass } from '../../kernel/row.ts'
 import { formatTraceLine } from '../../kernel/trace-line.ts'
 import { MeterRow } from '../account/ledger-row.ts'
@@ -6,7 +8,7 @@ import { DeploymentRow } from '../deployments/deployment-row.ts'
 import { InstanceRow } from '../deployments/instance-row.ts'
 import { NodeRow } from '../fleet/node-row.ts'
 import { InferenceRow } from '../inference/request-row.ts'
-import { RentalRow } from '../rentals/rental-row.ts'
+import { countsAgainstQuota, RENTAL_LIFECYCLES, RentalRow, type RentalState } from '../rentals/rental-row.ts'
 import type { StepObserver } from '../step-observer.ts'
 import type { World } from '../world.ts'
 import { AccountInvariants } from './account.ts'
@@ -15,7 +17,59 @@ import { DeploymentInvariants } from './deployments.ts'
 import { FleetInvariants } from './fleet.ts'
 import { InferenceInvariants } from './inference.ts'
 import { InvariantError, type InvariantName, type ReportViolation, type Violation } from './invariant.ts'
-import { RentalInvariants } from './rentals.ts'
+
+/** What a rental was when it was looked at last. */
+interface CheckedRental {
+  readonly state: RentalState
+  readonly updatedAt: Micros
+  readonly storageGb: number
+}
+
+/** Of I6, I7, I9, I14 and I18 what concerns hosted instances and containers. */
+class RentalInvariants {
+  readonly #world: World
+  readonly #checked: (CheckedRental | undefined)[] = []
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** @param billedUnits units that its meter counts */
+  onWrite(row: Readonly<RentalRow>, ordinal: number, billedUnits: number, report: ReportViolation): void {
+    const before = this.#checked[ordinal]
+    const subject = `${row.kind} ${row.id}`
+    this.#checked[ordinal] = { state: row.state, updatedAt: row.updatedAt, storageGb: row.storageGb }
+    if (before !== undefined) this.#checkTransition(row, before, subject, report)
+    const { now } = this.#world.clock
+    if (row.updatedAt > now || row.since > now) report('I7', `${subject} was changed at a time that is to come`, row.id)
+    const { kind, isPlaced, hasBooted, storageGb } = row
+    if (!countsAgainstQuota(row.state) && (isPlaced || hasBooted || row.next !== 0)) {
+      report('I14', `${subject} is ${row.state} and has a machine or GPUs, or something is due`, row.id)
+    }
+    const billableUnits = isPlaced && (hasBooted || this.#world.profile.policies.billFrom === 'placed') ? 1 : 0
+    if (billedUnits !== billableUnits) {
+      const invariant = billableUnits < billedUnits ? 'I14' : 'I9'
+      report(invariant, `${subject} is billed for ${billedUnits} units, ${billableUnits} are billable`, row.id)
+    }
+    if (kind === 'hosted' && (storageGb > 512 || storageGb < (before?.storageGb ?? 20))) {
+      const was = before === undefined ? '' : `, it had ${before.storageGb}`
+      report('I18', `${subject} has ${storageGb} GB of storage${was}`, row.id)
+    }
+  }
+
+  #checkTransition(row: Readonly<RentalRow>, before: CheckedRental, subject: string, report: ReportViolation): void {
+    const lifecycle: Pick<Lifecycle<RentalState>, 'has' | 'next'> = RENTAL_LIFECYCLES[row.kind]
+    if (row.updatedAt < before.updatedAt) report('I7', `${subject} was changed before it was`, row.id)
+    if (row.state === before.state) return
+    if (!lifecycle.has(before.state) || !lifecycle.next(before.state).includes(row.state)) {
+      report('I6', `${subject} went from ${before.state} to ${row.state}`, row.id)
+    }
+    if (row.state === 'failed' && row.failReason === '')
+      report('I6', `${subject} has failed and says no reason`, row.id)
+    if (row.state === 'running' && row.failReason !== '')
+      report('I6', `${subject} runs and says ${row.failReason}`, row.id)
+  }
+}
 
 /** How much of the story of a thing an error tells. */
 const MAX_HISTORY_ENTRIES = 10

@@ -1,6 +1,6 @@
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
-import type { Micros } from '../../kernel/duration.ts'
+import { type Micros, micros } from '../../kernel/duration.ts'
 import { actFor } from '../../kernel/journal-origin.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { Table } from '../../kernel/table.ts'
@@ -11,10 +11,8 @@ import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
-import { AUTOSCALER_COMMANDS } from './autoscaler-commands.ts'
 import { CatalogChanges } from './catalog-changes.ts'
-import { CATALOG_COMMANDS } from './catalog-commands.ts'
-import { ARGUMENT_ADVICE, argumentProblem } from './command-arguments.ts'
+import { ARGUMENT_ADVICE, argumentProblem, toNotice } from './command-arguments.ts'
 import type {
   CommandArguments,
   CommandDefinition,
@@ -39,9 +37,159 @@ import {
 } from './command-targets.ts'
 import { HUB_COMMANDS } from './hub-commands.ts'
 import { NODE_COMMANDS } from './node-commands.ts'
-import { POOL_COMMANDS } from './pool-commands.ts'
-import { THING_COMMANDS } from './thing-commands.ts'
-import { TOKEN_COMMANDS } from './token-commands.ts'
+
+/** Commands to the public catalog of models. */
+const CATALOG_COMMANDS = {
+  'model.deprecate': {
+    target: 'model',
+    undo: 'model.restore',
+    description: 'the catalog shows a date of deprecation at once; new requests are refused from that date on',
+    args: { after: { kind: 'duration', optional: true } },
+    apply: (world, model, { after }) =>
+      world.catalog.deprecate(model, after === undefined ? 0 : micros(after as string)),
+  },
+  'model.restore': {
+    target: 'model',
+    undo: 'model.deprecate',
+    description: 'the model is current, without a date of deprecation',
+    apply: (world, model) => world.catalog.restore(model),
+  },
+  'model.addVersion': {
+    target: 'model',
+    undo: undefined,
+    description: 'the model has a newer version',
+    apply: (world, model) => world.catalog.addVersion(model),
+  },
+  'model.setInputPrice': {
+    target: 'model',
+    undo: undefined,
+    description: 'a million input tokens of new requests and batches cost so many cents',
+    args: { cents: { kind: 'centsPerMillion' } },
+    apply: (world, model, { cents }) => world.catalog.setPrice(model, 'input', Number(cents)),
+  },
+  'model.setOutputPrice': {
+    target: 'model',
+    undo: undefined,
+    description: 'a million output tokens of new requests and batches cost so many cents',
+    args: { cents: { kind: 'centsPerMillion' } },
+    apply: (world, model, { cents }) => world.catalog.setPrice(model, 'output', Number(cents)),
+  },
+} as const satisfies CommandTable
+
+/** Commands to pools and zones. */
+const POOL_COMMANDS = {
+  'pool.preempt': {
+    target: 'pool',
+    undo: undefined,
+    description: 'the spot nodes of a pool are taken back after a notice; new ones may be provisioned',
+    args: { notice: { kind: 'duration', optional: true } },
+    apply: (world, pool, { notice }) =>
+      world.operationEffects.preemptPool(requirePool(world, pool), toNotice(world, notice)),
+  },
+  'pool.stockOut': {
+    target: 'offeredGpuType',
+    undo: 'pool.restock',
+    description: 'no GPU of a type is handed out any more; what runs goes on',
+    apply: (world, gpu) => world.operationEffects.setStock(requireGpuType(gpu), false),
+  },
+  'pool.restock': {
+    target: 'offeredGpuType',
+    undo: 'pool.stockOut',
+    description: 'GPUs of a type are to be had again',
+    apply: (world, gpu) => world.operationEffects.setStock(requireGpuType(gpu), true),
+  },
+  'zone.down': {
+    target: 'zone',
+    undo: 'zone.up',
+    description: 'every node of a zone is gone at once',
+    apply: (world, zone) => world.operationEffects.takeZoneDown(requireZone(world, zone)),
+  },
+  'zone.up': {
+    target: 'zone',
+    undo: 'zone.down',
+    description: 'the nodes that went down with their zone are back, caches and all',
+    apply: (world, zone) => world.operationEffects.bringZoneUp(requireZone(world, zone)),
+  },
+} as const satisfies CommandTable
+
+/** Commands to single hosted instances and batches. */
+const THING_COMMANDS = {
+  'hosted.crash': {
+    target: 'hosted',
+    undo: undefined,
+    description: 'the machine of a hosted instance is lost: it fails, or starts on another, by a policy of the profile',
+    apply: (world, instance_id) => {
+      if (world.rentals.crashMachine(requireHosted(world, instance_id))) return
+      throw new CommandError(
+        `Failed to crash hosted instance '${instance_id}': it has no machine. Advance the clock until it is starting.`,
+      )
+    },
+  },
+  'batch.expire': {
+    target: 'batch',
+    undo: undefined,
+    description: 'the completion window of a batch ends now: it expires with the lines that are done',
+    apply: (world, batch_id) => {
+      const batch = requireBatch(world, batch_id)
+      if (batch.expire()) return
+      throw new CommandError(
+        `Failed to expire the batch '${batch_id}': it is ${batch.status}. Only a batch that is validating or in_progress expires.`,
+      )
+    },
+  },
+} as const satisfies CommandTable
+
+/** Commands to the node autoscaler. */
+const AUTOSCALER_COMMANDS = {
+  'autoscaler.freeze': {
+    target: 'none',
+    undo: 'autoscaler.free',
+    description: 'no instance is requested or released, and lost ones are not replaced',
+    apply: world => world.operationEffects.setAutoscalerFrozen(true),
+  },
+  'autoscaler.free': {
+    target: 'none',
+    undo: 'autoscaler.freeze',
+    description: 'the autoscaler makes up for what it missed',
+    apply: world => world.operationEffects.setAutoscalerFrozen(false),
+  },
+  'provisioning.slow': {
+    target: 'none',
+    undo: 'provisioning.normal',
+    description: 'new nodes take longer by a factor',
+    args: { factor: { kind: 'factor' } },
+    apply: (world, _, { factor }) => world.operationEffects.setProvisioningFactor(Number(factor)),
+  },
+  'provisioning.normal': {
+    target: 'none',
+    undo: 'provisioning.slow',
+    description: 'new nodes take their usual time',
+    apply: world => world.operationEffects.setProvisioningFactor(1),
+  },
+} as const satisfies CommandTable
+
+/** Commands to API tokens. */
+const TOKEN_COMMANDS = {
+  'token.revoke': {
+    target: 'token',
+    undo: 'token.restore',
+    description: 'requests with it answer 401',
+    apply: (world, token) => world.apiTokens.revoke(token),
+  },
+  'token.restore': {
+    target: 'token',
+    undo: 'token.revoke',
+    description: 'it is good again',
+    apply: (world, token) => world.apiTokens.restore(token),
+  },
+  'token.allowIps': {
+    target: 'token',
+    undo: undefined,
+    description: 'requests with it are answered from these addresses alone; none means from everywhere',
+    args: { addresses: { kind: 'addresses' } },
+    apply: (world, token, { addresses }) => world.apiTokens.setAllowedAddresses(token, addresses as readonly string[]),
+  },
+} as const satisfies CommandTable
 
 /** Every command: the one table for code, scenarios, the control API and the command line. */
 export const COMMANDS = {

@@ -21,7 +21,32 @@ import {
 } from './history-records.ts'
 import { type InstanceTimeline, LOSS_CAUSES, type LossCause } from './instance-timeline.ts'
 import { RequestLog } from './request-log.ts'
-import { SegmentTotals, timeOfRequests } from './segment-totals.ts'
+
+/** The numbers of a new serving segment. The history has one object, so that a segment creates none. */
+class SegmentTotals implements Omit<RequestFlow, 'arrived'> {
+  served = 0
+  refused = 0
+  backlog = 0
+  capacityTime = 0
+  usedTime = 0
+
+  clear(): void {
+    this.setFlow(0, 0, 0)
+    this.capacityTime = 0
+    this.usedTime = 0
+  }
+
+  setFlow(served: number, refused: number, backlog: number): void {
+    this.served = served
+    this.refused = refused
+    this.backlog = backlog
+  }
+}
+
+/** Returns the time of an instance that requests of a load take, in microseconds (Little's law). */
+function timeOfRequests(requests: number, load: DeploymentLoad): Micros {
+  return (requests / load.speed.requestsPerSecond) * 1e6
+}
 
 const EMPTY_TOTALS: ServingTotals = { served: EMPTY_FLOW, capacityTime: 0, usedTime: 0 }
 

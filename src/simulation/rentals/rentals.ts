@@ -1,4 +1,5 @@
 import { draw } from '../../data/profiles/distribution.ts'
+import { CONTAINER_STATES, HOSTED_STATES } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
@@ -8,8 +9,8 @@ import { assertHandled, type EventOf } from '../events.ts'
 import { imageRefusal } from '../fleet/known-repositories.ts'
 import { bitCount } from '../fleet/node-row.ts'
 import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
+import type { JournalKindName } from '../journal-kinds.ts'
 import type { Loss } from '../recording/instance-timeline.ts'
-import { enterState, recordChange } from './rental-changes.ts'
 import { createRow, formatShortage, hasFreeMachine } from './rental-creation.ts'
 import { RentalResources, type RentalsParts } from './rental-resources.ts'
 import {
@@ -20,6 +21,35 @@ import {
   type RentalSpec,
   type RentalState,
 } from './rental-row.ts'
+
+/** The journal kind of each state. Precomputed, because the engine hashes every new string again. */
+const STATE_KINDS: Readonly<Record<RentalKind, Readonly<Partial<Record<RentalState, JournalKindName>>>>> = {
+  hosted: Object.fromEntries(HOSTED_STATES.map(state => [state, `hosted.${state}`])),
+  container: Object.fromEntries(CONTAINER_STATES.map(state => [state, `container.${state}`])),
+}
+
+/** Moves a rental to a state and records the change. */
+function enterState(context: SimulationContext, row: RentalRow, state: RentalState, reason?: string): void {
+  const { clock } = context
+  row.state = state
+  row.since = clock.now
+  row.updatedAt = clock.now
+  if (row.endedAt < 0 && (state === 'stopped' || state === 'failed' || state === 'deleted')) row.endedAt = clock.now
+  context.record(row, STATE_KINDS[row.kind][state]!, reason === undefined ? undefined : { reason })
+  context.markVisibleChange()
+}
+
+/** Records a change of a rental that keeps its state. */
+function recordChange(
+  context: SimulationContext,
+  row: RentalRow,
+  kind: JournalKindName,
+  fields?: Record<string, string | number>,
+): void {
+  row.updatedAt = context.clock.now
+  context.record(row, kind, fields)
+  context.markVisibleChange()
+}
 
 const EXPANSION = purpose('rental.expansion')
 

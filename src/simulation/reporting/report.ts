@@ -1,18 +1,20 @@
+import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { HOUR, SECOND } from '../../kernel/duration.ts'
+import type { MeteredUsage } from '../account/ledger-types.ts'
+import { gpuTimeCost, MICROCENTS_PER_CENT, type Microcents } from '../account/money.ts'
 import { LOSS_CAUSES } from '../recording/instance-timeline.ts'
 import type { World } from '../world.ts'
 import { type CountedWindow, exclusiveStart, isWithin } from './counted-window.ts'
-import { allDeploymentFigures } from './deployment-report.ts'
+import { allDeploymentFigures, type DeploymentFigures } from './deployment-report.ts'
 import type { ColdStart } from './deployment-times.ts'
-import { eventCountsBetween } from './event-counts.ts'
-import { countByName, gpuHours, ratio, sumBy, summarizeDurations } from './figures.ts'
-import { allGpuFigures } from './gpu-report.ts'
-import { moneyReport } from './money-report.ts'
+import { type EventCounts, eventCountsBetween } from './event-counts.ts'
+import { compareTexts, countByName, gpuHours, ratio, sumBy, summarizeDurations } from './figures.ts'
 import {
   COLD_START_PHASES,
   type ColdStartPhase,
   type ColdStarts,
   type Durations,
+  type GpuReport,
   type Report,
   type ReportWindow,
 } from './report-types.ts'
@@ -109,4 +111,138 @@ function coldStartPhases(coldStarts: readonly ColdStart[]): ColdStarts['phases']
   return Object.fromEntries(
     COLD_START_PHASES.map(phase => [phase, summarizeDurations(coldStarts.map(start => start[phase]))]),
   ) as Record<ColdStartPhase, Durations>
+}
+
+/** The report of a GPU type, and the integers from which it is computed, in GPU-microseconds. */
+interface GpuFigures {
+  readonly report: GpuReport
+  readonly capacity: number
+  readonly containers: number
+}
+
+/** Returns the figures of every GPU type that had capacity or was held in the window. */
+function allGpuFigures(
+  world: World,
+  { from, to }: CountedWindow,
+  deployments: readonly DeploymentFigures[],
+  metered: ReadonlyMap<string, MeteredUsage>,
+): readonly GpuFigures[] {
+  const rentals = [...world.rentals.entries()].map(([, row]) => {
+    const held = world.history.rentalTimeBetween(row, from, to) * row.numGpus
+    return { gpu: row.gpu, held }
+  })
+  return GPU_TYPES.filter(gpu => gpu !== 'other').flatMap(gpu => {
+    const ofType = deployments.filter(({ report }) => report.gpu === gpu)
+    const meters = [...metered.values()].filter(meter => meter.gpu === gpu)
+    const [before, after] = [world.history.capacityAt(gpu, from), world.history.capacityAt(gpu, to)]
+    const capacity = after.all - before.all
+    const { centsPerHour, spotShare } = world.profile.prices
+    const price = Math.round(centsPerHour[gpu] * MICROCENTS_PER_CENT)
+    const costOf = (time: typeof after) => capacityCost(time, price, spotShare)
+    const containers = sumBy(
+      rentals.filter(rental => rental.gpu === gpu),
+      rental => rental.held,
+    )
+    const held = sumBy(ofType, figures => figures.heldTime)
+    if (capacity === 0 && held === 0 && containers === 0) return []
+    const billed = sumBy(ofType, figures => figures.billedTime)
+    const used = sumBy(ofType, figures => figures.usedTime)
+    const report: GpuReport = {
+      gpu,
+      capacity_gpu_hours: capacity / HOUR,
+      spot_gpu_hours: (after.spot - before.spot) / HOUR,
+      capacity_cost_microcents: costOf(after) - costOf(before),
+      ...gpuHours(held, billed, used),
+      container_gpu_hours: containers / HOUR,
+      utilisation: ratio(held + containers, capacity),
+      rent_microcents: sumBy(meters, meter => meter.microcents),
+    }
+    return [{ report, capacity, containers }]
+  })
+}
+
+/**
+ * Returns the cost of GPU time since the epoch, floored. The cost of a window is a difference of two, so adjoining windows
+ * add up.
+ *
+ * @param time GPU-microseconds of all nodes, and of the spot nodes among them
+ * @param price micro-cents per hour of one GPU on demand
+ */
+function capacityCost(
+  { all, spot }: { readonly all: number; readonly spot: number },
+  price: Microcents,
+  spotShare: number,
+): Microcents {
+  const spotPrice = Math.round(price * spotShare)
+  return gpuTimeCost(BigInt(all - spot) * BigInt(price) + BigInt(spot) * BigInt(spotPrice))
+}
+
+/** Returns the money of the account in a window: balances, postings and rent. */
+function moneyReport(
+  world: World,
+  window: CountedWindow,
+  metered: ReadonlyMap<string, MeteredUsage>,
+  counts: EventCounts,
+): Report['money'] {
+  const { ledger } = world
+  let opening = ledger.openingFunds - sumBy(ledger.meters.meteredUsage(0, window.from), usage => usage.microcents)
+  const sums = { funds: 0, topup: 0, tokens: 0, units: 0, adjustment: 0 }
+  let topups = 0
+  const bySubject = new Map<string, number>()
+  const unitsByModel = new Map<string, number>()
+  for (const { kind, time, subject, microcents } of ledger.entries()) {
+    if (kind === 'rent' || time > window.to) continue
+    if (!isWithin(window, time)) {
+      opening += microcents
+      continue
+    }
+    sums[kind] += microcents
+    if (kind === 'topup') topups++
+    if (kind === 'units') unitsByModel.set(subject, (unitsByModel.get(subject) ?? 0) - microcents)
+    if (kind === 'tokens') bySubject.set(subject, (bySubject.get(subject) ?? 0) - microcents)
+  }
+  const rent = sumBy([...metered.values()], usage => usage.microcents)
+  const tokens = [...bySubject]
+    .map(([subject, tokens_microcents]) => {
+      const batched = world.batches.modelOf(subject)
+      // A subject is a batch, or the model of requests outside batches.
+      return { subject, batch_id: batched === undefined ? null : subject, model: batched ?? subject, tokens_microcents }
+    })
+    .sort((a, b) => b.tokens_microcents - a.tokens_microcents || compareTexts(a.subject, b.subject))
+    .map(({ subject: _, ...charge }) => charge)
+  const byModel = new Map<string, number>()
+  for (const { model, tokens_microcents } of tokens) byModel.set(model, (byModel.get(model) ?? 0) + tokens_microcents)
+  const rentals = [...world.rentals.entries()].flatMap(([, row]) => {
+    const meter = metered.get(row.id)
+    return !meter || meter.gpuMicros === 0 ? [] : [{ row, cost: meter.microcents, hours: meter.gpuMicros / HOUR }]
+  })
+  rentals.sort((a, b) => compareTexts(a.row.id, b.row.id))
+  return {
+    opening_balance_microcents: opening,
+    funds_microcents: sums.funds,
+    topups_microcents: sums.topup,
+    adjustments_microcents: sums.adjustment,
+    rent_microcents: rent,
+    tokens_microcents: -sums.tokens || 0,
+    units_microcents: -sums.units || 0,
+    closing_balance_microcents: opening + sums.funds + sums.topup + sums.adjustment + sums.tokens + sums.units - rent,
+    topups,
+    topups_declined: counts['topup.declined'],
+    suspensions: counts['account.suspended'],
+    hosted: rentals.flatMap(({ row: { id, name, plan }, cost, hours }) =>
+      plan.machine === undefined
+        ? []
+        : [{ instance_id: id, name, plan_id: plan.machine.planId, rent_microcents: cost, billed_hours: hours }],
+    ),
+    containers: rentals.flatMap(({ row: { id, kind, name, gpu }, cost, hours }) =>
+      kind === 'container' ? [{ container_id: id, name, gpu, rent_microcents: cost, billed_gpu_hours: hours }] : [],
+    ),
+    tokens,
+    tokens_by_model: [...byModel]
+      .map(([model, tokens_microcents]) => ({ model, tokens_microcents }))
+      .sort((a, b) => b.tokens_microcents - a.tokens_microcents || compareTexts(a.model, b.model)),
+    units_by_model: [...unitsByModel]
+      .map(([model, units_microcents]) => ({ model, units_microcents }))
+      .sort((a, b) => b.units_microcents - a.units_microcents || compareTexts(a.model, b.model)),
+  }
 }

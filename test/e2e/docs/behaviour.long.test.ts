@@ -9,8 +9,7 @@ import { COMMANDS } from '../../../src/simulation/operations/commands.ts'
 import { STEP_COLUMNS } from '../../../src/simulation/reporting/time-series.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
 import { ITEM_SCHEMAS } from '../../../src/workbench/explore/plan/plan-form.ts'
-import { FLOW_KEYS } from '../../../src/workbench/scenario/documents/flow-schema.ts'
-import { STEP_SCHEMAS } from '../../../src/workbench/scenario/documents/schema.ts'
+import { FLOW_KEYS, STEP_SCHEMAS } from '../../../src/workbench/scenario/documents/schema.ts'
 import { runTypeScript } from './page-blocks.ts'
 
 const run = promisify(execFile)

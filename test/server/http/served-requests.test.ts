@@ -1,6 +1,6 @@
 /** What a server reports of its requests, what it says to a client whose polls cannot end, and which pages may use it. */
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { requestLine } from '../../../src/cli/request-lines.ts'
+import { requestLine } from '../../../src/cli/commands/serve.ts'
 import type { ServedRequest } from '../../../src/server/http/server.ts'
 import { running } from './running-server.ts'
 

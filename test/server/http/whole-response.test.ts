@@ -2,7 +2,7 @@
 import { createServer, ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { WholeResponse } from '../../../src/server/http/whole-response.ts'
+import { WholeResponse } from '../../../src/server/http/server.ts'
 
 const TEXTS = ['', 'acme/chat-8b', 'acme/käse', '🙂', `acme/${'ö'.repeat(20_000)}`, 'a'.repeat(100_000)]
 

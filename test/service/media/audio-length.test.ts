@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readAudioLength } from '../../../src/service/media/audio-length.ts'
+import { readAudioLength } from '../../../src/service/audio/transcription-answers.ts'
 import { createSpeech, SPEECH_FORMATS, speechSeconds } from '../../../src/service/media/speech.ts'
 import * as files from './audio-files.ts'
 

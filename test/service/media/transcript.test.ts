@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Chance } from '../../../src/kernel/random.ts'
-import { toSrt, toVtt } from '../../../src/service/media/subtitles.ts'
+import { toSrt, toVtt } from '../../../src/service/audio/transcription-answers.ts'
 import { type TranscriptSource, transcribe } from '../../../src/service/media/transcript.ts'
 import { parseSrt, parseVtt } from './subtitle-parsers.ts'
 

@@ -1,12 +1,20 @@
-import type * as z from 'zod'
+import * as z from 'zod'
+import { DAY, type Micros } from '../../../kernel/duration.ts'
+import { LIMITS } from '../../../lib/limits.ts'
 import { MICROCENTS_PER_CENT } from '../../../simulation/account/money.ts'
-import { formatMonth, monthlyUsage, monthOf, type UsageFilter } from '../../../simulation/reporting/monthly-usage.ts'
+import {
+  formatMonth,
+  type Month,
+  monthlyUsage,
+  monthOf,
+  startOfMonth,
+  type UsageFilter,
+  type UsageItem,
+} from '../../../simulation/reporting/monthly-usage.ts'
 import type { World } from '../../../simulation/world.ts'
 import { endpoint } from '../../endpoint.ts'
-import { refuse } from '../../refusals.ts'
+import { refuse, refuseInput, rejectInput } from '../../refusals.ts'
 import { UsageByMonth } from './records.ts'
-import { toUsageItem } from './usage-items.ts'
-import { parseUsagePeriod, periodParam } from './usage-period.ts'
 
 const USAGE_ASSUMPTIONS = [
   'from and to: YYYY.MM, current, current-N, or Unix seconds; months are in UTC; any other text is 422',
@@ -91,4 +99,86 @@ function usageByMonth(
     }),
     initial_month: formatMonth(monthOf(world, world.ledger.past.openedAt)),
   }
+}
+
+type UsageRecord = z.input<typeof UsageByMonth>['months'][number]['items'][number]
+
+/** Returns the record of one item of usage, with whole cents. */
+function toUsageItem(world: World, item: UsageItem): Omit<UsageRecord, 'interval'> {
+  const { type, pricingType, id, name, units, microcents } = item
+  return {
+    model: {
+      provider: type === 'rent' && !name.includes('/') ? world.store.account.display_name : name.split('/')[0]!,
+      model_name: name,
+      task: taskOf(world, item),
+      plan_id: world.hostedInstances.get(id)?.plan_id ?? null,
+      private: type === 'rent' || world.modelVersions.get(id) !== undefined,
+    },
+    units: Math.floor(units),
+    // Eight digits hide that the cost is rounded down to a micro-cent.
+    rate: units === 0 ? 0 : Number((microcents / MICROCENTS_PER_CENT / units).toPrecision(8)),
+    cost: Math.floor(microcents / MICROCENTS_PER_CENT),
+    pricing_type: pricingType,
+    discount: null,
+  }
+}
+
+function taskOf(world: World, { type, id }: UsageItem): string {
+  if (type === 'requests') return world.store.models.get(id)?.type ?? 'text-generation'
+  if (world.hostedInstances.get(id)) return 'hosted-instance'
+  if (world.containers.get(id)) return 'container'
+  return world.deployments.get(id)?.toRecord().task ?? 'text-generation'
+}
+
+/** One end of a period as text. A client may give integer Unix seconds as a number. */
+function periodParam(): z.ZodType<string, string | number> {
+  return z.preprocess(
+    // As a number, 2026.10 equals 2026.1, so only text is unambiguous.
+    value => (Number.isInteger(value) ? String(value) : value),
+    z.string().describe('YYYY.MM, current, current-1 and so on, or Unix seconds'),
+  ) as unknown as z.ZodType<string, string | number>
+}
+
+type PeriodEdge = { readonly month: Month } | { readonly time: Micros }
+
+/**
+ * Returns the window of a period, in microseconds since the epoch; it can begin before the epoch. Rejects an invalid
+ * text with 422. Refuses with 400 a range that is too long, in the future, older than the account or in the wrong order.
+ */
+function parseUsagePeriod(
+  world: World,
+  fromText: string,
+  toText: string | undefined,
+): { readonly from: Micros; readonly to: Micros } {
+  const { now } = world.clock
+  const first = parseEdge(world, 'from', fromText)
+  const from = 'month' in first ? startOfMonth(world, first.month) : first.time
+  const last = toText === undefined ? { month: monthOf(world, from) } : parseEdge(world, 'to', toText)
+  const to = 'month' in last ? endOfMonth(world, last.month) : last.time
+  const initialMonth = monthOf(world, world.ledger.past.openedAt)
+  if (monthOf(world, from) < initialMonth) {
+    refuse(400, `from (${fromText}) is before ${formatMonth(initialMonth)}, in which the account was opened`)
+  }
+  if (from > now) refuse(400, `from (${fromText}) is in the future`)
+  if (to > now) refuse(400, `to (${toText}) is in the future`)
+  const isReversed = from > to || ('month' in last && last.month < monthOf(world, from))
+  if (isReversed) refuseInput(400, `from (${fromText}) is later than to (${toText})`)
+  if (to - from > LIMITS.usageDays * DAY) {
+    refuseInput(400, `the range from ${fromText} to ${toText} is longer than ${LIMITS.usageDays} days`)
+  }
+  return { from, to }
+}
+
+/** Returns the end of a month; now for the running month. */
+function endOfMonth(world: World, month: Month): Micros {
+  return month === monthOf(world, world.clock.now) ? world.clock.now : startOfMonth(world, month + 1)
+}
+
+function parseEdge(world: World, name: 'from' | 'to', text: string): PeriodEdge {
+  const [, back] = /^current(?:-(\d{1,5}))?$/.exec(text) ?? []
+  if (text === 'current' || back !== undefined) return { month: monthOf(world, world.clock.now) - Number(back ?? 0) }
+  const [, year, month] = /^(\d{4})\.(0[1-9]|1[0-2])$/.exec(text) ?? []
+  if (year !== undefined) return { month: Number(year) * 12 + Number(month) - 1 }
+  if (/^\d{1,12}$/.test(text)) return { time: world.clock.fromUnix(Number(text)) }
+  return rejectInput(['query', name], 'Value error, expected YYYY.MM, current, current-N or Unix seconds')
 }

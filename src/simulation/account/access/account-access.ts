@@ -1,13 +1,97 @@
+import type { Account } from '../../../data/records/account.ts'
 import type { Archive } from '../../../kernel/archive.ts'
+import { AppendLog } from '../../../kernel/layered-map.ts'
+import { NumberLog } from '../../../kernel/number-log.ts'
+import { LIMITS } from '../../../lib/limits.ts'
 import type { SimulationContext } from '../../context.ts'
 import { assertHandled, type EventOf } from '../../events.ts'
 import type { Ledger } from '../ledger.ts'
 import { tokenCost, toNanoDollars } from '../money.ts'
 import type { RequestCost } from '../request-cost.ts'
 import { RateLimits } from './rate-limits.ts'
-import { RequestCosts } from './request-costs.ts'
 import { ScopedTokens } from './scoped-tokens.ts'
-import { UserRecord } from './user-record.ts'
+
+/** The fields of the account that its owner can change. */
+type UserRecordChanges = Partial<
+  Pick<
+    Account,
+    | 'name'
+    | 'first_name'
+    | 'last_name'
+    | 'country'
+    | 'email'
+    | 'is_business_account'
+    | 'company'
+    | 'website'
+    | 'title'
+    | 'display_name'
+  >
+>
+
+/** The parts below that it uses. */
+interface UserRecordParts {
+  readonly ledger: Ledger
+}
+
+/** The record of the account that its owner can change. The store holds it. */
+class UserRecord {
+  readonly #context: SimulationContext
+  readonly #parts: UserRecordParts
+
+  constructor(context: SimulationContext, parts: UserRecordParts) {
+    this.#context = context
+    this.#parts = parts
+  }
+
+  /** Changes the given fields. Equal values are ignored. A changed address counts as unverified. */
+  edit(changes: UserRecordChanges): void {
+    const { store } = this.#context
+    const names = (Object.keys(changes) as (keyof UserRecordChanges)[]).filter(
+      name => changes[name] !== undefined && changes[name] !== store.account[name],
+    )
+    if (names.length === 0) return
+    store.editAccount({
+      ...Object.fromEntries(names.map(name => [name, changes[name]])),
+      ...(names.includes('email') && { email_verified: false }),
+    })
+    this.#context.record(this.#parts.ledger.account, 'account.edited', { changed: names.sort().join(' ') })
+    this.#context.markVisibleChange()
+  }
+}
+
+/** The costs of the newest requests to models, by request id. */
+class RequestCosts {
+  readonly #ids: AppendLog<string>
+  /** Nano-dollars, at the positions of the ids. */
+  readonly #costs: NumberLog
+
+  constructor(origin?: RequestCosts) {
+    this.#ids = origin ? origin.#ids.fork() : new AppendLog(LIMITS.requestCosts)
+    this.#costs = origin ? origin.#costs.fork() : new NumberLog(1, LIMITS.requestCosts)
+  }
+
+  archive(archive: Archive): void {
+    this.#ids.archive(archive)
+    this.#costs.archive(archive)
+  }
+
+  add(id: string, nanoDollars: number): void {
+    this.#ids.push(id)
+    this.#costs.push([nanoDollars])
+  }
+
+  /** Returns the nano-dollars of the given requests. Unknown and forgotten requests are missing. */
+  find(ids: readonly string[]): Map<string, number> {
+    const missing = new Set(ids)
+    const found = new Map<string, number>()
+    const oldest = Math.max(0, this.#ids.length - LIMITS.requestCosts)
+    for (let i = this.#ids.length - 1; i >= oldest && missing.size > 0; i--) {
+      const id = this.#ids.at(i)!
+      if (missing.delete(id)) found.set(id, this.#costs.at(i, 0))
+    }
+    return found
+  }
+}
 
 /** The parts below that it uses. */
 export interface AccountAccessParts {

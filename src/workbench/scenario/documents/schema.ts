@@ -7,10 +7,41 @@ import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
 import { COMMANDS } from '../../../simulation/operations/commands.ts'
 import { RuleSchema, TIME_INPUT_PATTERN } from '../../../simulator/faults/rules.ts'
 import { OPTION_SCENARIO_KEYS } from '../../../simulator/option-schemas.ts'
-import type { Plan } from '../../explore/plan/plan.ts'
+import { PLAN_VERSION, type Plan } from '../../explore/plan/plan.ts'
+import { ITEM_SCHEMAS } from '../../explore/plan/plan-form.ts'
 import { isCountRange } from '../events.ts'
-import { FLOW_KEYS } from './flow-schema.ts'
 import { DurationOrReference, inputSchemas, isReference } from './operation-input.ts'
+
+const { fixtures, seed, profile, weather, with: patch } = OPTION_SCENARIO_KEYS
+
+/** The keys of a scenario that plays a flow. */
+export const FLOW_KEYS = {
+  flow: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The file of the flow, relative to this file. Its default export is the flow'),
+  command: z
+    .array(z.string())
+    .min(1)
+    .optional()
+    .describe('In place of flow: the program and its arguments, which run in the working directory'),
+  explore: z.literal(PLAN_VERSION).describe('The version of the form of the plan'),
+  given: z
+    .strictObject({ fixtures, seed, profile, weather, with: patch })
+    .optional()
+    .describe('The initial world. Default: that of the flow'),
+  inputs: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('The inputs of the flow by name. Default: the simplest ones'),
+  plan: z.array(z.union(Object.values(ITEM_SCHEMAS))).describe('The faults of the run, in any order'),
+  invariants: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe('The invariants that should hold. Default: all of the flow'),
+} as const
 
 const OPERATIONS = Object.keys(operations)
 /** Queries beside the operations of the service. */
