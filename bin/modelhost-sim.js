@@ -33,11 +33,14 @@ function isFresh() {
 }
 
 async function fromSource() {
-  const tsx = await import('tsx/esm/api')
-  // tsx otherwise reads the tsconfig.json of the current folder, and class fields compile in another way without ours.
-  tsx.register({
-    tsconfig: process.getBuiltinModule('node:url').fileURLToPath(new URL('../tsconfig.json', import.meta.url)),
-  })
+  // Since Node 22.18, Node reads TypeScript itself.
+  if (!process.features.typescript) {
+    const tsx = await import('tsx/esm/api')
+    // tsx otherwise reads the tsconfig.json of the current folder, and class fields compile in another way without ours.
+    tsx.register({
+      tsconfig: process.getBuiltinModule('node:url').fileURLToPath(new URL('../tsconfig.json', import.meta.url)),
+    })
+  }
   // The effect of `node --conditions=modelhost-sim-source` without a second process.
   process
     .getBuiltinModule('node:module')

@@ -25,12 +25,12 @@ export class Generation {
  * The four words are the running hash of its events. The journal updates them.
  */
 export abstract class Row {
-  generation: Generation
-  readonly id: string
-  h0: number
-  h1: number
-  h2: number
-  h3: number
+  declare generation: Generation
+  declare readonly id: string
+  declare h0: number
+  declare h1: number
+  declare h2: number
+  declare h3: number
 
   constructor(generation: Generation, id: string) {
     this.generation = generation

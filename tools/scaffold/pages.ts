@@ -76,7 +76,7 @@ function formatTables(listed: readonly ListedScenario[]): string {
     const rows = listed
       .filter(({ file }) => dirname(file) === folder)
       .map(({ file, title, teaches, client }) =>
-        tableRow([`[${title}](../../${file.replaceAll(sep, '/')})`, teaches, client]),
+        tableRow([`[${title}](../${file.replaceAll(sep, '/')})`, teaches, client]),
       )
     return [
       `## ${basename(folder)}`,

@@ -14,9 +14,9 @@ const REVIEW = purpose('limit.review')
 
 /** A request for a higher GPU limit, decided after a review. */
 export class QuotaRequestRow extends Row {
-  readonly gpu: GpuType
-  readonly requested: number
-  readonly reason: string
+  declare readonly gpu: GpuType
+  declare readonly requested: number
+  declare readonly reason: string
   decision = this.reference<'pending' | 'approved' | 'denied'>('pending')
   /** The end of its review. */
   reviewEvent = this.number(0)

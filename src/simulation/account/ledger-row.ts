@@ -8,11 +8,11 @@ import type { Microcents } from './money.ts'
 
 /** Counts the GPU time of one thing that is billed. For a hosted instance, it counts the time of its machine. */
 export class MeterRow extends Row {
-  readonly kind: 'deployment' | 'hosted' | 'container'
-  readonly gpu: GpuType
-  readonly gpusPerUnit: number
+  declare readonly kind: 'deployment' | 'hosted' | 'container'
+  declare readonly gpu: GpuType
+  declare readonly gpusPerUnit: number
   /** Micro-cents per hour of one unit, if it has a price of its own. -1: the price of its GPUs. */
-  readonly ownPrice: Microcents
+  declare readonly ownPrice: Microcents
   units = this.int32(0)
   since: Micros = this.number(0)
   /** Σ GPU-time × price up to `since`. */

@@ -90,12 +90,12 @@ export interface LineEngine {
 const STOPPED: BatchRate = { tokensPerSecond: 0, liveLoad: undefined, engines: [] }
 
 export class BatchRow extends Row {
-  readonly spec: BatchSpec
-  readonly key: EntityKey
-  readonly createdAt: Micros
+  declare readonly spec: BatchSpec
+  declare readonly key: EntityKey
+  declare readonly createdAt: Micros
   /** The ids of its output file and its error file, from its creation on. */
-  readonly outputFileId: string
-  readonly errorFileId: string
+  declare readonly outputFileId: string
+  declare readonly errorFileId: string
   status = this.reference<BatchStatus>('validating')
   statusTimes = this.reference<Readonly<Partial<Record<TimestampedStatus, Micros>>>>({})
   errors = this.reference<readonly BatchError[] | undefined>(undefined)

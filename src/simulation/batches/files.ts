@@ -19,13 +19,13 @@ export interface FileContent {
 }
 
 export class FileRow extends Row {
-  readonly filename: string
-  readonly purpose: string
-  readonly createdAt: Micros
-  readonly expiresAt: Micros
+  declare readonly filename: string
+  declare readonly purpose: string
+  declare readonly createdAt: Micros
+  declare readonly expiresAt: Micros
   /** Undefined after the file expired or was deleted. */
-  content: FileContent | undefined
-  readonly bytes: number
+  declare content: FileContent | undefined
+  declare readonly bytes: number
   /** The event that ends it. */
   expiryEvent = this.number(0)
 

@@ -107,10 +107,10 @@ export interface DeploymentPlan {
 export const EMPTY_LIST: readonly never[] = Object.freeze([])
 
 export class DeploymentRow extends Row {
-  readonly plan: DeploymentPlan
+  declare readonly plan: DeploymentPlan
   status = this.reference<DeploymentStatus>('initializing')
   failReason = this.reference('')
-  updatedAt: Micros
+  declare updatedAt: Micros
   minInstances = this.number(1)
   maxInstances = this.number(1)
   instances = this.reference<readonly number[]>(EMPTY_LIST)

@@ -53,11 +53,11 @@ const NO_ADAPTERS: readonly ResidentAdapter[] = Object.freeze([])
 
 /** One running copy of a deployment on GPUs of one node. */
 export class InstanceRow extends Row {
-  readonly deployment: number
+  declare readonly deployment: number
   /** The number of this instance in its deployment, from 0. It is the index of its random draws. */
-  readonly index: number
+  declare readonly index: number
   state = this.reference<InstanceState>('pending')
-  since: Micros
+  declare since: Micros
   node = this.int32(-1)
   /** The GPUs that it holds on its node, as bits. */
   gpus = this.int32(0)
@@ -79,7 +79,7 @@ export class InstanceRow extends Row {
   /** The prompts that its engine remembers. */
   prefixCache = this.reference<PrefixCache>(EMPTY_PREFIX_CACHE)
   /** The time at which it entered each state, for reports. */
-  readonly timeline: InstanceTimeline
+  declare readonly timeline: InstanceTimeline
 
   constructor(
     generation: Generation,

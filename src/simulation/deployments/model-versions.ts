@@ -35,8 +35,8 @@ const NO_VERSIONS: readonly string[] = Object.freeze([])
 
 /** A model the account made by deploying it: its versions, oldest first. */
 export class AccountModelRow extends Row {
-  readonly task: ModelTask
-  readonly type: DeploymentType
+  declare readonly task: ModelTask
+  declare readonly type: DeploymentType
   versions = this.reference<readonly string[]>(NO_VERSIONS)
   /** Versions that were drawn for this name, removed ones included. The id of the next one depends on it. */
   drawnVersions = this.int32(0)

@@ -97,7 +97,7 @@ export function repairGpus(row: NodeRow, gpus: number): void {
 
 /** A machine with up to 16 GPUs of one type. Sets of GPUs are bits, one per GPU. */
 export class NodeRow extends Row {
-  readonly group: NodeGroup
+  declare readonly group: NodeGroup
   state = this.reference<NodeState>('ready')
   /** GPUs that instances and rentals of this account hold, as bits. */
   allocated = this.int32(0)

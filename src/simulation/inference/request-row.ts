@@ -64,7 +64,7 @@ export interface InferencePlan extends InferenceSpec, InferenceCaller {
 
 /** A waiting or running request. It is removed from its table when it ends. */
 export class InferenceRow extends Row {
-  readonly plan: InferencePlan
+  declare readonly plan: InferencePlan
   /** The instance that runs it. -1 while it waits, and on shared capacity. */
   instance = this.int32(-1)
   /** When it started. -1 while it waits. */

@@ -23,8 +23,8 @@ export interface WebhookResult {
 
 /** A result that its webhook has not accepted yet. The id is that of the request. */
 export class WebhookRow extends Row {
-  readonly plan: WebhookPlan
-  readonly result: WebhookResult
+  declare readonly plan: WebhookPlan
+  declare readonly result: WebhookResult
   /** Attempts so far, the present one included. */
   attempts = this.int32(0)
   /** Whether an attempt is under way. */

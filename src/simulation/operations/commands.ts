@@ -231,10 +231,10 @@ export interface ScheduledCommand {
 
 /** A scheduled command. */
 export class ScheduledCommandRow extends Row {
-  readonly command: Command
-  readonly interval: Micros
+  declare readonly command: Command
+  declare readonly interval: Micros
   /** How many executions remain. */
-  remaining: number
+  declare remaining: number
   /** Its event on the agenda. */
   event: EntryHandle = this.number(0)
 

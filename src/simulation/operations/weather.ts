@@ -40,12 +40,12 @@ type WeatherKind =
 
 /** A source of weather: one kind of trouble at one place, that strikes and passes again and again. */
 export class WeatherSourceRow extends Row {
-  readonly kind: WeatherKind
+  declare readonly kind: WeatherKind
   /** The node, zone or GPU type it strikes; '' where there is one of it. */
-  readonly place: string
-  readonly key: EntityKey
+  declare readonly place: string
+  declare readonly key: EntityKey
   /** Strikes in an hour. */
-  readonly strikesPerHour: number
+  declare readonly strikesPerHour: number
   strikeCount = this.int32(0)
   /** What makes it pass, while it lasts. */
   undo = this.reference<Command | undefined>(undefined)

@@ -80,17 +80,17 @@ export interface RentalPlan {
 
 /** A rented machine or container. A container is a tenant of the fleet that only its user works with. */
 export class RentalRow extends Row {
-  readonly plan: RentalPlan
-  name: string
-  state: RentalState
+  declare readonly plan: RentalPlan
+  declare name: string
+  declare state: RentalState
   /** Why it failed, or why its last start or the rental itself ended without a request of the user. */
   failReason = this.reference('')
   /** When it entered its state, and when a visible field last changed. */
-  since: Micros
-  updatedAt: Micros
+  declare since: Micros
+  declare updatedAt: Micros
   /** When it stopped, failed or was deleted, whichever came first since its last start. -1: it has not ended. */
   endedAt: Micros = this.number(-1)
-  storageGb: number
+  declare storageGb: number
   /** Its storage after the current expansion, in GB. 0: no expansion. */
   expansionTargetGb = this.number(0)
   expansionEvent = this.number(0)
@@ -110,7 +110,7 @@ export class RentalRow extends Row {
   isBilled = this.boolean(false)
   billedSince: Micros = this.number(-1)
   /** Its state after its shutdown. */
-  stateAfterShutdown: 'stopped' | 'deleted'
+  declare stateAfterShutdown: 'stopped' | 'deleted'
   stoppedForFunds = this.boolean(false)
   /** Whether its image comes from the registry. False: its node has the image already. */
   pullsImage = this.boolean(false)

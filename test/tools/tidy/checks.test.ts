@@ -218,12 +218,15 @@ describe('the check of row fields', () => {
   test('finds a field without a kind of storage when it has a first value, a type alone, or a plain assignment', () => {
     expect(found('  plain = 0\n')).toEqual(["src/a-row.ts: 'plain' of ARow has no kind of storage"])
     expect(found('  readonly late: string | undefined\n')).toHaveLength(1)
+    expect(found('  readonly late: string\n  constructor() {\n    this.late = this.reference(late)\n  }\n')).toEqual([
+      "src/a-row.ts: 'late' of ARow has no first value and no 'declare'",
+    ])
     expect(found('  given: string\n  constructor() {\n    this.given = given\n  }\n')).toHaveLength(1)
     expect(found('  list: readonly number[] = []\n')).toHaveLength(1)
   })
 
   test('accepts fields with a kind of storage, accessors and methods', () => {
-    const given = '  readonly given: string\n  constructor() {\n    this.given = this.reference(given)\n  }\n'
+    const given = '  declare readonly given: string\n  constructor() {\n    this.given = this.reference(given)\n  }\n'
     const long = '  long =\n    this.reference<readonly number[]>([])\n'
     const members = '  get size(): number {\n    return 1\n  }\n  stop(): void {\n    this.count = 0\n  }\n'
     expect(found(`  count: Micros = this.number(0)\n${given}${long}${members}`)).toEqual([])

@@ -137,7 +137,6 @@ const CACHES: readonly string[] = [
   'data/profiles/chain.ts parsedFiles',
   'data/profiles/load.ts loadedProfiles',
   'kernel/row.ts layouts',
-  'server/page/jsx.ts FOLLOWERS',
   'service/endpoints/aggregator.ts cachedJson',
   'service/http/compiled-operation.ts routers',
   'service/http/service.ts mappingCache',

@@ -24,10 +24,10 @@ type RateLimitChanges = { readonly [Name in keyof RateLimitValues]?: number | un
 
 /** A request for higher rate limits, decided after a review. */
 export class RateLimitRequestRow extends Row {
-  readonly requests: number
+  declare readonly requests: number
   /** -1: the limit of tokens stays. */
-  readonly tokensPerMinute: number
-  readonly reason: string
+  declare readonly tokensPerMinute: number
+  declare readonly reason: string
   decision = this.reference<'pending' | 'approved' | 'denied'>('pending')
   /** The end of its review. */
   reviewEvent = this.number(0)
