@@ -1,9 +1,6 @@
 import { posix } from 'node:path'
 import ts from 'typescript'
 
-/** Types whose name alone is reported: they serve the package's own transports, and are not documented for users. */
-const OPAQUE = ['World', 'Api', 'Timelines', 'DataCollections', 'WireFaultResponse']
-
 /** The name for all exports of a module. */
 const ALL = '*'
 
@@ -22,7 +19,8 @@ interface Origin {
 
 /**
  * Reports the public types: the names that each entry exports, then every declaration that these lead to, without
- * comments, sorted by name.
+ * comments, sorted by name. Of what no entry exports, classes, schemas and tables of operations are left out, and what only
+ * these or other such types use: the OpenAPI document and docs/endpoints.md have what is in them.
  *
  * @param entries paths of `.d.ts` files by the names of the entries
  * @param read returns the text of a `.d.ts` file
@@ -48,27 +46,31 @@ export function reportApi(entries: Readonly<Record<string, string>>, read: (path
     if (module.declared.has(local)) return { name: local, path }
     return module.imported.has(local) && local !== name ? find({ name: local, path }, false) : undefined
   }
-  const report = (origin: Origin | undefined): void => {
+  const report = (origin: Origin | undefined, isPublic = false): void => {
     const key = origin && `${origin.name} ${origin.path}`
-    if (key === undefined || declarations.has(key)) return
+    if (key === undefined || (declarations.has(key) && !isPublic)) return
     const { source, declared, exported } = load(origin!.path)
     if (origin!.name === ALL) {
       for (const name of exported.keys()) report(find({ name, path: origin!.path }, true))
       return
     }
-    if (OPAQUE.includes(origin!.name)) return void declarations.set(key, `type ${origin!.name} = /* not reported */`)
-    const statements = declared.get(origin!.name)!
+    const isBrief = (each: ts.Statement) => ts.isVariableStatement(each) || ts.isClassDeclaration(each)
+    const statements = declared.get(origin!.name)!.filter(each => isPublic || !isBrief(each))
+    if (statements.length === 0) return
     declarations.set(key, statements.map(each => printer.printNode(ts.EmitHint.Unspecified, each, source)).join('\n'))
     for (const statement of statements) {
-      visitNames(statement, origin!.path, (name, path) => report(find({ name, path }, path !== origin!.path)))
+      if (isPublic)
+        visitNames(statement, origin!.path, (name, path) => report(find({ name, path }, path !== origin!.path)))
     }
   }
 
   const lists = Object.entries(entries).map(([entry, path]) => {
     const names = [...load(path).exported.keys()].sort()
-    for (const name of names) report(find({ name, path }, true))
     return `## ${entry}\n\n${names.map(name => `- ${name}\n`).join('')}`
   })
+  for (const path of Object.values(entries)) {
+    for (const name of load(path).exported.keys()) report(find({ name, path }, true), true)
+  }
   const sorted = [...declarations].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text)
   return `# Public types
 

@@ -34,7 +34,7 @@ let isModuleHookRegistered = false
 async function readTypeScript(file: string): Promise<void> {
   // If this module was loaded as TypeScript, a loader is registered already, unless Node read it. Node itself finds no
   // file for an import without an ending, which the clients of many projects have.
-  if (!import.meta.url.endsWith('.ts') || process.features.typescript) {
+  if (!import.meta.url.endsWith('.ts') || 'typescript' in process.features) {
     typeScriptLoader ??= import('tsx/esm/api').then(({ register }) => register())
     await typeScriptLoader
   }
