@@ -2,7 +2,7 @@
 import yargs from 'yargs'
 import { nearestWord } from '../lib/did-you-mean.ts'
 import { VERSION } from '../lib/version.ts'
-import { OPTIONS } from '../simulator/options.ts'
+import type { OPTIONS } from '../simulator/options.ts'
 import { type Command, UsageError } from './command.ts'
 
 /**
@@ -12,6 +12,8 @@ import { type Command, UsageError } from './command.ts'
  * @param usage the head of the help, for a command line that names no command
  */
 export async function runCommandLine(args: readonly string[], module: Command, usage?: string): Promise<void> {
+  // The file that starts every command is small: it loads the rest on demand.
+  const options = (await import('../simulator/options.ts')).OPTIONS
   const { command, describe, builder, handler } = module
   const { own, other } = splitCommand(args, module)
   const parser = yargs(own)
@@ -34,7 +36,7 @@ export async function runCommandLine(args: readonly string[], module: Command, u
       const help = (instance as unknown as { help(): string }).help()
       const flags = Array.from(help.matchAll(/^ +(?:-\w, )?--([a-z][a-z-]*)/gm), ([, name]) => name!)
       const words = parser.parsed ? parser.parsed.argv._.map(String) : []
-      throw new UsageError(explainParseError(message ?? error.message, { args: own, words, flags, module }))
+      throw new UsageError(explainParseError(message ?? error.message, { args: own, words, flags, module, options }))
     })
   let run: (() => void | Promise<void>) | undefined
   parser.command({
@@ -71,7 +73,7 @@ function requireSwitchValues(args: readonly string[], argv: Readonly<Record<stri
 
 /** Converts a message of yargs, with a suggestion for a typo. */
 function explainParseError(message: string, given: Given): string {
-  const { args, flags, module } = given
+  const { args, flags, module, options } = given
   if (message.startsWith('Failed to ')) return message
   const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ')[0]
   if (unknown !== undefined) return unknownArgument(unknown, args, flags)
@@ -87,7 +89,7 @@ function explainParseError(message: string, given: Given): string {
   if (message.startsWith('Not enough non-option arguments')) return missingArgument(given)
   const flagWithoutValue = /^Not enough arguments following: (.*)$/.exec(message)?.[1]
   if (flagWithoutValue !== undefined) {
-    const words = wordsOfFlag(flagWithoutValue)
+    const words = wordsOfFlag(flagWithoutValue, options)
     const advice = words === undefined ? 'Give one after it.' : `Words are ${words.join(', ')}.`
     return `Failed to read --${flagWithoutValue}: its value is missing. ${advice}`
   }
@@ -95,8 +97,8 @@ function explainParseError(message: string, given: Given): string {
 }
 
 /** Returns the words that a flag takes; undefined if it takes other values. */
-function wordsOfFlag(name: string): readonly string[] | undefined {
-  const value = OPTIONS.find(([, { flag }]) => flag?.name === name)?.[1].flag?.value
+function wordsOfFlag(name: string, options: typeof OPTIONS): readonly string[] | undefined {
+  const value = options.find(([, { flag }]) => flag?.name === name)?.[1].flag?.value
   return Array.isArray(value) ? value : undefined
 }
 
@@ -159,4 +161,5 @@ interface Given {
   /** The names of the flags that the command line may have. */
   readonly flags: readonly string[]
   readonly module: Command
+  readonly options: typeof OPTIONS
 }
