@@ -41,7 +41,10 @@ export class PolledResponse {
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   #pendingRead: ReturnType<ReadableStreamDefaultReader<Uint8Array>['read']> | undefined
 
-  /** @param send sends the request with this waiter */
+  /**
+   * @internal
+   * @param send sends the request with this waiter
+   */
   constructor(send: (waiterFor: NonNullable<IncomingRequest['waiterFor']>) => Response | Promise<Response>) {
     this.#expectWait()
     this.#response = Promise.resolve(send((defaultWaiter, clock) => this.#createWaiter(defaultWaiter, clock)))
