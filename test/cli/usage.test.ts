@@ -53,10 +53,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     ['--documented-only=maybe'],
     "Failed to read --documented-only 'maybe': it is a switch and has no value. Give --documented-only alone, or leave it out.",
   ],
-  [
-    ['merge'],
-    "Failed to run 'merge': the files are missing. Give them, as in: modelhost-sim merge results --expect 1..1000",
-  ],
+  [['merge'], "Failed to run 'merge': the files are missing. Give them, as in: modelhost-sim merge results"],
   [
     ['replay', '--set', 'a=b'],
     "Failed to run 'replay': the file is missing. Give it, as in: modelhost-sim replay run.ndjson",
@@ -67,9 +64,8 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     ['explain', 'h100-0', '--fixtures', 'empty', '--weather', 'rouhg'],
     "Failed to find the weather 'rouhg': did you mean 'rough'?",
   ],
-  [['merge', 'none.ndjson'], 'Failed to merge none.ndjson: the file or folder is missing. Give files of --out.'],
+  [['merge', 'none.ndjson'], 'Failed to read none.ndjson: the file or folder is missing. Give files of --out.'],
   [['merge', 'docs'], 'Failed to merge docs: it contains no results-1.ndjson or the like. Give the folder of --out.'],
-  [['merge', 'x', '--expect', '9..1'], "Failed to read --expect '9..1': its first seed, 9, is above its last."],
   [['merge', 'x', '--finding-code', '0'], "Failed to read --finding-code '0': too small."],
   [['run', '--update=1'], "Failed to read --update '1': it is a switch and has no value."],
   [['--profile', 'quik'], "Did you mean 'quick'?"],

@@ -6,8 +6,7 @@ import { startLoopWatchdog } from '../../workbench/scenario/runner/loop-watchdog
 import { exitWhenWritten } from '../exit.ts'
 import { type ExploreArguments, exploreFlows } from '../explore/explore-flows.ts'
 import { SCENARIO_LANGUAGES } from '../explore/scenario-files.ts'
-import { FINDING_EXIT_CODES, shardFlags } from '../shards/flags.ts'
-import { runAgain } from '../shards/play.ts'
+import { FINDING_EXIT_CODES, shardFlags } from '../shards/play.ts'
 import { onSignals } from '../signals.ts'
 import { duration, integer, seed, text, word } from '../values.ts'
 
@@ -131,7 +130,6 @@ export async function handler(args: ExploreArguments): Promise<void> {
       playing: watchdog.playing,
       signal: stop.signal,
       folder: process.cwd(),
-      again: () => runAgain(stop.signal),
     })
   } finally {
     watchdog.stop()

@@ -2,25 +2,23 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Argv } from 'yargs'
-import { type MergedFinding, mergeResults } from '../../workbench/explore/shards/merge.ts'
-import { parseSeedRange } from '../../workbench/explore/shards/seed-range.ts'
+import { formatCount, plural } from '../../lib/text/format-count.ts'
+import { type MergedFinding, type MergeReport, mergeResults } from '../../workbench/explore/shards/merge.ts'
+import type { KnownFinding } from '../../workbench/scenario/documents/known-findings.ts'
 import { UsageError } from '../command.ts'
 import { KnownFindings } from '../explore/known.ts'
-import { requireWritable, writeTextFile } from '../files/output-file.ts'
-import { FINDING_EXIT_CODES, findingCodeFlag } from '../shards/flags.ts'
-import { formatMerge, formatMergeJson, formatMergeJunit } from '../shards/merge-report.ts'
+import { percent } from '../explore/report.ts'
+import { FINDING_EXIT_CODES, findingCodeFlag, formatFinding } from '../shards/play.ts'
 import { text } from '../values.ts'
 
 export const command = 'merge <files..>'
 export const describe = 'Join the results of shards, and tell what is missing and what was found'
-export const example = 'merge results --expect 1..1000'
+export const example = 'merge results'
 
 export interface MergeArguments {
   files: readonly string[]
   known?: string | undefined
-  expect?: string | undefined
   json?: boolean | undefined
-  junit?: string | undefined
   findingCode?: number | undefined
 }
 
@@ -28,12 +26,6 @@ export function builder(argv: Argv): Argv<MergeArguments> {
   return argv
     .positional('files', { type: 'string', array: true, describe: 'Files of --out, or folders of them' })
     .options({
-      expect: {
-        type: 'string',
-        requiresArg: true,
-        coerce: text('expect'),
-        describe: 'Seeds that must have a result, as in 1..1000. Default: those of the files',
-      },
       known: {
         type: 'string',
         requiresArg: true,
@@ -41,15 +33,9 @@ export function builder(argv: Argv): Argv<MergeArguments> {
         describe: 'File of known findings, which do not fail. Default: explore.known.yaml, if there is one',
       },
       json: { type: 'boolean', default: false, describe: 'Print JSON' },
-      junit: {
-        type: 'string',
-        requiresArg: true,
-        coerce: text('junit'),
-        describe: 'Also write the findings to this file, in the format of JUnit',
-      },
       ...findingCodeFlag(),
     })
-    .example('$0 merge results --expect 1..1000', 'the files results-1.ndjson, results-2.ndjson … of a folder')
+    .example('$0 merge results', 'the files results-1.ndjson, results-2.ndjson … of a folder')
     .epilogue(FINDING_EXIT_CODES) as unknown as Argv<MergeArguments>
 }
 
@@ -58,41 +44,73 @@ export async function handler(args: MergeArguments): Promise<void> {
 }
 
 /**
- * Runs the command and returns its exit code: 3 if a seed is missing, that for findings if one is new or a seed came out
+ * Runs the command and returns its exit code: 3 if a run is missing, that for findings if one is new or a seed came out
  * differently.
  *
  * @param folder the one with the file of known findings
  *
- * @throws UsageError or RangeError for a file that cannot be read or written
+ * @throws UsageError or RangeError for a file that cannot be read
  */
 export async function merge(
-  { files, known: knownFile, expect, json, junit, findingCode = 1 }: MergeArguments,
+  { files, known: knownFile, json, findingCode = 1 }: MergeArguments,
   write: (text: string) => void,
   folder = process.cwd(),
 ): Promise<number> {
-  const range = expect === undefined ? undefined : parseSeedRange(expect, '--expect')
-  if (junit !== undefined) requireWritable(junit, 'junit')
   const known = await KnownFindings.read(knownFile, folder)
-  const report = mergeResults(files.flatMap(listResultsFiles), range)
-  const knownOf = ({ test, signature }: MergedFinding) => known.find(test, signature)
-  write(json ? formatMergeJson(report, knownOf) : formatMerge(report, knownOf))
-  if (junit !== undefined) writeTextFile(junit, formatMergeJunit(report, knownOf), 'junit')
-  if (report.missing.length > 0) return 3
-  const isNew = (finding: MergedFinding) => knownOf(finding) === undefined
-  return report.findings.some(isNew) || report.differing.length > 0 ? findingCode : 0
+  const report = mergeResults(files.flatMap(listResultsFiles))
+  const findings = report.findings.map(finding => ({ ...finding, known: known.find(finding.test, finding.signature) }))
+  write(json ? `${JSON.stringify({ ...report, findings })}\n` : formatMerge(report, findings))
+  if (report.missing > 0) return 3
+  return findings.some(finding => finding.known === undefined) || report.differing.length > 0 ? findingCode : 0
 }
-
-const RESULTS_FILE = /^results-\d+\.ndjson$/
 
 /** Returns the path, or the results files of a folder at any depth: a CI server gives each artifact a folder. */
 function listResultsFiles(path: string): string[] {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
   const found = readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile() && RESULTS_FILE.test(entry.name))
+    .filter(entry => entry.isFile() && /^results-\d+\.ndjson$/.test(entry.name))
     .map(entry => join(entry.parentPath ?? entry.path, entry.name))
     .sort()
   if (found.length > 0) return found
   throw new UsageError(
     `Failed to merge ${path}: it contains no results-1.ndjson or the like. Give the folder of --out.`,
   )
+}
+
+const MAX_LISTED = 20
+
+function formatMerge(
+  { files, runs, failed, seeds, tests, expected, missing, incomplete, repeated, differing, digest }: MergeReport,
+  findings: readonly (MergedFinding & { readonly known: KnownFinding | undefined })[],
+): string {
+  const of = tests.length === 1 ? tests[0]! : plural(tests.length, 'test')
+  const all = formatCount(expected)
+  const lines = [
+    `${plural(runs, 'run')} of ${of} in ${plural(files, 'file')}, seeds ${seeds}, digest ${digest}`,
+    missing === 0 ? `Complete: ${all} of ${all}` : `Incomplete: ${formatCount(missing)} of ${all} missing`,
+    ...list(incomplete, ({ shard, hasFile, runs, test, seed }) => {
+      const end = hasFile ? 'ended early' : 'has no file'
+      return [`  shard ${shard} ${end}: ${plural(runs, 'run')} missing, the first with seed ${seed} of ${test}`]
+    }),
+    repeated === 0
+      ? 'Played twice: nothing'
+      : `Played twice: ${plural(repeated, 'run')}, ${percent(repeated / (runs + repeated))} of what was played, ` +
+        `with ${differing.length === 0 ? 'equal digests' : `different digests of ${plural(differing.length, 'seed')}`}`,
+    ...list(differing, ({ test, seed, results }) => [
+      `Not deterministic: seed ${seed} of ${test} came out differently`,
+      ...results.map(result => `  ${result.digest} in ${result.file}, Node ${result.node}`),
+    ]),
+    failed === 0 ? 'Nothing found' : `${plural(findings.length, 'finding')} in ${plural(failed, 'seed')}`,
+  ]
+  const causes = findings.map(({ known, ...finding }) => {
+    if (known === undefined) return formatFinding(finding)
+    return `  known since ${known.date}: ${finding.signature} (${known.reason}): ${plural(finding.count, 'seed')}\n`
+  })
+  return `${lines.join('\n')}\n${causes.join('')}`
+}
+
+/** Returns the lines of the first items, and how many items there are beside them. */
+function list<Item>(items: readonly Item[], linesOf: (item: Item) => readonly string[]): string[] {
+  const more = items.length - MAX_LISTED
+  return [...items.slice(0, MAX_LISTED).flatMap(linesOf), ...(more > 0 ? [`  and ${formatCount(more)} more`] : [])]
 }

@@ -19,9 +19,8 @@ import { EXIT_CODES } from '../command.ts'
 import { exitProcess, exitWhenWritten } from '../exit.ts'
 import { list } from '../run/list.ts'
 import { RunPage } from '../run/run-page.ts'
-import { type ShardArguments, shardFlags } from '../shards/flags.ts'
-import { runAgain } from '../shards/play.ts'
-import { isSharded, runSharded } from '../shards/run-scenarios.ts'
+import { type ShardArguments, shardFlags } from '../shards/play.ts'
+import { runSharded } from '../shards/run-scenarios.ts'
 import { onSignals } from '../signals.ts'
 import { duration, integer, seed, seedList, text, texts, word } from '../values.ts'
 import { watch } from '../watch.ts'
@@ -163,7 +162,6 @@ export async function handler(args: RunArguments): Promise<void> {
   const ignoreSignals = isSharded(args) ? onSignals(() => stop.abort()) : undefined
   process.exitCode = await run(args, {
     signal: stop.signal,
-    again: () => runAgain(stop.signal),
     playing: watchdog.playing,
     out: text => process.stdout.write(text),
     error: text => process.stderr.write(text),
@@ -214,8 +212,6 @@ export interface RunIo {
   readonly entry?: string
   /** Aborted: a shard stops. */
   readonly signal?: AbortSignal
-  /** Runs the same command in a new process, and resolves with its exit code. */
-  again?(): Promise<number>
 }
 
 /** Limits updates of the progress: thousands of plays a minute would flicker. */
@@ -272,13 +268,15 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
     return 2
   }
   Error.stackTraceLimit = STACK_LINES
+  const counter = new PlayCounter(io.progress)
   if (isSharded(args)) {
     const { folder = process.cwd() } = io
     const played = { ...selection(args), names, check: args.check, folder }
-    return runSharded(args, scenarios, played, { ...io, folder })
+    const { update, bail, watch, dryRun, workers, reporter: format } = args
+    const others = { update, bail, watch, 'dry-run': dryRun, workers, reporter: format !== 'pretty' && format }
+    return runSharded(args, others, scenarios, played, { ...io, folder, onDone: (...done) => counter.update(...done) })
   }
   let page: RunPage | undefined
-  const counter = new PlayCounter(io.progress)
   const loadErrors: string[] = []
   const options: RunFilesOptions = {
     ...selection(args),
@@ -327,6 +325,10 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
   if (page && result && (await page.write(result))) io.error(`Page: ${args.html}\n`)
   if (loadErrors.length > 0) return 2
   return results.every(({ passed }) => passed) ? 0 : 1
+}
+
+function isSharded({ shard, out }: RunArguments): boolean {
+  return shard !== undefined || out !== undefined
 }
 
 function selection({ filter, tag }: RunArguments): Pick<RunFilesOptions, 'filter' | 'tags'> {

@@ -1,7 +1,7 @@
 /** Explores the flows of a command line, one after the other, and returns the exit code. */
 
 import { readFileSync } from 'node:fs'
-import { type Duration, SECOND } from '../../kernel/duration.ts'
+import type { Duration } from '../../kernel/duration.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import { plural } from '../../lib/text/format-count.ts'
 import type { SavedWorld } from '../../server/saved-page/content.ts'
@@ -14,8 +14,8 @@ import { createRunner } from '../../workbench/explore/run/create-runner.ts'
 import { createFlowRunner } from '../../workbench/explore/run/flow-runner.ts'
 import { type FlowRunner, type RunOptions, RunStopped, unlessStopped } from '../../workbench/explore/run/runner.ts'
 import type { RunnableTest, SeedOutcome } from '../../workbench/explore/shards/play-shard.ts'
-import type { SeedFinding } from '../../workbench/explore/shards/records.ts'
-import { parseSeedRange } from '../../workbench/explore/shards/seed-range.ts'
+import type { SeedFinding } from '../../workbench/explore/shards/results.ts'
+import { parseSeedRange } from '../../workbench/explore/shards/shard.ts'
 import { type ShrinkOptions, shrink } from '../../workbench/explore/shrink/shrink.ts'
 import type { ExploreProgress } from '../../workbench/explore/stages/exploration.ts'
 import { runSeed } from '../../workbench/explore/stages/swarm.ts'
@@ -24,9 +24,14 @@ import { guardProcess } from '../../workbench/scenario/runner/process-guard.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
-import { readShardRequest, type ShardArguments, type ShardRequest } from '../shards/flags.ts'
-import { playSharded, type ShardIo } from '../shards/play.ts'
-import { hashOf } from '../shards/scenario-tests.ts'
+import {
+  hashOf,
+  playSharded,
+  readShardRequest,
+  type ShardArguments,
+  type ShardIo,
+  type ShardRequest,
+} from '../shards/play.ts'
 import { KnownFindings } from './known.ts'
 import { type ExploredFlow, formatFlow, formatFlowJson, formatFlowsJunit, percent } from './report.ts'
 import {
@@ -153,7 +158,8 @@ export async function exploreFlows(args: ExploreArguments, io: ExploreIo): Promi
   const release = guardProcess()
   try {
     const range = args.seeds === undefined ? undefined : parseSeedRange(args.seeds, '--seeds')
-    const request = readShardRequest(args, range, process.env)
+    const { json, junit, html, budget, faults, write } = args
+    const request = readShardRequest(args, range, { json, junit, html, budget, faults, write })
     if (range !== undefined && request === undefined) {
       throw new UsageError('Failed to read --seeds: it needs a folder for the results. Give one, as in --out results.')
     }
@@ -162,7 +168,7 @@ export async function exploreFlows(args: ExploreArguments, io: ExploreIo): Promi
     const known = await KnownFindings.read(args.known, io.folder)
     const flows = await loadAll(args, io.folder)
     requireUniqueNames(flows)
-    return await (request === undefined ? exploreAll(flows, known, args, io) : runShard(flows, request, args, io))
+    return await (request === undefined ? exploreAll(flows, known, args, io) : runShard(flows, request, io))
   } finally {
     release()
   }
@@ -262,19 +268,7 @@ async function exploreAll(
   return explored.some(({ findings }) => findings.fresh.length > 0) ? findingCode : 0
 }
 
-async function runShard(
-  flows: readonly ExploredClient[],
-  request: ShardRequest,
-  { json, junit, html, budget, faults, write }: ExploreArguments,
-  io: ExploreIo,
-): Promise<number> {
-  const flags = { json, junit, html, budget, faults, write }
-  const [other] = Object.entries(flags).find(([, value]) => value !== undefined && value !== false) ?? []
-  if (other !== undefined) {
-    throw new UsageError(
-      `Failed to explore: --out writes results for 'modelhost-sim merge', and excludes --${other}. Leave it out.`,
-    )
-  }
+async function runShard(flows: readonly ExploredClient[], request: ShardRequest, io: ExploreIo): Promise<number> {
   const tests: FlowTest[] = []
   try {
     for (const { flow, file } of flows) {
@@ -341,11 +335,5 @@ async function toOutcome(
       ...(small?.inputs !== undefined && { inputs: small.inputs }),
     })
   }
-  const { digest, features, duration } = result
-  return {
-    digest,
-    findings: [...findings.values()],
-    features: [...features],
-    virtualSeconds: duration / SECOND,
-  }
+  return { digest: result.digest, findings: [...findings.values()] }
 }

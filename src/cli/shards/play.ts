@@ -1,35 +1,105 @@
-/** Runs one shard of a command, prints what becomes of it, and returns the exit code. */
+/** Runs one shard of `run` or `explore`, prints what becomes of it, and returns the exit code. */
 
-import { spawn } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { monotonicMs } from '../../lib/real-time.ts'
 import { plural } from '../../lib/text/format-count.ts'
 import { VERSION } from '../../lib/version.ts'
-import { type RunnableTest, ShardRuns } from '../../workbench/explore/shards/play-shard.ts'
-import {
-  RESULTS_FORMAT,
-  type SeedResult,
-  type SeedTest,
-  type TestSeed,
-} from '../../workbench/explore/shards/records.ts'
-import { ResultsFile } from '../../workbench/explore/shards/results-file.ts'
-import { formatSeedRange } from '../../workbench/explore/shards/seed-range.ts'
-import { findCommit } from './commit.ts'
-import type { ShardRequest } from './flags.ts'
+import { collectFindings, type MergedFinding } from '../../workbench/explore/shards/merge.ts'
+import { playShard, type RunnableTest, runsOf } from '../../workbench/explore/shards/play-shard.ts'
+import { RESULTS_FORMAT, ResultsFile } from '../../workbench/explore/shards/results.ts'
+import { readShard, type SeedRange, type Shard } from '../../workbench/explore/shards/shard.ts'
+import { UsageError } from '../command.ts'
+import { integer, text } from '../values.ts'
+
+/** The exit codes of commands that have found something or could not finish. */
+export const FINDING_EXIT_CODES =
+  'Exit codes: 0 nothing found, 1 findings, 2 could not run, 3 incomplete, also after Ctrl-C.'
+
+export function findingCodeFlag() {
+  return {
+    'finding-code': {
+      type: 'string' as const,
+      requiresArg: true,
+      coerce: integer('finding-code', { min: 1, max: 125 }, 42),
+      describe:
+        'Exit code for findings in place of 1, so that Kubernetes retries after a crash, and not after a finding',
+    },
+  }
+}
+
+export interface ShardArguments {
+  shard?: string | undefined
+  out?: string | undefined
+  findingCode?: number | undefined
+}
+
+export function shardFlags() {
+  return {
+    shard: {
+      type: 'string' as const,
+      requiresArg: true,
+      coerce: text('shard'),
+      describe: 'Run a part of the seeds, as in 3/8. auto: the part that the variables of the CI or cluster name',
+    },
+    out: {
+      type: 'string' as const,
+      requiresArg: true,
+      coerce: text('out'),
+      describe: 'Write the results of the seeds to this folder, and continue where an earlier process ended',
+    },
+    ...findingCodeFlag(),
+  }
+}
+
+/** A part of a range of seeds and the folder of its results. */
+export interface ShardRequest {
+  readonly range: SeedRange
+  readonly shard: Shard
+  readonly out: string
+  readonly findingCode: number
+}
+
+/**
+ * Returns what the flags ask for; undefined if they ask for no shard.
+ *
+ * @param others flags that have no meaning for a shard
+ * @throws UsageError for flags that need or exclude others, RangeError for an invalid shard
+ */
+export function readShardRequest(
+  { shard, out, findingCode = 1 }: ShardArguments,
+  range: SeedRange | undefined,
+  others: Readonly<Record<string, unknown>>,
+): ShardRequest | undefined {
+  if (shard === undefined && out === undefined) return undefined
+  const given = shard === undefined ? '--out' : '--shard'
+  if (range === undefined) {
+    throw new UsageError(`Failed to read ${given}: it needs a range of seeds. Give one, as in --seeds 1..1000.`)
+  }
+  if (out === undefined) {
+    throw new UsageError(`Failed to read ${given}: it needs a folder for the results. Give one, as in --out results.`)
+  }
+  const [other] = Object.entries(others).find(([, value]) => value !== undefined && value !== false) ?? []
+  if (other !== undefined) {
+    throw new UsageError(
+      `Failed to read --out: it writes results for 'modelhost-sim merge', and excludes --${other}. Leave it out.`,
+    )
+  }
+  return { range, shard: readShard(shard ?? '1/1', process.env), out, findingCode }
+}
 
 export interface ShardIo {
   out(text: string): void
   error(text: string): void
-  /** Shows the progress in place of the last. */
-  progress?: ((text: string) => void) | undefined
   /** Called with what is run. */
   playing?: ((name: string) => void) | undefined
+  /** Called with the number of finished runs and of all. */
+  readonly onDone?: ((done: number, total: number) => void) | undefined
   /** Aborted: the shard stops, and its exit code is 3. */
   readonly signal?: AbortSignal | undefined
   /** The folder that `--out` is relative to. */
   readonly folder: string
-  /** Runs the same command in a new process, and resolves with its exit code. */
-  again?(): Promise<number>
 }
 
 /** What is run, and by which command. */
@@ -46,140 +116,66 @@ export interface ShardWork {
  * @returns the exit code: 0 nothing found, that for findings, 3 incomplete
  * @throws RangeError if the results file is of other work or cannot be written
  */
-export async function playSharded(work: ShardWork, request: ShardRequest, io: ShardIo): Promise<number> {
-  const { range, shard, out, recheck, findingCode } = request
-  const commit = findCommit(io.folder, process.env)
-  const header = {
+export async function playSharded(
+  { command, tests, config }: ShardWork,
+  { range, shard, out, findingCode }: ShardRequest,
+  io: ShardIo,
+): Promise<number> {
+  const { index, count, source, statusFile } = shard
+  if (statusFile !== undefined) writeFileSync(statusFile, '', { flag: 'a' })
+  const git = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: io.folder, encoding: 'utf8' })
+  const seeds = `${range.from}..${range.to}`
+  const file = new ResultsFile(resolve(io.folder, out), {
     format: RESULTS_FORMAT,
     version: VERSION,
-    ...(commit !== undefined && { commit }),
-    command: work.command,
-    tests: work.tests.map(({ name, hash, ownSeed }) => ({ name, hash, ...(ownSeed && { ownSeed }) })),
-    config: work.config,
-    seeds: formatSeedRange(range),
-    shard: `${shard.index}/${shard.count}`,
-    ...(shard.launcher !== undefined && { launcher: shard.launcher }),
+    ...(git.status === 0 && { commit: git.stdout.trim() }),
+    command,
+    tests: tests.map(({ name, hash, ownSeed }) => ({ name, hash, ...(ownSeed && { ownSeed }) })),
+    config,
+    seeds,
+    shard: `${index}/${count}`,
     node: process.version,
-  } as const
-  const file = new ResultsFile(resolve(io.folder, out), shard.index, header)
-  const progress = new RunProgress(io)
+  })
   try {
-    const runs = new ShardRuns(work.tests, range, shard, file)
-    const source = shard.variables === undefined ? '' : `, from ${shard.launcher} (${shard.variables})`
-    io.error(
-      `Shard ${shard.index} of ${shard.count}${source}: ${plural(runs.count, 'run')} of seeds ${formatSeedRange(range)}, in ${file.path}\n`,
-    )
-    io.error(describeEarlier(file, work.tests))
-    const before = file.finished.size
-    const onStart = (test: SeedTest, seed: TestSeed) => io.playing?.(`'${test.name}' with seed ${seed}`)
-    const left = await runs.play({
+    const total = runsOf(tests, range, shard).length
+    const from = source === undefined ? '' : `, from ${source}`
+    io.error(`Shard ${index} of ${count}${from}: ${plural(total, 'run')} of seeds ${seeds}, in ${file.path}\n`)
+    if (file.finished.size > 0) io.error(`Continues after ${plural(file.finished.size, 'run')}\n`)
+    const left = await playShard(tests, range, shard, file, {
       signal: io.signal,
-      onStart,
-      onDone: (_, done) => progress.update(`${done} of ${runs.count} runs`),
+      onStart: (test, seed) => io.playing?.(`'${test.name}' with seed ${seed}`),
+      onDone: done => io.onDone?.(done, total),
     })
-    progress.end()
-    const hasRunHere = file.finished.size > before
-    if (left === 0 && recheck && hasRunHere && io.again && !io.signal?.aborted) {
-      file.close()
-      return await io.again()
-    }
-    io.out(describeResults(file, work.tests))
-    if (left > 0) {
-      io.out(`Incomplete: ${left} of ${plural(runs.count, 'run')} left. The same command continues.\n`)
-      return 3
-    }
-    if (!recheck) return hasFindings(file) ? findingCode : 0
-    const differing = await runs.recheck({ signal: io.signal, onStart })
-    if (io.signal?.aborted) return 3
-    io.out(describeRecheck(file, differing, work.tests))
-    return differing.length > 0 || hasFindings(file) ? findingCode : 0
+    io.onDone?.(total, total)
+    const results = [...file.finished.values()]
+    const failed = results.filter(({ findings }) => findings !== undefined).length
+    io.out(`${plural(results.length, 'run')}: ${results.length - failed} passed, ${failed} failed\n`)
+    const nameOf = (hash: string) => tests.find(test => test.hash === hash)?.name ?? hash
+    for (const finding of collectFindings(results, nameOf)) io.out(formatFinding(finding))
+    if (left === 0) return failed > 0 ? findingCode : 0
+    io.out(`Incomplete: ${left} of ${plural(total, 'run')} left. The same command continues.\n`)
+    return 3
   } finally {
-    progress.end()
     file.close()
   }
 }
 
-/** Runs this command line in a new process, which an abort stops, too. Resolves with its exit code. */
-export function runAgain(signal: AbortSignal): Promise<number> {
-  const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { stdio: 'inherit' })
-  signal.addEventListener('abort', () => child.kill())
-  return new Promise((resolve, reject) => {
-    child.on('error', reject)
-    child.on('close', code => resolve(code ?? 3))
-  })
+/** Returns indented lines. */
+export function formatFinding(finding: MergedFinding): string {
+  const { test, signature, count, firstSeed, words, plan, inputs, replay } = finding
+  const lines = [
+    `${signature}: ${plural(count, 'seed')}, first seed ${firstSeed} of ${test}`,
+    words,
+    plan && `plan: ${JSON.stringify(plan)}`,
+    inputs && `inputs: ${JSON.stringify(inputs)}`,
+    replay,
+  ]
+  return lines.flatMap(line => (line === undefined ? [] : [`  ${line}\n`])).join('')
 }
 
-function hasFindings({ finished }: ResultsFile): boolean {
-  return [...finished.values()].some(({ verdict }) => verdict === 'failed')
-}
-
-function describeEarlier({ finished, interrupted }: ResultsFile, tests: readonly SeedTest[]): string {
-  if (finished.size === 0 && interrupted.size === 0) return ''
-  const broken = [...interrupted.values()].map(({ test, started }) => `'${nameOf(tests, test)}' with seed ${started}`)
-  const rerun = broken.length === 0 ? '' : `, and runs again what a process did not finish: ${broken.join(', ')}`
-  return `Continues after ${plural(finished.size, 'run')}${rerun}\n`
-}
-
-const MAX_LISTED = 20
-
-function describeResults({ finished }: ResultsFile, tests: readonly SeedTest[]): string {
-  const results = [...finished.values()]
-  const failed = results.filter(({ verdict }) => verdict === 'failed')
-  const bySignature = new Map<string, { readonly first: SeedResult; readonly count: number }>()
-  for (const result of failed) {
-    for (const { signature } of result.findings ?? []) {
-      const { first = result, count = 0 } = bySignature.get(signature) ?? {}
-      bySignature.set(signature, { first, count: count + 1 })
-    }
-  }
-  const lines = [...bySignature].slice(0, MAX_LISTED).flatMap(([signature, { first, count }]) => {
-    const { words, replay } = first.findings!.find(finding => finding.signature === signature)!
-    const head = `  ${signature}: ${plural(count, 'seed')}, first seed ${first.seed} of '${nameOf(tests, first.test)}'`
-    return [head, `    ${words}`, ...(replay === undefined ? [] : [`    ${replay}`])]
-  })
-  const more = bySignature.size - MAX_LISTED
-  if (more > 0) lines.push(`  and ${more} more; 'modelhost-sim merge' lists all`)
-  return `${[`${plural(results.length, 'run')}: ${results.length - failed.length} passed, ${failed.length} failed`, ...lines].join('\n')}\n`
-}
-
-function describeRecheck(
-  { rechecked }: ResultsFile,
-  differing: readonly SeedResult[],
-  tests: readonly SeedTest[],
-): string {
-  const lines = differing.map(
-    ({ test, seed }) => `  '${nameOf(tests, test)}' with seed ${seed} came out differently in another process`,
-  )
-  const end = differing.length === 0 ? 'all came out the same' : `${differing.length} came out differently`
-  return `${[`${plural(rechecked.size, 'run')} checked in another process: ${end}`, ...lines].join('\n')}\n`
-}
-
-function nameOf(tests: readonly SeedTest[], hash: string): string {
-  return tests.find(test => test.hash === hash)?.name ?? hash
-}
-
-/** Limits updates of the progress: hundreds of runs a second would flicker. */
-const PROGRESS_INTERVAL_MS = 100
-
-class RunProgress {
-  readonly #io: ShardIo
-  #shownMs = Number.NEGATIVE_INFINITY
-  #isShown = false
-
-  constructor(io: ShardIo) {
-    this.#io = io
-  }
-
-  update(text: string): void {
-    const now = monotonicMs()
-    if (this.#io.progress === undefined || now - this.#shownMs < PROGRESS_INTERVAL_MS) return
-    this.#shownMs = now
-    this.#isShown = true
-    this.#io.progress(text)
-  }
-
-  end(): void {
-    if (this.#isShown) this.#io.progress?.('')
-    this.#isShown = false
-  }
+/** Returns a short hash of texts in their order. */
+export function hashOf(parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(`${part.length}\n`).update(part)
+  return hash.digest('hex').slice(0, 16)
 }

@@ -67,7 +67,6 @@ test('GitHub Actions: the jobs of the matrix, and the job that joins their artif
   cpSync(artifacts, join(folder, 'results'), { recursive: true })
   const joined = await shell(step(merge.steps, 'Join the results'))
   expect(joined).toMatchObject({ code: 0, said: expect.stringContaining('Complete: 16 of 16\n') })
-  expect(readFileSync(join(folder, 'findings.xml'), 'utf8')).toContain('failures="0"')
 
   rmSync(join(folder, 'results/results-5'), { recursive: true })
   expect(await shell(step(merge.steps, 'Join the results'))).toMatchObject({ code: 3 })

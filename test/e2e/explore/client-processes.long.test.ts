@@ -138,15 +138,4 @@ describe('a client that hangs', { timeout: 60_000 }, () => {
     expect((await end).code).toBe(code)
     await ended()
   })
-
-  test('in a process that checks a shard again is ended when the first process gets SIGTERM', async () => {
-    const file = clientOf(`name(process.pid)
-      if ((await import('node:fs')).readFileSync(new URL('pids', import.meta.url), 'utf8').split('\\n').length > 2) await hang()`)
-    writeFileSync(pathOf('story.yaml'), `title: story\nexplore: 1\ncommand: [node, ${file}]\nplan: []\n`)
-    const { child, end } = start(['run', pathOf('story.yaml'), '--seeds', '1..1', '--out', pathOf('out'), '--recheck'])
-    await named(2)
-    child.kill('SIGTERM')
-    expect((await end).code).toBe(3)
-    await ended()
-  })
 })

@@ -5,10 +5,13 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { mergeResults } from '../../../../src/workbench/explore/shards/merge.ts'
-import { type RunnableTest, type SeedOutcome, ShardRuns } from '../../../../src/workbench/explore/shards/play-shard.ts'
-import { RESULTS_FORMAT, type ResultsHeader, type TestSeed } from '../../../../src/workbench/explore/shards/records.ts'
-import { ResultsFile } from '../../../../src/workbench/explore/shards/results-file.ts'
-import { formatSeedRange } from '../../../../src/workbench/explore/shards/seed-range.ts'
+import { playShard, type RunnableTest, type SeedOutcome } from '../../../../src/workbench/explore/shards/play-shard.ts'
+import {
+  RESULTS_FORMAT,
+  ResultsFile,
+  type ResultsHeader,
+  type TestSeed,
+} from '../../../../src/workbench/explore/shards/results.ts'
 
 let folder: string
 beforeEach(() => {
@@ -29,8 +32,6 @@ function outcomeOf(seed: TestSeed, isKnown: (signature: string) => boolean): See
   return {
     digest: `digest of ${seed}`,
     findings: number % 7 === 0 ? findings : [],
-    features: [`every ${number % 10}`, 'always'],
-    virtualSeconds: 10,
   }
 }
 
@@ -53,7 +54,7 @@ class FakeTest implements RunnableTest {
 
 function headerOf(client: FakeTest, shard: string, changed: Partial<ResultsHeader> = {}): ResultsHeader {
   const { name, hash } = client
-  const seeds = formatSeedRange(RANGE)
+  const seeds = '1..60'
   const fixed = { format: RESULTS_FORMAT, version: '1.0.0', command: 'explore', config: 'c0', node: 'v20' } as const
   return { ...fixed, tests: [{ name, hash }], seeds, shard, ...changed }
 }
@@ -69,9 +70,9 @@ interface Played {
 
 /** Runs a shard as a new process does. */
 async function play({ client = new FakeTest(), index = 1, count = 1, out = folder, signal, header }: Played = {}) {
-  const file = new ResultsFile(out, index, headerOf(client, `${index}/${count}`, header))
+  const file = new ResultsFile(out, headerOf(client, `${index}/${count}`, header))
   try {
-    const left = await new ShardRuns([client], RANGE, { index, count }, file).play({ signal })
+    const left = await playShard([client], RANGE, { index, count }, file, { signal })
     return { path: file.path, played: client.played, left }
   } finally {
     file.close()
@@ -80,7 +81,7 @@ async function play({ client = new FakeTest(), index = 1, count = 1, out = folde
 
 const linesOf = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n')
 
-test('each seed is named before it runs, and a feature is only in its first result', async () => {
+test('a file has a header and a line for each run, and shrinks a finding once', async () => {
   const { path } = await play()
   const lines = linesOf(path).map(line => JSON.parse(line))
   expect(lines[0]).toMatchObject({
@@ -89,10 +90,8 @@ test('each seed is named before it runs, and a feature is only in its first resu
     shard: '1/1',
     tests: [{ name: 'flow.ts', hash: 'f00d' }],
   })
-  expect(lines[1]).toEqual({ test: 'f00d', started: 1 })
-  expect(lines[2]).toMatchObject({ seed: 1, verdict: 'passed', features: ['every 1', 'always'], virtual_s: 10 })
-  expect(lines[4]).toMatchObject({ seed: 2, features: ['every 2'] })
-  expect(lines[24]).not.toHaveProperty('features')
+  expect(lines[1]).toEqual({ test: 'f00d', seed: 1, digest: 'digest of 1' })
+  expect(lines[7]).toMatchObject({ seed: 7, findings: [{ signature: 'settles@poll/silence' }] })
   expect(lines.filter(line => line.findings?.[0].plan)).toHaveLength(2)
 })
 
@@ -110,13 +109,13 @@ describe('the same command again', () => {
       fc.asyncProperty(fc.nat(bytes.length), async length => {
         writeFileSync(path, bytes)
         truncateSync(path, length)
-        const done = linesOf(path).filter(line => line.includes('verdict') && line.endsWith('}'))
+        const done = linesOf(path).filter(line => line.includes('seed"') && line.endsWith('}'))
         const { played, left } = await play()
         expect(left).toBe(0)
         expect(played.length).toBeGreaterThanOrEqual(60 - done.length)
         const report = mergeResults([path])
         expect(report.digest).toBe(whole.digest)
-        expect(report.missing).toEqual([])
+        expect(report.missing).toBe(0)
         expect(linesOf(path).every(line => JSON.parse(line))).toBe(true)
       }),
       { numRuns: 60 },
@@ -127,24 +126,19 @@ describe('the same command again', () => {
     await expect(
       play({ client: new FakeTest((seed, isKnown) => (seed === 5 ? die() : outcomeOf(seed, isKnown))) }),
     ).rejects.toThrow('killed')
-    expect(linesOf(join(folder, 'results-1.ndjson')).at(-1)).toBe('{"test":"f00d","started":5}')
-    expect(mergeResults([join(folder, 'results-1.ndjson')]).missing[0]).toEqual({
-      test: 'flow.ts',
-      seed: 5,
-      startedIn: join(folder, 'results-1.ndjson'),
-    })
+    expect(mergeResults([join(folder, 'results-1.ndjson')]).incomplete).toEqual([
+      { shard: '1/1', hasFile: true, runs: 56, test: 'flow.ts', seed: 5 },
+    ])
     expect((await play()).played.slice(0, 2)).toEqual([5, 6])
   })
 
   test.each<[change: Partial<ResultsHeader>, message: string]>([
-    [{ version: '2.0.0' }, 'its results are of version 1.0.0, and this run has 2.0.0'],
-    [{ commit: 'abc' }, 'its results are of commit unknown, and this run has abc'],
-    [{ config: 'c1' }, 'its results are of config c0, and this run has c1'],
-    [{ seeds: '1..9' }, 'its results are of seeds 1..60, and this run has 1..9'],
-    [
-      { tests: [{ name: 'flow.ts', hash: 'beef' }] },
-      'its results are of flow.ts (f00d), and this run is of flow.ts (beef)',
-    ],
+    [{ version: '2.0.0' }, 'it is of other work (version: 1.0.0 and 2.0.0). Give another folder with --out'],
+    [{ commit: 'abc' }, 'commit: unknown and abc'],
+    [{ config: 'c1' }, 'config: c0 and c1'],
+    [{ seeds: '1..9' }, 'seeds: 1..60 and 1..9'],
+    [{ shard: '1/2' }, 'shard: 1/1 and 1/2'],
+    [{ tests: [{ name: 'flow.ts', hash: 'beef' }] }, 'tests: flow.ts (f00d) and flow.ts (beef)'],
   ])('refuses the file of other work: %j', async (header, message) => {
     const { path } = await play()
     const before = readFileSync(path)
@@ -152,9 +146,9 @@ describe('the same command again', () => {
     expect(readFileSync(path)).toEqual(before)
   })
 
-  test('continues the file of another launcher and another Node', async () => {
+  test('continues the file of another Node', async () => {
     await play()
-    expect((await play({ header: { launcher: 'GitLab', node: 'v24' } })).left).toBe(0)
+    expect((await play({ header: { node: 'v24' } })).left).toBe(0)
   })
 
   test('refuses a file that is damaged in the middle, and one that is not a results file', async () => {
@@ -164,9 +158,9 @@ describe('the same command again', () => {
     writeFileSync(path, `${lines.join('\n')}\n`)
     await expect(play()).rejects.toThrow('line 8 is not a result. Remove that line, or the file.')
     writeFileSync(path, 'hello\n')
-    await expect(play()).rejects.toThrow('it is not a results file. Give another folder with --out.')
+    await expect(play()).rejects.toThrow('it is not a results file of format 1. Give files of --out.')
     writeFileSync(path, '{"format":9}\n')
-    await expect(play()).rejects.toThrow('it has format 9, and this version reads format 1')
+    await expect(play()).rejects.toThrow('it is not a results file of format 1.')
   })
 })
 
@@ -186,34 +180,6 @@ test('a folder that cannot be made is refused', async () => {
   )
 })
 
-describe('a recheck', () => {
-  async function recheck(outcome: typeof outcomeOf) {
-    await play()
-    const client = new FakeTest(outcome)
-    const file = new ResultsFile(folder, 1, headerOf(client, '1/1'))
-    const differing = await new ShardRuns([client], RANGE, { index: 1, count: 1 }, file).recheck()
-    file.close()
-    return { differing: differing.map(({ seed }) => seed), played: client.played }
-  }
-
-  test('runs all failed seeds and a hundredth of the others, once', async () => {
-    expect(await recheck(outcomeOf)).toEqual({ differing: [], played: [1, 7, 14, 21, 28, 35, 42, 49, 56] })
-    expect(await recheck(outcomeOf)).toEqual({ differing: [], played: [] })
-    expect(mergeResults([join(folder, 'results-1.ndjson')])).toMatchObject({ repeated: 9, differing: [] })
-  })
-
-  test('names a seed that comes out differently', async () => {
-    const { differing } = await recheck((seed, isKnown) => ({
-      ...outcomeOf(seed, isKnown),
-      ...(seed === 14 && { digest: 'another' }),
-    }))
-    expect(differing).toEqual([14])
-    expect(mergeResults([join(folder, 'results-1.ndjson')]).differing).toMatchObject([
-      { test: 'flow.ts', seed: 14, results: [{ digest: 'digest of 14' }, { digest: 'another' }] },
-    ])
-  })
-})
-
 describe('merge', () => {
   const shards = (count: number, out = folder) =>
     Promise.all(Array.from({ length: count }, (_, i) => play({ index: i + 1, count, out }))).then(all =>
@@ -223,7 +189,7 @@ describe('merge', () => {
   test('any division into shards gives what one process gives', async () => {
     const { path } = await play()
     const { files: _, ...whole } = mergeResults([path])
-    expect(whole).toMatchObject({ expected: 60, runs: 60, failed: 8, missing: [], differing: [], features: 11 })
+    expect(whole).toMatchObject({ expected: 60, runs: 60, failed: 8, missing: 0, repeated: 0, differing: [] })
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 2, max: 12 }), async count => {
         const out = mkdtempSync(join(folder, 'division-'))
@@ -250,12 +216,11 @@ describe('merge', () => {
     expect(findings[0]!.plan).toHaveLength(3)
   })
 
-  test('a missing shard and a missing range are reported', async () => {
+  test('a shard without a file is reported with its first run', async () => {
     const paths = await shards(8)
     const report = mergeResults(paths.filter(path => !path.endsWith('-3.ndjson')))
-    expect(report.missing.map(({ seed }) => seed)).toEqual([3, 11, 19, 27, 35, 43, 51, 59])
-    expect(report.missingShards).toEqual(['3/8'])
-    expect(mergeResults(paths, { from: 1, to: 62 }).missing.map(({ seed }) => seed)).toEqual([61, 62])
+    expect(report).toMatchObject({ expected: 60, runs: 52, missing: 8 })
+    expect(report.incomplete).toEqual([{ shard: '3/8', hasFile: false, runs: 8, test: 'flow.ts', seed: 3 }])
   })
 
   test('the same seed with another digest is named with its files', async () => {
@@ -269,7 +234,7 @@ describe('merge', () => {
     expect(mergeResults([here, there])).toMatchObject({
       runs: 60,
       repeated: 60,
-      missing: [],
+      missing: 0,
       differing: [
         {
           test: 'flow.ts',
@@ -283,31 +248,34 @@ describe('merge', () => {
     })
   })
 
-  test('another flow with the same seeds is its own work', async () => {
+  test('files of another flow are refused', async () => {
     const here = (await play()).path
     const there = (await play({ client: new FakeTest(outcomeOf, 'beef'), index: 2, count: 2 })).path
-    const { missing, expected, runs } = mergeResults([here, there])
-    expect([expected, runs, missing.length]).toEqual([120, 90, 30])
+    expect(() => mergeResults([here, there])).toThrow(
+      'they are of other work (tests: flow.ts (f00d) and flow.ts (beef))',
+    )
   })
 
   test('a cut last line is a missing seed, and a damaged file is refused', async () => {
     const { path } = await play()
     const text = readFileSync(path, 'utf8')
     writeFileSync(path, text.slice(0, -10))
-    expect(mergeResults([path]).missing).toMatchObject([{ seed: 60, startedIn: path }])
+    expect(mergeResults([path]).incomplete).toMatchObject([{ hasFile: true, runs: 1, seed: 60 }])
     appendFileSync(path, '\nrest\n')
     expect(() => mergeResults([path])).toThrow(
-      /^Failed to merge .*: line 121 is not a result\. Run that shard again\.$/,
+      /^Failed to read .*: line 61 is not a result\. Remove that line, or the file\.$/,
     )
     expect(() => mergeResults([join(folder, 'none')])).toThrow('the file or folder is missing. Give files of --out.')
     writeFileSync(path, '')
-    expect(() => mergeResults([path])).toThrow('it is empty. Give files of --out.')
+    expect(() => mergeResults([path])).toThrow('it has no whole line. Run that shard again.')
   })
 
   test('files of different versions are refused', async () => {
     const here = (await play()).path
     const there = (await play({ index: 2, count: 2, header: { version: '2.0.0' } })).path
-    expect(() => mergeResults([here, there])).toThrow('they are of different version (1.0.0 and 2.0.0)')
+    expect(() => mergeResults([here, there])).toThrow(
+      'they are of other work (version: 1.0.0 and 2.0.0). Merge files of one run.',
+    )
     expect(existsSync(there)).toBe(true)
   })
 })

@@ -38,12 +38,11 @@ test.each<[args: RunArguments, message: string]>([
     { seeds, shard: '1/2' },
     'Failed to read --shard: it needs a folder for the results. Give one, as in --out results.',
   ],
-  [{ seeds, recheck: true }, 'Failed to read --recheck: it needs a folder for the results.'],
   [{ seeds: ['1', '7'], out: 'o' }, 'Failed to read --seeds: shards divide a range of seeds. Give one, as in --seeds'],
   [{ seeds: ['north'], out: 'o' }, 'Failed to read --seeds: shards divide a range of seeds. Give one, as in --seeds'],
   [
     { seeds, out: 'o', bail: true },
-    "--out writes results for 'modelhost-sim merge', and excludes --bail. Leave it out.",
+    "Failed to read --out: it writes results for 'modelhost-sim merge', and excludes --bail. Leave it out.",
   ],
   [{ seeds, out: 'o', reporter: 'tap' }, 'and excludes --reporter. Leave it out.'],
   [{ seeds, out: 'o', shard: 'auto' }, "JOB_COMPLETION_INDEX is 'x', which is not a count. Give a whole number."],
@@ -65,4 +64,15 @@ test('a part of the seeds is played, and the same command plays nothing again', 
   const second = await play({ seeds: seeds.slice(1), shard: '2/4', out: 'o' })
   expect(second.error).toContain('Continues after 2 runs\n')
   expect(second.out).toBe(first.out)
+})
+
+test('the status file of Bazel is touched', async () => {
+  const status = join(folder, 'status')
+  vi.stubEnv('TEST_SHARD_INDEX', '1')
+  vi.stubEnv('TEST_TOTAL_SHARDS', '2')
+  vi.stubEnv('TEST_SHARD_STATUS_FILE', status)
+  expect((await play({ seeds, shard: 'auto', out: 'o' })).error).toContain(
+    'Shard 2 of 2, from Bazel (TEST_SHARD_INDEX=1',
+  )
+  expect(existsSync(status)).toBe(true)
 })
