@@ -35,6 +35,25 @@ export function checkImports(files: readonly TextFile[], subpaths: SubpathImport
   }
 }
 
+/**
+ * Finds files of src with fewer than 40 lines and one importer in the same folder: a reader would rather see their content
+ * where it is used. A list of kinds (`index.ts`, `declarations.ts`) may have a file for each.
+ */
+export function findFragments(files: readonly TextFile[], subpaths: SubpathImports): Finding[] {
+  const importers = new Map<string, Set<string>>()
+  for (const { from, targets } of files.flatMap(file => importsOf(file, subpaths))) {
+    for (const target of targets) importers.set(target, (importers.get(target) ?? new Set()).add(from))
+  }
+  return files.flatMap(({ path, text }) => {
+    const [importer, other] = importers.get(path) ?? []
+    const lines = text.split('\n').length - 1
+    const isPart = importer !== undefined && other === undefined && posix.dirname(importer) === posix.dirname(path)
+    return lines < 40 && isPart && !/(?:index|declarations)\.ts$/.test(importer)
+      ? [`${path}: ${lines} lines, and only ${importer} imports it`]
+      : []
+  })
+}
+
 function importsOf({ path, text }: TextFile, subpaths: SubpathImports): Import[] {
   return ts.preProcessFile(text, true, true).importedFiles.map(({ fileName: specifier, pos }) => {
     const statement = text.slice(0, pos)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Finding, ROOT, readFiles } from './files.ts'
 import { USERS_OF_THE_PACKAGE } from './import-rules.ts'
-import { checkImports } from './imports.ts'
+import { checkImports, findFragments } from './imports.ts'
 import { findUnpublishedInstalls } from './install-commands.ts'
 import { checkDocument, findBannedWords } from './prose.ts'
 import { findUndeclaredFields } from './row-fields.ts'
@@ -53,4 +53,10 @@ export function applyRules(): Record<string, Finding[]> {
     'source files over 500 lines': findLongFiles(source),
     [`lines over the budget of src (${countCode(counted)} of ${CODE_BUDGET} lines of code)`]: findOverBudget(counted),
   }
+}
+
+/** Finds what is worth a look and fails no check. */
+export function findWarnings(): Finding[] {
+  const { imports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { imports: object }
+  return findFragments(readFiles(['src'], ['.ts', '.tsx']), imports as Readonly<Record<string, unknown>>)
 }

@@ -1,6 +1,6 @@
 /** Each rule of `npm run check` finds what it forbids, and accepts the neighbour that is allowed. */
 import { describe, expect, test } from 'vitest'
-import { checkImports } from '../../../tools/tidy/imports.ts'
+import { checkImports, findFragments } from '../../../tools/tidy/imports.ts'
 import { findUnpublishedInstalls } from '../../../tools/tidy/install-commands.ts'
 import { checkDocument, findBannedWords } from '../../../tools/tidy/prose.ts'
 import { findUndeclaredFields } from '../../../tools/tidy/row-fields.ts'
@@ -209,6 +209,23 @@ describe('the check of sizes', () => {
       'src has 4 lines of code, and the budget in tools/tidy/sizes.ts is 3. Remove 1 lines.',
     ])
   })
+})
+
+test('the check warns of a small file that one file of its folder imports', () => {
+  const files = [
+    {
+      path: 'src/kernel/a.ts',
+      text: "import './small.ts'\nimport './shared.ts'\nimport '../lib/far.ts'\nimport './large.ts'\n",
+    },
+    { path: 'src/kernel/b.ts', text: "import './shared.ts'\n" },
+    { path: 'src/kernel/index.ts', text: "import './kind.ts'\n" },
+    ...['kernel/small', 'kernel/shared', 'kernel/kind', 'lib/far'].map(name => ({
+      path: `src/${name}.ts`,
+      text: '\n',
+    })),
+    { path: 'src/kernel/large.ts', text: '\n'.repeat(40) },
+  ]
+  expect(findFragments(files, {})).toEqual(['src/kernel/small.ts: 1 lines, and only src/kernel/a.ts imports it'])
 })
 
 describe('the check of row fields', () => {
