@@ -1,10 +1,147 @@
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
+import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import { endpoint } from '../endpoint.ts'
+import type { Reply, ToolCall } from '../openai/answers.ts'
 import { deliverText } from '../openai/generation.ts'
 import { INFERENCE_REFUSALS } from '../openai/request-lifecycle.ts'
-import { createLossFrame, createMessageFrames, toMessageAnswer } from './message-events.ts'
+import type { SseFrame } from '../openai/sse.ts'
+import { createMessageErrorBody } from './error-body.ts'
 import { createMessageRequest, drawSignature } from './message-request.ts'
-import { MessageAnswer, MessageBody, MessageStreamEvent } from './message-schema.ts'
+import {
+  type AnswerBlock,
+  type BlockDelta,
+  MessageAnswer,
+  MessageBody,
+  MessageStreamEvent,
+  type MessageUsage,
+  type StopReason,
+} from './message-schema.ts'
+
+/** A piece of a tool's arguments, at most 8 characters. */
+const ARGUMENTS_PIECE = /.{1,8}/gsu
+
+/** Fields of an answer that its request gives. */
+interface MessageHead {
+  readonly id: string
+  readonly model: string
+  /** The signature of the thinking. */
+  readonly signature: string
+}
+
+function toMessageAnswer(head: MessageHead, reply: Reply, usage: MessageUsage): MessageAnswer {
+  return {
+    ...toOpenMessage(head, usage),
+    content: listBlocks(head, reply).map(({ whole }) => whole),
+    ...toEnd(reply),
+    usage,
+  }
+}
+
+/** Yields the events of a stream, each with the token that it comes with. */
+function* createMessageFrames(head: MessageHead, reply: Reply, usage: MessageUsage): Generator<SseFrame> {
+  yield toFrame(-1, { type: 'message_start', message: toOpenMessage(head, { ...usage, output_tokens: 0 }) })
+  let token = 0
+  for (const [index, { opening, deltas, closing }] of listBlocks(head, reply).entries()) {
+    yield toFrame(token, { type: 'content_block_start', index, content_block: opening })
+    if (index === 0) yield toFrame(token, { type: 'ping' })
+    for (const delta of deltas()) yield toFrame(token++, { type: 'content_block_delta', index, delta })
+    const lastToken = Math.max(0, token - 1)
+    if (closing !== undefined) yield toFrame(lastToken, { type: 'content_block_delta', index, delta: closing })
+    yield toFrame(lastToken, { type: 'content_block_stop', index })
+  }
+  const lastToken = Math.max(0, token - 1)
+  yield toFrame(lastToken, { type: 'message_delta', delta: toEnd(reply), usage })
+  yield toFrame(lastToken, { type: 'message_stop' })
+}
+
+/** Returns the last event of a stream whose answer ended early. */
+function createLossFrame({ state, reason }: Pick<InferenceHandle, 'state' | 'reason'>): SseFrame {
+  const isCutOff = state === 'cutOff'
+  const message = isCutOff ? `the answer was cut off: ${reason}` : `the instance that answered was lost: ${reason}`
+  return toFrame(0, createMessageErrorBody(isCutOff ? 402 : 503, message))
+}
+
+function toFrame(token: number, event: MessageStreamEvent): SseFrame {
+  return { token, event: event.type, data: JSON.stringify(event) }
+}
+
+function toOpenMessage({ id, model }: MessageHead, usage: MessageUsage): MessageAnswer {
+  return {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage,
+  }
+}
+
+function toEnd({ finish_reason, stopText }: Reply): { stop_reason: StopReason; stop_sequence: string | null } {
+  if (stopText !== undefined) return { stop_reason: 'stop_sequence', stop_sequence: stopText }
+  const stop_reason = ({ stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const)[finish_reason]
+  return { stop_reason, stop_sequence: null }
+}
+
+/** A block of an answer, whole and in the parts that a stream sends. */
+interface AnswerPart {
+  readonly whole: AnswerBlock
+  readonly opening: AnswerBlock
+  /** Yields the pieces, one for each token. */
+  deltas(): Iterable<BlockDelta>
+  /** A piece after the tokens. */
+  readonly closing?: BlockDelta
+}
+
+function listBlocks({ signature }: MessageHead, reply: Reply): AnswerPart[] {
+  const parts: AnswerPart[] = []
+  const { thinking, text } = reply
+  if (thinking !== undefined) parts.push(toThinkingPart(thinking, signature))
+  if (text !== '') parts.push(toTextPart(reply))
+  return [...parts, ...reply.toolCalls.map(toToolPart)]
+}
+
+function toThinkingPart(thinking: Reply, signature: string): AnswerPart {
+  return {
+    whole: { type: 'thinking', thinking: thinking.text, signature },
+    opening: { type: 'thinking', thinking: '', signature: '' },
+    *deltas() {
+      for (const piece of thinking.pieces()) yield { type: 'thinking_delta', thinking: piece }
+    },
+    closing: { type: 'signature_delta', signature },
+  }
+}
+
+function toTextPart(reply: Reply): AnswerPart {
+  return {
+    whole: { type: 'text', text: reply.text },
+    opening: { type: 'text', text: '' },
+    *deltas() {
+      for (const piece of reply.pieces()) yield { type: 'text_delta', text: piece }
+    },
+  }
+}
+
+function toToolPart({ id, name, arguments: args }: ToolCall): AnswerPart {
+  const head = { type: 'tool_use' as const, id: id.replace('call_', 'toolu_'), name }
+  return {
+    whole: { ...head, input: parseInput(args) },
+    opening: { ...head, input: {} },
+    *deltas() {
+      for (const [piece] of args.matchAll(ARGUMENTS_PIECE)) yield { type: 'input_json_delta', partial_json: piece }
+    },
+  }
+}
+
+/** Returns the input of a tool; an empty object if `max_tokens` cut its JSON. */
+function parseInput(args: string): Record<string, unknown> {
+  try {
+    return JSON.parse(args) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}
 
 export const createMessage = endpoint({
   route: 'POST /vendor_a/v1/messages',

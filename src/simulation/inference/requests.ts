@@ -5,6 +5,8 @@ import { Table } from '../../kernel/table.ts'
 import type { AccountAccess } from '../account/access/account-access.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
+import { type RequestCost, tokenCostOf, unitCostOf, unitPriceOf } from '../account/request-cost.ts'
+import { tokenPriceOf } from '../account/token-price.ts'
 import type { SimulationContext } from '../context.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
 import type { LoraAdapters } from '../deployments/lora-adapters.ts'
@@ -13,9 +15,9 @@ import type { RequestWork } from '../deployments/work.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { UsageHistory } from '../recording/history.ts'
+import type { Store } from '../store.ts'
 import { type AdmissionState, type RequestRejection, rejectionFor } from './request-admission.ts'
 import { RequestCounts } from './request-counts.ts'
-import { costOfRequest, type PlanPrice, priceOfRequest } from './request-price.ts'
 import {
   answeredTokensOf,
   countedEnd,
@@ -30,6 +32,39 @@ import {
 } from './request-row.ts'
 import { RequestServing, type RequestServingParts, type ServingHardware } from './request-serving.ts'
 import type { Webhooks } from './webhooks.ts'
+
+/** The price in force of a request. */
+type PlanPrice = Pick<InferencePlan, 'price' | 'unitPrice'>
+
+const NO_PRICE: PlanPrice = Object.freeze({ price: undefined, unitPrice: undefined })
+
+/** Returns the price in force of a request. An own deployment costs its rent alone. */
+function priceOfRequest(store: Store, { work }: InferenceSpec, target: ModelTarget): PlanPrice {
+  if (target.kind === 'own') return NO_PRICE
+  const { model, priceShare } = target
+  return work === undefined
+    ? { price: tokenPriceOf(store, model, priceShare), unitPrice: undefined }
+    : { price: undefined, unitPrice: unitPriceOf(store, model, priceShare) }
+}
+
+/**
+ * Returns the cost of a request at its end; undefined if it is not charged. Media work is charged only if it was served.
+ * Tokens are charged as far as they were generated.
+ *
+ * @param workTime microseconds of an instance's work
+ */
+function costOfRequest(
+  { chargedModel, price, unitPrice, promptTokens, work }: InferencePlan,
+  state: EndedState,
+  isStarted: boolean,
+  answerTokens: number,
+  workTime: number,
+): RequestCost | undefined {
+  if (chargedModel === '' || !isStarted) return undefined
+  const use = { promptTokens, answerTokens, amounts: work?.amounts, workTime }
+  if (work === undefined) return price && tokenCostOf(price, use)
+  return unitPrice && state === 'served' ? unitCostOf(unitPrice, use) : undefined
+}
 
 const ID = purpose('inference.id')
 

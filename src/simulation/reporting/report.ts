@@ -7,7 +7,6 @@ import type { World } from '../world.ts'
 import { type CountedWindow, exclusiveStart, isWithin } from './counted-window.ts'
 import { allDeploymentFigures, type DeploymentFigures } from './deployment-report.ts'
 import type { ColdStart } from './deployment-times.ts'
-import { type EventCounts, eventCountsBetween } from './event-counts.ts'
 import { compareTexts, countByName, gpuHours, ratio, sumBy, summarizeDurations } from './figures.ts'
 import {
   COLD_START_PHASES,
@@ -245,4 +244,14 @@ function moneyReport(
       .map(([model, units_microcents]) => ({ model, units_microcents }))
       .sort((a, b) => b.units_microcents - a.units_microcents || compareTexts(a.model, b.model)),
   }
+}
+
+/** The number of events by kind. */
+type EventCounts = ReturnType<World['history']['eventCountsAt']>
+
+/** Returns the number of events of each kind in the window. */
+function eventCountsBetween({ history }: World, { after, to }: CountedWindow): EventCounts {
+  const [before, counts] = [history.eventCountsAt(after), history.eventCountsAt(to)]
+  for (const kind of Object.keys(counts) as (keyof typeof counts)[]) counts[kind] -= before[kind]
+  return counts
 }

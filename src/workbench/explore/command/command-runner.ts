@@ -13,11 +13,33 @@ import type { Plan } from '../plan/plan.ts'
 import { JOURNAL_LIMIT } from '../run/conclude.ts'
 import type { RunResult } from '../run/run-result.ts'
 import { type FlowRunner, isOwnSetting, type RunOptions, RunStopped, settingKey } from '../run/runner.ts'
-import { clientEnvironment } from './client-environment.ts'
 import { ProcessGroups, StartError } from './client-process.ts'
 import { CommandRun } from './command-run.ts'
-import { Slots } from './slots.ts'
 import { explainSilence, explainStart, UnusableCommand } from './unusable-command.ts'
+
+/** A number of places for work. Further work waits for its turn. */
+class Slots {
+  readonly size: number
+  #used = 0
+  readonly #queue: (() => void)[] = []
+
+  constructor(size: number) {
+    this.size = size
+  }
+
+  /** Does the work when there is a place for it. Settles as the work does. */
+  async use<Value>(work: () => Promise<Value>): Promise<Value> {
+    if (this.#used === this.size) await new Promise<void>(resolve => this.#queue.push(resolve))
+    else this.#used++
+    try {
+      return await work()
+    } finally {
+      const next = this.#queue.shift()
+      if (next === undefined) this.#used--
+      else next()
+    }
+  }
+}
 
 const DEFAULT_TIMEOUT: Duration = '60s'
 const MAX_PROCESSES = 256
@@ -177,5 +199,26 @@ class ProcessRunner implements FlowRunner {
     const server = await this.#server
     await server?.close()
     await this.#template[Symbol.asyncDispose]()
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Returns the environment of a client: where its world is and how it commands it, in the variables of `explore` and in
+ * those of `modelhost-sim env`.
+ *
+ * @param url the address of the server
+ */
+function clientEnvironment(environment: Environment, url: string, { name, token = '' }: ServedWorld): Environment {
+  // A proxy cannot reach a server of this machine.
+  const noProxy = [environment.NO_PROXY ?? environment.no_proxy, new URL(url).hostname].filter(Boolean).join(',')
+  return {
+    ...environment,
+    ...{ NO_PROXY: noProxy, no_proxy: noProxy },
+    ...{ MODELHOST_URL: url, MODELHOST_TOKEN: token },
+    MODELHOST_SIM_CONTROL: `${url}/_sim/worlds/${name}/_sim`,
+    ...{ MODELHOST_SIM_URL: url, MODELHOST_SIM_TOKEN: token },
+    ...{ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: token },
   }
 }

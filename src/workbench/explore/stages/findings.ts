@@ -3,10 +3,31 @@
 import type { ObservedRequest } from '../../../simulator/judge/observation.ts'
 import type { InputValues } from '../input.ts'
 import type { Interpreted } from '../plan/choices.ts'
-import type { Plan } from '../plan/plan.ts'
+import type { Plan, PlanItem } from '../plan/plan.ts'
 import type { BrokenInvariant, RunResult } from '../run/run-result.ts'
 import type { ShrunkFinding } from './shrinker.ts'
-import { surfaceReasonOf } from './surfacing.ts'
+
+const LATE_LIST =
+  'the service may list a new thing late, and it has no idempotency key, so a client cannot know that its create took effect'
+
+/** Returns why no client can survive a plan without help of the service; undefined if one can. */
+function surfaceReasonOf(plan: Plan): string | undefined {
+  // In a larger plan, other faults may be the cause.
+  if (plan.length !== 2) return undefined
+  return plan.some(isStale) && plan.some(losesAnswer) ? LATE_LIST : undefined
+}
+
+function isStale(item: PlanItem): boolean {
+  return 'fault' in item && item.fault.fault.kind === 'stale'
+}
+
+/** Returns whether the client cannot know whether its request was carried out. */
+function losesAnswer(item: PlanItem): boolean {
+  if ('crash' in item) return true
+  if (!('fault' in item)) return false
+  const { fault } = item.fault
+  return ['empty', 'truncated', 'garbled'].includes(fault.kind) || ('effect' in fault && fault.effect === 'done')
+}
 
 export type StageName = 'base' | 'singles' | 'pairs' | 'swarm'
 

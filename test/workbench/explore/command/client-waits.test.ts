@@ -1,7 +1,7 @@
 /** The time of the world while a client in another process waits for real. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createSimulator, type Simulator } from '../../../../src/simulator/simulator.ts'
-import { ClientWaits } from '../../../../src/workbench/explore/command/client-waits.ts'
+import { ClientWaits } from '../../../../src/workbench/explore/command/served-client.ts'
 import { RecordedRequest } from '../../../../src/workbench/explore/run/request-recorder.ts'
 import { wall } from '../../../setup/wall-clock.ts'
 

@@ -10,7 +10,7 @@ import type { Plan, PlanItem } from '../../../../src/workbench/explore/plan/plan
 import { RunStopped } from '../../../../src/workbench/explore/run/runner.ts'
 import { groupItems } from '../../../../src/workbench/explore/shrink/cut.ts'
 import { shrink } from '../../../../src/workbench/explore/shrink/shrink.ts'
-import { translatePlan } from '../../../../src/workbench/explore/shrink/translate.ts'
+import { translatePlan } from '../../../../src/workbench/explore/shrink/trials.ts'
 import type { ShrunkFinding } from '../../../../src/workbench/explore/stages/shrinker.ts'
 import {
   type Cause,

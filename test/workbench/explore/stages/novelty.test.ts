@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Novelty } from '../../../../src/workbench/explore/stages/novelty.ts'
+import { Novelty } from '../../../../src/workbench/explore/stages/exploration.ts'
 
 const features = (...names: string[]) => new Set(names)
 
