@@ -1,14 +1,11 @@
 /** The code of a saved page: runs its worlds again, then opens the control room. */
 
 import './without-eval.ts'
-import { loadTokenizer } from '../../service/openai/tokenizer.ts'
-import { parseRecording } from '../../simulator/history/file.ts'
-import { createRecordedSimulator } from '../../simulator/history/header.ts'
-import { type Divergence, performLines } from '../../simulator/history/replay/perform-lines.ts'
 import { openPage } from '../page/main.tsx'
-import { connectInPage, type PageConnection, type PageConnectionOptions, refuseWebhook } from './connect.ts'
-import { decodeContent, type SavedContent, type SavedWorld } from './content.ts'
-import { ELEMENTS, type PageParts, TOKENIZER_KEY } from './parts.ts'
+import { decodeContent, type SavedContent } from './content.ts'
+import { readOwnParts, textOf } from './own-parts.ts'
+import { ELEMENTS } from './parts.ts'
+import { runAgain, type WorldProblem } from './run-again.ts'
 import { savedPage } from './saved-page.ts'
 
 open().catch((error: unknown) => {
@@ -58,71 +55,4 @@ function describeProblem({ world, divergence, cut }: WorldProblem): string {
     `${world} differs from its recording at ${at} (line ${line}): ${subject}. Recorded: ${recorded}. Here: ${replayed}. ` +
     'The page shows the world up to there.'
   )
-}
-
-/** Returns the parts of this page. */
-function readOwnParts(): PageParts {
-  const { loader, style, ...scripts } = JSON.parse(textOf(ELEMENTS.parts)) as PageParts
-  return {
-    ...scripts,
-    loader: { ...loader, text: textOf(ELEMENTS.loader) },
-    style: { ...style, text: textOf(ELEMENTS.style) },
-  }
-}
-
-/** Returns the text of an element. Throws an error if the file was changed. */
-function textOf(id: string): string {
-  const text = document.getElementById(id)?.textContent
-  if (typeof text === 'string') return text
-  throw new Error(`Failed to read this page: the part ${id} is missing. Save the page again.`)
-}
-
-/** How a world that was run again differs from its recording. */
-export interface WorldProblem {
-  /** The title of the world. */
-  readonly world: string
-  /** The first difference; undefined if the recording is cut off. */
-  readonly divergence: Divergence | undefined
-  readonly cut: string | undefined
-}
-
-interface WorldsRunAgain {
-  readonly connection: PageConnection
-  readonly problems: readonly WorldProblem[]
-}
-
-/**
- * Creates the worlds of recordings and performs them up to their ends. The first is the default world.
- *
- * @param onProgress called after each line with the performed lines and their number
- * @throws RecordingError for a text that is not a recording of this version
- */
-export async function runAgain(
-  worlds: readonly SavedWorld[],
-  options: PageConnectionOptions,
-  onProgress: (done: number, total: number) => void,
-): Promise<WorldsRunAgain> {
-  // Time that moves while the tokenizer is loaded would be another time.
-  if (Symbol.for(TOKENIZER_KEY) in globalThis) await loadTokenizer()
-  const recordings = worlds.map(({ title, recording }) => ({
-    title,
-    recording: parseRecording(recording, `of ${title}`),
-  }))
-  const total = recordings.reduce((sum, { recording }) => sum + recording.lines.length, 0)
-  const [first, ...others] = recordings.map(({ title, recording }) =>
-    createRecordedSimulator(recording.header, `the recording of ${title}`, {}, refuseWebhook),
-  )
-  const connection = connectInPage(first!, options)
-  const sims = [first!, ...others]
-  for (const sim of others) connection.worlds.make({ sim })
-  const problems: WorldProblem[] = []
-  // From the start, so that every moment of the recordings can be visited.
-  for (const sim of sims) connection.pasts.keep(sim)
-  let before = 0
-  for (const [index, { title, recording }] of recordings.entries()) {
-    const { divergence, cut } = await performLines(sims[index]!, recording, done => onProgress(before + done, total))
-    before += recording.lines.length
-    if (divergence !== undefined || cut !== undefined) problems.push({ world: title, divergence, cut })
-  }
-  return { connection, problems }
 }

@@ -1,6 +1,6 @@
 /** Each scenario of the package as a saved page has it: its recording runs again, with a past from the start. */
 import { expect, test } from 'vitest'
-import { runAgain, type WorldProblem } from '../../../src/server/saved-page/main.ts'
+import { runAgain, type WorldProblem } from '../../../src/server/saved-page/run-again.ts'
 import { loadTokenizer } from '../../../src/service/openai/tokenizer.ts'
 import { type Recording, recordSimulator } from '../../../src/simulator/history/record.ts'
 import { runFiles } from '../../../src/workbench/scenario/runner/runner.ts'
