@@ -9,6 +9,7 @@ import * as z from 'zod'
 import { describeFileError } from '../../../lib/file-errors.ts'
 import { tryParseJson } from '../../../lib/json-text.ts'
 import { WITHOUT_JIT } from '../../../lib/zod-problems.ts'
+import { lockFile } from './lock.ts'
 
 /** The format of results files that this version writes and reads. */
 export const RESULTS_FORMAT = 1
@@ -129,15 +130,28 @@ export class ResultsFile {
   /** Signatures of the findings so far. */
   readonly signatures = new Set<string>()
   #file = -1
+  #release = () => {}
 
   /**
    * Opens the file of a shard in a folder, or continues it. A last line that was cut off is removed.
    *
-   * @throws RangeError for a file of other work, and for one that is damaged or cannot be written
+   * @throws RangeError for a file of other work, and for one that is damaged, locked or cannot be written
    */
   constructor(folder: string, header: ResultsHeader) {
     this.path = join(folder, `results-${header.shard.replace(/\/.*/, '')}.ndjson`)
-    this.#attempt(() => mkdirSync(folder, { recursive: true }))
+    this.#attempt(() => {
+      mkdirSync(folder, { recursive: true })
+      this.#release = lockFile(this.path)
+    })
+    try {
+      this.#open(header)
+    } catch (error) {
+      this.close()
+      throw error
+    }
+  }
+
+  #open(header: ResultsHeader): void {
     const earlier = existsSync(this.path) ? readResults(this.path) : undefined
     const difference = earlier && findDifference(earlier.header, header, [...OF_ONE_RUN, 'shard'])
     if (difference !== undefined) {
@@ -159,12 +173,15 @@ export class ResultsFile {
   }
 
   close(): void {
-    try {
-      fsyncSync(this.#file)
-    } catch {
-      // Some file systems cannot.
+    if (this.#file >= 0) {
+      try {
+        fsyncSync(this.#file)
+      } catch {
+        // Some file systems cannot.
+      }
+      closeSync(this.#file)
     }
-    closeSync(this.#file)
+    this.#release()
   }
 
   #remember(result: SeedResult): void {
@@ -183,6 +200,7 @@ export class ResultsFile {
     try {
       action()
     } catch (error) {
+      if (error instanceof RangeError) throw error
       throw new RangeError(
         `Failed to write ${this.path}: ${describeFileError(error)}. Free some space, or give another folder with --out.`,
         { cause: error },

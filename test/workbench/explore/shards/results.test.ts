@@ -1,6 +1,7 @@
 /** Results files: they grow line by line, survive their process, and are joined. */
+import { spawnSync } from 'node:child_process'
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -161,6 +162,52 @@ describe('the same command again', () => {
     await expect(play()).rejects.toThrow('it is not a results file of format 1. Give files of --out.')
     writeFileSync(path, '{"format":9}\n')
     await expect(play()).rejects.toThrow('it is not a results file of format 1.')
+  })
+})
+
+describe('the lock of a file', () => {
+  const lockOf = (lock: object) => writeFileSync(join(folder, 'results-1.ndjson.lock'), JSON.stringify(lock))
+  const open = () => new ResultsFile(folder, headerOf(new FakeTest(), '1/1'))
+  /** A process of this machine that has ended. */
+  const endedPid = () => spawnSync(process.execPath, ['-e', '']).pid
+
+  test('refuses a second process, and names the first', () => {
+    const first = open()
+    expect(() => open()).toThrow(
+      `Failed to write ${first.path}: process ${process.pid} on ${hostname()} writes to it. Wait until it ends, or end it.`,
+    )
+    first.close()
+    open().close()
+    expect(existsSync(`${first.path}.lock`)).toBe(false)
+  })
+
+  test('is taken over if its process has ended on this machine', async () => {
+    await play()
+    lockOf({ pid: endedPid(), host: hostname() })
+    expect((await play()).played).toEqual([])
+    expect(existsSync(join(folder, 'results-1.ndjson.lock'))).toBe(false)
+  })
+
+  test.skipIf(process.platform !== 'linux')('is taken over if another process has its number now', () => {
+    lockOf({ pid: process.ppid, host: hostname(), started: '1' })
+    open().close()
+  })
+
+  test('of another machine is refused, and the error says what to delete', () => {
+    lockOf({ pid: endedPid(), host: 'node-7' })
+    expect(() => open()).toThrow(/: process \d+ on node-7 writes to it\. If it has ended, delete .*ndjson\.lock\.$/)
+    expect(existsSync(join(folder, 'results-1.ndjson'))).toBe(false)
+  })
+
+  test('that cannot be read is refused', () => {
+    lockOf({})
+    expect(() => open()).toThrow(/: its lock cannot be read\. If no process writes to it, delete .*\.lock\.$/)
+  })
+
+  test('is released if the file is of other work', async () => {
+    await play()
+    await expect(play({ header: { version: '2.0.0' } })).rejects.toThrow('it is of other work')
+    open().close()
   })
 })
 
