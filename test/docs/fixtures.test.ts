@@ -8,6 +8,7 @@ import { SMALL_WORLD } from '../../src/cli/commands/fixture.ts'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { FIXTURE_KEYS } from '../../src/data/fixtures/problem-report.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { jsonSchemas } from '../../tools/scaffold/schemas.ts'
 import { commanded } from '../cli/commanded.ts'
 import { blocksOf, blockWith } from '../e2e/docs/page-blocks.ts'
 import { fixtureFields, VALUE_LISTS } from './fixture-fields.ts'
@@ -74,11 +75,15 @@ test('docs/fixtures.md lists the files that fixture new writes', () => {
   expect(Array.from(rows, ([, file]) => file)).toEqual(Object.keys(SMALL_WORLD))
 })
 
+/** The JSON Schema of a file of a fixture. */
+function schemaOf(key: string): object {
+  return JSON.parse(jsonSchemas().find(({ path }) => path === `fixture/${key}.schema.json`)!.text)
+}
+
 test('the JSON Schemas of fixture files accept the worlds of the package, and explain every field', () => {
   const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } })
   for (const key of FIXTURE_KEYS) {
-    const text = readFileSync(`fixtures/schemas/fixture/${key}.schema.json`, 'utf8')
-    const validate = ajv.compile(JSON.parse(text) as object)
+    const validate = ajv.compile(schemaOf(key))
     for (const world of readdirSync('fixtures/worlds')) {
       const file = `fixtures/worlds/${world}/${key}.json`
       if (!existsSync(file)) continue
@@ -86,7 +91,7 @@ test('the JSON Schemas of fixture files accept the worlds of the package, and ex
     }
     expect([key, validate('text')]).toEqual([key, false])
   }
-  const schema = JSON.parse(readFileSync('fixtures/schemas/fixture/deployments.schema.json', 'utf8'))
+  const schema = schemaOf('deployments') as { items: { properties: Record<string, unknown> } }
   expect(schema.items.properties.num_gpus).toMatchObject({
     maximum: 8,
     default: 1,

@@ -1,4 +1,4 @@
-/** Checks the bundled worlds and profiles, and writes them to the folder of the first argument. The build runs it. */
+/** Writes the JSON Schemas, and the bundled worlds and profiles in their checked form, to the folder of the first argument. */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { digestOfTexts, formatCheckedFile } from '../../src/data/checked-file.ts'
@@ -11,10 +11,11 @@ import type { Fixture } from '../../src/data/records/fixture.ts'
 import { BatchLineAnswerer } from '../../src/service/batch-line-answerer.ts'
 import { ScriptedAnswers } from '../../src/service/openai/scripted-answers.ts'
 import { fixtureFileContent, readInput } from '../../src/simulation/batches/fixture-content.ts'
+import { jsonSchemas } from './schemas.ts'
 
 const target = process.argv[2] as string
-for (const folder of ['worlds', 'profiles']) mkdirSync(join(target, folder), { recursive: true })
-
+for (const folder of ['worlds', 'profiles', 'schemas/fixture']) mkdirSync(join(target, folder), { recursive: true })
+for (const { path, text } of jsonSchemas()) writeFileSync(join(target, 'schemas', path), text)
 for (const name of readdirSync('fixtures/worlds')) {
   const fixture = loadFixture(name)
   const world: CheckedWorld = { fixture, results: resultsOf(fixture) }

@@ -1,4 +1,4 @@
-/** The pages of docs and the schemas that are written from declarations. */
+/** The pages of docs that are written from declarations. */
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import * as z from 'zod'
@@ -21,15 +21,12 @@ import type { FaultKind } from '../../src/simulator/faults/kinds/kind.ts'
 import type { ConductRule } from '../../src/simulator/judge/rule.ts'
 import { CONDUCT_RULES, OPTIONAL_RULES } from '../../src/simulator/judge/rules/conduct/index.ts'
 import { RULES } from '../../src/simulator/judge/rules/index.ts'
-import { knownFindingsJsonSchema } from '../../src/workbench/scenario/documents/known-findings.ts'
-import { scenarioJsonSchema } from '../../src/workbench/scenario/documents/schema.ts'
 import { controlPage } from './control-page.ts'
 import { type GeneratedFile, ROOT } from './declarations.ts'
 import { endpointsTable, endpointTable } from './endpoint-table.ts'
-import { fixtureSchemas } from './fixture-schemas.ts'
 import { pythonClient } from './python-client.ts'
 
-/** Returns the pages and schemas as the declarations are now. Text before the first generated line stays. */
+/** Returns the pages as the declarations are now. Text before the first generated line stays. */
 export async function generatedPages(): Promise<GeneratedFile[]> {
   return [
     page('docs/endpoints.md', '| Endpoint', `${endpointsTable(endpointTable(operations))}\n`),
@@ -42,13 +39,7 @@ export async function generatedPages(): Promise<GeneratedFile[]> {
     page('docs/limits.md', '## ', limitTables()),
     page('docs/judge.md', '### ', conductRules()),
     page('docs/faults.md', '| Kind', faultKindTable(), '\n\n'),
-    ...fixtureSchemas(),
     pythonClient(),
-    {
-      path: 'fixtures/schemas/explore.known.schema.json',
-      text: `${JSON.stringify(knownFindingsJsonSchema(), null, 2)}\n`,
-    },
-    { path: 'fixtures/schemas/scenario.schema.json', text: `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n` },
   ]
 }
 

@@ -1,5 +1,5 @@
 /** Scenarios as YAML and JSON: the same as scripts, and their mistakes reported by line and column. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -359,10 +359,6 @@ test('the schema refuses an invalid duration and accepts a saved value in its pl
   expect(takes({ at: { tomorrow: [] } })).toBe(false)
   expect(takes({ every: { '2026-01-01T01:00:00Z': [] } })).toBe(false)
   expect(takes({ fault: { on: '*', fault: { ...fault, jitter: 'long' } } })).toBe(false)
-})
-
-test('the published schema is the schema of the parser', () => {
-  expect(JSON.parse(readFileSync('fixtures/schemas/scenario.schema.json', 'utf8'))).toEqual(scenarioJsonSchema())
 })
 
 test('an until that is never reached names the differences at the end', async () => {

@@ -1,8 +1,10 @@
-/** JSON Schemas of the files of a fixture, with the meanings of docs/fixtures.md. */
+/** The JSON Schemas of the package, for editors. The build writes them to `dist/schemas`. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { Fixture } from '../../src/data/records/fixture.ts'
+import { knownFindingsJsonSchema } from '../../src/workbench/scenario/documents/known-findings.ts'
+import { scenarioJsonSchema } from '../../src/workbench/scenario/documents/schema.ts'
 import { type GeneratedFile, ROOT } from './declarations.ts'
 
 interface Schema {
@@ -15,8 +17,21 @@ interface Schema {
   readonly anyOf?: readonly Schema[]
 }
 
-/** Returns a schema for each file of a fixture. */
-export function fixtureSchemas(): GeneratedFile[] {
+/** Returns the schema of scenarios, of known findings, and of each file of a fixture. Paths are those below the folder. */
+export function jsonSchemas(): GeneratedFile[] {
+  return [
+    toFile('scenario', scenarioJsonSchema()),
+    toFile('explore.known', knownFindingsJsonSchema()),
+    ...fixtureSchemas(),
+  ]
+}
+
+function toFile(name: string, schema: unknown): GeneratedFile {
+  return { path: `${name}.schema.json`, text: `${JSON.stringify(schema, null, 2)}\n` }
+}
+
+/** Returns a schema for each file of a fixture, with the meanings of docs/fixtures.md. */
+function fixtureSchemas(): GeneratedFile[] {
   const page = readFileSync(join(ROOT, 'docs/fixtures.md'), 'utf8')
   return Object.entries(Fixture.shape).map(([key, records]) => {
     const options = { io: 'input', unrepresentable: 'any', reused: 'inline' } as const
@@ -27,8 +42,7 @@ export function fixtureSchemas(): GeneratedFile[] {
       schema.properties === undefined
         ? schema
         : { ...schema, properties: { $schema: { type: 'string' }, ...schema.properties } }
-    const text = JSON.stringify({ title: `${key}.json of a fixture of modelhost-sim`, ...content }, null, 2)
-    return { path: `fixtures/schemas/fixture/${key}.schema.json`, text: `${text}\n` }
+    return toFile(`fixture/${key}`, { title: `${key}.json of a fixture of modelhost-sim`, ...content })
   })
 }
 
