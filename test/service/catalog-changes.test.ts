@@ -66,7 +66,7 @@ test('a batch finishes on a model that is deprecated while it runs', async () =>
     })
   const form = new FormData()
   form.set('purpose', 'batch')
-  form.set('file', new File([Array.from({ length: 5000 }, (_, id) => line(id)).join('\n')], 'in.jsonl'))
+  form.set('file', new File([Array.from({ length: 2000 }, (_, id) => line(id)).join('\n')], 'in.jsonl'))
   const upload = await sim.fetch('http://sim/v1/files', {
     method: 'POST',
     headers: { authorization: `Bearer ${sim.token}` },

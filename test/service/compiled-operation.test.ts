@@ -30,7 +30,6 @@ describe('the parser of a body, compiled after many requests', () => {
         expect(success).toBe(expected.success)
         expect(JSON.stringify(data)).toBe(JSON.stringify(expected.data))
       }),
-      { numRuns: 200 },
     )
   })
 })

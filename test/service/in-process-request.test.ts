@@ -67,7 +67,6 @@ test('a request in the process shows the same as a Request, without creating one
       expect(createInProcessRequest(url, init) instanceof Request).toBe(false)
       expect(await shown(createInProcessRequest, url, init, read)).toEqual(await shown(create, url, init, read))
     }),
-    { numRuns: 500 },
   )
 })
 

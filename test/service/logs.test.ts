@@ -238,20 +238,6 @@ describe('a window of logs', () => {
     expect(await issues(ask({ limit: 10_001 }))).toEqual(['query/limit less_than_equal'])
   })
 
-  test('the newest 65,536 lines are kept with their messages', () => {
-    const { sim } = world({ check: false })
-    const { deploymentLogs: logs } = sim.world
-    for (let i = 0; i < 70_000; i++) logs.append(i % 2, i, 'node.drained', { node: `node-${i}` })
-    const back = createSimulator({ fixtures: sim.snapshot() })
-    for (const one of [logs, sim.fork().world.deploymentLogs, back.world.deploymentLogs]) {
-      const kept = [...one.linesOf(0)]
-      expect(kept.length).toBeGreaterThanOrEqual(65_536 / 2)
-      expect(kept.length).toBeLessThanOrEqual((65_536 + 256) / 2)
-      expect(kept.filter(({ instanceIndex, fields }) => fields?.node !== `node-${instanceIndex}`)).toEqual([])
-      expect(kept.at(-1)!.instanceIndex).toBe(69_998)
-    }
-  })
-
   test('a fork and a snapshot keep the lines, and a reset removes them', async () => {
     const { sim, texts, create } = world()
     const { deploy_id } = await create()

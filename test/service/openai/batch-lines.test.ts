@@ -254,8 +254,8 @@ test('a body that is nested too deeply fails the batch', async () => {
   ])
 })
 
-test('a line with 20,000 invalid messages gives one error with a short message', async () => {
-  const messages = Array.from({ length: 20_000 }, () => 1)
+test('a line with 2,000 invalid messages gives one error with a short message', async () => {
+  const messages = Array.from({ length: 2_000 }, () => 1)
   const name = 'x'.repeat(100_000)
   const { errors } = await failedBatch(here(), CHAT, {
     a: chat({ messages }),
@@ -271,7 +271,7 @@ test('a line with 20,000 invalid messages gives one error with a short message',
 
 test('each row has its own ids, and its created is between the start and the end of the batch', async () => {
   const one = here()
-  const bodies = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`line-${i}`, chat({ n: 1 + (i % 3) })]))
+  const bodies = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`line-${i}`, chat({ n: 1 + (i % 3) })]))
   const { id, batch, output } = await batched(one, CHAT, bodies)
   const suffix = id.replace('batch_', '')
   for (const row of output) {
@@ -285,13 +285,13 @@ test('each row has its own ids, and its created is between the start and the end
     expect(row.response.body.created).toBeLessThanOrEqual(batch.finalizing_at!)
   }
   for (const idOf of [(row: Line) => row.response.request_id, (row: Line) => row.response.body.id])
-    expect(new Set(output.map(idOf)).size).toBe(200)
+    expect(new Set(output.map(idOf)).size).toBe(40)
   const times = output.map(({ response }) => response.body.created)
   expect(times).toEqual([...times].sort((a, b) => a - b))
   expect(new Set(times).size).toBeGreaterThan(1)
 })
 
-test.each(Array.from({ length: 12 }, (_, seed) => seed))('the order of rows is drawn: seed %i', async seed => {
+test.each([0, 1, 2])('the order of rows is drawn: seed %i', async seed => {
   const bodies = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`line-${i}`, chat({})]))
   const run = async () => (await batched(openaiWorld({ seed }), CHAT, bodies)).output.map(row => row.custom_id)
   const order = await run()
@@ -401,8 +401,8 @@ test('a scripted rule answers lines in order up to its count, and none of a fail
 
 test.each(['validating', 'in_progress'] as const)('a snapshot of a batch %s continues exactly', async status => {
   const { sim, client } = here()
-  sim.inference.add({ contains: 'rivers', times: 30, answer: { text: 'Often.' } })
-  const content = Array.from({ length: 200 }, (_, i) => {
+  sim.inference.add({ contains: 'rivers', times: 10, answer: { text: 'Often.' } })
+  const content = Array.from({ length: 40 }, (_, i) => {
     const body = chat({ n: 1 + (i % 2), ...(i % 3 === 0 && { response_format: { type: 'json_object' } }) })
     return JSON.stringify({ custom_id: `line-${i}`, method: 'POST', url: CHAT, body })
   }).join('\n')
@@ -419,9 +419,9 @@ test.each(['validating', 'in_progress'] as const)('a snapshot of a batch %s cont
     const { output_file_id } = one.world.batches.get(id)!.toRecord()
     return new TextDecoder().decode(Buffer.concat([...one.world.files.get(output_file_id!)!.chunks()]))
   }
-  expect(read(sim).split('\n')).toHaveLength(201)
+  expect(read(sim).split('\n')).toHaveLength(41)
   expect(read(twin)).toBe(read(sim))
   expect(read(other.sim)).toBe(read(sim))
   expect([twin.digest, other.sim.digest]).toEqual([sim.digest, sim.digest])
-  for (const one of [sim, twin, other.sim]) expect(one.inference.list().at(-1)!.hits).toBe(30)
+  for (const one of [sim, twin, other.sim]) expect(one.inference.list().at(-1)!.hits).toBe(10)
 })

@@ -120,7 +120,7 @@ describe('text', () => {
     const uncut = await client.chat.completions.create(ask)
     const texts = uncut.choices.map(({ message }) => message.content!)
     const shortest = Math.min(...texts.map(text => encode(text).length))
-    for (let limit = 1; limit < shortest; limit++) {
+    for (let limit = 1; limit < shortest; limit += 7) {
       const cut = await client.chat.completions.create({ ...ask, max_tokens: limit })
       expect(cut.choices.map(({ message }) => message.content)).toEqual(texts.map(text => prefix(text, limit)))
       expect(cut.choices.every(({ finish_reason }) => finish_reason === 'length')).toBe(true)
@@ -422,7 +422,6 @@ describe('JSON', () => {
         })
         shape.parse(JSON.parse(choices[0]!.message.content!))
       }),
-      { numRuns: 60 },
     )
   })
 })
