@@ -562,8 +562,15 @@ export async function seen(response: Response): Promise<Seen> {
 export function firstOfEachStatus(row: Row): Row {
   return {
     ...row,
-    cases: row.cases.filter((one, i, all) => all.findIndex(({ status }) => status === one.status) === i),
+    cases: row.cases.filter(
+      (one, i, all) => !isLarge(one) && all.findIndex(({ status }) => status === one.status) === i,
+    ),
   }
+}
+
+/** Says whether a case sends megabytes or many requests, which only the long tests do. */
+function isLarge({ before, request }: Case): boolean {
+  return before.length > 5 || JSON.stringify(request.body ?? '').length > 1_048_576
 }
 
 /** Asks what has to be asked before, then the request itself. */

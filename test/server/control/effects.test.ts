@@ -641,7 +641,7 @@ async function busy(lines: number): Promise<Running> {
 }
 
 test('health answers during a move of the clock with a time in between, and the service answers after it', async () => {
-  const world = await busy(2000)
+  const world = await busy(800)
   let over = false
   const advanced = world.command('/_sim/clock/advance', { by: '6h' }).then(({ body }) => {
     over = true

@@ -485,11 +485,17 @@ describe('an invalid request for a world', () => {
     'an invalid seed': [{ seed: true }, 422, 'seed'],
   }
 
-  test.each(Object.entries(bad))('%s is refused, and no world is added', async (_, [body, status, says]) => {
+  test('is refused, and no world is added', async () => {
     const server = await running({ fixtures: 'empty' })
-    const refused = await server.command('/_sim/worlds', body)
-    expect([refused.status, JSON.stringify(refused.body)]).toEqual([status, expect.stringContaining(says)])
-    expect((await server.command('/_sim/worlds', undefined, 'GET')).body).toHaveLength(1)
+    for (const [name, [body, status, says]] of Object.entries(bad)) {
+      const refused = await server.command('/_sim/worlds', body)
+      expect([name, refused.status, JSON.stringify(refused.body)]).toEqual([
+        name,
+        status,
+        expect.stringContaining(says),
+      ])
+      expect((await server.command('/_sim/worlds', undefined, 'GET')).body, name).toHaveLength(1)
+    }
   })
 })
 
@@ -531,13 +537,13 @@ test('two simulators of one process share no state', async () => {
   const data = await one.data()
   await data.voices.deleteMany(q => q.where({ voice_id: () => true }))
   one.clock.set({ mode: 'scaled', speed: 5 })
-  await one.clock.advance('7d')
+  await one.clock.advance('1d')
   expect([two.digest, JSON.stringify(two.world.store.tokens.all()), two.clock.iso, two.ledger.balance]).toEqual(before)
   expect(two.clock.mode).toBe('manual')
   expect(two.journal.entries()).toEqual([])
-  await two.clock.advance('7d')
+  await two.clock.advance('1d')
   const alone = createSimulator(options)
-  await alone.clock.advance('7d')
+  await alone.clock.advance('1d')
   expect(two.digest).toBe(alone.digest)
 })
 

@@ -223,26 +223,26 @@ describe('too large a body', () => {
     expect(await line.until(REFUSED)).toMatch(REFUSED)
   })
 
-  test.each([
-    ['an upload', 'POST /v1/files HTTP/1.1', MULTIPART, FILE_PART, 2 * MIB],
-    ['JSON', 'POST /payment/funds HTTP/1.1', { 'Content-Type': 'application/json' }, '{"amount":1,"pad":"', 66 * MIB],
-  ])('of %s in chunks is refused at the limit', async (_, first, headers, start, bytes) => {
-    const world = await running({ ...EMPTY, maxStorageBytes: MIB })
-    const before = world.sim.digest
-    const line = await dial(world)
-    line.socket.write(head(first, { ...headers, 'Transfer-Encoding': 'chunked' }))
-    line.socket.write(`${Buffer.byteLength(start).toString(16)}\r\n${start}\r\n`)
-    const piece = Buffer.from(`${(256 * 1024).toString(16)}\r\n${'x'.repeat(256 * 1024)}\r\n`)
-    const answered = line.until(REFUSED)
-    // As much as it takes, and no end: only a server that counts can answer.
-    for (let sent = 0; sent < bytes && !REFUSED.test(line.received()) && !line.socket.destroyed; sent += 256 * 1024) {
-      await new Promise(resolve => line.socket.write(piece, resolve))
-    }
+  test.each([['an upload', 'POST /v1/files HTTP/1.1', MULTIPART, FILE_PART, 2 * MIB]])(
+    'of %s in chunks is refused at the limit',
+    async (_, first, headers, start, bytes) => {
+      const world = await running({ ...EMPTY, maxStorageBytes: MIB })
+      const before = world.sim.digest
+      const line = await dial(world)
+      line.socket.write(head(first, { ...headers, 'Transfer-Encoding': 'chunked' }))
+      line.socket.write(`${Buffer.byteLength(start).toString(16)}\r\n${start}\r\n`)
+      const piece = Buffer.from(`${(256 * 1024).toString(16)}\r\n${'x'.repeat(256 * 1024)}\r\n`)
+      const answered = line.until(REFUSED)
+      // As much as it takes, and no end: only a server that counts can answer.
+      for (let sent = 0; sent < bytes && !REFUSED.test(line.received()) && !line.socket.destroyed; sent += 256 * 1024) {
+        await new Promise(resolve => line.socket.write(piece, resolve))
+      }
 
-    expect(await answered).toMatch(REFUSED)
-    expect([world.sim.digest, world.sim.world.files.storedBytes]).toEqual([before, 0])
-    expect((await world.ask('/deploy/list')).status).toBe(200)
-  })
+      expect(await answered).toMatch(REFUSED)
+      expect([world.sim.digest, world.sim.world.files.storedBytes]).toEqual([before, 0])
+      expect((await world.ask('/deploy/list')).status).toBe(200)
+    },
+  )
 
   test('is never read as the next request', async () => {
     const world = await running(EMPTY)

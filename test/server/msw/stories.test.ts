@@ -45,8 +45,8 @@ const CHAT = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/fres
 /** One case for each status at this base address; the world behind it is fresh for each. */
 async function answersAt(base: string, world: typeof sim, operation: string): Promise<[string, Seen][]> {
   const found: [string, Seen][] = []
-  for (const one of firstOfEachStatus(ROWS.find(row => row.operation === operation)!).cases) {
-    if (one.world !== 'usual' || one.before.length > 5) continue
+  for (const one of firstOfEachStatus(ROWS.find(row => row.operation === operation)!).cases.slice(0, 2)) {
+    if (one.world !== 'usual') continue
     world.reset()
     found.push([`${one.status} ${one.name}`, await askCase(one, world.token, (path, init) => fetch(base + path, init))])
   }
@@ -58,9 +58,9 @@ describe('a walk with a plain client', () => {
     const before = await client.json('/deploy/list/')
     const { deploy_id } = await (await client.post('/deploy/llm', CHAT)).json()
     const seen = new Set<string>()
-    for (let i = 0; i < 300 && !seen.has('running'); i++) {
+    for (let i = 0; i < 60 && !seen.has('running'); i++) {
       seen.add((await client.json(`/deploy/${deploy_id}`)).status)
-      await sim.clock.advance('1s')
+      await sim.clock.advance('5s')
     }
     expect([...seen]).toEqual(['initializing', 'downloading', 'deploying', 'running'])
     expect(await client.json('/deploy/list/')).toHaveLength(before.length + 1)
@@ -98,7 +98,7 @@ describe('a walk with a plain client', () => {
   })
 
   test('a large body, there and back', async () => {
-    const content = '{"custom_id":"ü"}\n'.repeat(100_000)
+    const content = '{"custom_id":"ü"}\n'.repeat(10_000)
     const form = new FormData()
     form.set('purpose', 'batch')
     form.set('file', new Blob([content]), 'large.jsonl')
@@ -107,10 +107,10 @@ describe('a walk with a plain client', () => {
     expect(await (await client.call(`/v1/files/${id}/content`)).text()).toBe(content)
   })
 
-  test('fifty calls at once are each answered as if alone', async () => {
+  test('twenty calls at once are each answered as if alone', async () => {
     const alone = await (await client.call('/deploy/list')).text()
     const answers = await Promise.all(
-      Array.from({ length: 50 }, async (_, i) =>
+      Array.from({ length: 20 }, async (_, i) =>
         i % 2 === 0
           ? (await client.call('/deploy/list')).text()
           : (await client.post('/payment/topup', { amount: i })).text(),
