@@ -119,7 +119,7 @@ describe('the same command again', () => {
         expect(report.missing).toBe(0)
         expect(linesOf(path).every(line => JSON.parse(line))).toBe(true)
       }),
-      { numRuns: 60 },
+      { numRuns: Number(process.env.INVARIANT_RUNS ?? 6) },
     )
   })
 
@@ -244,7 +244,7 @@ describe('merge', () => {
         expect(files).toBe(count)
         expect(withoutPlans(report)).toEqual(withoutPlans(whole))
       }),
-      { numRuns: 11 },
+      { numRuns: Number(process.env.INVARIANT_RUNS ?? 3) },
     )
     function withoutPlans(report: Omit<ReturnType<typeof mergeResults>, 'files'>) {
       return { ...report, findings: report.findings.map(({ plan: _, ...rest }) => rest) }
