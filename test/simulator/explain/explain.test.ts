@@ -427,7 +427,7 @@ describe('a thing', () => {
 })
 
 test('an explanation changes nothing', async () => {
-  const { sim, send } = simulate()
+  const { sim, send } = simulate({ fixtures: 'two-nodes' })
   await send('POST', '/deploy/llm', DEPLOYMENT)
   const state = () => [
     sim.digest,

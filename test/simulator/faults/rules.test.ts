@@ -248,8 +248,8 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
       "$.on: expected an operation, a pattern like 'create*', or a list of them",
     ],
     [
-      'a pattern of 30 MB',
-      { on: '*'.repeat(30_000_000), fault: DOWN },
+      'a pattern of 1 MB',
+      { on: '*'.repeat(1_000_000), fault: DOWN },
       '$.on: expected patterns of at most 1000 characters',
     ],
     ['a list of too many patterns', { on: Array(1001).fill('*'), fault: DOWN }, '$.on: expected at most 1000 patterns'],
@@ -466,7 +466,7 @@ describe('stale reads', () => {
     const seen: string[] = []
     const listed = async (ask: ReturnType<typeof world>['ask']) => (await ask('/deploy/list')).text()
     let first = ''
-    for (let i = 0; i < 60; i++) {
+    for (let i = 0; i < 42; i++) {
       for (const { sim, ask } of [lagging, present]) {
         if (i % 7 === 0) {
           const created = await ask('/deploy/llm', { body: { ...CHAT, model_name: `acme/m${i}` } })
@@ -479,7 +479,7 @@ describe('stale reads', () => {
       seen.push(await listed(lagging.ask))
       for (const { sim } of [lagging, present]) await sim.clock.advance('10s')
     }
-    expect(new Set(shown).size).toBeGreaterThan(8)
+    expect(new Set(shown).size).toBeGreaterThan(5)
     expect(seen.slice(3)).toEqual(shown.slice(0, -3))
     // Looking back changes nothing here.
     expect(lagging.sim.digest).toBe(present.sim.digest)

@@ -226,7 +226,7 @@ test('whatever happens, a reader that reads has all of the last world, each even
       expect(new Set(events.map(({ id }) => id)).size).toBe(events.length)
       expect(lastWorld.filter(({ type }) => type === 'request')).toHaveLength(sim.requests.length)
     }),
-    { numRuns: Number(process.env.INVARIANT_RUNS ?? 12) },
+    { numRuns: Number(process.env.INVARIANT_RUNS ?? 6) },
   )
 })
 
@@ -270,13 +270,13 @@ describe('a reader in its place', () => {
   })
 })
 
-test('a reader that keeps reading misses nothing of 5,000 requests that never wait', async () => {
+test('a reader that keeps reading misses nothing of 1,000 requests that never wait', async () => {
   const { sim, ask } = asking({ fixtures: 'empty' })
   const live = follow(sim, { kind: 'request' })
-  for (let i = 0; i < 5_000; i++) await ask('GET', '/v1/me')
+  for (let i = 0; i < 1_000; i++) await ask('GET', '/v1/me')
   const events = await live.stop()
   expect(events.filter(({ type }) => type !== 'request')).toEqual([])
-  expect(events).toHaveLength(5_000)
+  expect(events).toHaveLength(1_000)
 })
 
 describe('a reader that stops reading', () => {

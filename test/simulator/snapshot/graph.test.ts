@@ -59,7 +59,6 @@ test('a value is read as it was written beside any other values', () => {
     fc.property(fc.array(anything, { maxLength: 30 }), values => {
       expect(again({ values })).toStrictEqual({ values: values.map(withPlainPrototypes) })
     }),
-    { numRuns: 300 },
   )
 })
 
@@ -72,7 +71,6 @@ test('a column keeps its order for any mixture and any run of values', () => {
       const things = values.map(value => Object.assign(new Point(), { x: value }))
       expect(again({ values, things })).toStrictEqual({ values, things })
     }),
-    { numRuns: 200 },
   )
 })
 

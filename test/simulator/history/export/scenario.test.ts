@@ -197,7 +197,7 @@ describe('a start that is not that of the options', () => {
   })
 
   test('a snapshot is part of a scenario in TypeScript, and YAML refuses it', async () => {
-    const sim = createSimulator({ seed: 5 })
+    const sim = createSimulator({ seed: 5, fixtures: 'two-nodes' })
     await sim.clock.advance('1h')
     const recording = sim.record()
     await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
