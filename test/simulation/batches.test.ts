@@ -154,15 +154,15 @@ describe('a batch on an own deployment', () => {
     const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
     const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8 }))
     passUntil(sim, () => own.status === 'running')
-    const batch = batchOf(sim, many(4000, { model: `deploy_id:${own.deploy_id}` }))
-    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 800)
+    const batch = batchOf(sim, many(800, { model: `deploy_id:${own.deploy_id}` }))
+    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 200)
     const { completed } = batch.toRecord().request_counts!
     own.stop()
     pass(sim, '3h')
     expect(batch.toRecord()).toMatchObject({ status: 'in_progress', request_counts: { completed } })
     own.start()
     passUntil(sim, () => batch.status === 'completed', '10h')
-    expect(linesIn(sim, batch.toRecord().output_file_id)).toHaveLength(4000)
+    expect(linesIn(sim, batch.toRecord().output_file_id)).toHaveLength(800)
   })
 
   test('expires by command with what was done, and its window then ended at that time', async () => {
@@ -201,10 +201,10 @@ describe('a batch on an own deployment', () => {
     const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
     const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8 }))
     passUntil(sim, () => own.status === 'running')
-    const batch = batchOf(sim, many(5000, { model: 'acme/chat' }))
+    const batch = batchOf(sim, many(1000, { model: 'acme/chat' }))
     const { created_at, expires_at } = batch.toRecord()
     expect(expires_at).toBe(created_at + 86_400)
-    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 1000)
+    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 200)
     own.stop()
     passUntil(sim, () => batch.status === 'expired', '25h')
     const record = batch.toRecord()
@@ -214,7 +214,7 @@ describe('a batch on an own deployment', () => {
     expect(output.length).toBe(record.request_counts!.completed)
     expect(new Set(errors.map(line => line.error!.code))).toEqual(new Set(['batch_expired']))
     expect([...output, ...errors].map(line => line.custom_id).sort()).toEqual(
-      many(5000)
+      many(1000)
         .map(line => line.custom_id)
         .sort(),
     )
@@ -226,7 +226,7 @@ describe('work that meets the rest of the world', () => {
     const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
     const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8, min_instances: 0 }))
     passUntil(sim, () => own.status === 'running')
-    const batch = batchOf(sim, many(4000, { model: 'acme/chat' }))
+    const batch = batchOf(sim, many(500, { model: 'acme/chat' }))
     passUntil(sim, () => batch.status === 'completed', '3h')
     expect(own.toRecord().instances.running).toBe(1)
     pass(sim, '6m')
@@ -241,7 +241,7 @@ describe('work that meets the rest of the world', () => {
       const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
       const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8 }))
       passUntil(sim, () => own.status === 'running')
-      const all = Array.from({ length: batches }, () => batchOf(sim, many(2000, { model: 'acme/chat' })))
+      const all = Array.from({ length: batches }, () => batchOf(sim, many(500, { model: 'acme/chat' })))
       passUntil(sim, () => all.every(one => one.status === 'in_progress'))
       return passUntil(sim, () => all.every(one => one.status === 'finalizing'), '10h')
     }

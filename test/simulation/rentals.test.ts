@@ -6,7 +6,7 @@ import type { Simulator } from '../../src/simulator/simulator.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
 
 /** Half of the random sequences of each law. */
-const RUNS = Number(process.env.INVARIANT_RUNS ?? 10)
+const RUNS = Number(process.env.INVARIANT_RUNS ?? 4)
 const IMAGE = 'registry.example/cuda-dev:12.8'
 const box = (about: object = {}) => ({
   instance_id: 'box',

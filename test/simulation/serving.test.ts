@@ -238,7 +238,6 @@ describe('serving', () => {
           expect(Math.abs(state[field] - whole[field])).toBeLessThanOrEqual(size)
         }
       }),
-      { numRuns: 300 },
     )
   })
 
