@@ -78,7 +78,7 @@ describe('a public SSH key', () => {
     [line('ssh-rsa', bytes(3, 1), bytes(256, 0x80)), /the modulus of the key is invalid/],
     [line('ssh-rsa', bytes(1, 1), bytes(256)), /the exponent of the key is invalid/],
     [line('sk-ssh-ed25519@openssh.com', bytes(32), ''), /application/],
-  ])('is refused: %s', (text, reason) => {
+  ])('a key that is not valid is refused: %#', (text, reason) => {
     expect(problem(text)).toMatch(reason)
   })
 

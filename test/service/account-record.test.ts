@@ -50,7 +50,7 @@ describe('PATCH /v1/me', () => {
     [{ display_name: 'x'.repeat(40) }, 'body/display_name string_too_long'],
     [{ use_case: '' }, 'body/use_case string_too_short'],
     [{ is_business_account: 7 }, 'body/is_business_account bool_type'],
-  ])('%j: 422', async (change, expected) => {
+  ])('an invalid change is 422: %#', async (change, expected) => {
     expect(await issues(service().client.updateMe(change as never))).toEqual([expected])
   })
 
@@ -120,7 +120,7 @@ describe('GET /payment/billing-portal', () => {
   })
 
   test.each(['', 'acme.example', 'javascript:alert(1)', `https://acme.example/${'x'.repeat(2048)}`])(
-    'return_url %j: 422',
+    'an invalid return_url is 422: %#',
     async return_url => {
       expect(await issues(service().client.getBillingPortal({ return_url }))).toEqual(['query/return_url value_error'])
     },

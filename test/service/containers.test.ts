@@ -100,7 +100,7 @@ describe('a container', () => {
     ['cloud_init_user_data', 'x'.repeat(32_001), 'string_too_long'],
     ['cloud_init_user_data', '', 'string_too_short'],
     ['cloud_init_user_data', undefined, 'missing'],
-  ])('%s %s: 422', async (field, value, type) => {
+  ])('an invalid %s is 422: %#', async (field, value, type) => {
     const { client } = empty()
     const asked = client.createContainer({ ...CRATE, [field]: value } as typeof CRATE)
     expect(await issues(asked)).toEqual([`body/${field} ${type}`])

@@ -152,7 +152,7 @@ describe('a hosted instance', () => {
     ['version', 'x'.repeat(65), 'string_too_long'],
     ['ssh_key_ids', 'key', 'list_type'],
     ['ssh_key_ids', Array(101).fill('key'), 'too_long'],
-  ])('%s %j: 422', async (field, value, type) => {
+  ])('an invalid %s is 422: %#', async (field, value, type) => {
     const { client } = empty()
     expect(await issues(client.createHosted({ ...BOX, [field]: value } as typeof BOX))).toEqual([
       `body/${field} ${type}`,

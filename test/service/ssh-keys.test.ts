@@ -59,7 +59,7 @@ test.each([
   ['key', `ssh-ed25519 ${BASE64} ${'x'.repeat(32_000)}`, 'string_too_long'],
   ['key', 'ssh-ed25519 AAAA', 'value_error'],
   ['key', 'ssh-dss AAAA', 'value_error'],
-])('a key with the %s %s is 422', async (field, value, type) => {
+])('a key with an invalid %s is 422: %#', async (field, value, type) => {
   const { client } = service('empty')
   const body = { ...LAPTOP, [field]: value } as typeof LAPTOP
   expect(await issues(client.addSshKey(body))).toEqual([`body/${field} ${type}`])

@@ -103,7 +103,7 @@ describe('a served request to a catalog model', () => {
     [{ type: 'tokens', cents_per_input_token: 0.000002, cents_per_output_token: 0.000004 }, 7, 14],
   ]
   test.each(prices)(
-    'costs its units times the price, rounded down to micro-cents: %j',
+    'costs its units times the price, rounded down to micro-cents: %#',
     async (pricing, units, cost) => {
       const model = { model_name: 'acme/any', type: 'custom', parameters_b: 1, pricing }
       const { sim } = openaiWorld({ fixtures: 'empty', with: { models: [model] } as never })

@@ -135,7 +135,7 @@ describe('the past of an account', () => {
       '$[0].model: expected a model of models.json',
     ],
     [{ kind: 'tokens', model, from: '2025-12-30T00:00:00Z', token_id: 'x' }, '$[0].token_id: expected the token_id'],
-  ])('an impossible record is rejected with its place: %j', (record, message) => {
+  ])('an impossible record is rejected with its place: %#', (record, message) => {
     expect(() => withHistory([record as typeof RENT])).toThrow(message)
   })
 

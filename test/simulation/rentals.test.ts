@@ -484,7 +484,7 @@ describe('of a fixture', () => {
     [crate({ gpu_config: '8xH100-80GB' }), /with\.containers: \$\[0\]: no node has 8 free H100-80GB for it/],
     [crate({ container_image: 'No Such' }), /with\.containers: \$\[0\]: it cannot be running: image pull failed/],
     [crate({ created_at: 1_767_225_601 }), /expected a time not later than the world's epoch/],
-  ])('%j is refused', (seed, message) => {
+  ])('an invalid container of a fixture is refused: %#', (seed, message) => {
     expect(() => stage([{ gpus: 4 }], {}, { with: { containers: [seed] } })).toThrow(message)
   })
 

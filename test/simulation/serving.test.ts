@@ -51,7 +51,7 @@ describe('the speed of an instance', () => {
     ['H200-141GB', 2, 70, 5174],
     ['H200-141GB', 8, 405, 3328],
   ] as const)(
-    'at full batches of 1,000 in and out, %s x%d with %dB: %d tokens/s within 3 %%',
+    'at full batches of 1,000 in and out, %s x%d with %dB: %d tokens/s within 3 percent',
     (gpu, gpus, parametersB, expected) => {
       const speed = speedOf({ gpu, gpus, parametersB, maxBatchSize: 256, promptTokens: 1000, outputTokens: 1000 })
       expect(Math.abs(speed.tokensPerSecond / expected - 1)).toBeLessThan(0.03)

@@ -20,7 +20,7 @@ describe('a fixture that can be no world', () => {
       },
       /with\.batches: \$\[0\] \(batch_1\): its input file_1 cannot be run: line 1 of it: method is not POST\. Correct the file\./,
     ],
-  ] as const)('is refused, and says what and where: %j', (patch, message) => {
+  ] as const)('is refused, and says what and where: %#', (patch, message) => {
     expect(() => stage([{}], {}, { with: patch as never })).toThrow(message)
   })
 })

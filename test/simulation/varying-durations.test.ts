@@ -62,7 +62,7 @@ describe('durations', () => {
     'storageExpansion',
     'rentalPlacementDelay',
     'limitReview',
-  ] as const)('of %s have a median within 5 %% of the figure of the profile over 2,000 draws', name => {
+  ] as const)('of %s have a median within 5 percent of the figure of the profile over 2,000 draws', name => {
     const { timings, reviews } = loadProfile('realistic')
     const figure = { ...timings, ...reviews }[name]
     if (!('median' in figure)) throw new Error(`${name} has no median`)
