@@ -570,7 +570,7 @@ describe('weather', () => {
       const all = [0, 1, 2].map(i =>
         sim.world.deployments.createLlm(spec({ model_name: `acme/m${i}`, min_instances: 2, max_instances: 3 })),
       )
-      for (let day = 0; day < 10; day++) pass(sim, '24h')
+      for (let day = 0; day < 4; day++) pass(sim, '24h')
       return { sim, all }
     }
     const one = play()

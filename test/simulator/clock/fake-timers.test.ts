@@ -58,16 +58,6 @@ describe('a client without code for the simulator', () => {
     expect(new Set(runs.map(run => JSON.stringify(run))).size).toBe(1)
   })
 
-  test('polls for a day until its batch expires', async () => {
-    const sim = slow({ profile: { extends: 'realistic', timings: { batch_shared_tokens_per_second: 0.1 } } })
-    const waiting = clientOf(sim).batch('aurora-labs/aurora-8b-instruct', 200)
-    await sim.clock.advance('25h')
-    const waited = await waiting
-    expect(waited).toMatchObject({ outcome: 'expired', seen: ['validating', 'in_progress', 'expired'] })
-    expect(waited.polls).toBeGreaterThan(1_400)
-    expect(Date.now()).toBe(Date.UTC(2031, 4, 2, 1))
-  })
-
   test('times out by its own clock', async () => {
     const sim = createSimulator({ fixtures: 'empty' })
     sim.cluster.stockOut('H100-80GB')
