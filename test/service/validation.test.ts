@@ -156,7 +156,7 @@ describe('bodies that are not objects', () => {
     [`${'['.repeat(64)}${']'.repeat(64)}`, 'body', 'model_attributes_type'],
     [`${'['.repeat(65)}${']'.repeat(65)}`, 'body/64', 'json_invalid'],
     [`{"a":${'{"a":'.repeat(200_000)}`, 'body/320', 'json_invalid'],
-  ])('a body that is no JSON or no object is refused at its place: %#', async (body, loc, type) => {
+  ])('invalid JSON is refused at its place: %#', async (body, loc, type) => {
     const answer = await order('/orders/a?from=1', body)
     expect(answer.status).toBe(422)
     expect(answer.body.detail.map((one: { loc: string[] }) => one.loc.join('/'))).toEqual([loc])

@@ -294,18 +294,20 @@ describe('run exits with 2 and runs no scenario', () => {
     expect(code).toBe(2)
     expect(out).toMatch(/\n1 scenario passed in N s; 1 file could not be loaded\n$/)
     expect(error).toMatch(/^Failed to load broken\.ts: .*\n$/)
+    // A document is read sooner than a script.
+    write('broken.yaml', 'title: [')
     const reported = async (name: ReporterName) =>
-      (await play({ scenarios: ['broken.ts', 'story.ts'], reporter: name })).out
+      (await play({ scenarios: ['broken.yaml', 'story.ts'], reporter: name })).out
     expect(JSON.parse(await reported('json'))).toMatchObject({
       passed: 1,
       failed: 0,
-      not_loaded: [expect.stringMatching(/^Failed to load broken\.ts: /)],
+      not_loaded: [expect.stringMatching(/^Failed to load broken\.yaml/)],
     })
     expect(await reported('junit')).toMatch(
       /<testsuites tests="2" failures="0" errors="1" .*<error message="Failed to/s,
     )
-    expect(await reported('tap')).toMatch(/\nnot ok 2 - Failed to load broken\.ts: .*\n1\.\.2\n$/)
-    expect((await play({ scenarios: ['broken.ts', 'story.ts'], bail: true })).out).toBe('')
+    expect(await reported('tap')).toMatch(/\nnot ok 2 - Failed to load broken\.yaml.*\n1\.\.2\n$/)
+    expect((await play({ scenarios: ['broken.yaml', 'story.ts'], bail: true })).out).toBe('')
   })
 
   test('--update with --seed', async () => {
