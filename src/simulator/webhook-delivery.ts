@@ -4,7 +4,7 @@ import { WorldReplaced } from '../kernel/world-replaced.ts'
 import { Cancellation, type CancelSignal } from '../lib/cancellation.ts'
 import { clearRealTimeout, setRealTimeout } from '../lib/real-time.ts'
 import type { OperationName } from '../service/client/client.ts'
-import type { AnsweredRequest } from '../service/http/incoming-request.ts'
+import type { Exchange } from '../service/http/exchange.ts'
 import type { Api } from '../service/http/service.ts'
 import { webhookRefusal } from '../service/native/webhook-address.ts'
 import { nextWebhookTime } from '../simulation/inference/webhook-times.ts'
@@ -69,8 +69,8 @@ export class WebhookDelivery {
   }
 
   /** Waits for the result of an answered request, if it has a webhook. */
-  onAnswered({ operationId }: Pick<AnsweredRequest, 'operationId'>): void {
-    if (NATIVE_OPERATIONS.has(operationId)) this.watch()
+  onAnswered({ operation }: Exchange): void {
+    if (NATIVE_OPERATIONS.has(operation)) this.watch()
   }
 
   /** Waits on the clock as a client does, so that time stops at, or runs to, each attempt. */

@@ -108,9 +108,9 @@ export class WorldSimulator implements Simulator {
       findScriptedAnswer: (model, words) => this.inference.takeAnswer(model, words),
       createWaiter: context => this.#clients.createWaiter(context),
       onLoading: code => this.#clients.inFlight.onLoading(code),
-      onAnswered: (request, status, world) => {
-        if (world === this.#world) this.requestLog.add(request, status, this.clock.elapsed, world.journal.last)
-        this.#webhooks.onAnswered(request)
+      onAnswered: (exchange, world) => {
+        if (world === this.#world) this.requestLog.add(exchange)
+        this.#webhooks.onAnswered(exchange)
       },
       get middleware() {
         // Undefined while there are no rules.

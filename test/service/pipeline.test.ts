@@ -78,7 +78,7 @@ const pipeline = new Pipeline<Context, Scope>({
     if (context.header('authorization') === 'no') refuse(401, 'who are you')
     return { log: context.backend.log }
   },
-  time: context => context.now,
+  clock: context => ({ epochMs: context.now, now: 0 }),
   openEntry(context, operation, method, path) {
     context.log.push(`open ${operation} ${method} ${path}`)
     return undefined
@@ -235,7 +235,7 @@ test('faults apply to every step after the route', async () => {
   const faulty = new Pipeline<Context, Scope>({
     operations,
     createScope: ({ backend }) => ({ log: backend.log }),
-    time: () => 0,
+    clock: () => ({ epochMs: 0, now: 0 }),
   })
   const middleware: Middleware<Context> = ({ operationId: operation }, proceed) =>
     operation === 'plain' ? new Response(null, { status: 503 }) : proceed()

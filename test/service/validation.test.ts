@@ -12,7 +12,7 @@ function echo(one: Operations<object>[string]) {
   const pipeline = new Pipeline<null, object>({
     operations: { echo: one },
     createScope: () => ({}),
-    time: () => 0,
+    clock: () => ({ epochMs: 0, now: 0 }),
   })
   return async (path: string, body?: unknown) => {
     const init = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }

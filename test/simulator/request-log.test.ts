@@ -1,21 +1,33 @@
 /** The memory of requests is bounded by characters, not by their count alone. */
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import type { AnsweredRequest } from '../../src/service/http/incoming-request.ts'
+import { type Exchange, readRetryAfter } from '../../src/service/http/exchange.ts'
 import { RequestLog } from '../../src/simulator/exchanges/request-log.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 
 const { world } = createSimulator({ fixtures: 'empty' })
-const REQUEST: AnsweredRequest = {
-  ...{ operationId: 'createLlmDeployment', method: 'POST', target: '/deploy/llm', decidedBy: 'none' as const },
-  ...{ text: undefined, seq: undefined, unread: undefined, reason: undefined },
-  ...{ sentAt: undefined, client: '', retryAfter: undefined },
+const EXCHANGE: Exchange = {
+  ...{ operation: 'createLlmDeployment', method: 'POST', path: '/deploy/llm', decidedBy: 'none' as const },
+  ...{ text: undefined, seq: undefined, lastSeq: 0, unread: undefined, reason: undefined, status: 200 },
+  ...{ sentAt: 0, endedAt: 0, client: '', retryAfter: undefined },
 }
+
+test.each([
+  ['20', 20],
+  [' 1.5 ', 1.5],
+  ['Thu, 01 Jan 1970 00:01:30 GMT', 30],
+  ['Thu, 01 Jan 1970 00:00:30 GMT', 0],
+  ['', undefined],
+  ['soon', undefined],
+  [null, undefined],
+])('the header Retry-After %j asks for a wait of %j seconds', (header, seconds) => {
+  expect(readRetryAfter(header, 60_000)).toBe(seconds === undefined ? undefined : seconds * 1e6)
+})
 
 test('a log keeps at most 16 Mi characters, of the newest requests', () => {
   const log = new RequestLog()
   const unread = Array.from({ length: 100 }, (_, i) => `body ${String(i).padStart(10_000, 'x')}`)
-  for (let i = 0; i < 200; i++) log.add({ ...REQUEST, target: `/${i}`, unread }, 422, 0, 0)
+  for (let i = 0; i < 200; i++) log.add({ ...EXCHANGE, path: `/${i}`, status: 422, unread })
   const kept = log.list(world)
   expect(kept.length).toBeGreaterThan(10)
   expect(kept.length).toBeLessThan(20)
@@ -25,7 +37,7 @@ test('a log keeps at most 16 Mi characters, of the newest requests', () => {
 
 test('a log keeps 1,000 requests of usual size', () => {
   const log = new RequestLog()
-  for (let i = 0; i < 5000; i++) log.add({ ...REQUEST, target: `/${i}`, text: '{}' }, 200, 0, 0)
+  for (let i = 0; i < 5000; i++) log.add({ ...EXCHANGE, path: `/${i}`, text: '{}' })
   expect(log.list(world).map(({ path }) => path)).toEqual(Array.from({ length: 1000 }, (_, i) => `/${4000 + i}`))
 })
 

@@ -3,9 +3,11 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import type { Argv } from 'yargs'
+import { elapsedAt } from '../../kernel/clock.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../server/http/server.ts'
+import type { Exchange } from '../../service/http/exchange.ts'
 import type { ReceivedRequest } from '../../simulator/exchanges/request-log.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
 import { replayRecording } from '../../simulator/history/replay/perform-lines.ts'
@@ -26,8 +28,6 @@ import { partialFlag } from '../recording-files.ts'
 import { askServer, type ServerArguments, serverFlags } from '../server-client.ts'
 import { flag, requireKnownVariables, text, texts, toggle } from '../values.ts'
 
-const MICROS_PER_MS = 1_000
-
 /**
  * Returns the conduct that the requests of a server show. What only a simulator in this process has (`sim`, `created`)
  * throws when a rule reads it.
@@ -39,9 +39,16 @@ function conductOfServer(
   epochMs: number,
   pollsAtMost?: number | undefined,
 ): Conduct {
-  const log = conductOfLog(received, iso => elapsedAt(iso, epochMs), pollsAtMost)
+  const exchanges = received.map((request): Exchange => {
+    const { body, sentAt, at, retryAfter, reason, unread } = request
+    return {
+      ...{ ...request, reason, unread, lastSeq: request.seq, text: JSON.stringify(body) },
+      ...{ sentAt: elapsedAt(sentAt, epochMs), endedAt: elapsedAt(at, epochMs) },
+      retryAfter: retryAfter === undefined ? undefined : Math.round(retryAfter * 1e6),
+    }
+  })
   return {
-    ...log,
+    ...conductOfLog(exchanges, pollsAtMost),
     get sim(): never {
       throw new RangeError('sim is missing, because a server gives only its requests')
     },
@@ -49,14 +56,8 @@ function conductOfServer(
       throw new RangeError('created is missing, because a server gives only its requests')
     },
     owned: new Set(),
-    endedAt: Math.max(0, ...log.requests.map(request => request.endedAt)),
+    endedAt: Math.max(0, ...exchanges.map(({ endedAt }) => endedAt)),
   }
-}
-
-/** Returns the time of the world of an ISO 8601 time with up to six decimals. */
-function elapsedAt(iso: string, epochMs: number): number {
-  const [, micros = '0'] = /\.\d{3}(\d{1,3})/.exec(iso) ?? []
-  return (Date.parse(iso) - epochMs) * MICROS_PER_MS + Number(micros.padEnd(3, '0'))
 }
 
 const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`

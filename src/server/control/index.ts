@@ -95,7 +95,7 @@ export function createControl(worlds: Worlds, { library = NO_SCENARIOS, writePag
     show: (sim, json) => sim.world.apiTokens.hideSecrets(json),
     hasRevisions: true,
     // The time of a scaled clock: reading it fires no events.
-    time: sim => sim.world.clock.epochMs + sim.clock.due / 1000,
+    clock: sim => ({ epochMs: sim.world.clock.epochMs, now: sim.clock.due }),
     openEntry(sim, operation, method, path) {
       if (operation === '' || method === 'GET' || UNJOURNALED_OPERATIONS.includes(operation)) return undefined
       return sim.listControlRequest(operation, method, path)

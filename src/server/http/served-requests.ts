@@ -1,23 +1,16 @@
 /** What a server reports of the requests that it answered: to a log, and about polls while time does not move. */
-import type { DecidedBy } from '../../kernel/journal.ts'
-import type { AnsweredRequest } from '../../service/http/incoming-request.ts'
+import type { Exchange } from '../../service/http/exchange.ts'
 import { inProgress } from '../../simulation/reporting/progress.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { ServedWorld } from '../worlds/served-world.ts'
 
 /** A request that a server answered. */
-export interface ServedRequest {
+export interface ServedRequest extends Pick<Exchange, 'method' | 'status' | 'operation' | 'decidedBy'> {
   /** Time of the world, ISO 8601. */
   readonly time: string
   readonly world: string
-  readonly method: string
   /** Path and query. API tokens are shortened to their last four characters, and other credentials are hidden. */
   readonly path: string
-  /** 0 if a fault left the client without a response. */
-  readonly status: number
-  /** `''` if no route matches. */
-  readonly operation: string
-  readonly decidedBy: DecidedBy
   /** The name of the rule, the words of the refusal, or the first error of a 422. */
   readonly reason?: string
 }
@@ -42,17 +35,16 @@ export class ServedRequests {
     this.#log = log
   }
 
-  /** @param time milliseconds since 1970 in the world */
-  add(world: ServedWorld, request: AnsweredRequest, status: number, time: number, controlUrl: string): void {
-    if (request.method === 'GET' && status === 200) this.#countPoll(world.sim, request.target, time, controlUrl)
+  add(world: ServedWorld, exchange: Exchange, controlUrl: string): void {
+    const { method, path, status, operation, endedAt, decidedBy, reason } = exchange
+    if (method === 'GET' && status === 200) this.#countPoll(world.sim, path, endedAt, controlUrl)
     if (this.#log === undefined) return
-    const { method, target, operationId: operation, decidedBy, reason } = request
-    const { apiTokens } = world.sim.world
+    const { apiTokens, clock } = world.sim.world
     this.#log({
-      time: new Date(time).toISOString(),
+      time: new Date(clock.epochMs + Math.floor(endedAt / 1000)).toISOString(),
       world: world.name,
       method,
-      path: apiTokens.hideSecrets(target),
+      path: apiTokens.hideSecrets(path),
       status,
       operation,
       decidedBy,

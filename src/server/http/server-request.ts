@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { realDelay } from '../../lib/real-time.ts'
-import type { AnsweredRequest, HoldingWaiter, WaiterClock } from '../../service/http/incoming-request.ts'
+import type { Exchange } from '../../service/http/exchange.ts'
+import type { HoldingWaiter, WaiterClock } from '../../service/http/incoming-request.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
 import type { BodyChunk, PulledBody, ResponseWaiter } from '../../service/results.ts'
 import { WireFaultResponse } from '../../simulator/faults/broken-response.ts'
@@ -77,11 +78,11 @@ export class ServerRequest implements RoutedRequest {
     return readTextOf(this.incoming)
   }
 
-  onAnswered(request: AnsweredRequest, status: number, time: number): void {
+  onAnswered(exchange: Exchange): void {
     if (this.world === undefined) return
     this.isReported = true
     const control = `${this.#origin}${this.controlPath ?? '/_sim'}`
-    this.#server.servedRequests.add(this.world, request, status, time, control)
+    this.#server.servedRequests.add(this.world, exchange, control)
   }
 
   waiterFor(defaultWaiter: HoldingWaiter, clock: WaiterClock): ResponseWaiter {

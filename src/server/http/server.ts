@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { LIMITS } from '../../lib/limits.ts'
 import { clearRealTimeout, realDelay, setRealTimeout } from '../../lib/real-time.ts'
-import { UNROUTED } from '../../service/http/unanswered.ts'
+import { UNROUTED } from '../../service/http/exchange.ts'
 import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { TimelineLibrary } from '../../simulator/timelines.ts'
@@ -149,8 +149,9 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       })
       const rejection = findBadTarget(incoming) ?? checkHost(incoming.headers.host)
       if (rejection === undefined) return afterReadyBody(incoming, outgoing, listeners)
-      const rejected = { ...UNROUTED, method: incoming.method ?? '', target: incoming.url ?? '' }
-      servedRequests.add(worlds.default, rejected, rejection.status, sim.clock.now.getTime(), '')
+      const rejected = { method: incoming.method ?? '', path: incoming.url ?? '', status: rejection.status }
+      const { elapsed } = sim.clock
+      servedRequests.add(worlds.default, { ...UNROUTED, ...rejected, sentAt: elapsed, endedAt: elapsed }, '')
       outgoing.writeHead(rejection.status, { 'content-type': 'application/json', connection: 'close' })
       outgoing.end(JSON.stringify('message' in rejection ? { error: rejection.message } : { detail: rejection.detail }))
     },
@@ -193,8 +194,8 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   const reportOutside = (request: ServerRequest, method: string, status: number) => {
     if (request.isReported) return
     request.world ??= worlds.default
-    const { sim } = request.world
-    request.onAnswered({ ...UNROUTED, method, target: request.path }, status, sim.clock.now.getTime())
+    const { elapsed } = request.world.sim.clock
+    request.onAnswered({ ...UNROUTED, method, path: request.path, status, sentAt: elapsed, endedAt: elapsed })
   }
   answerBadRequests(server, connections)
   server.maxConnections = LIMITS.connections

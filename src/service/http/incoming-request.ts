@@ -1,34 +1,10 @@
 /** What a transport knows of a request, and what it learns of its answer. */
 
 import type { Micros } from '../../kernel/duration.ts'
-import type { DecidedBy } from '../../kernel/journal.ts'
 import type { CancelSignal } from '../../lib/cancellation.ts'
 import type { AnswerPart, PulledBody, ResponseWaiter } from '../results.ts'
 import type { HeaderReader } from './authentication.ts'
-
-/** A request that has its answer, for logs. */
-export interface AnsweredRequest {
-  /** `''` if no route matches. */
-  readonly operationId: string
-  readonly method: string
-  /** Path and query below the base address, as the client sent them. */
-  readonly target: string
-  /** The body as text; undefined for no body and for an upload. */
-  readonly text: string | undefined
-  /** Position of its entry in the journal; undefined if no journal has it. */
-  readonly seq: number | undefined
-  /** The world's time when it took its step; undefined if no journal has it. */
-  readonly sentAt: Micros | undefined
-  /** The id of the API token that it was authenticated with; `''` for none. */
-  readonly client: string
-  /** The header `Retry-After` of its answer. */
-  readonly retryAfter: string | undefined
-  /** Fields that nothing reads; undefined unless the world looks for them. */
-  readonly unread: readonly string[] | undefined
-  readonly decidedBy: DecidedBy
-  /** The name of the rule, or the words of the refusal; undefined for a success of the request alone. */
-  readonly reason: string | undefined
-}
+import type { Exchange } from './exchange.ts'
 
 /** The default waiter of a simulator, which can also hold a request until time is moved. */
 export interface HoldingWaiter extends ResponseWaiter {
@@ -75,13 +51,11 @@ export interface IncomingRequest {
    */
   readonly controlPath?: string | undefined
   /**
-   * Called when the request has its answer.
+   * Called when the request has its answer, or ended without one.
    *
-   * @param status 0 if a fault left its client without a response
-   * @param time milliseconds since 1970 in the world
    * @internal
    */
-  onAnswered?(request: AnsweredRequest, status: number, time: number): void
+  onAnswered?(exchange: Exchange): void
   /**
    * All headers by their names in lower case, if the transport has them as an object.
    *

@@ -13,7 +13,8 @@ import { RefusalError } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
 import { type RawBody, readBody, takeReadText } from './bodies/body.ts'
 import { type CompiledOperation, getRouter } from './compiled-operation.ts'
-import { type AnsweredRequest, type IncomingRequest, NO_INCOMING } from './incoming-request.ts'
+import { UNROUTED } from './exchange.ts'
+import { type IncomingRequest, NO_INCOMING } from './incoming-request.ts'
 import {
   type ContextHost,
   NAMES_HEADER,
@@ -25,9 +26,15 @@ import {
 import { createFaultRefusal, omitBodyForHead, Responses, type ResponsesOptions } from './responses.ts'
 import { translateRoute } from './routed-path.ts'
 import type { Router } from './router.ts'
-import { NoResponseError, UNROUTED } from './unanswered.ts'
 import { findUnreadInput, rejectUnknownFields, toUnreadFields, validateInput } from './validate-input.ts'
 import { Details } from './validation-errors.ts'
+
+/** A request that ends without a response: its client gets the cause. */
+class NoResponseError extends Error {
+  constructor(cause: unknown) {
+    super('no response', { cause })
+  }
+}
 
 export class Pipeline<Backend, Scope extends object> {
   readonly #options: PipelineOptions<Backend, Scope>
@@ -140,8 +147,11 @@ export class Pipeline<Backend, Scope extends object> {
       incoming.onStep?.(undefined)
       const entry = this.#options.openEntry?.(backend, '', method, target.split('?', 1)[0]!)
       this.#options.closeEntry?.(backend, entry, status, 'none')
-      const about = { method, target, reason: detail, seq: entry?.seq, sentAt: entry?.time }
-      this.#report({ ...UNROUTED, ...about }, status, backend, hooks, incoming)
+      const { now: endedAt } = this.#options.clock(backend)
+      const about = { method, path: target, status, reason: detail, seq: entry?.seq, sentAt: entry?.time ?? endedAt }
+      const exchange = { ...UNROUTED, ...about, endedAt, lastSeq: this.#lastSeq(backend) }
+      hooks.onAnswered?.(exchange, backend)
+      incoming.onAnswered?.(exchange)
       return omitBodyForHead(method, this.#responses.json(backend, status, JSON.stringify({ detail }), headers))
     }
     const entering = incoming.enter?.() ?? hooks.enter?.(backend, undefined)
@@ -326,19 +336,15 @@ export class Pipeline<Backend, Scope extends object> {
   }
 
   #reportAnswer(context: RequestContext<Backend>, status: number): void {
-    const { backend, hooks, incoming, deliveredStatus = status } = context
-    this.#report(context, deliveredStatus, backend, hooks, incoming)
+    const { backend, hooks, incoming } = context
+    if (hooks.onAnswered === undefined && incoming.onAnswered === undefined) return
+    const exchange = context.toExchange(status, this.#options.clock(backend).now, this.#lastSeq(backend))
+    hooks.onAnswered?.(exchange, backend)
+    incoming.onAnswered?.(exchange)
   }
 
-  #report(
-    request: AnsweredRequest,
-    status: number,
-    backend: Backend,
-    hooks: RequestHooks<Backend>,
-    incoming: IncomingRequest,
-  ): void {
-    hooks.onAnswered?.(request, status, backend)
-    incoming.onAnswered?.(request, status, this.#options.time(backend))
+  #lastSeq(backend: Backend): number {
+    return this.#options.lastSeq?.(backend) ?? 0
   }
 }
 
@@ -362,6 +368,8 @@ interface PipelineOptions<Backend, Scope> extends ResponsesOptions<Backend> {
   closeEntry?(backend: Backend, entry: RequestEntry | undefined, status: number, decidedBy: DecidedBy): void
   /** Changes the status of an entry that was closed as a success while the response was waited for. */
   amendEntry?(entry: RequestEntry | undefined, status: number, decidedBy: DecidedBy): void
+  /** Returns the position of the newest entry of the journal. Default: 0. */
+  lastSeq?(backend: Backend): number
   /** The names profile of the world. */
   readonly mapping?: VendorMapping | undefined
   /** Refuses undeclared query parameters. Default: they are ignored, as unknown fields of a body are. */

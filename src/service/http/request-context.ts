@@ -4,7 +4,8 @@ import type { DecidedBy, RequestEntry } from '../../kernel/journal.ts'
 import type { ScriptedAnswer } from '../openai/scripted-answers.ts'
 import type { ResponseWaiter } from '../results.ts'
 import type { CompiledOperation } from './compiled-operation.ts'
-import type { AnsweredRequest, IncomingRequest } from './incoming-request.ts'
+import type { Exchange } from './exchange.ts'
+import type { IncomingRequest } from './incoming-request.ts'
 
 /** If a request has this header with the value `neutral`, its response has the neutral names. */
 export const NAMES_HEADER = 'x-sim-names'
@@ -33,11 +34,8 @@ export interface RequestHooks<Backend> {
   createWaiter?(context: RequestContext<Backend>): ResponseWaiter
   /** Called when a request waits for code that is loaded on first use. */
   onLoading?(code: Promise<void>): void
-  /**
-   * Called with each request after it was answered; `status` is 0 if a fault left its client without a response. A request
-   * that was in progress at a reset has the `backend` of before.
-   */
-  onAnswered?(request: AnsweredRequest, status: number, backend: Backend): void
+  /** Called with each request after it was answered. One that was in progress at a reset has the `backend` of before. */
+  onAnswered?(exchange: Exchange, backend: Backend): void
   /** Returns the scripted answer to a prompt, if a rule matches. */
   findScriptedAnswer?(model: string, words: string): ScriptedAnswer | undefined
   /** Wraps everything behind the route: faults of the wire. */
@@ -64,7 +62,7 @@ export interface ContextHost<Backend> {
 }
 
 /** A request whose operation is known. */
-export class RequestContext<Backend = unknown> implements AnsweredRequest {
+export class RequestContext<Backend = unknown> {
   readonly backend: Backend
   readonly request: Request
   readonly incoming: IncomingRequest
@@ -88,7 +86,7 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
   seq: number | undefined
   sentAt: Micros | undefined
   client: string
-  retryAfter: string | undefined
+  retryAfter: Micros | undefined
   /** Fields that nothing reads, as in `body hub.repo`; undefined unless the world looks for them. */
   unread: readonly string[] | undefined
   decidedBy: DecidedBy
@@ -166,6 +164,26 @@ export class RequestContext<Backend = unknown> implements AnsweredRequest {
     if (entry === undefined) return
     this.seq = entry.seq
     this.sentAt = entry.time
+  }
+
+  /** Returns the request with its end. */
+  toExchange(status: number, endedAt: Micros, lastSeq: number): Exchange {
+    return {
+      operation: this.operationId,
+      method: this.method,
+      path: this.target,
+      text: this.text,
+      client: this.client,
+      unread: this.unread,
+      sentAt: this.sentAt ?? endedAt,
+      endedAt,
+      status: this.deliveredStatus ?? status,
+      retryAfter: this.retryAfter,
+      decidedBy: this.decidedBy,
+      reason: this.reason,
+      seq: this.seq,
+      lastSeq,
+    }
   }
 
   get method(): string {

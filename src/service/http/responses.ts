@@ -1,5 +1,6 @@
 /** Creates the responses of a pipeline: at the time of the world and with its vendor names. */
 
+import type { Micros } from '../../kernel/duration.ts'
 import type { RequestEntry } from '../../kernel/journal.ts'
 import { hash32Pair } from '../../kernel/random.ts'
 import { byteLengthOf } from '../../lib/bytes.ts'
@@ -10,6 +11,7 @@ import type { SchemaMapping } from '../naming/endpoint-mapping.ts'
 import { createCompatErrorBody } from '../openai/error-body.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { ByteStream, Bytes, JsonText, ServerSentEvents } from '../results.ts'
+import { readRetryAfter } from './exchange.ts'
 import type { RequestContext } from './request-context.ts'
 import { keepSource, sourceOf } from './response-source.ts'
 import type { ValidationDetail } from './validation-errors.ts'
@@ -20,8 +22,8 @@ const EVENT_STREAM_HEADERS = {
 } as const
 
 export interface ResponsesOptions<Backend> {
-  /** Returns the time of the backend in milliseconds since 1970, for the `Date` header. */
-  time(backend: Backend): number
+  /** Returns the time of the backend: its epoch in milliseconds since 1970, and microseconds since then. */
+  clock(backend: Backend): { readonly epochMs: number; readonly now: Micros }
   /** Returns the id of a request from its journal entry, for endpoints whose answers have it in a header. */
   createRequestId?(backend: Backend, entry: RequestEntry | undefined): string
   /** Returns the JSON of an answer for its reader. Default: as it is. A `JsonText` is always sent as it is. */
@@ -98,7 +100,7 @@ export class Responses<Backend> {
     const { backend, operation } = context
     if (error instanceof RefusalError) {
       context.decide(error.decidedBy, error.message)
-      context.retryAfter = error.headers?.['retry-after']
+      context.retryAfter = readRetryAfter(error.headers?.['retry-after'], this.#second(backend) * 1000)
       const body = createErrorBody(operation.errorShape, operation.withoutOwnBody(error))
       return this.#shown(backend, error.status, JSON.stringify(body), error.headers)
     }
@@ -140,12 +142,18 @@ export class Responses<Backend> {
   }
 
   #formatDate(backend: Backend): string {
-    const second = Math.floor(this.#options.time(backend) / 1000)
+    const second = this.#second(backend)
     if (second !== this.#cachedSecond) {
       this.#cachedSecond = second
       this.#cachedDate = new Date(second * 1000).toUTCString()
     }
     return this.#cachedDate
+  }
+
+  /** The Unix seconds of the time, rounded down. */
+  #second(backend: Backend): number {
+    const { epochMs, now } = this.#options.clock(backend)
+    return Math.floor((epochMs + now / 1000) / 1000)
   }
 }
 

@@ -112,7 +112,8 @@ export function createApi(options: ApiOptions = {}): Api {
         outputNames: context.operation.responseMapping && mapping,
       }
     },
-    time: worldEpochMs,
+    clock: world => world.clock,
+    lastSeq: world => world.journal.last,
     isLax: world => world.profile.policies.validation === 'lax',
     replaceBackend: (scope, world) => ({ ...scope, world }),
     openEntry: (world, operation, method, path, cause) => world.openRequest(operation, method, path, cause),
@@ -128,7 +129,7 @@ export function createApi(options: ApiOptions = {}): Api {
   })
   const respondOpenapi = (world: World, documentMapping: VendorMapping | undefined): Response => {
     const text = getDocumentText(servedOperations, documentMapping)
-    const headers = { 'content-type': 'application/json', date: new Date(worldEpochMs(world)).toUTCString() }
+    const headers = { 'content-type': 'application/json', date: new Date(world.clock.unix() * 1000).toUTCString() }
     return new Response(text, { headers })
   }
   const answer: Api['answer'] = (world, request, incoming, hooks) => {
@@ -204,11 +205,6 @@ function getDocumentText(operations: Operations, mapping: VendorMapping | undefi
   )
   documentTexts.set(mapping ?? operations, text)
   return text
-}
-
-/** Milliseconds since 1970 of a world's time. */
-function worldEpochMs(world: World): number {
-  return world.clock.epochMs + world.clock.now / 1000
 }
 
 function isOpenapiRequest(request: Request, incoming: IncomingRequest | undefined): boolean {

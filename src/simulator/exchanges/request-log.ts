@@ -1,12 +1,10 @@
 /** The requests that a simulator received, for tests that inspect their client. */
 
-import type { Micros } from '../../kernel/duration.ts'
 import type { DecidedBy } from '../../kernel/journal.ts'
-import { parseJsonOrText } from '../../lib/json-text.ts'
 import { LIMITS } from '../../lib/limits.ts'
+import { once } from '../../lib/once.ts'
 import type { OpenName } from '../../lib/open-name.ts'
-import { isTooDeep } from '../../service/http/bodies/json-body.ts'
-import type { AnsweredRequest } from '../../service/http/incoming-request.ts'
+import { bodyOf, type Exchange } from '../../service/http/exchange.ts'
 import type { operations } from '../../service/index.ts'
 import type { World } from '../../simulation/world.ts'
 import { subjectsOf } from './request-subjects.ts'
@@ -63,25 +61,12 @@ export interface RequestCount {
   readonly count: number
 }
 
-type PlainField = 'operation' | 'method' | 'path' | 'status' | 'decidedBy' | 'seq' | 'client'
-
-interface LogEntry extends Pick<ReceivedRequest, PlainField> {
-  readonly unread: readonly string[] | undefined
-  readonly text: string | undefined
-  readonly time: Micros
-  readonly sentAt: Micros
-  readonly retryAfter: string | undefined
-  readonly reason: string | undefined
-  /** Position of the newest journal entry when it was answered. */
-  readonly end: number
-}
-
 /** What happened to a log. `cleared`: the world was replaced. `closed`: nothing will be added. */
 export type LogChange = 'added' | 'cleared' | 'closed'
 
 /** The requests of one simulator. Bodies are parsed on demand, so that adding a request costs next to nothing. */
 export class RequestLog {
-  #entries: LogEntry[] = []
+  #entries: Exchange[] = []
   #chars = 0
   #total = 0
   #worlds = 1
@@ -89,41 +74,13 @@ export class RequestLog {
   /** All requests by operation and status, also those that are no longer kept. */
   readonly #counts = new Map<string, Map<number, number>>()
 
-  /**
-   * @param status 0 if a fault left the client without a response
-   * @param end position of the newest journal entry
-   */
-  add(request: AnsweredRequest, status: number, time: Micros, end: number): void {
-    const {
-      operationId: operation,
-      method,
-      target: path,
-      text,
-      unread,
-      decidedBy,
-      client,
-      retryAfter,
-      reason,
-    } = request
-    this.#keep({
-      operation,
-      method,
-      path: shorten(path, LIMITS.requestPath),
-      status,
-      decidedBy,
-      text: text && shorten(text, LIMITS.requestBody),
-      unread,
-      time,
-      seq: request.seq ?? 0,
-      sentAt: request.sentAt ?? time,
-      client,
-      retryAfter,
-      reason,
-      end,
-    })
-  }
-
-  #keep(entry: LogEntry): void {
+  /** Adds an exchange. Of a long path and a long body it keeps the begin. */
+  add(exchange: Exchange): void {
+    const { path, text } = exchange
+    const isLong = path.length > LIMITS.requestPath || (text !== undefined && text.length > LIMITS.requestBody)
+    const entry = isLong
+      ? { ...exchange, path: shorten(path, LIMITS.requestPath), text: text && shorten(text, LIMITS.requestBody) }
+      : exchange
     this.#count(entry.operation, entry.status)
     this.#entries.push(entry)
     this.#chars += sizeOf(entry)
@@ -139,7 +96,7 @@ export class RequestLog {
 
   /** Adds the requests of another log whose answers came with the journal entry at `last` or before. */
   copyEntries(other: RequestLog, last: number): void {
-    for (const entry of other.#entries.filter(({ end }) => end <= last)) this.#keep(entry)
+    for (const entry of other.#entries.filter(({ lastSeq }) => lastSeq <= last)) this.add(entry)
   }
 
   /** The number of requests since the log was cleared. Each has a number, from 1. */
@@ -165,10 +122,10 @@ export class RequestLog {
 
   /** Returns the position of the newest journal entry when the request with a number was answered. */
   endOf(number: number): number | undefined {
-    return this.#find(number)?.end
+    return this.#find(number)?.lastSeq
   }
 
-  #find(number: number): LogEntry | undefined {
+  #find(number: number): Exchange | undefined {
     return number > this.dropped && number <= this.#total ? this.#entries.at(number - this.#total - 1) : undefined
   }
 
@@ -198,9 +155,14 @@ export class RequestLog {
     for (const dropped of this.#entries.splice(0, count)) this.#chars -= sizeOf(dropped)
   }
 
-  /** Oldest first. Bodies and subjects are read from what is kept on first use. */
+  /** What is listed, oldest first. */
+  get exchanges(): readonly Exchange[] {
+    return this.#entries.slice(-LIMITS.requests)
+  }
+
+  /** The same as users see it. Bodies and subjects are read from what is kept on first use. */
   list(world: World): readonly ReceivedRequest[] {
-    return this.#entries.slice(-LIMITS.requests).map(entry => toReceived(world, entry))
+    return this.exchanges.map(exchange => toReceived(world, exchange))
   }
 
   /**
@@ -215,7 +177,7 @@ export class RequestLog {
       )
     }
     const counts = new Map<string, UnreadField>()
-    for (const { operation, unread = [] } of this.#entries.slice(-LIMITS.requests)) {
+    for (const { operation, unread = [] } of this.exchanges) {
       for (const field of unread) {
         const key = `${operation} ${field}`
         counts.set(key, { operation, what: field, times: (counts.get(key)?.times ?? 0) + 1 })
@@ -251,24 +213,23 @@ export class RequestLog {
   }
 }
 
-function toReceived(world: World, entry: LogEntry): ReceivedRequest {
-  const { operation, method, path, status, decidedBy, unread, text, time, seq, sentAt, client, reason, end } = entry
-  const retryAfter = toSeconds(entry.retryAfter, world.clock.unix(time))
-  const parsed = once(() => (text === undefined || isTooDeep(text) ? text : parseJsonOrText(text)))
-  const at = world.clock.iso(time)
-  const subjects = once(() => subjectsOf(world, { operation, path, body: parsed(), seq, end }))
+function toReceived(world: World, exchange: Exchange): ReceivedRequest {
+  const { operation, method, path, status, decidedBy, unread, endedAt, seq = 0, sentAt, client, reason } = exchange
+  const parsed = once(() => bodyOf(exchange))
+  const at = world.clock.iso(endedAt)
+  const subjects = once(() => subjectsOf(world, exchange, parsed()))
   return Object.setPrototypeOf(
     {
       seq,
       operation,
       method,
       path,
-      sentAt: sentAt === time ? at : world.clock.iso(sentAt),
+      sentAt: sentAt === endedAt ? at : world.clock.iso(sentAt),
       at,
       status,
       decidedBy,
       ...(reason !== undefined && { reason }),
-      ...(retryAfter !== undefined && { retryAfter }),
+      ...(exchange.retryAfter !== undefined && { retryAfter: exchange.retryAfter / 1e6 }),
       client,
       get subjects() {
         return subjects()
@@ -294,26 +255,8 @@ const INSPECTED = {
   },
 }
 
-/** Returns the seconds of a `Retry-After` header: a number, or an HTTP date. */
-function toSeconds(value: string | undefined, now: number): number | undefined {
-  if (value === undefined || value.trim() === '') return undefined
-  const seconds = Number(value)
-  if (Number.isFinite(seconds)) return seconds
-  const date = Date.parse(value)
-  return Number.isFinite(date) ? Math.max(0, date / 1000 - now) : undefined
-}
-
-/** Returns a function that calls another one at most once. */
-function once<Value>(read: () => Value): () => Value {
-  let known: { readonly value: Value } | undefined
-  return () => {
-    known ??= { value: read() }
-    return known.value
-  }
-}
-
 /** Characters that an entry keeps alive. */
-function sizeOf({ path, text = '', unread = [], reason = '' }: LogEntry): number {
+function sizeOf({ path, text = '', unread = [], reason = '' }: Exchange): number {
   return unread.reduce((sum, field) => sum + field.length, path.length + text.length + reason.length)
 }
 

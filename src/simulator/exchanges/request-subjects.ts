@@ -1,6 +1,7 @@
 /** Which things of a world a request is about. */
 
 import { OPERATIONS } from '../../service/declarations.ts'
+import type { Exchange } from '../../service/http/exchange.ts'
 import type { Routes } from '../../service/operation-table.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
@@ -11,24 +12,15 @@ const MAX_WORD = 300
 const MAX_VALUES = 2_000
 const MAX_DEPTH = 8
 
-/** A request, and the part of the journal in which its effects are. */
-export interface RequestTrail {
-  /** `''` for an unknown path. */
-  readonly operation: string
-  /** Path and query. */
-  readonly path: string
-  readonly body: unknown
-  /** Position of its journal entry; 0 for none. */
-  readonly seq: number
-  /** Position of the newest journal entry when it was answered. */
-  readonly end: number
-}
-
 /**
  * Returns the ids of things that a request names in its path, its query or its body, and then those that it created or
  * changed. The name of a model that a deployment of the account serves gives the id of that deployment.
  */
-export function subjectsOf(world: World, { operation, path, body, seq, end }: RequestTrail): readonly string[] {
+export function subjectsOf(
+  world: World,
+  { operation, path, seq, lastSeq }: Exchange,
+  body: unknown,
+): readonly string[] {
   const subjects = new Set<string>()
   for (const word of wordsOfPath(operation, path)) addThings(world, word, subjects)
   let values = 0
@@ -40,8 +32,8 @@ export function subjectsOf(world: World, { operation, path, body, seq, end }: Re
     }
   }
   if (typeof body === 'object') visit(body, 0)
-  if (seq > 0 && end > seq) {
-    for (const { kind, cause, subject } of world.journal.entries(seq, end)) {
+  if (seq !== undefined && lastSeq > seq) {
+    for (const { kind, cause, subject } of world.journal.entries(seq, lastSeq)) {
       if (cause === seq && kind !== 'request') subjects.add(subject)
     }
   }

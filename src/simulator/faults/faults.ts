@@ -4,6 +4,7 @@ import { type Micros, micros } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import { purpose, roundDown } from '../../kernel/random.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { readRetryAfter } from '../../service/http/exchange.ts'
 import type { Middleware, Next, RequestContext } from '../../service/http/request-context.ts'
 import { type PastWorld, WorldForks } from '../../simulation/forks.ts'
 import type { World } from '../../simulation/world.ts'
@@ -306,7 +307,9 @@ export class Faults implements FaultControls {
       worldBefore: (lag: Micros) => this.#history!.at(world.clock.now - lag),
     })
     if (unansweredStatus === undefined) return answer
-    if (answer instanceof Response) passage.retryAfter = answer.headers.get('retry-after') ?? undefined
+    if (answer instanceof Response) {
+      passage.retryAfter = readRetryAfter(answer.headers.get('retry-after'), world.clock.unix() * 1000)
+    }
     const recorded = passage.recordUnhandled(unansweredStatus, cause)
     return recorded instanceof Promise ? recorded.then(() => answer) : answer
   }

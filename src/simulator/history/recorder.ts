@@ -17,7 +17,7 @@ import type { Simulator } from '../simulator-interface.ts'
 import { encodeAnswer, encodeAnswerText } from './bodies.ts'
 import { CredentialRecorder, type RequestTarget } from './credentials.ts'
 import type { AnswerLine, Position, RecordedBody, RequestLine, StepLines } from './lines.ts'
-import { RecordedRequest } from './recorded-request.ts'
+import { RequestTap } from './request-tap.ts'
 
 /** Where the lines of a recorder go. */
 export interface RecordingSink {
@@ -40,9 +40,9 @@ export class Recorder implements SimulatorObserver {
   /** The position of the last line: many lines have the same. */
   #position: Position = [0, 0]
   /** The request that is being sent, until its first step. */
-  #sending: RecordedRequest | undefined
+  #sending: RequestTap | undefined
   /** Other requests without a step so far. */
-  readonly #arrived = new Set<RecordedRequest>()
+  readonly #arrived = new Set<RequestTap>()
 
   private constructor(sim: Simulator) {
     this.#sim = sim
@@ -113,7 +113,7 @@ export class Recorder implements SimulatorObserver {
   }
 
   /** Adds the line of a request at its first step, or when it has arrived. */
-  addRequest(recorded: RecordedRequest, body: RecordedBody | undefined, isArrived: boolean): void {
+  addRequest(recorded: RequestTap, body: RecordedBody | undefined, isArrived: boolean): void {
     if (this.#sending === recorded) this.#sending = undefined
     else if (!isArrived) this.#arrived.delete(recorded)
     const { request, incoming, clientAddress } = recorded
@@ -131,7 +131,7 @@ export class Recorder implements SimulatorObserver {
     this.add(line)
   }
 
-  keepBody(recorded: RecordedRequest, text: string): string {
+  keepBody(recorded: RequestTap, text: string): string {
     return this.#credentials.recordBody(targetOf(recorded), text)
   }
 
@@ -172,19 +172,14 @@ export class Recorder implements SimulatorObserver {
     answer: AnswerRequest,
     isLook: boolean,
   ): Response | Promise<Response> {
-    const recorded = new RecordedRequest(this, ++this.#requests, request, incoming, isLook)
+    const recorded = new RequestTap(this, ++this.#requests, request, incoming, isLook)
     const type = uploadType(request, incoming)
     if (type !== undefined) return this.#answerUpload(request, type, recorded, answer)
     return this.#perform(request, recorded, answer)
   }
 
   /** Reads the whole upload first: endpoints read its parts alone. */
-  async #answerUpload(
-    request: Request,
-    type: string,
-    recorded: RecordedRequest,
-    answer: AnswerRequest,
-  ): Promise<Response> {
+  async #answerUpload(request: Request, type: string, recorded: RequestTap, answer: AnswerRequest): Promise<Response> {
     const bytes = await request.arrayBuffer()
     recorded.upload = this.#credentials.recordUpload(targetOf(recorded), type, new Uint8Array(bytes))
     const { method, headers, signal } = request
@@ -193,7 +188,7 @@ export class Recorder implements SimulatorObserver {
   }
 
   /** Performs a request, and records its answer. */
-  #perform(request: Request, recorded: RecordedRequest, answer: AnswerRequest): Response | Promise<Response> {
+  #perform(request: Request, recorded: RequestTap, answer: AnswerRequest): Response | Promise<Response> {
     // Another one can be on its way to its first step, when the clock looks at an answer.
     if (this.#sending !== undefined) this.#arrived.add(this.#sending)
     this.#sending = recorded
@@ -212,7 +207,7 @@ export class Recorder implements SimulatorObserver {
     )
   }
 
-  #recordAnswer(response: Response, recorded: RecordedRequest): Response | Promise<Response> {
+  #recordAnswer(response: Response, recorded: RequestTap): Response | Promise<Response> {
     const source = recorded.isChanged ? undefined : sourceOf(response)
     if (source === undefined) return this.#recordReadAnswer(response, recorded)
     const { status } = response
@@ -226,7 +221,7 @@ export class Recorder implements SimulatorObserver {
   }
 
   /** Records an answer that has to be read. */
-  async #recordReadAnswer(response: Response, recorded: RecordedRequest): Promise<Response> {
+  async #recordReadAnswer(response: Response, recorded: RequestTap): Promise<Response> {
     const { status } = response
     const headers = Object.fromEntries(response.headers)
     const outcome = response instanceof WireFaultResponse ? response.outcome : undefined
@@ -252,7 +247,7 @@ export class Recorder implements SimulatorObserver {
   }
 }
 
-function targetOf({ request, incoming }: RecordedRequest): RequestTarget {
+function targetOf({ request, incoming }: RequestTap): RequestTarget {
   return { method: request.method, target: incoming.path ?? toPathAndQuery(request.url) }
 }
 

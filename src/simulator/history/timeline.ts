@@ -3,10 +3,12 @@
 import type { Micros } from '../../kernel/duration.ts'
 import type { AnswerLine, Numbered, RecordedBody, RequestLine } from './lines.ts'
 
-/** A request of a recording with its times and its answer. */
-export interface RecordedExchange {
+/** A request of a recording with its headers, its body, its times and its answer. */
+export interface WholeExchange {
   readonly line: Numbered<RequestLine>
   readonly body: RecordedBody | undefined
+  /** False if only the begin of the body is known. */
+  readonly isWhole: boolean
   readonly sentAt: Micros
   /** When its head was there; undefined without an answer. */
   readonly answeredAt: Micros | undefined
@@ -18,9 +20,9 @@ export interface RecordedExchange {
 }
 
 /** Returns the requests of clients in the order of their lines. */
-export function listExchanges(lines: readonly Numbered[]): RecordedExchange[] {
-  const exchanges = new Map<number, RecordedExchange>()
-  const change = (number: number, changes: Partial<RecordedExchange>) => {
+export function listExchanges(lines: readonly Numbered[]): WholeExchange[] {
+  const exchanges = new Map<number, WholeExchange>()
+  const change = (number: number, changes: Partial<WholeExchange>) => {
     const known = exchanges.get(number)
     if (known !== undefined) exchanges.set(number, { ...known, ...changes })
   }
@@ -29,7 +31,7 @@ export function listExchanges(lines: readonly Numbered[]): RecordedExchange[] {
     if ('request' in line) {
       if (line.look) continue
       const none = { answeredAt: undefined, endedAt: undefined, answer: undefined, content: undefined }
-      exchanges.set(line.request, { line, body: line.body, sentAt: time, ...none })
+      exchanges.set(line.request, { line, body: line.body, isWhole: true, sentAt: time, ...none })
     } else if ('step' in line) {
       if (line.body !== undefined) change(line.step, { body: line.body })
     } else if ('answer' in line) {

@@ -2,7 +2,6 @@
 
 import { BATCH_LIFECYCLE, DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import type { DecidedBy } from '../../kernel/journal.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { RENTAL_LIFECYCLES } from '../../simulation/rentals/rental-row.ts'
 import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
@@ -24,18 +23,6 @@ const BODY_FAULTS: ReadonlySet<string> = new Set(['empty', 'truncated', 'garbled
 
 /** How deep values of clients are read. */
 const MAX_DEPTH = 8
-
-/** Returns the fault rule that decided an answer; undefined if none did. */
-export function faultOf({
-  decidedBy,
-  reason,
-}: {
-  readonly decidedBy: DecidedBy
-  readonly reason?: string | undefined
-}): ObservedRequest['fault'] {
-  const hit = decidedBy === 'fault' ? /^(.*) \((\w+)\)$/s.exec(reason ?? '') : null
-  return hit === null ? undefined : { rule: hit[1]!, kind: hit[2]! }
-}
 
 /** Returns requests as evidence. */
 export function requestEvidence(...requests: readonly ObservedRequest[]): Evidence[] {

@@ -43,12 +43,16 @@ export function judgeWorld(sim: Simulator, options: JudgeOptions): WorldJudgemen
   if (!Array.isArray(keep)) throw new RangeError(`${CONTEXT}: keep is ${quote(keep)}. Give a list of ids.`)
   const rules = chooseRules(options.rules ?? {}, CONTEXT)
   const { matches } = compilePattern(sim, client === undefined ? {} : { token: client }, CONTEXT)
-  const log = conductOfLog(sim.requests.filter(matches), iso => sim.world.clock.elapsedAt(iso), pollsAtMost)
+  const { requests: received, requestLog } = sim
+  const log = conductOfLog(
+    requestLog.exchanges.filter((_, index) => matches(received[index]!)),
+    pollsAtMost,
+  )
   const { requests } = log
-  const created = findCreatedThings(sim, new Map(requests.map(request => [request.seq, request])))
+  const created = findCreatedThings(sim, new Map(requests.map(request => [request.index, request])))
   const conduct: Conduct = { ...log, created, sim, owned: new Set(keep), endedAt: sim.clock.elapsed }
   const findings = hideSecretsIn(sim, applyRules(rules, conduct))
-  const clients = [...groupBy(requests, request => request.client)].map(([id, own]) => {
+  const clients = [...groupBy(requests, ({ client = '' }) => client)].map(([id, own]) => {
     return { client: id, name: sim.world.store.tokens.get(id)?.name ?? '', requests: own.length }
   })
   return {

@@ -1,33 +1,40 @@
 /** The conduct that a request log tells, before what only the world knows is added. */
 
-import type { Micros } from '../../kernel/duration.ts'
-import type { ReceivedRequest } from '../exchanges/request-log.ts'
-import { LoggedRequest } from './logged-request.ts'
-import type { Conduct } from './observation.ts'
+import { deepFreeze } from '../../lib/deep-freeze.ts'
+import { once } from '../../lib/once.ts'
+import { bodyOf, type Exchange, faultOf } from '../../service/http/exchange.ts'
+import type { Conduct, ObservedRequest } from './observation.ts'
 import { DEFAULT_POLLS_AT_MOST } from './rules/polls-at-most.ts'
 
 /** The part of a conduct that a log tells. */
-export interface LoggedConduct extends Omit<Conduct, 'sim' | 'created' | 'owned' | 'endedAt'> {
-  readonly requests: readonly LoggedRequest[]
-}
+type LoggedConduct = Omit<Conduct, 'sim' | 'created' | 'owned' | 'endedAt'>
 
 /**
  * Returns the conduct of the clients of a log, in the order in which they sent their requests. They count as clients that
  * returned.
- *
- * @param elapsedAt returns the time of the world of an ISO 8601 time
  */
 export function conductOfLog(
-  received: readonly Omit<ReceivedRequest, 'subjects'>[],
-  elapsedAt: (iso: string) => Micros,
+  exchanges: readonly Exchange[],
   pollsAtMost: number | undefined = DEFAULT_POLLS_AT_MOST,
 ): LoggedConduct {
-  const requests = received
-    .map(request => new LoggedRequest(request, elapsedAt))
-    .sort((one, other) => one.seq - other.seq)
+  const requests = exchanges.map(toObserved).sort((one, other) => one.index - other.index)
   return {
     ...{ requests, crashes: 0, isFromLog: true, startedAt: 0 },
     end: { kind: 'returned', result: undefined },
     settings: { pollsAtMost },
   }
+}
+
+/** Returns a request as rules read it. Its body is parsed when it is first read. A rule cannot change it. */
+function toObserved(exchange: Exchange): ObservedRequest {
+  const { seq = 0, client, operation, method, path, sentAt, endedAt, status, retryAfter, decidedBy } = exchange
+  const body = once(() => deepFreeze(bodyOf(exchange)))
+  return Object.freeze({
+    ...{ index: seq, start: 1, seq, client, operation, method, path, sentAt, endedAt, status, retryAfter, decidedBy },
+    ...{ outcome: status === 0 ? 'failed' : 'answered', fault: faultOf(exchange) },
+    ...{ answer: undefined, readError: undefined },
+    get body() {
+      return body()
+    },
+  } as const)
 }

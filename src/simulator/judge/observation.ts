@@ -1,47 +1,34 @@
 /** What a client did in a world and what it left there: the input of every rule. */
 
 import type { Micros } from '../../kernel/duration.ts'
-import type { DecidedBy } from '../../kernel/journal.ts'
+import type { Exchange, faultOf } from '../../service/http/exchange.ts'
 import type { Simulator } from '../simulator-interface.ts'
 
 /** How a request ended for its client. `unanswered`: the client still waited, gave up, or ended. */
 export type RequestOutcome = 'answered' | 'failed' | 'unanswered'
 
-/** A request as its client saw it. Times are microseconds since the epoch of the world. */
-export interface ObservedRequest {
+type SeenField = 'operation' | 'method' | 'path' | 'sentAt' | 'status' | 'retryAfter' | 'decidedBy'
+
+/** A request as its client saw it. Times are microseconds since the epoch of the world. Its status is 0 unless `answered`. */
+export interface ObservedRequest extends Pick<Exchange, SeenField>, Partial<Pick<Exchange, 'seq' | 'client'>> {
   /**
    * Its number in words and evidence: the position among the requests of a flow, from 1. In a judgement it is the position
    * of its journal entry, which `explain` takes.
    */
   readonly index: number
-  /** Position of its journal entry; undefined if it has none or that is unknown. */
-  readonly seq?: number | undefined
-  /** The id of the API token that it was authenticated with; `''` or undefined for none. */
-  readonly client?: string | undefined
-  /** `''` for an unknown path. */
-  readonly operation: string
-  readonly method: string
-  /** Path and query. */
-  readonly path: string
   /** The parsed JSON or the text; undefined for no body and for an upload. */
   readonly body: unknown
-  readonly sentAt: Micros
   /** When the answer or the failure of the connection arrived; undefined if `unanswered`. */
   readonly endedAt: Micros | undefined
   /** The index of the last request that was sent before this one ended. Undefined if only the times are known. */
   readonly lastSentByEnd?: number | undefined
   readonly outcome: RequestOutcome
-  /** 0 unless `answered`. */
-  readonly status: number
-  /** The wait that the answer asked for in `Retry-After`, in microseconds. */
-  readonly retryAfter: Micros | undefined
   /** The parsed JSON or the text of the answer; undefined if the client did not read it, and in a request log. */
   readonly answer: unknown
   /** Why the client could not read the answer to its end, or parse it as JSON; undefined if it could. */
   readonly readError: string | undefined
-  readonly decidedBy: DecidedBy
   /** The fault rule that changed the answer; undefined for none. */
-  readonly fault: { readonly rule: string; readonly kind: string } | undefined
+  readonly fault: ReturnType<typeof faultOf>
   /** Which start of the client sent it: 1, and one more after each crash. */
   readonly start: number
 }

@@ -4,8 +4,8 @@ import type { IncomingRequest } from '../../../service/http/incoming-request.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { encodeBytes } from '../../../simulator/history/bodies.ts'
 import type { RecordedBody } from '../../../simulator/history/lines.ts'
-import type { KeptRequest } from '../../../simulator/history/past/kept-request.ts'
 import { createRequest } from '../../../simulator/history/replay/replayed-request.ts'
+import type { WholeExchange } from '../../../simulator/history/timeline.ts'
 import { restoreSecrets } from '../../../simulator/requests/secrets.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, type ControlScope, control } from '../endpoint.ts'
@@ -100,7 +100,7 @@ function describeNew(sim: Simulator, { method = 'GET', path, headers = {}, body,
 function describeRepeated(
   sim: Simulator,
   { method, path, headers = {}, body, client }: GivenRequest,
-  kept: KeptRequest,
+  kept: WholeExchange,
 ): SentRequest {
   if (client !== undefined) {
     refuse(400, 'Failed to repeat a request: it has the token of its client. Leave client or repeat out.')
@@ -122,7 +122,7 @@ function describeRepeated(
 function requireKept(
   { sim, worlds, pasts }: Pick<ControlScope, 'sim' | 'worlds' | 'pasts'>,
   { seq, world }: NonNullable<GivenRequest['repeat']>,
-): KeptRequest {
+): WholeExchange {
   const origin = world === undefined ? sim : requireWorld(worlds, world).sim
   const kept = pasts.of(origin)?.requestOf(seq)
   if (kept !== undefined) return kept

@@ -9,7 +9,7 @@ import type { FaultRule } from '../../faults/rules.ts'
 import type { ControlAction } from '../../observer.ts'
 import { RecordingError } from '../file.ts'
 import type { ActionLine, Numbered, RecordedBody } from '../lines.ts'
-import { listExchanges, type RecordedExchange } from '../timeline.ts'
+import { listExchanges, type WholeExchange } from '../timeline.ts'
 import { keptHeaders } from './kept-headers.ts'
 
 /** A request of a scenario: the keys of a step in YAML. */
@@ -88,10 +88,10 @@ export function toScenarioSteps(
  */
 function findSends(
   lines: readonly Numbered[],
-  exchanges: ReadonlyMap<number, RecordedExchange>,
-): ReadonlyMap<Numbered, RecordedExchange> {
-  const last = new Map<RecordedExchange, Numbered>()
-  const actionsBefore = new Map<RecordedExchange, number>()
+  exchanges: ReadonlyMap<number, WholeExchange>,
+): ReadonlyMap<Numbered, WholeExchange> {
+  const last = new Map<WholeExchange, Numbered>()
+  const actionsBefore = new Map<WholeExchange, number>()
   let actions = 0
   for (const line of lines) {
     const number = 'request' in line ? line.request : 'step' in line ? line.step : undefined
@@ -111,7 +111,7 @@ function endOf(line: Numbered): number | undefined {
 }
 
 /** Returns what a client got at the end of its request. Nothing, if it never comes to an end. */
-function toEnd({ line: { request }, answer, content, endedAt = 0 }: RecordedExchange, line: Numbered): Happening[] {
+function toEnd({ line: { request }, answer, content, endedAt = 0 }: WholeExchange, line: Numbered): Happening[] {
   const hasLeft = 'read' in line ? line.body === 'left' : answer?.status === 0
   const name = nameOf(request)
   if (hasLeft) return [{ at: line.at[0], until: line.at[0], steps: [{ leave: name }] }]
@@ -157,7 +157,7 @@ function toSteps(happenings: readonly Happening[], start: Micros): ScenarioStep[
   return steps.filter(step => !('leave' in step) || !ended.has(step.leave))
 }
 
-function toRequest({ line, body: recorded }: RecordedExchange, token: string, what: string): RequestStep {
+function toRequest({ line, body: recorded }: WholeExchange, token: string, what: string): RequestStep {
   const { method, path, request } = line
   if (recorded !== undefined && recorded !== null && typeof recorded !== 'string' && 'digest' in recorded) {
     throw new RecordingError(`Failed to export ${what}: line ${line.line}: the body of the request was not kept.`)

@@ -11,8 +11,8 @@ import { createHeader, describeSource, isPristine } from '../header.ts'
 import { LineWriter } from '../line-writer.ts'
 import type { HeaderLine, StepLines } from '../lines.ts'
 import { Recorder, type RecordingSink } from '../recorder.ts'
+import { listExchanges, type WholeExchange } from '../timeline.ts'
 import { type Checkpoint, createFromCheckpoint, entryOf, isReached, type Moment } from './checkpoint.ts'
-import { type KeptRequest, readKeptRequest } from './kept-request.ts'
 import { isInput, isStep, OpenRequests, requestOf, sizeOf } from './past-lines.ts'
 import { PastReplay } from './past-replay.ts'
 
@@ -162,15 +162,19 @@ export class Past implements RecordingSink {
   }
 
   /**
-   * Returns what the past has of a request. Undefined if it does not reach so far, or if no client sent the request.
+   * Returns what the past has of a request. Undefined if it does not reach so far, or if no client sent the request. The
+   * body of a request that a fault answered in place of its endpoint is in no line: the request log has its begin.
    *
    * @param seq position of its journal entry
    */
-  requestOf(seq: number): KeptRequest | undefined {
+  requestOf(seq: number): WholeExchange | undefined {
     const number = this.#numberOf(seq)
     if (number === undefined) return undefined
-    const lines = this.#lines.map(({ line }) => line).filter(line => requestOf(line) === number)
-    return readKeptRequest(lines, this.#sim, seq)
+    const lines = this.#lines.map(({ line }, index) => ({ ...line, line: index }))
+    const [exchange] = listExchanges(lines.filter(line => requestOf(line) === number))
+    if (exchange === undefined || exchange.body !== undefined) return exchange
+    const body = this.#sim.requestLog.exchanges.find(request => request.seq === seq)?.text
+    return { ...exchange, body, isWhole: body === undefined || body.length < LIMITS.requestBody }
   }
 
   /** Returns the number that the lines of a request have, by the position of its journal entry. */

@@ -10,7 +10,7 @@ import type { FlowOptions } from '../flow.ts'
 import type { Plan } from '../plan/plan.ts'
 import { AppliedPlan } from '../run/applied-plan.ts'
 import { concludeRun, heal, settlesWithin } from '../run/conclude.ts'
-import { type RecordedRequest, RequestRecorder } from '../run/request-recorder.ts'
+import { type ClientExchange, RequestRecorder } from '../run/request-recorder.ts'
 import type { RunResult } from '../run/run-result.ts'
 import { type RunOptions, RunStopped } from '../run/runner.ts'
 import { ClientProcess, type ProcessEnd, type ProcessGroups } from './client-process.ts'
@@ -79,7 +79,7 @@ export class CommandRun {
     })
   }
 
-  get requests(): readonly RecordedRequest[] {
+  get requests(): readonly ClientExchange[] {
     return this.#recorder.requests
   }
 
@@ -138,7 +138,7 @@ export class CommandRun {
     return concludeRun(client, { invariants: { ...judged, ...invariants } }, base)
   }
 
-  #endsWith(request: RecordedRequest): boolean {
+  #endsWith(request: ClientExchange): boolean {
     if (!this.#plan.endsWith(request.index)) return false
     this.#crashed = true
     this.#process?.stop()

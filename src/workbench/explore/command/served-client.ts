@@ -6,7 +6,7 @@ import type { ServedWorld } from '../../../server/worlds/served-world.ts'
 import { toPathAndQuery } from '../../../service/http/request-context.ts'
 import { isStreamed, WireFaultResponse } from '../../../simulator/faults/broken-response.ts'
 import type { FetchOptions, Simulator } from '../../../simulator/simulator.ts'
-import type { RecordedRequest, RequestRecorder } from '../run/request-recorder.ts'
+import type { ClientExchange, RequestRecorder } from '../run/request-recorder.ts'
 
 /** How long a client waits at least before it repeats a request, or tries again after a failure. */
 const ASSUMED_WAIT = 10 * SECOND
@@ -16,7 +16,7 @@ const ASSUMED_TIMEOUT = 30 * SECOND
 export class ClientWaits {
   readonly #sim: Simulator
   #open = 0
-  #last: RecordedRequest | undefined
+  #last: ClientExchange | undefined
   /** When the last open request ended, in real milliseconds and in the time of the world. */
   #quietSince: { readonly ms: number; readonly elapsed: Micros } | undefined
   #movesTime = false
@@ -49,7 +49,7 @@ export class ClientWaits {
     if (rest > 0) await clock.advanceInSlices(rest / 1000)
   }
 
-  afterRequest(request: RecordedRequest): void {
+  afterRequest(request: ClientExchange): void {
     this.#open--
     this.#last = request
     if (this.#open === 0) this.#quietSince = { ms: monotonicMs(), elapsed: this.#sim.clock.elapsed }
@@ -81,9 +81,9 @@ export interface ServedClientOptions {
   readonly world: ServedWorld
   readonly recorder: RequestRecorder
   /** Called when a request has come. */
-  onRequest(request: RecordedRequest): void
+  onRequest(request: ClientExchange): void
   /** Called when a request was carried out. Returns true if its client has ended with it. */
-  endsWith(request: RecordedRequest): boolean
+  endsWith(request: ClientExchange): boolean
 }
 
 export class ServedClient {
@@ -133,10 +133,10 @@ export class ServedClient {
     const record = recorder.begin({ start, operation, method, path, sentAt: sim.clock.elapsed })
     onRequest(record)
     const report = incoming.onAnswered?.bind(incoming)
-    incoming.onAnswered = (served, status, time) => {
+    incoming.onAnswered = exchange => {
       record.endedAt = sim.clock.elapsed
-      recorder.noteAnswered(record, served)
-      report?.(served, status, time)
+      recorder.noteAnswered(record, exchange)
+      report?.(exchange)
     }
     try {
       const response = await answer(request, incoming)
@@ -151,7 +151,7 @@ export class ServedClient {
   }
 
   /** Records how a response reaches the client. */
-  async #note(record: RecordedRequest, response: Response): Promise<Response> {
+  async #note(record: ClientExchange, response: Response): Promise<Response> {
     const { recorder } = this.#options
     const { clock, world } = this.#sim
     const outcome = response instanceof WireFaultResponse ? response.outcome : undefined
@@ -177,7 +177,7 @@ export class ServedClient {
 }
 
 /** Reads the body that the client gets, unless it is a stream. */
-async function readAnswer(record: RecordedRequest, response: Response): Promise<void> {
+async function readAnswer(record: ClientExchange, response: Response): Promise<void> {
   if (isStreamed(response)) return
   const type = response.headers.get('content-type') ?? ''
   const isText = type.includes('json') || type.startsWith('text/')

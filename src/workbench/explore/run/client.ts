@@ -3,14 +3,13 @@
 import { micros } from '../../../kernel/duration.ts'
 import { Cancellation, type CancelSignal } from '../../../lib/cancellation.ts'
 import { createInProcessRequest } from '../../../service/client/in-process-request.ts'
-import type { AnsweredRequest } from '../../../service/http/incoming-request.ts'
 import { markAsOfWorld } from '../../../simulator/clock/fetch-tracker.ts'
 import { WireFaultResponse } from '../../../simulator/faults/broken-response.ts'
 import type { ClientEnd } from '../../../simulator/judge/observation.ts'
 import type { Simulator } from '../../../simulator/simulator-interface.ts'
 import type { FlowContext, FlowFunction } from '../flow.ts'
 import type { InputValues } from '../input.ts'
-import type { RecordedRequest, RequestRecorder } from './request-recorder.ts'
+import type { ClientExchange, RequestRecorder } from './request-recorder.ts'
 import { simulatorOfRun } from './simulator-of-run.ts'
 
 /** The base address of the service. `fetch` of a flow reaches the world whatever the address is. */
@@ -31,7 +30,7 @@ export interface ClientOptions {
   readonly start: number
   readonly inputs: InputValues
   /** Returns whether the process of the client ends with this request. */
-  endsWith(request: RecordedRequest): boolean
+  endsWith(request: ClientExchange): boolean
   /** Called when the client begins to wait for the world. */
   onWait(): void
   /** Called when the process has ended with a request. */
@@ -43,7 +42,7 @@ export class Client {
   #isStopped = false
   #waits = 0
   /** Requests without an answer. */
-  readonly #open = new Set<RecordedRequest>()
+  readonly #open = new Set<ClientExchange>()
   end: ClientEnd | undefined
 
   constructor(options: ClientOptions) {
@@ -94,7 +93,7 @@ export class Client {
   }
 
   /** The oldest request without an answer. */
-  get openRequest(): RecordedRequest | undefined {
+  get openRequest(): ClientExchange | undefined {
     return this.#open.values().next().value
   }
 
@@ -149,9 +148,7 @@ export class Client {
     this.#options.onWait()
     let answered: Cancellation | undefined
     try {
-      const answer = sim.answer(request, {
-        onAnswered: (served: AnsweredRequest) => recorder.noteAnswered(record, served),
-      })
+      const answer = sim.answer(request, { onAnswered: exchange => recorder.noteAnswered(record, exchange) })
       if (answer instanceof Promise || answer instanceof WireFaultResponse) {
         answered = new Cancellation()
         this.#limit(record, leave, answered)
@@ -179,7 +176,7 @@ export class Client {
   }
 
   /** Ends a request that has no answer in time, as Node's fetch does. */
-  #limit(record: RecordedRequest, leave: AbortController, answered: CancelSignal): void {
+  #limit(record: ClientExchange, leave: AbortController, answered: CancelSignal): void {
     const wait = this.#options.sim.clock.hold(ANSWER_TIMEOUT, { signal: answered, isClient: false })
     const fail = () => {
       record.readError = NO_ANSWER

@@ -3,15 +3,14 @@
 import type { Micros } from '../../../kernel/duration.ts'
 import type { DecidedBy } from '../../../kernel/journal.ts'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
-import type { AnsweredRequest } from '../../../service/http/incoming-request.ts'
+import { type Exchange, faultOf, readRetryAfter } from '../../../service/http/exchange.ts'
 import { type BodyReader, replaceBodyReaders } from '../../../simulator/clock/fetch-tracker.ts'
-import { faultOf } from '../../../simulator/judge/facts.ts'
 import type { ObservedRequest, RequestOutcome } from '../../../simulator/judge/observation.ts'
 
 type SentRequest = Pick<ObservedRequest, 'index' | 'start' | 'operation' | 'method' | 'path' | 'sentAt'>
 
-/** A request that is being recorded. */
-export class RecordedRequest implements ObservedRequest {
+/** A request of a client that runs, and what the client has of the answer so far. */
+export class ClientExchange implements ObservedRequest {
   readonly index: number
   readonly start: number
   readonly operation: string
@@ -43,54 +42,46 @@ export class RecordedRequest implements ObservedRequest {
 
 /** The requests of one run, in the order in which they were sent. */
 export class RequestRecorder {
-  readonly requests: RecordedRequest[] = []
+  readonly requests: ClientExchange[] = []
   /** The requests by the position of their journal entry. A request that a fault repeats has several. */
-  readonly bySeq = new Map<number, RecordedRequest>()
+  readonly bySeq = new Map<number, ClientExchange>()
 
   /** Begins the record of a request. */
-  begin(sent: Omit<SentRequest, 'index'>): RecordedRequest {
-    const request = new RecordedRequest({ ...sent, index: this.requests.length + 1 })
+  begin(sent: Omit<SentRequest, 'index'>): ClientExchange {
+    const request = new ClientExchange({ ...sent, index: this.requests.length + 1 })
     this.requests.push(request)
     return request
   }
 
   /** Adds what the service knows of a request when it has its answer. */
-  noteAnswered(request: RecordedRequest, { text, decidedBy, reason, seq, client }: AnsweredRequest): void {
+  noteAnswered(request: ClientExchange, exchange: Exchange): void {
+    const { text, seq, client } = exchange
     if (text !== undefined) request.body = parseJsonOrText(text)
-    request.decidedBy = decidedBy
-    request.fault = faultOf({ decidedBy, reason })
+    request.decidedBy = exchange.decidedBy
+    request.fault = faultOf(exchange)
     request.client = client
     request.seq = seq
     if (seq !== undefined) this.bySeq.set(seq, request)
   }
 
   /** Records that the response has arrived. Its body is recorded when the client reads it. */
-  noteResponse(request: RecordedRequest, response: Response, time: Micros, epochMs: number): Response {
+  noteResponse(request: ClientExchange, response: Response, time: Micros, epochMs: number): Response {
     this.noteHead(request, response, time, epochMs)
     return recordReading(response, request)
   }
 
   /** Records that status and headers have arrived. */
-  noteHead(request: RecordedRequest, { status, headers }: Response, time: Micros, epochMs: number): void {
+  noteHead(request: ClientExchange, { status, headers }: Response, time: Micros, epochMs: number): void {
     request.endedAt = time
     request.lastSentByEnd = this.requests.length
     request.outcome = 'answered'
     request.status = status
-    request.retryAfter = readRetryAfter(headers.get('retry-after'), time, epochMs)
+    request.retryAfter = readRetryAfter(headers.get('retry-after'), epochMs + time / 1000)
   }
 }
 
-/** Returns the wait in microseconds that a `Retry-After` header asks for: seconds, or an HTTP date. */
-function readRetryAfter(value: string | null, time: Micros, epochMs: number): Micros | undefined {
-  if (value === null) return undefined
-  const seconds = Number(value)
-  if (Number.isFinite(seconds)) return seconds * 1e6
-  const date = Date.parse(value)
-  return Number.isFinite(date) ? Math.max(0, (date - epochMs) * 1000 - time) : undefined
-}
-
 /** Makes the methods of a response that read its body record what the client gets. */
-function recordReading(response: Response, request: RecordedRequest): Response {
+function recordReading(response: Response, request: ClientExchange): Response {
   const text = response.text.bind(response)
   const readText = async () => {
     const value = await text()

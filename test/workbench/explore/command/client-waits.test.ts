@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createSimulator, type Simulator } from '../../../../src/simulator/simulator.ts'
 import { ClientWaits } from '../../../../src/workbench/explore/command/served-client.ts'
-import { RecordedRequest } from '../../../../src/workbench/explore/run/request-recorder.ts'
+import { ClientExchange } from '../../../../src/workbench/explore/run/request-recorder.ts'
 import { wall } from '../../../setup/wall-clock.ts'
 
 let sim: Simulator
@@ -15,12 +15,12 @@ beforeEach(() => {
 })
 
 /** A request of the client. Returns the seconds by which the time of the world moved before it. */
-async function ask(target: string, end: Partial<RecordedRequest> = {}): Promise<number> {
+async function ask(target: string, end: Partial<ClientExchange> = {}): Promise<number> {
   const [method = '', path = ''] = target.split(' ')
   const before = sim.clock.elapsed
   await waits.beforeRequest(method, path)
   const sent = { index: 1, start: 1, operation: '', method, path, sentAt: 0 }
-  waits.afterRequest(Object.assign(new RecordedRequest(sent), { outcome: 'answered', status: 200, ...end }))
+  waits.afterRequest(Object.assign(new ClientExchange(sent), { outcome: 'answered', status: 200, ...end }))
   return (sim.clock.elapsed - before) / 1e6
 }
 
@@ -32,7 +32,7 @@ describe('a client that sleeps too briefly', () => {
     expect(await ask('GET /deploy/list')).toBe(0)
   })
 
-  test.each<[string, Partial<RecordedRequest>, number]>([
+  test.each<[string, Partial<ClientExchange>, number]>([
     ['a 503', { status: 503 }, 10],
     ['a 429 with Retry-After', { status: 429, retryAfter: 20e6 }, 20],
     ['a 503 with a short Retry-After', { status: 503, retryAfter: 1e6 }, 10],

@@ -1,12 +1,8 @@
 /** A request that is being recorded: its steps in the world, and the pieces of its answer. */
 
 import type { Micros } from '../../kernel/duration.ts'
-import type {
-  AnsweredRequest,
-  HoldingWaiter,
-  IncomingRequest,
-  WaiterClock,
-} from '../../service/http/incoming-request.ts'
+import type { Exchange } from '../../service/http/exchange.ts'
+import type { HoldingWaiter, IncomingRequest, WaiterClock } from '../../service/http/incoming-request.ts'
 import type { ResponseWaiter } from '../../service/results.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import { encodeBytes } from './bodies.ts'
@@ -17,13 +13,13 @@ interface LineSink {
   readonly position: Position
   add(line: StepLines): void
   /** @param isArrived the request waits for its first step */
-  addRequest(request: RecordedRequest, body: RecordedBody | undefined, isArrived: boolean): void
+  addRequest(request: RequestTap, body: RecordedBody | undefined, isArrived: boolean): void
   /** Returns the body of a request as it is kept. */
-  keepBody(request: RecordedRequest, text: string): string
+  keepBody(request: RequestTap, text: string): string
 }
 
 /** Passes a request on as its transport has it. A getter is asked when the value is needed, which many never are. */
-export class RecordedRequest implements IncomingRequest {
+export class RequestTap implements IncomingRequest {
   readonly number: number
   readonly request: Request
   readonly incoming: IncomingRequest
@@ -102,10 +98,10 @@ export class RecordedRequest implements IncomingRequest {
     this.#sink.addRequest(this, this.upload, true)
   }
 
-  onAnswered(request: AnsweredRequest, status: number, time: number): void {
-    this.isChanged = request.decidedBy === 'fault'
+  onAnswered(exchange: Exchange): void {
+    this.isChanged = exchange.decidedBy === 'fault'
     if (this.#waiter?.hasWaited) this.#sink.add({ ready: this.number, at: this.#sink.position, ...this.#clientTime })
-    this.incoming.onAnswered?.(request, status, time)
+    this.incoming.onAnswered?.(exchange)
   }
 
   onStreamed(): void {
