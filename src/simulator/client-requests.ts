@@ -2,41 +2,97 @@
 
 import { monotonicMs } from '../lib/real-time.ts'
 import { createInProcessRequest } from '../service/client/in-process-request.ts'
+import type { Exchange } from '../service/http/exchange.ts'
 import { type IncomingRequest, NO_INCOMING } from '../service/http/incoming-request.ts'
-import { type RequestContext, type RequestHooks, toPathAndQuery } from '../service/http/request-context.ts'
+import {
+  type Middleware,
+  type RequestContext,
+  type RequestHooks,
+  toPathAndQuery,
+} from '../service/http/request-context.ts'
 import type { Api } from '../service/http/service.ts'
+import type { ScriptedAnswers } from '../service/openai/scripted-answers.ts'
+import { loadTokenizer } from '../service/openai/tokenizer.ts'
 import type { ResponseWaiter } from '../service/results.ts'
 import type { World } from '../simulation/world.ts'
-import { ClockResponseWaiter, type PendingRequestInfo } from './clock/answer-waiter.ts'
-import type { SimulatorClock } from './clock/simulator-clock.ts'
+import { ClockResponseWaiter, describeRequest, type PendingRequestInfo } from './clock/answer-waiter.ts'
+import type { ClockHost, RequestsInFlight } from './clock/host.ts'
+import type { ClockSetting } from './clock/settings.ts'
+import { SimulatorClock } from './clock/simulator-clock.ts'
+import type { RequestLog } from './exchanges/request-log.ts'
 import { WireFaultResponse } from './faults/broken-response.ts'
 import { deliverFaultInProcess } from './faults/deliver-in-process.ts'
-import { InFlightRequests } from './in-flight-requests.ts'
+import type { Faults } from './faults/faults.ts'
 import type { AnswerRequest, ObserverSlot } from './observer.ts'
 import type { SimulatorOptions } from './options.ts'
+import { NATIVE_OPERATIONS, type WebhookDelivery } from './webhook-delivery.ts'
 
-/** The simulator that the requests reach. */
+/** The parts of a simulator that its requests meet. */
 export interface RequestHost {
-  readonly world: World
-  readonly clock: SimulatorClock
   readonly api: Api
   readonly options: SimulatorOptions
+  readonly inference: ScriptedAnswers
+  readonly requestLog: RequestLog
+  readonly faults: Faults
+  readonly webhooks: WebhookDelivery
 }
 
-export class ClientRequests {
-  readonly #host: RequestHost
-  readonly #hooks: RequestHooks<World>
-  readonly #observerSlot: ObserverSlot
+/** Answers requests in the present world. It is what the pipeline and the clock know of their simulator. */
+export class ClientRequests implements RequestHooks<World>, ClockHost {
+  world: World
+  readonly clock: SimulatorClock
   /** The requests that are not answered yet. */
   readonly inFlight = new InFlightRequests()
+  readonly #host: RequestHost
+  readonly #observerSlot: ObserverSlot
 
-  constructor(host: RequestHost, hooks: RequestHooks<World>, observerSlot: ObserverSlot) {
+  /** @param host its faults and its webhooks may come later, before the first request */
+  constructor(world: World, host: RequestHost, observerSlot: ObserverSlot) {
+    const { clock = 'manual', timers } = host.options
+    this.world = world
     this.#host = host
-    this.#hooks = hooks
     this.#observerSlot = observerSlot
+    this.clock = new SimulatorClock(this, clock, { timers })
   }
 
-  async fetch(input: Request | URL | string, init: RequestInit & IncomingRequest = {}): Promise<Response> {
+  /** Undefined while there are no fault rules. */
+  get middleware(): Middleware<World> {
+    return this.#host.faults.middleware as Middleware<World>
+  }
+
+  enter(): void | Promise<void> {
+    return this.clock.catchUp()
+  }
+
+  onLoading(code: Promise<void>): void {
+    this.inFlight.onLoading(code)
+  }
+
+  onAnswered(exchange: Exchange, world: World): void {
+    const { requestLog, webhooks } = this.#host
+    if (world === this.world) requestLog.add(exchange)
+    if (NATIVE_OPERATIONS.has(exchange.operation)) webhooks.watch()
+  }
+
+  readonly findScriptedAnswer: NonNullable<RequestHooks<World>['findScriptedAnswer']> = (model, words) =>
+    this.#host.inference.takeAnswer(model, words)
+
+  async prepare(): Promise<void> {
+    if (this.world.needsTokenizer) await loadTokenizer()
+  }
+
+  whenWebhooksSettled(): Promise<void> {
+    return this.#host.webhooks.whenSettled()
+  }
+
+  onSet(clock: ClockSetting): void {
+    this.#observerSlot.report({ do: 'setClock', clock })
+  }
+
+  readonly fetch = async (
+    input: Request | URL | string,
+    init: RequestInit & IncomingRequest = {},
+  ): Promise<Response> => {
     const isWhole = input instanceof Request && Object.keys(init).length === 0
     const request = isWhole ? input : createInProcessRequest(input, init)
     const answer = await this.answer(request, init)
@@ -44,7 +100,7 @@ export class ClientRequests {
   }
 
   deliverFault(answer: WireFaultResponse, request: Request): Promise<Response> {
-    const { clock } = this.#host
+    const { clock } = this
     const { signal } = request
     const { name, ...requestInfo } = this.#describeRequest(request, NO_INCOMING)
     const start = { since: clock.elapsed, sinceMs: monotonicMs() }
@@ -60,25 +116,24 @@ export class ClientRequests {
   }
 
   look(request: Request, incoming: IncomingRequest): Response | Promise<Response> {
-    const answer: AnswerRequest = (request, incoming) => this.#host.api.answer(this.#host.world, request, incoming)
+    const answer: AnswerRequest = (request, incoming) => this.#host.api.answer(this.world, request, incoming)
     const { observer } = this.#observerSlot
     return observer === undefined ? answer(request, incoming) : observer.answer(request, incoming, answer, true)
   }
 
   createWaiter({ request, incoming }: RequestContext): ResponseWaiter {
-    const { clock, options } = this.#host
-    const waiter = new ClockResponseWaiter(clock, options.inferencePace, () => this.#describeRequest(request, incoming))
-    return incoming.waiterFor?.(waiter, clock) ?? waiter
+    const { inferencePace } = this.#host.options
+    const waiter = new ClockResponseWaiter(this.clock, inferencePace, () => this.#describeRequest(request, incoming))
+    return incoming.waiterFor?.(waiter, this.clock) ?? waiter
   }
 
   readonly #answer: AnswerRequest = (request, incoming) => {
     this.inFlight.activity++
-    const { api, world, clock } = this.#host
-    const response = api.answer(world, request, incoming, this.#hooks)
-    const { mode } = clock
+    const response = this.#host.api.answer(this.world, request, incoming, this)
+    const { mode } = this.clock
     if (mode === 'on-poll') return this.#trackInFlight(request, this.#moveAfterPoll(request, response, incoming.path))
     if (!(response instanceof Promise)) {
-      if (mode === 'idle') clock.onAnswered()
+      if (mode === 'idle') this.clock.onAnswered()
       return response
     }
     return this.#trackInFlight(request, response)
@@ -98,7 +153,7 @@ export class ClientRequests {
     try {
       return await this.inFlight.track(request, response)
     } finally {
-      this.#host.clock.onAnswered()
+      this.clock.onAnswered()
     }
   }
 
@@ -108,11 +163,49 @@ export class ClientRequests {
     pendingResponse: Response | Promise<Response>,
     path: string | undefined,
   ): Promise<Response> {
-    const { api, clock } = this.#host
     const response = await pendingResponse
     if (!response.ok) return response
-    const polled = api.findPolledResource(request.method, path ?? toPathAndQuery(request.url))
-    if (polled !== undefined) await clock.onPolled(polled)
+    const polled = this.#host.api.findPolledResource(request.method, path ?? toPathAndQuery(request.url))
+    if (polled !== undefined) await this.clock.onPolled(polled)
     return response
+  }
+}
+
+/** The requests that a simulator has not answered yet. Its clock waits for them. */
+export class InFlightRequests implements RequestsInFlight {
+  activity = 0
+  readonly #requests = new Map<Promise<Response>, Request>()
+  #loading = 0
+
+  get count(): number {
+    return this.#requests.size
+  }
+
+  get names(): readonly string[] {
+    return Array.from(this.#requests.values(), describeRequest)
+  }
+
+  get isLoading(): boolean {
+    return this.#loading > 0
+  }
+
+  /** Counts a request until its answer. Returns the answer. */
+  async track(request: Request, response: Promise<Response>): Promise<Response> {
+    this.#requests.set(response, request)
+    try {
+      return await response
+    } finally {
+      this.#requests.delete(response)
+      this.activity++
+    }
+  }
+
+  /** Counts as loading until the code is loaded, or cannot be. */
+  onLoading(code: Promise<unknown>): void {
+    this.#loading++
+    const end = () => {
+      this.#loading--
+    }
+    code.then(end, end)
   }
 }

@@ -111,12 +111,8 @@ export function alreadyRecordedError(): RangeError {
 
 /** The observer of a simulator, and its reports. */
 export class ObserverSlot {
-  #observer: SimulatorObserver | undefined
+  observer: SimulatorObserver | undefined
   #isPerforming = false
-
-  get observer(): SimulatorObserver | undefined {
-    return this.#observer
-  }
 
   /**
    * Attaches an observer. Returns the function that detaches it.
@@ -124,17 +120,17 @@ export class ObserverSlot {
    * @throws RangeError if there is one
    */
   attach(observer: SimulatorObserver): () => void {
-    if (this.#observer !== undefined) throw alreadyRecordedError()
-    this.#observer = observer
+    if (this.observer !== undefined) throw alreadyRecordedError()
+    this.observer = observer
     return () => {
-      if (this.#observer === observer) this.#observer = undefined
+      if (this.observer === observer) this.observer = undefined
     }
   }
 
   readonly perform: PerformAction = (describe, perform) => {
-    if (this.#observer === undefined || this.#isPerforming) return perform()
+    if (this.observer === undefined || this.#isPerforming) return perform()
     const action = describe()
-    const onPerformed = this.#observer.onBeforeAction()
+    const onPerformed = this.observer.onBeforeAction()
     this.#isPerforming = true
     let result: ReturnType<typeof perform>
     try {
@@ -148,7 +144,7 @@ export class ObserverSlot {
 
   /** Reports an action that has happened, unless it is part of another. */
   readonly report = (action: ControlAction): void => {
-    if (!this.#isPerforming) this.#observer?.onAction(action)
+    if (!this.#isPerforming) this.observer?.onAction(action)
   }
 }
 

@@ -4,7 +4,6 @@ import { WorldReplaced } from '../kernel/world-replaced.ts'
 import { Cancellation, type CancelSignal } from '../lib/cancellation.ts'
 import { clearRealTimeout, setRealTimeout } from '../lib/real-time.ts'
 import type { OperationName } from '../service/client/client.ts'
-import type { Exchange } from '../service/http/exchange.ts'
 import type { Api } from '../service/http/service.ts'
 import { webhookRefusal } from '../service/native/webhook-address.ts'
 import { nextWebhookTime } from '../simulation/inference/webhook-times.ts'
@@ -66,11 +65,6 @@ export class WebhookDelivery {
   /** Resolves when no attempt is under way. */
   async whenSettled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
-  }
-
-  /** Waits for the result of an answered request, if it has a webhook. */
-  onAnswered({ operation }: Exchange): void {
-    if (NATIVE_OPERATIONS.has(operation)) this.watch()
   }
 
   /** Waits on the clock as a client does, so that time stops at, or runs to, each attempt. */
@@ -147,7 +141,11 @@ export class WebhookDelivery {
 }
 
 /** The operations whose requests can have a webhook. */
-const NATIVE_OPERATIONS: ReadonlySet<string> = new Set<OperationName>(['createInference', 'createDeploymentInference'])
+/** Operations whose requests may have a webhook. */
+export const NATIVE_OPERATIONS: ReadonlySet<string> = new Set<OperationName>([
+  'createInference',
+  'createDeploymentInference',
+])
 
 const DETACHED = new Error('the world was replaced')
 

@@ -2,11 +2,9 @@ import type { Entry, RequestEntry } from '../kernel/journal.ts'
 import { encodeBase64 } from '../lib/base64.ts'
 import { BatchLineAnswerer } from '../service/batch-line-answerer.ts'
 import type { IncomingRequest } from '../service/http/incoming-request.ts'
-import type { Middleware, RequestHooks } from '../service/http/request-context.ts'
 import { type Api, createApi } from '../service/http/service.ts'
 import type { Names } from '../service/naming/names-profile.ts'
 import { ScriptedAnswers, type ScriptedState } from '../service/openai/scripted-answers.ts'
-import { loadTokenizer } from '../service/openai/tokenizer.ts'
 import * as invariants from '../simulation/invariants/checker.ts'
 import { JOURNAL_KINDS } from '../simulation/journal-kinds.ts'
 import { type ClusterControls, createClusterControls } from '../simulation/operations/cluster-api.ts'
@@ -17,12 +15,10 @@ import type { World } from '../simulation/world.ts'
 import { Snapshot } from './checkpoint/snapshot.ts'
 import { ClientRequests } from './client-requests.ts'
 import { toPendingRequest } from './clock/answer-waiter.ts'
-import type { ClockSetting } from './clock/settings.ts'
-import { SimulatorClock } from './clock/simulator-clock.ts'
+import type { SimulatorClock } from './clock/simulator-clock.ts'
 import { reportEventErrors } from './event-errors.ts'
 import { type ReceivedRequest, type RequestCount, RequestLog, type UnreadField } from './exchanges/request-log.ts'
 import type { WireFaultResponse } from './faults/broken-response.ts'
-import type { FaultControls } from './faults/fault-controls.ts'
 import { Faults } from './faults/faults.ts'
 import type { FaultsState } from './faults/faults-state.ts'
 import type { FaultRule } from './faults/rules.ts'
@@ -62,20 +58,19 @@ export class WorldSimulator implements Simulator {
   readonly timelines: Timelines
   readonly inference: ScriptedAnswers
   readonly #lineAnswers: BatchLineAnswerer
-  readonly #faults: Faults
-  readonly #webhooks: WebhookDelivery
+  readonly faults: Faults
+  readonly webhooks: WebhookDelivery
   readonly options: SimulatorOptions
   readonly requestLog = new RequestLog()
   readonly #observerSlot = new ObserverSlot()
   readonly #clients: ClientRequests
   readonly #listeners = new JournalListeners(
-    () => this.#world.journal,
+    () => this.world.journal,
     error => this.clock.fail(error),
   )
   readonly #names: Names | undefined
   readonly #initialWorld: World
   readonly #inherited: InheritedState | undefined
-  #world: World
   fixture: string
   #data: Promise<mswCollections.DataCollections> | undefined
 
@@ -101,85 +96,58 @@ export class WorldSimulator implements Simulator {
       options.strictRequests ?? false,
       names && ((endpoint, line) => this.api.lineNames!.toInternalLine(line, endpoint)),
     )
-    this.#world = this.#connect(initialWorld.fork())
+    this.#clients = new ClientRequests(this.#connect(initialWorld.fork()), this, this.#observerSlot)
+    this.clock = this.#clients.clock
+    this.fetch = this.#clients.fetch
     const simulator = this
-    const hooks: RequestHooks<World> = {
-      enter: () => this.clock.catchUp(),
-      findScriptedAnswer: (model, words) => this.inference.takeAnswer(model, words),
-      createWaiter: context => this.#clients.createWaiter(context),
-      onLoading: code => this.#clients.inFlight.onLoading(code),
-      onAnswered: (exchange, world) => {
-        if (world === this.#world) this.requestLog.add(exchange)
-        this.#webhooks.onAnswered(exchange)
-      },
-      get middleware() {
-        // Undefined while there are no rules.
-        return simulator.#faults.middleware as Middleware<World>
-      },
-    }
-    this.#clients = new ClientRequests(this, hooks, this.#observerSlot)
     const host = {
       get world() {
-        return simulator.#world
+        return simulator.world
       },
-      get inFlight() {
-        return simulator.#clients.inFlight
-      },
-      prepare: async () => {
-        if (simulator.#world.needsTokenizer) await loadTokenizer()
-      },
-      whenWebhooksSettled: () => simulator.#webhooks.whenSettled(),
       ...{ operations: this.api.operations, operationOf: this.api.findOperationId },
       kinds: JOURNAL_KINDS,
       requestFaults: options.requestFaults ?? false,
       get faults() {
-        return simulator.#faults
+        return simulator.faults
       },
       perform: this.perform,
-      onSet: (clock: ClockSetting) => report({ do: 'setClock', clock }),
       onRuleAdded: (rule: FaultRule) => report({ do: 'addFault', rule }),
       onRuleRemoved: (id: string) => report({ do: 'removeFault', id }),
     }
-    this.clock = new SimulatorClock(host, options.clock ?? 'manual', { timers: options.timers })
-    this.cluster = createClusterControls(() => this.#world)
-    this.#faults =
+    this.cluster = createClusterControls(() => this.world)
+    this.faults =
       origin === undefined
         ? new Faults(host, [...(options.faults ?? []), ...weatherFaultRules(initialWorld.profile)])
         : new Faults(host, [], origin.faults)
     this.timelines = new Timelines(host, origin?.timelines)
     this.#resetScriptedAnswers()
     this.inference.onChange = change => report(toAnswerAction(change))
-    this.#webhooks = new WebhookDelivery(this, options.webhooks)
-    this.#webhooks.attach()
-    this.fetch = (input, init) => this.#clients.fetch(input, init)
+    this.webhooks = new WebhookDelivery(this, options.webhooks)
+    this.webhooks.attach()
   }
 
   get world(): World {
-    return this.#world
-  }
-
-  get faults(): FaultControls {
-    return this.#faults
+    return this.#clients.world
   }
 
   get seed(): string {
-    return this.#world.seed
+    return this.world.seed
   }
 
   get token(): string {
-    return this.#world.store.tokens.all()[0]?.token ?? ''
+    return this.world.store.tokens.all()[0]?.token ?? ''
   }
 
   get digest(): string {
-    return this.#world.digest
+    return this.world.digest
   }
 
   get requests(): readonly ReceivedRequest[] {
-    return this.requestLog.list(this.#world)
+    return this.requestLog.list(this.world)
   }
 
   get pendingRequests(): readonly PendingRequest[] {
-    return this.clock.pendingRequests.map(view => toPendingRequest(view, this.#world.clock))
+    return this.clock.pendingRequests.map(view => toPendingRequest(view, this.world.clock))
   }
 
   get unreadFields(): readonly UnreadField[] {
@@ -191,8 +159,8 @@ export class WorldSimulator implements Simulator {
   }
 
   readonly journal = {
-    entries: (options: { readonly after?: number } = {}) => this.#world.journalEntries(options.after),
-    why: (seq: number) => this.#world.journal.chain(seq),
+    entries: (options: { readonly after?: number } = {}) => this.world.journalEntries(options.after),
+    why: (seq: number) => this.world.journal.chain(seq),
     listen: (listener: (entry: Entry) => void) => this.#listeners.add(listener),
     watch: (watcher: (seq: number) => void) => this.#listeners.watch(watcher),
   }
@@ -200,12 +168,12 @@ export class WorldSimulator implements Simulator {
   readonly funds: Simulator['funds'] = { set: usd => this.cluster.funds.set(usd) }
 
   get ledger(): Simulator['ledger'] {
-    const { ledger } = this.#world
+    const { ledger } = this.world
     return { balance: ledger.balance, entries: (window = {}) => ledger.entries(window.from, window.to) }
   }
 
   report(options: ReportOptions = {}): Report {
-    return reports.createReport(this.#world, parseReportWindow(this.#world, options), this.fixture)
+    return reports.createReport(this.world, parseReportWindow(this.world, options), this.fixture)
   }
 
   reset(): void {
@@ -218,18 +186,18 @@ export class WorldSimulator implements Simulator {
   #reset(): void {
     this.fixture = this.#inherited?.fixtures ?? fixtureName(this.options)
     this.#replaceWorld(this.#initialWorld.fork())
-    this.#faults.reset()
+    this.faults.reset()
     this.timelines.reset()
     this.#resetScriptedAnswers()
     this.clock.reset()
-    this.#webhooks.attach()
+    this.webhooks.attach()
   }
 
   snapshot(): Snapshot {
     return new Snapshot({
       fixtures: this.fixture,
-      world: this.#world.fork(),
-      faults: this.#faults.state,
+      world: this.world.fork(),
+      faults: this.faults.state,
       answers: this.inference.state,
       timelines: this.timelines.started,
       clock: this.clock.setting,
@@ -250,11 +218,11 @@ export class WorldSimulator implements Simulator {
     if (this.options.check) invariants.checkInvariants(world)
     this.fixture = moment.fixtures
     this.#replaceWorld(world)
-    this.#faults.restore(moment.faults)
+    this.faults.restore(moment.faults)
     this.inference.restore(moment.answers)
     this.timelines.restore(moment.timelines)
     this.clock.restore(moment.clock, moment.pausedBy)
-    this.#webhooks.attach()
+    this.webhooks.attach()
   }
 
   /** Returns the world, connected: its lines get the answers of this simulator, which reports the errors of its events. */
@@ -268,7 +236,7 @@ export class WorldSimulator implements Simulator {
 
   /** Replaces the world: further requests reach the new one. */
   #replaceWorld(world: World): void {
-    this.#world = this.#connect(world)
+    this.#clients.world = this.#connect(world)
     this.#data?.then(data => data.dispose())
     this.#data = undefined
     this.#listeners.subscribe()
@@ -278,23 +246,23 @@ export class WorldSimulator implements Simulator {
   fork(forkOptions: ForkOptions = {}): Simulator {
     assertForkOptions(forkOptions)
     const { clock = this.clock.setting, fresh = false } = forkOptions
-    const world = (fresh ? this.#initialWorld : this.#world).fork()
+    const world = (fresh ? this.#initialWorld : this.world).fork()
     const currentState = {
-      ...{ fixtures: this.fixture, faults: this.#faults.state, answers: this.inference.state },
+      ...{ fixtures: this.fixture, faults: this.faults.state, answers: this.inference.state },
       timelines: this.timelines.started,
     }
     return new WorldSimulator(world, { ...this.options, clock }, this.#names, fresh ? this.#inherited : currentState)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#webhooks.detach()
+    this.webhooks.detach()
     this.requestLog.close()
     this.clock.dispose()
     ;(await this.#data)?.dispose()
   }
 
   data(): Promise<mswCollections.DataCollections> {
-    const world = this.#world
+    const world = this.world
     this.#data ??= mswCollections.createData(world.store, {
       onUserWrite: write => {
         recordUserWrite(world, write)
@@ -324,7 +292,7 @@ export class WorldSimulator implements Simulator {
   listControlRequest(operation: string, method: string, path: string): RequestEntry {
     return this.perform(
       () => ({ do: 'listControlRequest', operation, method, path }),
-      () => listControlRequest(this.#world, operation, method, path),
+      () => listControlRequest(this.world, operation, method, path),
     )
   }
 

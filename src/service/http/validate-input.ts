@@ -100,7 +100,11 @@ export function validateInput(
   bodySchema?: z.ZodType,
 ): { params: unknown; query: unknown; body: unknown; upload: unknown } | Details {
   const { inputSchemas } = operation
-  const issues = new Details()
+  let found: Details | undefined
+  const issues = () => {
+    found ??= new Details()
+    return found
+  }
   let typedParams: unknown = params
   if (inputSchemas.params !== undefined) {
     typedParams = { ...params, ...(parseValue('path', inputSchemas.params, params, issues, isLax) as object) }
@@ -118,7 +122,7 @@ export function validateInput(
   if (rawBody !== undefined) {
     if ('refused' in rawBody) throw rawBody.refused
     if ('issues' in rawBody) {
-      for (const { loc, ...issue } of rawBody.issues) issues.add(loc, () => issue)
+      for (const { loc, ...issue } of rawBody.issues) issues().add(loc, () => issue)
     } else if ('fields' in rawBody) body = parseBodyValue(operation, rawBody.fields, issues, isLax, bodySchema)
     else if ('form' in rawBody && operation.endpoint.byTask !== undefined) {
       const { fields, file } = rawBody.form
@@ -128,7 +132,7 @@ export function validateInput(
     } else if ('form' in rawBody) upload = parseForm(operation, rawBody.form, issues, isLax)
     else body = parseBodyText(operation, rawBody.text, issues, isLax, bodySchema)
   }
-  return issues.count > 0 ? issues : { params: typedParams, query, body, upload }
+  return found ?? { params: typedParams, query, body, upload }
 }
 
 /**
@@ -196,7 +200,7 @@ function parseValue(
   place: InputLocation,
   schema: z.ZodType,
   value: unknown,
-  issues: Details,
+  issues: () => Details,
   isLax: boolean,
   parser = schema,
 ): unknown {
@@ -207,11 +211,11 @@ function parseValue(
     const zodIssues = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
     const laxValue = isLax ? replaceLaxTexts(value, zodIssues) : undefined
     if (laxValue !== undefined) return parseValue(place, schema, laxValue, issues, false)
-    explainAll(issues, place, zodIssues, schema)
+    explainAll(issues(), place, zodIssues, schema)
   } catch (error) {
     if (!(error instanceof RangeError && error.message.includes('call stack'))) throw error
     // zod passes the issues of a value to `push` as arguments, and the stack holds about 120,000.
-    issues.add([place], () => ({ msg: 'There are more errors than can be listed', type: 'too_many_errors' }))
+    issues().add([place], () => ({ msg: 'There are more errors than can be listed', type: 'too_many_errors' }))
   }
   return undefined
 }
@@ -219,14 +223,14 @@ function parseValue(
 function parseBodyText(
   operation: CompiledOperation,
   text: string,
-  issues: Details,
+  issues: () => Details,
   isLax: boolean,
   bodySchema: z.ZodType | undefined,
 ): unknown {
   const parsed = parseJsonBody(text, operation.endpoint.maxBodyValues)
   if ('value' in parsed) return parseBodyValue(operation, parsed.value, issues, isLax, bodySchema)
   const { loc, ...issue } = parsed.issue
-  issues.add(loc, () => issue)
+  issues().add(loc, () => issue)
   return undefined
 }
 
@@ -234,7 +238,7 @@ function parseBodyText(
 export function parseBodyValue(
   operation: CompiledOperation,
   rawValue: unknown,
-  issues: Details,
+  issues: () => Details,
   isLax: boolean,
   bodySchema?: z.ZodType,
 ): unknown {
@@ -247,7 +251,7 @@ export function parseBodyValue(
 function parseForm(
   { endpoint, requestMapping }: CompiledOperation,
   form: Extract<UploadResult, { form: unknown }>['form'],
-  issues: Details,
+  issues: () => Details,
   isLax: boolean,
 ): unknown {
   const declared = endpoint.upload!.fields as FieldSchemas
@@ -262,11 +266,11 @@ function parseForm(
   const { part = 'file', optionalParts = [] } = endpoint.upload!
   const notAFile = { msg: 'Value error, the part should be a file: give it a filename', type: 'value_error' }
   for (const name of optionalParts) {
-    if (Object.hasOwn(form.fields, name)) issues.add(['body', name], () => notAFile)
+    if (Object.hasOwn(form.fields, name)) issues().add(['body', name], () => notAFile)
   }
   const { file, files, optionalFiles } = form
   if (file !== undefined) return Object.assign({}, values, { file, files, optionalFiles })
-  issues.add(['body', part], () => (form.fileAsText ? notAFile : { msg: 'Field required', type: 'missing' }))
+  issues().add(['body', part], () => (form.fileAsText ? notAFile : { msg: 'Field required', type: 'missing' }))
   return undefined
 }
 
@@ -281,9 +285,9 @@ function readQuery(search: string, { endpoint, requestMapping }: CompiledOperati
   return requestMapping.query.toInternal(Object.fromEntries(new URLSearchParams(search)))
 }
 
-function addUnknownParameters(issues: Details, search: string, fields: FieldSchemas): void {
+function addUnknownParameters(issues: () => Details, search: string, fields: FieldSchemas): void {
   const known = Object.keys(fields)
   for (const name of new Set(new URLSearchParams(search).keys())) {
-    if (!known.includes(name)) issues.add(['query', name], () => explainExtraField(name, known))
+    if (!known.includes(name)) issues().add(['query', name], () => explainExtraField(name, known))
   }
 }

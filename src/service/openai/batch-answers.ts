@@ -178,7 +178,7 @@ function parseBody(endpoint: BatchEndpoint, body: LineBody, { isLax, isStrict }:
     throw new InvalidLineBodyError([{ loc: ['body'], msg, type: 'json_invalid' }])
   }
   const issues = new Details()
-  const value = parseBodyValue(operation, body, issues, isLax)
+  const value = parseBodyValue(operation, body, () => issues, isLax)
   if (isStrict) addUnknownBodyFields(issues, operation.endpoint, body)
   if (issues.count > 0) throw new InvalidLineBodyError(issues.list())
   return value as never

@@ -11,12 +11,9 @@ interface ClockHold {
 }
 
 export class ClockHolds {
+  isHeld = false
   #holds: readonly ClockHold[] = []
   #warnings: readonly string[] = []
-
-  get isHeld(): boolean {
-    return this.#holds.length > 0
-  }
 
   /** Names of the owners. */
   get owners(): readonly string[] {
@@ -33,13 +30,13 @@ export class ClockHolds {
       throw new RangeError("Failed to pause the clock: the owner is missing. Give its name, as in pause('debugger').")
     }
     const hold = { owner, since: monotonicMs() }
-    this.#holds = [...this.#holds, hold]
+    this.#set([...this.#holds, hold])
     return () => this.#remove(hold)
   }
 
   /** Replaces all holds by those of `owners`. */
   replace(owners: readonly string[]): void {
-    this.#holds = []
+    this.#set([])
     for (const owner of owners) this.hold(owner)
   }
 
@@ -68,8 +65,13 @@ export class ClockHolds {
 
   #remove(hold: ClockHold): boolean {
     if (!this.#holds.includes(hold)) return false
-    this.#holds = this.#holds.filter(other => other !== hold)
+    this.#set(this.#holds.filter(other => other !== hold))
     return !this.isHeld
+  }
+
+  #set(holds: readonly ClockHold[]): void {
+    this.#holds = holds
+    this.isHeld = holds.length > 0
   }
 
   get #ownerNames(): string {

@@ -57,10 +57,10 @@ class PollMoves {
     })
   }
 
-  /** Wakes the pending requests if the world has changed since: a command may have brought an instance nearer. */
+  /** Wakes the pending requests if the world has changed since. A command may have brought an instance nearer. */
   onAnswered(): void {
-    const { drive, holds, world, sleepers } = this.#time
-    if (drive.mode !== 'on-poll' || holds.isHeld || world.visibleChanges === this.#changesAtWake) return
+    const { holds, world, sleepers } = this.#time
+    if (holds.isHeld || world.visibleChanges === this.#changesAtWake) return
     this.#changesAtWake = world.visibleChanges
     sleepers.wakePollers()
   }
@@ -330,17 +330,17 @@ export class SimulatorClock {
 
   /** Reports the end of a request. An idle clock jumps if the next one is late; an on-poll clock wakes pending requests. */
   onAnswered(): void {
-    this.#idleJumps.schedule()
-    this.#pollMoves.onAnswered()
+    if (this.mode === 'idle') this.#idleJumps.schedule()
+    else if (this.mode === 'on-poll') this.#pollMoves.onAnswered()
   }
 
   /** Moves a world to the present time of its clock: at once, or after a sliced move or the loading of a tokenizer. */
   catchUp(): void | Promise<void> {
     const { currentMove } = this.#slicedMoves
     if (currentMove) return currentMove.then(() => this.catchUp())
-    const { due } = this
-    if (due === this.elapsed) return
-    if (this.#time.world.needsTokenizer) {
+    const { due, elapsed, world } = this.#time
+    if (due === elapsed) return
+    if (world.needsTokenizer) {
       return this.#time.host.prepare().then(() => {
         this.#time.fire(due)
       })

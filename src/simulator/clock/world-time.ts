@@ -22,6 +22,8 @@ export class WorldTime {
   readonly holds = new ClockHolds()
   readonly sleepers = new Sleepers()
   drive: ClockDrive = { mode: 'manual' }
+  /** The timers of the process when none was fake. As long as they are the same, a request need not look again. */
+  #realTimers: readonly unknown[] = []
   /** Times of the followed clock and of the world at the last move. */
   #followBase = { world: 0, now: 0 }
   #hasWarnedNothingToFollow = false
@@ -75,7 +77,13 @@ export class WorldTime {
 
   /** Whether this clock drives fake timers that are installed now. */
   detectTimers(): boolean {
-    return this.drivesTimers && this.timers.detect(this.elapsed)
+    const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis
+    const [one, two, three, four] = this.#realTimers
+    const areReal = setTimeout === one && clearTimeout === two && setInterval === three && clearInterval === four
+    if (!this.drivesTimers || areReal) return false
+    const areFake = this.timers.detect(this.elapsed)
+    this.#realTimers = areFake ? [] : [setTimeout, clearTimeout, setInterval, clearInterval]
+    return areFake
   }
 
   /** Makes the mode go on from the present time of the world, after a manual move. */
@@ -87,7 +95,7 @@ export class WorldTime {
       if (Number.isFinite(now)) this.#followBase = { world: this.elapsed, now }
     }
     // Both clocks count from one base as long as they are in step, so that rounding never adds up.
-    if (this.timers.detect(this.elapsed) && Math.abs(this.elapsed - this.timers.targetTime) >= 1000) {
+    if (this.detectTimers() && Math.abs(this.elapsed - this.timers.targetTime) >= 1000) {
       this.timers.rebase(this.elapsed)
     }
   }

@@ -38,7 +38,9 @@ export class Faults implements FaultControls {
   readonly #host: FaultsHost
   readonly #initialRules: readonly FaultRule[]
   readonly #initialState: FaultsState
-  #rules: Rules
+  /** The middleware around the operations; undefined if no request can have a fault. */
+  middleware: Middleware<World> | undefined
+  #currentRules: Rules = EMPTY_STATE.rules
   #history: WorldForks | undefined
   #unsubscribe: (() => void) | undefined
 
@@ -62,9 +64,13 @@ export class Faults implements FaultControls {
     }
   }
 
-  /** The middleware around the operations; undefined if no request can have a fault. */
-  get middleware(): Middleware<World> | undefined {
-    return this.#rules.rules.length === 0 && !this.#host.requestFaults ? undefined : this.#middleware
+  get #rules(): Rules {
+    return this.#currentRules
+  }
+
+  set #rules(changed: Rules) {
+    this.#currentRules = changed
+    this.middleware = changed.rules.length === 0 && !this.#host.requestFaults ? undefined : this.#middleware
   }
 
   /** Returns the parsed rule. Throws FaultError for a rule that cannot be added now. */

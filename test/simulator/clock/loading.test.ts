@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { FakeTimers } from '../../../src/simulator/clock/fake-timers.ts'
 import { Quiescence } from '../../../src/simulator/clock/quiescence.ts'
-import { InFlightRequests } from '../../../src/simulator/in-flight-requests.ts'
+import { InFlightRequests } from '../../../src/simulator/client-requests.ts'
 
 const turns = async (count: number) => {
   for (let turn = 0; turn < count; turn++) await new Promise(resolve => setImmediate(resolve))

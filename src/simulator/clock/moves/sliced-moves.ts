@@ -13,7 +13,8 @@ const SLICE_MS = 20
 export class SlicedMoves implements MoveDriver {
   readonly clients: MovingClients
   readonly #time: WorldTime
-  #currentMove: Promise<void> | undefined
+  /** Resolves when the move in progress has ended. Undefined: no move is in progress. */
+  currentMove: Promise<void> | undefined
   #isInterrupted = false
   /** Aborted when the client of the move in progress has left. */
   #client: AbortSignal | undefined
@@ -28,11 +29,6 @@ export class SlicedMoves implements MoveDriver {
       // The clients of a server wait for the end of the move.
       nextWake: NO_LIMIT,
     }
-  }
-
-  /** Resolves when the move in progress has ended. Undefined: no move is in progress. */
-  get currentMove(): Promise<void> | undefined {
-    return this.#currentMove
   }
 
   /** Ends moves early, at their present time. */
@@ -61,7 +57,7 @@ export class SlicedMoves implements MoveDriver {
     await this.#time.host.prepare()
     await this.#time.host.whenWebhooksSettled()
     let release = () => {}
-    this.#currentMove = new Promise(resolve => {
+    this.currentMove = new Promise(resolve => {
       release = resolve
     })
     this.#sliceStartMs = monotonicMs()
@@ -72,7 +68,7 @@ export class SlicedMoves implements MoveDriver {
     } finally {
       this.#client = undefined
       this.#time.rebase()
-      this.#currentMove = undefined
+      this.currentMove = undefined
       release()
     }
   }
