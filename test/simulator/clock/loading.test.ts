@@ -1,8 +1,8 @@
 /** Code that a request loads on first use: on a busy machine that takes seconds, which no client is to blame for. */
 import { expect, test } from 'vitest'
+import { InFlightRequests } from '../../../src/simulator/client-requests.ts'
 import { FakeTimers } from '../../../src/simulator/clock/fake-timers.ts'
 import { Quiescence } from '../../../src/simulator/clock/quiescence.ts'
-import { InFlightRequests } from '../../../src/simulator/client-requests.ts'
 
 const turns = async (count: number) => {
   for (let turn = 0; turn < count; turn++) await new Promise(resolve => setImmediate(resolve))

@@ -11,13 +11,15 @@ import { createHeader, describeSource, isPristine } from '../header.ts'
 import { LineWriter } from '../line-writer.ts'
 import type { HeaderLine, StepLines } from '../lines.ts'
 import { Recorder, type RecordingSink } from '../recorder.ts'
+import { Mismatch, type PlayEnd, Player } from '../replay/player.ts'
 import { listExchanges, type WholeExchange } from '../timeline.ts'
 import { type Checkpoint, createFromCheckpoint, entryOf, isReached, type Moment } from './checkpoint.ts'
 import { isInput, isStep, OpenRequests, requestOf, sizeOf } from './past-lines.ts'
-import { PastReplay } from './past-replay.ts'
 
 /** Inputs and journal entries after which the next quiet moment becomes a checkpoint. */
 const CHECKPOINT_AFTER = { inputs: 200, entries: 10_000 } as const
+/** Longest real time without a turn of the event loop, in milliseconds. */
+const SLICE_MS = 8
 
 export interface PastOptions {
   /** The bytes beyond which the oldest part is dropped. Default: 64 MiB. */
@@ -199,15 +201,20 @@ export class Past implements RecordingSink {
     const next = this.#checkpoints[index + 1]
     const lines = this.#lines
       .slice(start.lines - this.#droppedLines, next && next.lines - this.#droppedLines)
-      .map(({ line }) => line)
+      .map(({ line }, index) => ({ ...line, line: index }))
     const number = 'before' in moment ? this.#numberOf(moment.before) : undefined
     const stop = number === undefined ? undefined : lines.find(line => requestOf(line) === number)
     const end = this.#recorder.position
     const sim = createFromCheckpoint(start, this.#sim)
-    const replay = new PastReplay(sim, start.at, lines)
+    const open = new OpenRequests()
+    const player = new Player(sim, start.at, lines, { sliceMs: SLICE_MS, onLine: (_, line) => open.note(line) })
+    const { time, isThere } = endAt(moment, sim)
     try {
-      await replay.moveTo(moment, end, stop)
-      this.#keepWay(start, sim, replay)
+      if (!(await player.play({ stop, time, isThere }))) {
+        // Not all events of the present time may have fired in the world.
+        await player.moveTo(time < end[0] ? [time, Number.POSITIVE_INFINITY] : end, isThere)
+      }
+      if (open.count === 0) this.#keepWay(start, sim, player)
       const fork = sim.fork({ clock })
       fork.world.agenda.causes = sim.world.agenda.causes
       fork.world.journal.copyEntries(this.#sim.world.journal, start.entry)
@@ -216,21 +223,32 @@ export class Past implements RecordingSink {
       fork.requestLog.copyEntries(this.#sim.requestLog, start.entry)
       fork.requestLog.copyEntries(sim.requestLog, sim.world.journal.last)
       return fork
+    } catch (error) {
+      if (!(error instanceof Mismatch)) throw error
+      const { recorded, replayed } = error.difference
+      throw new Error(
+        `Failed to go back: the replay of the past differs at ${error.subject}: then ${recorded}, now ${replayed}. ` +
+          'This is a bug of the simulator.',
+      )
     } finally {
-      replay.close()
+      player.close()
       await sim[Symbol.asyncDispose]()
     }
   }
 
   /** Adds a checkpoint at the end of a long replay, so that the same part is not replayed again. */
-  #keepWay(start: Checkpoint, sim: Simulator, replay: PastReplay): void {
+  #keepWay(start: Checkpoint, sim: Simulator, player: Player): void {
     const index = this.#checkpoints.indexOf(start)
     const { last } = sim.world.journal
     const isLong = last - start.entry >= this.#checkpointAfter.entries / 2
-    if (!isLong || index < 0 || replay.open.count > 0 || sim.openRequests > 0) return
+    if (!isLong || index < 0 || sim.openRequests > 0) return
+    const performed = this.#lines.slice(start.lines - this.#droppedLines).slice(0, player.performed)
     const checkpoint: Checkpoint = {
-      ...{ snapshot: sim.snapshot(), causes: sim.world.agenda.causes, at: replay.position, entry: last },
-      ...{ lines: start.lines + replay.performed, inputs: start.inputs + replay.performedInputs },
+      ...{ snapshot: sim.snapshot(), causes: sim.world.agenda.causes, at: player.position, entry: last },
+      ...{
+        lines: start.lines + player.performed,
+        inputs: start.inputs + performed.filter(({ line }) => isInput(line)).length,
+      },
     }
     this.#setCheckpoints(this.#checkpoints.toSpliced(index + 1, 0, checkpoint))
   }
@@ -327,6 +345,24 @@ export class Past implements RecordingSink {
       this.#checkpoints = [second, ...others]
       this.#header = undefined
     }
+  }
+}
+
+/** Returns where the play of a past stops. */
+function endAt(moment: Moment, { world }: Simulator): Required<Pick<PlayEnd, 'time' | 'isThere'>> {
+  const time = 'time' in moment ? moment.time : Number.POSITIVE_INFINITY
+  /** The request whose answer is the moment. */
+  let awaited: number | undefined
+  return {
+    time,
+    isThere(line) {
+      const { last } = world.journal
+      if ('entry' in moment) return last >= moment.entry
+      if (!('request' in moment) || line === undefined || last < moment.request) return false
+      awaited ??= requestOf(line) ?? Number.NaN
+      // A request to the control plane is one line.
+      return Number.isNaN(awaited) || ('answer' in line && line.answer === awaited)
+    },
   }
 }
 

@@ -1,16 +1,13 @@
 /** Performs the lines of a recording in a simulator of this process, and compares each answer. */
 
 import { formatTraceLine } from '../../../kernel/trace-line.ts'
-import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
 import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
-import type { World } from '../../../simulation/world.ts'
 import type { ControlAction } from '../../observer.ts'
 import type { Simulator } from '../../simulator-interface.ts'
 import type { ParsedRecording } from '../file.ts'
 import { createRecordedSimulator } from '../header.ts'
-import { compareAnswer, comparePiece, type Difference } from './compare.ts'
-import { collectRequests } from './replayed-request.ts'
-import { Mismatch, type ReplayClients, ReplayedWorld } from './replayed-world.ts'
+import type { Difference } from './compare.ts'
+import { Mismatch, Player } from './player.ts'
 
 /** The first place where a replay differs from its recording. */
 export interface Divergence extends Difference {
@@ -58,73 +55,21 @@ export async function performLines(
   onLine: (done: number) => void = () => {},
   onBeforeAction: (action: ControlAction) => void = () => {},
 ): Promise<PerformedLines> {
-  const facts = collectRequests(lines)
-  const clients = { ...createClients(), onBeforeAction }
-  const world = new ReplayedWorld(sim, header.at, clients)
-  const webhooks = new MutedWebhooks(sim)
+  const player = new Player(sim, header.at, lines, { compares: true, sliceMs: SLICE_MS, onLine, onBeforeAction })
   const conclude = (divergence: Divergence | undefined): PerformedLines => ({
-    ...{ lines: lines.length + 1, requests: world.requestCount, divergence, cut },
-    close: () => world.close(),
+    ...{ lines: lines.length + 1, requests: player.requestCount, divergence, cut },
+    close: () => player.close(),
   })
-  let done = 0
   try {
-    for (const line of lines) {
-      await world.perform(line, 'request' in line ? facts.get(line.request) : undefined)
-      if ('action' in line) webhooks.mute()
-      onLine(++done)
-      const turn = clients.turnIfDue()
-      if (turn) await turn
-    }
+    await player.play()
     return conclude(undefined)
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error
     const before = sim.journal.entries().slice(-ENTRIES_BEFORE).map(formatTraceLine)
-    const { line } = lines[done]!
+    const { line } = lines[player.performed]!
     return conclude({ line, at: sim.clock.iso, subject: error.subject, ...error.difference, before })
   } finally {
-    webhooks.restore()
-  }
-}
-
-/** Returns the clients of a replay in this process. */
-function createClients(): Required<Omit<ReplayClients, 'onBeforeAction'>> {
-  let sliceStartMs = monotonicMs()
-  return {
-    async takeAnswer(line, request, response) {
-      const difference = await compareAnswer(line, response)
-      if (difference === undefined && line.streamed) request.beginReading(response.body!)
-      return difference
-    },
-    takePiece: (line, _, result) => ('piece' in result ? comparePiece(line.piece, result.piece) : undefined),
-    turnIfDue() {
-      if (monotonicMs() - sliceStartMs < SLICE_MS) return undefined
-      return eventLoopTurn().then(() => {
-        sliceStartMs = monotonicMs()
-      })
-    },
-  }
-}
-
-/** Sends no results of webhooks meanwhile: their outcomes are lines of the recording. */
-class MutedWebhooks {
-  readonly #sim: Simulator
-  #sender: World['webhooks']['sender']
-
-  constructor(sim: Simulator) {
-    this.#sim = sim
-    this.mute()
-  }
-
-  /** Mutes the present world, which an action may have replaced. */
-  mute(): void {
-    const { webhooks } = this.#sim.world
-    this.#sender = webhooks.sender ?? this.#sender
-    webhooks.sender = undefined
-  }
-
-  /** Sends the results from now on. */
-  restore(): void {
-    this.#sim.world.webhooks.sender = this.#sender
+    player.restoreWebhooks()
   }
 }
 

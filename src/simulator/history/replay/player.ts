@@ -1,12 +1,14 @@
-/** Performs a recording in a world: exactly its events, and each step of a request at its line. */
+/** Plays recorded lines in a world: exactly their events, and each step of a request at its line. */
 
 import type { Micros } from '../../../kernel/duration.ts'
+import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
+import type { World } from '../../../simulation/world.ts'
 import type { ControlAction } from '../../observer.ts'
 import type { Simulator } from '../../simulator-interface.ts'
-import type { AnswerLine, Position, ReadLine, StepLines } from '../lines.ts'
+import type { AnswerLine, Numbered, Position, ReadLine } from '../lines.ts'
 import { performAction } from './actions.ts'
-import type { Difference } from './compare.ts'
-import { type Progress, type ReadResult, ReplayedRequest, type RequestFacts } from './replayed-request.ts'
+import { compareAnswer, comparePiece, type Difference } from './compare.ts'
+import { collectRequests, type Progress, ReplayedRequest, type RequestFacts } from './replayed-request.ts'
 
 export class Mismatch extends Error {
   readonly difference: Difference
@@ -18,30 +20,55 @@ export class Mismatch extends Error {
   }
 }
 
-/** The clients of a replay: they get what comes of their requests. */
-export interface ReplayClients {
-  /** Takes an answer. Returns what differs from the recording. */
-  takeAnswer(line: AnswerLine, request: ReplayedRequest, response: Response): Promise<Difference | undefined>
-  /** Takes a piece of a body. Returns what differs from the recording. */
-  takePiece(line: ReadLine, request: ReplayedRequest, result: ReadResult): Difference | undefined
+export interface PlayerOptions {
+  /** Whether each answer has to be that of the line. Default: false. */
+  readonly compares?: boolean
+  /** Longest real time without a turn of the event loop, in milliseconds. */
+  readonly sliceMs: number
   /** Called before an action, at its time. */
   onBeforeAction?(action: ControlAction): void
-  /** Returns a turn of the event loop to await, if one is due. Default: a replay takes none between events. */
-  turnIfDue?(): Promise<void> | undefined
+  /** Called after each line with the number of lines so far. */
+  onLine?(done: number, line: Numbered): void
 }
 
-/** Performs the lines of a recording in a world. */
-export class ReplayedWorld {
+/** Where a play stops. Default: after the last line. */
+export interface PlayEnd {
+  /** The line at whose position it stops, before the line. */
+  readonly stop?: Numbered | undefined
+  /** The last time of a line. */
+  readonly time?: Micros
+  /** Returns whether the end is there, after an event or after a line. */
+  isThere?(line: Numbered | undefined): boolean
+}
+
+/** Plays the lines of a recording, or of a past, in a simulator. Webhooks are not sent: their outcomes are lines. */
+export class Player {
   requestCount = 0
+  /** The lines that are performed. */
+  performed = 0
   readonly #sim: Simulator
-  readonly #clients: ReplayClients
+  readonly #lines: readonly Numbered[]
+  readonly #options: PlayerOptions
+  readonly #facts: ReadonlyMap<number, RequestFacts>
   readonly #requests = new Map<number, ReplayedRequest>()
   #eventsBefore: number
+  #sliceStartMs = monotonicMs()
+  #sender: World['webhooks']['sender']
 
-  constructor(sim: Simulator, start: Position, clients: ReplayClients) {
+  /** @param start the position of `sim` in the recording */
+  constructor(sim: Simulator, start: Position, lines: readonly Numbered[], options: PlayerOptions) {
     this.#sim = sim
-    this.#clients = clients
+    this.#lines = lines
+    this.#options = options
+    this.#facts = collectRequests(lines)
     this.#eventsBefore = sim.world.agenda.taken - start[1]
+    this.#muteWebhooks()
+  }
+
+  /** The time of the world, and the number of its events since the recording began. */
+  get position(): Position {
+    const { world } = this.#sim
+    return [world.clock.now, world.agenda.taken - this.#eventsBefore]
   }
 
   /** Ends the requests that still wait. */
@@ -49,15 +76,75 @@ export class ReplayedWorld {
     for (const request of this.#requests.values()) request.leave()
   }
 
+  /** Sends the results of webhooks from now on. */
+  restoreWebhooks(): void {
+    this.#sim.world.webhooks.sender = this.#sender
+  }
+
+  /** Mutes the present world, which an action may have replaced. */
+  #muteWebhooks(): void {
+    const { webhooks } = this.#sim.world
+    this.#sender = webhooks.sender ?? this.#sender
+    webhooks.sender = undefined
+  }
+
   /**
-   * Performs a line.
+   * Performs the lines. Returns whether it stopped at the end that was given.
    *
-   * @param facts of its request, for the line of a request
    * @throws Mismatch if the world does something else
    */
-  async perform(line: StepLines, facts: RequestFacts | undefined): Promise<void> {
-    await this.#moveTo(line.at)
-    if ('request' in line) await this.#begin(facts!)
+  async play({ stop, time = Number.POSITIVE_INFINITY, isThere = () => false }: PlayEnd = {}): Promise<boolean> {
+    for (const line of this.#lines) {
+      if (line.at[0] > time) return false
+      if (await this.moveTo(line.at, isThere)) return true
+      if (line === stop) return true
+      this.#requirePosition(line.at)
+      await this.#performLine(line)
+      if ('action' in line) this.#muteWebhooks()
+      this.#options.onLine?.(++this.performed, line)
+      if (isThere(line)) return true
+      const turn = this.#turnIfDue()
+      if (turn) await turn
+    }
+    return false
+  }
+
+  /**
+   * Performs events up to a position, and sets the clock to its time. Stops early if `isThere` after an event, and returns
+   * true then. If events are missing, it stays behind.
+   */
+  async moveTo([time, events]: Position, isThere: NonNullable<PlayEnd['isThere']> = () => false): Promise<boolean> {
+    const { world } = this.#sim
+    while (this.position[1] < events && world.next(time)) {
+      if (isThere(undefined)) return true
+      const turn = this.#turnIfDue()
+      if (turn) await turn
+    }
+    const isWhole = events === Number.POSITIVE_INFINITY || this.position[1] === events
+    if (isWhole && world.clock.now < time && world.agenda.nextTime > time) world.runTo(time)
+    return false
+  }
+
+  #turnIfDue(): Promise<void> | undefined {
+    if (monotonicMs() - this.#sliceStartMs < this.#options.sliceMs) return undefined
+    return eventLoopTurn().then(() => {
+      this.#sliceStartMs = monotonicMs()
+    })
+  }
+
+  #requirePosition([time, events]: Position): void {
+    const { clock, agenda } = this.#sim.world
+    const [now, count] = this.position
+    if (count === events && now === time) return
+    const next = agenda.size === 0 ? 'no time' : clock.iso(agenda.nextTime)
+    throw new Mismatch('the events of the world', {
+      recorded: `${events} events up to ${clock.iso(time)}`,
+      replayed: `${count} events up to ${clock.iso()}, the next at ${next}`,
+    })
+  }
+
+  async #performLine(line: Numbered): Promise<void> {
+    if ('request' in line) await this.#begin(this.#facts.get(line.request)!)
     else if ('step' in line) await this.#step(this.#get(line.step))
     // The request was sent with that.
     else if ('waits' in line) return
@@ -76,31 +163,6 @@ export class ReplayedWorld {
     else if (this.#sim.digest !== line.digest) {
       throw new Mismatch('the digest of the world', { recorded: line.digest, replayed: this.#sim.digest })
     }
-  }
-
-  /** Performs exactly the recorded events, and sets the clock to the recorded time. */
-  async #moveTo([time, events]: Position): Promise<void> {
-    const { world } = this.#sim
-    const count = () => world.agenda.taken - this.#eventsBefore
-    const differs = (): Mismatch =>
-      new Mismatch('the events of the world', {
-        recorded: `${events} events up to ${world.clock.iso(time)}`,
-        replayed: `${count()} events up to ${this.#sim.clock.iso}, the next at ${this.#nextTime}`,
-      })
-    if (count() > events || world.clock.now > time) throw differs()
-    while (count() < events) {
-      if (!world.next(time)) throw differs()
-      const turn = this.#clients.turnIfDue?.()
-      if (turn) await turn
-    }
-    if (world.clock.now === time) return
-    if (world.agenda.nextTime <= time) throw differs()
-    world.runTo(time)
-  }
-
-  get #nextTime(): string {
-    const { agenda, clock } = this.#sim.world
-    return agenda.size === 0 ? 'no time' : clock.iso(agenda.nextTime)
   }
 
   async #begin(facts: RequestFacts): Promise<void> {
@@ -134,7 +196,8 @@ export class ReplayedWorld {
     }
     const replayed = 'body' in result ? `the body is ${result.body}` : 'a piece of the body'
     if (recorded !== replayed) throw new Mismatch(request.name, { recorded, replayed })
-    const difference = this.#clients.takePiece(line, request, result)
+    const compares = this.#options.compares && 'piece' in result
+    const difference = compares ? comparePiece(line.piece, result.piece) : undefined
     if (difference !== undefined) throw new Mismatch(request.name, difference)
     if ('body' in result) this.#requests.delete(line.read)
   }
@@ -153,14 +216,15 @@ export class ReplayedWorld {
     if (line.status === 0) {
       throw new Mismatch(request.name, { recorded: 'no answer', replayed: `status ${response.status}` })
     }
-    const difference = await this.#clients.takeAnswer(line, request, response)
+    const difference = this.#options.compares ? await compareAnswer(line, response) : undefined
     if (difference !== undefined) throw new Mismatch(request.name, difference)
+    if (line.streamed && response.body !== null) request.beginReading(response.body)
     if (!line.streamed) this.#requests.delete(line.answer)
   }
 
   #perform(action: ControlAction): void {
     const { world } = this.#sim
-    this.#clients.onBeforeAction?.(action)
+    this.#options.onBeforeAction?.(action)
     try {
       performAction(this.#sim, action)
     } catch (error) {
