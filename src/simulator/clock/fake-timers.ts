@@ -27,6 +27,9 @@ interface FakeClock {
 /** Longest delay of a timer in milliseconds. A longer one fires at once. */
 const MAX_DELAY_MS = 2 ** 31 - 1
 
+/** Where a fake clock can be. A spy around the first hides it (`jest.spyOn`), and a test may fake the third alone. */
+export const TIMER_NAMES = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] as const
+
 /** The result of a step: one timer of the client has fired, or none was due and the timers are at the limit. */
 export type TimerStep = 'fired' | 'idle'
 
@@ -141,12 +144,12 @@ export class FakeTimers {
   }
 }
 
-/**
- * Returns the fake clock. A spy around `setTimeout` hides it (`jest.spyOn`), and a test may fake `setInterval` alone.
- */
 function findFakeClock(): FakeClock | undefined {
-  const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis
-  return fakeClockOf(setTimeout) ?? fakeClockOf(clearTimeout) ?? fakeClockOf(setInterval) ?? fakeClockOf(clearInterval)
+  for (const name of TIMER_NAMES) {
+    const clock = fakeClockOf(globalThis[name])
+    if (clock !== undefined) return clock
+  }
+  return undefined
 }
 
 /** Returns why a client may wait for ever if the fake timers cannot be driven. Undefined: it will not. */

@@ -7,7 +7,7 @@ import { MAX_WORLD_AGE } from '../../kernel/clock.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import type { World } from '../../simulation/world.ts'
-import { FakeTimers, warn } from './fake-timers.ts'
+import { FakeTimers, TIMER_NAMES, warn } from './fake-timers.ts'
 import { ClockHolds } from './holds.ts'
 import type { ClockHost } from './host.ts'
 import { Quiescence } from './quiescence.ts'
@@ -77,12 +77,10 @@ export class WorldTime {
 
   /** Whether this clock drives fake timers that are installed now. */
   detectTimers(): boolean {
-    const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis
-    const [one, two, three, four] = this.#realTimers
-    const areReal = setTimeout === one && clearTimeout === two && setInterval === three && clearInterval === four
+    const areReal = TIMER_NAMES.every((name, at) => globalThis[name] === this.#realTimers[at])
     if (!this.drivesTimers || areReal) return false
     const areFake = this.timers.detect(this.elapsed)
-    this.#realTimers = areFake ? [] : [setTimeout, clearTimeout, setInterval, clearInterval]
+    this.#realTimers = areFake ? [] : TIMER_NAMES.map(name => globalThis[name])
     return areFake
   }
 
