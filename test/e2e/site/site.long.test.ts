@@ -118,7 +118,7 @@ pageTest('a reader follows links from folder to folder, searches, and goes back'
   await page.waitForFunction(() => '__vue_app__' in (document.querySelector('#app') ?? {}))
   await page.locator('.VPSidebar a', { hasText: 'What it is' }).click()
   await page.waitForURL(root)
-  await page.locator('.VPSidebar a', { hasText: /^Pictures$/ }).click()
+  await page.locator('.VPSidebar a', { hasText: /^Picture of a report$/ }).click()
   await page.waitForURL(`${root}docs/plots.html`)
   await expectPictures(page)
   await page.locator('.vp-doc a', { hasText: 'series[]' }).click()
@@ -169,7 +169,7 @@ pageTest('pages from the file system show text and pictures, follow links and ru
   await page.waitForURL(pathToFileURL(join(DIST, 'docs/tutorial.html')).href)
   await page.locator('.VPSidebar a', { hasText: 'All pages' }).click()
   await page.waitForURL(pathToFileURL(join(DIST, 'docs/index.html')).href)
-  await page.locator('.vp-doc a', { hasText: /^Pictures$/ }).click()
+  await page.locator('.vp-doc a', { hasText: /^Picture of a report$/ }).click()
   await page.waitForURL(pathToFileURL(join(DIST, 'docs/plots.html')).href)
   await expectPictures(page)
   // What needs a script is not shown.

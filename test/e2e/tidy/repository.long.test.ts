@@ -13,12 +13,12 @@ describe('the report of public types', () => {
   }
   const report = (changed = {}) => reportApi({ '.': 'index.d.ts' }, path => ({ ...FILES, ...changed })[path]!)
 
-  test('has every declaration that an export leads to, and no other', () => {
+  test('has the declarations of an entry and what they name, and no others', () => {
     const text = report()
     expect(text).toContain('- Thing\n- make\n')
-    for (const name of ['function make', 'interface Made', 'interface Part', 'interface Hidden', 'type Other'])
-      expect(text).toContain(name)
-    expect(text).not.toMatch(/Unused|Comment/)
+    for (const name of ['function make', 'interface Made', 'interface Part', 'type Other']) expect(text).toContain(name)
+    // A type that no export names is reported with neither.
+    expect(text).not.toMatch(/Unused|Comment|interface Hidden/)
   })
 
   test('has the exports of a module whose namespace is a type', () => {
