@@ -42,7 +42,7 @@ export const ${name} = defineFaultKind({
 
 function test(name: string): string {
   return `import { expect, test } from 'vitest'
-import { createSimulator } from '../../src/simulator/simulator.ts'
+import { createSimulator } from '../../../src/simulator/simulator.ts'
 
 const body = JSON.stringify({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
 
