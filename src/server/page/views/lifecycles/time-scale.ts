@@ -73,14 +73,19 @@ export class TimeScale {
  * @param times in any order
  */
 export function findIdleGaps(times: readonly number[], from: number, to: number): IdleGap[] {
-  const sorted = [...new Set([from, ...times.filter(time => time > from && time < to), to])].sort((a, b) => a - b)
-  const gaps = sorted.slice(1).map((end, index) => ({ begin: sorted[index]!, end }))
+  // A typed array sorts numbers many times as fast as an array. A large world has 60,000 times.
+  const sorted = Float64Array.from([from, ...times.filter(time => time > from && time < to), to]).sort()
+  const gaps: IdleGap[] = []
+  for (let index = 1; index < sorted.length; index++) {
+    const [begin, end] = [sorted[index - 1]!, sorted[index]!]
+    if (end - begin >= MIN_IDLE) gaps.push({ begin, end })
+  }
   gaps.sort((a, b) => b.end - b.begin - (a.end - a.begin))
   let active = to - from
   const idle: IdleGap[] = []
   for (const { begin, end } of gaps) {
     const length = end - begin
-    if (length < MIN_IDLE || length < IDLE_SHARE * active || idle.length === MAX_GAPS) break
+    if (length < IDLE_SHARE * active || idle.length === MAX_GAPS) break
     active -= length
     // What comes before and after the gap keeps a little of it, so that its states are seen to go on.
     const margin = Math.min(length * 0.05, MAX_MARGIN)
