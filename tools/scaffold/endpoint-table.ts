@@ -1,4 +1,4 @@
-/** The table of docs/endpoints.md. */
+/** The lists of docs/endpoints.md. */
 import { tableRow } from '../../src/cli/markdown.ts'
 import type { Operations, Provenance } from '../../src/service/endpoint.ts'
 import { listAssumptions } from '../../src/service/openapi/openapi.ts'
@@ -24,19 +24,25 @@ export function endpointTable(operations: Operations): EndpointRow[] {
   })
 }
 
-/** Returns the table of docs/endpoints.md. */
+/** Returns the table of docs/endpoints.md, and a list of the assumptions of each operation. */
 export function endpointsTable(rows: readonly EndpointRow[]): string {
-  return [
-    '| Endpoint | Operation | Provenance | Summary | Assumptions |',
-    '|---|---|---|---|---|',
-    ...rows.map(({ method, path, operation, provenance, summary, assumed }) =>
-      tableRow([
-        `\`${method} ${path}\``,
-        `\`${operation}\``,
-        provenance,
-        summary,
-        assumed.flatMap(assumption => assumption.split('; ')).join('<br>'),
-      ]),
+  const table = [
+    '| Endpoint | Operation | Provenance | Summary |',
+    '|---|---|---|---|',
+    ...rows.map(({ method, path, operation, provenance, summary }) =>
+      tableRow([`\`${method} ${path}\``, `\`${operation}\``, provenance, summary]),
     ),
-  ].join('\n')
+  ]
+  const lists = rows
+    .filter(({ assumed }) => assumed.length > 0)
+    .map(({ operation, assumed }) => {
+      const items = assumed.flatMap(assumption => assumption.split('; ')).map(item => wrap(`- ${item}`))
+      return `### ${operation}\n\n${items.join('\n')}`
+    })
+  return [table.join('\n'), '## Assumptions and refusals by operation', ...lists].join('\n\n')
+}
+
+/** Breaks an item of a list into lines of at most 120 characters. */
+function wrap(item: string): string {
+  return item.replaceAll(/(?=.{121})(.{1,120})(?: |$)(?!$)/g, '$1\n  ')
 }
