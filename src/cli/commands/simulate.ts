@@ -84,6 +84,7 @@ const BAR_INTERVAL_MS = 100
 const LINE_INTERVAL_MS = 5000
 const BAR_WIDTH = 30
 
+/** Progress of a long command on stderr: a bar on a terminal, a line every few seconds elsewhere. */
 export class Progress {
   readonly #total: Micros
   readonly #write: (text: string) => void

@@ -23,6 +23,7 @@ import { type Finding, findResponse, type ReportFinding, streamOf, withPlace } f
 import { applyChange, type Probe, probesOf } from './probes.ts'
 import { EVENT_STREAM, findStreamDifferences } from './streams.ts'
 
+/** Sends the probes of an operation, each to its own fork of a world. */
 class ProbeSender {
   readonly #sim: Simulator
 

@@ -95,6 +95,7 @@ const TERMINAL_INTERVAL_MS = 100
 /** A log gets a line now and then. */
 const LOG_INTERVAL_MS = 5000
 
+/** One line on stderr that says how far an exploration is. */
 class ProgressLine {
   readonly #write: (text: string) => void
   readonly #isTerminal: boolean

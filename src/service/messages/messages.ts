@@ -28,6 +28,7 @@ interface MessageHead {
   readonly signature: string
 }
 
+/** Returns the blocks of a whole answer. */
 function toMessageAnswer(head: MessageHead, reply: Reply, usage: MessageUsage): MessageAnswer {
   return {
     ...toOpenMessage(head, usage),

@@ -23,6 +23,7 @@ interface CustomResult {
 
 const NO_BOUNDS: ReplyBounds = { limit: undefined, stop: [] }
 
+/** Native inference of custom models: any JSON object in, a drawn JSON value out. */
 const CUSTOM_INFERENCE: NativeProtocol<typeof CustomBody, typeof CustomAnswer, CustomResult> = {
   body: CustomBody,
   returns: CustomAnswer,

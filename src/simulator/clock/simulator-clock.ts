@@ -30,6 +30,7 @@ import type { PendingRequestView } from './pending-requests.ts'
 import { type ClockMode, type ClockSetting, readSetting, toSetting } from './settings.ts'
 import { WorldTime } from './world-time.ts'
 
+/** The moves of an on-poll clock: after a poll, and for a request that is not repeated. */
 class PollMoves {
   readonly #time: WorldTime
   readonly #moves: MoveRunner

@@ -13,6 +13,9 @@ const ASSUMED_WAIT = 10 * SECOND
 /** How long a client waits for an answer that never comes. */
 const ASSUMED_TIMEOUT = 30 * SECOND
 
+/**
+ * Moves the time of a world for a client in another process. Its waits are real, and too short to be those of the world.
+ */
 export class ClientWaits {
   readonly #sim: Simulator
   #open = 0
