@@ -71,11 +71,7 @@ export function asCurl({ method, path, body }: EncodedRequest, address: string):
     ...(method === 'GET' || (method === 'POST' && body !== undefined) ? [] : [`-X ${method}`]),
     ...(body === undefined ? [] : [`--json ${shellQuote(body)}`]),
   ]
-  return ['curl', ...flags, quoteIfNeeded(address + path)].join(' ')
-}
-
-function quoteIfNeeded(text: string): string {
-  return /^[\w./:@=,%+-]+$/.test(text) ? text : shellQuote(text)
+  return ['curl', ...flags, shellQuote(address + path)].join(' ')
 }
 
 /** Where the page runs: beside a server, with the simulator in the page, or as a saved file that runs the world again. */
