@@ -9,6 +9,11 @@ export interface ImportFindings {
   readonly forbidden: Finding[]
   /** Files in an import cycle, types included. */
   readonly cyclic: Finding[]
+  /**
+   * Files of src with fewer than 40 lines and one importer in the same folder: a reader would rather see their content
+   * where it is used. A list of kinds (`index.ts`, `declarations.ts`) may have a file for each.
+   */
+  readonly fragments: Finding[]
 }
 
 interface Import {
@@ -32,16 +37,13 @@ export function checkImports(files: readonly TextFile[], subpaths: SubpathImport
       return reason === undefined ? [] : [`${each.from} imports ${each.specifier}: ${reason}`]
     }),
     cyclic: findCycles(imports),
+    fragments: findFragments(source, imports),
   }
 }
 
-/**
- * Finds files of src with fewer than 40 lines and one importer in the same folder: a reader would rather see their content
- * where it is used. A list of kinds (`index.ts`, `declarations.ts`) may have a file for each.
- */
-export function findFragments(files: readonly TextFile[], subpaths: SubpathImports): Finding[] {
+function findFragments(files: readonly TextFile[], imports: readonly Import[]): Finding[] {
   const importers = new Map<string, Set<string>>()
-  for (const { from, targets } of files.flatMap(file => importsOf(file, subpaths))) {
+  for (const { from, targets } of imports) {
     for (const target of targets) importers.set(target, (importers.get(target) ?? new Set()).add(from))
   }
   return files.flatMap(({ path, text }) => {

@@ -15,7 +15,7 @@ import { reportApi } from './api-report.ts'
 import { type Finding, ROOT } from './files.ts'
 import { COMPILATIONS, findUnusedEntries, layOutProject, lintPackage, readManifest } from './package.ts'
 import { compile } from './program.ts'
-import { applyRules, findWarnings } from './rules.ts'
+import { applyRules, type RuleFindings } from './rules.ts'
 
 const API_REPORT = join(ROOT, 'tools/api/modelhost-sim.api.md')
 const PACKAGE = join(ROOT, '.tmp/check/package')
@@ -34,7 +34,7 @@ const formatting = isComplete ? run('@biomejs/biome/bin/biome', ['check', '--col
 const unusedCode = isComplete ? run('knip/bin/knip.js', ['--no-progress', '--reporter', 'json']) : undefined
 
 const dist = join(PACKAGE, 'dist')
-const found: Record<string, Finding[]> = flags.api ? {} : applyRules()
+const { found, warnings }: RuleFindings = flags.api ? { found: {}, warnings: [] } : applyRules()
 if (flags.api) {
   found['type errors'] = compile(join(dist, 'types'))
   writeFileSync(API_REPORT, reportPublicTypes(dist))
@@ -60,7 +60,7 @@ for (const [name, findings] of Object.entries(found)) {
   for (const finding of findings) console.log(finding)
   console.log(`${name} ${findings.length}`)
 }
-if (!flags.api) for (const warning of findWarnings()) console.log(`warning: ${warning}`)
+for (const warning of warnings) console.log(`warning: ${warning}`)
 const failed = Object.keys(found).filter(name => found[name]!.length > 0)
 if (failed.length > 0) {
   console.error(`Failed to pass the check: ${failed.join(', ')}. Fix the findings that are listed above each count.`)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Finding, ROOT, readFiles } from './files.ts'
 import { USERS_OF_THE_PACKAGE } from './import-rules.ts'
-import { checkImports, findFragments } from './imports.ts'
+import { checkImports } from './imports.ts'
 import { findUnpublishedInstalls } from './install-commands.ts'
 import { checkDocument, findBannedWords } from './prose.ts'
 import { findUndeclaredFields } from './row-fields.ts'
@@ -15,12 +15,19 @@ const TEXTS = [
 ]
 const CODE_ENDS = ['.ts', '.tsx', '.js', '.mjs', '.py', '.css', '.yaml', '.yml', '.toml', '.html', '.sh']
 
-/** Applies every rule to the repository. Returns the findings by the name of their count. */
-export function applyRules(): Record<string, Finding[]> {
+export interface RuleFindings {
+  /** The findings by the name of their count. */
+  readonly found: Record<string, Finding[]>
+  /** What is worth a look and fails no check. */
+  readonly warnings: readonly Finding[]
+}
+
+/** Applies every rule to the repository. */
+export function applyRules(): RuleFindings {
   const { imports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { imports: object }
   const source = readFiles(['src'], ['.ts', '.tsx'])
   const counted = readFiles(['src'], ['.ts', '.tsx', '.css'])
-  const { cyclic, unruled, forbidden } = checkImports(
+  const { cyclic, unruled, forbidden, fragments } = checkImports(
     [...source, ...readFiles(USERS_OF_THE_PACKAGE, ['.ts', '.js'])],
     imports as Readonly<Record<string, unknown>>,
   )
@@ -39,7 +46,7 @@ export function applyRules(): Record<string, Finding[]> {
     ],
     ['.md'],
   ).map(file => checkDocument(file))
-  return {
+  const found = {
     'files in import cycles': cyclic,
     'files without an import rule': unruled,
     'forbidden imports': forbidden,
@@ -53,10 +60,5 @@ export function applyRules(): Record<string, Finding[]> {
     'source files over 500 lines': findLongFiles(source),
     [`lines over the budget of src (${countCode(counted)} of ${CODE_BUDGET} lines of code)`]: findOverBudget(counted),
   }
-}
-
-/** Finds what is worth a look and fails no check. */
-export function findWarnings(): Finding[] {
-  const { imports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { imports: object }
-  return findFragments(readFiles(['src'], ['.ts', '.tsx']), imports as Readonly<Record<string, unknown>>)
+  return { found, warnings: fragments }
 }

@@ -1,6 +1,6 @@
 /** Each rule of `npm run check` finds what it forbids, and accepts the neighbour that is allowed. */
 import { describe, expect, test } from 'vitest'
-import { checkImports, findFragments } from '../../../tools/tidy/imports.ts'
+import { checkImports } from '../../../tools/tidy/imports.ts'
 import { findUnpublishedInstalls } from '../../../tools/tidy/install-commands.ts'
 import { checkDocument, findBannedWords } from '../../../tools/tidy/prose.ts'
 import { findUndeclaredFields } from '../../../tools/tidy/row-fields.ts'
@@ -225,7 +225,9 @@ test('the check warns of a small file that one file of its folder imports', () =
     })),
     { path: 'src/kernel/large.ts', text: '\n'.repeat(40) },
   ]
-  expect(findFragments(files, {})).toEqual(['src/kernel/small.ts: 1 lines, and only src/kernel/a.ts imports it'])
+  expect(checkImports(files, {}).fragments).toEqual([
+    'src/kernel/small.ts: 1 lines, and only src/kernel/a.ts imports it',
+  ])
 })
 
 describe('the check of row fields', () => {
