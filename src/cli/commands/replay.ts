@@ -1,10 +1,11 @@
 /** `modelhost-sim replay`: replays a recording, and compares each answer; with a change, it prints the consequences. */
 
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import type { Argv } from 'yargs'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { shellQuote } from '../../lib/quote.ts'
 import { plural } from '../../lib/text/format-count.ts'
+import type { ParsedRecording } from '../../simulator/history/file.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
 import { recordSimulator } from '../../simulator/history/record.ts'
 import { replayChanged } from '../../simulator/history/replay/changed-replay.ts'
@@ -63,16 +64,24 @@ export function builder(argv: Argv): Argv<Arguments> {
 }
 
 export async function handler(args: Arguments): Promise<void> {
+  requireFittingFlags(args)
   if (args.record !== undefined) return playHarFile(args, args.record)
-  requireNoHar(args)
   const { file, partial, without, set, profile, weather } = args
-  if ([without, set, profile, weather].some(change => change !== undefined)) {
-    const recording = readRecordingToEnd(file, partial)
+  const isChanged = [without, set, profile, weather].some(change => change !== undefined)
+  let recording: ParsedRecording
+  try {
+    recording = isChanged ? readRecordingToEnd(file, partial) : readRecording(file)
+  } catch (error) {
+    if (!isHar(file)) throw error
+    throw new UsageError(
+      `Failed to read the recording ${shellQuote(file)}: it is a HAR file. To play it, give --record and a new file.`,
+    )
+  }
+  if (isChanged) {
     const consequences = await replayChanged(recording, shellQuote(file), { without, set, profile, weather })
     process.stdout.write(formatConsequences(consequences))
     return
   }
-  const recording = readRecording(file)
   const result = await replayRecording(recording, shellQuote(file))
   const isUnfinished = result.divergence === undefined && result.cut !== undefined && !partial
   process.stdout.write(formatResult(file, result, partial))
@@ -141,31 +150,27 @@ function harFlags() {
   }
 }
 
-/** Rejects a HAR file without `--record`, and flags for a HAR file with a recording. */
-function requireNoHar(args: HarArguments): void {
-  for (const [name, value] of [
-    ['base-path', args.basePath],
-    ['fixtures', args.fixtures],
-    ['seed', args.seed],
-  ]) {
-    if (value === undefined) continue
-    throw new UsageError(
-      `Failed to read --${name}: it is for a HAR file that is played. Give --record, or leave it out.`,
-    )
-  }
-  if (!isHar(args.file)) return
-  throw new UsageError(
-    `Failed to read the recording ${shellQuote(args.file)}: it is a HAR file. To play it, give --record and a new file.`,
-  )
+/** Rejects flags that the given kind of file does not read. */
+function requireFittingFlags({ record, without, set, weather, partial, basePath, fixtures, seed }: Arguments): void {
+  const [unread, reason] =
+    record === undefined
+      ? [
+          { 'base-path': basePath, fixtures, seed },
+          'it is for a HAR file that is played. Give --record, or leave it out',
+        ]
+      : [
+          { without, set, weather, partial: partial || undefined },
+          'it is for a recording. Leave it out, or leave out --record',
+        ]
+  const [name] = Object.entries(unread).find(([, value]) => value !== undefined) ?? []
+  if (name !== undefined) throw new UsageError(`Failed to read --${name}: ${reason}.`)
 }
 
 function isHar(file: string): boolean {
-  try {
-    return /^\s*\{\s*"log"\s*:/.test(readFileSync(file, 'utf8'))
-  } catch {
-    // Reading the recording says why.
-    return false
-  }
+  return (
+    statSync(file, { throwIfNoEntry: false })?.isFile() === true &&
+    /^\s*\{\s*"log"\s*:/.test(readFileSync(file, 'utf8'))
+  )
 }
 
 /** Plays a HAR file into a new world, which is recorded in the file `record`. */

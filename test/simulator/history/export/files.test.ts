@@ -121,6 +121,20 @@ test('replay says how to play a HAR file', async () => {
   })
 })
 
+test.each([
+  ['--without', ['--without', 'fault:1', '--record', 'never.ndjson']],
+  ['--set', ['--set', 'min_instances=2', '--record', 'never.ndjson']],
+  ['--weather', ['--weather', 'none', '--record', 'never.ndjson']],
+  ['--partial', ['--partial', '--record', 'never.ndjson']],
+  ['--seed', ['--seed', '3']],
+])('replay refuses %s when the other kind of file does not read it', async (flag, args) => {
+  const har = join(folder, 'site.har')
+  writeFileSync(har, JSON.stringify({ log: { entries: [] } }))
+  const refused = await commanded(['replay', har, ...args])
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`Failed to read ${flag}: `) })
+  expect(existsSync('never.ndjson')).toBe(false)
+})
+
 test('export refuses an unknown kind of test', async () => {
   expect(await commanded(['export', file, join(folder, 'run.rb')])).toMatchObject({
     code: 2,
