@@ -60,11 +60,12 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [{ ...part('server', 'page'), onlyTypesOf: ['server/control'], alsoOf: ['lib'] }],
   [part('server', 'routing')],
   [part('server', 'http')],
+  [part('server', 'saved-page')],
+  [part('server', 'playground')],
   // Above the server: the commands that it explores are clients of a server.
   [part('workbench', 'explore')],
   [part('workbench', 'scenario')],
-  [part('server', 'saved-page')],
-  [part('server', 'playground'), part('workbench', 'testing')],
+  [part('workbench', 'testing')],
   [folder('cli')],
   [{ name: 'index', paths: ['index.ts'] }],
 ]
