@@ -134,7 +134,7 @@ function unanswered({ clock }: Simulator, request: string, error: unknown): Resp
   if (!(error instanceof WorldReplaced)) throw error
   const detail = `Failed to answer ${request}: the world was reset, restored or deleted while the request waited. Send it again.`
   const headers = { 'content-type': 'application/json', date: clock.now.toUTCString(), 'x-sim-error': detail }
-  return new Response(JSON.stringify({ detail }), { status: 500, headers })
+  return new Response(JSON.stringify({ detail }), { status: 409, headers })
 }
 
 /** An answer of the server itself, at the time of a world. */

@@ -3,6 +3,7 @@
 import type { Micros } from '../../kernel/duration.ts'
 import type { RequestEntry } from '../../kernel/journal.ts'
 import { hash32Pair } from '../../kernel/random.ts'
+import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import { byteLengthOf } from '../../lib/bytes.ts'
 import { splitChunks } from '../../simulation/batches/files.ts'
 import type { ErrorShape } from '../endpoint.ts'
@@ -95,7 +96,7 @@ export class Responses<Backend> {
     return this.#shown(backend, 422, JSON.stringify({ detail: vendorDetail }, ['detail', 'loc', 'msg', 'type']))
   }
 
-  /** Returns the response for an exception: a refusal, or 500 for a bug. */
+  /** Returns the response for an exception: a refusal, 409 if the world was replaced meanwhile, or 500 for a bug. */
   failure(context: RequestContext<Backend>, error: unknown): Response {
     const { backend, operation } = context
     if (error instanceof RefusalError) {
@@ -105,6 +106,7 @@ export class Responses<Backend> {
       return this.#shown(backend, error.status, JSON.stringify(body), error.headers)
     }
     if (error instanceof InvalidInputError) return this.invalid(context, [error.detail])
+    if (error instanceof WorldReplaced) return this.json(backend, 409, JSON.stringify({ detail: error.message }))
     this.#options.onBug?.(error, operation.operationId)
     const headers = { 'x-sim-error': toHeaderValue(`${operation.operationId}: ${String(error)}`) }
     return this.json(backend, 500, JSON.stringify({ detail: 'Internal Server Error' }), headers)

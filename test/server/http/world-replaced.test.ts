@@ -46,7 +46,7 @@ test.each([
   expect((await replace(world)).status).toBe(200)
 
   const answer = await waiting
-  expect(answer.status).toBe(500)
+  expect(answer.status).toBe(409)
   expect(answer.headers.get('content-type')).toBe('application/json')
   expect(answer.headers.get('date')).toBe('Thu, 01 Jan 2026 00:00:00 GMT')
   const detail =
@@ -56,6 +56,17 @@ test.each([
   expect(await streamed).toBe('terminated')
   await vi.waitFor(() => expect(world.server.inFlight).toBe(0))
   expect(texts()).toEqual([])
+})
+
+test('a move is refused with 409 when its world is reset meanwhile', async () => {
+  const world = await running({ fixtures: 'fleet' })
+  const moving = world.command('/_sim/clock/advance', { by: '60d' })
+  await vi.waitFor(() => expect(world.sim.clock.isMoving).toBe(true))
+  world.sim.reset()
+  expect(await moving).toEqual({
+    status: 409,
+    body: { detail: expect.stringContaining('the simulator was reset during the move') },
+  })
 })
 
 test('a stream is cut without a note on stderr when its instance is lost', async () => {
