@@ -4,6 +4,7 @@ import { tryParseJson } from '../../lib/json-text.ts'
 import { quote } from '../../lib/quote.ts'
 import { VERSION } from '../../lib/version.ts'
 import { createCrc32, formatCrc32 } from './crc32.ts'
+import { findLineProblem } from './line-schemas.ts'
 import { type HeaderLine, type Numbered, RECORDING_VERSION, type StepLines } from './lines.ts'
 import { StepReader } from './repetitions.ts'
 
@@ -68,6 +69,9 @@ export function parseRecording(text: string, what: string): ParsedRecording {
       )
     }
     const { sum: _, ...fields } = content as { readonly sum: string }
+    const problem = findLineProblem(fields, index === 0)
+    if (problem !== undefined)
+      throw new RecordingError(`Failed to read the recording ${what}: line ${line}: ${problem}`)
     parsed.push(fields)
   }
   const [header, ...steps] = parsed as [HeaderLine, ...StepLines[]]

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createSimulator } from '../../../src/index.ts'
+import { createCrc32, formatCrc32 } from '../../../src/simulator/history/crc32.ts'
 import { commanded } from '../../cli/commanded.ts'
 
 function temporaryFolder(): string {
@@ -197,4 +198,57 @@ test('a recording of a fork names the fixture that its world began with', async 
     const { fixtures, snapshot } = JSON.parse(recording.text.split('\n')[0]!)
     expect([fixtures, typeof snapshot]).toEqual(['two-nodes', 'string'])
   }
+})
+
+/** Returns lines with new checksums. */
+function resealed(lines: readonly string[]): string {
+  const crc32 = createCrc32()
+  let sum = 0
+  return lines
+    .map(line => {
+      const content = line.replace(/,"sum":"[0-9a-f]{8}"\}$/, '}')
+      sum = crc32(content, sum)
+      return `${content.slice(0, -1)},"sum":"${formatCrc32(sum)}"}\n`
+    })
+    .join('')
+}
+
+test.each([
+  ['an action that is null', '{"action":null,"at":[0,0]}', /line 2: \$\.action: expected an object, got null\./],
+  [
+    'a position that is a number',
+    '{"action":{"do":"clearAnswers"},"at":5}',
+    /line 2: \$\.at: expected an array, got 5\./,
+  ],
+  [
+    'a write to a prototype',
+    '{"action":{"do":"writeData","kind":"__proto__","key":"x","action":"create","record":{}},"at":[0,0]}',
+    /line 2: \$\.action\.kind: expected one of 'tokens', .*, got '__proto__'\./,
+  ],
+  [
+    'an unknown action',
+    '{"action":{"do":"clearAnswer"},"at":[0,0]}',
+    /line 2: \$\.action\.do: .*Did you mean 'clearAnswers'\?/,
+  ],
+  ['an unknown kind of line', '{"answers":1,"at":[0,0]}', /line 2: it has none of the fields request, step, /],
+  ['an unknown field', '{"waits":1,"at":[0,0],"for":3}', /line 2: \$\.for: unknown field\. Remove it\./],
+])('replay exits with 2 and names line and reason for %s under valid checksums', async (_, line, message) => {
+  const file = join(temporaryFolder(), 'run.ndjson')
+  await recordPlay(file)
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
+  writeFileSync(file, resealed(lines.toSpliced(1, 0, line)))
+  const { code, stdout, stderr } = await commanded(['replay', file])
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(message)
+})
+
+test('an action that the world refuses is a difference with its reason', async () => {
+  const file = join(temporaryFolder(), 'run.ndjson')
+  await recordPlay(file)
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
+  const line = '{"action":{"do":"command","command":{"do":"__proto__"}},"at":[0,0]}'
+  writeFileSync(file, resealed(lines.toSpliced(1, 0, line)))
+  const { code, stdout } = await commanded(['replay', file])
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/line 2 differs: the action command/)
 })
