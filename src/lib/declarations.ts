@@ -52,6 +52,7 @@ export const SECTIONS = {
       of: 'a body of `POST /_sim/worlds`, which can be a fixture',
       beyond: '422',
     },
+    countedErrors: { max: 1_000, unit: 'count', of: 'counted errors of a 422', beyond: 'the rest is not read' },
     errorDetails: { max: 100, unit: 'count', of: 'listed errors of a 422', beyond: 'only their number is given' },
     errorCharacters: { max: 4_000, unit: 'characters', of: 'an error message of the service', beyond: 'it is cut' },
     quotedCharacters: { max: 200, unit: 'characters', of: 'a value that an error message quotes', beyond: 'it is cut' },

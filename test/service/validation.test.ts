@@ -200,3 +200,23 @@ describe('query strings', () => {
     },
   )
 })
+
+test('a list of mistakes is read up to its 1,000th', async () => {
+  let reads = 0
+  const counted = z.string().superRefine((value, context) => {
+    reads++
+    if (value !== 'ok') context.addIssue({ code: 'custom', message: 'no' })
+  })
+  const list = echo(
+    endpoint({
+      ...{ ...base, route: 'POST /lists', params: {}, query: {}, returns: z.unknown(), handle: () => null },
+      body: z.object({ values: z.array(counted) }),
+    }),
+  )
+  const { status, body } = await list('/lists', { values: Array(5_000).fill('wrong') })
+  expect({ status, listed: body.detail.length }).toEqual({ status: 422, listed: 101 })
+  expect(body.detail[100].msg).toBe('Only the first 100 errors are listed; there are at least 900 more')
+  // Once to see that the value is invalid, and once for the reasons of the first 1,000.
+  expect(reads).toBe(6_000)
+  expect((await list('/lists', { values: Array(5_000).fill('ok') })).status).toBe(200)
+})

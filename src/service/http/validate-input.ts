@@ -1,5 +1,6 @@
 /** The input of an endpoint: the path, the query and the body of a request, validated. */
 import * as z from 'zod'
+import { LIMITS } from '../../lib/limits.ts'
 import { isIntegerText, isNumberText } from '../../lib/text/number-text.ts'
 import type { FieldSchemas } from '../endpoint.ts'
 import type { RawBody } from './bodies/body.ts'
@@ -195,6 +196,20 @@ export function toVendorLocation([place, ...steps]: readonly string[], { respons
 
 const EMPTY_QUERY = Object.freeze({})
 
+/** Returns the value with the first entries of each long list, so that a list of mistakes is not read to its end. */
+function cutLists(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (!Array.isArray(value)) {
+    const cut = Object.entries(value).map(([key, entry]) => [key, cutLists(entry)] as const)
+    return cut.some(([key, entry]) => entry !== (value as Record<string, unknown>)[key])
+      ? Object.fromEntries(cut)
+      : value
+  }
+  if (value.length > LIMITS.countedErrors) return cutLists(value.slice(0, LIMITS.countedErrors))
+  const cut = value.map(cutLists)
+  return cut.some((entry, i) => entry !== value[i]) ? cut : value
+}
+
 /** @param parser accepts the same values as `schema`, and may be faster */
 function parseValue(
   place: InputLocation,
@@ -208,6 +223,13 @@ function parseValue(
     const result = parser.safeParse(value)
     if (result.success) return result.data
     // Reporting the input costs; only a refusal and a lax value need it.
+    const head = cutLists(value)
+    const firstIssues = schema.safeParse(head, { reportInput: true }).error?.issues ?? []
+    const isLong = firstIssues.length >= LIMITS.countedErrors
+    if (isLong && !(isLax && replaceLaxTexts(head, firstIssues))) {
+      explainAll(issues(), place, firstIssues.slice(0, LIMITS.countedErrors), schema)
+      return undefined
+    }
     const zodIssues = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
     const laxValue = isLax ? replaceLaxTexts(value, zodIssues) : undefined
     if (laxValue !== undefined) return parseValue(place, schema, laxValue, issues, false)

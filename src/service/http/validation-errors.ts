@@ -28,7 +28,7 @@ export class Details {
   list(): ValidationDetail[] {
     if (this.#more === 0) return [...this.#kept]
     const [place = 'body'] = this.#kept.at(-1)!.loc
-    const msg = `Only the first ${LIMITS.errorDetails} errors are listed; there are ${this.#more} more`
+    const msg = `Only the first ${LIMITS.errorDetails} errors are listed; there are ${this.count < LIMITS.countedErrors ? '' : 'at least '}${this.#more} more`
     return [...this.#kept, { loc: [place], msg, type: 'too_many_errors' }]
   }
 
