@@ -1,5 +1,6 @@
 /** The command line: a list of commands, each loaded on demand. */
 import { formatSuggestion } from '../lib/did-you-mean.ts'
+import { escapeControls } from '../lib/text/control-characters.ts'
 import { type Command, UsageError } from './command.ts'
 import { runCommandLine } from './command-line.ts'
 import { exitProcess } from './exit.ts'
@@ -52,7 +53,7 @@ export async function main(args: readonly string[]): Promise<void> {
     await dispatch(args.filter(arg => arg !== '--debug'))
   } catch (error) {
     const { message, stack, exitCode } = error as Error & { exitCode?: number }
-    process.stderr.write(`${debug ? stack : message}\n`)
+    process.stderr.write(`${escapeControls(String(debug ? stack : message))}\n`)
     process.exitCode = exitCode ?? 2
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -109,4 +109,42 @@ test.each([
   const { code, stderr } = await commanded(args)
   expect(code).toBe(2)
   expect(stderr).toContain(message)
+})
+
+test('fixture check lists the first 100 mistakes of a file, and counts the others', async () => {
+  const folder = join(temporaryFolder(), 'world')
+  await commanded(['fixture', 'new', folder])
+  const wrong = { type: 'text-generation', parameters_b: 8, size: 1 }
+  writeFileSync(
+    join(folder, 'models.json'),
+    JSON.stringify(Array.from({ length: 1_500 }, (_, i) => ({ ...wrong, model_name: `acme/wrong-${i}` }))),
+  )
+  const { code, stdout } = await commanded(['fixture', 'check', folder])
+  expect(code).toBe(1)
+  expect(stdout).toContain(`${folder}: 1,500 mistakes\n`)
+  expect(stdout.match(/^models\.json: /gm)).toHaveLength(101)
+  expect(stdout).toContain('models.json: $[99].size: unknown field. Remove it.\n\nmodels.json: 1,400 more mistakes\n')
+})
+
+test('fixture check refuses a folder in place of a file', async () => {
+  const folder = join(temporaryFolder(), 'world')
+  await commanded(['fixture', 'new', folder])
+  rmSync(join(folder, 'models.json'))
+  mkdirSync(join(folder, 'models.json'))
+  const { code, stdout } = await commanded(['fixture', 'check', folder])
+  expect(code).toBe(1)
+  expect(stdout).toContain('models.json: expected a file, got a folder or a device. Replace it with a file.')
+})
+
+test.runIf(existsSync('/proc'))('fixture new ends with 2 below /proc', async () => {
+  const { code, stderr } = await commanded(['fixture', 'new', '/proc/modelhost-sim/world'])
+  expect(code).toBe(2)
+  expect(stderr).toContain("Failed to write a world to '/proc/modelhost-sim/world': ")
+})
+
+test('the name of a folder cannot act on the terminal', async () => {
+  const folder = join(temporaryFolder(), '\u001b[31mred')
+  await commanded(['fixture', 'new', folder])
+  expect((await commanded(['fixture', 'check', folder])).stdout).toContain('/\\u001b[31mred: no mistakes.')
+  expect((await commanded(['fixture', 'check', '\u001b[2Jgone'])).stderr).toContain("Failed to check '\\u001b[2Jgone'")
 })

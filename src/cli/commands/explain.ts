@@ -1,6 +1,8 @@
 /** `modelhost-sim explain`: says why a thing of a world is as it is, and what happens to it next. */
+
 import type { Argv } from 'yargs'
 import type { Micros } from '../../kernel/duration.ts'
+import { escapeControls } from '../../lib/text/control-characters.ts'
 import { loadTokenizer } from '../../service/openai/tokenizer.ts'
 import { explain } from '../../simulator/explain/explain.ts'
 import type { Explanation } from '../../simulator/explain/explanation.ts'
@@ -75,7 +77,9 @@ function worldFlag(describe: string) {
 
 export async function handler(args: ExplainArguments): Promise<void> {
   const explanation = args.fixtures === undefined ? await fetchExplanation(args) : await explainFixture(args)
-  process.stdout.write(args.json ? `${JSON.stringify(explanation, null, 2)}\n` : formatExplanation(explanation))
+  process.stdout.write(
+    args.json ? `${JSON.stringify(explanation, null, 2)}\n` : escapeControls(formatExplanation(explanation)),
+  )
 }
 
 async function fetchExplanation({ subject, ...args }: ExplainArguments): Promise<Explanation> {

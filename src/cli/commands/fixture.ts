@@ -1,11 +1,12 @@
 /** `modelhost-sim fixture`: checks the files of a fixture, and writes a small one to begin with. */
 
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { loadFixture } from '../../data/fixtures/load.ts'
-import { FixtureError, type FixtureMistake } from '../../data/fixtures/problem-report.ts'
+import { FixtureError } from '../../data/fixtures/problem-report.ts'
 import type { Fixture } from '../../data/records/fixture.ts'
+import { escapeControls } from '../../lib/text/control-characters.ts'
 import { plural } from '../../lib/text/format-count.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
@@ -46,7 +47,7 @@ function writeWorld(folder: string): void {
     )
   }
   try {
-    mkdirSync(folder, { recursive: true })
+    makeFolders(folder)
     for (const [name, text] of Object.entries(SMALL_WORLD)) writeFileSync(join(folder, name), text, { flag: 'wx' })
   } catch (error) {
     throw new UsageError(
@@ -57,6 +58,13 @@ function writeWorld(folder: string): void {
   process.stdout.write(
     `${written.join('')}\nEdit these files, then:\n  modelhost-sim fixture check ${folder}\n  modelhost-sim serve --fixtures ${pathOf(folder)}\n`,
   )
+}
+
+/** Creates a folder and those above it. Node 20 never returns from a recursive `mkdir` below `/proc`. */
+function makeFolders(folder: string): void {
+  if (existsSync(folder)) return
+  makeFolders(dirname(folder))
+  mkdirSync(folder)
 }
 
 /** A name without a slash could be that of a world of the package. */
@@ -77,19 +85,18 @@ function checkWorld(folder: string): void {
     createSimulator({ fixtures: path })
   } catch (error) {
     if (!(error instanceof FixtureError)) throw error
-    process.stdout.write(formatMistakes(folder, error.mistakes))
+    process.stdout.write(escapeControls(formatMistakes(folder, error)))
     process.exitCode = 1
     return
   }
-  process.stdout.write(`${folder}: no mistakes. ${summaryOf(fixture)}\n`)
+  process.stdout.write(escapeControls(`${folder}: no mistakes. ${summaryOf(fixture)}\n`))
 }
 
-function formatMistakes(folder: string, mistakes: readonly FixtureMistake[]): string {
-  const count = plural(mistakes.length, 'mistake')
+function formatMistakes(folder: string, { mistakes, count }: FixtureError): string {
   const texts = mistakes.map(({ problem, example }) => {
     return `\n${problem}\n${example === undefined ? '' : `  Correct: ${example}\n`}`
   })
-  return `${folder}: ${count}\n${texts.join('')}\nCorrect the files and check again.\n`
+  return `${folder}: ${plural(count, 'mistake')}\n${texts.join('')}\nCorrect the files and check again.\n`
 }
 
 function summaryOf({ models, nodes, deployments }: Fixture): string {

@@ -5,6 +5,7 @@ import type { Argv } from 'yargs'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { monotonicMs, wallMs } from '../../lib/real-time.ts'
+import { escapeControls } from '../../lib/text/control-characters.ts'
 import { isLoopback } from '../../server/control/guards.ts'
 import {
   DEFAULT_HOST,
@@ -61,7 +62,7 @@ export function requestLine(request: ServedRequest, format: Exclude<LogFormat, '
     ...(world === 'default' ? [] : [`in ${world}`]),
     ...describeDecision(decidedBy, reason),
   ]
-  return `${toPrintable(parts.join('  '))}\n`
+  return `${escapeControls(parts.join('  ').replaceAll(/[\n\t]/g, ' '))}\n`
 }
 
 /** Returns what decided the answer, or nothing for a success of the request alone. */
@@ -73,11 +74,6 @@ function describeDecision(decidedBy: ServedRequest['decidedBy'], reason: string 
 
 function shorten(reason: string): string {
   return reason.length <= MAX_REASON_LENGTH ? reason : `${reason.slice(0, MAX_REASON_LENGTH)}…`
-}
-
-/** Replaces control characters, so that a request cannot write to the terminal. */
-function toPrintable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, '?')
 }
 
 /** Returns the format of the lines for requests. Throws UsageError for flags that contradict each other. */

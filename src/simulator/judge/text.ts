@@ -1,5 +1,6 @@
 /** A judgement as text, for terminals. */
 
+import { escapeControls } from '../../lib/text/control-characters.ts'
 import { plural } from '../../lib/text/format-count.ts'
 import { wrapText } from '../../lib/text/wrap.ts'
 import type { JudgedClient, JudgeFinding, Judgement } from './judgement.ts'
@@ -14,12 +15,7 @@ export function formatJudgement(judgement: Judgement): string {
   const lines = [head]
   if (dropped > 0) lines.push(`${plural(dropped, 'older request')} not judged: no longer kept`)
   for (const [i, finding] of findings.entries()) lines.push('', ...formatFinding(finding, i + 1, judgement))
-  return `${lines.map(escapeControls).join('\n')}\n`
-}
-
-/** Replaces control characters, which a client can send in a name and which would act on the terminal. */
-function escapeControls(text: string): string {
-  return text.replace(/\p{Cc}/gu, sign => `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}`)
+  return `${escapeControls(lines.join('\n'))}\n`
 }
 
 /** Names a client with its token, as in "client tok_1 (ci)". */

@@ -187,7 +187,7 @@ test('what a client sends cannot act on the terminal, nor fill it', async () => 
     'sendsKnownFields',
   ])
   const text = formatJudgement(judgement)
-  expect(text).toContain("Nothing reads the field 'body \\x1b[31mred ' of")
+  expect(text).toContain("Nothing reads the field 'body \\u001b[31mred ' of")
   expect(text).not.toMatch(/[^\n\P{Cc}]/u)
   for (const line of text.split('\n')) expect(line.length).toBeLessThan(200)
 })

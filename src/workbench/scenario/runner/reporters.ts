@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { formatDuration, SECOND } from '../../../kernel/duration.ts'
 import { escapeXml, shellQuote, xmlAttribute } from '../../../lib/quote.ts'
+import { escapeControls } from '../../../lib/text/control-characters.ts'
 import { plural } from '../../../lib/text/format-count.ts'
 import { type Failure, formatVirtualTime } from '../play/failures.ts'
 import type { FileResult } from './jobs.ts'
@@ -52,7 +53,7 @@ function prettyReporter({ write, color = false, folder = process.cwd() }: Report
       const mark = result.passed ? paint(32, '✓') : paint(31, '✗')
       const note = result.traceOutcome === 'written' ? ', trace written' : ''
       const times = paint(2, `${formatVirtualDuration(result)} virtual, ${result.wallMs.toFixed(0)} ms${note}`)
-      write(`${mark} ${result.title}  ${times}\n`)
+      write(`${mark} ${escapeControls(result.title)}  ${times}\n`)
       if (result.failure) write(indent(failureText(result, result.failure, folder)))
     },
     end(results, ms, loadErrors) {
@@ -78,11 +79,11 @@ function seeded(options: ReporterOptions): Reporter {
     const wall = group.reduce((sum, { wallMs }) => sum + wallMs, 0) / group.length
     const took = paint(2, `${plural(group.length, 'seed')}, ${wall.toFixed(0)} ms each`)
     const [first] = failed
-    if (first === undefined) write(`${paint(32, '✓')} ${one.title}  ${took}\n`)
+    if (first === undefined) write(`${paint(32, '✓')} ${escapeControls(one.title)}  ${took}\n`)
     else {
       const seeds = failed.map(({ seed }) => String(seed))
       failing.push({ first, seeds })
-      write(`${paint(31, '✗')} ${one.title}  ${failed.length} of ${took}\n`)
+      write(`${paint(31, '✗')} ${escapeControls(one.title)}  ${failed.length} of ${took}\n`)
       write(indent(failureText(first, first.failure!, folder)))
     }
     group = []
@@ -100,7 +101,7 @@ function seeded(options: ReporterOptions): Reporter {
       else write(`\n${paint(31, `${failing.length} of ${plural(scenarios, 'scenario')} failed`)} ${took}\n`)
       for (const { first, seeds } of failing) {
         write(
-          `  ${first.title}: ${plural(seeds.length, 'seed')} (${formatSeeds(seeds)})\n    ${replayCommand(first)}\n`,
+          `  ${escapeControls(first.title)}: ${plural(seeds.length, 'seed')} (${formatSeeds(seeds)})\n    ${replayCommand(first)}\n`,
         )
       }
     },
@@ -247,5 +248,5 @@ function createPainter(color: boolean): (code: number, text: string) => string {
 }
 
 function indent(text: string): string {
-  return text.replace(/^/gm, '    ').replace(/$/, '\n')
+  return escapeControls(text).replace(/^/gm, '    ').replace(/$/, '\n')
 }
