@@ -197,6 +197,7 @@ export const SECTIONS = {
     instantEvents: { max: 100_000, unit: 'count', of: 'the events at one instant', beyond: 'the move rejects' },
   },
   'Files of the user': {
+    toolMessageBytes: { max: 4 * MIB, unit: 'bytes', of: 'a message to `mcp`', beyond: 'it is refused' },
     scenarioBytes: { max: 256 * 1_024, unit: 'bytes', of: 'a scenario in YAML or JSON', beyond: 'it is refused' },
     scenarioAliases: { max: 50, unit: 'count', of: 'the aliases of a scenario in YAML', beyond: 'it is refused' },
     ruleRepeats: { max: 100, unit: 'count', of: 'the repeats of a rule in a timeline', beyond: 'it is refused' },

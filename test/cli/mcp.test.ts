@@ -1,7 +1,9 @@
 /** The tools of an AI assistant, called by the client of the protocol's own SDK. */
+import { Readable } from 'node:stream'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { expect, onTestFinished, test } from 'vitest'
+import { wholeMessages } from '../../src/cli/commands/mcp.ts'
 import { controlTools, createToolServer } from '../../src/cli/mcp/tool-server.ts'
 import { tryParseJson } from '../../src/lib/json-text.ts'
 import { eventLoopTurn } from '../../src/lib/real-time.ts'
@@ -150,6 +152,25 @@ test('tools of a server that does not run say so', async () => {
     {
       type: 'text',
       text: expect.stringMatching(/^Failed to reach a simulator at http:\/\/127.0.0.1:1: .* correct --url\.$/),
+    },
+  ])
+})
+
+test('a message is read in one piece, and one that is too long is refused without an end of the tools', async () => {
+  const big = Buffer.alloc(20 * 1024 * 1024, 'x')
+  const pieces = [Buffer.from('{"a":'), Buffer.from('1}\n{"b":2}\n'), big, Buffer.from('\n{"c":3}\n')]
+  const refused: string[] = []
+  const read: string[] = []
+  for await (const message of wholeMessages(Readable.from(pieces), text => refused.push(text)))
+    read.push(String(message))
+  expect(read).toEqual(['{"a":1}\n', '{"b":2}\n', '{"c":3}\n'])
+  expect(refused.map(text => JSON.parse(text))).toEqual([
+    {
+      ...{ jsonrpc: '2.0', id: null },
+      error: {
+        code: -32600,
+        message: 'Failed to read a message: it has 20,971,521 bytes, and 4,194,304 is the most. Send less in one call.',
+      },
     },
   ])
 })

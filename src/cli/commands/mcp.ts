@@ -1,6 +1,9 @@
 /** `modelhost-sim mcp`: the control plane as tools of an AI assistant, over stdin and stdout. */
+import { Readable } from 'node:stream'
 import type { Argv } from 'yargs'
+import { LIMITS } from '../../lib/limits.ts'
 import { quote } from '../../lib/quote.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
 import { serve } from '../../server/http/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
@@ -60,10 +63,42 @@ export async function handler(argv: Arguments): Promise<void> {
     await server.close()
     await own?.close()
   }
+  const input = Readable.from(wholeMessages(process.stdin, text => process.stdout.write(text)))
   // The assistant ends the tools by closing stdin.
-  process.stdin.once('end', end)
+  input.once('end', end)
   onSignals(() => void end())
-  await server.connect(new StdioServerTransport())
+  await server.connect(new StdioServerTransport(input))
+}
+
+const NEWLINE = 10
+
+/** Yields each message as one piece, which takes linear time. Refuses longer messages, and reads on after them. */
+export async function* wholeMessages(
+  input: AsyncIterable<Buffer>,
+  refuse: (text: string) => void,
+): AsyncGenerator<Buffer> {
+  let parts: Buffer[] = []
+  let length = 0
+  for await (const chunk of input) {
+    let start = 0
+    while (start < chunk.length) {
+      const end = chunk.indexOf(NEWLINE, start) + 1 || chunk.length
+      const part = chunk.subarray(start, end)
+      start = end
+      length += part.length
+      if (length <= LIMITS.toolMessageBytes) parts.push(part)
+      if (part.at(-1) !== NEWLINE) continue
+      if (length <= LIMITS.toolMessageBytes) yield Buffer.concat(parts)
+      else refuse(tooLong(length))
+      parts = []
+      length = 0
+    }
+  }
+}
+
+function tooLong(bytes: number): string {
+  const message = `Failed to read a message: it has ${formatCount(bytes)} bytes, and ${formatCount(LIMITS.toolMessageBytes)} is the most. Send less in one call.`
+  return `${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_600, message } })}\n`
 }
 
 /** Rejects an invalid address, and flags that only the own world has. */
