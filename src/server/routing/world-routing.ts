@@ -71,24 +71,28 @@ export function answerRootRequest(
   if (!isRouted) return forward(world, request, incoming, response => withHint(response, hint))
   const hasTokens = TOKENS_PATH.test(incoming.path) && request.method !== 'HEAD'
   incoming.path = toWorldPath(world, incoming.path)
-  incoming.header = name => {
-    const value = request.headers.get(name)
-    return isCredential(name, world) ? toWorldHeader(world, value) : value
-  }
+  incoming.header = headerReader(world, request)
   return forward(world, request, incoming, hasTokens ? response => withRoutedTokens(world, response) : undefined)
 }
 
-/** Answers a request to the service below a world's own address, where tokens are as the world knows them. */
+/** Reads the headers of a request, with credentials as their world knows them. */
+function headerReader(world: ServedWorld, { headers }: Request): HeaderReader {
+  return name => {
+    const value = headers.get(name)
+    return isCredential(name, world) ? toWorldHeader(world, value) : value
+  }
+}
+
+/** Answers a request to the service below a world's own address. The token that leads to it at the root works too. */
 export function answerWorldRequest(
   worlds: Worlds,
   world: ServedWorld,
   request: Request,
   incoming: HttpRequest,
 ): Response | Promise<Response> {
-  const hint = tokenOf(request, worlds)?.endsWith(`.${world.name}`)
-    ? `leave .${world.name} out below base_url`
-    : undefined
-  return forward(world, request, incoming, response => withHint(response, hint))
+  const token = tokenOf(request, worlds)
+  if (token !== undefined && world.toWorldToken(token) !== token) incoming.header = headerReader(world, request)
+  return forward(world, request, incoming)
 }
 
 type Transform = (response: Response) => Response | Promise<Response>

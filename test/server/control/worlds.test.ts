@@ -230,11 +230,13 @@ describe('routing words', () => {
     expect(digests[0]).toEqual(digests[1])
   })
 
-  test('are refused under base_url with the reason', async () => {
+  test.each([{}, { token: 'worker-3' }])('work below base_url, with the options %o', async options => {
     const server = await running()
-    const made = await world(server)
-    const refused = await ask(server, `${made.base_url}/deploy/list`, made.token)
-    expect(refused).toMatchObject({ status: 401, hint: 'leave .w1 out below base_url' })
+    const made = await world(server, options)
+    const listed = await ask(server, `${made.base_url}/deploy/list`, made.token)
+    expect(listed).toMatchObject({ status: 200, hint: null })
+    expect(await ask(server, `${made.base_url}/deploy/list`, server.sim.token)).toMatchObject({ status: 200 })
+    expect(await ask(server, `${made.base_url}/deploy/list`, `${server.sim.token}.w9`)).toMatchObject({ status: 401 })
   })
 
   test('a token of another world alone is refused at the root with a hint', async () => {
