@@ -11,12 +11,12 @@ const REFERENCE = /\$\{/
 
 /** A duration, or a reference to a saved value. */
 export const DurationOrReference = z
-  .custom<string | number>(value => isDuration(value) || isReference(value), {
-    error: "a duration of at least 0, like '90s', '10m' or '1h30m'",
+  .custom<string>(value => typeof value === 'string' && (isDuration(value) || isReference(value)), {
+    error: "a duration of at least 0 with its unit, like '90s', '10m' or '1h30m'",
   })
   .meta({
-    ...{ type: ['string', 'number'] as never, pattern: `${DURATION_PATTERN}|${REFERENCE.source}`, minimum: 0 },
-    description: "As in '90s', '10m', '1h30m'; a number is milliseconds",
+    ...{ type: 'string', pattern: `${DURATION_PATTERN}|${REFERENCE.source}` },
+    description: "As in '90s', '10m', '1h30m'",
   })
 
 /** The inputs by operation, strict at every depth: the service ignores unknown fields, so typos would pass unnoticed. */

@@ -30,11 +30,12 @@ async function said(text: string): Promise<string> {
 
 const step = (text: string) => `title: a story\nsteps:\n  - ${text}\n`
 const given = (text: string) => `title: a story\ngiven:\n  ${text}\nsteps:\n  - advance: 1m\n`
-const DURATION = "Give a duration of at least 0, like '90s', '10m' or '1h30m'."
+const DURATION = "Give a duration of at least 0 with its unit, like '90s', '10m' or '1h30m'."
 
 describe('a mistake is reported with its line, its column and the nearest word', () => {
   test.each([
     [step('advance: [1]'), `3:5: invalid value of 'advance'. ${DURATION}`],
+    [step('advance: 90'), `3:5: invalid value '90' of 'advance'. ${DURATION}`],
     [step('advance: 10 min'), `3:5: invalid value '10 min' of 'advance'. ${DURATION}`],
     [step('advance: -1s'), `3:5: invalid value '-1s' of 'advance'. ${DURATION}`],
     [

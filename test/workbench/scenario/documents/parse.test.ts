@@ -95,7 +95,7 @@ steps:
     "4:65: invalid value 'H100'. Did you mean 'H100-80GB'?",
     "6:5: unknown step 'advnace'. Did you mean 'advance'?",
     "7:74: unknown key 'wehre'. Did you mean 'where'?",
-    "7:102: invalid value 'soon' of 'within'. Give a duration of at least 0, like '90s', '10m' or '1h30m'.",
+    "7:102: invalid value 'soon' of 'within'. Give a duration of at least 0 with its unit, like '90s', '10m' or '1h30m'.",
     "8:5: unknown key 'as'. Keys are until, token.",
     "10:7: invalid time '1x'. Give a duration from now, as in '5m', or a virtual time, as in '2026-01-01T01:00:00Z'.",
     "11:20: invalid value 'node.crsh'. Did you mean 'node.crash'?",
