@@ -79,7 +79,7 @@ describe('npx modelhost-sim run', () => {
           writeFileSync(join(home, `${name}.ts`), text)
         }
         script('a-exits', '() => process.exit(0)')
-        script('b-exits-and-goes-on', '() => { try { process.exit() } catch {} }')
+        script('b-exits-and-goes-on', '() => { try { process.reallyExit(0) } catch {} }')
         script(
           'c-throws-late',
           "() => new Promise(resolve => setTimeout(() => { resolve(); throw new Error('too late') }))",
@@ -95,7 +95,7 @@ describe('npx modelhost-sim run', () => {
         const exit = 'Throw an error, or return from the script.'
         expect(scenarios.map(({ title, failure }) => [title, failure])).toMatchObject([
           ['a-exits', { message: `Failed to play: the script called process.exit(0). ${exit}`, where: { line: 3 } }],
-          ['b-exits-and-goes-on', { message: `Failed to play: the script called process.exit(). ${exit}` }],
+          ['b-exits-and-goes-on', { message: `Failed to play: the script called process.reallyExit(0). ${exit}` }],
           ['c-throws-late', { message: 'an error that nothing caught: too late.', where: { line: 3 } }],
           ['d-leaves-a-timer', { message: 'left a timer' }],
           ['e-fails-plainly', { message: 'plain' }],

@@ -7,7 +7,7 @@ let strayError: { readonly error: unknown } | undefined
 let guards = 0
 
 /**
- * Replaces `process.exit` by a function that throws, and keeps errors that nothing catches, until the returned function
+ * Replaces the functions that end the process by ones that throw, and keeps errors that nothing catches, until the returned function
  * is called. Guards may overlap.
  */
 export function guardProcess(): () => void {
@@ -20,23 +20,31 @@ export function guardProcess(): () => void {
   }
 }
 
-let exit: typeof process.exit
+/** The ways to end the process. Node documents no type of the inner one. */
+export type EndProcess = Record<'exit' | 'reallyExit' | 'abort', (code?: number) => never>
+
+const ENDS = ['exit', 'reallyExit', 'abort'] as const
+let originals: Partial<EndProcess> = {}
 
 function install(): void {
   strayError = undefined
-  exit = process.exit
-  process.exit = code => {
-    const error = new Error(
-      `Failed to play: the script called process.exit(${code ?? ''}). Throw an error, or return from the script.`,
-    )
-    keepFirst(error)
-    throw error
+  const ends = process as unknown as EndProcess
+  for (const name of ENDS) {
+    originals[name] = ends[name]
+    ends[name] = code => {
+      const error = new Error(
+        `Failed to play: the script called process.${name}(${code ?? ''}). Throw an error, or return from the script.`,
+      )
+      keepFirst(error)
+      throw error
+    }
   }
   process.on('uncaughtException', keepFirst)
 }
 
 function uninstall(): void {
-  process.exit = exit
+  Object.assign(process, originals)
+  originals = {}
   process.off('uncaughtException', keepFirst)
 }
 
