@@ -32,6 +32,6 @@ export default scenario(
     await clock.until(async () => (await status()) === 'running', { within: '30m' })
     check(renewals, 1)
     await clock.advance('1h')
-    check(await ledger.rent(made.deploy_id), 3600, 'the revoked token still costs money')
+    check(await ledger.rentSeconds(made.deploy_id), 3600, 'the revoked token still costs money')
   },
 )

@@ -28,7 +28,7 @@ export default scenario(
     check(await ledger.balance(), funds, 'a start costs nothing')
 
     await clock.advance('90m')
-    check(await ledger.rent(deploy_id), 5400, 'rented seconds')
+    check(await ledger.rentSeconds(deploy_id), 5400, 'rented seconds')
     check(await ledger.cost(deploy_id), 1.5 * 2 * 220 * 1_000_000, '1.5 h of two GPUs at 220 cents')
     check(await ledger.balance(), funds - (await ledger.cost(deploy_id)))
   },

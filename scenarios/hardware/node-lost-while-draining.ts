@@ -23,7 +23,7 @@ export default scenario(
     check(await deployment(), { status: 'running', instances: { running: 1, pending: 1 } })
     await clock.advance('4s')
     await node.crash()
-    check(await ledger.rent(deploy_id), 3604, 'billed to the crash and no further')
+    check(await ledger.rentSeconds(deploy_id), 3604, 'billed to the crash and no further')
 
     await clock.until(async () => (await deployment()).instances?.running === 1, { within: '30m' })
     await countOf('instance.placed', 1, 'one replacement, not two')

@@ -72,7 +72,7 @@ export default scenario(
 
     await clock.advance('1m')
     check(await api.getDeploymentStats({ deploy_id, from: 'now-1h' }), { requests: 2, errors: 1 })
-    check(await ledger.rent(deploy_id), Math.floor((crashedAt + clock.elapsed) / 1e6), 'billed to the crash')
+    check(await ledger.rentSeconds(deploy_id), Math.floor((crashedAt + clock.elapsed) / 1e6), 'billed to the crash')
     check(
       (await ledger.entries()).every(({ kind }) => kind !== 'tokens'),
       true,

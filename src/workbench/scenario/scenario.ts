@@ -55,7 +55,7 @@ export interface ScenarioLedger {
   /** Cost of a subject so far in micro-cents, with running costs. */
   cost(subject: string): Promise<number>
   /** Whole seconds for which a subject was rented so far. */
-  rent(subject: string): Promise<number>
+  rentSeconds(subject: string): Promise<number>
 }
 
 /** The argument of `play`. */

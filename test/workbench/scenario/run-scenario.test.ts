@@ -85,10 +85,10 @@ describe('a scenario that holds', () => {
       async ({ clock, ledger, api, check }) => {
         const [deployed] = await api.listDeployments()
         await clock.advance('30m')
-        check(await ledger.rent(deployed!.deploy_id), 1800)
+        check(await ledger.rentSeconds(deployed!.deploy_id), 1800)
         check(await ledger.cost(deployed!.deploy_id), 110_000_000)
         check(await ledger.cost('nothing'), 0)
-        check(await ledger.rent('nothing'), 0)
+        check(await ledger.rentSeconds('nothing'), 0)
         check(await ledger.entries(deployed!.deploy_id), [{ kind: 'rent', open: true, microcents: -110_000_000 }])
       },
       { with: { deployments: [{ model_name: 'acme/chat' }] } },

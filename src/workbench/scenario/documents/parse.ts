@@ -271,7 +271,7 @@ class ScenarioReader {
 }
 
 /** Queries that need a name or an id. */
-const NAMED_QUERIES: readonly string[] = ['cost', 'rent', 'node', 'nodeOf', 'fault']
+const NAMED_QUERIES: readonly string[] = ['cost', 'rentSeconds', 'node', 'nodeOf', 'fault']
 
 /** A virtual time. */
 const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i

@@ -216,8 +216,8 @@ async function runQuery(
       return ledger.balance()
     case 'cost':
       return ledger.cost(input)
-    case 'rent':
-      return ledger.rent(input)
+    case 'rentSeconds':
+      return ledger.rentSeconds(input)
     case 'node':
       return cluster.node(input).view()
     case 'nodeOf':

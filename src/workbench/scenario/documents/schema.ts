@@ -45,13 +45,13 @@ export const FLOW_KEYS = {
 
 const OPERATIONS = Object.keys(operations)
 /** Queries beside the operations of the service. */
-export const QUERIES = ['balance', 'cost', 'rent', 'node', 'nodeOf', 'nodes', 'fault', 'value'] as const
+export const QUERIES = ['balance', 'cost', 'rentSeconds', 'node', 'nodeOf', 'nodes', 'fault', 'value'] as const
 /** The input of each query beside the operations; `value` takes any. */
 const QUERY_INPUTS: Readonly<Partial<Record<(typeof QUERIES)[number], object>>> = {
   balance: { type: 'null' },
   nodes: { type: 'null' },
   cost: { type: 'string' },
-  rent: { type: 'string' },
+  rentSeconds: { type: 'string' },
   node: { type: 'string' },
   nodeOf: { type: 'string' },
   fault: { type: 'string' },
@@ -70,7 +70,7 @@ const Call = call(
 )
 const Query = call(
   [...OPERATIONS, ...QUERIES],
-  'What to read: an operation and its input, or balance, cost (an id), rent (an id), node (a name), nodeOf (a deployment, hosted instance or container), nodes, fault (a rule, by its name), value (something saved)',
+  'What to read: an operation and its input, or balance, cost (an id), rentSeconds (an id), node (a name), nodeOf (a deployment, hosted instance or container), nodes, fault (a rule, by its name), value (something saved)',
 )
 const Expected = Anything.describe(
   'The expected fields; others are ignored. /…/ is a pattern. Lists are compared in full length',

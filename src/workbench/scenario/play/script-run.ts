@@ -149,7 +149,7 @@ export class ScriptRun {
             // The sum over no entries is 0 and not -0.
             return entries.reduce((sum, { microcents }) => sum - microcents, 0)
           }),
-        rent: subject =>
+        rentSeconds: subject =>
           calls.afterCommands(async () => {
             const { id_to_duration } = await client.getRentUsage({ from: 0 })
             return id_to_duration[subject] ?? 0

@@ -41,11 +41,11 @@ const money = scenario(
     const [deployed] = await api.listDeployments()
     const { deploy_id } = deployed!
     await clock.advance('30m')
-    check(await ledger.rent(deploy_id), 1800)
+    check(await ledger.rentSeconds(deploy_id), 1800)
     check(await ledger.cost(deploy_id), 110_000_000, 'half an hour of one GPU')
     await api.stopDeployment({ deploy_id })
     await clock.advance('1h')
-    check(await ledger.rent(deploy_id), 1810, 'ten seconds of draining')
+    check(await ledger.rentSeconds(deploy_id), 1810, 'ten seconds of draining')
     check(funds, 100_000_000_000)
   },
 )
