@@ -451,6 +451,17 @@ describe('limits and suspension by hand', () => {
     passUntil(sim, () => chat.status === 'running')
   })
 
+  test('a command finds a token by its value, and names its id', () => {
+    const sim = stage()
+    const { token, token_id } = sim.world.store.tokens.all()[0]!
+    sim.cluster.token.revoke(token)
+    expect(sim.world.store.tokenByValue(token)).toBeUndefined()
+    expect(JSON.stringify(sim.world.commands.log.between(-1, 1e15, 9))).toContain(token_id)
+    expect(JSON.stringify(sim.world.commands.log.between(-1, 1e15, 9))).not.toContain(token)
+    sim.cluster.token.restore(token)
+    expect(sim.world.store.tokenByValue(token)?.token_id).toBe(token_id)
+  })
+
   test('a token that is revoked is unknown until it is restored', () => {
     const sim = stage()
     const { name, token } = sim.world.store.tokens.all()[0]!

@@ -286,8 +286,11 @@ export class Commands {
    * @returns the argument of `cancel`; undefined for a command that was executed at once
    * @throws CommandError if the command is invalid; the world is unchanged then
    */
-  schedule(command: Command, delay = 0, repetition?: Repetition): ScheduledCommand | undefined {
-    const definition = assertValid(this.#targets, command)
+  schedule(given: Command, delay = 0, repetition?: Repetition): ScheduledCommand | undefined {
+    const definition = assertValid(this.#targets, given)
+    const isOfToken = definition.target === 'token'
+    // Its value is a credential, and stays out of logs and recordings.
+    const command = isOfToken ? { ...given, target: this.#targets.apiTokens.require(given.target!).token_id } : given
     if (delay === 0) {
       const { journal } = this.#context
       const { cause } = journal

@@ -41,14 +41,14 @@ export class ApiTokens {
     this.#deleted = archive.value(this.#deleted)
   }
 
-  /** The token of this id or name, revoked or not. Throws CommandError for an unknown one. */
-  require(idOrName: string): ApiToken {
+  /** Returns the token of an id, a name or a value, revoked or not. Throws CommandError for an unknown one. */
+  require(key: string): ApiToken {
     const tokens = [...this.#context.store.tokens.all(), ...this.#revoked.values()]
-    const token = tokens.find(one => one.token_id === idOrName || one.name === idOrName)
+    const token = tokens.find(one => [one.token_id, one.name, one.token].includes(key))
     if (token) return token
     const names = tokens.map(({ name }) => name)
-    const advice = formatSuggestion(idOrName, names, `Names are ${names.join(', ')}.`)
-    throw new CommandError(`Failed to find the token '${idOrName}': the account has none of that id or name. ${advice}`)
+    const advice = formatSuggestion(key, names, `Names are ${names.join(', ')}.`)
+    throw new CommandError(`Failed to find the token '${key}': the account has none of that id, name or value. ${advice}`)
   }
 
   /** Ids of the tokens that were revoked and can be restored. */
