@@ -20,10 +20,10 @@ export default scenario(
     check(await deployment(), { status: 'initializing', fail_reason: '', instances: { running: 0, pending: 1 } })
 
     await clock.until(async () => (await deployment()).status === 'downloading', { within: '1m' })
-    await clock.until(async () => (await deployment()).status === 'deploying', { within: '15m' })
+    await clock.until(async () => (await deployment()).status === 'deploying', { within: '2h' })
     check(await deployment(), { instances: { running: 0, pending: 1 } })
 
-    await clock.until(async () => (await deployment()).status === 'running', { within: '5m' })
+    await clock.until(async () => (await deployment()).status === 'running', { within: '1h' })
     check(await deployment(), { instances: { running: 1, pending: 0 }, updated_at: clock.iso })
     check(await ledger.balance(), funds, 'a start costs nothing')
 
