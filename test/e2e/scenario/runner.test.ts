@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { BROKEN } from '../../workbench/scenario/stories.ts'
@@ -37,6 +37,14 @@ describe('npx modelhost-sim run', () => {
       const js = spawn(file('syntax.js', 'const a = 1\nexport const b = = 2\n'))
       expect(js).toMatchObject({ status: 2 })
       expect(js.stderr).toMatch(/syntax\.js:2:18: syntax error: Unexpected .*=.*\. Fix that line\.\n$/)
+      mkdirSync(join(home, 'old'))
+      file('old/package.json', '{ "type": "commonjs" }')
+      file('old/client.js', 'export async function run() {}\n')
+      const old = spawn(file('old/imports.ts', "import { run } from './client.js'\nrun()\n"))
+      expect(old).toMatchObject({ status: 2 })
+      expect(old.stderr).toContain(
+        `'./client.js' is CommonJS, because its package.json has no "type": "module". Rename it to .mjs, or add`,
+      )
       const astray = (title: string, play: string) =>
         `import { scenario } from 'modelhost-sim/scenario'\nexport default scenario('${title}', {}, ${play})\n`
       const hanging = spawn(

@@ -48,7 +48,9 @@ export class ApiTokens {
     if (token) return token
     const names = tokens.map(({ name }) => name)
     const advice = formatSuggestion(key, names, `Names are ${names.join(', ')}.`)
-    throw new CommandError(`Failed to find the token '${key}': the account has none of that id, name or value. ${advice}`)
+    throw new CommandError(
+      `Failed to find the token '${key}': the account has none of that id, name or value. ${advice}`,
+    )
   }
 
   /** Ids of the tokens that were revoked and can be restored. */

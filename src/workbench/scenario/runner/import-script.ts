@@ -73,12 +73,28 @@ function describeLoadError(error: unknown, file: string, name: string, folder: s
     /\.$/,
     '',
   )
+  const commonJs = findCommonJs(error.message, file, name)
+  if (commonJs !== undefined) {
+    return `${commonJs} is CommonJS, because its package.json has no "type": "module". Rename it to .mjs, or add "type": "module".`
+  }
   const isSyntax = error.name === 'SyntaxError' || /Transform failed/.test(error.message)
   const text = `${error.message}\n${error.stack ?? ''}`
   const place = positionIn(text, file) ?? (isSyntax ? syntaxErrorPosition(file) : undefined)
   const what = isSyntax ? `syntax error: ${reason}` : reason
   const sentence = /[.!?]$/.test(what) ? what : `${what}.`
   return place ? `${name}:${place}: ${sentence} Fix that line.` : `${sentence} Fix it.`
+}
+
+/** Returns the name of the .js file with the syntax of modules that Node read as CommonJS. */
+function findCommonJs(message: string, file: string, name: string): string | undefined {
+  const imported = /requested module '([^']+\.js)' does not provide an export/.exec(message)?.[1]
+  if (imported !== undefined) {
+    const path = join(dirname(file), imported)
+    const isOurs = imported.startsWith('.') && existsSync(path) && /^export /m.test(readFileSync(path, 'utf8'))
+    return isOurs && !isModule(path) ? `'${imported}'` : undefined
+  }
+  const isStatement = /Unexpected token 'export'|Cannot use import statement/.test(message)
+  return isStatement && file.endsWith('.js') && !isModule(file) ? name : undefined
 }
 
 /** Returns the line and column of a file in the text of an error. */
