@@ -5,6 +5,7 @@
  * journal are derived from it and from nothing else.
  */
 import type * as z from 'zod'
+import type { Profile } from '../data/profiles/schema.ts'
 import type { ModelTask } from '../data/records/enums.ts'
 import type { PolledResource } from '../simulation/reporting/progress.ts'
 import type { ApiScope } from './api-scope.ts'
@@ -93,6 +94,10 @@ export interface SchemasByTask<Scope> {
   readonly file: { readonly part: string; readonly limit: SizeLimit }
 }
 
+type BodyFor<Body = unknown> = (
+  policies: Profile['policies'],
+) => (Body extends z.ZodType ? z.ZodType<z.output<Body>> : z.ZodType) | undefined
+
 export interface EndpointInput<Route extends string, Params, Query, Body, Form> {
   params: ParamsOf<Route, Params>
   query: FieldOutputs<Query>
@@ -156,6 +161,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   returns: Returns
   /** For an endpoint whose body depends on the model: `body`, `returns` and `streamEvent` then declare every task. */
   byTask?: SchemasByTask<Scope>
+  /** Returns the body under the policies of a profile; undefined if `body` applies, which the documents show. */
+  bodyFor?: BodyFor<Body>
   /** Whether it is served a second time under `/v1/compat`: the same endpoint by another path, and a neighbour. */
   isMirrored?: boolean
   /** Content type of a success, unless the result names another. Default: JSON. */
@@ -203,6 +210,7 @@ export interface Endpoint<
   readonly fileLine: z.ZodType | undefined
   readonly returns: Returns
   readonly byTask: SchemasByTask<Scope> | undefined
+  readonly bodyFor: BodyFor | undefined
   readonly produces: string
   readonly streamEvent: z.ZodType | undefined
   /** The other path under which it is served. */
@@ -281,6 +289,7 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
       fileLine: declaration.fileLine,
       returns: declaration.returns,
       byTask: declaration.byTask,
+      bodyFor: declaration.bodyFor,
       produces: declaration.produces ?? 'application/json',
       streamEvent: declaration.streamEvent,
       mirror: declaration.isMirrored ? path.replace('/v1/', '/v1/compat/') : undefined,

@@ -68,6 +68,17 @@ test('a batch of embeddings is refused and nothing is created when the policy is
   expect((await here.client.listBatches({})).data).toEqual([])
 })
 
+test('a refusal of the endpoint of a batch lists all three when the policy is with_embeddings', async () => {
+  const here = world()
+  const refused = await here.send('/v1/batches', { endpoint: '/v1/images', completion_window: '1h', input_file_id: '' })
+  expect(await refused.json()).toMatchObject({
+    detail: [
+      { msg: "Input should be '/v1/chat/completions', '/v1/completions' or '/v1/embeddings'" },
+      { msg: "Input should be '24h'" },
+    ],
+  })
+})
+
 test('lines answer like live embeddings when the policy is with_embeddings', async () => {
   const bodies: Record<string, object> = {
     text: { input: 'A river in spring.' },

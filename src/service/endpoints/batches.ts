@@ -1,19 +1,31 @@
 import * as z from 'zod'
 import type { Batch } from '../../simulation/batches/batch-handle.ts'
 import type { BatchRecord as SimulatedRecord } from '../../simulation/batches/batch-row.ts'
+import { BATCH_ENDPOINTS } from '../../simulation/batches/input-lines.ts'
 import { requireFunds } from '../admission.ts'
 import type { VendorNames } from '../api-scope.ts'
 import { endpoint } from '../endpoint.ts'
 import { FILE_LIFE_SECONDS, integer, queryInteger, stringMap, text } from '../fields.ts'
-import { describeAccepted } from '../http/validation-errors.ts'
 import { FUNDS_REFUSAL } from '../lookups.ts'
 import { paginate } from '../pagination.ts'
 import { BatchRecord, listSchema } from '../records.ts'
-import { refuse, rejectInput } from '../refusals.ts'
+import { refuse } from '../refusals.ts'
 import { JsonText } from '../results.ts'
 
 /** The endpoints of batches that the interface documents. */
 const DOCUMENTED_ENDPOINTS = ['/v1/chat/completions', '/v1/completions'] as const
+
+const BatchBody = z.object({
+  input_file_id: text(),
+  endpoint: z.enum(BATCH_ENDPOINTS),
+  completion_window: z.enum(['24h']),
+  metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
+  output_expires_after: z
+    .object({ anchor: z.enum(['created_at']), seconds: integer(FILE_LIFE_SECONDS) })
+    .nullable()
+    .optional(),
+})
+const DocumentedBody = BatchBody.extend({ endpoint: z.enum(DOCUMENTED_ENDPOINTS) }) as unknown as typeof BatchBody
 
 export const createBatch = endpoint({
   route: 'POST /v1/batches',
@@ -38,19 +50,8 @@ export const createBatch = endpoint({
   },
   acceptsKeyHeader: true,
   errorShape: 'wrapped',
-  body: z.object({
-    input_file_id: text(),
-    // OpenAPI documents and the 422 list the endpoints of the default policy.
-    endpoint: z
-      .union([z.enum(DOCUMENTED_ENDPOINTS), z.literal('/v1/embeddings')])
-      .meta({ anyOf: undefined, type: 'string', enum: DOCUMENTED_ENDPOINTS }),
-    completion_window: z.enum(['24h']),
-    metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
-    output_expires_after: z
-      .object({ anchor: z.enum(['created_at']), seconds: integer(FILE_LIFE_SECONDS) })
-      .nullable()
-      .optional(),
-  }),
+  body: DocumentedBody,
+  bodyFor: ({ batchEndpoints }) => (batchEndpoints === 'documented' ? undefined : BatchBody),
   returns: BatchRecord,
   example: {
     body: {
@@ -61,9 +62,6 @@ export const createBatch = endpoint({
     },
   },
   handle: ({ body: { output_expires_after, ...body }, token, world, outputNames }) => {
-    if (body.endpoint === '/v1/embeddings' && world.profile.policies.batchEndpoints === 'documented') {
-      rejectInput(['body', 'endpoint'], describeAccepted(DOCUMENTED_ENDPOINTS))
-    }
     requireFunds(world)
     if (world.files.get(body.input_file_id) === undefined) refuse(404, 'file not found')
     const { batchesUnderWay } = world.profile.limits

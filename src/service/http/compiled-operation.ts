@@ -1,5 +1,6 @@
 /** An operation with its routes and the schemas of its path and query, compiled once. */
 import * as z from 'zod'
+import type { ApiScope } from '../api-scope.ts'
 import { type AnyEndpoint, endpointPaths, type Operations } from '../endpoint.ts'
 import type { EndpointMapping } from '../naming/endpoint-mapping.ts'
 import type { Alias } from '../naming/sections.ts'
@@ -87,12 +88,13 @@ export class CompiledOperation {
   }
 
   /**
-   * Returns the schema of a request's body if it depends on the model that the path names.
+   * Returns the schema of a request's body if it depends on the model that the path names, or on a policy.
    *
    * @throws RefusalError for an unknown model
    */
   bodySchemaFor(scope: object, params: Readonly<Record<string, string>>): z.ZodType | undefined {
-    const { byTask } = this.endpoint
+    const { byTask, bodyFor } = this.endpoint
+    if (bodyFor !== undefined) return bodyFor((scope as Pick<ApiScope, 'world'>).world.profile.policies)
     return byTask?.schemas[byTask.findTask(scope as never, params)]?.body
   }
 
