@@ -19,6 +19,7 @@ import * as accountUsage from './endpoints/account/usage.ts'
 import * as aggregator from './endpoints/aggregator.ts'
 import * as availability from './endpoints/availability.ts'
 import * as batches from './endpoints/batches.ts'
+import * as cli from './endpoints/cli.ts'
 import * as containers from './endpoints/containers.ts'
 import * as countTokens from './endpoints/count-tokens.ts'
 import * as deployments from './endpoints/deployments.ts'
@@ -59,6 +60,7 @@ export type Declarations = typeof audioSpeech &
   typeof aggregator &
   typeof availability &
   typeof batches &
+  typeof cli &
   typeof containers &
   typeof countTokens &
   typeof deployments &
@@ -84,6 +86,8 @@ export type Declarations = typeof audioSpeech &
 
 export const OPERATIONS: OperationTable<Declarations> = {
   listAggregatorModels: operation('GET /aggregator/models', 'documented', () => aggregator.listAggregatorModels),
+  getCliVersion: operation('GET /cli/version', 'neighbour', () => cli.getCliVersion),
+  checkCliVersion: operation('GET /cli/version/check', 'neighbour', () => cli.checkCliVersion),
   deployHubModel: operation('POST /deploy/hub', 'neighbour', () => modelsModelDeployments.deployHubModel),
   listDeployments: operation('GET /deploy/list', 'documented', () => deployments.listDeployments),
   createLlmDeployment: operation('POST /deploy/llm', 'documented', () => deployments.createLlmDeployment),

@@ -148,7 +148,7 @@ describe('one model', () => {
       const callable = served.get(model.model_name)
       expect(callable === undefined).toBe(model.deprecated != null)
       if (callable?.metadata) {
-        expect(callable.metadata).toMatchObject({ context_length: model.max_tokens, tags: model.tags })
+        expect(callable.metadata).toMatchObject({ context_length: model.max_tokens ?? 0, tags: model.tags })
         if (input > 0) expect(callable.metadata.pricing.input_tokens).toBeCloseTo(input * 1e4, 9)
       }
       if (entry === undefined) continue

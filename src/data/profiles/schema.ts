@@ -326,6 +326,10 @@ const policies = {
     oneOf('batch_endpoints', ['documented', 'with_embeddings']),
     'Endpoints of batches. documented: /v1/chat/completions and /v1/completions; with_embeddings: /v1/embeddings, too.',
   ),
+  model_list_token: setting(
+    oneOf('model_list_token', ['optional', 'required']),
+    'The API token of GET /v1/models. optional: the list needs none, and a wrong token is refused; required: 401 without one.',
+  ),
   placement: setting(
     oneOf('placement', ['best-fit', 'spread']),
     'best-fit: the node with the fewest free GPUs that suffice; spread: the node with the most free GPUs.',

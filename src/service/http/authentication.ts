@@ -118,7 +118,7 @@ function addressRefusedError({ name, allowed_ips }: ApiToken, clientAddress: str
   return new RefusalError(403, message, undefined, { error: message })
 }
 
-function notAuthenticatedError(): RefusalError {
+export function notAuthenticatedError(): RefusalError {
   const body = { detail: { error: 'not authenticated' } }
   return new RefusalError(401, 'not authenticated', { 'www-authenticate': 'Bearer' }, body)
 }

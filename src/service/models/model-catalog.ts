@@ -63,19 +63,29 @@ export function isDeployable(world: World, model: CatalogModel): boolean {
 }
 
 /** Returns the maximum answer of a text model in tokens; null for other models. */
-export function maxOutputTokens(world: World, { model_name, type, max_tokens }: CatalogModel): number | null {
+export function maxOutputTokens(
+  world: World,
+  { model_name, type, max_tokens }: Pick<CatalogModel, 'model_name' | 'type' | 'max_tokens'>,
+): number | null {
   if (type !== 'text-generation') return null
   const listed = world.store.aggregator.get(model_name)?.max_output_length
   return listed ?? Math.min(max_tokens ?? MAX_OUTPUT_TOKENS, MAX_OUTPUT_TOKENS)
 }
 
-/** Returns the prices of tokens in USD per million; empty if the model has no such prices. */
-export function tokenPrices(world: World, { model_name, pricing }: CatalogModel): Readonly<Record<string, number>> {
+/** Returns the prices of a model in USD: of tokens per million, else of each unit that its price names. */
+export function unitPrices(
+  world: World,
+  { model_name, pricing }: Pick<CatalogModel, 'model_name' | 'pricing'>,
+): Readonly<Record<string, number>> {
   const serverless = world.store.hardware.get(model_name)?.hardware.find(one => one.type === 'serverless')
-  if (serverless === undefined) return {}
+  const units = Object.entries(pricing).filter(([field]) => field.startsWith('cents_per_')) as [string, number][]
+  const prices = Object.fromEntries(
+    units.map(([field, cents]) => [field.slice('cents_per_'.length), Number((cents / 100).toPrecision(12))]),
+  )
+  if (serverless === undefined) return prices
   const input = serverless.pricing.cents_per_million_input_tokens / 100
   const output = serverless.pricing.cents_per_million_output_tokens / 100
-  if (input === 0 && output === 0) return {}
+  if (input === 0 && output === 0) return prices
   const cachedShare = pricing.type === 'tokens' ? pricing.rate_per_input_token_cached : null
   return {
     input_tokens: input,

@@ -3,7 +3,9 @@ import type { CatalogModel } from '../../data/records/catalog.ts'
 import { isDeprecated } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
-import { maxOutputTokens, modelCreatedAt, tokenPrices } from '../models/model-catalog.ts'
+import { notAuthenticatedError } from '../http/authentication.ts'
+import { maxOutputTokens, modelCreatedAt, unitPrices } from '../models/model-catalog.ts'
+import { toOwnModelEntry } from '../models/own-models.ts'
 import { ModelTags } from '../records.ts'
 
 const ServedModel = z
@@ -19,7 +21,7 @@ const ServedModel = z
         description: z.string(),
         context_length: z.int(),
         max_tokens: z.int(),
-        pricing: z.record(z.string(), z.number()).describe('US dollars per million tokens'),
+        pricing: z.record(z.string(), z.number()).describe('US dollars: tokens by the million, all else by the unit'),
         tags: ModelTags,
       })
       .nullable(),
@@ -35,19 +37,27 @@ export const listServedModels = endpoint({
     'running deployments and adapters of the account, then the current catalog models',
     'created: creation time of the deployment, or of the catalog model as in GET /aggregator/models',
     'owned_by is the owner part of the name; root is the name, and parent is null',
-    'metadata is null for a model of the account, and for a catalog model without a context',
+    'metadata.context_length and max_tokens are 0 for a model without a context',
+    'pricing has input_tokens, output_tokens and cache_read_tokens in US dollars per million, else the unit of the price: sec, input_sec, input_chars, image_unit',
+    'no token is needed, and a wrong one is 401; policy model_list_token of the profile',
   ],
+  auth: 'optional',
   errorShape: 'compat',
   acceptsKeyHeader: true,
   returns: z.object({ object: z.literal('list'), data: z.array(ServedModel) }).meta({ id: 'ServedModelList' }),
-  handle: ({ world }) => {
-    const { deployments, clock, store } = world
+  handle: ({ world, token }) => {
+    if (token === undefined && world.profile.policies.modelListToken === 'required') throw notAuthenticatedError()
+    const { deployments, clock, store, modelVersions } = world
     const own = deployments
       .list(new Set(['running'] as const))
       .filter(({ type, hasInstances, isParked }) => (hasInstances && !isParked) || type === 'lora')
       .filter(({ model_name }) => !store.models.has(model_name))
       .map(({ model_name, ordinal }) =>
-        toServedModel(model_name, clock.unix(deployments.read(ordinal).plan.createdAt), null),
+        toServedModel(
+          model_name,
+          clock.unix(deployments.read(ordinal).plan.createdAt),
+          toMetadata(world, toOwnModelEntry(world, modelVersions.get(model_name)!)),
+        ),
       )
     const catalog = store.models
       .all()
@@ -61,14 +71,17 @@ function toServedModel(id: string, created: number, metadata: z.output<typeof Se
   return { id, object: 'model' as const, created, owned_by: id.split('/', 1)[0]!, root: id, parent: null, metadata }
 }
 
-function toMetadata(world: World, model: CatalogModel): z.output<typeof ServedModel>['metadata'] {
-  const { description, max_tokens, tags } = model
-  if (max_tokens === null) return null
+function toMetadata(
+  world: World,
+  model: Pick<CatalogModel, 'model_name' | 'type' | 'description' | 'max_tokens' | 'tags' | 'pricing'>,
+): z.output<typeof ServedModel>['metadata'] {
+  const { description, tags } = model
+  const context = model.max_tokens ?? 0
   return {
     description,
-    context_length: max_tokens,
-    max_tokens: maxOutputTokens(world, model) ?? max_tokens,
-    pricing: tokenPrices(world, model),
-    tags,
+    context_length: context,
+    max_tokens: maxOutputTokens(world, model) ?? context,
+    pricing: unitPrices(world, model),
+    tags: [...tags],
   }
 }

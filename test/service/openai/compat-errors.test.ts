@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { HELLO, openaiWorld } from './openai-world.ts'
 
 const CHAT = { model: 'acme/chat', messages: HELLO }
+const TOKEN_REQUIRED = { policies: { model_list_token: 'required' } } as const
 const PATHS = ['/v1/chat/completions', '/v1/completions', '/v1/embeddings', '/v1/models'] as const
 const compat = (message: unknown, type: string, code: string | null) => ({
   error: { message, type, param: null, code },
@@ -57,7 +58,7 @@ describe('a refusal of an OpenAI-compatible route', () => {
   })
 
   test.each(PATHS)('of %s has an error object when the token is missing, unknown or not allowed', async path => {
-    const { sim } = openaiWorld({ fixtures: 'default', with: {} })
+    const { sim } = openaiWorld({ fixtures: 'default', with: {}, profile: TOKEN_REQUIRED })
     const send = async (headers: Record<string, string>) => {
       const method = path === '/v1/models' ? 'GET' : 'POST'
       const response = await sim.fetch(`http://sim${path}`, {
@@ -152,7 +153,7 @@ describe('a scripted error', () => {
 })
 
 test('a token is taken from x-api-key when Authorization and alt-api-key are missing', async () => {
-  const { sim } = openaiWorld()
+  const { sim } = openaiWorld({ profile: TOKEN_REQUIRED })
   const status = async (headers: Record<string, string>) =>
     (await sim.fetch('http://sim/v1/models', { headers })).status
   expect(await status({ 'x-api-key': sim.token })).toBe(200)
