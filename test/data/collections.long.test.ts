@@ -89,7 +89,7 @@ test('a write is rejected when its token value is in use or its key would change
   ).rejects.toThrow(
     `Failed to update token '${second!.token_id}': its key cannot change. Delete it and create another.`,
   )
-  expect(data.tokens.findMany()).toHaveLength(3)
+  expect(data.tokens.findMany()).toHaveLength(4)
   expect(store.tokens.get(second!.token_id)).toEqual(second)
   expect(heard()).toEqual([])
 })

@@ -51,9 +51,9 @@ test('two GPUs of the H100 quota are unused, and a node has four free H100 for e
   expect(Math.max(...free) - held).toBeGreaterThanOrEqual(4)
 })
 
-test('three tokens, one of them for an office network, neither the first nor the banner’s', () => {
-  expect(world.api_tokens).toHaveLength(3)
-  expect(world.api_tokens.map(token => token.allowed_ips.length > 0)).toEqual([false, false, true])
+test('four tokens, one of them for an office network, neither the first nor the banner’s', () => {
+  expect(world.api_tokens).toHaveLength(4)
+  expect(world.api_tokens.map(token => token.allowed_ips.length > 0)).toEqual([false, false, true, false])
   expect(world.api_tokens[2]!.allowed_ips).toEqual(['203.0.113.0/24'])
 })
 
@@ -172,7 +172,7 @@ test('three hosted instances in three states', () => {
 test('empty has no resources and offers the same as default', () => {
   const empty = loadFixture('empty')
   for (const key of ['deployments', 'files', 'batches', 'voices', 'hosted'] as const) expect(empty[key]).toEqual([])
-  expect(empty.api_tokens).toHaveLength(1)
+  expect(empty.api_tokens).toHaveLength(2)
   expect(empty.account.funds_cents).toBeGreaterThan(0)
   expect(empty.account.gpu_limits).toEqual({})
   for (const key of ['models', 'hardware', 'schemas', 'aggregator', 'hub', 'nodes'] as const) {
@@ -185,7 +185,7 @@ test('full is empty with every GPU in use', () => {
   const empty = loadFixture('empty')
   expect(empty).toMatchObject(full)
   expect(account.funds_cents).toBe(empty.account.funds_cents)
-  expect(api_tokens).toHaveLength(1)
+  expect(api_tokens).toHaveLength(2)
   expect(nodes.pools.map(pool => pool.name)).toEqual(empty.nodes.pools.map(pool => pool.name))
   for (const group of groups('full')) expect(group.occupied).toBe(group.gpus_per_node)
 })
@@ -206,7 +206,7 @@ test('two-nodes has two cold H100 nodes of eight and unused quota', () => {
   expect(pair.account.gpu_limits['H100-80GB']).toBeGreaterThanOrEqual(8)
   expect(pair.hub).toEqual(world.hub)
   expect(pair.models.length).toBeLessThan(world.models.length)
-  expect(pair.api_tokens).toHaveLength(1)
+  expect(pair.api_tokens).toHaveLength(2)
   expect(pair.deployments).toEqual([])
 })
 

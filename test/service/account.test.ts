@@ -8,7 +8,7 @@ const EPOCH = 1_767_225_600
 test('GET /v1/api-tokens returns every token with its full value', async () => {
   const { client } = service()
   const tokens = await client.listApiTokens()
-  expect(tokens).toHaveLength(3)
+  expect(tokens).toHaveLength(4)
   expect(tokens[0]).toEqual({
     token: 'sim_default_token',
     token_id: expect.stringMatching(/^token_/),

@@ -84,6 +84,13 @@ describe('POST /v1/scoped-jwt', () => {
     ])
   })
 
+  test.each(['default', 'empty', 'fleet', 'full', 'two-nodes'])(
+    'can be signed by the token auto in %s',
+    async fixture => {
+      expect((await service(fixture).client.createScopedToken({ api_key_name: 'auto' })).token).toMatch(/^jwt:/)
+    },
+  )
+
   test('needs a known api_key_name', async () => {
     const { client } = service()
     expect(await refused(client.createScopedToken({ api_key_name: 'unknown' }))).toEqual([

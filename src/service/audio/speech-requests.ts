@@ -44,7 +44,7 @@ export const SPEECH_ASSUMPTIONS = [
 export interface SpeechRequest {
   readonly model: string
   readonly text: string
-  /** The id of a voice of the account, or any other name. */
+  /** The id of a voice of the account, or a preset voice. */
   readonly voice: string
   readonly speed: number
   readonly format: SpeechFormat
@@ -52,14 +52,19 @@ export interface SpeechRequest {
 
 type SpeechScope = Pick<ApiScope, 'world' | 'token' | 'findScriptedAnswer'> & { readonly request: Request }
 
-/** Prefix of the ids of voices of the account. */
-const VOICE_PREFIX = 'voice_'
 /** The voice of a request without one. */
 export const DEFAULT_VOICE = 'default'
+/** The voices of every speech model (A): two names, and those that the types of the openai package list. */
+const PRESET_VOICES: readonly string[] = [
+  ...[DEFAULT_VOICE, 'ada', 'alloy', 'ash', 'ballad', 'cedar', 'coral', 'echo', 'fable', 'marin', 'nova', 'onyx'],
+  ...['sage', 'shimmer', 'verse'],
+]
+export const VOICES_TEXT = `the voice_id of a voice of the account, or a preset voice: ${PRESET_VOICES.join(', ')}`
 
-/** Refuses the voice of an id that the account does not have. Every other name is a voice of the service. */
+/** Refuses with 404 a voice that is neither a preset voice nor a voice of the account. */
 export function requireKnownVoice({ store }: World, voice: string): void {
-  if (voice.startsWith(VOICE_PREFIX) && store.voices.get(voice) === undefined) refuse(404, `no voice ${voice}`)
+  if (PRESET_VOICES.includes(voice) || store.voices.get(voice) !== undefined) return
+  refuse(404, `no voice ${voice}: use ${VOICES_TEXT}`)
 }
 
 /** Answers with the whole audio when its work is done. */

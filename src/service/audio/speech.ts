@@ -12,6 +12,7 @@ import {
   SPEECH_REFUSALS,
   SpeechFormatName,
   speak,
+  VOICES_TEXT,
 } from './speech-requests.ts'
 
 export const createSpeech = endpoint({
@@ -21,12 +22,12 @@ export const createSpeech = endpoint({
   provenance: 'neighbour',
   assumptions: [
     'model: as in POST /v1/chat/completions, with the task text-to-speech',
-    'voice: a voice_id of the account, or any other name; it changes nothing',
+    `voice: ${VOICES_TEXT}; it changes nothing`,
     `input has 1 to ${formatCount(LIMITS.speechCharacters)} characters`,
     ...SPEECH_ASSUMPTIONS,
     'extra_body is ignored; service_tier is validated and ignored',
   ],
-  refusals: { ...SPEECH_REFUSALS, 404: `${SPEECH_REFUSALS[404]}; or the voice_id is unknown` },
+  refusals: { ...SPEECH_REFUSALS, 404: `${SPEECH_REFUSALS[404]}; or the voice is unknown` },
   errorShape: 'compat',
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,

@@ -4,9 +4,10 @@ import { formatCount } from '../../lib/text/format-count.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'
-import { refuse, refuseInput, rejectInput } from '../refusals.ts'
+import { refuseInput, rejectInput } from '../refusals.ts'
 import {
   AudioBytes,
+  requireKnownVoice,
   SPEECH_ASSUMPTIONS,
   SPEECH_FORMAT,
   SPEECH_REFUSALS,
@@ -14,6 +15,7 @@ import {
   type SpeechRequest,
   speak,
   streamSpeech,
+  VOICES_TEXT,
 } from './speech-requests.ts'
 
 const MODEL = 'larkspur-audio/lark-tts-2'
@@ -44,6 +46,7 @@ const common = {
 } as const
 
 const assumptions = [
+  `voice_id: ${VOICES_TEXT}; it changes nothing`,
   `model_id: as model in POST /v1/audio/speech; default ${MODEL}`,
   `text has 1 to ${formatCount(LIMITS.speechCharacters)} characters`,
   'output_format of the query counts before that of the body, and can have a rate: pcm_24000, mp3_44100_128; the rate of mp3 is ignored',
@@ -57,7 +60,7 @@ const exampleBody = { text: 'The rain ends before midnight.', output_format: 'mp
 export const textToSpeech = endpoint({
   ...common,
   route: 'POST /v1/text-to-speech/{voice_id}',
-  summary: 'Speak a text in a voice of the account',
+  summary: 'Speak a text in a voice',
   assumptions,
   example: { target: `/v1/text-to-speech/${VOICE_ID}`, body: exampleBody },
   handle: ({ params, query, body, ...scope }) =>
@@ -67,7 +70,7 @@ export const textToSpeech = endpoint({
 export const streamTextToSpeech = endpoint({
   ...common,
   route: 'POST /v1/text-to-speech/{voice_id}/stream',
-  summary: 'Speak a text in a voice of the account, sent while it is made',
+  summary: 'Speak a text in a voice, sent while it is made',
   assumptions: [...assumptions, 'each second of audio is sent as soon as its share of the work is done'],
   example: { target: `/v1/text-to-speech/${VOICE_ID}/stream`, body: exampleBody },
   handle: ({ params, query, body, ...scope }) =>
@@ -75,12 +78,12 @@ export const streamTextToSpeech = endpoint({
 })
 
 function toSpeechRequest(
-  { store }: World,
+  world: World,
   voice: string,
   queryFormat: string | undefined,
   { text, model_id: model, output_format }: z.output<typeof SpeechBody>,
 ): SpeechRequest {
-  if (store.voices.get(voice) === undefined) refuse(404, `no voice ${voice}`)
+  requireKnownVoice(world, voice)
   const format = queryFormat === undefined ? output_format : parseFormat(queryFormat)
   return { model, text, voice, speed: 1, format }
 }

@@ -69,7 +69,7 @@ const ASSUMPTIONS = [
   'reranker: one query for all documents, or a query for each document; a score grows with the words that both share',
   'text-to-image: the images are those of POST /v1/images/generations, as data URLs; a seed or a negative_prompt gives others',
   'text-to-image: width and height default to 1024; num_inference_steps changes time and price; guidance_scale is ignored',
-  'text-to-speech: the audio is that of POST /v1/audio/speech, as a data URL; voice_id is a voice of the account, preset_voice any other name',
+  'text-to-speech: the audio is that of POST /v1/audio/speech, as a data URL; voice_id and preset_voice name a voice as voice does there',
   'automatic-speech-recognition: audio is a data URL, or the file of a multipart form, whose other fields are those of the JSON',
   'automatic-speech-recognition: the words are those of POST /v1/audio/transcriptions; words are null without chunk_level word',
   'custom: any JSON object is accepted, and output is drawn from the seed',

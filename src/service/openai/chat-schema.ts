@@ -117,7 +117,7 @@ export const ChatBody = z
     messages: z.array(Message).min(1),
     ...SamplingFields,
     max_tokens: integer({ min: 0 }).nullable().optional(),
-    max_completion_tokens: integer({ min: 1 }).nullable().optional(),
+    max_completion_tokens: integer({ min: 0 }).nullable().optional(),
     response_format: ResponseFormat.nullable().optional(),
     tools: z.array(ToolSpec).min(1).max(128).nullable().optional(),
     tool_choice: ToolChoice.nullable().optional(),

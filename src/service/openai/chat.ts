@@ -79,7 +79,7 @@ export const createChatCompletion = endpoint({
     'the answer is valid under response_format.json_schema or the parameters of the tool, except if max_tokens cuts it',
     'max_completion_tokens takes precedence over max_tokens',
     'temperature, top_p, penalties, logit_bias, seed and user are validated and ignored',
-    'max_tokens 0: the prompt is billed, and the answer is empty with the finish reason length',
+    'max_tokens or max_completion_tokens 0: the prompt is billed, and the answer is empty with the finish reason length',
     'tools[].type defaults to function; response_format without type is json_schema if it has json_schema, else text',
     'logprobs and top_logprobs are drawn from the seed; they are null beside tool calls',
     'service_tier is repeated in the answer and changes nothing',

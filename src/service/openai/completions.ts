@@ -14,6 +14,9 @@ import { countTokens, decodeTokens } from './tokenizer.ts'
 /** Maximum of `logprobs`, as in the API of the openai package. */
 const MAX_LOGPROBS = 5
 
+/** Bounds of `best_of`, as in the API of the openai package. */
+const MAX_BEST_OF = 20
+
 /** The largest ordinary token of o200k_base. */
 const MAX_TOKEN = 199_997
 const PromptTokens = z.array(integer({ min: 0 }).meta({ maximum: MAX_TOKEN })).min(1)
@@ -51,7 +54,7 @@ const CompletionBody = z.object({
   ...SamplingFields,
   echo: z.boolean().nullable().optional(),
   suffix: text().nullable().optional(),
-  best_of: SamplingFields.n,
+  best_of: integer({ min: 0, max: MAX_BEST_OF }).nullable().optional(),
   logprobs: integer({ min: 0, max: MAX_LOGPROBS }).nullable().optional(),
 })
 type CompletionBody = z.output<typeof CompletionBody>

@@ -40,7 +40,7 @@ describe('speech', () => {
       await digest(one),
       await digest(one, { model: `${SPEECH_MODEL}:${one.sim.world.store.models.get(SPEECH_MODEL)!.versions[0]}` }),
       await digest(other),
-      await digest(one, { voice: 'bo' }),
+      await digest(one, { voice: 'alloy' }),
       await digest(one, { voice: null }),
       await digest(one, { voice: await one.addVoice('Ada') }),
       await digest(one, { model: OWN_VOICE }),
@@ -176,7 +176,8 @@ describe('speech is refused', () => {
     ],
     ['an unknown model', { model: 'acme/none' }, 404, 'model does not exist: acme/none'],
     ['a deprecated model', { model: 'northfield/reader-v1' }, 404, 'model does not exist: northfield/reader-v1'],
-    ['an unknown voice of the account', { voice: 'voice_x' }, 404, 'no voice voice_x'],
+    ['an unknown voice of the account', { voice: 'voice_x' }, 404, /^no voice voice_x: use .* alloy, /],
+    ['an unknown preset voice', { voice: 'alloi' }, 404, /^no voice alloi: use .* alloy, /],
     ['no text', { input: '' }, 422, /at least 1/],
     ['a long text', { input: 'x'.repeat(4_097) }, 422, /at most 4096/],
     ['a speed that is too high', { speed: 4.1 }, 422, /less than or equal to 4/],
@@ -286,6 +287,19 @@ describe('text to speech', () => {
     ])
   })
 
+  test('speaks in each preset voice that a refusal names, on all routes', async () => {
+    const { post } = audioWorld()
+    const [, message] = await refusalOf(post('/v1/text-to-speech/alloi', TEXT))
+    const voices = /preset voice: (.*)$/.exec(message as string)![1]!.split(', ')
+    expect(voices).toEqual(expect.arrayContaining(['default', 'ada', 'alloy', 'shimmer']))
+    for (const voice of voices) {
+      for (const path of [`/v1/text-to-speech/${voice}`, `/v1/text-to-speech/${voice}/stream`])
+        expect((await post(path, TEXT)).status, path).toBe(200)
+      expect((await post(SPEECH, { ...ASK, voice })).status, voice).toBe(200)
+      expect((await post(`/v1/inference/${SPEECH_MODEL}`, { ...TEXT, preset_voice: voice })).status, voice).toBe(200)
+    }
+  })
+
   test('is refused in an unknown voice, and in a deleted one', async () => {
     const { sim, post, addVoice } = audioWorld()
     const voice = await addVoice('Ada')
@@ -293,9 +307,9 @@ describe('text to speech', () => {
       method: 'DELETE',
       headers: { authorization: `Bearer ${sim.token}` },
     })
-    for (const name of [voice, 'alloy']) {
+    for (const name of [voice, 'alloi']) {
       for (const path of [`/v1/text-to-speech/${name}`, `/v1/text-to-speech/${name}/stream`]) {
-        expect(await refusalOf(post(path, TEXT))).toEqual([404, `no voice ${name}`])
+        expect(await refusalOf(post(path, TEXT))).toEqual([404, expect.stringContaining(`no voice ${name}: use `)])
       }
     }
   })

@@ -120,6 +120,8 @@ describe('max_tokens 0', () => {
     const counted = (await client.chat.completions.create({ ...CHAT, max_tokens: 1 })).usage!.prompt_tokens
     const usage = { prompt_tokens: counted, completion_tokens: 0, total_tokens: counted }
     const whole = await client.chat.completions.create({ ...CHAT, max_tokens: 0 })
+    const renamed = await client.chat.completions.create({ ...CHAT, max_completion_tokens: 0 })
+    expect(renamed.choices).toEqual(whole.choices)
     expect(whole.choices[0]).toMatchObject({ finish_reason: 'length', message: { content: '' } })
     expect(whole.usage).toEqual(usage)
     const chunks: OpenAI.ChatCompletionChunk[] = []
@@ -143,6 +145,14 @@ describe('max_tokens 0', () => {
     const { usage } = await client.chat.completions.create({ model, messages, max_tokens: 0 })
     expect(usage).toEqual({ prompt_tokens: room, completion_tokens: 0, total_tokens: room })
     expect(sim.report().money.tokens_microcents).toBeGreaterThan(before)
+  })
+
+  test('as best_of of a completion is ignored, as every best_of', async () => {
+    const { ask } = openaiWorld()
+    const answers = [0, 1, 20].map(best_of => ask('/v1/completions', { ...TEXT, best_of }))
+    const choices = (await Promise.all(answers)).map(({ body }) => body.choices[0].text)
+    expect(choices).toEqual([choices[0], choices[0], choices[0]])
+    expect((await ask('/v1/completions', { ...TEXT, best_of: 21 })).status).toBe(422)
   })
 
   test('of a completion is 422', async () => {
