@@ -8,7 +8,7 @@ import { byteLengthOf } from '../../lib/bytes.ts'
 import { splitChunks } from '../../simulation/batches/files.ts'
 import type { ErrorShape } from '../endpoint.ts'
 import { createMessageErrorBody } from '../messages/error-body.ts'
-import type { SchemaMapping } from '../naming/endpoint-mapping.ts'
+import type { EndpointMapping, SchemaMapping } from '../naming/endpoint-mapping.ts'
 import { createCompatErrorBody } from '../openai/error-body.ts'
 import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { ByteStream, Bytes, JsonText, ServerSentEvents } from '../results.ts'
@@ -102,7 +102,8 @@ export class Responses<Backend> {
     if (error instanceof RefusalError) {
       context.decide(error.decidedBy, error.message)
       context.retryAfter = readRetryAfter(error.headers?.['retry-after'], this.#second(backend) * 1000)
-      const body = createErrorBody(operation.errorShape, operation.withoutOwnBody(error))
+      const neutralBody = createErrorBody(operation.errorShape, operation.withoutOwnBody(error))
+      const body = error.isQuoted ? neutralBody : nameMessages(neutralBody, operation.responseMapping)
       return this.#shown(backend, error.status, JSON.stringify(body), error.headers)
     }
     if (error instanceof InvalidInputError) return this.invalid(context, [error.detail])
@@ -273,6 +274,14 @@ function createErrorBody(
   if (body !== undefined && (isQuoted || !hasErrorObject(body))) return body
   if (shape === 'simple') return { error: message }
   return { detail: shape === 'detail' ? message : { error: message } }
+}
+
+/** Returns the body of a refusal with the vendor names in its messages. */
+function nameMessages(body: unknown, mapping: EndpointMapping | undefined): unknown {
+  if (mapping === undefined) return body
+  return JSON.parse(JSON.stringify(body), (_, value) =>
+    typeof value === 'string' ? mapping.nameMessage(value) : value,
+  )
 }
 
 /** Returns the body of a 422 that is not about a field. */

@@ -82,6 +82,15 @@ export class SchemaMapping {
     return this.#stepInto(step)?.toVendorWord(rest, word) ?? word
   }
 
+  /** Yields the neutral and the vendor name of each field and word that a profile renames, also below. */
+  *renamed(): Generator<readonly [neutral: string, vendor: string]> {
+    if (this.isIdentity) return
+    for (const { neutral, vendor } of this.#byNeutral.values()) if (neutral !== vendor) yield [neutral, vendor]
+    yield* this.#words.vendor
+    const inner = [...Array.from(this.#byNeutral.values(), field => field.mapping), this.#additional, this.#items]
+    for (const mapping of inner) if (mapping !== undefined) yield* mapping.renamed()
+  }
+
   #stepInto(step: string): SchemaMapping | undefined {
     return this.#byNeutral.get(step)?.mapping ?? this.#items ?? this.#additional
   }
@@ -124,6 +133,9 @@ function listWords(
   return allowedWords.map(word => [word, names.toVendorValue(word, places, operation)])
 }
 
+/** A path, or words with dots between them outside of paths and names of models. */
+const WORD_OR_PATH = /(?<![\w/.-])(?:\/[\w./{}-]+|\w+(?:[.-]\w+)*(?![\w/-]))/g
+
 /** The mappings of one endpoint. */
 export class EndpointMapping {
   /** The body, or the fields of a form. */
@@ -138,6 +150,7 @@ export class EndpointMapping {
   readonly operation: string
   /** The shape of its errors, if the profile names one. */
   readonly errorShape: ErrorShape | undefined
+  #namesByWord: ReadonlyMap<string, string> | undefined
 
   constructor(endpoint: AnyEndpoint, names: Names, operation: string) {
     const { body, upload, returns, query, streamEvent, route } = endpoint
@@ -153,6 +166,27 @@ export class EndpointMapping {
     this.errorShape = names.errorShape(operation, route)
   }
 
+  /**
+   * Returns a message with the vendor names of the fields, words and paths in it.
+   *
+   * @param names the names by their neutral words. Default: those of the operation
+   */
+  nameMessage(message: string, names = this.#namesOfOperation()): string {
+    return message.replaceAll(WORD_OR_PATH, found => {
+      const named = names.get(found)
+      if (named !== undefined) return named
+      if (found.startsWith('/')) return this.names.toVendorPath(found)
+      return found.replaceAll(/[^.]+/g, step => names.get(step) ?? step)
+    })
+  }
+
+  #namesOfOperation(): ReadonlyMap<string, string> {
+    // Of equal words, that of the request counts: the client sends it.
+    const mappings = [this.event, this.returns, this.path, this.query, this.body]
+    this.#namesByWord ??= new Map(mappings.flatMap(mapping => [...(mapping?.renamed() ?? [])]))
+    return this.#namesByWord
+  }
+
   /** Returns the issues of a 422 with the vendor names of their places, and of what these places accept. */
   toVendorDetails(issues: readonly ValidationDetail[]): ValidationDetail[] {
     return issues.map(issue => {
@@ -160,7 +194,8 @@ export class EndpointMapping {
       const mapping = location === 'header' ? undefined : this[location]
       if (mapping === undefined) return issue
       const { accepted } = issue
-      const named = { ...issue, loc: [location, ...mapping.toVendorFieldPath(steps)] }
+      const loc = [location, ...mapping.toVendorFieldPath(steps)]
+      const named = { ...issue, loc, msg: this.nameMessage(issue.msg, new Map(mapping.renamed())) }
       if (accepted === undefined) return named
       if (issue.type !== 'extra_forbidden') {
         return { ...named, ...describeAccepted(accepted.map(word => mapping.toVendorWord(steps, word))) }

@@ -118,7 +118,11 @@ export class LineNames {
         '.',
       )
     }
-    const data = errors.data.map(error => ({ ...error, param: error.param && toVendorParam(error.param) }))
+    const data = errors.data.map(error => ({
+      ...error,
+      message: this.#endpointMappings.get(endpoint)?.nameMessage(error.message) ?? error.message,
+      param: error.param && toVendorParam(error.param),
+    }))
     return { ...record, errors: { ...errors, data } }
   }
 

@@ -185,9 +185,8 @@ describe('the words of a request', () => {
       },
     ])
     const batch = { input_file_id: 'x', endpoint: '/v1/embeddings', completion_window: '24' }
-    const [window] = await detailOf(await post(sim, '/v1/batches', batch))
+    const [endpoint, window] = await detailOf(await post(sim, '/v1/batches', batch))
     expect(window.msg).toBe("Input should be 'one-day'")
-    const [endpoint] = await detailOf(await post(sim, '/v1/batches', { ...batch, completion_window: 'one-day' }))
     expect(endpoint).toMatchObject({
       loc: ['body', 'endpoint'],
       msg: "Input should be '/v1/chat/completions' or '/v2/words'",
@@ -199,6 +198,34 @@ describe('the words of a request', () => {
     // A client that asks for neutral names gets them here, too.
     const neutral = await get(sim, `/models/${model}/schema/standard-none`, { 'x-sim-names': 'neutral' })
     expect((await detailOf(neutral))[0].msg).toContain("'default', 'compat-completions'")
+  })
+
+  test('a refusal names fields, values and paths by the names of the provider, and nothing that the client chose', async () => {
+    const names: NamesProfile = {
+      paths: { hosted: 'machines' },
+      fields: {
+        hub: 'depot',
+        repo: 'source',
+        model_name: 'title',
+        gpu_type: 'card',
+        'createLlmDeployment.gpu': 'chip',
+      },
+      values: { other: 'none-of-these', 'Deployment.status.running': 'up', 'L4-24GB': 'small' },
+    }
+    const sim = createSimulator({ onBug, names })
+    const said = async (response: Promise<Response>) => {
+      const { error, detail } = await (await response).json()
+      return error ?? detail[0].msg
+    }
+    const llm = { title: 'acme/hub', chip: 'small' }
+    expect(await said(post(sim, '/deploy/llm', llm))).toBe(
+      'Value error, no weights for acme/hub: give depot.source or base_model',
+    )
+    const other = { ...llm, chip: 'none-of-these', depot: { source: 'acme/chat-8b' } }
+    expect(await said(post(sim, '/deploy/llm', other))).toMatch(/^chip 'none-of-these' cannot/)
+    const more = { card: 'big', requested_limit: 9, reason: '' }
+    expect(await said(post(sim, '/v1/me/gpu_limit/request', more))).toMatch(/: card is one of L4-24GB, L40S-48GB, /)
+    expect(await said(get(sim, '/deploy/list?status=none'))).toMatch(/: status is a list of initializing, .*, up, /)
   })
 
   test('a 422 about an unknown field suggests the name of the provider', async () => {
