@@ -102,6 +102,7 @@ function drawBody(schema_in: Json, model_name: string, key: string): Json {
         Array.from({ length: words }, (_, i) => ['river', 'stone', 'tide'][(seed.length + i) % 3]).join(' '),
     }) as Json
     for (const name of ['model', 'model_id']) if (name in (fields.properties as Json)) body[name] = model_name
+    for (const name of ['voice', 'preset_voice', 'voice_id']) if (name in body) body[name] = 'ada'
     // A size is a text, and only a supported one is answered.
     if ('size' in body) body.size = '64x64'
     // A drawn data URL is not an audio, which is 400.
@@ -268,7 +269,7 @@ test('fields_in are the fields of the body with their bounds, each below its par
   expect(find('messages')).toEqual({ name: 'messages', ftype: 'array' })
   expect(find('role', 'messages')).toMatchObject({ ftype: 'string', allowed: expect.arrayContaining(['user', 'tool']) })
   expect(find('temperature')).toMatchObject({ ftype: 'number', minimum: 0, maximum: 2 })
-  expect(find('type', 'response_format')).toMatchObject({ allowed: ['text', 'json_object', 'json_schema'] })
+  expect(find('type', 'response_format')).toMatchObject({ allowed: ['text', 'json_object', 'json_schema', 'regex'] })
   expect(find('seed')).not.toHaveProperty('maximum')
   const voice = await get(`/models/${named.find(one => one.type === 'text-to-speech')!.model_name}/schema/update-voice`)
   expect(voice.fields_in.map(({ name }) => name)).toEqual(['voice_id', 'name', 'description'])

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { speechWork } from '../../simulation/inference/media-work.ts'
 import type { World } from '../../simulation/world.ts'
 import type { ApiScope } from '../api-scope.ts'
-import { countCodePoints } from '../fields.ts'
+import { countCodePoints, text } from '../fields.ts'
 import {
   createSpeech,
   SPEECH_FORMATS,
@@ -59,6 +59,7 @@ const PRESET_VOICES: readonly string[] = [
   ...[DEFAULT_VOICE, 'ada', 'alloy', 'ash', 'ballad', 'cedar', 'coral', 'echo', 'fable', 'marin', 'nova', 'onyx'],
   ...['sage', 'shimmer', 'verse'],
 ]
+export const Voice = text().meta({ examples: [...PRESET_VOICES] })
 export const VOICES_TEXT = `the voice_id of a voice of the account, or a preset voice: ${PRESET_VOICES.join(', ')}`
 
 /** Refuses with 404 a voice that is neither a preset voice nor a voice of the account. */

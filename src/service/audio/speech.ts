@@ -13,6 +13,7 @@ import {
   SpeechFormatName,
   speak,
   VOICES_TEXT,
+  Voice,
 } from './speech-requests.ts'
 
 export const createSpeech = endpoint({
@@ -34,7 +35,7 @@ export const createSpeech = endpoint({
   body: z.object({
     model: text({ min: 1 }),
     input: text({ min: 1, max: LIMITS.speechCharacters }),
-    voice: text().nullable().optional(),
+    voice: Voice.nullable().optional(),
     response_format: SpeechFormatName.default(SPEECH_FORMAT),
     speed: z.number().min(0.25).max(4).default(1),
     service_tier: z.enum(['default', 'priority']).nullable().optional(),

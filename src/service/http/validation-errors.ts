@@ -136,7 +136,7 @@ function explainUnion(
     return
   }
   if (isTagged) {
-    into.add(loc, () => describeAccepted(issue.options ?? []))
+    into.add(loc, () => describeAccepted((issue.options ?? []).filter(option => option !== undefined)))
     return
   }
   const branches = issue.errors.filter(branch => !branch.some(inner => inner.path.length === 0 && isType(inner)))

@@ -4,7 +4,7 @@ import { encodeBase64 } from '../../lib/base64.ts'
 import { concatBytes } from '../../lib/bytes.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { speechWork } from '../../simulation/inference/media-work.ts'
-import { DEFAULT_VOICE, requireKnownVoice, SPEECH_FORMAT, SpeechFormatName } from '../audio/speech-requests.ts'
+import { DEFAULT_VOICE, requireKnownVoice, SPEECH_FORMAT, SpeechFormatName, Voice } from '../audio/speech-requests.ts'
 import { countCodePoints, text } from '../fields.ts'
 import { createSpeech, type SpeechFormat, type SpeechLength, speechSeconds } from '../media/speech.ts'
 import { throwScriptedError } from '../openai/scripted-answers.ts'
@@ -14,7 +14,7 @@ const SpeechBody = z.object({
   text: text({ min: 1, max: LIMITS.speechCharacters }),
   output_format: SpeechFormatName.nullable().optional(),
   preset_voice: z
-    .union([text(), z.array(text()).max(4)])
+    .union([Voice, z.array(Voice).max(4)])
     .nullable()
     .optional(),
   voice_id: text().nullable().optional(),

@@ -121,11 +121,15 @@ export function createTextReply(fullText: string, { limit, stop }: ReplyBounds):
 
 /** A validated `response_format`: without `type`, the format is the one that its fields fit. */
 export interface AnswerFormatSpec {
-  readonly type?: 'text' | 'json_object' | 'json_schema' | undefined
+  readonly type?: 'text' | 'json_object' | 'json_schema' | 'regex' | undefined
   readonly json_schema?: { readonly schema?: unknown } | undefined
+  readonly regex?: string | undefined
 }
 
-/** Returns a generated text, or JSON if the `response_format` asks for it. Refuses with 400 if no JSON fits its schema. */
+/**
+ * Returns a generated text, or JSON or a match if the `response_format` asks for it. Refuses with 400 if no JSON fits its
+ * schema, or no text matches its expression.
+ */
 export function createFormattedReply(
   chance: Chance,
   key: EntityKey,
@@ -137,6 +141,10 @@ export function createFormattedReply(
     return createJsonReply(chance, key, (jsonSchema.schema ?? { type: 'object' }) as JsonSchema, bounds)
   }
   if (format?.type === 'json_object') return createJsonReply(chance, key, ANY_OBJECT, bounds)
+  if (format?.regex !== undefined && format.type !== 'text') {
+    const schema = { type: 'string', pattern: `^(?:${format.regex})$` }
+    return createTextReply(String(generateOrRefuse(chance, key, schema, 'response_format.regex', bounds)), bounds)
+  }
   return createDrawnReply(chance, key, bounds)
 }
 
@@ -149,7 +157,10 @@ const ANY_OBJECT: JsonSchema = {
 
 /** Returns JSON that is valid under a schema. Refuses with 400 if no such value is found. */
 function createJsonReply(chance: Chance, key: EntityKey, schema: JsonSchema, bounds: ReplyBounds): Reply {
-  return createTextReply(JSON.stringify(generateOrRefuse(chance, key, schema, 'response_format', bounds)), bounds)
+  return createTextReply(
+    JSON.stringify(generateOrRefuse(chance, key, schema, 'the schema of response_format', bounds)),
+    bounds,
+  )
 }
 
 /** Returns a call of one tool: arguments that are valid under its parameters, or a text. */
@@ -163,7 +174,7 @@ export function createToolReply(
     const { tokens } = drawAnswerLength(chance, key, undefined)
     return createToolCallsReply(chance, key, [{ name, input: generateText(chance, key, tokens) }], bounds)
   }
-  const generatedArguments = generateOrRefuse(chance, key, parameters, `tool ${name}`, bounds, true)
+  const generatedArguments = generateOrRefuse(chance, key, parameters, `the schema of tool ${name}`, bounds, true)
   return createToolCallsReply(chance, key, [{ name, arguments: generatedArguments }], bounds)
 }
 
@@ -239,7 +250,7 @@ function generateOrRefuse(
     return schemas.generateValue(schema, valueDraws(chance, key), { answers: answerCount, isObject })
   } catch (error) {
     if (!(error instanceof schemas.SchemaError)) throw error
-    refuse(400, `no answer can be made for the schema of ${where}: ${error.message}`)
+    refuse(400, `no answer can be made for ${where}: ${error.message}`)
   }
 }
 

@@ -74,8 +74,9 @@ export const ResponseFormat = z.discriminatedUnion('type', [
   looseObject({ type: z.literal('text') }),
   looseObject({ type: z.literal('json_object') }),
   looseObject({ type: z.literal('json_schema'), json_schema: JsonSchemaSpec }),
+  looseObject({ type: z.literal('regex'), regex: text() }),
   // Without a type, the format is the one that its fields fit.
-  looseObject({ type: z.undefined().optional(), json_schema: JsonSchemaSpec.optional() }),
+  looseObject({ type: z.undefined().optional(), json_schema: JsonSchemaSpec.optional(), regex: text().optional() }),
 ])
 
 const NamedTool = z.discriminatedUnion('type', [

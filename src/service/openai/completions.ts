@@ -3,7 +3,8 @@ import { LIMITS } from '../../lib/limits.ts'
 import { endpoint } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
 import { rejectInput } from '../refusals.ts'
-import { createDrawnReply, createScriptedReply, type ReplyBounds, replyKey } from './answers.ts'
+import { createFormattedReply, createScriptedReply, type ReplyBounds, replyKey } from './answers.ts'
+import { ResponseFormat } from './chat-schema.ts'
 import { generateText, type TextProtocol, Usage } from './generation.ts'
 import { CompletionLogprobs, toCompletionLogprobs } from './logprobs.ts'
 import { INFERENCE_REFUSALS } from './request-lifecycle.ts'
@@ -54,6 +55,7 @@ const CompletionBody = z.object({
   ...SamplingFields,
   echo: z.boolean().nullable().optional(),
   suffix: text().nullable().optional(),
+  response_format: ResponseFormat.nullable().optional(),
   best_of: integer({ min: 0, max: MAX_BEST_OF }).nullable().optional(),
   logprobs: integer({ min: 0, max: MAX_LOGPROBS }).nullable().optional(),
 })
@@ -68,7 +70,7 @@ const COMPLETION_PROTOCOL: TextProtocol<CompletionBody, 'text_completion', z.inp
     return { prompt: JSON.stringify(prompt), promptTokens, longestPromptTokens: Math.max(...tokenCounts) }
   },
   createRequest: (
-    { model, prompt, n, echo, stop, max_tokens: limit, logprobs, service_tier },
+    { model, prompt, n, echo, stop, max_tokens: limit, logprobs, response_format, service_tier },
     promptInput,
     { world, findScriptedAnswer, name },
   ) => {
@@ -83,7 +85,7 @@ const COMPLETION_PROTOCOL: TextProtocol<CompletionBody, 'text_completion', z.inp
       const scriptedAnswer = findScriptedAnswer(model, prompts.at(-1)!)
       return keys.map(key =>
         scriptedAnswer === undefined || 'toolCall' in scriptedAnswer
-          ? createDrawnReply(world.chance, key, bounds)
+          ? createFormattedReply(world.chance, key, response_format, bounds)
           : createScriptedReply(world.chance, key, scriptedAnswer, bounds),
       )
     }
@@ -127,6 +129,7 @@ export const createCompletion = endpoint({
     `prompt: a text, an array of tokens, or an array of up to ${LIMITS.completionPrompts} of either; choices has n answers to the first prompt, then n to the second`,
     'tokens are those of o200k_base, and are answered like their text; an unknown token is 422',
     'echo puts the prompt before its answer',
+    'response_format: as in POST /v1/chat/completions',
     'suffix, best_of and the fields that POST /v1/chat/completions ignores are validated and ignored',
     `logprobs: 0 to ${MAX_LOGPROBS}, drawn from the seed; with echo, the first token of the prompt has null`,
   ],

@@ -49,6 +49,8 @@ const ANSWERED: Record<string, readonly [endpoint: string, body: object]> = {
   'n, stop and json_object': [CHAT, chat({ n: 2, stop: ['a'], response_format: { type: 'json_object' } })],
   json_object: [CHAT, chat({ response_format: { type: 'json_object' } })],
   json_schema: [CHAT, chat({ response_format: { type: 'json_schema', json_schema: { name: 'it', schema: SCHEMA } } })],
+  regex: [CHAT, chat({ response_format: { type: 'regex', regex: '[A-Z]{3}-\\d{4}' } })],
+  'regex of a text': [TEXT, text({ response_format: { type: 'regex', regex: 'yes|no' } })],
   'tools, by choice': [CHAT, chat({ messages: user('How is the weather?'), tools: TOOLS })],
   'tools, required': [CHAT, chat({ tools: TOOLS, tool_choice: 'required' })],
   'a tool by name': [CHAT, chat({ tools: TOOLS, tool_choice: { type: 'function', function: { name: 'read_clock' } } })],

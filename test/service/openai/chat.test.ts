@@ -335,6 +335,22 @@ describe('JSON', () => {
     expect(typeof JSON.parse(any.choices[0]!.message.content!)).toBe('object')
   })
 
+  test('is a match of the whole expression when the format is regex, also of a completion', async () => {
+    const { ask } = openaiWorld()
+    const textOf = async (path: string, response_format: object) => {
+      const prompt = path === '/v1/completions' ? { prompt: 'Is it?' } : { messages: HELLO }
+      const { status, body } = await ask(path, { model: 'acme/chat', ...prompt, response_format })
+      return status === 200 ? (body.choices[0].text ?? body.choices[0].message.content) : [status, body.error.message]
+    }
+    for (const path of ['/v1/chat/completions', '/v1/completions']) {
+      expect(await textOf(path, { type: 'regex', regex: 'yes|no' })).toMatch(/^(?:yes|no)$/)
+      expect(await textOf(path, { regex: '[A-Z]{3}-\\d{4}' })).toMatch(/^[A-Z]{3}-\d{4}$/)
+      const refusal = (reason: string) => [400, expect.stringMatching(`made for response_format.regex: .*${reason}`)]
+      expect(await textOf(path, { type: 'regex', regex: '(a)\\1' })).toEqual(refusal('has references to groups'))
+      expect(await textOf(path, { type: 'regex', regex: '(a' })).toEqual(refusal('is not a regular expression'))
+    }
+  })
+
   test('is refused by the name of a keyword when the schema has one that is not supported', async () => {
     const { sim, ask } = openaiWorld()
     const before = sim.digest
@@ -457,6 +473,10 @@ describe('a request', () => {
     expect(await issues({ ...good, response_format: { type: 'yaml' } })).toEqual([
       'body/response_format/type literal_error',
     ])
+    const unknown = await ask('/v1/chat/completions', { ...good, response_format: { type: 'yaml' } })
+    expect(unknown.body.detail[0].msg).toBe("Input should be 'text', 'json_object', 'json_schema' or 'regex'")
+    const tool = await ask('/v1/chat/completions', { ...good, tools: [{ type: 'none', function: { name: 'x' } }] })
+    expect(tool.body.detail[0].msg).not.toContain('undefined')
     const nulls = {
       max_tokens: null,
       n: null,
@@ -536,7 +556,7 @@ test('GET /v1/models lists models, and each text model answers', async () => {
     owned_by: 'acme',
     root: 'acme/assistant',
     parent: null,
-    metadata: null,
+    metadata: { context_length: 8192, description: '', max_tokens: 8192, pricing: { sec: 0.00122222222222 }, tags: [] },
   })
   let answered = 0
   for (const { id } of data) {
