@@ -20,7 +20,8 @@ import {
   toObject,
 } from './document.ts'
 import { type Finding, findResponse, type ReportFinding, streamOf, withPlace } from './findings.ts'
-import { applyChange, type Probe, probesOf } from './probes.ts'
+import { applyChange, type Probe, probesOf, type RequestChange } from './probes.ts'
+import { viewOf } from './schema-views.ts'
 import { EVENT_STREAM, findStreamDifferences } from './streams.ts'
 
 /** Sends the probes of an operation, each to its own fork of a world. */
@@ -59,10 +60,17 @@ class ProbeSender {
     return Promise.all(statuses.map(status => this.#answerTo(found, probe(status))))
   }
 
-  /** Sends one probe in a fork of the world. */
-  async #answerTo(found: DocumentOperation, { change = {}, before }: Probe): Promise<Response> {
-    const { operation, endpoint, operations, isMirror } = this.#declarationOf(found)
+  /** Sends a value. Returns why no state of the world would accept it, or undefined. */
+  async findRefusal(found: DocumentOperation, change: RequestChange): Promise<string | undefined> {
     const sim = this.#sim.fork()
+    const { status } = await this.#answerTo(found, { change }, sim)
+    const { decidedBy, reason } = sim.requests.at(-1)!
+    return status >= 400 && decidedBy === 'none' ? reason : undefined
+  }
+
+  /** Sends one probe in a fork of the world. */
+  async #answerTo(found: DocumentOperation, { change = {}, before }: Probe, sim = this.#sim.fork()): Promise<Response> {
+    const { operation, endpoint, operations, isMirror } = this.#declarationOf(found)
     const example = await createExampleRequest(operations, operation, sim.fetch, {
       baseUrl: 'http://sim',
       token: sim.token,
@@ -153,6 +161,10 @@ export interface Conformance {
 
 const SEVERITIES = ['break', 'warning', 'note'] as const
 
+function bySeverity(findings: readonly Finding[]): readonly Finding[] {
+  return [...findings].sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity))
+}
+
 /**
  * Sends requests for successes and refusals of every operation of a document to a world in this process, and checks the
  * answers by the document. Also compares the declarations of both documents.
@@ -166,9 +178,8 @@ export async function conform(document: unknown, options: { names?: NamesProfile
   const ours = new OpenapiDocument(await (await sim.fetch('http://sim/openapi.json')).json())
   const check = new ConformanceCheck(theirs, ours, new ProbeSender(sim))
   for (const operation of theirs.operations) await check.checkOperation(operation)
-  const findings = [...check.findings].sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity))
   return {
-    findings,
+    findings: bySeverity(check.findings),
     operations: theirs.operations.length,
     served: check.served.size,
     requests: check.requests,
@@ -205,9 +216,10 @@ class ConformanceCheck {
     const report = (finding: Omit<Finding, 'operation'>) => findings.push({ ...finding, operation: theirs.name })
     const byFault = await this.#checkAnswers(theirs, matching, report)
     this.#declarations.compare({ theirs, ours: matching, byFault, report })
-    // A difference seen in an answer is not reported again for its schema.
+    await this.#checkValues(theirs, matching, report)
+    // A difference is reported once: as seen in an answer, else in the schema, else in the refusal of a value.
     const seen = new Set<string>()
-    for (const finding of findings) {
+    for (const finding of bySeverity(findings)) {
       const key = `${finding.place} ${finding.kind === 'value' ? 'type' : finding.kind}`
       if (!seen.has(key)) this.findings.push(finding)
       seen.add(key)
@@ -270,6 +282,35 @@ class ConformanceCheck {
       ...{ says: `answers are ${listed}`, ours: `it may be ${codes.join(', ')}` },
     })
     return byFault
+  }
+
+  /** Sends the example with each value that the document lists for a parameter, or for a field of the body. */
+  async #checkValues(theirs: DocumentOperation, found: DocumentOperation, report: ReportFinding): Promise<void> {
+    const document = this.#providerDocument
+    const check = async (
+      place: string,
+      schema: DocumentPart | undefined,
+      toChange: (value: string) => RequestChange,
+    ) => {
+      if (schema === undefined) return
+      for (const value of viewOf({ document, schema }).words.filter(word => typeof word === 'string')) {
+        this.requests++
+        const reason = await this.#probes.findRefusal(found, toChange(value))
+        if (reason === undefined) continue
+        const at = { severity: 'break', kind: 'value', place, pointer: schema.pointer } as const
+        report({ ...at, says: `it may be ${JSON.stringify(value)}`, ours: `it is refused: ${reason}` })
+      }
+    }
+    for (const parameter of theirs.parameters.filter(({ value }) => value.in === 'query')) {
+      const name = String(parameter.value.name)
+      await check(`query ${name}`, document.partAt(parameter, 'schema'), value => ({ query: { [name]: value } }))
+    }
+    const schema = theirs.body && document.partAt(theirs.body, 'content', mediaTypesOf(theirs.body)[0]!, 'schema')
+    const fields = schema === undefined ? [] : viewOf({ document, schema }).fields
+    for (const [name, field] of fields) {
+      // A field of an object in a form needs the other fields of the object.
+      if (!name.includes('[')) await check(`request, ${name}`, field.schema, value => ({ fields: { [name]: value } }))
+    }
   }
 
   async #checkAnswer(

@@ -84,6 +84,15 @@ export function viewOf({ document, schema }: SchemaSide, level = 0): SchemaView 
   return { ...view, isAny }
 }
 
+/** Returns the alternatives of a schema, each with its own; the schema itself if it has none. A null is none of them. */
+export function membersOf({ document, schema }: SchemaSide, level = 0): readonly SchemaSide[] {
+  const part = document.follow(schema)
+  const parts = partsOf(part.value, part.pointer).filter(({ of }) => of !== 'allOf')
+  if (parts.length === 0 || level > MAX_DEPTH || isObject(part.value.properties)) return [{ document, schema: part }]
+  const members = parts.flatMap(one => membersOf({ document, schema: one }, level + 1))
+  return members.filter(({ schema: { value } }) => value.type !== 'null')
+}
+
 function sideOf(document: OpenapiDocument, value: Json, pointer: string): SchemaSide {
   return { document, schema: document.follow({ value, pointer }) }
 }
@@ -95,7 +104,11 @@ function partsOf(value: Json, pointer: string): (DocumentPart & { of: string })[
   })
 }
 
-function typesOf({ type, properties, items }: Json, words: readonly unknown[]): readonly string[] {
+/** The type of no value: a field that may only be left out. */
+const NOTHING = 'nothing'
+
+function typesOf({ type, properties, items, not }: Json, words: readonly unknown[]): readonly string[] {
+  if (isObject(not) && Object.keys(not).length === 0) return [NOTHING]
   if (typeof type === 'string') return [type]
   if (Array.isArray(type)) return type as string[]
   if (words.length > 0) return [...new Set(words.map(word => (word === null ? 'null' : typeof word)))]
@@ -124,6 +137,8 @@ function mergeAlternatives(one: SchemaView, other: SchemaView): SchemaView {
   const isNull = (view: SchemaView) => view.types.length === 1 && view.types[0] === 'null'
   if (isNull(other)) return { ...one, types: one.types.length === 0 ? [] : [...new Set([...one.types, 'null'])] }
   if (isNull(one)) return mergeAlternatives(other, one)
+  if (other.types[0] === NOTHING) return one
+  if (one.types[0] === NOTHING) return other
   return {
     ...one,
     types: one.types.length === 0 || other.types.length === 0 ? [] : [...new Set([...one.types, ...other.types])],

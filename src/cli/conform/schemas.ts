@@ -1,5 +1,5 @@
 /** Compares two schemas of one value, the provider's and the simulator's. */
-import { isWithin, MAX_DEPTH, type SchemaSide, type SchemaView, viewOf } from './schema-views.ts'
+import { isWithin, MAX_DEPTH, membersOf, type SchemaSide, type SchemaView, viewOf } from './schema-views.ts'
 
 /** A difference at a place of a body: `[].pricing.type`. */
 export interface SchemaDifference {
@@ -42,7 +42,25 @@ export function compareSchemas(
     ...(theirView.items && ourView.items
       ? compareSchemas(theirView.items, ourView.items, way, `${place}[]`, level + 1)
       : []),
+    ...(way === 'asked' ? findRefusedMembers(theirs, ours, place, level) : []),
   ]
+}
+
+const IS_OPTIONAL = 'it is optional'
+
+/** Returns the breaks of each alternative of the provider that no alternative of the simulator accepts. */
+function findRefusedMembers(theirs: SchemaSide, ours: SchemaSide, place: string, level: number): SchemaDifference[] {
+  const [theirMembers, ourMembers] = [membersOf(theirs), membersOf(ours)]
+  if (theirMembers.length < 2) return []
+  return theirMembers.flatMap(member => {
+    // A value without an optional field can belong to another alternative of the simulator.
+    const attempts = ourMembers.map(one =>
+      compareSchemas(member, one, 'asked', place, level + 1).filter(
+        ({ severity, says }) => severity === 'break' && says !== IS_OPTIONAL,
+      ),
+    )
+    return attempts.reduce((best, one) => (one.length < best.length ? one : best))
+  })
 }
 
 function compareFields(
@@ -74,7 +92,7 @@ function compareFields(
       differences.push({
         ...at,
         severity: 'break',
-        says: 'it is optional',
+        says: IS_OPTIONAL,
         ours: 'it is required',
       })
     }

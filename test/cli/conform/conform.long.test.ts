@@ -180,6 +180,48 @@ describe('what the document allows in a request', () => {
     expect(compare({ const: false }, { enum: [false] })).toEqual([])
   })
 
+  test('is a break when the simulator refuses one member of a union', async () => {
+    const member = (type: string, more: object = {}) => ({
+      ...{ type: 'object', properties: { type: { type: 'string', const: type, default: type }, ...more } },
+    })
+    const ours = { oneOf: [{ ...member('text'), required: ['type'] }, { properties: { type: { not: {} } } }] }
+    const found = compare({ anyOf: [member('text'), member('regex', { regex: { type: 'string' } })] }, ours)
+    expect([...new Set(found)]).toEqual([
+      'break it may be "regex" | it is one of "text"',
+      'warning it may be sent | it is ignored',
+    ])
+    const format = { anyOf: [member('text'), member('regex'), member('yaml'), { type: 'null' }] }
+    const formats = await findingsOf('/v1/chat/completions', { response_format: format })
+    expect(formats.filter(one => one.includes('yaml'))).toEqual([
+      'break response_format.type: it may be "yaml" | it is one of "text", "json_object", "json_schema", "regex"',
+    ])
+  })
+
+  test('is a break when a listed value is published by the simulator, and refused', async () => {
+    const parameters = [{ name: 'output_format', in: 'query', schema: { enum: ['mp3_44100_128', 'pcm_8000'] } }]
+    const document = {
+      ...{ openapi: '3.1.0', info: { title: 'asking', version: '1' } },
+      paths: {
+        '/v1/text-to-speech/{voice_id}': {
+          post: {
+            parameters,
+            requestBody: {
+              content: {
+                'application/json': { schema: { type: 'object', required: ['text'], properties: { text: {} } } },
+              },
+            },
+            responses: { 200: { description: '' }, '4XX': { description: '' }, '5XX': { description: '' } },
+          },
+        },
+      },
+    }
+    const { findings } = await conform(document)
+    const breaks = findings.filter(({ severity }) => severity === 'break')
+    expect(breaks.map(({ place, says, ours }) => [place, says, ours])).toEqual([
+      ['query output_format', 'it may be "pcm_8000"', expect.stringMatching(/^it is refused: output_format pcm_8000/)],
+    ])
+  })
+
   test('is a break when the simulator requires a pattern of a free string', () => {
     const pattern = '^[a-z]+$'
     const ours = 'it matches ^[a-z]+$; other values are refused'

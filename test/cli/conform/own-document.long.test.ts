@@ -20,6 +20,8 @@ test('the document of the simulator itself has no difference, also under other n
       .map(status => `${name} ${status}`),
   )
   expect(unseen.sort()).toEqual([
+    'GET /cli/version 405',
+    'GET /cli/version/check 405',
     'GET /model-families/names 405',
     'GET /models/featured 405',
     'GET /models/list 405',
